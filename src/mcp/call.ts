@@ -1,0 +1,55 @@
+/** A JSON-RPC id. `1` and `"1"` are two ids, and `0` is a legal one. */
+export type JsonRpcId = string | number
+
+/** Protocol revisions, oldest first. */
+export const REVISIONS = [
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  '2025-11-25',
+  '2026-07-28',
+] as const
+
+/** A known protocol revision. */
+export type Revision = (typeof REVISIONS)[number]
+
+/** How MCP travels over HTTP. */
+export type Transport = 'streamable-http' | 'http+sse'
+
+/** Who a client said it is. */
+export interface ClientInfo {
+  readonly name: string
+  readonly version: string
+}
+
+/** One JSON-RPC request from the client: the unit that rules, faults and counters are about. */
+export interface Call {
+  readonly id: JsonRpcId
+  readonly method: string
+  /** Tool or prompt name, resource URI or task id, by method; undefined where the method has none. */
+  readonly name: string | undefined
+  readonly params: unknown
+  readonly transport: Transport
+  /** As the request states it; undefined when nothing in the request says so. */
+  readonly revision: string | undefined
+  readonly progressToken: string | number | undefined
+}
+
+/** How a call ended, seen from the client. */
+export type Outcome =
+  | 'ok'
+  | 'tool_error'
+  | 'rpc_error'
+  | 'http_error'
+  | 'reset'
+  | 'timeout'
+  | 'cancelled'
+  | 'incomplete'
+
+/** Who made the outcome: the app, a fault, or Squall itself. */
+export type Origin = 'upstream' | 'injected' | 'squall'
+
+/** A stable map key for an id within a session: keeps `1` and `"1"` apart. */
+export function callKey(session: string, id: JsonRpcId): string {
+  return `${typeof id === 'number' ? 'n' : 's'}${String(id)}\u0000${session}`
+}

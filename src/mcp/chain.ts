@@ -1,0 +1,35 @@
+/** A link of a chain; belongs to one chain at most. */
+export interface Link {
+  newer: this | undefined
+  older: this | undefined
+}
+
+/** Keeps links in the order they came, so that the oldest is found and any one taken out at once. */
+export class Chain<L extends Link> {
+  #oldest: L | undefined
+  #newest: L | undefined
+
+  /** The link that has been here longest. */
+  get oldest(): L | undefined {
+    return this.#oldest
+  }
+
+  /** Adds a link that is in no chain. */
+  add(link: L): void {
+    link.older = this.#newest
+    link.newer = undefined
+    if (this.#newest === undefined) this.#oldest = link
+    else this.#newest.newer = link
+    this.#newest = link
+  }
+
+  /** Takes out a link of this chain. */
+  remove(link: L): void {
+    if (link.older === undefined) this.#oldest = link.newer
+    else link.older.newer = link.newer
+    if (link.newer === undefined) this.#newest = link.older
+    else link.newer.older = link.older
+    link.newer = undefined
+    link.older = undefined
+  }
+}

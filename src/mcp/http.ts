@@ -1,0 +1,59 @@
+/** Header lines exactly as they stood on the wire: name, value, name, value, … */
+export type HeaderLines = readonly string[]
+
+/** The head of a request. Values are latin1 strings: one character is one byte. */
+export interface RequestHead {
+  readonly method: string
+  readonly target: string
+  readonly version: '1.0' | '1.1'
+  readonly headers: HeaderLines
+}
+
+/** The head of an answer. */
+export interface ResponseHead {
+  readonly status: number
+  readonly reason: string
+  readonly headers: HeaderLines
+}
+
+/** First value of a header, or undefined. `name` must be given in lower case. */
+export function headerValue(lines: HeaderLines, name: string): string | undefined {
+  for (let i = 0; i + 1 < lines.length; i += 2) {
+    const key = lines[i]!
+    if (key.length === name.length && (key === name || key.toLowerCase() === name)) {
+      return lines[i + 1]
+    }
+  }
+  return undefined
+}
+
+/** All values of a header, in order. `name` must be given in lower case. */
+export function headerValues(lines: HeaderLines, name: string): string[] {
+  const values: string[] = []
+  for (let i = 0; i + 1 < lines.length; i += 2) {
+    const key = lines[i]!
+    if (key.length === name.length && key.toLowerCase() === name) values.push(lines[i + 1]!)
+  }
+  return values
+}
+
+/** The media type of a Content-Type or Accept element, lower-cased and without parameters. */
+export function mediaType(value: string | undefined): string {
+  if (value === undefined) return ''
+  const end = value.indexOf(';')
+  return (end < 0 ? value : value.slice(0, end)).trim().toLowerCase()
+}
+
+/** The path of a request target, without query, in origin form or absolute form. */
+export function targetPath(target: string): string {
+  let start = 0
+  if (!target.startsWith('/')) {
+    const authority = target.indexOf('://')
+    if (authority > 0) {
+      start = target.indexOf('/', authority + 3)
+      if (start < 0) return '/'
+    }
+  }
+  const query = target.indexOf('?', start)
+  return query < 0 ? target.slice(start) : target.slice(start, query)
+}

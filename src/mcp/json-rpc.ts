@@ -1,0 +1,70 @@
+import type { JsonRpcId } from './call.ts'
+import type { Message } from './message.ts'
+
+/** More messages than this in one body are not read: they would all have to be planned at once. */
+export const MAX_MESSAGES = 100
+
+/** Why a body could not be read as JSON-RPC. */
+export type BodyProblem = 'not_json' | 'not_json_rpc' | 'too_many_messages'
+
+/** A body read as JSON-RPC, or why it could not be. */
+export type ParsedBody =
+  | { readonly ok: true; readonly batch: boolean; readonly messages: readonly Message[] }
+  | { readonly ok: false; readonly reason: BodyProblem }
+
+const NOT_JSON: ParsedBody = { ok: false, reason: 'not_json' }
+const NOT_JSON_RPC: ParsedBody = { ok: false, reason: 'not_json_rpc' }
+const TOO_MANY: ParsedBody = { ok: false, reason: 'too_many_messages' }
+
+/** Reads a whole body: one message, or a batch of them. Never throws. */
+export function parseMessages(text: string): ParsedBody {
+  let value: unknown
+  try {
+    // Servers that decode UTF-8 the web's way drop a leading byte order mark, so it hides no call.
+    value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
+  } catch {
+    return NOT_JSON
+  }
+  if (!Array.isArray(value)) {
+    const message = toMessage(value)
+    return message === undefined ? NOT_JSON_RPC : { ok: true, batch: false, messages: [message] }
+  }
+  if (value.length === 0) return NOT_JSON_RPC
+  if (value.length > MAX_MESSAGES) return TOO_MANY
+  const messages: Message[] = []
+  for (const element of value) {
+    const message = toMessage(element)
+    // Servers turn down a batch with one bad element as a whole, so nothing in it is a call.
+    if (message === undefined) return NOT_JSON_RPC
+    messages.push(message)
+  }
+  return { ok: true, batch: true, messages }
+}
+
+/** Tells what kind of message a parsed JSON value is; undefined when it is none. */
+export function toMessage(value: unknown): Message | undefined {
+  if (!isRecord(value) || value['jsonrpc'] !== '2.0') return undefined
+  const { id, method } = value
+  if (typeof method === 'string') {
+    if (id === undefined) return { kind: 'notification', method, params: value['params'] }
+    return isId(id) ? { kind: 'request', id, method, params: value['params'] } : undefined
+  }
+  if (method !== undefined) return undefined
+  const { result, error } = value
+  // Some servers write `error: null` beside a result, meaning that there was none.
+  if (error !== undefined && error !== null) {
+    if (isId(id)) return { kind: 'error', id, error }
+    return id === undefined || id === null ? { kind: 'error', id: null, error } : undefined
+  }
+  return result !== undefined && isId(id) ? { kind: 'result', id, result } : undefined
+}
+
+/** True for what JSON calls an object: neither null nor an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** True for a legal request id. A number too large for a double parses as Infinity and is none. */
+export function isId(value: unknown): value is JsonRpcId {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+}

@@ -1,0 +1,122 @@
+import type { JsonRpcId } from './call.ts'
+import { Chain } from './chain.ts'
+
+/** Keys longer than this are not kept: the table's bound is a number of entries, not of bytes. */
+const MAX_KEY = 1024
+
+interface Entry<T> {
+  readonly session: string
+  readonly id: JsonRpcId
+  readonly value: T
+  readonly expires: number
+  newer: Entry<T> | undefined
+  older: Entry<T> | undefined
+}
+
+/** Bounds of a table of pending calls. */
+export interface PendingLimits {
+  /** Most entries at one time. */
+  readonly limit: number
+  /** How long an entry stays, in the unit of the `now` that it is added with. */
+  readonly ttl: number
+}
+
+/**
+ * Calls that will be answered on another connection, by session and id. Every value that was added
+ * leaves exactly once: through `take`, `expire`, `dropSession` or `onEvict`.
+ */
+export class PendingCalls<T> {
+  readonly #limit: number
+  readonly #ttl: number
+  readonly #onEvict: (value: T) => void
+  // Maps keep `1` and `"1"` apart by themselves.
+  readonly #sessions = new Map<string, Map<JsonRpcId, Entry<T>>>()
+  readonly #order = new Chain<Entry<T>>()
+  #size = 0
+
+  /** `onEvict` gets what leaves early: the oldest of a full table, or one whose id is used again. */
+  constructor(limits: PendingLimits, onEvict: (value: T) => void) {
+    this.#limit = Math.max(1, limits.limit)
+    this.#ttl = limits.ttl
+    this.#onEvict = onEvict
+  }
+
+  /** How many calls are pending. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Keeps a value. `now` must not go backwards from one call to the next. */
+  add(session: string, id: JsonRpcId, value: T, now: number): void {
+    if (session.length > MAX_KEY || (typeof id === 'string' && id.length > MAX_KEY)) {
+      this.#onEvict(value)
+      return
+    }
+    const evicted =
+      this.#sessions.get(session)?.get(id) ??
+      (this.#size >= this.#limit ? this.#order.oldest : undefined)
+    if (evicted !== undefined) this.#remove(evicted)
+    const entry: Entry<T> = {
+      session,
+      id,
+      value,
+      expires: now + this.#ttl,
+      newer: undefined,
+      older: undefined,
+    }
+    let calls = this.#sessions.get(session)
+    if (calls === undefined) this.#sessions.set(session, (calls = new Map()))
+    calls.set(id, entry)
+    this.#order.add(entry)
+    this.#size++
+    // Last, so that a callback that looks at the table finds it whole.
+    if (evicted !== undefined) this.#onEvict(evicted.value)
+  }
+
+  /** The value for an id; it stays. */
+  peek(session: string, id: JsonRpcId): T | undefined {
+    return this.#sessions.get(session)?.get(id)?.value
+  }
+
+  /** The value for an id; it leaves. */
+  take(session: string, id: JsonRpcId): T | undefined {
+    const entry = this.#sessions.get(session)?.get(id)
+    if (entry === undefined) return undefined
+    this.#remove(entry)
+    return entry.value
+  }
+
+  /** Takes out what has been here for the whole time to live, oldest first. */
+  expire(now: number): T[] {
+    const expired: T[] = []
+    for (;;) {
+      const oldest = this.#order.oldest
+      if (oldest === undefined || oldest.expires > now) return expired
+      this.#remove(oldest)
+      expired.push(oldest.value)
+    }
+  }
+
+  /** Takes out all calls of a session, oldest first. */
+  dropSession(session: string): T[] {
+    const calls = this.#sessions.get(session)
+    if (calls === undefined) return []
+    const dropped: T[] = []
+    for (const entry of calls.values()) {
+      this.#order.remove(entry)
+      dropped.push(entry.value)
+    }
+    this.#size -= dropped.length
+    this.#sessions.delete(session)
+    return dropped
+  }
+
+  #remove(entry: Entry<T>): void {
+    this.#order.remove(entry)
+    this.#size--
+    const calls = this.#sessions.get(entry.session)
+    if (calls === undefined) return
+    if (calls.size === 1) this.#sessions.delete(entry.session)
+    else calls.delete(entry.id)
+  }
+}

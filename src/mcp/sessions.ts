@@ -1,0 +1,47 @@
+import type { ClientInfo, Transport } from './call.ts'
+import { LruMap } from './lru-map.ts'
+
+/** Longer ids are not learned: the table's bound is a number of sessions, not of bytes. */
+const MAX_ID = 1024
+
+/** What is known of a session. */
+export interface Session {
+  readonly transport: Transport
+  readonly client?: ClientInfo | undefined
+  readonly revision?: string | undefined
+}
+
+/** What sessions said of themselves when they began, for as long as there is room. */
+export class Sessions {
+  readonly #known: LruMap<Session>
+
+  constructor(limit: number, onEvict?: (id: string, session: Session) => void) {
+    this.#known = new LruMap(limit, onEvict)
+  }
+
+  /** How many sessions are known. */
+  get size(): number {
+    return this.#known.size
+  }
+
+  /** Adds to what is known of a session; what is undefined here leaves the known as it is. */
+  learn(id: string, session: Session): void {
+    if (id.length > MAX_ID) return
+    const known = this.#known.get(id)
+    this.#known.set(id, {
+      transport: session.transport,
+      client: session.client ?? known?.client,
+      revision: session.revision ?? known?.revision,
+    })
+  }
+
+  /** What is known of a session. */
+  get(id: string): Session | undefined {
+    return this.#known.get(id)
+  }
+
+  /** Forgets a session that has ended; true when it was known. */
+  forget(id: string): boolean {
+    return this.#known.delete(id)
+  }
+}

@@ -1,0 +1,194 @@
+import { NO_FIELDS, parseSseFields } from './sse-fields.ts'
+import type { SseFields } from './sse-fields.ts'
+
+/** One event of a stream, or a piece of one that is too large to hold. */
+export interface SseFrame extends SseFields {
+  /** Every byte of the event, its closing blank line included. */
+  readonly raw: Uint8Array
+  /** True for the pieces of an event above the limit: they are passed on and not read. */
+  readonly oversized: boolean
+  /** False for a piece after which the same event goes on. */
+  readonly ends: boolean
+}
+
+/** Takes frames in the order of the stream. */
+export type EmitFrame = (frame: SseFrame) => void
+
+const LF = 10
+const CR = 13
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * Cuts an event stream into events without changing a byte: all `raw` in order, and what `end`
+ * returns, are the input. An event leaves with its blank line and waits for nothing more: when that
+ * line ends in a CR at the end of a chunk and the next chunk starts with the LF that belongs to it,
+ * this LF follows as a frame of its own that says nothing. So does a blank line too many.
+ */
+export class SseFramer {
+  readonly #limit: number
+  /** The start of an event whose end has not been seen; its first `#size` bytes count. */
+  #held: Buffer = NOTHING
+  #size = 0
+  /** Nothing of the current line was seen yet. */
+  #lineEmpty = true
+  /** The last byte was a CR that ended a line, so that an LF right behind it belongs to it. */
+  #afterCr = false
+  /** Nothing of the current event was seen yet. */
+  #fresh = true
+  #oversized = false
+  #first = true
+
+  /** Events of more than `limit` bytes are passed on in pieces and not read. */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Takes the next bytes; emits every event that they complete. */
+  push(chunk: Uint8Array, emit: EmitFrame): void {
+    const bytes = Buffer.isBuffer(chunk)
+      ? chunk
+      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    const length = bytes.length
+    if (length === 0) return
+    let begin = 0
+    let at = 0
+    let lf = -1
+    let cr = -1
+    if (this.#afterCr) {
+      this.#afterCr = false
+      if (bytes[0] === LF) {
+        at = 1
+        if (this.#fresh) {
+          emit(new Frame(bytes.subarray(0, 1), false, true, NO_FIELDS))
+          begin = 1
+        }
+      }
+    }
+    while (at < length) {
+      if (lf < at) lf = positionOf(bytes, LF, at)
+      if (cr < at) cr = positionOf(bytes, CR, at)
+      const eol = lf < cr ? lf : cr
+      if (eol > at) this.#lineEmpty = false
+      if (eol === length) break
+      at = eol + 1
+      if (eol === cr) {
+        if (at === length) this.#afterCr = true
+        else if (bytes[at] === LF) at++
+      }
+      if (this.#lineEmpty) {
+        this.#complete(bytes.subarray(begin, at), emit)
+        begin = at
+      }
+      this.#lineEmpty = true
+    }
+    if (begin < length) this.#keep(bytes.subarray(begin), emit)
+  }
+
+  /** The stream is over: returns what is left of an event that was never completed. */
+  end(): Uint8Array {
+    const rest = this.#held.subarray(0, this.#size)
+    this.#held = NOTHING
+    this.#size = 0
+    return rest
+  }
+
+  #complete(part: Buffer, emit: EmitFrame): void {
+    const first = this.#first
+    this.#first = false
+    this.#fresh = true
+    const size = this.#size + part.length
+    if (this.#oversized || size > this.#limit) {
+      this.#release(emit)
+      this.#oversized = false
+      emit(new Frame(part, true, true, NO_FIELDS))
+    } else if (this.#size === 0) {
+      emit(new Frame(part, false, true, undefined, first))
+    } else {
+      this.#append(part)
+      const raw = this.#held.subarray(0, size)
+      this.#held = NOTHING
+      this.#size = 0
+      emit(new Frame(raw, false, true, undefined, first))
+    }
+  }
+
+  #keep(part: Buffer, emit: EmitFrame): void {
+    this.#fresh = false
+    if (this.#oversized || this.#size + part.length > this.#limit) {
+      this.#release(emit)
+      this.#oversized = true
+      emit(new Frame(part, true, false, NO_FIELDS))
+    } else {
+      this.#append(part)
+    }
+  }
+
+  /** Lets go of what was held of an event that has turned out too large. */
+  #release(emit: EmitFrame): void {
+    if (this.#size === 0) return
+    const raw = this.#held.subarray(0, this.#size)
+    this.#held = NOTHING
+    this.#size = 0
+    emit(new Frame(raw, true, false, NO_FIELDS))
+  }
+
+  /** Copies, so that a byte of a large chunk does not keep all of it; doubles, so that this stays linear. */
+  #append(part: Buffer): void {
+    const size = this.#size + part.length
+    if (size > this.#held.length) {
+      const grown = Buffer.allocUnsafe(Math.max(size, Math.min(size * 2, this.#limit)))
+      this.#held.copy(grown, 0, 0, this.#size)
+      this.#held = grown
+    }
+    part.copy(this.#held, this.#size)
+    this.#size = size
+  }
+}
+
+/** Reads its fields when they are first asked for: most frames only pass. */
+class Frame implements SseFrame {
+  readonly raw: Buffer
+  readonly oversized: boolean
+  readonly ends: boolean
+  #fields: SseFields | undefined
+  readonly #first: boolean
+
+  constructor(
+    raw: Buffer,
+    oversized: boolean,
+    ends: boolean,
+    fields: SseFields | undefined,
+    first = false,
+  ) {
+    this.raw = raw
+    this.oversized = oversized
+    this.ends = ends
+    this.#fields = fields
+    this.#first = first
+  }
+
+  get event(): string | undefined {
+    return this.#read().event
+  }
+
+  get id(): string | undefined {
+    return this.#read().id
+  }
+
+  get retry(): number | undefined {
+    return this.#read().retry
+  }
+
+  get data(): string | undefined {
+    return this.#read().data
+  }
+
+  #read(): SseFields {
+    return (this.#fields ??= parseSseFields(this.raw, this.#first))
+  }
+}
+
+function positionOf(bytes: Buffer, byte: number, from: number): number {
+  const at = bytes.indexOf(byte, from)
+  return at < 0 ? bytes.length : at
+}

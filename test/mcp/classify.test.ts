@@ -1,0 +1,186 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { classifyBody, inspectHead, isHandshake } from '../../src/mcp/classify.ts'
+import { isExemptPath } from '../../src/mcp/exempt-path.ts'
+import type { RequestHead } from '../../src/mcp/http.ts'
+
+const head = (method: string, headers: string[] = [], target = '/mcp'): RequestHead => ({
+  method,
+  target,
+  version: '1.1',
+  headers,
+})
+const JSON_POST = head('POST', ['Content-Type', 'application/json'])
+
+function posted(body: unknown, headers: string[] = [], isSsePost = false) {
+  const result = classifyBody(head('POST', headers), JSON.stringify(body), isSsePost)
+  if (result.kind !== 'messages') throw new Error(result.reason)
+  return result
+}
+const call = (method: string, params?: unknown, id: unknown = 1) => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+})
+
+test.each([
+  ['post', JSON_POST],
+  ['post', head('POST', ['CONTENT-TYPE', 'Application/JSON ; charset=utf-8'])],
+  ['http', head('POST', ['content-type', 'application/jsonp'])],
+  ['http', head('POST', ['content-type', 'application/x-www-form-urlencoded'])],
+  ['http', head('POST')],
+  ['http', head('post', ['content-type', 'application/json'])],
+  ['stream', head('GET', ['accept', 'text/event-stream'])],
+  ['stream', head('GET', ['Accept', 'application/json, Text/Event-Stream;q=0.5'])],
+  ['stream', head('GET', ['accept', 'text/html', 'accept', 'text/event-stream'])],
+  ['http', head('GET', ['accept', 'text/event-stream;q=0, */*'])],
+  ['http', head('GET', ['accept', '*/*'])],
+  ['http', head('GET', ['accept', 'text/event-stream'], '/.well-known/x')],
+  ['session-end', head('DELETE', ['MCP-Session-Id', 's'])],
+  ['http', head('DELETE')],
+  ['http', head('OPTIONS', ['content-type', 'application/json'])],
+  ['http', head('HEAD', ['accept', 'text/event-stream'])],
+])('%s: %j', (kind, request) => {
+  expect(inspectHead(request)).toBe(kind)
+})
+
+test.each([
+  ['tools/call', { name: 'a' }, 'a'],
+  ['prompts/get', { name: 'p' }, 'p'],
+  ['resources/read', { uri: 'file:///x' }, 'file:///x'],
+  ['resources/subscribe', { uri: 'u' }, 'u'],
+  ['resources/unsubscribe', { uri: 'u' }, 'u'],
+  ['tasks/get', { taskId: 't' }, 't'],
+  ['tools/list', { name: 'a' }, undefined],
+  ['tools/call', { name: 5 }, undefined],
+  ['tools/call', ['a'], undefined],
+  ['tools/call', null, undefined],
+])('%s %j is about %j', (method, params, name) => {
+  expect(posted(call(method, params)).calls[0]).toMatchObject({
+    method,
+    name,
+    transport: 'streamable-http',
+  })
+})
+
+test('a stray Mcp-Method and Mcp-Name change nothing: the body decides', () => {
+  const result = posted(call('tools/call', { name: 'real' }), [
+    'Mcp-Method',
+    'ping',
+    'Mcp-Name',
+    'other',
+  ])
+  expect(result.calls[0]).toMatchObject({ method: 'tools/call', name: 'real' })
+})
+
+describe('the revision', () => {
+  const header = ['MCP-Protocol-Version', '2025-06-18']
+  const meta = {
+    _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', progressToken: 0 },
+  }
+
+  test('is what the body says, else the header', () => {
+    expect(posted(call('tools/call', meta), header)).toMatchObject({
+      revision: '2026-07-28',
+      calls: [{ revision: '2026-07-28', progressToken: 0 }],
+    })
+    expect(posted(call('initialize', { protocolVersion: '2025-03-26' }), header).revision).toBe(
+      '2025-03-26',
+    )
+    expect(posted(call('tools/call', { protocolVersion: 'x' }), header).revision).toBe('2025-06-18')
+    expect(posted(call('tools/list')).revision).toBeUndefined()
+  })
+
+  test('is not taken when it is no short string', () => {
+    expect(posted(call('initialize', { protocolVersion: 7 })).revision).toBeUndefined()
+    expect(posted(call('initialize', { protocolVersion: 'x'.repeat(65) })).revision).toBeUndefined()
+  })
+})
+
+test('the client introduces itself on initialize or in _meta, within bounds', () => {
+  const info = { name: 'n'.repeat(1000), version: '1' }
+  expect(posted(call('initialize', { clientInfo: info })).client).toEqual({
+    name: 'n'.repeat(256),
+    version: '1',
+  })
+  expect(posted(call('tools/list', { clientInfo: info })).client).toBeUndefined()
+  const meta = { _meta: { 'io.modelcontextprotocol/clientInfo': { name: 'c' } } }
+  expect(posted(call('tools/list', meta)).client).toEqual({ name: 'c', version: '' })
+})
+
+test('a batch keeps calls, notifications and posted answers apart', () => {
+  const result = posted(
+    [
+      call('tools/call', { name: 'a' }, 0),
+      call('ping', undefined, '0'),
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 0, result: {} },
+      { jsonrpc: '2.0', id: 1, error: { code: 1, message: '' } },
+    ],
+    ['mcp-session-id', 's1'],
+    true,
+  )
+  expect(result).toMatchObject({ batch: true, responses: 2, session: 's1' })
+  expect(result.calls.map((c) => [c.id, c.transport])).toEqual([
+    [0, 'http+sse'],
+    ['0', 'http+sse'],
+  ])
+  expect(result.notifications).toHaveLength(1)
+})
+
+test('no body and no head makes it throw', () => {
+  const params = fc.oneof(
+    fc.jsonValue(),
+    fc.record({ _meta: fc.jsonValue(), name: fc.jsonValue(), clientInfo: fc.jsonValue() }),
+  )
+  const body = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc
+      .record({
+        jsonrpc: fc.constant('2.0'),
+        id: fc.jsonValue(),
+        method: fc.constantFrom('initialize', 'tools/call'),
+        params,
+      })
+      .map((value) => JSON.stringify(value)),
+    fc.uint8Array().map((bytes) => Buffer.from(bytes).toString()),
+  )
+  const lines = fc.array(
+    fc.oneof(fc.constantFrom('accept', 'content-type', 'mcp-session-id'), fc.string()),
+  )
+  fc.assert(
+    fc.property(
+      body,
+      lines,
+      fc.constantFrom('GET', 'POST', 'DELETE'),
+      fc.string(),
+      (text, headers, method, target) => {
+        const request = head(method, headers, target)
+        inspectHead(request)
+        expect(['messages', 'unclassified']).toContain(classifyBody(request, text, false).kind)
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('handshakes and exempt paths', () => {
+  for (const m of ['initialize', 'server/discover', 'ping', 'notifications/x'])
+    expect(isHandshake(m)).toBe(true)
+  for (const m of ['tools/call', 'notifications', 'initialize2']) expect(isHandshake(m)).toBe(false)
+  for (const p of [
+    '/.well-known/oauth-protected-resource/mcp',
+    '/t/.well-known/x',
+    '/token',
+    '/oauth2/x',
+    '/healthz',
+    '/ready/',
+    '/metrics',
+  ]) {
+    expect(isExemptPath(p), p).toBe(true)
+  }
+  for (const p of ['/mcp', '/', '/tokens', '/healthy', '/metrics/x', '/sse', ''])
+    expect(isExemptPath(p), p).toBe(false)
+})
