@@ -1,0 +1,23 @@
+/** Requests that a client may send, over all revisions; any other method is counted as `other`. */
+export const KNOWN_METHODS: readonly string[] = [
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'tools/call',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'subscriptions/listen',
+  'completion/complete',
+  'logging/setLevel',
+  'tasks/list',
+  'tasks/get',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
+]

@@ -1,0 +1,136 @@
+/** How one series family is declared: everything that the registry and the documentation need. */
+export interface MetricSpec {
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  readonly labels: readonly string[]
+  /** Upper bounds in ascending order, without the infinite one; histograms only. */
+  readonly buckets?: readonly number[]
+}
+
+// From a cache hit to the longest wait that clients put up with.
+const CALL_SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+] as const
+
+// Squall's own share is tens of microseconds; the upper half is there to show trouble.
+const OVERHEAD_SECONDS = [
+  0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+] as const
+
+/** Every metric of Squall's own, in the order in which they are exposed. */
+export const METRICS = [
+  {
+    name: 'squall_calls_total',
+    type: 'counter',
+    help: 'MCP calls that ended, by how they ended and who made them end so.',
+    labels: ['method', 'tool', 'outcome', 'origin'],
+  },
+  {
+    name: 'squall_call_duration_seconds',
+    type: 'histogram',
+    help: 'Time of a call as the client sees it, from the last byte of the request to the last of the answer.',
+    labels: ['tool', 'origin'],
+    buckets: CALL_SECONDS,
+  },
+  {
+    name: 'squall_upstream_duration_seconds',
+    type: 'histogram',
+    help: 'Time that the app took for a call, whatever the client was shown.',
+    labels: ['tool'],
+    buckets: CALL_SECONDS,
+  },
+  {
+    name: 'squall_overhead_seconds',
+    type: 'histogram',
+    help: "Squall's own share of the time of one exchange.",
+    labels: [],
+    buckets: OVERHEAD_SECONDS,
+  },
+  {
+    name: 'squall_http_requests_total',
+    type: 'counter',
+    help: 'HTTP exchanges that carried no call.',
+    labels: ['class', 'code', 'origin'],
+  },
+  {
+    name: 'squall_unclassified_total',
+    type: 'counter',
+    help: 'Requests that looked like MCP and were passed on unread.',
+    labels: ['reason'],
+  },
+  {
+    name: 'squall_refused_total',
+    type: 'counter',
+    help: 'Requests that Squall answered or turned away itself.',
+    labels: ['reason'],
+  },
+  {
+    name: 'squall_connections',
+    type: 'gauge',
+    help: 'Open connections.',
+    labels: ['kind'],
+  },
+  {
+    name: 'squall_open_streams',
+    type: 'gauge',
+    help: 'Open event streams: request for an answer that streams, push for one that the server writes to at will.',
+    labels: ['kind'],
+  },
+  {
+    name: 'squall_sessions',
+    type: 'gauge',
+    help: 'MCP sessions that Squall remembers.',
+    labels: [],
+  },
+  {
+    name: 'squall_pending_calls',
+    type: 'gauge',
+    help: 'Calls that have not ended yet.',
+    labels: [],
+  },
+  {
+    name: 'squall_table_evictions_total',
+    type: 'counter',
+    help: 'Entries dropped from a table because it was full.',
+    labels: ['table'],
+  },
+  {
+    name: 'squall_tool_names_dropped_total',
+    type: 'counter',
+    help: 'Calls whose tool is counted as "other" because the bound on tool names was reached.',
+    labels: [],
+  },
+  {
+    name: 'squall_build_info',
+    type: 'gauge',
+    help: 'Always 1; the labels say what is running.',
+    labels: ['version', 'node'],
+  },
+] as const satisfies readonly MetricSpec[]
+
+/** The name of a metric in the table. */
+export type MetricName = (typeof METRICS)[number]['name']
+
+/** What each label holds and what bounds its values. */
+export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number], string>> = {
+  method: 'JSON-RPC method; `other` when it is none of MCP.',
+  tool: 'Tool name of a `tools/call`, cut to 128 characters; empty for other methods; `other` beyond the first 200 names.',
+  outcome:
+    '`ok`, `tool_error`, `rpc_error`, `http_error`, `reset`, `timeout`, `cancelled`, `incomplete`.',
+  origin:
+    'Who made the outcome: `upstream` (the app), `injected` (a fault), `squall` (Squall itself).',
+  class: '`mcp` (streams, notifications, session ends), `http`, `upgrade`.',
+  code: 'HTTP status; `none` when there was no answer, `other` outside 100 to 599.',
+  reason: 'Why, in one word.',
+  kind: '`client`, `upstream`, `tunnel` for connections; `request`, `push` for streams.',
+  table: '`sessions`, `pending_calls`, `endpoints`.',
+  version: "Squall's version.",
+  node: "Node's version.",
+}
+
+/** The upper bounds of a histogram in the table. */
+export function bucketsOf(name: MetricName): Float64Array {
+  const spec: MetricSpec | undefined = METRICS.find((metric) => metric.name === name)
+  return Float64Array.from(spec?.buckets ?? [])
+}

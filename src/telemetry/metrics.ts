@@ -1,0 +1,176 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { BucketCounts } from './bucket-counts.ts'
+import { CallCounts } from './call-counts.ts'
+import { HttpCounts } from './http-counts.ts'
+import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
+import { pushHistogram, type Sample, SampledMetric } from './sampled-metric.ts'
+import type {
+  CallRecord,
+  GaugeName,
+  HttpRecord,
+  RefusalReason,
+  Telemetry,
+  UnclassifiedReason,
+} from './telemetry.ts'
+
+/** What a scrape is answered with. */
+export interface Exposition {
+  readonly contentType: string
+  readonly text: string
+}
+
+/** Telemetry that can be scraped. */
+export interface Metrics extends Telemetry {
+  render(): Promise<Exposition>
+}
+
+/** What metrics need to know of the program. */
+export interface MetricsOptions {
+  readonly version: string
+  /** Distinct tool names before the rest is counted as `other`. */
+  readonly maxTools?: number
+}
+
+// Each scrape would list every open file or socket: with thousands of them, milliseconds in which
+// no traffic moves. How many connections there are is told by a gauge of our own.
+const COSTLY_DEFAULTS = [
+  'process_open_fds',
+  'nodejs_active_handles',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources',
+  'nodejs_active_resources_total',
+] as const
+
+type TableName = Parameters<Telemetry['evicted']>[0]
+
+/** Counters and gauges with a registry of their own. */
+export function createMetrics(options: MetricsOptions): Metrics {
+  return new PromMetrics(options)
+}
+
+class PromMetrics implements Metrics {
+  readonly #registry = new Registry()
+  readonly #calls: CallCounts
+  readonly #http = new HttpCounts()
+  readonly #overhead = new BucketCounts(bucketsOf('squall_overhead_seconds'))
+  readonly #unclassified: Record<UnclassifiedReason, number> = {
+    too_large: 0,
+    not_json: 0,
+    not_json_rpc: 0,
+    encoding: 0,
+    too_many_messages: 0,
+    internal_error: 0,
+  }
+  readonly #refused: Record<RefusalReason, number> = {
+    upstream_unreachable: 0,
+    upstream_protocol: 0,
+    overload: 0,
+    ambiguous_request: 0,
+    bad_request: 0,
+    internal_error: 0,
+    slow_client: 0,
+  }
+  readonly #gauges: Record<GaugeName, number> = {
+    client_connections: 0,
+    upstream_connections: 0,
+    request_streams: 0,
+    push_streams: 0,
+    tunnels: 0,
+    sessions: 0,
+    pending_calls: 0,
+  }
+  readonly #evictions: Record<TableName, number> = { sessions: 0, pending_calls: 0, endpoints: 0 }
+  #rendering: Promise<Exposition> | undefined
+
+  constructor(options: MetricsOptions) {
+    this.#calls = new CallCounts(options.maxTools ?? 200)
+    const sources = this.#sources(options.version)
+    for (const spec of METRICS) {
+      new SampledMetric(spec, sources[spec.name]).registerIn(this.#registry)
+    }
+    collectDefaultMetrics({ register: this.#registry })
+    for (const name of COSTLY_DEFAULTS) this.#registry.removeSingleMetric(name)
+  }
+
+  call(record: CallRecord): void {
+    this.#calls.add(record)
+  }
+
+  http(record: HttpRecord): void {
+    this.#http.add(record)
+  }
+
+  unclassified(reason: UnclassifiedReason): void {
+    this.#unclassified[reason]++
+  }
+
+  refused(reason: RefusalReason): void {
+    this.#refused[reason]++
+  }
+
+  overhead(seconds: number): void {
+    this.#overhead.observe(seconds)
+  }
+
+  gauge(name: GaugeName, delta: number): void {
+    this.#gauges[name] += delta
+  }
+
+  evicted(table: TableName): void {
+    this.#evictions[table]++
+  }
+
+  /** Scrapes that overlap share one rendering, so that many scrapers cost what one does. */
+  render(): Promise<Exposition> {
+    this.#rendering ??= this.#render().finally(() => {
+      this.#rendering = undefined
+    })
+    return this.#rendering
+  }
+
+  async #render(): Promise<Exposition> {
+    const text = await this.#registry.metrics()
+    return { contentType: this.#registry.contentType, text }
+  }
+
+  /** Where each metric of the table takes its samples from. */
+  #sources(version: string): Record<MetricName, () => Sample[]> {
+    const gauges = this.#gauges
+    return {
+      squall_calls_total: () => this.#calls.ended(),
+      squall_call_duration_seconds: () => this.#calls.durations(),
+      squall_upstream_duration_seconds: () => this.#calls.upstreamDurations(),
+      squall_overhead_seconds: () => {
+        const samples: Sample[] = []
+        pushHistogram(samples, 'squall_overhead_seconds', {}, this.#overhead)
+        return samples
+      },
+      squall_http_requests_total: () => this.#http.samples(),
+      squall_unclassified_total: () => byLabel('reason', this.#unclassified),
+      squall_refused_total: () => byLabel('reason', this.#refused),
+      squall_connections: () =>
+        byLabel('kind', {
+          client: gauges.client_connections,
+          upstream: gauges.upstream_connections,
+          tunnel: gauges.tunnels,
+        }),
+      squall_open_streams: () =>
+        byLabel('kind', { request: gauges.request_streams, push: gauges.push_streams }),
+      squall_sessions: () => single(gauges.sessions),
+      squall_pending_calls: () => single(gauges.pending_calls),
+      squall_table_evictions_total: () => byLabel('table', this.#evictions),
+      squall_tool_names_dropped_total: () => single(this.#calls.dropped),
+      squall_build_info: () => [{ labels: { version, node: process.versions.node }, value: 1 }],
+    }
+  }
+}
+
+function single(value: number): Sample[] {
+  return [{ labels: {}, value }]
+}
+
+function byLabel(label: string, counts: Readonly<Record<string, number>>): Sample[] {
+  return Object.entries(counts).map(([key, value]) => ({ labels: { [label]: key }, value }))
+}

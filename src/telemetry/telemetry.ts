@@ -1,0 +1,61 @@
+import type { Origin, Outcome } from '../mcp/call.ts'
+
+/** What is told of one call when it has ended. */
+export interface CallRecord {
+  readonly method: string
+  /** Tool, prompt or resource name; undefined where the method has none. */
+  readonly name: string | undefined
+  readonly outcome: Outcome
+  readonly origin: Origin
+  /** From the request's last byte to the answer's; undefined for calls that are meant to stay open. */
+  readonly seconds: number | undefined
+  /** What the app took, from the request sent to the answer whole; undefined when it was never asked. */
+  readonly upstreamSeconds: number | undefined
+}
+
+/** What is told of one exchange that carried no call. */
+export interface HttpRecord {
+  /** `mcp` (streams, notifications, session ends), `http`, or `upgrade`. */
+  readonly class: 'mcp' | 'http' | 'upgrade'
+  /** The status, or 0 when there was none. */
+  readonly status: number
+  readonly origin: Origin
+}
+
+/** Why a request that looked like MCP was passed on unread. */
+export type UnclassifiedReason =
+  'too_large' | 'not_json' | 'not_json_rpc' | 'encoding' | 'too_many_messages' | 'internal_error'
+
+/** Why Squall itself answered, or turned something away. */
+export type RefusalReason =
+  | 'upstream_unreachable'
+  | 'upstream_protocol'
+  | 'overload'
+  | 'ambiguous_request'
+  | 'bad_request'
+  | 'internal_error'
+  | 'slow_client'
+
+/** What is counted as open right now. */
+export type GaugeName =
+  | 'client_connections'
+  | 'upstream_connections'
+  | 'request_streams'
+  | 'push_streams'
+  | 'tunnels'
+  | 'sessions'
+  | 'pending_calls'
+
+/** The one place that is told what happened: once per call, once per exchange. */
+export interface Telemetry {
+  call(record: CallRecord): void
+  http(record: HttpRecord): void
+  unclassified(reason: UnclassifiedReason): void
+  refused(reason: RefusalReason): void
+  /** Squall's own share of one exchange's time. */
+  overhead(seconds: number): void
+  /** Adds to a gauge that is kept by counting up and down. */
+  gauge(name: GaugeName, delta: number): void
+  /** A table dropped an entry because it was full. */
+  evicted(table: 'sessions' | 'pending_calls' | 'endpoints'): void
+}
