@@ -1,0 +1,49 @@
+import {
+  brotliDecompressSync,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  gunzipSync,
+  inflateSync,
+  constants,
+} from 'node:zlib'
+import type { Transform } from 'node:stream'
+
+/** What is known of a body's coding: plain, one that can be read, or one that cannot. */
+export type Coding = 'identity' | 'gzip' | 'deflate' | 'br' | 'unknown'
+
+/** Reads a Content-Encoding value. */
+export function codingOf(value: string | undefined): Coding {
+  const name = value === undefined ? '' : value.trim().toLowerCase()
+  if (name === '' || name === 'identity') return 'identity'
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip'
+  if (name === 'deflate' || name === 'br') return name
+  return 'unknown'
+}
+
+/** Decodes a copy of a whole body; undefined when it is damaged or larger than `limit`. */
+export function decodeWhole(
+  coding: Coding,
+  bytes: Uint8Array,
+  limit: number,
+): Uint8Array | undefined {
+  if (coding === 'identity') return bytes
+  if (coding === 'unknown') return undefined
+  const options = { maxOutputLength: limit }
+  try {
+    if (coding === 'gzip') return gunzipSync(bytes, options)
+    if (coding === 'deflate') return inflateSync(bytes, options)
+    return brotliDecompressSync(bytes, options)
+  } catch {
+    return undefined
+  }
+}
+
+/** Decodes a stream as it goes, each piece as soon as it can be read. */
+export function decoderFor(coding: Coding): Transform | undefined {
+  const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
+  if (coding === 'gzip') return createGunzip(flush)
+  if (coding === 'deflate') return createInflate(flush)
+  if (coding === 'br') return createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH })
+  return undefined
+}

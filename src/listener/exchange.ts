@@ -1,0 +1,44 @@
+import type { HeaderLines, RequestHead, ResponseHead } from '../mcp/http.ts'
+import type { Body } from '../mcp/transfer.ts'
+
+/** How a connection to the client is ended in the middle of an answer. */
+export type Cut = 'rst' | 'fin'
+
+/** The client's side of one exchange, as an answer is written to it. */
+export interface Answer {
+  /** True once the head is on its way: from then on an error can only be told by a cut. */
+  readonly started: boolean
+  info(head: ResponseHead): void
+  head(head: ResponseHead): void
+  /** False asks for a pause until the listener is told `drained`. */
+  data(chunk: Uint8Array): boolean
+  end(trailers: HeaderLines): void
+  /** Ends the client's connection: bytes already written arrive before a `fin`, not before an `rst`. */
+  cut(how: Cut): void
+  /** Ends the connection after this answer; nothing more is read from it. */
+  closeAfter(): void
+}
+
+/** Who is told what the client does while it is answered. */
+export interface ExchangeListener {
+  /** The client takes data again after `data` answered false. */
+  drained(): void
+  /** The client's connection ended before the answer was whole. */
+  gone(): void
+}
+
+/** The request's body, read at the pipeline's will. */
+export interface IncomingBody {
+  /** Reads up to `limit` bytes; null when there is more than that. The bytes read are kept for `forSending`. */
+  collect(limit: number, done: (bytes: Uint8Array | null) => void): void
+  /** The whole body: what was collected and what is still to come. */
+  forSending(): Body
+}
+
+/** One HTTP request and its answer, free of any server's types. */
+export interface Exchange {
+  readonly head: RequestHead
+  readonly body: IncomingBody
+  readonly answer: Answer
+  listener: ExchangeListener | undefined
+}

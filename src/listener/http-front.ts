@@ -1,0 +1,205 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
+import type { RefusalReason, Telemetry } from '../telemetry/telemetry.ts'
+import { answerBadRequest } from './bad-request.ts'
+import { NodeExchange } from './node-exchange.ts'
+import { ClientConnection } from './client-connection.ts'
+import { offersOnlyH2c, withoutUpgrade } from './upgrade-offer.ts'
+import type { Exchange } from './exchange.ts'
+
+/** Bounds of a listener. */
+export interface FrontLimits {
+  readonly maxHead: number
+  readonly headTimeout: number
+  readonly bodyTimeout: number
+  readonly maxConnections: number
+  readonly clientKeepalive: number
+}
+
+/** Where a front hands over what it took in. */
+export interface FrontTarget {
+  handle(exchange: Exchange): void
+  refuse(exchange: Exchange, status: number, reason: RefusalReason, message: string): void
+  upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void
+}
+
+/** Connections above the bound that are still answered with 503; any more are closed at once. */
+const OVERLOAD_RESERVE = 256
+const CHECK_INTERVAL = 1_000
+const TCP_KEEP_ALIVE = 60_000
+
+/** A node:http server as front end: sockets in, exchanges out. */
+export class HttpFront {
+  readonly server: Server
+  readonly #limits: FrontLimits
+  readonly #target: FrontTarget
+  readonly #telemetry: Telemetry
+  readonly #connections = new Map<Socket, ClientConnection>()
+  /** The event by which node:http takes over a socket. */
+  readonly #arrival: 'connection' | 'secureConnection'
+  readonly #upgraded = new WeakSet<Socket>()
+  #draining = false
+  #onEmpty: (() => void) | undefined
+
+  constructor(
+    limits: FrontLimits,
+    target: FrontTarget,
+    telemetry: Telemetry,
+    tls: SecureContextOptions | undefined,
+  ) {
+    this.#limits = limits
+    this.#target = target
+    this.#telemetry = telemetry
+    const options: ServerOptions = {
+      maxHeaderSize: limits.maxHead,
+      headersTimeout: limits.headTimeout,
+      requestTimeout: 0,
+      keepAliveTimeout: limits.clientKeepalive,
+      connectionsCheckingInterval: Math.min(CHECK_INTERVAL, limits.headTimeout),
+      keepAlive: true,
+      keepAliveInitialDelay: TCP_KEEP_ALIVE,
+      noDelay: true,
+      insecureHTTPParser: false,
+      // A request without Host is the app's to refuse.
+      requireHostHeader: false,
+    }
+    const server =
+      tls === undefined ? createHttpServer(options) : createHttpsServer({ ...options, ...tls })
+    server.maxConnections = limits.maxConnections + OVERLOAD_RESERVE
+    server.maxHeadersCount = 0
+    this.server = server
+    this.#arrival = tls === undefined ? 'connection' : 'secureConnection'
+    server.on(this.#arrival, (socket: Socket) => this.#connected(socket))
+    server.on('request', (req, res) => this.#request(req, res, false))
+    server.on('checkContinue', (req, res) => this.#request(req, res, true))
+    server.on('checkExpectation', (req, res) => this.#request(req, res, false))
+    server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) =>
+      this.#upgrade(req, socket, head),
+    )
+    server.on('connect', (_req: IncomingMessage, socket: Socket) =>
+      this.#bad(socket, 405, 'bad_request', 'CONNECT is not for this port'),
+    )
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
+      this.#clientError(error, socket),
+    )
+  }
+
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  /** Cuts clients that stopped in the middle of sending a body. Called once a second. */
+  sweep(now: number): void {
+    for (const exchanges of this.#connections.values()) {
+      for (let link = exchanges.oldest; link !== undefined; link = link.newer) {
+        const { body } = link
+        if (body.whole || body.stalledFor(now) <= this.#limits.bodyTimeout) continue
+        this.#telemetry.refused('slow_client')
+        body.destroy()
+      }
+    }
+  }
+
+  /**
+   * No new connections; idle ones end now, busy ones after the answer that they wait for. Resolves
+   * when none is left, upgraded ones included.
+   */
+  drain(): Promise<void> {
+    this.#draining = true
+    this.server.close()
+    for (const [socket, exchanges] of this.#connections) {
+      if (exchanges.oldest === undefined && !this.#upgraded.has(socket)) socket.end()
+      for (let link = exchanges.oldest; link !== undefined; link = link.newer) {
+        link.answer.closeAfter()
+      }
+    }
+    return new Promise((resolve) => {
+      this.#onEmpty = resolve
+      if (this.#connections.size === 0) resolve()
+    })
+  }
+
+  /** Ends what is left. */
+  close(): void {
+    this.#draining = true
+    this.server.close()
+    this.server.closeAllConnections()
+    for (const socket of this.#connections.keys()) socket.destroy()
+  }
+
+  #connected(socket: Socket): void {
+    // A socket whose upgrade offer was ignored comes by a second time.
+    if (this.#connections.has(socket)) return
+    const exchanges = new ClientConnection()
+    this.#connections.set(socket, exchanges)
+    this.#telemetry.gauge('client_connections', 1)
+    socket.once('close', () => {
+      this.#connections.delete(socket)
+      this.#telemetry.gauge('client_connections', -1)
+      for (let link = exchanges.oldest; link !== undefined; link = exchanges.oldest) {
+        link.closed()
+      }
+      if (this.#connections.size === 0) this.#onEmpty?.()
+    })
+  }
+
+  #request(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
+    const connection = this.#connections.get(req.socket)
+    // What a client sends behind a request that ends the connection may be part of that request.
+    if (connection === undefined || connection.closing) return
+    const exchange = new NodeExchange(req, res, awaitsContinue, connection)
+    if (this.#draining) exchange.answer.closeAfter()
+    if (req.httpVersionMajor !== 1) {
+      this.#target.refuse(
+        exchange,
+        505,
+        'bad_request',
+        'only HTTP/1.0 and HTTP/1.1 are spoken here',
+      )
+    } else if (this.#connections.size > this.#limits.maxConnections) {
+      exchange.answer.closeAfter()
+      this.#target.refuse(exchange, 503, 'overload', 'too many client connections')
+    } else {
+      this.#target.handle(exchange)
+    }
+  }
+
+  #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
+    if (this.#draining) {
+      this.#bad(socket, 503, 'overload', 'shutting down')
+    } else if (offersOnlyH2c(req)) {
+      // The offer may be ignored, and is: the request goes on as the plain HTTP/1.1 that it also is.
+      socket.unshift(head)
+      socket.unshift(withoutUpgrade(req))
+      this.server.emit(this.#arrival, socket)
+    } else {
+      this.#upgraded.add(socket)
+      this.#target.upgrade(req, socket, head)
+    }
+  }
+
+  #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+    } else if (error.code === 'HPE_HEADER_OVERFLOW') {
+      this.#bad(socket, 431, 'bad_request', 'the request head is too large')
+    } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+      this.#bad(socket, 408, 'slow_client', 'the request head did not arrive in time')
+    } else {
+      this.#bad(socket, 400, 'bad_request', 'the request is not valid HTTP/1.1')
+    }
+  }
+
+  #bad(socket: Socket, status: number, reason: RefusalReason, message: string): void {
+    this.#telemetry.refused(reason)
+    answerBadRequest(socket, { status, reason, message })
+  }
+}

@@ -1,0 +1,45 @@
+import type { PostedMessages } from '../mcp/classify.ts'
+import { headerValue, type HeaderLines, type ResponseHead } from '../mcp/http.ts'
+import type { Sessions } from '../mcp/sessions.ts'
+import type { Failure } from '../mcp/transfer.ts'
+import type { Observer } from './observer.ts'
+
+/** Learns which client a new session belongs to, beside what else watches the answer. */
+export class InitializeObserver implements Observer {
+  readonly #sessions: Sessions
+  readonly #posted: PostedMessages
+  readonly #session: string
+  readonly #inner: Observer
+
+  constructor(sessions: Sessions, posted: PostedMessages, session: string, inner: Observer) {
+    this.#sessions = sessions
+    this.#posted = posted
+    this.#session = session
+    this.#inner = inner
+  }
+
+  head(head: ResponseHead): void {
+    const id = headerValue(head.headers, 'mcp-session-id') ?? this.#session
+    if (head.status < 300 && id !== '') {
+      const { client, revision, calls } = this.#posted
+      this.#sessions.learn(id, { client, revision, transport: calls[0]!.transport })
+    }
+    this.#inner.head(head)
+  }
+
+  data(chunk: Uint8Array): void {
+    this.#inner.data(chunk)
+  }
+
+  end(trailers: HeaderLines): void {
+    this.#inner.end(trailers)
+  }
+
+  fail(failure: Failure): void {
+    this.#inner.fail(failure)
+  }
+
+  gone(): void {
+    this.#inner.gone()
+  }
+}

@@ -1,0 +1,12 @@
+import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
+import type { Failure } from '../mcp/transfer.ts'
+
+/** Watches an answer go by. It changes nothing and may fail without anyone noticing. */
+export interface Observer {
+  head(head: ResponseHead): void
+  data(chunk: Uint8Array): void
+  end(trailers: HeaderLines): void
+  fail(failure: Failure): void
+  /** The client left before the end. */
+  gone(): void
+}

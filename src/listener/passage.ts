@@ -1,0 +1,56 @@
+import type { HttpRecord } from '../telemetry/telemetry.ts'
+import type { Failure } from '../mcp/transfer.ts'
+import type { CallEntry } from './call-entry.ts'
+import type { Exchange } from './exchange.ts'
+import type { Observer } from './observer.ts'
+import type { RelayEnd } from './relay.ts'
+
+/** Who takes care of what can become of a passage. */
+export interface PassageOwner {
+  finished(way: Passage, status: number): void
+  unanswered(way: Passage, failure: Failure): void
+  blind(way: Passage, error: unknown): void
+}
+
+const NO_ENTRIES: readonly CallEntry[] = []
+
+/** One exchange on its way through the pipeline. */
+export class Passage implements RelayEnd {
+  readonly exchange: Exchange
+  readonly class: HttpRecord['class']
+  readonly receivedAt: number
+  readonly observer: Observer | null
+  readonly entries: readonly CallEntry[]
+  readonly batch: boolean
+  readonly #owner: PassageOwner
+
+  constructor(
+    owner: PassageOwner,
+    exchange: Exchange,
+    kind: HttpRecord['class'],
+    receivedAt: number,
+    observer: Observer | null,
+    entries: readonly CallEntry[] = NO_ENTRIES,
+    batch = false,
+  ) {
+    this.#owner = owner
+    this.exchange = exchange
+    this.class = kind
+    this.receivedAt = receivedAt
+    this.observer = observer
+    this.entries = entries
+    this.batch = batch
+  }
+
+  finished(status: number): void {
+    this.#owner.finished(this, status)
+  }
+
+  unanswered(failure: Failure): void {
+    this.#owner.unanswered(this, failure)
+  }
+
+  blind(error: unknown): void {
+    this.#owner.blind(this, error)
+  }
+}

@@ -1,0 +1,143 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
+import type { Logger } from '../telemetry/log.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
+import { createConnector, type Connector } from '../upstream/connector.ts'
+import { LanePool } from '../upstream/lane-pool.ts'
+import { probe } from '../upstream/probe.ts'
+import { Tunnel } from '../upstream/tunnel.ts'
+import { UndiciUpstream } from '../upstream/undici-upstream.ts'
+import { answerBadRequest } from './bad-request.ts'
+import { cutSocket } from './cut-socket.ts'
+import { HttpFront } from './http-front.ts'
+import { Ledger } from './ledger.ts'
+import { Pipeline } from './pipeline.ts'
+import type { SidecarOptions } from './sidecar-options.ts'
+
+/** What every port reports to. */
+export interface PortContext {
+  readonly telemetry: Telemetry
+  readonly logger: Logger
+}
+
+/** A probe's answer is good for this long: readiness is asked for more often than it changes. */
+const PROBE_TTL = 1_000
+
+/** One listener with everything behind it, up to the app. */
+export class Port {
+  readonly upstreamName: string
+  readonly #front: HttpFront
+  readonly #pool: LanePool
+  readonly #tunnel: Tunnel
+  readonly #ledger: Ledger
+  readonly #connector: Connector
+  readonly #telemetry: Telemetry
+  readonly #logger: Logger
+  readonly #told = { sessions: 0, pending_calls: 0 }
+  #probedAt = -Infinity
+  #accepts: Promise<boolean> = Promise.resolve(false)
+
+  constructor(
+    options: SidecarOptions,
+    address: UpstreamAddress,
+    tls: () => ConnectionOptions,
+    listenTls: SecureContextOptions | undefined,
+    { telemetry, logger }: PortContext,
+  ) {
+    this.#telemetry = telemetry
+    this.#logger = logger
+    this.upstreamName = formatUpstream(address)
+    this.#connector = createConnector({ address, timeout: options.connectTimeout, tls })
+    this.#pool = new LanePool({
+      connector: this.#connector,
+      idle: options.upstreamIdle,
+      maxResponseHead: options.maxHead,
+      maxConnections: options.maxUpstreamConnections,
+      onConnections: (delta) => telemetry.gauge('upstream_connections', delta),
+    })
+    this.#ledger = new Ledger(options, telemetry, () => performance.now())
+    const pipeline = new Pipeline({
+      upstream: new UndiciUpstream(this.#pool),
+      ledger: this.#ledger,
+      telemetry,
+      logger,
+      now: () => performance.now(),
+      maxBody: options.maxBody,
+      strict: options.strict,
+    })
+    this.#tunnel = new Tunnel(address, tls, {
+      opened: () => telemetry.gauge('tunnels', 1),
+      closed: () => telemetry.gauge('tunnels', -1),
+      answered: (status) => telemetry.http({ class: 'upgrade', status, origin: 'upstream' }),
+      failed: (message, socket) => this.#upgradeFailed(message, socket),
+      broken: (socket) => cutSocket(socket, 'rst'),
+    })
+    const target = {
+      handle: pipeline.handle.bind(pipeline),
+      refuse: pipeline.refuse.bind(pipeline),
+      upgrade: (req: IncomingMessage, socket: Socket, head: Buffer): void =>
+        this.#tunnel.carry(req, socket, head),
+    }
+    this.#front = new HttpFront(options, target, telemetry, listenTls)
+  }
+
+  get server(): Server {
+    return this.#front.server
+  }
+
+  /** New TLS material, from the next handshake on. */
+  secure(material: SecureContextOptions): void {
+    ;(this.#front.server as TlsServer).setSecureContext(material)
+  }
+
+  /** Known from open connections where there are any; only else is one made to find out. */
+  upstreamAccepts(): Promise<boolean> {
+    if (this.#pool.connected > 0) return Promise.resolve(true)
+    const now = performance.now()
+    if (now - this.#probedAt > PROBE_TTL) {
+      this.#probedAt = now
+      this.#accepts = probe(this.#connector)
+    }
+    return this.#accepts
+  }
+
+  sweep(now: number): void {
+    this.#front.sweep(now)
+    this.#ledger.sweep()
+    this.#tell('sessions', this.#ledger.sessions.size)
+    this.#tell('pending_calls', this.#ledger.pendingCalls)
+  }
+
+  /** Resolves when every connection has ended. */
+  async drain(): Promise<void> {
+    await this.#front.drain()
+    this.#pool.close()
+  }
+
+  /** Ends everything at once. */
+  close(): void {
+    this.#front.close()
+    this.#tunnel.close()
+    this.#pool.close()
+  }
+
+  #tell(name: 'sessions' | 'pending_calls', size: number): void {
+    this.#telemetry.gauge(name, size - this.#told[name])
+    this.#told[name] = size
+  }
+
+  #upgradeFailed(message: string, socket: Socket): void {
+    this.#logger.warn({ reason: 'upstream_unreachable', detail: message }, 'answered for the app')
+    this.#telemetry.refused('upstream_unreachable')
+    this.#telemetry.http({ class: 'upgrade', status: 502, origin: 'squall' })
+    const reason = 'upstream_unreachable'
+    answerBadRequest(socket, {
+      status: 502,
+      reason,
+      message: `the app cannot be reached: ${message}`,
+    })
+  }
+}

@@ -1,0 +1,90 @@
+import type { Outcome } from '../mcp/call.ts'
+import { headerValue, mediaType, type RequestHead, type ResponseHead } from '../mcp/http.ts'
+import { eventMessage } from '../mcp/event-message.ts'
+import type { SseFrame } from '../mcp/sse-framer.ts'
+import type { Failure } from '../mcp/transfer.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import { codingOf } from './content-coding.ts'
+import type { Ledger } from './ledger.ts'
+import type { Observer } from './observer.ts'
+import { SseWatch } from './sse-watch.ts'
+
+/**
+ * Watches a stream that the client opened by GET: the push stream of a session, a resumed one, or
+ * the answering half of HTTP+SSE. Answers to calls made elsewhere pass here.
+ */
+export class PushObserver implements Observer {
+  readonly #ledger: Ledger
+  readonly #telemetry: Telemetry
+  readonly #target: string
+  readonly #limit: number
+  #session: string
+  #endpoint: string | undefined
+  #watch: SseWatch | undefined
+
+  constructor(ledger: Ledger, telemetry: Telemetry, head: RequestHead, limit: number) {
+    this.#ledger = ledger
+    this.#telemetry = telemetry
+    this.#target = head.target
+    this.#limit = limit
+    this.#session = headerValue(head.headers, 'mcp-session-id') ?? ''
+  }
+
+  head(head: ResponseHead): void {
+    if (head.status >= 300) return
+    if (mediaType(headerValue(head.headers, 'content-type')) !== 'text/event-stream') return
+    this.#telemetry.gauge('push_streams', 1)
+    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
+    this.#watch = new SseWatch(coding, this.#limit, (frame) => this.#event(frame))
+  }
+
+  data(chunk: Uint8Array): void {
+    this.#watch?.push(chunk)
+  }
+
+  end(): void {
+    const watch = this.#watch
+    if (watch === undefined) return
+    this.#streamOver()
+    watch.end(() => this.#over('incomplete'))
+  }
+
+  fail(failure: Failure): void {
+    this.#cut(failure.kind === 'reset' ? 'reset' : 'incomplete')
+  }
+
+  gone(): void {
+    this.#cut('cancelled')
+  }
+
+  #cut(outcome: Outcome): void {
+    if (this.#watch === undefined) return
+    this.#watch.drop()
+    this.#streamOver()
+    this.#over(outcome)
+  }
+
+  #streamOver(): void {
+    this.#watch = undefined
+    this.#telemetry.gauge('push_streams', -1)
+  }
+
+  /** With the stream of an HTTP+SSE session goes the session; others can be resumed. */
+  #over(outcome: Outcome): void {
+    if (this.#endpoint !== undefined) this.#ledger.closeEndpoint(this.#endpoint, outcome)
+  }
+
+  #event(frame: SseFrame): void {
+    if (frame.event === 'endpoint' && this.#endpoint === undefined && frame.data !== undefined) {
+      this.#endpoint = this.#ledger.endpoints.announce(this.#target, frame.data)
+      this.#session = this.#endpoint ?? this.#session
+      return
+    }
+    const message = eventMessage(frame)
+    if (message === undefined || message.kind === 'request' || message.kind === 'notification')
+      return
+    if (message.id === null) return
+    const entry = this.#ledger.find(this.#session, message.id)
+    if (entry !== undefined) this.#ledger.answer(entry, message)
+  }
+}

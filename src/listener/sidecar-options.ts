@@ -1,0 +1,29 @@
+import type { UpstreamAddress } from '../upstream/address.ts'
+import type { ListenAddress } from './address.ts'
+import type { FrontLimits } from './http-front.ts'
+import type { TlsPaths } from './tls-files.ts'
+
+/** One listener and the app behind it. */
+export interface Pair {
+  readonly listen: ListenAddress
+  readonly upstream: UpstreamAddress
+}
+
+/** What a sidecar is made of. */
+export interface SidecarOptions extends FrontLimits {
+  readonly pairs: readonly Pair[]
+  readonly listenTls: TlsPaths | undefined
+  readonly upstreamTls: TlsPaths
+  readonly upstreamServername: string | undefined
+  readonly upstreamInsecure: boolean
+  readonly readyWithoutUpstream: boolean
+  readonly strict: boolean
+  readonly maxBody: number
+  readonly maxPending: number
+  readonly pendingTtl: number
+  readonly maxSessions: number
+  readonly maxUpstreamConnections: number
+  readonly upstreamIdle: number
+  readonly connectTimeout: number
+  readonly drainTimeout: number
+}

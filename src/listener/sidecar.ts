@@ -1,0 +1,114 @@
+import type { Server } from 'node:http'
+import type { ConnectionOptions } from 'node:tls'
+import type { Logger } from '../telemetry/log.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import { bind, type BoundAddress } from './bind.ts'
+import { Port } from './port.ts'
+import type { SidecarOptions } from './sidecar-options.ts'
+import { TlsFiles } from './tls-files.ts'
+
+/** Whether traffic should be sent here, and why not. */
+export interface Readiness {
+  readonly ready: boolean
+  readonly reason: string
+}
+
+const SWEEP_INTERVAL = 1_000
+
+/** All listeners of one process, from start to drained. */
+export class Sidecar {
+  readonly #options: SidecarOptions
+  readonly #ports: readonly Port[]
+  readonly #files: readonly TlsFiles[]
+  #state: 'starting' | 'listening' | 'draining' = 'starting'
+  #sweeper: NodeJS.Timeout | undefined
+  #drained: Promise<void> | undefined
+
+  constructor(options: SidecarOptions, telemetry: Telemetry, logger: Logger) {
+    this.#options = options
+    const upstreamFiles = new TlsFiles(options.upstreamTls, logger)
+    const tls = (): ConnectionOptions => ({
+      ...upstreamFiles.material,
+      ...(options.upstreamServername === undefined
+        ? {}
+        : { servername: options.upstreamServername }),
+      rejectUnauthorized: !options.upstreamInsecure,
+    })
+    const { listenTls } = options
+    const listenFiles =
+      listenTls === undefined
+        ? undefined
+        : new TlsFiles(listenTls, logger, (material) => {
+            for (const port of this.#ports) port.secure(material)
+          })
+    this.#files = listenFiles === undefined ? [upstreamFiles] : [upstreamFiles, listenFiles]
+    this.#ports = options.pairs.map(
+      ({ upstream }) =>
+        new Port(options, upstream, tls, listenFiles?.material, { telemetry, logger }),
+    )
+  }
+
+  /** Binds every listener; the addresses come back as they really are. */
+  async listen(): Promise<BoundAddress[]> {
+    const bound: BoundAddress[] = []
+    try {
+      for (const [index, { listen }] of this.#options.pairs.entries()) {
+        bound.push(await bind(this.#ports[index]!.server as Server, listen))
+      }
+    } catch (error) {
+      await this.close()
+      throw error
+    }
+    for (const files of this.#files) files.watch()
+    this.#sweeper = setInterval(() => this.sweep(), SWEEP_INTERVAL)
+    this.#sweeper.unref()
+    this.#state = 'listening'
+    return bound
+  }
+
+  /** Ready means listening, and the app behind each listener accepting connections. */
+  async readiness(): Promise<Readiness> {
+    if (this.#state !== 'listening') return { ready: false, reason: this.#state }
+    if (this.#options.readyWithoutUpstream) return { ready: true, reason: 'listening' }
+    for (const port of this.#ports) {
+      if (!(await port.upstreamAccepts())) {
+        return { ready: false, reason: `${port.upstreamName} does not accept connections` }
+      }
+    }
+    return { ready: true, reason: 'listening, upstream accepts' }
+  }
+
+  /** Bounded tables let go of what is stale, and gauges of table sizes are brought up to date. */
+  sweep(): void {
+    for (const port of this.#ports) port.sweep(performance.now())
+  }
+
+  /**
+   * Stops accepting and lets what is in flight finish. What has not ended when the time is over is
+   * cut. Resolves when every connection is closed.
+   */
+  drain(): Promise<void> {
+    this.#drained ??= this.#drain()
+    return this.#drained
+  }
+
+  /** Ends everything at once. */
+  async close(): Promise<void> {
+    this.#state = 'draining'
+    clearInterval(this.#sweeper)
+    for (const port of this.#ports) port.close()
+    for (const files of this.#files) await files.close()
+    this.sweep()
+  }
+
+  async #drain(): Promise<void> {
+    this.#state = 'draining'
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#options.drainTimeout)
+    })
+    await Promise.race([Promise.all(this.#ports.map((port) => port.drain())), late])
+    clearTimeout(timer)
+    await this.close()
+  }
+}

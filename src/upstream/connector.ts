@@ -1,0 +1,61 @@
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+import type { UpstreamAddress } from './address.ts'
+
+/** No connection to the app could be made. */
+export class ConnectError extends Error {
+  readonly code = 'SQUALL_CONNECT'
+}
+
+/** How to reach the app. TLS material is asked for at each connection, so a swapped file takes effect. */
+export interface ConnectorOptions {
+  readonly address: UpstreamAddress
+  readonly timeout: number
+  readonly tls: () => ConnectionOptions
+}
+
+/** Opens connections to the app, with a bound on the time it takes. */
+export type Connector = (done: (error: Error | null, socket: Socket | null) => void) => Socket
+
+/** Clients that hold a connection open for hours must notice when the other host has gone. */
+const TCP_KEEP_ALIVE = 60_000
+
+/** Makes the one way in which connections to an address are opened. */
+export function createConnector(options: ConnectorOptions): Connector {
+  return (done) => {
+    const socket = open(options)
+    const ready =
+      options.address.kind === 'tcp' && options.address.tls ? 'secureConnect' : 'connect'
+    const timer = setTimeout(() => {
+      socket.destroy(new ConnectError(`no connection within ${options.timeout} ms`))
+    }, options.timeout)
+    const onReady = (): void => {
+      clearTimeout(timer)
+      socket.off('error', onError).off('close', onClose)
+      done(null, socket)
+    }
+    const onError = (error: Error): void => {
+      clearTimeout(timer)
+      socket.off(ready, onReady).off('close', onClose)
+      done(error, null)
+    }
+    const onClose = (): void => onError(new ConnectError('closed while connecting'))
+    socket.once(ready, onReady).once('error', onError).once('close', onClose)
+    return socket
+  }
+}
+
+function open({ address, tls }: ConnectorOptions): Socket {
+  if (address.kind === 'unix') return connectTcp({ path: address.path })
+  const target = {
+    host: address.host,
+    port: address.port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_KEEP_ALIVE,
+  }
+  if (!address.tls) return connectTcp(target)
+  const secure = tls()
+  const servername = secure.servername ?? (/^[\d.:]+$/.test(address.host) ? '' : address.host)
+  return connectTls({ ...target, ALPNProtocols: ['http/1.1'], ...secure, servername })
+}

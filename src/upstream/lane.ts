@@ -1,0 +1,88 @@
+import type { Socket } from 'node:net'
+import type { Dispatcher } from 'undici'
+// The package's index loads fetch, WebSocket and caches too, and with them 9 MiB that nobody here uses.
+import Client from 'undici/lib/dispatcher/client.js'
+import type { Connector } from './connector.ts'
+import { HeadLane } from './head-lane.ts'
+
+/** What a lane tells its pool. */
+export interface LaneEvents {
+  connected(): void
+  disconnected(lane: Lane): void
+}
+
+/** Settings of the connections behind one upstream. */
+export interface LaneOptions {
+  readonly connector: Connector
+  /** An idle connection is retired after this, or 2 s before the app says it would close it. */
+  readonly idle: number
+  readonly maxResponseHead: number
+}
+
+/** How the connection ended, as the socket itself told it. */
+export type SocketFate = 'open' | 'reset' | 'closed'
+
+/** The app closes at its own time; retiring ours this much earlier keeps requests off dying connections. */
+const RETIRE_BEFORE_APP = 2_000
+
+/**
+ * One connection to the app, used by one exchange at a time. undici's own pool looks through its
+ * clients for a free one, which with thousands of held streams costs more than the request.
+ */
+export class Lane {
+  readonly head = new HeadLane()
+  fate: SocketFate = 'open'
+  alive = true
+  busy = false
+  readonly #client: Client
+  #connecting: Socket | undefined
+
+  constructor(options: LaneOptions, events: LaneEvents) {
+    this.#client = new Client('http://squall.invalid', {
+      connect: (_options, callback) => {
+        this.fate = 'open'
+        this.#connecting = options.connector((error, socket) => {
+          this.#connecting = undefined
+          if (socket === null) {
+            callback(error ?? new Error('no socket'), null)
+            return
+          }
+          this.#adopt(socket, events)
+          callback(null, socket)
+        })
+      },
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: options.idle,
+      keepAliveTimeoutThreshold: RETIRE_BEFORE_APP,
+      maxHeaderSize: options.maxResponseHead,
+    })
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#client.dispatch(options, handler)
+  }
+
+  /** Ends the connection at once, whatever it is doing. */
+  destroy(): void {
+    this.alive = false
+    this.#connecting?.destroy()
+    void this.#client.destroy().catch(() => undefined)
+  }
+
+  #adopt(socket: Socket, events: LaneEvents): void {
+    this.head.attach(socket)
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      this.fate = error.code === 'ECONNRESET' || error.code === 'EPIPE' ? 'reset' : 'closed'
+    })
+    socket.once('end', () => {
+      if (this.fate === 'open') this.fate = 'closed'
+    })
+    socket.once('close', () => {
+      if (this.fate === 'open') this.fate = 'closed'
+      events.disconnected(this)
+    })
+    events.connected()
+  }
+}

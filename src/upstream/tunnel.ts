@@ -1,0 +1,104 @@
+import { type ClientRequest, type IncomingMessage, Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { ConnectionOptions } from 'node:tls'
+import httpProxy from 'http-proxy'
+import type { UpstreamAddress } from './address.ts'
+import { keepAnswerLines, keepRequestLines } from './tunnel-heads.ts'
+
+/** What becomes of an upgrade. */
+export interface TunnelEvents {
+  opened(): void
+  closed(): void
+  /** The app answered: 101, or what it said instead. */
+  answered(status: number): void
+  /** The app could not be reached; the client's socket is still open and has got nothing. */
+  failed(message: string, socket: Socket): void
+  /** The app's side broke in the middle. */
+  broken(socket: Socket): void
+}
+
+/** http-proxy lets only WebSocket through this pass; any other upgrade is as good. */
+const WEBSOCKET_ONLY = 'checkMethodAndHeader'
+
+type Target = NonNullable<httpProxy.ServerOptions['target']>
+
+interface Passes {
+  wsPasses: ((...args: unknown[]) => unknown)[]
+}
+
+/** Carries upgraded connections (WebSocket and others) to the app, through http-proxy. */
+export class Tunnel {
+  readonly #proxy: httpProxy
+  readonly #address: UpstreamAddress
+  readonly #tls: () => ConnectionOptions
+  readonly #events: TunnelEvents
+  readonly #open = new Set<Duplex>()
+  readonly #answered = new WeakSet<IncomingMessage>()
+
+  constructor(address: UpstreamAddress, tls: () => ConnectionOptions, events: TunnelEvents) {
+    this.#address = address
+    this.#tls = tls
+    this.#events = events
+    this.#proxy = httpProxy.createProxyServer({ xfwd: false, changeOrigin: false })
+    const passes = this.#proxy as unknown as Passes
+    passes.wsPasses = passes.wsPasses.filter((pass) => pass.name !== WEBSOCKET_ONLY)
+    this.#proxy.on('proxyReqWs', (proxyReq, req, socket) => this.#started(proxyReq, req, socket))
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Takes over a socket whose request asked for an upgrade. */
+  carry(req: IncomingMessage, socket: Socket, head: Buffer): void {
+    this.#open.add(socket)
+    this.#events.opened()
+    socket.once('close', () => {
+      this.#open.delete(socket)
+      this.#events.closed()
+    })
+    socket.on('error', () => socket.destroy())
+    const options = { target: this.#target(), agent: this.#agent(), toProxy: true }
+    this.#proxy.ws(req, socket, head, options, (error: Error) => {
+      if (this.#answered.has(req)) this.#events.broken(socket)
+      else if (!socket.destroyed) this.#events.failed(error.message, socket)
+    })
+  }
+
+  /** Ends every tunnel. */
+  close(): void {
+    for (const socket of this.#open) socket.destroy()
+  }
+
+  #started(proxyReq: ClientRequest, req: IncomingMessage, socket: Duplex): void {
+    keepRequestLines(proxyReq, req)
+    const answered = (res: IncomingMessage): void => {
+      this.#answered.add(req)
+      keepAnswerLines(res)
+      this.#events.answered(res.statusCode ?? 0)
+    }
+    // These run before http-proxy's own, which write what they find in the answer's headers.
+    proxyReq.once('upgrade', answered)
+    proxyReq.once('response', answered)
+    socket.once('close', () => proxyReq.destroy())
+  }
+
+  #target(): Target {
+    const address = this.#address
+    if (address.kind === 'unix') {
+      return { host: 'localhost', port: 80, socketPath: address.path } as Target
+    }
+    const { host, port, tls } = address
+    return { host, port, protocol: tls ? 'https:' : 'http:' }
+  }
+
+  /** A fresh agent, so that swapped certificates are used by the next tunnel. */
+  #agent(): HttpAgent {
+    const { kind } = this.#address
+    return kind === 'tcp' && this.#address.tls
+      ? new HttpsAgent({ ...this.#tls(), keepAlive: false })
+      : new HttpAgent({ keepAlive: false })
+  }
+}

@@ -1,0 +1,135 @@
+import type { Dispatcher } from 'undici'
+import type { RequestHead } from '../mcp/http.ts'
+import type {
+  Body,
+  Failure,
+  ResponseSink,
+  StreamBody,
+  Transfer,
+  Upstream,
+} from '../mcp/transfer.ts'
+import { failureOf } from './failure.ts'
+import type { Lane } from './lane.ts'
+import type { LanePool } from './lane-pool.ts'
+import { requestHeadText } from './request-head.ts'
+import { headerLines } from './response-head.ts'
+
+const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
+/** Bodies up to this leave in one write with their head, which costs less than two in one system call. */
+const ONE_WRITE = 16 * 1024
+const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
+
+/** Sends exchanges to the app through undici, one connection each. */
+export class UndiciUpstream implements Upstream {
+  readonly #pool: LanePool
+
+  constructor(pool: LanePool) {
+    this.#pool = pool
+  }
+
+  send(head: RequestHead, body: Body, sink: ResponseSink): Transfer {
+    const stream = body === null || body instanceof Uint8Array ? undefined : body
+    const chunked = stream !== undefined && stream.length === undefined
+    const text = requestHeadText(head, chunked)
+    const lane = this.#pool.acquire()
+    if (lane === undefined) {
+      sink.fail(OVERLOAD)
+      return IDLE_TRANSFER
+    }
+    const transfer = new UndiciTransfer(this.#pool, lane, sink)
+    if (body instanceof Uint8Array && body.byteLength <= ONE_WRITE) {
+      lane.head.announceWhole(text, latin1(body))
+      lane.dispatch(dispatchOptions(head.method, null, undefined), transfer)
+    } else {
+      lane.head.announce(text, chunked ? () => stream.trailers() : undefined)
+      lane.dispatch(dispatchOptions(head.method, body, stream), transfer)
+    }
+    return transfer
+  }
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+}
+
+/** undici is told only what it needs to frame the body: the head itself is written by the lane. */
+function dispatchOptions(
+  method: string,
+  body: Body,
+  stream: StreamBody | undefined,
+): Dispatcher.DispatchOptions {
+  return {
+    method: method as Dispatcher.HttpMethod,
+    path: '/',
+    body: body as Uint8Array | null,
+    reset: false,
+    headers: stream?.length === undefined ? null : ['content-length', String(stream.length)],
+  }
+}
+
+/** One request under way: undici's callbacks on one side, the sink on the other. */
+class UndiciTransfer implements Transfer, Dispatcher.DispatchHandler {
+  readonly #pool: LanePool
+  readonly #lane: Lane
+  readonly #sink: ResponseSink
+  #resume: (() => void) | undefined
+  #done = false
+
+  constructor(pool: LanePool, lane: Lane, sink: ResponseSink) {
+    this.#pool = pool
+    this.#lane = lane
+    this.#sink = sink
+  }
+
+  resume(): void {
+    this.#resume?.()
+  }
+
+  abort(): void {
+    if (this.#done) return
+    this.#done = true
+    this.#pool.discard(this.#lane)
+  }
+
+  onConnect(): void {
+    // The lane is destroyed to abort: undici's own way needs a connection first.
+  }
+
+  onHeaders(status: number, lines: Buffer[], resume: () => void, reason: string): boolean {
+    if (this.#done) return true
+    const head = { status, reason, headers: headerLines(lines) }
+    if (status < 200) {
+      this.#sink.info(head)
+      return true
+    }
+    this.#resume = resume
+    this.#sink.head(head)
+    return true
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.#done || this.#sink.data(chunk)
+  }
+
+  onComplete(trailers: string[] | Buffer[] | null): void {
+    if (this.#done) return
+    this.#done = true
+    const lane = this.#lane
+    if (lane.fate === 'reset') {
+      // A body that ends with the connection ends cleanly only by FIN.
+      this.#pool.discard(lane)
+      this.#sink.fail({ kind: 'reset', message: 'the app reset the connection' })
+      return
+    }
+    this.#pool.release(lane)
+    this.#sink.end(trailers === null ? [] : headerLines(trailers))
+  }
+
+  onError(error: Error): void {
+    if (this.#done) return
+    this.#done = true
+    const failure = failureOf(error, this.#lane.fate)
+    this.#pool.discard(this.#lane)
+    this.#sink.fail(failure)
+  }
+}

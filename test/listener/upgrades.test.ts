@@ -1,0 +1,160 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { afterEach, describe, expect, test } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+
+const open: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close()
+})
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  open.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function inFront(upstream: string): Promise<RunningSidecar> {
+  const sidecar = await startSidecar({ upstream })
+  open.push(() => sidecar.close())
+  return sidecar
+}
+
+async function rawUpgrade(port: number, text: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  open.push(() => void socket.destroy())
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  socket.write(text)
+  return socket
+}
+
+async function readUntil(socket: Socket, mark: string): Promise<string> {
+  let text = ''
+  while (!text.includes(mark)) {
+    const [chunk] = (await once(socket, 'data')) as [Buffer]
+    text += chunk.toString('latin1')
+  }
+  return text
+}
+
+describe('WebSocket', () => {
+  test('messages pass both ways and the close code arrives', async () => {
+    const app = createServer()
+    const sockets = new WebSocketServer({ server: app })
+    sockets.on('connection', (ws) =>
+      ws.on('message', (data) => ws.send(`echo ${(data as Buffer).toString()}`)),
+    )
+    const sidecar = await inFront(await listen(app))
+    const client = new WebSocket(`${sidecar.url.replace('http', 'ws')}/a//b?x=1`)
+    await once(client, 'open')
+    client.send('hello')
+    const [data] = (await once(client, 'message')) as [Buffer]
+    expect(String(data)).toBe('echo hello')
+    expect(await sidecar.metrics()).toContain('squall_connections{kind="tunnel"} 1')
+    client.close(4001, 'done')
+    const [code] = (await once(client, 'close')) as [number]
+    expect(code).toBe(4001)
+  })
+
+  test('the app sees the request line and the header lines as the client wrote them', async () => {
+    const app = createServer()
+    const seen = new Promise<IncomingMessage>((resolve) => {
+      app.on('upgrade', (req, socket) => {
+        resolve(req)
+        socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nX-CaSe: Kept\r\n\r\n')
+      })
+    })
+    const sidecar = await inFront(await listen(app))
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET /a//b?q=%20 HTTP/1.1\r\nhOsT: example\r\nX-Twice: 1\r\nConnection: Upgrade\r\n' +
+        'Upgrade: websocket\r\nX-Twice: 2\r\n\r\n',
+    )
+    const req = await seen
+    expect(req.url).toBe('/a//b?q=%20')
+    expect(req.rawHeaders).toContain('hOsT')
+    expect(req.rawHeaders.filter((_, i) => req.rawHeaders[i - 1] === 'X-Twice')).toEqual(['1', '2'])
+    expect(await readUntil(client, '\r\n\r\n')).toContain('X-CaSe: Kept')
+  })
+
+  test('an ordinary answer to an upgrade arrives whole and ends the connection', async () => {
+    const app = createServer()
+    app.on('upgrade', (_req, socket) => {
+      socket.end(
+        'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\nTransfer-Encoding: chunked\r\n\r\n' +
+          '5\r\nsorry\r\n0\r\n\r\n',
+      )
+    })
+    const sidecar = await inFront(await listen(app))
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    let text = ''
+    client.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
+    await once(client, 'close')
+    expect(text).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/)
+    expect(text).toContain('WWW-Authenticate: Bearer')
+    expect(text.toLowerCase()).not.toContain('transfer-encoding')
+    expect(text.endsWith('\r\n\r\nsorry')).toBe(true)
+  })
+
+  test('an app that is down gives a 502 of Squall', async () => {
+    const sidecar = await inFront('http://127.0.0.1:1')
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    const text = await readUntil(client, '}}')
+    expect(text).toMatch(/^HTTP\/1\.1 502 /)
+    expect(text).toContain('x-squall-error: upstream_unreachable')
+  })
+})
+
+describe('other upgrades', () => {
+  test('a protocol of its own passes', async () => {
+    const app = createServer()
+    app.on('upgrade', (_req, socket, head: Buffer) => {
+      socket.write(
+        'HTTP/1.1 101 Switching Protocols\r\nUpgrade: acme/7\r\nConnection: Upgrade\r\n\r\n',
+      )
+      socket.write(head)
+      socket.pipe(socket)
+    })
+    const sidecar = await inFront(await listen(app))
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: acme/7\r\n\r\nfirst',
+    )
+    expect(await readUntil(client, 'first')).toContain('Upgrade: acme/7')
+    client.write('second')
+    expect(await readUntil(client, 'second')).toBe('second')
+  })
+
+  test('an offer of h2c is ignored and the request goes on with its body', async () => {
+    const app = createServer((req, res) => {
+      const chunks: Buffer[] = []
+      req.on('data', (chunk: Buffer) => chunks.push(chunk))
+      req.on('end', () =>
+        res.end(`${req.headers.upgrade ?? 'none'} ${Buffer.concat(chunks).toString()}`),
+      )
+    })
+    const sidecar = await inFront(await listen(app))
+    const client = await rawUpgrade(
+      sidecar.port,
+      'POST /mcp HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n' +
+        'HTTP2-Settings: AAEAAEAA\r\nContent-Length: 5\r\n\r\nhello',
+    )
+    expect(await readUntil(client, 'hello')).toContain('none hello')
+    client.write('GET /again HTTP/1.1\r\nHost: h\r\n\r\n')
+    expect(await readUntil(client, 'none ')).toMatch(/^HTTP\/1\.1 200/)
+    expect(await sidecar.metrics()).toContain('squall_connections{kind="client"} 1')
+  })
+})

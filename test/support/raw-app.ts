@@ -1,0 +1,256 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { valueOf, valuesOf, WireReader, type WireMessage } from './wire.ts'
+
+/** How a connection ended, as this side of it was told. */
+export type Fate = 'fin' | 'reset'
+
+/** A request as the app received it. */
+export interface AppRequest extends WireMessage {
+  readonly method: string
+  readonly target: string
+  readonly version: string
+  readonly connection: AppConnection
+}
+
+/** One connection that the app accepted. */
+export interface AppConnection {
+  readonly index: number
+  readonly socket: Socket
+  /** Every byte received, unless the app was told not to keep them. */
+  readonly bytes: Buffer[]
+  /** What a strict reader refused on this connection. */
+  readonly violations: string[]
+  readonly requests: AppRequest[]
+  /** Resolves when the other side is gone. */
+  readonly gone: Promise<Fate>
+  goneAt: number | undefined
+  /** True when bytes of an unfinished request are left. */
+  partial(): boolean
+}
+
+/** One request and the means to answer it, byte by byte. */
+export interface AppExchange {
+  readonly request: AppRequest
+  readonly connection: AppConnection
+  readonly socket: Socket
+  readonly gone: Promise<Fate>
+  /** Writes, and waits while the other side does not read. False once it is gone. */
+  write(bytes: string | Buffer): Promise<boolean>
+  /** Writes each piece in a turn of its own. */
+  send(pieces: readonly (string | Buffer)[]): Promise<boolean>
+  fin(): void
+  reset(): void
+}
+
+/** How the app answers. */
+export type Script = (exchange: AppExchange) => void | Promise<void>
+
+/** Settings of an app. */
+export interface RawAppOptions {
+  /** Answers requests that name no script. */
+  readonly script?: Script
+  /** Called at the end of a request's head, before its body. */
+  readonly onHead?: Script
+  readonly port?: number
+  readonly keepBytes?: boolean
+  readonly keepBody?: boolean
+}
+
+/** An app made of plain sockets. */
+export interface RawApp {
+  readonly port: number
+  readonly url: string
+  readonly requests: AppRequest[]
+  readonly connections: AppConnection[]
+  /** Scripts by the value of the request header `x-script`. */
+  readonly scripts: Map<string, Script>
+  /** Resolves once `count` requests have arrived. */
+  received(count: number): Promise<AppRequest>
+  /** Everything that a strict reader refused. */
+  violations(): string[]
+  close(): Promise<void>
+}
+
+/** An answer as bytes. Framing headers are added only when `body` is given. */
+export function answer(
+  status: string,
+  headers: readonly string[] = [],
+  body?: string | Buffer,
+): Buffer {
+  let head = `HTTP/1.1 ${status}\r\n`
+  for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]!}: ${headers[i + 1]!}\r\n`
+  if (body === undefined) return Buffer.from(`${head}\r\n`, 'latin1')
+  const bytes = Buffer.from(body)
+  return Buffer.concat([Buffer.from(`${head}Content-Length: ${bytes.length}\r\n\r\n`, 'latin1'), bytes])
+}
+
+/** Bytes as one chunk. */
+export function chunk(bytes: string | Buffer): Buffer {
+  const body = Buffer.from(bytes)
+  return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')])
+}
+
+const plainAnswer: Script = async (exchange) => {
+  await exchange.write(answer('200 OK', ['Content-Type', 'text/plain'], 'ok'))
+}
+
+/** Starts an app on a free port of the loopback interface. */
+export async function startRawApp(options: RawAppOptions = {}): Promise<RawApp> {
+  const connections: AppConnection[] = []
+  const requests: AppRequest[] = []
+  const scripts = new Map<string, Script>()
+  const waiters = new Set<() => void>()
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const connection = accept(socket, connections.length, options, {
+      received: (request) => {
+        requests.push(request)
+        for (const wake of waiters) wake()
+      },
+      script: (request) =>
+        scripts.get(valueOf(request.headers, 'x-script') ?? '') ?? options.script ?? plainAnswer,
+    })
+    connections.push(connection)
+  })
+  server.listen(options.port ?? 0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    connections,
+    scripts,
+    received: (count) =>
+      new Promise((resolve) => {
+        const check = (): void => {
+          if (requests.length < count) return
+          waiters.delete(check)
+          resolve(requests[count - 1]!)
+        }
+        waiters.add(check)
+        check()
+      }),
+    violations: () => connections.flatMap((connection) => connection.violations),
+    close: async () => {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve())
+      })
+      for (const { socket } of connections) socket.destroy()
+      await closed
+    },
+  }
+}
+
+interface Hooks {
+  received(request: AppRequest): void
+  script(request: AppRequest): Script
+}
+
+function accept(socket: Socket, index: number, options: RawAppOptions, hooks: Hooks): AppConnection {
+  let tellGone: (fate: Fate) => void = () => undefined
+  const connection: AppConnection = {
+    index,
+    socket,
+    bytes: [],
+    violations: [],
+    requests: [],
+    gone: new Promise((resolve) => {
+      tellGone = resolve
+    }),
+    goneAt: undefined,
+    partial: () => !reader.idle,
+  }
+  const depart = (fate: Fate): void => {
+    connection.goneAt ??= performance.now()
+    tellGone(fate)
+  }
+  let turn: Promise<void> = Promise.resolve()
+  let current: AppRequest | undefined
+  const reader: WireReader = new WireReader(
+    { role: 'request', keepBody: options.keepBody !== false },
+    {
+      head: (message) => {
+        current = asRequest(message, connection)
+        if (options.onHead !== undefined) void options.onHead(exchangeOf(current, connection))
+      },
+      message: () => {
+        const request = current!
+        connection.requests.push(request)
+        hooks.received(request)
+        if (options.onHead !== undefined) return
+        turn = turn.then(async () => {
+          await hooks.script(request)(exchangeOf(request, connection))
+          if (wantsClose(request)) socket.end()
+        })
+      },
+    },
+  )
+  socket.on('data', (bytes: Buffer) => {
+    if (options.keepBytes !== false) connection.bytes.push(bytes)
+    if (connection.violations.length > 0) return
+    try {
+      reader.push(bytes)
+    } catch (error) {
+      connection.violations.push(String(error))
+      socket.end(answer('400 Bad Request', ['Connection', 'close'], 'refused by the app'))
+    }
+  })
+  socket.on('end', () => {
+    depart('fin')
+    // Script or not, an answer can still be written: the other side may have closed only its half.
+    void turn.then(() => socket.end())
+  })
+  socket.on('error', () => depart('reset'))
+  socket.on('close', () => depart('fin'))
+  return connection
+}
+
+/** Keeps the message's identity, so that body and trailers show up in it as they arrive. */
+function asRequest(message: WireMessage, connection: AppConnection): AppRequest {
+  const [method, target, protocol] = message.startLine.split(' ') as [string, string, string]
+  return Object.assign(message, { method, target, version: protocol.slice(5), connection })
+}
+
+function exchangeOf(request: AppRequest, connection: AppConnection): AppExchange {
+  const { socket, gone } = connection
+  const write = async (bytes: string | Buffer): Promise<boolean> => {
+    if (socket.destroyed || socket.writableEnded) return false
+    if (!socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)) {
+      await drained(socket)
+    }
+    return !socket.destroyed
+  }
+  return {
+    request,
+    connection,
+    socket,
+    gone,
+    write,
+    send: async (pieces) => {
+      for (const piece of pieces) {
+        if (!(await write(piece))) return false
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      return true
+    },
+    fin: () => void socket.end(),
+    reset: () => void socket.resetAndDestroy(),
+  }
+}
+
+/** Resolves when the socket can take more, or never will. */
+export function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      socket.off('drain', done).off('close', done)
+      resolve()
+    }
+    socket.on('drain', done).on('close', done)
+  })
+}
+
+function wantsClose(request: AppRequest): boolean {
+  const tokens = valuesOf(request.headers, 'connection').join(',').toLowerCase()
+  return tokens.includes('close') || (request.version === '1.0' && !tokens.includes('keep-alive'))
+}

@@ -1,0 +1,80 @@
+import { Sidecar } from '../../src/listener/sidecar.ts'
+import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import type { Logger } from '../../src/telemetry/log.ts'
+
+export interface StartOptions extends Partial<Omit<SidecarOptions, 'pairs'>> {
+  readonly upstream: string
+}
+
+export interface RunningSidecar {
+  readonly url: string
+  readonly host: string
+  readonly port: number
+  readonly sidecar: Sidecar
+  metrics(): Promise<string>
+  close(): Promise<void>
+}
+
+const silent: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: (fields, message) =>
+    process.stderr.write(`${message} ${String((fields as { err?: Error }).err?.stack ?? '')}\n`),
+}
+
+/** Starts a sidecar in this process, on a free port of loopback, in front of `upstream`. */
+export async function startSidecar({
+  upstream,
+  ...overrides
+}: StartOptions): Promise<RunningSidecar> {
+  const url = new URL(upstream)
+  const options: SidecarOptions = {
+    pairs: [
+      {
+        listen: { kind: 'tcp', host: '127.0.0.1', port: 0 },
+        upstream: {
+          kind: 'tcp',
+          tls: url.protocol === 'https:',
+          host: url.hostname.replace(/^\[|\]$/g, ''),
+          port: Number(url.port),
+        },
+      },
+    ],
+    listenTls: undefined,
+    upstreamTls: {},
+    upstreamServername: undefined,
+    upstreamInsecure: false,
+    readyWithoutUpstream: false,
+    strict: false,
+    maxHead: 65_536,
+    headTimeout: 60_000,
+    bodyTimeout: 300_000,
+    maxBody: 4_194_304,
+    maxConnections: 10_000,
+    maxPending: 20_000,
+    pendingTtl: 600_000,
+    maxSessions: 10_000,
+    maxUpstreamConnections: 10_000,
+    upstreamIdle: 3_000,
+    connectTimeout: 5_000,
+    clientKeepalive: 600_000,
+    drainTimeout: 25_000,
+    ...overrides,
+  }
+  const metrics = createMetrics({ version: '0.0.0-test' })
+  const sidecar = new Sidecar(options, metrics, silent)
+  const [bound] = await sidecar.listen()
+  return {
+    url: `http://127.0.0.1:${bound!.port}`,
+    host: '127.0.0.1',
+    port: bound!.port,
+    sidecar,
+    metrics: async () => {
+      sidecar.sweep()
+      return (await metrics.render()).text
+    },
+    close: () => sidecar.close(),
+  }
+}
