@@ -1,0 +1,42 @@
+import type { CommanderError } from 'commander'
+import { shown, UsageError } from './usage-error.ts'
+
+const HELP = 'see squall run --help'
+
+/** The parser's complaint as one line that says how to mend it. */
+export function commandLineError(error: CommanderError): UsageError {
+  const quoted = /'([^]*)'/.exec(withoutSuggestion(error.message))?.[1] ?? ''
+  const meant = suggestion(error.message)
+  // Without a value written behind it, which may be a secret.
+  const flag = quoted.split('=', 1)[0] ?? ''
+  switch (error.code) {
+    case 'commander.unknownOption':
+      return new UsageError('UNKNOWN_OPTION', `unknown option ${shown(flag)}`, meant ?? HELP)
+    case 'commander.unknownCommand':
+      return new UsageError('UNKNOWN_COMMAND', `unknown command ${shown(quoted)}`, meant ?? HELP)
+    case 'commander.optionMissingArgument': {
+      const name = /--[a-z-]+/.exec(quoted)?.[0] ?? quoted
+      return new UsageError('MISSING_VALUE', `${name} needs a value`, HELP)
+    }
+    // Nothing to do was named: the parser would print its help as an error.
+    case 'commander.help':
+      return new UsageError('NO_COMMAND', 'no command', 'use squall run, or see squall --help')
+    default:
+      return new UsageError('UNEXPECTED_ARGUMENT', withoutSuggestion(error.message), HELP)
+  }
+}
+
+/** The complaint about a word that belongs to no option. */
+export function unexpectedArgument(text: string): UsageError {
+  return new UsageError('UNEXPECTED_ARGUMENT', `unexpected argument ${shown(text)}`, HELP)
+}
+
+function withoutSuggestion(message: string): string {
+  const at = message.lastIndexOf('\n(Did you mean ')
+  return (at === -1 ? message : message.slice(0, at)).replace(/^error: /, '')
+}
+
+function suggestion(message: string): string | undefined {
+  const match = /\n\(Did you mean (?:one of )?([a-z, -]+)\?\)$/.exec(message)
+  return match?.[1] === undefined ? undefined : `did you mean ${match[1].split(', ')[0]}?`
+}

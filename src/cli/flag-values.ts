@@ -1,0 +1,70 @@
+import { envName, type FlagSpec } from './flag-table.ts'
+import { shown, UsageError } from './usage-error.ts'
+
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A value with where it came from, for messages. */
+export interface Given {
+  readonly text: string
+  /** `--max-head`, or `SQUALL_MAX_HEAD` when the environment said so. */
+  readonly source: string
+}
+
+/** What the command line held: the values of each option in order, without those it did not name. */
+export type RawFlags = ReadonlyMap<string, readonly string[]>
+
+/**
+ * The value of each option: from the command line, or else from the environment, or else the default.
+ */
+export class FlagValues<Name extends string> {
+  readonly #given = new Map<string, readonly Given[]>()
+
+  constructor(specs: readonly FlagSpec[], raw: RawFlags, env: Environment) {
+    for (const spec of specs) this.#given.set(spec.name, given(spec, raw.get(spec.name), env))
+  }
+
+  all(name: Name): readonly Given[] {
+    return this.#given.get(name) ?? []
+  }
+
+  /** The last one given: what comes later on a command line overrides. */
+  optional(name: Name): Given | undefined {
+    return this.all(name).at(-1)
+  }
+
+  /** Only for options that have a default. */
+  required(name: Name): Given {
+    const value = this.optional(name)
+    if (value === undefined) throw new UsageError('MISSING_VALUE', `--${name} is missing`, 'add it')
+    return value
+  }
+
+  switch(name: Name): boolean {
+    const value = this.optional(name)
+    if (value === undefined || value.text === 'false' || value.text === '0') return false
+    if (value.text === 'true' || value.text === '1') return true
+    throw new UsageError(
+      'BAD_VALUE',
+      `${value.source}: ${shown(value.text)} is neither true nor false`,
+      'use true or false',
+    )
+  }
+}
+
+function given(
+  spec: FlagSpec,
+  raw: readonly string[] | undefined,
+  env: Environment,
+): readonly Given[] {
+  const flag = `--${spec.name}`
+  if (raw !== undefined) return raw.map((text) => ({ text, source: flag }))
+  const variable = envName(spec.name)
+  const text = env[variable]
+  // An empty variable is how a template says 'not set'.
+  if (text !== undefined && text !== '') {
+    const texts = spec.repeatable === true ? text.split(',').map((part) => part.trim()) : [text]
+    return texts.map((part) => ({ text: part, source: variable }))
+  }
+  return spec.default === undefined ? [] : [{ text: spec.default, source: flag }]
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+import { parseCommandLine } from './program.ts'
+import { readTlsFiles } from './tls-files.ts'
+import { oneLine, UsageError } from './usage-error.ts'
+import { readVersion } from './version.ts'
+
+const FAILED = 1
+const BAD_USAGE = 2
+
+/** Runs the program; the result is its exit code. */
+async function main(): Promise<number> {
+  const invocation = parseCommandLine(process.argv.slice(2), process.env, readVersion())
+  if (invocation.kind === 'print') {
+    process.stdout.write(invocation.text)
+    return 0
+  }
+  readTlsFiles(invocation.options)
+  // Loaded only now: help and complaints need none of it.
+  const { run } = await import('./run.ts')
+  return run(invocation.options)
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    process.stderr.write(`squall: ${oneLine(reason)}\n`)
+    process.exit(error instanceof UsageError ? BAD_USAGE : FAILED)
+  },
+)

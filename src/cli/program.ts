@@ -1,0 +1,85 @@
+import { Command, CommanderError, Option } from 'commander'
+import { commandLineError, unexpectedArgument } from './commander-error.ts'
+import { type FlagSpec, RUN_FLAGS } from './flag-table.ts'
+import type { Environment, RawFlags } from './flag-values.ts'
+import { parseRunOptions, type RunOptions } from './run-options.ts'
+
+/** What a command line asks for. */
+export type Invocation =
+  | { readonly kind: 'run'; readonly options: RunOptions }
+  /** Help or the version, for standard output. */
+  | { readonly kind: 'print'; readonly text: string }
+
+const HELP_WIDTH = 100
+const ENV_NOTE = `
+Each option can also be given as an environment variable: --max-head as SQUALL_MAX_HEAD, switches
+as true or false, repeated options separated by commas. The command line wins.
+Sizes: 1024, 64KiB, 4MiB. Durations: 300ms, 5s, 10m, 1h.`
+
+/** Reads the arguments after the program's name. Throws nothing but a `UsageError`. */
+export function parseCommandLine(
+  args: readonly string[],
+  env: Environment,
+  version: string,
+): Invocation {
+  let printed = ''
+  let raw: RawFlags | undefined
+  const program = createProgram(
+    version,
+    (text) => (printed += text),
+    (flags) => (raw = flags),
+  )
+  try {
+    program.parse(args, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode !== 0) throw commandLineError(error)
+  }
+  if (raw !== undefined) return { kind: 'run', options: parseRunOptions(raw, env) }
+  return { kind: 'print', text: printed }
+}
+
+function createProgram(
+  version: string,
+  print: (text: string) => void,
+  run: (flags: RawFlags) => void,
+): Command {
+  const program = new Command('squall')
+    .description(
+      'A sidecar that takes over the MCP port of a pod and turns chosen calls into failures.',
+    )
+    .version(version, '--version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .exitOverride()
+    .configureOutput({
+      writeOut: print,
+      // Errors reach the caller as exceptions.
+      writeErr: () => {},
+      getOutHelpWidth: () => HELP_WIDTH,
+      getOutHasColors: () => false,
+    })
+  const command = program
+    .command('run')
+    .description('take traffic on one address and pass it to the app on another')
+    .allowExcessArguments()
+    .addHelpText('after', ENV_NOTE)
+  const raw = new Map<string, string[]>()
+  for (const spec of RUN_FLAGS) addFlag(command, spec, raw)
+  command.action(() => {
+    const [extra] = command.args
+    if (extra !== undefined) throw unexpectedArgument(extra)
+    run(raw)
+  })
+  return program
+}
+
+function addFlag(command: Command, spec: FlagSpec, raw: Map<string, string[]>): void {
+  const { name, value, help } = spec
+  const note = spec.default === undefined ? '' : ` (default: ${spec.default})`
+  const form = value === undefined ? `--${name}` : `--${name} <${value}>`
+  command.addOption(new Option(form, `${help}${note}`).helpGroup(spec.group))
+  // Collected as they stand: what they mean is checked in one place, for the environment too.
+  command.on(`option:${name}`, (text?: string) => {
+    raw.set(name, [...(raw.get(name) ?? []), text ?? 'true'])
+  })
+}

@@ -1,0 +1,116 @@
+import type { ListenAddress } from '../listener/address.ts'
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../telemetry/log.ts'
+import type { UpstreamAddress } from '../upstream/address.ts'
+import { RUN_FLAGS, type RunFlag } from './flag-table.ts'
+import { type Environment, FlagValues, type RawFlags } from './flag-values.ts'
+import { parsePlaces } from './run-places.ts'
+import { parseListenerTls, parseUpstreamTls } from './run-tls.ts'
+import { parseChoice, parseCount, parseDuration, parseSize, type Range } from './units.ts'
+
+/** One listening address and the app behind it. */
+export interface Route {
+  readonly listen: ListenAddress
+  readonly upstream: UpstreamAddress
+}
+
+/** The files for TLS on the listeners. */
+export interface ListenerTls {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** How TLS is spoken to the app. */
+export interface UpstreamTls {
+  readonly caFile: string | undefined
+  readonly certFile: string | undefined
+  readonly keyFile: string | undefined
+  readonly servername: string | undefined
+  /** Accept any certificate. */
+  readonly insecure: boolean
+}
+
+/** Everything `squall run` was told, checked and frozen: times in milliseconds, sizes in bytes. */
+export interface RunOptions {
+  readonly routes: readonly [Route, ...Route[]]
+  /** Undefined when it is off. */
+  readonly admin: ListenAddress | undefined
+  readonly tls: ListenerTls | undefined
+  readonly upstreamTls: UpstreamTls
+  readonly readyWithoutUpstream: boolean
+  readonly strict: boolean
+  readonly maxHeadBytes: number
+  readonly maxBodyBytes: number
+  readonly maxConnections: number
+  readonly maxUpstreamConnections: number
+  readonly maxPending: number
+  readonly maxSessions: number
+  readonly headTimeoutMs: number
+  readonly bodyTimeoutMs: number
+  readonly pendingTtlMs: number
+  readonly connectTimeoutMs: number
+  readonly upstreamIdleMs: number
+  readonly clientKeepaliveMs: number
+  readonly drainTimeoutMs: number
+  readonly logLevel: LogLevel
+  readonly logFormat: LogFormat
+}
+
+const HOUR = 3_600_000
+const KIB = 1024
+const MIB = 1024 * KIB
+const HEAD: Range = { min: KIB, max: MIB }
+const BODY: Range = { min: KIB, max: 256 * MIB }
+const COUNT: Range = { min: 1, max: 10_000_000 }
+// A day is far below the longest timer that Node keeps.
+const TIME: Range = { min: 1, max: 24 * HOUR }
+const TIME_OR_NONE: Range = { min: 0, max: 24 * HOUR }
+
+/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
+export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
+  const flags = new FlagValues<RunFlag>(RUN_FLAGS, raw, env)
+  const size = (name: RunFlag, range: Range): number => {
+    const { text, source } = flags.required(name)
+    return parseSize(text, source, range)
+  }
+  const count = (name: RunFlag): number => {
+    const { text, source } = flags.required(name)
+    return parseCount(text, source, COUNT)
+  }
+  const time = (name: RunFlag, range = TIME): number => {
+    const { text, source } = flags.required(name)
+    return parseDuration(text, source, range)
+  }
+  const level = flags.required('log-level')
+  const format = flags.required('log-format')
+  const { routes, admin } = parsePlaces(flags)
+  return deepFreeze({
+    routes,
+    admin,
+    tls: parseListenerTls(flags),
+    upstreamTls: parseUpstreamTls(flags, routes),
+    readyWithoutUpstream: flags.switch('ready-without-upstream'),
+    strict: flags.switch('strict'),
+    maxHeadBytes: size('max-head', HEAD),
+    maxBodyBytes: size('max-body', BODY),
+    maxConnections: count('max-connections'),
+    maxUpstreamConnections: count('max-upstream-connections'),
+    maxPending: count('max-pending'),
+    maxSessions: count('max-sessions'),
+    headTimeoutMs: time('head-timeout'),
+    bodyTimeoutMs: time('body-timeout'),
+    pendingTtlMs: time('pending-ttl'),
+    connectTimeoutMs: time('connect-timeout'),
+    upstreamIdleMs: time('upstream-idle'),
+    clientKeepaliveMs: time('client-keepalive'),
+    drainTimeoutMs: time('drain-timeout', TIME_OR_NONE),
+    logLevel: parseChoice(level.text, level.source, LOG_LEVELS),
+    logFormat: parseChoice(format.text, format.source, LOG_FORMATS),
+  })
+}
+
+function deepFreeze<Value extends object>(value: Value): Value {
+  for (const part of Object.values(value)) {
+    if (typeof part === 'object' && part !== null) deepFreeze(part)
+  }
+  return Object.freeze(value)
+}

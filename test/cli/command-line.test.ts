@@ -1,0 +1,291 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { RUN_FLAGS, envName } from '../../src/cli/flag-table.ts'
+import type { Environment } from '../../src/cli/flag-values.ts'
+import { parseCommandLine } from '../../src/cli/program.ts'
+import type { RunOptions } from '../../src/cli/run-options.ts'
+import { UsageError } from '../../src/cli/usage-error.ts'
+
+function options(args: string, env: Environment = {}): RunOptions {
+  const words = args === '' ? [] : args.split(' ')
+  const invocation = parseCommandLine(['run', ...words], env, '1.2.3')
+  if (invocation.kind !== 'run') throw new Error('not a run')
+  return invocation.options
+}
+
+function complaint(args: readonly string[], env: Environment = {}): UsageError {
+  try {
+    parseCommandLine(args, env, '1.2.3')
+  } catch (error) {
+    if (error instanceof UsageError) return error
+    throw error
+  }
+  throw new Error('nothing was refused')
+}
+
+describe('squall run', () => {
+  it('has defaults for everything', () => {
+    expect(options('')).toEqual({
+      routes: [
+        {
+          listen: { kind: 'tcp', host: '127.0.0.1', port: 15300 },
+          upstream: { kind: 'tcp', tls: false, host: '127.0.0.1', port: 3000 },
+        },
+      ],
+      admin: { kind: 'tcp', host: '127.0.0.1', port: 15390 },
+      tls: undefined,
+      upstreamTls: {
+        caFile: undefined,
+        certFile: undefined,
+        keyFile: undefined,
+        servername: undefined,
+        insecure: false,
+      },
+      readyWithoutUpstream: false,
+      strict: false,
+      maxHeadBytes: 65_536,
+      maxBodyBytes: 4_194_304,
+      maxConnections: 10_000,
+      maxUpstreamConnections: 10_000,
+      maxPending: 20_000,
+      maxSessions: 10_000,
+      headTimeoutMs: 60_000,
+      bodyTimeoutMs: 300_000,
+      pendingTtlMs: 600_000,
+      connectTimeoutMs: 5_000,
+      upstreamIdleMs: 3_000,
+      clientKeepaliveMs: 600_000,
+      drainTimeoutMs: 30_000,
+      logLevel: 'info',
+      logFormat: 'json',
+    })
+  })
+
+  it('takes every option', () => {
+    const given = options(
+      '--listen :1 --listen unix:/l --upstream https://a --upstream unix:/u --admin off ' +
+        '--tls-cert c --tls-key k --upstream-ca uca --upstream-cert uc --upstream-key uk ' +
+        '--upstream-servername s.example --ready-without-upstream --strict --max-head 1KiB ' +
+        '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-pending 5 ' +
+        '--max-sessions 6 --head-timeout 7ms --body-timeout 8ms --pending-ttl 9ms ' +
+        '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
+        '--log-level debug --log-format pretty',
+    )
+    expect(given).toEqual({
+      routes: [
+        {
+          listen: { kind: 'tcp', host: '::', port: 1 },
+          upstream: { kind: 'tcp', tls: true, host: 'a', port: 443 },
+        },
+        { listen: { kind: 'unix', path: '/l' }, upstream: { kind: 'unix', path: '/u' } },
+      ],
+      admin: undefined,
+      tls: { certFile: 'c', keyFile: 'k' },
+      upstreamTls: {
+        caFile: 'uca',
+        certFile: 'uc',
+        keyFile: 'uk',
+        servername: 's.example',
+        insecure: false,
+      },
+      readyWithoutUpstream: true,
+      strict: true,
+      maxHeadBytes: 1024,
+      maxBodyBytes: 2048,
+      maxConnections: 3,
+      maxUpstreamConnections: 4,
+      maxPending: 5,
+      maxSessions: 6,
+      headTimeoutMs: 7,
+      bodyTimeoutMs: 8,
+      pendingTtlMs: 9,
+      connectTimeoutMs: 10,
+      upstreamIdleMs: 11,
+      clientKeepaliveMs: 12,
+      drainTimeoutMs: 0,
+      logLevel: 'debug',
+      logFormat: 'pretty',
+    })
+  })
+
+  it('gives options that cannot be changed', () => {
+    const given = options('')
+    expect(Object.isFrozen(given)).toBe(true)
+    expect(Object.isFrozen(given.routes)).toBe(true)
+    expect(Object.isFrozen(given.routes[0].upstream)).toBe(true)
+  })
+
+  it('reads each option from the environment too', () => {
+    const env = {
+      SQUALL_LISTEN: '127.0.0.1:1, 127.0.0.1:2',
+      SQUALL_UPSTREAM: 'https://a,http://b',
+      SQUALL_UPSTREAM_INSECURE: 'true',
+      SQUALL_STRICT: '1',
+      SQUALL_READY_WITHOUT_UPSTREAM: 'false',
+      SQUALL_MAX_HEAD: '8KiB',
+      SQUALL_LOG_FORMAT: 'pretty',
+      SQUALL_LOG_LEVEL: '',
+      SQUALL_PORT: 'tcp://10.0.0.1:80',
+    }
+    const given = options('', env)
+    expect(given.routes.map(({ upstream }) => upstream.kind === 'tcp' && upstream.host)).toEqual([
+      'a',
+      'b',
+    ])
+    expect(given.upstreamTls.insecure).toBe(true)
+    expect(given).toMatchObject({
+      strict: true,
+      readyWithoutUpstream: false,
+      maxHeadBytes: 8192,
+      logFormat: 'pretty',
+      logLevel: 'info',
+    })
+  })
+
+  it('lets the command line win, and its last word', () => {
+    const given = options('--max-head 2KiB --max-head 3KiB --strict', {
+      SQUALL_MAX_HEAD: 'nonsense',
+      SQUALL_STRICT: 'false',
+    })
+    expect(given.maxHeadBytes).toBe(3072)
+    expect(given.strict).toBe(true)
+  })
+
+  it.each([
+    ['--lisen x', 'UNKNOWN_OPTION', 'unknown option "--lisen"; did you mean --listen?'],
+    ['--token=hunter2', 'UNKNOWN_OPTION', 'unknown option "--token"; see squall run --help'],
+    ['--listen', 'MISSING_VALUE', '--listen needs a value; see squall run --help'],
+    ['extra', 'UNEXPECTED_ARGUMENT', 'unexpected argument "extra"; see squall run --help'],
+    [
+      '--max-head 64KB',
+      'BAD_VALUE',
+      '--max-head: "64KB" is not a size; write a whole number of bytes, or one with its unit: 1024, 64KiB or 4MiB',
+    ],
+    ['--max-pending 0', 'BAD_VALUE', '--max-pending: "0" is out of range; use 1 to 10000000'],
+    [
+      '--connect-timeout 0s',
+      'BAD_VALUE',
+      '--connect-timeout: "0s" is out of range; use 1ms to 24h',
+    ],
+    [
+      '--log-level loud',
+      'BAD_VALUE',
+      '--log-level: "loud" is not known; use one of debug, info, warn, error',
+    ],
+    [
+      '--listen :1 --listen :2',
+      'BAD_COMBINATION',
+      '--listen has 2 addresses and --upstream 1; give one --upstream for each --listen, in the same order',
+    ],
+    [
+      '--listen :3000',
+      'LOOP',
+      '--upstream http://127.0.0.1:3000 is where --listen [::]:3000 listens; point --upstream at the app',
+    ],
+    [
+      '--upstream http://localhost:15390',
+      'LOOP',
+      '--upstream http://localhost:15390 is where --admin 127.0.0.1:15390 listens; point --upstream at the app',
+    ],
+    [
+      '--admin :15300',
+      'BAD_COMBINATION',
+      '--admin: [::]:15300 is taken by --listen 127.0.0.1:15300; use another port or path',
+    ],
+    ['--tls-cert c', 'BAD_COMBINATION', '--tls-cert is given alone; add --tls-key'],
+    ['--upstream-key k', 'BAD_COMBINATION', '--upstream-key is given alone; add --upstream-cert'],
+    [
+      '--upstream-ca c',
+      'BAD_COMBINATION',
+      '--upstream-ca has no effect: no --upstream begins with https://; leave it out, or use https://',
+    ],
+    [
+      '--upstream https://a --upstream-insecure --upstream-ca c',
+      'BAD_COMBINATION',
+      '--upstream-insecure makes --upstream-ca pointless; leave one of the two out',
+    ],
+    [
+      '--upstream https://a --upstream-servername 10.0.0.1',
+      'BAD_VALUE',
+      '--upstream-servername: "10.0.0.1" is not a host name; write the DNS name in the certificate of the app',
+    ],
+  ])('refuses %s', (args, code, message) => {
+    const error = complaint(['run', ...args.split(' ')])
+    expect(error.message).toBe(message)
+    expect(error.code).toBe(code)
+  })
+
+  it('names the environment variable that is wrong', () => {
+    expect(complaint(['run'], { SQUALL_STRICT: 'yes' }).message).toBe(
+      'SQUALL_STRICT: "yes" is neither true nor false; use true or false',
+    )
+    expect(
+      complaint(['run'], { SQUALL_LISTEN: ':1,', SQUALL_UPSTREAM: 'unix:/a,unix:/b' }).message,
+    ).toMatch(/^SQUALL_LISTEN: "" has no port; /)
+  })
+})
+
+describe('squall', () => {
+  it('prints its version and its help', () => {
+    expect(parseCommandLine(['--version'], {}, '1.2.3')).toEqual({ kind: 'print', text: '1.2.3\n' })
+    for (const args of [['--help'], ['help']]) {
+      const help = parseCommandLine(args, {}, '1.2.3')
+      expect(help).toMatchObject({ kind: 'print', text: expect.stringContaining('Usage: squall') })
+    }
+  })
+
+  it('explains every option of run, with its default', () => {
+    const help = parseCommandLine(['run', '--help'], {}, '1.2.3')
+    if (help.kind !== 'print') throw new Error('no help')
+    const words = help.text.replace(/\s+/g, ' ')
+    for (const flag of RUN_FLAGS) {
+      expect(words).toContain(`--${flag.name} `)
+      if ('default' in flag) expect(words).toContain(`(default: ${flag.default})`)
+    }
+  })
+
+  it.each([
+    [[], 'no command; use squall run, or see squall --help'],
+    [['rum'], 'unknown command "rum"; did you mean run?'],
+    [['bogus'], 'unknown command "bogus"; see squall run --help'],
+    [['--bogus'], 'unknown option "--bogus"; see squall run --help'],
+    [['run', '--a\nb\u001b[31m'], 'unknown option "--a?b?[31m"; see squall run --help'],
+  ])('refuses %j', (args, message) => {
+    expect(complaint(args).message).toBe(message)
+  })
+})
+
+describe('any command line and environment', () => {
+  const flag = fc.constantFrom(...RUN_FLAGS.map(({ name }) => name))
+  const value = fc.oneof(
+    fc.constantFrom('off', 'true', '5s', '64KiB', ':1', 'http://a', 'unix:/a', '99999', '', '-h'),
+    fc.string({ unit: 'binary', maxLength: 12 }),
+  )
+  const word = fc.oneof(
+    flag.map((name) => `--${name}`),
+    fc.tuple(flag, value).map(([name, text]) => `--${name}=${text}`),
+    value,
+  )
+  const env = fc.dictionary(
+    flag.map((name) => envName(name)),
+    value,
+    { maxKeys: 3 },
+  )
+
+  it('is understood or refused in one line', () => {
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 6 }), env, (args, variables) => {
+        try {
+          const invocation = parseCommandLine(['run', ...args], variables, '1')
+          expect(invocation.kind === 'run' || invocation.text !== '').toBe(true)
+        } catch (error) {
+          if (!(error instanceof UsageError)) throw error
+          // oxlint-disable-next-line no-control-regex
+          expect(error.message).toMatch(/^[^\u0000-\u001f\u2028\u2029]+; [^\u0000-\u001f]+$/)
+          expect(error.message.length).toBeLessThan(400)
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
