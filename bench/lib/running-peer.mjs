@@ -1,0 +1,62 @@
+import { Agent } from 'node:http'
+import { join } from 'node:path'
+import { freePort, startChild, waitUntilAccepting } from './children.mjs'
+import { startCheckUpstream } from './check-upstream.mjs'
+import { faultsOf, post } from './check.mjs'
+
+/**
+ * A peer that takes calls. `child` is missing when there is no proxy to measure.
+ * @typedef {object} RunningPeer
+ * @property {import('../peers/index.mjs').Peer} peer
+ * @property {number} port
+ * @property {import('./children.mjs').Child | undefined} child
+ */
+
+/** @typedef {{ folder: string, squallMain: string, rulesFile: string | undefined }} Setting */
+
+/**
+ * @param {import('../peers/index.mjs').Peer} peer
+ * @param {number} upstreamPort
+ * @param {Setting} setting
+ * @returns {Promise<RunningPeer>}
+ */
+export async function startPeer(peer, upstreamPort, { folder, squallMain, rulesFile }) {
+  if (!peer.command) return { peer, port: upstreamPort, child: undefined }
+  const port = await freePort()
+  const own = join(folder, peer.name)
+  const command = peer.command({ port, upstreamPort, folder: own, squallMain, rulesFile })
+  const child = await startChild(peer.name, command)
+  await waitUntilAccepting(child, port)
+  return { peer, port, child }
+}
+
+/**
+ * Runs a peer in front of an upstream that watches closely; tells what it does wrong.
+ * @param {import('../peers/index.mjs').Peer} peer
+ * @param {Setting} setting
+ */
+export async function checkPeer(peer, setting) {
+  const upstream = await startCheckUpstream()
+  /** @type {RunningPeer | undefined} */
+  let running
+  try {
+    running = await startPeer(peer, upstream.port, setting)
+    return await faultsOf(running.port, upstream)
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  } finally {
+    await running?.child?.stop()
+    upstream.close()
+  }
+}
+
+/**
+ * One call of the workload itself, so that what is timed is known to be the right answer.
+ * @param {RunningPeer} running
+ * @param {import('./workloads.mjs').Workload} workload
+ */
+export async function answersRightly({ port }, workload) {
+  const agent = new Agent({ keepAlive: false })
+  const answer = await post(port, agent, workload.request)
+  return answer.status === 200 && answer.body === workload.answer.toString('utf8')
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * What is sent and what comes back. `answer` is the body; `events` of them make an SSE stream.
+ * @typedef {object} Workload
+ * @property {string} name
+ * @property {string} summary
+ * @property {string} request
+ * @property {string} contentType
+ * @property {Buffer} answer
+ * @property {number} events      0: the answer has a Content-Length and is sent whole
+ * @property {number} connections
+ */
+
+const SMALL_REQUEST = call('x'.repeat(25))
+const SMALL_ANSWER = result('y'.repeat(81))
+const SSE_EVENTS = 100
+
+/** @param {string} text */
+function call(text) {
+  const params = { name: 'echo', arguments: { text } }
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+}
+
+/** @param {string} text */
+function result(text) {
+  const content = [{ type: 'text', text }]
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content, isError: false } })
+}
+
+function events() {
+  let text = ''
+  for (let i = 1; i < SSE_EVENTS; i++) {
+    const params = { progressToken: 1, progress: i, total: SSE_EVENTS }
+    const message = { jsonrpc: '2.0', method: 'notifications/progress', params }
+    text += `event: message\ndata: ${JSON.stringify(message)}\n\n`
+  }
+  return Buffer.from(`${text}event: message\ndata: ${SMALL_ANSWER}\n\n`)
+}
+
+/** @type {Record<string, () => Workload>} */
+const MAKERS = {
+  small: () => ({
+    name: 'small',
+    summary: `a ${SMALL_REQUEST.length}-byte tools/call, a ${SMALL_ANSWER.length}-byte JSON result`,
+    request: SMALL_REQUEST,
+    contentType: 'application/json',
+    answer: Buffer.from(SMALL_ANSWER),
+    events: 0,
+    connections: 32,
+  }),
+  large64k: () => ({
+    name: 'large64k',
+    summary: 'a tools/call with 64 KiB of arguments, a 64 KiB JSON result',
+    request: call('x'.repeat(65_536)),
+    contentType: 'application/json',
+    answer: Buffer.from(result('y'.repeat(65_536))),
+    events: 0,
+    connections: 32,
+  }),
+  stream10m: () => ({
+    name: 'stream10m',
+    summary: `a ${SMALL_REQUEST.length}-byte tools/call, a 10 MiB JSON result`,
+    request: SMALL_REQUEST,
+    contentType: 'application/json',
+    answer: Buffer.from(result('z'.repeat(10 * 1024 * 1024))),
+    events: 0,
+    connections: 8,
+  }),
+  sse100: () => ({
+    name: 'sse100',
+    summary: `a ${SMALL_REQUEST.length}-byte tools/call, an SSE answer of ${SSE_EVENTS} events`,
+    request: SMALL_REQUEST,
+    contentType: 'text/event-stream',
+    answer: events(),
+    events: SSE_EVENTS,
+    connections: 32,
+  }),
+}
+
+export const WORKLOAD_NAMES = Object.keys(MAKERS)
+
+/** Headers that a client of the 2025-11-25 revision sends with each call. */
+export const REQUEST_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  'mcp-session-id': '7d1f0a52-5a3c-4e1b-9c0e-3f7f4f1f7c11',
+  'mcp-protocol-version': '2025-11-25',
+}
+
+/** @param {string} name @returns {Workload} */
+export function workload(name) {
+  const make = MAKERS[name]
+  if (!make) throw new Error(`no workload '${name}'; there are: ${WORKLOAD_NAMES.join(', ')}`)
+  return make()
+}
+
+/** @param {Buffer} bytes */
+export function digest(bytes) {
+  return createHash('sha256').update(bytes).digest('hex')
+}

@@ -1,0 +1,22 @@
+import { join } from 'node:path'
+import { freePort, startChild, waitUntilAccepting } from '../lib/children.mjs'
+import { findProgram } from '../lib/proc.mjs'
+import { nginxUpstream } from './nginx.mjs'
+import { plainUpstream } from './plain.mjs'
+
+/**
+ * Starts the server behind the proxies: nginx where it can give the answer, as it costs least.
+ * @param {import('../lib/workloads.mjs').Workload} workload
+ * @param {string} folder
+ */
+export async function startUpstream(workload, folder) {
+  const port = await freePort()
+  const withNginx = workload.events === 0 && findProgram('nginx') !== undefined
+  const kind = withNginx ? 'nginx' : 'node net'
+  const command = withNginx
+    ? nginxUpstream(port, workload, join(folder, 'upstream'))
+    : plainUpstream(port, workload.name)
+  const child = await startChild(`upstream (${kind})`, command)
+  await waitUntilAccepting(child, port)
+  return { child, port, kind }
+}
