@@ -1,0 +1,97 @@
+// Writes docs/reference/ from the built code. With --check it writes nothing and fails when a page is stale.
+import { readFile, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { format, resolveConfig } from 'prettier'
+import { flagsPage } from './lib/flags-page.mjs'
+import { metricsPage } from './lib/metrics-page.mjs'
+
+const ROOT = new URL('../', import.meta.url)
+
+const PAGES = [
+  { path: 'docs/reference/flags.md', make: flagsPage },
+  { path: 'docs/reference/metrics.md', make: metricsPage },
+]
+
+/** The modules that pages are made from come out of the build; without it there is nothing to say. */
+async function built(path) {
+  try {
+    return await import(new URL(`dist/${path}`, ROOT).href)
+  } catch (error) {
+    throw new Error(`dist/${path} cannot be loaded (run npm run build first): ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
+/** Pages are kept as prettier writes them, so that the format check and this one agree. */
+async function formatted(text, file) {
+  return format(text, { ...(await resolveConfig(file)), filepath: file })
+}
+
+async function current(file) {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+/** The lines from the first to the last that differ, as a diff would show them. */
+function difference(path, before, after) {
+  const old = before.split('\n')
+  const fresh = after.split('\n')
+  let start = 0
+  while (start < old.length && start < fresh.length && old[start] === fresh[start]) start++
+  let tail = 0
+  while (
+    tail < old.length - start &&
+    tail < fresh.length - start &&
+    old[old.length - 1 - tail] === fresh[fresh.length - 1 - tail]
+  ) {
+    tail++
+  }
+  const gone = old.slice(start, old.length - tail)
+  const come = fresh.slice(start, fresh.length - tail)
+  const lines = [
+    `--- ${path}`,
+    `+++ ${path} (from the code)`,
+    `@@ -${start + 1},${gone.length} +${start + 1},${come.length} @@`,
+  ]
+  for (const line of gone) lines.push(`-${line}`)
+  for (const line of come) lines.push(`+${line}`)
+  return `${lines.join('\n')}\n`
+}
+
+async function main(args) {
+  const unknown = args.find((arg) => arg !== '--check')
+  if (unknown !== undefined) {
+    process.stderr.write(`unknown option ${unknown}; the only one is --check\n`)
+    return 2
+  }
+  const check = args.includes('--check')
+  let stale = 0
+  for (const { path, make } of PAGES) {
+    const file = fileURLToPath(new URL(path, ROOT))
+    const text = await formatted(await make(built), file)
+    const before = await current(file)
+    if (before === text) {
+      process.stdout.write(`${path} is current\n`)
+    } else if (check) {
+      stale++
+      process.stdout.write(difference(path, before, text))
+    } else {
+      await writeFile(file, text)
+      process.stdout.write(`${path} written\n`)
+    }
+  }
+  if (stale > 0) process.stderr.write('the reference is stale: run npm run reference\n')
+  return stale > 0 ? 1 : 0
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,31 @@
+import { cell, GENERATED, table } from './markdown.mjs'
+
+/** The reference of all flags, from their table in the code. */
+export async function flagsPage(built) {
+  const { RUN_FLAGS, envName } = await built('cli/flag-table.js')
+  const groups = new Map()
+  for (const flag of RUN_FLAGS) {
+    groups.set(flag.group, [...(groups.get(flag.group) ?? []), flag])
+  }
+  const sections = [...groups].map(([group, flags]) => {
+    const rows = flags.map((flag) => row(flag, envName(flag.name)))
+    return `## ${group.replace(/:$/, '')}\n\n${table(['Flag', 'Variable', 'Default', 'Meaning'], rows)}`
+  })
+  return `${GENERATED}
+
+# Flags of \`squall run\`
+
+Each flag can also be given as an environment variable; the command line wins, and an empty variable counts as not given. Switches are \`true\` or \`false\` there, and flags that may be repeated are separated by commas.
+
+Sizes are written \`1024\`, \`64KiB\`, \`4MiB\`; durations \`300ms\`, \`5s\`, \`10m\`, \`1h\`. A value that cannot be understood ends the start with exit code 2 and one line that says what to write instead.
+
+${sections.join('\n\n')}
+`
+}
+
+function row({ name, value, default: fallback, help }, variable) {
+  const form = value === undefined ? `--${name}` : `--${name} <${value}>`
+  const none = value === undefined ? 'off' : '–'
+  const shown = fallback === undefined ? none : `\`${fallback}\``
+  return [`\`${form}\``, `\`${variable}\``, shown, cell(help)]
+}

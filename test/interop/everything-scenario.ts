@@ -1,0 +1,53 @@
+import { outcome, type ClientTransport, type OpenClient } from '../support/interop-client.ts'
+import { withoutChance } from '../support/recorded-fetch.ts'
+
+/** Does with the reference server what a host application does, and tells all that it saw. */
+export async function playEverything(open: OpenClient, url: string, transport: ClientTransport) {
+  const client = await open(url, transport)
+  const progress: unknown[] = []
+  try {
+    const level = await client.setLevel('debug')
+    // The server asks for the roots a moment after the handshake, then logs that it has them.
+    await client.received.until('notifications/message')
+    const seen = {
+      handshake: client.handshake(),
+      level,
+      tools: (await client.listTools()) as { tools: { name: string }[] },
+      cancelled: await outcome(
+        client.call(
+          'trigger-long-running-operation',
+          { duration: 2, steps: 1 },
+          { signal: AbortSignal.timeout(20) },
+        ),
+      ),
+      echo: await client.call('echo', { message: 'grüße 🌊' }),
+      structured: await client.call('get-structured-content', { location: 'Chicago' }),
+      long: await client.call(
+        'trigger-long-running-operation',
+        { duration: 0.3, steps: 3 },
+        { onprogress: (step) => progress.push(step) },
+      ),
+      elicited: await client.call('trigger-elicitation-request'),
+      sampled: await client.call('trigger-sampling-request', { prompt: 'hi', maxTokens: 5 }),
+      unknownTool: await outcome(client.call('no-such-tool')),
+      badArguments: await outcome(client.call('echo', {})),
+      unknownResource: await outcome(client.readResource('demo://nowhere')),
+    }
+    const received = client.received.all.filter(({ method }) => !method.endsWith('list_changed'))
+    await client.settled()
+    const sessionEnd = await outcome(client.endSession())
+    const afterEnd =
+      transport === 'sse' ? undefined : await outcome(client.call('echo', { message: 'late' }))
+    return withoutChance({
+      ...seen,
+      // The SDKs may overlook a last step that comes in one piece with the answer.
+      progress: progress.slice(0, 2),
+      received,
+      sessionEnd,
+      afterEnd,
+      heads: client.heads(),
+    })
+  } finally {
+    await client.close()
+  }
+}

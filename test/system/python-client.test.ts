@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { playTwice } from '../interop/through-squall.ts'
+import { startEverything } from '../support/everything.ts'
+import { startModernServer } from '../support/modern-server.ts'
+import { startSessionServer } from '../support/session-server.ts'
+import { systemTool } from './tools.ts'
+
+const run = promisify(execFile)
+const script = fileURLToPath(new URL('./python_client.py', import.meta.url))
+
+interface Observed extends Record<string, unknown> {
+  readonly received: { readonly method: string }[]
+}
+
+/** Plays a scenario with the Python SDK, whose script tells in JSON what it saw. */
+async function play(
+  scenario: string,
+  url: string,
+  transport = 'streamableHttp',
+): Promise<Observed> {
+  const python = systemTool('venv/bin/python', 'The Python SDK')
+  const { stdout } = await run(python, [script, scenario, url, transport], {
+    env: { PATH: process.env['PATH'] ?? '', PYTHONIOENCODING: 'utf-8' },
+    timeout: 60_000,
+  })
+  return JSON.parse(stdout) as Observed
+}
+
+describe('the Python SDK', () => {
+  it.each(['streamableHttp', 'sse'] as const)(
+    'sees the same reference server through Squall over %s',
+    async (transport) => {
+      const server = await startEverything(transport)
+      try {
+        const { direct, throughSquall } = await playTwice(server.url, (url) =>
+          play('everything', url, transport),
+        )
+
+        expect(direct['echo']).toMatchObject({ content: [{ text: 'Echo: grüße 🌊' }] })
+        expect(direct['cancelled']).toBe('gave up')
+        expect(direct.received.map(({ method }) => method)).toEqual([
+          'roots/list',
+          'notifications/message',
+          'elicitation/create',
+          'sampling/createMessage',
+        ])
+        expect(throughSquall).toEqual(direct)
+      } finally {
+        await server.stop()
+      }
+    },
+  )
+
+  it('sees the same server of revision 2026-07-28 through Squall', async () => {
+    const server = await startModernServer()
+    try {
+      const { direct, throughSquall } = await playTwice(server.url, async (url) => {
+        const cancelled = server.cancelled()
+        const seen = await play('modern', url)
+        await cancelled
+        return seen
+      })
+
+      expect(direct['handshake']).toMatchObject({ version: '2026-07-28' })
+      expect(direct['asked']).toMatchObject({ content: [{ text: 'To London' }] })
+      expect(direct['event']).toBe('ToolsListChanged')
+      expect(throughSquall).toEqual(direct)
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('resumes a stream and cancels a call through Squall as without it', async () => {
+    const server = await startSessionServer()
+    try {
+      const { direct, throughSquall } = await playTwice(server.host.url, async (url) => {
+        const before = server.resumptions
+        const cancelled = server.cancelled()
+        const seen = await play('session', url)
+        await cancelled
+        return { ...seen, resumptions: server.resumptions - before }
+      })
+
+      expect(direct).toMatchObject({
+        ended: { content: [{ text: 'end the stream: done' }] },
+        resumptions: 1,
+      })
+      expect(throughSquall).toEqual(direct)
+    } finally {
+      await server.host.close()
+    }
+  })
+})
