@@ -1,4 +1,4 @@
-import { unlinkSync } from 'node:fs'
+import { lstatSync, unlinkSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { connect } from 'node:net'
 import { formatListen, type ListenAddress } from './address.ts'
@@ -30,7 +30,7 @@ export async function bind(server: Server, address: ListenAddress): Promise<Boun
     await listen(server, address)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code !== 'EADDRINUSE' || address.kind !== 'unix' || (await isAlive(address.path))) {
+    if (code !== 'EADDRINUSE' || address.kind !== 'unix' || !(await isStale(address.path))) {
       throw new BindError(address, error as Error)
     }
     unlinkSync(address.path)
@@ -56,14 +56,17 @@ function listen(server: Server, address: ListenAddress): Promise<void> {
   })
 }
 
-function isAlive(path: string): Promise<boolean> {
+/** True for a socket that was left behind: only a refusal proves that nobody listens. */
+function isStale(path: string): Promise<boolean> {
+  // Any other file refuses connections, too, and is not ours to delete.
+  if (!lstatSync(path).isSocket()) return Promise.resolve(false)
   return new Promise((resolve) => {
     const socket = connect({ path })
     socket.once('connect', () => {
       socket.destroy()
-      resolve(true)
+      resolve(false)
     })
-    socket.once('error', () => resolve(false))
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'))
   })
 }
 

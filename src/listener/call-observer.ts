@@ -66,24 +66,30 @@ export class CallObserver implements Observer {
       return
     }
     this.#streamOver()
-    watch.end(() => this.#close('incomplete'))
+    // What went by unread may have been the answer: nothing says that it was none.
+    watch.end(() => (watch.missed ? this.#settle('ok') : this.#close('incomplete')))
   }
 
   fail(failure: Failure): void {
     const outcome = failure.kind === 'reset' || this.#status === 0 ? 'reset' : 'incomplete'
-    this.#dropWatch()
-    this.#close(outcome)
+    // Whatever its transport, a client whose POST got no status has nothing more to wait for.
+    if (this.#status === 0) this.#settle(outcome)
+    else this.#cut(outcome)
   }
 
   gone(): void {
-    this.#dropWatch()
-    this.#close('cancelled')
+    this.#cut('cancelled')
   }
 
-  #dropWatch(): void {
-    if (this.#watch === undefined) return
-    this.#watch.drop()
+  /** A cut answer may have brought whole events before. */
+  #cut(outcome: Outcome): void {
+    const watch = this.#watch
+    if (watch === undefined) {
+      this.#close(outcome)
+      return
+    }
     this.#streamOver()
+    watch.end(() => this.#close(outcome))
   }
 
   #streamOver(): void {
@@ -107,28 +113,32 @@ export class CallObserver implements Observer {
   /** A whole answer that is no stream. */
   #answered(): void {
     const entries = this.#entries
-    if (this.#status === 202 && entries[0]?.call.transport === 'http+sse') {
+    // Servers of HTTP+SSE say 202, and some 200: either only means that the call was taken.
+    if (entries[0]?.call.transport === 'http+sse' && this.#status < 300) {
       this.#close('incomplete')
       return
     }
-    const outcomes = this.#outcomes()
+    const calls = entries.map((entry) => entry.call)
+    const body = this.#body()
+    const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '')
+    if (body === undefined && this.#size > 0 && mayAnswer(this.#status)) {
+      // Too large, or coded in a way not known here: its status alone tells.
+      outcomes.fill('ok')
+    }
     for (let i = 0; i < entries.length; i++) {
-      this.#ledger.settle(entries[i]!, outcomes?.[i] ?? this.#blind(), 'upstream')
+      this.#ledger.settle(entries[i]!, outcomes[i]!, 'upstream')
     }
   }
 
-  #outcomes(): Outcome[] | undefined {
+  /** The body as text would have it; undefined when it cannot be read. */
+  #body(): Uint8Array | undefined {
     if (this.#size > this.#limit) return undefined
     const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)
-    const plain = decodeWhole(this.#coding, bytes, this.#limit)
-    if (plain === undefined) return undefined
-    const calls = this.#entries.map((entry) => entry.call)
-    return outcomeOfJsonBody(calls, this.#status, plain)
+    return decodeWhole(this.#coding, bytes, this.#limit)
   }
 
-  /** The outcome of an answer that arrived whole but is too large, or coded in a way not known here. */
-  #blind(): Outcome {
-    return this.#status >= 400 ? 'http_error' : 'ok'
+  #settle(outcome: Outcome): void {
+    for (const entry of this.#entries) this.#ledger.settle(entry, outcome, 'upstream')
   }
 
   /** What is still open is left to another connection where the protocol has one, and closed otherwise. */
@@ -141,4 +151,9 @@ export class CallObserver implements Observer {
       else this.#ledger.settle(entry, outcome, 'upstream')
     }
   }
+}
+
+/** False for a status that says that the body is no answer. */
+function mayAnswer(status: number): boolean {
+  return status < 300 && status !== 202 && status !== 204
 }

@@ -72,7 +72,9 @@ export class HttpFront {
       requireHostHeader: false,
     }
     const server =
-      tls === undefined ? createHttpServer(options) : createHttpsServer({ ...options, ...tls })
+      tls === undefined
+        ? createHttpServer(options)
+        : createHttpsServer({ ...options, handshakeTimeout: limits.headTimeout, ...tls })
     server.maxConnections = limits.maxConnections + OVERLOAD_RESERVE
     server.maxHeadersCount = 0
     this.server = server
@@ -116,7 +118,11 @@ export class HttpFront {
     this.#draining = true
     this.server.close()
     for (const [socket, exchanges] of this.#connections) {
-      if (exchanges.oldest === undefined && !this.#upgraded.has(socket)) socket.end()
+      if (exchanges.oldest === undefined && !this.#upgraded.has(socket)) {
+        // A request that crosses with the end could not be answered, so it must not be carried out.
+        exchanges.closing = true
+        socket.end()
+      }
       for (let link = exchanges.oldest; link !== undefined; link = link.newer) {
         link.answer.closeAfter()
       }
@@ -188,6 +194,11 @@ export class HttpFront {
 
   #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
     if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+    } else if (!this.#connections.has(socket)) {
+      // The handshake has failed: whatever is said now would wait for it for good.
+      const late = error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT'
+      this.#telemetry.refused(late ? 'slow_client' : 'bad_request')
       socket.destroy()
     } else if (error.code === 'HPE_HEADER_OVERFLOW') {
       this.#bad(socket, 431, 'bad_request', 'the request head is too large')

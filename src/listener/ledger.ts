@@ -30,6 +30,7 @@ export class Ledger {
   readonly #pending: PendingCalls<CallEntry>
   readonly #telemetry: Telemetry
   readonly #now: () => number
+  #open = 0
 
   constructor(options: LedgerOptions, telemetry: Telemetry, now: () => number) {
     this.#telemetry = telemetry
@@ -38,15 +39,16 @@ export class Ledger {
     this.endpoints = new Endpoints(options.maxSessions, () => telemetry.evicted('endpoints'))
     this.#pending = new PendingCalls<CallEntry>(
       { limit: options.maxPending, ttl: options.pendingTtl },
-      (entry) => {
-        telemetry.evicted('pending_calls')
+      (entry, full) => {
+        if (full) telemetry.evicted('pending_calls')
         this.#dropped(entry)
       },
     )
   }
 
+  /** Calls that have not ended, also those that the table does not hold. */
   get pendingCalls(): number {
-    return this.#pending.size
+    return this.#open
   }
 
   /** Opens a call. Calls of no session can only be answered on their own exchange. */
@@ -60,6 +62,7 @@ export class Ledger {
       settled: false,
       fallback: 'incomplete',
     }
+    this.#open++
     if (session !== '') this.#pending.add(session, call.id, entry, receivedAt)
     return entry
   }
@@ -68,6 +71,7 @@ export class Ledger {
   settle(entry: CallEntry, outcome: Outcome, origin: Origin): void {
     if (entry.settled) return
     entry.settled = true
+    this.#open--
     const { call, session } = entry
     if (session !== '' && this.#pending.peek(session, call.id) === entry) {
       this.#pending.take(session, call.id)

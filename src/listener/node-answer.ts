@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { endToEnd } from '../mcp/hop-by-hop.ts'
+import { informationalText, prepareHead } from './answer-head.ts'
 import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
 import type { Answer, Cut } from './exchange.ts'
 import { cutSocket } from './cut-socket.ts'
@@ -7,8 +7,7 @@ import { cutSocket } from './cut-socket.ts'
 /** A held body is at most this. */
 const ONE_WRITE = 16 * 1024
 
-/** What Node accepts as a reason phrase. */
-const REASON = /^[\t\x20-\x7e\x80-\xff]*$/
+const NO_BYTES = new Uint8Array(0)
 
 /** Is told how the writing goes. */
 export interface AnswerOwner {
@@ -41,15 +40,15 @@ export class NodeAnswer implements Answer {
 
   info(head: ResponseHead): void {
     const { socket } = this.#res
-    // A pipelined answer whose turn has not come has no socket: 1xx answers are optional, so it goes.
-    if (socket === null || this.#res.headersSent) return
-    socket.write(headText(head), 'latin1')
+    if (this.#res.headersSent) return
+    const text = informationalText(head)
+    if (socket !== null) socket.write(text, 'latin1')
+    // A pipelined answer whose turn has not come has no socket yet.
+    else this.#res.once('socket', (assigned) => assigned.write(text, 'latin1'))
   }
 
   head(head: ResponseHead): void {
-    const reason = REASON.test(head.reason) ? head.reason : ''
-    const lines = endToEnd(head.headers) as string[]
-    this.#res.writeHead(head.status, reason, lines)
+    prepareHead(this.#res, head)
     // The head leaves with the first bytes of the body, or alone when none came with it.
     this.#flushAsked = true
     process.nextTick(flushHead, this)
@@ -91,20 +90,25 @@ export class NodeAnswer implements Answer {
     const { socket } = this.#res
     if (socket !== null) cutSocket(socket, how)
     // Answers before this one on the same connection go out first.
-    else this.#res.once('socket', (assigned) => cutSocket(assigned, how))
+    else this.#res.once('socket', (assigned) => process.nextTick(cutSocket, assigned, how))
   }
 
   closeAfter(): void {
     this.#owner.closing()
     if (!this.#res.headersSent) this.#res.shouldKeepAlive = false
-    else this.#res.once('finish', () => this.#res.socket?.destroySoon())
+    else {
+      // node:http has taken the socket from the answer by the time that it is finished.
+      const { socket } = this.#res.req
+      this.#res.once('finish', () => socket.destroySoon())
+    }
   }
 
   /** Sends the head, and what little body came with it, when the end did not follow at once. */
   flush(): void {
     if (!this.#flushAsked || this.#res.destroyed) return
     this.#flushAsked = false
-    if (this.#held === undefined) this.#res.flushHeaders()
+    // Not flushHeaders: that one sends the head as UTF-8.
+    if (this.#held === undefined) this.#res.write(NO_BYTES)
     else this.#release()
   }
 
@@ -122,14 +126,6 @@ function latin1(bytes: Uint8Array): string {
 
 function flushHead(answer: NodeAnswer): void {
   answer.flush()
-}
-
-function headText(head: ResponseHead): string {
-  let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`
-  for (let i = 0; i + 1 < head.headers.length; i += 2) {
-    text += `${head.headers[i]!}: ${head.headers[i + 1]!}\r\n`
-  }
-  return `${text}\r\n`
 }
 
 function pairs(lines: HeaderLines): [string, string][] {

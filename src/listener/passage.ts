@@ -10,6 +10,7 @@ export interface PassageOwner {
   finished(way: Passage, status: number): void
   unanswered(way: Passage, failure: Failure): void
   blind(way: Passage, error: unknown): void
+  spent(time: number): void
 }
 
 const NO_ENTRIES: readonly CallEntry[] = []
@@ -52,5 +53,9 @@ export class Passage implements RelayEnd {
 
   blind(error: unknown): void {
     this.#owner.blind(this, error)
+  }
+
+  spent(time: number): void {
+    this.#owner.spent(time)
   }
 }

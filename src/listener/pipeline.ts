@@ -1,9 +1,10 @@
 import type { Call } from '../mcp/call.ts'
 import { classifyBody, inspectHead, type PostClass, type PostedMessages } from '../mcp/classify.ts'
-import { headerValue, type RequestHead } from '../mcp/http.ts'
+import { isExemptPath } from '../mcp/exempt-path.ts'
+import { headerValue, targetPath, type RequestHead } from '../mcp/http.ts'
 import type { Failure, Upstream } from '../mcp/transfer.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { RefusalReason, Telemetry } from '../telemetry/telemetry.ts'
+import type { RefusalReason, Telemetry, UnclassifiedReason } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from './ambiguity.ts'
 import type { CallEntry } from './call-entry.ts'
 import { CallObserver } from './call-observer.ts'
@@ -14,6 +15,7 @@ import type { Ledger } from './ledger.ts'
 import type { Observer } from './observer.ts'
 import { Passage, type PassageOwner } from './passage.ts'
 import { PushObserver } from './push-observer.ts'
+import type { RareLog } from './rare-log.ts'
 import { refuse } from './refusal.ts'
 import { Relay } from './relay.ts'
 
@@ -23,6 +25,9 @@ export interface PipelineParts {
   readonly ledger: Ledger
   readonly telemetry: Telemetry
   readonly logger: Logger
+  /** For what a failing app would write with every request. */
+  readonly rareLog: RareLog
+  /** In milliseconds. */
   readonly now: () => number
   /** Requests up to this size are read; larger ones stream through. */
   readonly maxBody: number
@@ -102,10 +107,9 @@ export class Pipeline implements PassageOwner {
   }
 
   #posted(exchange: Exchange, bytes: Uint8Array | null): void {
-    const { telemetry, now } = this.#parts
-    const receivedAt = now()
+    const receivedAt = this.#parts.now()
     if (bytes === null) {
-      telemetry.unclassified('too_large')
+      this.#unclassified(exchange.head, 'too_large')
       this.#pass(new Passage(this, exchange, 'http', receivedAt, null))
       return
     }
@@ -123,7 +127,7 @@ export class Pipeline implements PassageOwner {
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
     const plain = decodeWhole(coding, bytes, maxBody)
     if (plain === undefined) {
-      telemetry.unclassified('encoding')
+      this.#unclassified(head, 'encoding')
       return undefined
     }
     let result: PostClass
@@ -139,8 +143,13 @@ export class Pipeline implements PassageOwner {
       return undefined
     }
     if (result.kind === 'messages') return result
-    telemetry.unclassified(result.reason)
+    this.#unclassified(head, result.reason)
     return undefined
+  }
+
+  /** JSON that clients post to log in, or to probe, is no MCP that went unread. */
+  #unclassified(head: RequestHead, reason: UnclassifiedReason): void {
+    if (!isExemptPath(targetPath(head.target))) this.#parts.telemetry.unclassified(reason)
   }
 
   /** Opens the calls of a POST and takes note of what it tells about sessions. */
@@ -165,13 +174,18 @@ export class Pipeline implements PassageOwner {
   }
 
   #pass(way: Passage): void {
-    const { upstream, telemetry, now } = this.#parts
+    const { upstream, now } = this.#parts
     const { exchange, entries } = way
-    const relay = new Relay(exchange, way.observer, way)
+    const relay = new Relay(exchange, way.observer, way, now)
+    try {
+      relay.attach(upstream.send(exchange.head, exchange.body.forSending(), relay))
+    } catch (error) {
+      this.#unsent(way, error)
+      return
+    }
     const sentAt = now()
     for (const entry of entries) entry.sentAt = sentAt
-    relay.attach(upstream.send(exchange.head, exchange.body.forSending(), relay))
-    telemetry.overhead((now() - way.receivedAt) / 1000)
+    relay.handedOver(sentAt - way.receivedAt)
   }
 
   finished(way: Passage, status: number): void {
@@ -181,16 +195,15 @@ export class Pipeline implements PassageOwner {
 
   /** The app could not be asked, or what it said was no answer: Squall answers. */
   unanswered(way: Passage, failure: Failure): void {
-    const { telemetry, ledger, logger } = this.#parts
     const { reason, status } = REFUSALS[failure.kind]
-    const calls: Call[] = way.entries.map(({ call }) => call)
     const message =
       failure.kind === 'overload' ? failure.message : `${TEXTS[reason]}: ${failure.message}`
-    refuse(way.exchange.answer, { status, reason, message }, calls, way.batch)
-    telemetry.refused(reason)
-    logger.warn({ reason, detail: failure.message }, 'answered for the app')
-    for (const entry of way.entries) ledger.settle(entry, 'http_error', 'squall')
-    if (calls.length === 0) telemetry.http({ class: way.class, status, origin: 'squall' })
+    this.#answerFor(way, status, reason, message)
+    this.#parts.rareLog.warn(reason, failure.message, 'answered for the app')
+  }
+
+  spent(time: number): void {
+    this.#parts.telemetry.overhead(time / 1000)
   }
 
   /** Watching failed: the answer goes on, its calls are closed as far as they can be known. */
@@ -199,6 +212,23 @@ export class Pipeline implements PassageOwner {
     logger.error({ err: error }, 'an answer could not be read; it is passed on untouched')
     telemetry.unclassified('internal_error')
     for (const entry of way.entries) ledger.settle(entry, 'incomplete', 'squall')
+  }
+
+  /** Sending failed inside Squall, so that nobody else will ever close these calls. */
+  #unsent(way: Passage, error: unknown): void {
+    this.#parts.logger.error({ err: error }, 'an exchange failed inside Squall')
+    this.#answerFor(way, 500, 'internal_error', 'an error of its own')
+  }
+
+  #answerFor(way: Passage, status: number, reason: RefusalReason, message: string): void {
+    const { telemetry, ledger } = this.#parts
+    const { answer } = way.exchange
+    const calls: Call[] = way.entries.map(({ call }) => call)
+    if (answer.started) answer.cut('rst')
+    else refuse(answer, { status, reason, message }, calls, way.batch)
+    telemetry.refused(reason)
+    for (const entry of way.entries) ledger.settle(entry, 'http_error', 'squall')
+    if (calls.length === 0) telemetry.http({ class: way.class, status, origin: 'squall' })
   }
 
   #broke(exchange: Exchange, error: unknown): void {

@@ -15,12 +15,14 @@ import { cutSocket } from './cut-socket.ts'
 import { HttpFront } from './http-front.ts'
 import { Ledger } from './ledger.ts'
 import { Pipeline } from './pipeline.ts'
+import type { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 
 /** What every port reports to. */
 export interface PortContext {
   readonly telemetry: Telemetry
   readonly logger: Logger
+  readonly rareLog: RareLog
 }
 
 /** A probe's answer is good for this long: readiness is asked for more often than it changes. */
@@ -35,7 +37,7 @@ export class Port {
   readonly #ledger: Ledger
   readonly #connector: Connector
   readonly #telemetry: Telemetry
-  readonly #logger: Logger
+  readonly #rareLog: RareLog
   readonly #told = { sessions: 0, pending_calls: 0 }
   #probedAt = -Infinity
   #accepts: Promise<boolean> = Promise.resolve(false)
@@ -45,10 +47,10 @@ export class Port {
     address: UpstreamAddress,
     tls: () => ConnectionOptions,
     listenTls: SecureContextOptions | undefined,
-    { telemetry, logger }: PortContext,
+    { telemetry, logger, rareLog }: PortContext,
   ) {
     this.#telemetry = telemetry
-    this.#logger = logger
+    this.#rareLog = rareLog
     this.upstreamName = formatUpstream(address)
     this.#connector = createConnector({ address, timeout: options.connectTimeout, tls })
     this.#pool = new LanePool({
@@ -64,6 +66,7 @@ export class Port {
       ledger: this.#ledger,
       telemetry,
       logger,
+      rareLog,
       now: () => performance.now(),
       maxBody: options.maxBody,
       strict: options.strict,
@@ -130,7 +133,7 @@ export class Port {
   }
 
   #upgradeFailed(message: string, socket: Socket): void {
-    this.#logger.warn({ reason: 'upstream_unreachable', detail: message }, 'answered for the app')
+    this.#rareLog.warn('upstream_unreachable', message, 'answered for the app')
     this.#telemetry.refused('upstream_unreachable')
     this.#telemetry.http({ class: 'upgrade', status: 502, origin: 'squall' })
     const reason = 'upstream_unreachable'

@@ -43,25 +43,22 @@ export class PushObserver implements Observer {
   }
 
   end(): void {
-    const watch = this.#watch
-    if (watch === undefined) return
-    this.#streamOver()
-    watch.end(() => this.#over('incomplete'))
+    this.#close('incomplete')
   }
 
   fail(failure: Failure): void {
-    this.#cut(failure.kind === 'reset' ? 'reset' : 'incomplete')
+    this.#close(failure.kind === 'reset' ? 'reset' : 'incomplete')
   }
 
   gone(): void {
-    this.#cut('cancelled')
+    this.#close('cancelled')
   }
 
-  #cut(outcome: Outcome): void {
-    if (this.#watch === undefined) return
-    this.#watch.drop()
+  #close(outcome: Outcome): void {
+    const watch = this.#watch
+    if (watch === undefined) return
     this.#streamOver()
-    this.#over(outcome)
+    watch.end(() => this.#over(outcome))
   }
 
   #streamOver(): void {

@@ -11,21 +11,29 @@ export interface RelayEnd {
   unanswered(failure: Failure): void
   /** Watching the answer failed; the answer itself goes on. */
   blind(error: unknown): void
+  /** Told last, once: the time that was spent here and not waiting, in the unit of the clock. */
+  spent(time: number): void
 }
 
 /** Passes one answer from the app to the client, with an observer looking on. */
 export class Relay implements ResponseSink, ExchangeListener {
   readonly #exchange: Exchange
   readonly #end: RelayEnd
+  readonly #now: () => number
   #observer: Observer | null
   #transfer: Transfer | undefined
   #status = 0
   #over = false
+  #handedOver = false
+  #spent = 0
+  /** Since when the clock runs; negative while it stands. */
+  #since = -1
 
-  constructor(exchange: Exchange, observer: Observer | null, end: RelayEnd) {
+  constructor(exchange: Exchange, observer: Observer | null, end: RelayEnd, now: () => number) {
     this.#exchange = exchange
     this.#observer = observer
     this.#end = end
+    this.#now = now
     exchange.listener = this
   }
 
@@ -35,12 +43,24 @@ export class Relay implements ResponseSink, ExchangeListener {
     else this.#transfer = transfer
   }
 
+  /** The request is on its way; `spent` is what that took. */
+  handedOver(spent: number): void {
+    this.#spent += spent
+    this.#handedOver = true
+    // An app that cannot be asked has failed before this.
+    if (this.#over) this.#end.spent(this.#spent)
+  }
+
   info(head: ResponseHead): void {
     this.#exchange.answer.info(head)
   }
 
   head(head: ResponseHead): void {
     if (this.#over) return
+    this.#begin()
+    // Most answers are whole in the tick of their head: reading the clock once for all of it costs
+    // a third of reading it for each part.
+    process.nextTick(pause, this)
     try {
       this.#exchange.answer.head(head)
     } catch (error) {
@@ -59,6 +79,7 @@ export class Relay implements ResponseSink, ExchangeListener {
 
   data(chunk: Uint8Array): boolean {
     if (this.#over) return true
+    const started = this.#begin()
     const more = this.#exchange.answer.data(chunk)
     if (this.#observer !== null) {
       try {
@@ -67,12 +88,14 @@ export class Relay implements ResponseSink, ExchangeListener {
         this.#blind(error)
       }
     }
+    if (started) this.pause()
     return more
   }
 
   end(trailers: HeaderLines): void {
     if (this.#over) return
     this.#over = true
+    this.#begin()
     this.#exchange.answer.end(trailers)
     if (this.#observer !== null) {
       try {
@@ -82,19 +105,22 @@ export class Relay implements ResponseSink, ExchangeListener {
       }
     }
     this.#end.finished(this.#status)
+    this.#account()
   }
 
   fail(failure: Failure): void {
     if (this.#over) return
     this.#over = true
+    this.#begin()
     const { answer } = this.#exchange
     if (!answer.started && failure.kind !== 'reset' && failure.kind !== 'closed') {
       this.#end.unanswered(failure)
-      return
+    } else {
+      answer.cut(failure.kind === 'closed' ? 'fin' : 'rst')
+      this.#observe((observer) => observer.fail(failure))
+      this.#end.finished(this.#status)
     }
-    answer.cut(failure.kind === 'closed' ? 'fin' : 'rst')
-    this.#observe((observer) => observer.fail(failure))
-    this.#end.finished(this.#status)
+    this.#account()
   }
 
   drained(): void {
@@ -104,9 +130,30 @@ export class Relay implements ResponseSink, ExchangeListener {
   gone(): void {
     if (this.#over) return
     this.#over = true
+    this.#begin()
     this.#transfer?.abort()
     this.#observe((observer) => observer.gone())
     this.#end.finished(this.#status)
+    this.#account()
+  }
+
+  /** Stops the clock: what follows is waiting. */
+  pause(): void {
+    if (this.#since < 0) return
+    this.#spent += this.#now() - this.#since
+    this.#since = -1
+  }
+
+  /** Starts the clock; false when it runs already. */
+  #begin(): boolean {
+    if (this.#since >= 0) return false
+    this.#since = this.#now()
+    return true
+  }
+
+  #account(): void {
+    this.pause()
+    if (this.#handedOver) this.#end.spent(this.#spent)
   }
 
   #observe(tell: (observer: Observer) => void): void {
@@ -119,7 +166,18 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   #blind(error: unknown): void {
+    const observer = this.#observer
     this.#observer = null
     this.#end.blind(error)
+    try {
+      // Its calls are closed by now; what it still holds must not stay counted as open.
+      observer?.gone()
+    } catch {
+      // It has failed once: there is nothing more to learn from it.
+    }
   }
+}
+
+function pause(relay: Relay): void {
+  relay.pause()
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { bind, type BoundAddress } from './bind.ts'
 import { Port } from './port.ts'
+import { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 import { TlsFiles } from './tls-files.ts'
 
@@ -41,10 +42,11 @@ export class Sidecar {
         : new TlsFiles(listenTls, logger, (material) => {
             for (const port of this.#ports) port.secure(material)
           })
+    const rareLog = new RareLog(logger, () => performance.now())
     this.#files = listenFiles === undefined ? [upstreamFiles] : [upstreamFiles, listenFiles]
     this.#ports = options.pairs.map(
       ({ upstream }) =>
-        new Port(options, upstream, tls, listenFiles?.material, { telemetry, logger }),
+        new Port(options, upstream, tls, listenFiles?.material, { telemetry, logger, rareLog }),
     )
   }
 

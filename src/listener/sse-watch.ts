@@ -1,31 +1,43 @@
 import type { Transform } from 'node:stream'
-import type { SseFrame } from '../mcp/sse-framer.ts'
+import type { EmitFrame } from '../mcp/sse-framer.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
 import { decoderFor, type Coding } from './content-coding.ts'
 
 /** Reads the events of a stream that goes by, whatever its coding; the stream itself is not touched. */
 export class SseWatch {
   readonly #framer: SseFramer
-  readonly #onFrame: (frame: SseFrame) => void
+  readonly #emit: EmitFrame
   readonly #decoder: Transform | undefined
   readonly #readable: boolean
+  #missed: boolean
 
-  constructor(coding: Coding, limit: number, onFrame: (frame: SseFrame) => void) {
+  constructor(coding: Coding, limit: number, onFrame: EmitFrame) {
     this.#framer = new SseFramer(limit)
-    this.#onFrame = onFrame
+    this.#emit = (frame) => {
+      if (frame.oversized) this.#missed = true
+      else onFrame(frame)
+    }
     this.#readable = coding !== 'unknown'
+    this.#missed = !this.#readable
     this.#decoder = decoderFor(coding)
-    this.#decoder?.on('data', (chunk: Uint8Array) => this.#framer.push(chunk, this.#onFrame))
+    this.#decoder?.on('data', (chunk: Uint8Array) => this.#framer.push(chunk, this.#emit))
     // A damaged stream is the client's to complain about: here it only ends the reading.
-    this.#decoder?.on('error', () => undefined)
+    this.#decoder?.on('error', () => {
+      this.#missed = true
+    })
+  }
+
+  /** True when something went by that could not be read: its coding, damage, or an event too large. */
+  get missed(): boolean {
+    return this.#missed
   }
 
   push(chunk: Uint8Array): void {
     if (this.#decoder !== undefined) this.#decoder.write(chunk)
-    else if (this.#readable) this.#framer.push(chunk, this.#onFrame)
+    else if (this.#readable) this.#framer.push(chunk, this.#emit)
   }
 
-  /** Calls `done` when every event that came has been seen. */
+  /** Calls `done` when every event that came has been seen, also of a stream that was cut. */
   end(done: () => void): void {
     if (this.#decoder === undefined || this.#decoder.destroyed) {
       done()
@@ -34,10 +46,5 @@ export class SseWatch {
     this.#decoder.once('close', done)
     this.#decoder.end()
     this.#decoder.resume()
-  }
-
-  /** Lets go of the decoder when the stream was cut. */
-  drop(): void {
-    this.#decoder?.destroy()
   }
 }

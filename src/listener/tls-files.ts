@@ -19,6 +19,8 @@ export class TlsFileError extends Error {
 
 /** Several files change one after the other: wait for the last. */
 const SETTLE = 100
+/** Not every file system tells of every change. */
+const LOOK_AGAIN = 30_000
 
 /** TLS material from files, read again when they change. A bad change leaves the last good one in use. */
 export class TlsFiles {
@@ -28,6 +30,8 @@ export class TlsFiles {
   #material: SecureContextOptions
   #watcher: FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
+  #looker: NodeJS.Timeout | undefined
+  #complaint: string | undefined
 
   constructor(
     paths: TlsPaths,
@@ -51,7 +55,13 @@ export class TlsFiles {
     this.#watcher = watch([...new Set(files.map((file) => dirname(file)))], {
       ignoreInitial: true,
       depth: 1,
+      // The links are what is swapped; where they lead is read at each change.
+      followSymlinks: false,
     })
+    // What changed while the watch was being set up told nobody.
+    this.#watcher.on('ready', () => this.reload())
+    this.#looker = setInterval(() => this.reload(), LOOK_AGAIN)
+    this.#looker.unref()
     this.#watcher.on('all', () => {
       clearTimeout(this.#timer)
       this.#timer = setTimeout(() => this.reload(), SETTLE)
@@ -68,9 +78,12 @@ export class TlsFiles {
       material = readMaterial(this.#paths)
     } catch (error) {
       const detail = (error as Error).message
+      if (detail === this.#complaint) return
+      this.#complaint = detail
       this.#logger.warn({ detail }, 'new TLS files cannot be used; the last good ones stay')
       return
     }
+    this.#complaint = undefined
     if (sameMaterial(material, this.#material)) return
     this.#material = material
     this.#onChange(material)
@@ -79,6 +92,7 @@ export class TlsFiles {
 
   async close(): Promise<void> {
     clearTimeout(this.#timer)
+    clearInterval(this.#looker)
     await this.#watcher?.close()
   }
 }

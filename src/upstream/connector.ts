@@ -1,4 +1,4 @@
-import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import type { UpstreamAddress } from './address.ts'
 
@@ -37,12 +37,20 @@ export function createConnector(options: ConnectorOptions): Connector {
     const onError = (error: Error): void => {
       clearTimeout(timer)
       socket.off(ready, onReady).off('close', onClose)
-      done(error, null)
+      // However it went wrong, nothing of the request was sent.
+      done(error instanceof ConnectError ? error : new ConnectError(reasonOf(error)), null)
     }
     const onClose = (): void => onError(new ConnectError('closed while connecting'))
     socket.once(ready, onReady).once('error', onError).once('close', onClose)
     return socket
   }
+}
+
+function reasonOf(error: Error): string {
+  // A name with several addresses fails once for each of them.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  const { message, code } = (first ?? error) as NodeJS.ErrnoException
+  return message === '' ? (code ?? 'no connection') : message
 }
 
 function open({ address, tls }: ConnectorOptions): Socket {
@@ -56,6 +64,11 @@ function open({ address, tls }: ConnectorOptions): Socket {
   }
   if (!address.tls) return connectTcp(target)
   const secure = tls()
-  const servername = secure.servername ?? (/^[\d.:]+$/.test(address.host) ? '' : address.host)
+  const servername = nameToAskFor(address.host, secure)
   return connectTls({ ...target, ALPNProtocols: ['http/1.1'], ...secure, servername })
+}
+
+/** The name in a TLS handshake: as told, or else the host, which is none where it is an address. */
+export function nameToAskFor(host: string, { servername }: ConnectionOptions): string {
+  return servername ?? (isIP(host) === 0 ? host : '')
 }

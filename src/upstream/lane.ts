@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici'
 import Client from 'undici/lib/dispatcher/client.js'
 import type { Connector } from './connector.ts'
 import { HeadLane } from './head-lane.ts'
+import { StatusLine } from './status-line.ts'
 
 /** What a lane tells its pool. */
 export interface LaneEvents {
@@ -31,6 +32,7 @@ const RETIRE_BEFORE_APP = 2_000
  */
 export class Lane {
   readonly head = new HeadLane()
+  readonly statusLine = new StatusLine()
   fate: SocketFate = 'open'
   alive = true
   busy = false
@@ -73,6 +75,7 @@ export class Lane {
 
   #adopt(socket: Socket, events: LaneEvents): void {
     this.head.attach(socket)
+    this.statusLine.attach(socket)
     socket.once('error', (error: NodeJS.ErrnoException) => {
       this.fate = error.code === 'ECONNRESET' || error.code === 'EPIPE' ? 'reset' : 'closed'
     })

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { HeaderLines } from '../mcp/http.ts'
 
 /** Header bytes as latin1 strings: one character is one byte, so they go out as they came in. */
@@ -8,4 +9,10 @@ export function headerLines(raw: readonly (Buffer | string)[]): HeaderLines {
     lines.push(typeof part === 'string' ? part : part.toString('latin1'))
   }
   return lines
+}
+
+/** The usual phrase where the given one is no more than its last piece. */
+export function usualReason(status: number, reason: string): string {
+  const usual = STATUS_CODES[status]
+  return usual !== undefined && usual.endsWith(reason) ? usual : reason
 }

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import httpProxy from 'http-proxy'
 import type { UpstreamAddress } from './address.ts'
+import { nameToAskFor } from './connector.ts'
 import { keepAnswerLines, keepRequestLines } from './tunnel-heads.ts'
 
 /** What becomes of an upgrade. */
@@ -96,9 +97,11 @@ export class Tunnel {
 
   /** A fresh agent, so that swapped certificates are used by the next tunnel. */
   #agent(): HttpAgent {
-    const { kind } = this.#address
-    return kind === 'tcp' && this.#address.tls
-      ? new HttpsAgent({ ...this.#tls(), keepAlive: false })
-      : new HttpAgent({ keepAlive: false })
+    const address = this.#address
+    if (address.kind !== 'tcp' || !address.tls) return new HttpAgent({ keepAlive: false })
+    const secure = this.#tls()
+    // Without a name Node would ask for the one in the client's Host header.
+    const servername = nameToAskFor(address.host, secure)
+    return new HttpsAgent({ ...secure, servername, keepAlive: false })
   }
 }

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import type { RequestHead } from '../mcp/http.ts'
+import { headerValue, type HeaderLines, type RequestHead } from '../mcp/http.ts'
 import type {
   Body,
   Failure,
@@ -12,7 +12,7 @@ import { failureOf } from './failure.ts'
 import type { Lane } from './lane.ts'
 import type { LanePool } from './lane-pool.ts'
 import { requestHeadText } from './request-head.ts'
-import { headerLines } from './response-head.ts'
+import { headerLines, usualReason } from './response-head.ts'
 
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
 /** Bodies up to this leave in one write with their head, which costs less than two in one system call. */
@@ -36,6 +36,7 @@ export class UndiciUpstream implements Upstream {
       sink.fail(OVERLOAD)
       return IDLE_TRANSFER
     }
+    lane.statusLine.expect()
     const transfer = new UndiciTransfer(this.#pool, lane, sink)
     if (body instanceof Uint8Array && body.byteLength <= ONE_WRITE) {
       lane.head.announceWhole(text, latin1(body))
@@ -67,6 +68,14 @@ function dispatchOptions(
   }
 }
 
+/** True where the end of the connection is the end of the body. */
+function endsByClose(lines: HeaderLines): boolean {
+  return (
+    headerValue(lines, 'content-length') === undefined &&
+    headerValue(lines, 'transfer-encoding') === undefined
+  )
+}
+
 /** One request under way: undici's callbacks on one side, the sink on the other. */
 class UndiciTransfer implements Transfer, Dispatcher.DispatchHandler {
   readonly #pool: LanePool
@@ -74,6 +83,10 @@ class UndiciTransfer implements Transfer, Dispatcher.DispatchHandler {
   readonly #sink: ResponseSink
   #resume: (() => void) | undefined
   #done = false
+  /** The sink has the whole answer, while the connection is not done with it. */
+  #ended = false
+  #paused = false
+  #lines: HeaderLines = []
 
   constructor(pool: LanePool, lane: Lane, sink: ResponseSink) {
     this.#pool = pool
@@ -82,7 +95,9 @@ class UndiciTransfer implements Transfer, Dispatcher.DispatchHandler {
   }
 
   resume(): void {
+    this.#paused = false
     this.#resume?.()
+    if (this.#lane.fate !== 'open' && !this.#done) setImmediate(() => this.#endedWhilePaused())
   }
 
   abort(): void {
@@ -97,24 +112,52 @@ class UndiciTransfer implements Transfer, Dispatcher.DispatchHandler {
 
   onHeaders(status: number, lines: Buffer[], resume: () => void, reason: string): boolean {
     if (this.#done) return true
-    const head = { status, reason, headers: headerLines(lines) }
     if (status < 200) {
-      this.#sink.info(head)
+      this.#sink.info({ status, reason: usualReason(status, reason), headers: headerLines(lines) })
       return true
     }
+    const head = {
+      status,
+      reason: this.#lane.statusLine.reason ?? reason,
+      headers: headerLines(lines),
+    }
     this.#resume = resume
+    this.#lines = head.headers
     this.#sink.head(head)
+    // Nothing can follow. A 304 may declare the length that the body would have, and undici would
+    // take the missing bytes for a broken answer.
+    if ((status === 204 || status === 304) && !this.#done) {
+      this.#ended = true
+      this.#sink.end([])
+    }
     return true
   }
 
   onData(chunk: Buffer): boolean {
-    return this.#done || this.#sink.data(chunk)
+    // After a pause undici may come with no bytes at all, and a pause for those would have no end.
+    if (this.#done || chunk.length === 0 || this.#sink.data(chunk)) return true
+    this.#paused = true
+    return false
+  }
+
+  /** undici overlooks the end of a connection that comes while its parser is paused. */
+  #endedWhilePaused(): void {
+    if (this.#done || this.#paused) return
+    this.#done = true
+    this.#pool.discard(this.#lane)
+    if (this.#ended) return
+    if (endsByClose(this.#lines) && this.#lane.fate === 'closed') this.#sink.end([])
+    else this.#sink.fail(failureOf(new Error('ended while paused'), this.#lane.fate))
   }
 
   onComplete(trailers: string[] | Buffer[] | null): void {
     if (this.#done) return
     this.#done = true
     const lane = this.#lane
+    if (this.#ended) {
+      this.#pool.release(lane)
+      return
+    }
     if (lane.fate === 'reset') {
       // A body that ends with the connection ends cleanly only by FIN.
       this.#pool.discard(lane)
@@ -130,6 +173,7 @@ class UndiciTransfer implements Transfer, Dispatcher.DispatchHandler {
     this.#done = true
     const failure = failureOf(error, this.#lane.fate)
     this.#pool.discard(this.#lane)
+    if (this.#ended) return
     this.#sink.fail(failure)
   }
 }

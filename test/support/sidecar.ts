@@ -19,7 +19,7 @@ export interface RunningSidecar {
 const silent: Logger = {
   debug: () => undefined,
   info: () => undefined,
-  warn: () => undefined,
+  warn: (fields) => { if (process.env['DEBUGW']) process.stderr.write(JSON.stringify(fields) + '\n') },
   error: (fields, message) =>
     process.stderr.write(`${message} ${String((fields as { err?: Error }).err?.stack ?? '')}\n`),
 }

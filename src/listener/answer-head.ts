@@ -1,0 +1,69 @@
+import type { ServerResponse } from 'node:http'
+import { endToEnd } from '../mcp/hop-by-hop.ts'
+import { headerValue, type ResponseHead } from '../mcp/http.ts'
+
+/** A head that must not be sent: its parts would not stay apart on the wire. */
+export class UnsafeAnswerError extends Error {
+  readonly code = 'SQUALL_UNSAFE_ANSWER'
+}
+
+/** Where node:http keeps the head that it is about to send. */
+interface Prepared {
+  _header?: string | null
+}
+
+// oxlint-disable-next-line no-control-regex -- these are the very characters that must not pass
+const UNSAFE = /[\r\n\0]/
+const STATUS_LINE_END = '\r\n'
+
+/**
+ * Lets node:http decide the framing and the connection lines, and writes the app's own lines in
+ * front of them. Given all lines, node:http would refuse some that are legal (a Trailer line where no
+ * trailer follows, a latin1 Content-Disposition) and change the bytes of others.
+ */
+export function prepareHead(res: ServerResponse, head: ResponseHead): void {
+  const lines = endToEnd(head.headers)
+  let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`
+  let parts = head.reason
+  for (let i = 0; i + 1 < lines.length; i += 2) {
+    parts += lines[i]! + lines[i + 1]!
+    text += `${lines[i]!}: ${lines[i + 1]!}\r\n`
+  }
+  if (UNSAFE.test(parts)) throw new UnsafeAnswerError('a header holds a line break or NUL')
+  const framing = framingLines(head)
+  const keeps = keepsBodyless(res, head.status) ? KEEP_ALIVE : NONE
+  res.writeHead(head.status, '', [...framing, ...keeps])
+  const prepared = res as Prepared
+  const own = prepared._header
+  if (typeof own !== 'string') throw new UnsafeAnswerError('node:http prepared no head')
+  let from = own.indexOf(STATUS_LINE_END) + STATUS_LINE_END.length
+  for (let i = 0; i + 1 < framing.length; i += 2) {
+    from += framing[i]!.length + framing[i + 1]!.length + ': \r\n'.length
+  }
+  prepared._header = text + own.slice(from)
+}
+
+/** What node:http needs to know to frame the body; these lines are ours already. */
+function framingLines(head: ResponseHead): readonly string[] {
+  const length = headerValue(head.headers, 'content-length')
+  return length === undefined ? NONE : ['Content-Length', length]
+}
+
+const NONE: readonly string[] = []
+const KEEP_ALIVE: readonly string[] = ['Connection', 'keep-alive']
+
+/** node:http ends an HTTP/1.0 connection after an answer without a length, also where none is needed. */
+function keepsBodyless(res: ServerResponse, status: number): boolean {
+  const { req, shouldKeepAlive } = res
+  if (req.httpVersionMinor > 0 || !shouldKeepAlive) return false
+  return status === 204 || status === 304 || req.method === 'HEAD'
+}
+
+/** A 1xx head as text. */
+export function informationalText(head: ResponseHead): string {
+  let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`
+  for (let i = 0; i + 1 < head.headers.length; i += 2) {
+    text += `${head.headers[i]!}: ${head.headers[i + 1]!}\r\n`
+  }
+  return `${text}\r\n`
+}

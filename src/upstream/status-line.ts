@@ -1,0 +1,48 @@
+import type { Socket } from 'node:net'
+
+/** Heads of 1xx answers longer than this are not looked through for what follows them. */
+const MOST = 8 * 1024
+const FINAL = /^HTTP\/1\.[01] [2-9]\d\d(?: ([^\r\n]*))?\r?\n/
+const INFORMATIONAL = /^HTTP\/1\.[01] 1\d\d/
+
+/**
+ * Reads the reason phrase as the app wrote it. undici decodes it as UTF-8 and keeps only the last
+ * piece of one that arrives in several.
+ */
+export class StatusLine {
+  /** The phrase of the answer whose head has arrived; undefined when it was not found. */
+  reason: string | undefined
+  #wanted = false
+  #text = ''
+
+  /** A request goes out: the next bytes are its answer. */
+  expect(): void {
+    this.#wanted = true
+    this.#text = ''
+    this.reason = undefined
+  }
+
+  /** Looks on while undici reads from a new connection. */
+  attach(socket: Socket): void {
+    const read = socket.read.bind(socket)
+    socket.read = (size?: number): unknown => {
+      const chunk: unknown = size === undefined ? read() : read(size)
+      if (this.#wanted && Buffer.isBuffer(chunk)) this.#look(chunk)
+      return chunk
+    }
+  }
+
+  #look(chunk: Buffer): void {
+    this.#text += chunk.toString('latin1', 0, Math.min(chunk.length, MOST))
+    while (INFORMATIONAL.test(this.#text)) {
+      const end = this.#text.indexOf('\r\n\r\n')
+      if (end < 0) break
+      this.#text = this.#text.slice(end + 4)
+    }
+    const match = FINAL.exec(this.#text)
+    if (match === null && this.#text.length < MOST) return
+    this.#wanted = false
+    this.#text = ''
+    this.reason = match === null ? undefined : (match[1] ?? '')
+  }
+}
