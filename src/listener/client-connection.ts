@@ -8,4 +8,6 @@ import type { NodeExchange } from './node-exchange.ts'
 export class ClientConnection extends Chain<NodeExchange> {
   /** Nothing that still arrives here is read as a request. */
   closing = false
+  /** It came when the bound on connections was met, and is turned away as long as it is. */
+  surplus = false
 }

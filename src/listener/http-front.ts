@@ -9,10 +9,11 @@ import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { RefusalReason, Telemetry } from '../telemetry/telemetry.ts'
+import { findAmbiguity } from './ambiguity.ts'
 import { answerBadRequest } from './bad-request.ts'
-import { NodeExchange } from './node-exchange.ts'
+import { NodeExchange, requestHead } from './node-exchange.ts'
 import { ClientConnection } from './client-connection.ts'
-import { offersOnlyH2c, withoutUpgrade } from './upgrade-offer.ts'
+import { mayBeIgnored, withoutUpgrade } from './upgrade-offer.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Bounds of a listener. */
@@ -33,6 +34,7 @@ export interface FrontTarget {
 
 /** Connections above the bound that are still answered with 503; any more are closed at once. */
 const OVERLOAD_RESERVE = 256
+const TOO_MANY = 'too many client connections'
 const CHECK_INTERVAL = 1_000
 const TCP_KEEP_ALIVE = 60_000
 
@@ -146,6 +148,7 @@ export class HttpFront {
     if (this.#connections.has(socket)) return
     const exchanges = new ClientConnection()
     this.#connections.set(socket, exchanges)
+    exchanges.surplus = this.#connections.size > this.#limits.maxConnections
     this.#telemetry.gauge('client_connections', 1)
     socket.once('close', () => {
       this.#connections.delete(socket)
@@ -170,23 +173,37 @@ export class HttpFront {
         'bad_request',
         'only HTTP/1.0 and HTTP/1.1 are spoken here',
       )
-    } else if (this.#connections.size > this.#limits.maxConnections) {
+    } else if (this.#turnsAway(connection)) {
       exchange.answer.closeAfter()
-      this.#target.refuse(exchange, 503, 'overload', 'too many client connections')
+      this.#target.refuse(exchange, 503, 'overload', TOO_MANY)
     } else {
       this.#target.handle(exchange)
     }
   }
 
+  /** Those that came before the bound was met are served on. */
+  #turnsAway(connection: ClientConnection | undefined): boolean {
+    if (connection === undefined || !connection.surplus) return false
+    connection.surplus = this.#connections.size > this.#limits.maxConnections
+    return connection.surplus
+  }
+
   #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
     if (this.#draining) {
       this.#bad(socket, 503, 'overload', 'shutting down')
-    } else if (offersOnlyH2c(req)) {
+    } else if (this.#turnsAway(this.#connections.get(socket))) {
+      this.#bad(socket, 503, 'overload', TOO_MANY)
+    } else if (mayBeIgnored(req)) {
       // The offer may be ignored, and is: the request goes on as the plain HTTP/1.1 that it also is.
       socket.unshift(head)
       socket.unshift(withoutUpgrade(req))
       this.server.emit(this.#arrival, socket)
     } else {
+      const ambiguity = findAmbiguity(requestHead(req))
+      if (ambiguity !== undefined) {
+        this.#bad(socket, ambiguity.status, 'ambiguous_request', ambiguity.message)
+        return
+      }
       this.#upgraded.add(socket)
       this.#target.upgrade(req, socket, head)
     }

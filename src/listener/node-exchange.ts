@@ -22,12 +22,8 @@ export class NodeExchange implements Exchange, AnswerOwner {
     awaitsContinue: boolean,
     connection: ClientConnection,
   ) {
-    this.head = {
-      method: req.method ?? '',
-      target: req.url ?? '',
-      version: req.httpVersion === '1.0' ? '1.0' : '1.1',
-      headers: awaitsContinue ? withoutExpect(req.rawHeaders) : req.rawHeaders,
-    }
+    const head = requestHead(req)
+    this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
     const wanted = awaitsContinue ? once(() => res.writeContinue()) : nothing
     this.body = new NodeBody(req, declaredLength(req), wanted)
     this.answer = new NodeAnswer(res, this)
@@ -58,6 +54,16 @@ export class NodeExchange implements Exchange, AnswerOwner {
     if (this.answer.ended) return
     this.answer.ended = true
     this.listener?.gone()
+  }
+}
+
+/** The head as it stood on the wire. */
+export function requestHead(req: IncomingMessage): RequestHead {
+  return {
+    method: req.method ?? '',
+    target: req.url ?? '',
+    version: req.httpVersion === '1.0' ? '1.0' : '1.1',
+    headers: req.rawHeaders,
   }
 }
 

@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 
-/** True when a request offers HTTP/2 in clear text and nothing else: Java's client does by default. */
-export function offersOnlyH2c(req: IncomingMessage): boolean {
+/**
+ * True when a request offers HTTP/2 in clear text and nothing else, as Java's client does by default,
+ * or offers anything in a form that upgrades are not made in. An offer may be ignored.
+ */
+export function mayBeIgnored(req: IncomingMessage): boolean {
+  if (req.method !== 'GET' || !(req.url ?? '').startsWith('/')) return true
   const offered = (req.headers.upgrade ?? '').split(',').map((name) => name.trim().toLowerCase())
   return offered.every((name) => name === 'h2c' || name === '')
 }
