@@ -1,34 +1,41 @@
 import type { CommanderError } from 'commander'
 import { shown, UsageError } from './usage-error.ts'
 
-const HELP = 'see squall run --help'
+/** A command of the program. */
+export type CommandName = 'run' | 'demo'
 
 /** The parser's complaint as one line that says how to mend it. */
-export function commandLineError(error: CommanderError): UsageError {
+export function commandLineError(error: CommanderError, command: CommandName): UsageError {
+  const help = helpOf(command)
   const quoted = /'([^]*)'/.exec(withoutSuggestion(error.message))?.[1] ?? ''
   const meant = suggestion(error.message)
   // Without a value written behind it, which may be a secret.
   const flag = quoted.split('=', 1)[0] ?? ''
   switch (error.code) {
     case 'commander.unknownOption':
-      return new UsageError('UNKNOWN_OPTION', `unknown option ${shown(flag)}`, meant ?? HELP)
+      return new UsageError('UNKNOWN_OPTION', `unknown option ${shown(flag)}`, meant ?? help)
     case 'commander.unknownCommand':
-      return new UsageError('UNKNOWN_COMMAND', `unknown command ${shown(quoted)}`, meant ?? HELP)
+      return new UsageError('UNKNOWN_COMMAND', `unknown command ${shown(quoted)}`, meant ?? help)
     case 'commander.optionMissingArgument': {
       const name = /--[a-z-]+/.exec(quoted)?.[0] ?? quoted
-      return new UsageError('MISSING_VALUE', `${name} needs a value`, HELP)
+      return new UsageError('MISSING_VALUE', `${name} needs a value`, help)
     }
     // Nothing to do was named: the parser would print its help as an error.
     case 'commander.help':
       return new UsageError('NO_COMMAND', 'no command', 'use squall run, or see squall --help')
     default:
-      return new UsageError('UNEXPECTED_ARGUMENT', withoutSuggestion(error.message), HELP)
+      return new UsageError('UNEXPECTED_ARGUMENT', withoutSuggestion(error.message), help)
   }
 }
 
 /** The complaint about a word that belongs to no option. */
-export function unexpectedArgument(text: string): UsageError {
-  return new UsageError('UNEXPECTED_ARGUMENT', `unexpected argument ${shown(text)}`, HELP)
+export function unexpectedArgument(text: string, command: CommandName): UsageError {
+  const wrong = `unexpected argument ${shown(text)}`
+  return new UsageError('UNEXPECTED_ARGUMENT', wrong, helpOf(command))
+}
+
+function helpOf(command: CommandName): string {
+  return `see squall ${command} --help`
 }
 
 function withoutSuggestion(message: string): string {

@@ -15,6 +15,7 @@ const BEHAVIOUR = 'Behaviour:'
 const BOUNDS = 'Bounds:'
 const TIMES = 'Times:'
 const LOGS = 'Logs:'
+const DEMO = 'Demo:'
 
 /** The options of `squall run`. */
 export const RUN_FLAGS = [
@@ -185,6 +186,15 @@ export const RUN_FLAGS = [
 
 /** The name of an option of `squall run`. */
 export type RunFlag = (typeof RUN_FLAGS)[number]['name']
+
+/** The options of `squall demo`. */
+export const DEMO_FLAGS = [
+  { name: 'json', group: DEMO, help: 'print the results as one line of JSON, and nothing else' },
+  { name: 'stay', group: DEMO, help: 'keep the app and the sidecar running until Ctrl-C' },
+] as const satisfies readonly FlagSpec[]
+
+/** The name of an option of `squall demo`. */
+export type DemoFlag = (typeof DEMO_FLAGS)[number]['name']
 
 /** The environment variable that stands for an option. */
 export function envName(flag: string): string {

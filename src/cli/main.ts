@@ -14,6 +14,10 @@ async function main(): Promise<number> {
     process.stdout.write(invocation.text)
     return 0
   }
+  if (invocation.kind === 'demo') {
+    const { demo } = await import('../demo/demo.ts')
+    return demo(invocation.options)
+  }
   readTlsFiles(invocation.options)
   // Loaded only now: help and complaints need none of it.
   const { run } = await import('./run.ts')

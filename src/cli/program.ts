@@ -1,15 +1,25 @@
 import { Command, CommanderError, Option } from 'commander'
-import { commandLineError, unexpectedArgument } from './commander-error.ts'
-import { type FlagSpec, RUN_FLAGS } from './flag-table.ts'
+import { commandLineError, type CommandName, unexpectedArgument } from './commander-error.ts'
+import { type DemoOptions, parseDemoOptions } from './demo-options.ts'
+import { DEMO_FLAGS, type FlagSpec, RUN_FLAGS } from './flag-table.ts'
 import type { Environment, RawFlags } from './flag-values.ts'
 import { parseRunOptions, type RunOptions } from './run-options.ts'
 
 /** What a command line asks for. */
 export type Invocation =
   | { readonly kind: 'run'; readonly options: RunOptions }
+  | { readonly kind: 'demo'; readonly options: DemoOptions }
   /** Help or the version, for standard output. */
   | { readonly kind: 'print'; readonly text: string }
 
+const RUN = {
+  name: 'run',
+  description: 'take traffic on one address and pass it to the app on another',
+} as const
+const DEMO = {
+  name: 'demo',
+  description: 'see it work on this machine in seconds: an app, Squall in front of it, and clients',
+} as const
 const HELP_WIDTH = 100
 const ENV_NOTE = `
 Each option can also be given as an environment variable: --max-head as SQUALL_MAX_HEAD, switches
@@ -23,28 +33,23 @@ export function parseCommandLine(
   version: string,
 ): Invocation {
   let printed = ''
-  let raw: RawFlags | undefined
-  const program = createProgram(
-    version,
-    (text) => (printed += text),
-    (flags) => (raw = flags),
-  )
+  const given: { run?: RawFlags; demo?: RawFlags } = {}
+  const program = createProgram(version, (text) => (printed += text))
+  addCommand(program, RUN, RUN_FLAGS, (flags) => (given.run = flags)).addHelpText('after', ENV_NOTE)
+  addCommand(program, DEMO, DEMO_FLAGS, (flags) => (given.demo = flags))
   try {
     program.parse(args, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    if (error.exitCode !== 0) throw commandLineError(error)
+    if (error.exitCode !== 0) throw commandLineError(error, commandOf(args))
   }
-  if (raw !== undefined) return { kind: 'run', options: parseRunOptions(raw, env) }
+  if (given.run !== undefined) return { kind: 'run', options: parseRunOptions(given.run, env) }
+  if (given.demo !== undefined) return { kind: 'demo', options: parseDemoOptions(given.demo, env) }
   return { kind: 'print', text: printed }
 }
 
-function createProgram(
-  version: string,
-  print: (text: string) => void,
-  run: (flags: RawFlags) => void,
-): Command {
-  const program = new Command('squall')
+function createProgram(version: string, print: (text: string) => void): Command {
+  return new Command('squall')
     .description(
       'A sidecar that takes over the MCP port of a pod and turns chosen calls into failures.',
     )
@@ -58,19 +63,27 @@ function createProgram(
       getOutHelpWidth: () => HELP_WIDTH,
       getOutHasColors: () => false,
     })
-  const command = program
-    .command('run')
-    .description('take traffic on one address and pass it to the app on another')
-    .allowExcessArguments()
-    .addHelpText('after', ENV_NOTE)
+}
+
+function addCommand(
+  program: Command,
+  { name, description }: { readonly name: CommandName; readonly description: string },
+  flags: readonly FlagSpec[],
+  chosen: (raw: RawFlags) => void,
+): Command {
+  const command = program.command(name).description(description).allowExcessArguments()
   const raw = new Map<string, string[]>()
-  for (const spec of RUN_FLAGS) addFlag(command, spec, raw)
-  command.action(() => {
+  for (const spec of flags) addFlag(command, spec, raw)
+  return command.action(() => {
     const [extra] = command.args
-    if (extra !== undefined) throw unexpectedArgument(extra)
-    run(raw)
+    if (extra !== undefined) throw unexpectedArgument(extra, name)
+    chosen(raw)
   })
-  return program
+}
+
+/** Whose help a complaint points at. */
+function commandOf(args: readonly string[]): CommandName {
+  return args[0] === DEMO.name ? DEMO.name : RUN.name
 }
 
 function addFlag(command: Command, spec: FlagSpec, raw: Map<string, string[]>): void {

@@ -12,8 +12,11 @@ export async function run(options: RunOptions): Promise<number> {
   keepExchangesYoung()
   const logger = createLogger({ level: options.logLevel, format: options.logFormat })
   surviveOwnErrors(logger, options.strict)
+  // Before the start: whoever reads that it listens may stop it at once.
+  const asked = stopAsked(logger)
   const running = await start(options, logger)
-  await stopAsked(logger, running)
+  await asked
+  await running.drain()
   logger.info({}, 'stopped')
   logger.flush()
   return 0
@@ -46,9 +49,9 @@ async function start(options: RunOptions, logger: Logger): Promise<Running> {
   }
 }
 
-/** The first signal drains; the second ends at once. */
-async function stopAsked(logger: Logger, running: Running): Promise<void> {
-  await new Promise<void>((resolve) => {
+/** The first signal asks for a drain; the second ends at once. */
+function stopAsked(logger: Logger): Promise<void> {
+  return new Promise((resolve) => {
     let asked = false
     for (const signal of SIGNALS) {
       process.on(signal, () => {
@@ -59,5 +62,4 @@ async function stopAsked(logger: Logger, running: Running): Promise<void> {
       })
     }
   })
-  await running.drain()
 }

@@ -1,0 +1,100 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { HeldStream, PlainClient, WireAnswer } from '../plain-client.ts'
+import { seededCalls, type ToolCall } from '../seeded-calls.ts'
+import type { Stage } from '../stage.ts'
+
+/** What happened while the app was killed and came back. */
+export interface RestartResult {
+  readonly heardBefore: boolean
+  readonly streamBrokeMs: number
+  readonly asked: number
+  /** Calls that got 502, `x-squall-error` and a JSON-RPC error with their own id. */
+  readonly refused: number
+  /** What the client was told. */
+  readonly reason: string
+  readonly readyWhileDown: number
+  readonly recovered: boolean
+  readonly recoveredMs: number
+  readonly heardAfter: boolean
+  readonly readyAfter: number
+}
+
+const ASKED = 20
+const PATIENCE_MS = 3_000
+// Readiness is looked up afresh after this.
+const PROBE_MS = 1_100
+
+/** Kills the app under a client that holds a stream, and starts it again. */
+export async function restartApp(stage: Stage, client: PlainClient): Promise<RestartResult> {
+  const { app } = stage
+  const calls = seededCalls(3, ASKED + 1)
+  const stream = await client.hold()
+  const heardBefore = await hears(stage, stream)
+  const killedAt = performance.now()
+  await app.stop()
+  await Promise.race([stream.over, wait(PATIENCE_MS, undefined, { ref: false })])
+  const streamBrokeMs = performance.now() - killedAt
+  const asked = calls.slice(0, ASKED)
+  const answers = await Promise.all(asked.map((call) => client.send(call)))
+  const refused = answers.filter((answer, i) => isRefusal(answer, asked[i]!)).length
+  const readyWhileDown = await readiness(stage, 503)
+  await app.start()
+  const answer = await client.send(calls[ASKED]!)
+  const again = await client.hold()
+  const heardAfter = await hears(stage, again)
+  again.close()
+  const readyAfter = await readiness(stage, 200)
+  return {
+    heardBefore,
+    streamBrokeMs,
+    asked: ASKED,
+    refused,
+    reason: reasonOf(answers[0]!),
+    readyWhileDown,
+    recovered: answer.ending === 'ok',
+    recoveredMs: answer.milliseconds,
+    heardAfter,
+    readyAfter,
+  }
+}
+
+/** The status of /readyz; asked twice where the first is of a moment ago. */
+async function readiness({ sidecar }: Stage, wanted: number): Promise<number> {
+  const { status } = await sidecar.admin('/readyz')
+  if (status === wanted) return status
+  await wait(PROBE_MS)
+  return (await sidecar.admin('/readyz')).status
+}
+
+async function hears(stage: Stage, stream: HeldStream): Promise<boolean> {
+  stage.app.push('still here')
+  const late = wait(PATIENCE_MS, false, { ref: false })
+  return Promise.race([stream.heard(1).then(() => true), late])
+}
+
+interface RefusalBody {
+  readonly id?: unknown
+  readonly error?: { readonly message?: string; readonly data?: { readonly origin?: string } }
+}
+
+function isRefusal(answer: WireAnswer, call: ToolCall): boolean {
+  const { id, error } = parse(answer)
+  return (
+    answer.status === 502 &&
+    answer.header('x-squall-error') === 'upstream_unreachable' &&
+    id === call.id &&
+    error?.data?.origin === 'squall'
+  )
+}
+
+function reasonOf(answer: WireAnswer): string {
+  return parse(answer).error?.message ?? `HTTP ${answer.status}`
+}
+
+function parse(answer: WireAnswer): RefusalBody {
+  try {
+    return (JSON.parse(answer.body.toString()) ?? {}) as RefusalBody
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,79 @@
+import { count } from './format.ts'
+
+/** Where the demo is shown. */
+export interface Terminal {
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+  write(text: string): unknown
+}
+
+/** Colours by what they mean. */
+export type Tone = 'strong' | 'good' | 'bad' | 'quiet'
+
+const CODES: Readonly<Record<Tone, string>> = { strong: '1', good: '32', bad: '31', quiet: '2' }
+const WIDTH = 80
+const BAR = 30
+const REDRAW_MS = 60
+
+/** Shows the demo: with colours and a moving bar on a terminal, in plain lines elsewhere. */
+export class Screen {
+  readonly #out: Terminal | undefined
+  readonly #colours: boolean
+  #barShown = false
+  #drawnAt = 0
+
+  /** Without a terminal nothing is shown. */
+  constructor(out: Terminal | undefined, env: Readonly<Record<string, string | undefined>>) {
+    this.#out = out
+    const plain = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
+    this.#colours = out?.isTTY === true && !plain
+  }
+
+  /** The text in the colour of its meaning, where there are colours. */
+  paint(tone: Tone, text: string): string {
+    return this.#colours ? `\u001b[${CODES[tone]}m${text}\u001b[0m` : text
+  }
+
+  /** A check mark or a cross. */
+  mark(ok: boolean): string {
+    return ok ? this.paint('good', '✓') : this.paint('bad', '✗')
+  }
+
+  line(text = ''): void {
+    this.clearBar()
+    this.#out?.write(`${text}\n`)
+  }
+
+  /** A line with a mark in front. */
+  check(ok: boolean, text: string): void {
+    this.line(`   ${this.mark(ok)} ${text}`)
+  }
+
+  rule(): void {
+    this.line(this.paint('quiet', '─'.repeat(Math.min(this.#columns, WIDTH))))
+  }
+
+  /** How far something is; only on a terminal, and gone with the next line. */
+  progress(done: number, of: number, note: string): void {
+    if (this.#out?.isTTY !== true) return
+    const now = performance.now()
+    if (done < of && now - this.#drawnAt < REDRAW_MS) return
+    this.#drawnAt = now
+    const filled = Math.round((BAR * done) / of)
+    const bar = '█'.repeat(filled) + '░'.repeat(BAR - filled)
+    const text = `   ${bar} ${count(done)}/${count(of)} ${note}`
+    // Never the last column: a line that wraps could not be taken back.
+    this.#out.write(`\r${text.slice(0, this.#columns - 1)}\u001b[K`)
+    this.#barShown = true
+  }
+
+  clearBar(): void {
+    if (!this.#barShown) return
+    this.#out?.write('\r\u001b[K')
+    this.#barShown = false
+  }
+
+  get #columns(): number {
+    return this.#out?.columns ?? WIDTH
+  }
+}
