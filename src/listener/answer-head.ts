@@ -10,6 +10,7 @@ export class UnsafeAnswerError extends Error {
 /** Where node:http keeps the head that it is about to send. */
 interface Prepared {
   _header?: string | null
+  _headerSent?: boolean
 }
 
 // oxlint-disable-next-line no-control-regex -- these are the very characters that must not pass
@@ -57,6 +58,28 @@ function keepsBodyless(res: ServerResponse, status: number): boolean {
   const { req, shouldKeepAlive } = res
   if (req.httpVersionMinor > 0 || !shouldKeepAlive) return false
   return status === 204 || status === 304 || req.method === 'HEAD'
+}
+
+/**
+ * Ends an answer whose only bytes are these. node:http would hand head, body and an empty string to
+ * the kernel as three pieces, which costs a tenth of the whole exchange more than one string.
+ */
+export function endWhole(res: ServerResponse, bytes: Uint8Array): void {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  const prepared = res as Prepared
+  const { socket } = res
+  if (
+    socket === null ||
+    res.chunkedEncoding ||
+    typeof prepared._header !== 'string' ||
+    prepared._headerSent !== false
+  ) {
+    res.end(body, 'latin1')
+    return
+  }
+  prepared._headerSent = true
+  socket.write(prepared._header + body, 'latin1')
+  res.end()
 }
 
 /** A 1xx head as text. */

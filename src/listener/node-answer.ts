@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { informationalText, prepareHead } from './answer-head.ts'
+import { endWhole, informationalText, prepareHead } from './answer-head.ts'
 import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
 import type { Answer, Cut } from './exchange.ts'
 import { cutSocket } from './cut-socket.ts'
@@ -79,7 +79,7 @@ export class NodeAnswer implements Answer {
     const held = this.#held
     this.#held = undefined
     if (held === undefined) this.#res.end()
-    else this.#res.end(latin1(held), 'latin1')
+    else endWhole(this.#res, held)
     this.#owner.over()
   }
 
@@ -118,10 +118,6 @@ export class NodeAnswer implements Answer {
     this.#held = undefined
     this.#res.write(held)
   }
-}
-
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
 }
 
 function flushHead(answer: NodeAnswer): void {

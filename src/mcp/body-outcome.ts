@@ -71,13 +71,18 @@ function isPlainResult(call: Call, body: string | Uint8Array): boolean {
   if (body.length <= WORTH_SKIPPING || call.method === 'tasks/get') return false
   const hay = typeof body === 'string' ? body : asBuffer(body)
   if (hay.includes('"error"') || hay.includes('"isError"') || hay.includes('\\u00')) return false
-  const id = JSON.stringify(call.id)
   return (
     firstIs(hay, '{') &&
     lastIs(hay, '}') &&
     hay.includes('"result"') &&
-    (hay.includes(`"id":${id}`) || hay.includes(`"id": ${id}`))
+    (hasId(hay, `"id":${JSON.stringify(call.id)}`) ||
+      hasId(hay, `"id": ${JSON.stringify(call.id)}`))
   )
+}
+
+/** The member and what ends it, so that `1` is not found in `12`; any other spelling is parsed. */
+function hasId(hay: string | Buffer, member: string): boolean {
+  return hay.includes(`${member},`) || hay.includes(`${member}}`)
 }
 
 function firstIs(hay: string | Buffer, mark: string): boolean {

@@ -28,14 +28,17 @@ export interface PendingLimits {
 export class PendingCalls<T> {
   readonly #limit: number
   readonly #ttl: number
-  readonly #onEvict: (value: T) => void
+  readonly #onEvict: (value: T, full: boolean) => void
   // Maps keep `1` and `"1"` apart by themselves.
   readonly #sessions = new Map<string, Map<JsonRpcId, Entry<T>>>()
   readonly #order = new Chain<Entry<T>>()
   #size = 0
 
-  /** `onEvict` gets what leaves early: the oldest of a full table, or one whose id is used again. */
-  constructor(limits: PendingLimits, onEvict: (value: T) => void) {
+  /**
+   * `onEvict` gets what leaves early: the oldest of a full table (`full`), one whose id is used again,
+   * or one whose key is too long to be kept.
+   */
+  constructor(limits: PendingLimits, onEvict: (value: T, full: boolean) => void) {
     this.#limit = Math.max(1, limits.limit)
     this.#ttl = limits.ttl
     this.#onEvict = onEvict
@@ -49,12 +52,11 @@ export class PendingCalls<T> {
   /** Keeps a value. `now` must not go backwards from one call to the next. */
   add(session: string, id: JsonRpcId, value: T, now: number): void {
     if (session.length > MAX_KEY || (typeof id === 'string' && id.length > MAX_KEY)) {
-      this.#onEvict(value)
+      this.#onEvict(value, false)
       return
     }
-    const evicted =
-      this.#sessions.get(session)?.get(id) ??
-      (this.#size >= this.#limit ? this.#order.oldest : undefined)
+    const replaced = this.#sessions.get(session)?.get(id)
+    const evicted = replaced ?? (this.#size >= this.#limit ? this.#order.oldest : undefined)
     if (evicted !== undefined) this.#remove(evicted)
     const entry: Entry<T> = {
       session,
@@ -70,7 +72,7 @@ export class PendingCalls<T> {
     this.#order.add(entry)
     this.#size++
     // Last, so that a callback that looks at the table finds it whole.
-    if (evicted !== undefined) this.#onEvict(evicted.value)
+    if (evicted !== undefined) this.#onEvict(evicted.value, replaced === undefined)
   }
 
   /** The value for an id; it stays. */

@@ -20,8 +20,8 @@ export interface LaneOptions {
   readonly maxResponseHead: number
 }
 
-/** How the connection ended, as the socket itself told it. */
-export type SocketFate = 'open' | 'reset' | 'closed'
+/** How the connection ended, as the socket itself told it: `broken` by an error on this side. */
+export type SocketFate = 'open' | 'reset' | 'closed' | 'broken'
 
 /** The app closes at its own time; retiring ours this much earlier keeps requests off dying connections. */
 const RETIRE_BEFORE_APP = 2_000
@@ -77,7 +77,8 @@ export class Lane {
     this.head.attach(socket)
     this.statusLine.attach(socket)
     socket.once('error', (error: NodeJS.ErrnoException) => {
-      this.fate = error.code === 'ECONNRESET' || error.code === 'EPIPE' ? 'reset' : 'closed'
+      if (error.code === 'ECONNRESET' || error.code === 'EPIPE') this.fate = 'reset'
+      else if (this.fate === 'open') this.fate = 'broken'
     })
     socket.once('end', () => {
       if (this.fate === 'open') this.fate = 'closed'

@@ -89,7 +89,7 @@ export class Tunnel {
   #target(): Target {
     const address = this.#address
     if (address.kind === 'unix') {
-      return { host: 'localhost', port: 80, socketPath: address.path } as Target
+      return { host: 'localhost', port: 80, socketPath: address.path }
     }
     const { host, port, tls } = address
     return { host, port, protocol: tls ? 'https:' : 'http:' }
