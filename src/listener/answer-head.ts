@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { asBuffer } from '../mcp/bytes.ts'
 import { endToEnd } from '../mcp/hop-by-hop.ts'
 import { headerValue, type ResponseHead } from '../mcp/http.ts'
 
@@ -65,7 +66,7 @@ function keepsBodyless(res: ServerResponse, status: number): boolean {
  * the kernel as three pieces, which costs a tenth of the whole exchange more than one string.
  */
 export function endWhole(res: ServerResponse, bytes: Uint8Array): void {
-  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  const body = asBuffer(bytes).toString('latin1')
   const prepared = res as Prepared
   const { socket } = res
   if (

@@ -23,6 +23,8 @@ export interface Answer {
 export interface ExchangeListener {
   /** The client takes data again after `data` answered false. */
   drained(): void
+  /** The tick in which the head was written is over. */
+  tickOver(): void
   /** The client's connection ended before the answer was whole. */
   gone(): void
 }

@@ -12,6 +12,8 @@ const NO_BYTES = new Uint8Array(0)
 /** Is told how the writing goes. */
 export interface AnswerOwner {
   drained(): void
+  /** The tick in which the head was written is over. */
+  tickOver(): void
   /** The connection ends after this answer. */
   closing(): void
   /** Nothing more will be written. */
@@ -105,6 +107,7 @@ export class NodeAnswer implements Answer {
 
   /** Sends the head, and what little body came with it, when the end did not follow at once. */
   flush(): void {
+    this.#owner.tickOver()
     if (!this.#flushAsked || this.#res.destroyed) return
     this.#flushAsked = false
     // Not flushHeaders: that one sends the head as UTF-8.

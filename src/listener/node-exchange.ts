@@ -36,6 +36,11 @@ export class NodeExchange implements Exchange, AnswerOwner {
     this.#connection.closing = true
   }
 
+  /** The tick in which the head was written is over. */
+  tickOver(): void {
+    this.listener?.tickOver()
+  }
+
   /** The client takes data again. */
   drained(): void {
     this.listener?.drained()

@@ -1,3 +1,4 @@
+import { asBuffer } from '../mcp/bytes.ts'
 import type { Call } from '../mcp/call.ts'
 import { classifyBody, inspectHead, type PostClass, type PostedMessages } from '../mcp/classify.ts'
 import { isExemptPath } from '../mcp/exempt-path.ts'
@@ -49,6 +50,7 @@ export class Pipeline implements PassageOwner {
     this.#classify = parts.classify ?? classifyBody
     this.#unread = {
       drained: () => undefined,
+      tickOver: () => undefined,
       gone: () => parts.telemetry.http({ class: 'mcp', status: 0, origin: 'upstream' }),
     }
   }
@@ -132,7 +134,7 @@ export class Pipeline implements PassageOwner {
     }
     let result: PostClass
     try {
-      const text = Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString()
+      const text = asBuffer(plain).toString()
       const isSsePost =
         ledger.endpoints.size > 0 && ledger.endpoints.lookup(head.target) !== undefined
       result = this.#classify(head, text, isSsePost)

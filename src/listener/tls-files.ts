@@ -55,8 +55,6 @@ export class TlsFiles {
     this.#watcher = watch([...new Set(files.map((file) => dirname(file)))], {
       ignoreInitial: true,
       depth: 1,
-      // The links are what is swapped; where they lead is read at each change.
-      followSymlinks: false,
     })
     // What changed while the watch was being set up told nobody.
     this.#watcher.on('ready', () => this.reload())

@@ -1,3 +1,4 @@
+import { asBuffer } from './bytes.ts'
 import type { Call, Outcome } from './call.ts'
 import { parseMessages } from './json-rpc.ts'
 import type { Message } from './message.ts'
@@ -97,10 +98,4 @@ function lastIs(hay: string | Buffer, mark: string): boolean {
 
 function textAt(hay: string | Buffer, at: number): string {
   return typeof hay === 'string' ? hay.charAt(at) : String.fromCharCode(hay[at]!)
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -1,5 +1,6 @@
 import type { JsonRpcId } from './call.ts'
 import { Chain } from './chain.ts'
+import { SessionCalls } from './session-calls.ts'
 
 /** Keys longer than this are not kept: the table's bound is a number of entries, not of bytes. */
 const MAX_KEY = 1024
@@ -29,8 +30,9 @@ export class PendingCalls<T> {
   readonly #limit: number
   readonly #ttl: number
   readonly #onEvict: (value: T, full: boolean) => void
-  // Maps keep `1` and `"1"` apart by themselves.
-  readonly #sessions = new Map<string, Map<JsonRpcId, Entry<T>>>()
+  readonly #sessions = new Map<string, SessionCalls<Entry<T>>>()
+  /** Sessions without a call: their next one mostly comes before `expire` clears them away. */
+  #emptied: SessionCalls<Entry<T>>[] = []
   readonly #order = new Chain<Entry<T>>()
   #size = 0
 
@@ -67,8 +69,8 @@ export class PendingCalls<T> {
       older: undefined,
     }
     let calls = this.#sessions.get(session)
-    if (calls === undefined) this.#sessions.set(session, (calls = new Map()))
-    calls.set(id, entry)
+    if (calls === undefined) this.#sessions.set(session, (calls = new SessionCalls(session)))
+    calls.add(entry)
     this.#order.add(entry)
     this.#size++
     // Last, so that a callback that looks at the table finds it whole.
@@ -90,6 +92,7 @@ export class PendingCalls<T> {
 
   /** Takes out what has been here for the whole time to live, oldest first. */
   expire(now: number): T[] {
+    this.#clear()
     const expired: T[] = []
     for (;;) {
       const oldest = this.#order.oldest
@@ -104,12 +107,10 @@ export class PendingCalls<T> {
     const calls = this.#sessions.get(session)
     if (calls === undefined) return []
     const dropped: T[] = []
-    for (const entry of calls.values()) {
-      this.#order.remove(entry)
+    for (const entry of [...calls.values()]) {
+      this.#remove(entry)
       dropped.push(entry.value)
     }
-    this.#size -= dropped.length
-    this.#sessions.delete(session)
     return dropped
   }
 
@@ -118,7 +119,19 @@ export class PendingCalls<T> {
     this.#size--
     const calls = this.#sessions.get(entry.session)
     if (calls === undefined) return
-    if (calls.size === 1) this.#sessions.delete(entry.session)
-    else calls.delete(entry.id)
+    calls.delete(entry)
+    if (calls.size > 0 || calls.idle) return
+    calls.idle = true
+    this.#emptied.push(calls)
+    if (this.#emptied.length > this.#limit) this.#clear()
+  }
+
+  #clear(): void {
+    const emptied = this.#emptied
+    this.#emptied = []
+    for (const calls of emptied) {
+      calls.idle = false
+      if (calls.size === 0) this.#sessions.delete(calls.session)
+    }
   }
 }

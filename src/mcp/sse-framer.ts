@@ -1,3 +1,4 @@
+import { asBuffer } from './bytes.ts'
 import { NO_FIELDS, parseSseFields } from './sse-fields.ts'
 import type { SseFields } from './sse-fields.ts'
 
@@ -45,9 +46,7 @@ export class SseFramer {
 
   /** Takes the next bytes; emits every event that they complete. */
   push(chunk: Uint8Array, emit: EmitFrame): void {
-    const bytes = Buffer.isBuffer(chunk)
-      ? chunk
-      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    const bytes = asBuffer(chunk)
     const length = bytes.length
     if (length === 0) return
     let begin = 0

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { asBuffer } from '../mcp/bytes.ts'
 import { headerValue, type HeaderLines, type RequestHead } from '../mcp/http.ts'
 import type {
   Body,
@@ -50,7 +51,7 @@ export class UndiciUpstream implements Upstream {
 }
 
 function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  return asBuffer(bytes).toString('latin1')
 }
 
 /** undici is told only what it needs to frame the body: the head itself is written by the lane. */

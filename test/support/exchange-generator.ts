@@ -19,14 +19,54 @@ export interface PlannedConnection {
 }
 
 const HOST = 'pod.example:8080'
-const METHODS = 'GET POST PUT DELETE PATCH OPTIONS HEAD PROPFIND PROPPATCH MKCOL REPORT COPY MOVE LOCK UNLOCK SEARCH M-SEARCH PURGE LINK NOTIFY SUBSCRIBE TRACE'.split(' ')
-const NAMES = 'accept accept-encoding accept-language user-agent cookie referer origin authorization cache-control pragma via forwarded x-forwarded-for x-request-id mcp-session-id mcp-protocol-version mcp-method mcp-name last-event-id if-none-match range priority from dnt sec-fetch-mode'.split(' ')
-const ANSWER_NAMES = 'server date vary set-cookie cache-control etag x-accel-buffering mcp-session-id www-authenticate retry-after access-control-allow-origin access-control-expose-headers content-disposition last-modified expires link allow age warning strict-transport-security'.split(' ')
-const STATUSES = ['200 OK', '200 OK', '200 ', '201 Created', '202 Accepted', '204 No Content', '206 Partial', '301 Moved', '304 Not Modified', '400 Bad Request', '401 Unauthorized', '404 Nicht gefunden', '405 Method Not Allowed', '418 I\'m a teapot', '429 Too Many', '500 Oops', '503 Service Unavailable', '599 Odd', '299 caf\u00e9']
+const METHODS =
+  'GET POST PUT DELETE PATCH OPTIONS HEAD PROPFIND PROPPATCH MKCOL REPORT COPY MOVE LOCK UNLOCK SEARCH M-SEARCH PURGE LINK NOTIFY SUBSCRIBE TRACE'.split(
+    ' ',
+  )
+const NAMES =
+  'accept accept-encoding accept-language user-agent cookie referer origin authorization cache-control pragma via forwarded x-forwarded-for x-request-id mcp-session-id mcp-protocol-version mcp-method mcp-name last-event-id if-none-match range priority from dnt sec-fetch-mode'.split(
+    ' ',
+  )
+const ANSWER_NAMES =
+  'server date vary set-cookie cache-control etag x-accel-buffering mcp-session-id www-authenticate retry-after access-control-allow-origin access-control-expose-headers content-disposition last-modified expires link allow age warning strict-transport-security'.split(
+    ' ',
+  )
+const STATUSES = [
+  '200 OK',
+  '200 OK',
+  '200 ',
+  '201 Created',
+  '202 Accepted',
+  '204 No Content',
+  '206 Partial',
+  '301 Moved',
+  '304 Not Modified',
+  '400 Bad Request',
+  '401 Unauthorized',
+  '404 Nicht gefunden',
+  '405 Method Not Allowed',
+  "418 I'm a teapot",
+  '429 Too Many',
+  '500 Oops',
+  '503 Service Unavailable',
+  '599 Odd',
+  '299 caf\u00e9',
+]
 const TOKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 const VISIBLE = ' !"#$%&\'()*+,-./0123456789:;<=>?@ABCXYZ[\\]^_`abcxyz{|}~'
 const LATIN = `${VISIBLE}\t\u0080\u0085\u00a0\u00e9\u00fc\u00ff`
-const TARGETS = ['/', '/mcp', '/mcp?a=1&b=%zz', '//double//slash', '/a/../b/./c', '/%00%2f%C3%A9', "/!$&'()*+,;=:@-._~", '/sse?sessionId=1', '/q?x={"a":1}|^`', '/?']
+const TARGETS = [
+  '/',
+  '/mcp',
+  '/mcp?a=1&b=%zz',
+  '//double//slash',
+  '/a/../b/./c',
+  '/%00%2f%C3%A9',
+  "/!$&'()*+,;=:@-._~",
+  '/sse?sessionId=1',
+  '/q?x={"a":1}|^`',
+  '/?',
+]
 
 const edgeless = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '')
 
@@ -35,18 +75,21 @@ function casing(random: Random, name: string): string {
   if (style === 0) return name
   if (style === 1) return name.toUpperCase()
   if (style === 2) return name.replace(/(^|-)[a-z]/g, (part) => part.toUpperCase())
-  return [...name].map((letter) => (random.chance(0.5) ? letter.toUpperCase() : letter)).join('')
+  return Array.from(name, (letter) => (random.chance(0.5) ? letter.toUpperCase() : letter)).join('')
 }
 
 function headerLines(random: Random, names: readonly string[]): string[] {
   const lines = random.list(random.chance(0.05) ? 60 : 8, () => {
-    const name = random.chance(0.7) ? casing(random, random.pick(names)) : `x-${random.text(12, TOKEN)}`
+    const name = random.chance(0.7)
+      ? casing(random, random.pick(names))
+      : `x-${random.text(12, TOKEN)}`
     const long = random.chance(0.03) ? 2000 : 30
     const value = edgeless(random.text(long, random.chance(0.3) ? LATIN : VISIBLE))
     return `${name}:${random.chance(0.9) ? ' ' : random.pick(['', '  ', '\t'])}${value}\r\n`
   })
   // A repeat, near or far from the first.
-  if (lines.length > 1 && random.chance(0.3)) lines.splice(random.int(0, lines.length), 0, lines[0]!)
+  if (lines.length > 1 && random.chance(0.3))
+    lines.splice(random.int(0, lines.length), 0, lines[0]!)
   return lines
 }
 
@@ -94,7 +137,8 @@ interface Encoded {
 
 /** A body with a declared length, or in chunks with or without trailers. */
 function encode(random: Random, body: Buffer, chunked: boolean): Encoded {
-  if (!chunked) return { lines: [`${casing(random, 'content-length')}: ${body.length}\r\n`], bytes: body }
+  if (!chunked)
+    return { lines: [`${casing(random, 'content-length')}: ${body.length}\r\n`], bytes: body }
   const parts = random.cut(body, body.length > 4096 ? 40 : 6).map((part) => chunk(part))
   const trailers = random.chance(0.3)
     ? random.list(3, () => `X-T${random.text(5, TOKEN)}: ${edgeless(random.text(20, LATIN))}\r\n`)
@@ -106,7 +150,12 @@ function encode(random: Random, body: Buffer, chunked: boolean): Encoded {
   return { lines, bytes: Buffer.concat([...parts, last]) }
 }
 
-function planRequest(random: Random, id: string, last: boolean, big: number): Omit<PlannedExchange, 'script'> {
+function planRequest(
+  random: Random,
+  id: string,
+  last: boolean,
+  big: number,
+): Omit<PlannedExchange, 'script'> {
   const rpc = big === 0 && random.chance(0.35)
   const method = rpc || big > 0 ? 'POST' : random.pick(METHODS)
   const old = big === 0 && random.chance(0.12)
@@ -114,16 +163,22 @@ function planRequest(random: Random, id: string, last: boolean, big: number): Om
   const withBody = rpc || big > 0 || (method !== 'HEAD' && method !== 'TRACE' && random.chance(0.4))
   let bytes: Buffer = Buffer.alloc(0)
   if (withBody) {
-    const body = rpc ? Buffer.from(rpcBody(random)) : noise(random, big > 0 ? big : bodySize(random))
+    const body = rpc
+      ? Buffer.from(rpcBody(random))
+      : noise(random, big > 0 ? big : bodySize(random))
     const encoded = encode(random, body, !old && random.chance(0.5))
     lines.push(...encoded.lines)
     bytes = encoded.bytes
-    if (rpc) lines.push(`Content-Type: ${random.pick(['application/json', 'application/json; charset=utf-8', 'Application/JSON'])}\r\n`)
+    if (rpc)
+      lines.push(
+        `Content-Type: ${random.pick(['application/json', 'application/json; charset=utf-8', 'Application/JSON'])}\r\n`,
+      )
   }
   const closes = last && (old ? random.chance(0.5) : random.chance(0.2))
   if (old && !closes) lines.push('Connection: keep-alive\r\n')
   else if (closes && !old) lines.push('Connection: close\r\n')
-  else if (!old && random.chance(0.1)) lines.push('Connection: keep-alive\r\n', 'Keep-Alive: timeout=9\r\n')
+  else if (!old && random.chance(0.1))
+    lines.push('Connection: keep-alive\r\n', 'Keep-Alive: timeout=9\r\n')
   if (!old && random.chance(0.05)) lines.push('TE: trailers\r\n')
   const target = method === 'OPTIONS' && random.chance(0.3) ? '*' : random.pick(TARGETS)
   const head = `${method} ${target} HTTP/${old ? '1.0' : '1.1'}\r\n${shuffled(random, lines)}\r\n`
@@ -140,7 +195,10 @@ function infoLines(random: Random): string {
   return Array.from({ length: random.int(1, 3) }, one).join('')
 }
 
-function planAnswer(random: Random, request: { method: string; old: boolean; last: boolean; big: number }): Script {
+function planAnswer(
+  random: Random,
+  request: { method: string; old: boolean; last: boolean; big: number },
+): Script {
   const status = random.pick(STATUSES)
   const lines = headerLines(random, ANSWER_NAMES)
   const bodiless = status.startsWith('204') || status.startsWith('304')
@@ -170,9 +228,13 @@ function planAnswer(random: Random, request: { method: string; old: boolean; las
 }
 
 /** Thinks up connections until they hold `count` exchanges; `bigs` are body sizes for the first ones. */
-export function planConnections(random: Random, count: number, bigs: readonly number[]): PlannedConnection[] {
+export function planConnections(
+  random: Random,
+  count: number,
+  bigs: readonly number[],
+): PlannedConnection[] {
   const connections: PlannedConnection[] = []
-  for (let made = 0; made < count; ) {
+  for (let made = 0; made < count;) {
     const big = bigs[connections.length] ?? 0
     const size = Math.min(count - made, random.int(1, 5))
     const exchanges: PlannedExchange[] = []

@@ -5,7 +5,8 @@ const HIDDEN = 'GET /hidden HTTP/1.1\r\nHost: pod\r\n\r\n'
 type Row = readonly [verdict: Verdict, name: string, bytes: string]
 
 const get = (lines: string): string => `GET /mcp HTTP/1.1\r\nHost: pod\r\n${lines}\r\n`
-const line = (target: string, version = 'HTTP/1.1'): string => `GET ${target} ${version}\r\nHost: pod\r\n\r\n`
+const line = (target: string, version = 'HTTP/1.1'): string =>
+  `GET ${target} ${version}\r\nHost: pod\r\n\r\n`
 
 const rows: readonly Row[] = [
   ['refused', 'a folded header', get('X-A: b\r\n c\r\n')],
@@ -26,7 +27,11 @@ const rows: readonly Row[] = [
   ['refused', 'a name with a slash', get('X/A: b\r\n')],
   ['refused', 'a name with brackets', get('X[A]: b\r\n')],
   ['refused', 'a name outside ASCII', get('X-\u00e4: b\r\n')],
-  ['refused', 'a first header that is folded', 'GET /mcp HTTP/1.1\r\n Host: other\r\nHost: pod\r\n\r\n'],
+  [
+    'refused',
+    'a first header that is folded',
+    'GET /mcp HTTP/1.1\r\n Host: other\r\nHost: pod\r\n\r\n',
+  ],
   ['refused', 'two Hosts', get('Host: pod\r\n')],
   ['refused', 'two different Hosts', get('hOsT: other\r\n')],
   ['safe', 'no Host', 'GET /mcp HTTP/1.1\r\nX-A: b\r\n\r\n'],
@@ -69,13 +74,31 @@ const rows: readonly Row[] = [
   ['refused', 'ICE/1.0', line('/mcp', 'ICE/1.0')],
   ['refused', 'the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ['refused', 'CONNECT', 'CONNECT pod:80 HTTP/1.1\r\nHost: pod:80\r\n\r\n'],
-  ['refused', 'CONNECT with a hidden request', `CONNECT pod:80 HTTP/1.1\r\nHost: pod:80\r\n\r\n${HIDDEN}`],
+  [
+    'refused',
+    'CONNECT with a hidden request',
+    `CONNECT pod:80 HTTP/1.1\r\nHost: pod:80\r\n\r\n${HIDDEN}`,
+  ],
   ['refused', 'a method in lower case', 'get /mcp HTTP/1.1\r\nHost: pod\r\n\r\n'],
   ['refused', 'a method with a control character', 'GE\u0001T /mcp HTTP/1.1\r\nHost: pod\r\n\r\n'],
-  ['refused', 'bytes of a TLS hello', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'],
+  [
+    'refused',
+    'bytes of a TLS hello',
+    '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003',
+  ],
   ['safe', 'blank lines before the request', `\r\n\r\n${get('')}`],
-  ['safe', 'an h2c offer', get('Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n')],
+  [
+    'safe',
+    'an h2c offer',
+    get(
+      'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n',
+    ),
+  ],
 ]
 
 /** Attacks on the head of a request. */
-export const HEAD_ATTACKS: readonly Attack[] = rows.map(([verdict, name, bytes]) => ({ verdict, name, bytes }))
+export const HEAD_ATTACKS: readonly Attack[] = rows.map(([verdict, name, bytes]) => ({
+  verdict,
+  name,
+  bytes,
+}))

@@ -60,5 +60,7 @@ export class Random {
 /** The seed of this run: `SQUALL_TEST_SEED`, or a new one. */
 export function seedOfRun(): number {
   const given = process.env['SQUALL_TEST_SEED']
-  return given === undefined ? Math.trunc(performance.timeOrigin + performance.now() * 1000) >>> 0 : Number(given)
+  return given === undefined
+    ? Math.trunc(performance.timeOrigin + performance.now() * 1000) >>> 0
+    : Number(given)
 }

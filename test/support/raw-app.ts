@@ -82,7 +82,10 @@ export function answer(
   for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]!}: ${headers[i + 1]!}\r\n`
   if (body === undefined) return Buffer.from(`${head}\r\n`, 'latin1')
   const bytes = Buffer.from(body)
-  return Buffer.concat([Buffer.from(`${head}Content-Length: ${bytes.length}\r\n\r\n`, 'latin1'), bytes])
+  return Buffer.concat([
+    Buffer.from(`${head}Content-Length: ${bytes.length}\r\n\r\n`, 'latin1'),
+    bytes,
+  ])
 }
 
 /** Bytes as one chunk. */
@@ -147,7 +150,12 @@ interface Hooks {
   script(request: AppRequest): Script
 }
 
-function accept(socket: Socket, index: number, options: RawAppOptions, hooks: Hooks): AppConnection {
+function accept(
+  socket: Socket,
+  index: number,
+  options: RawAppOptions,
+  hooks: Hooks,
+): AppConnection {
   let tellGone: (fate: Fate) => void = () => undefined
   const connection: AppConnection = {
     index,
@@ -166,6 +174,11 @@ function accept(socket: Socket, index: number, options: RawAppOptions, hooks: Ho
     tellGone(fate)
   }
   let turn: Promise<void> = Promise.resolve()
+  const serve = async (before: Promise<void>, request: AppRequest): Promise<void> => {
+    await before
+    await hooks.script(request)(exchangeOf(request, connection))
+    if (wantsClose(request)) socket.end()
+  }
   let current: AppRequest | undefined
   const reader: WireReader = new WireReader(
     { role: 'request', keepBody: options.keepBody !== false },
@@ -179,10 +192,7 @@ function accept(socket: Socket, index: number, options: RawAppOptions, hooks: Ho
         connection.requests.push(request)
         hooks.received(request)
         if (options.onHead !== undefined) return
-        turn = turn.then(async () => {
-          await hooks.script(request)(exchangeOf(request, connection))
-          if (wantsClose(request)) socket.end()
-        })
+        turn = serve(turn, request)
       },
     },
   )

@@ -46,7 +46,8 @@ export class RawClient {
       },
       {
         head: (message) => {
-          if (statusOf(message) >= 200 || statusOf(message) === 101) this.current = this.#answer(message)
+          if (statusOf(message) >= 200 || statusOf(message) === 101)
+            this.current = this.#answer(message)
         },
         message: (message) => this.#message(message),
       },
@@ -94,7 +95,10 @@ export class RawClient {
   }
 
   /** Writes each piece in a turn of its own; `method` tells how to read the answer. */
-  async send(pieces: string | Buffer | readonly (string | Buffer)[], method?: string): Promise<void> {
+  async send(
+    pieces: string | Buffer | readonly (string | Buffer)[],
+    method?: string,
+  ): Promise<void> {
     const list = Array.isArray(pieces) ? pieces : [pieces as string | Buffer]
     if (method !== undefined) this.#methods.push(method)
     for (const [index, piece] of list.entries()) {

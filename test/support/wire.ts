@@ -99,9 +99,10 @@ export class WireReader {
       case 'trailers':
         return this.#trailers()
       case 'close':
-        this.#take(this.#buffer.length)
-        return false
+        break
     }
+    this.#take(this.#buffer.length)
+    return false
   }
 
   #head(): boolean {
@@ -130,7 +131,11 @@ export class WireReader {
 
   #frame(message: WireMessage): void {
     const { role } = this.#options
-    message.framing = framingOf(message, role, role === 'request' ? '' : (this.#options.method?.() ?? 'GET'))
+    message.framing = framingOf(
+      message,
+      role,
+      role === 'request' ? '' : (this.#options.method?.() ?? 'GET'),
+    )
     this.#events.head?.(message)
     if (message.framing === 'none') this.#finish()
     else if (message.framing === 'chunked') this.#state = 'chunk-size'
@@ -164,7 +169,8 @@ export class WireReader {
 
   #chunkEnd(): boolean {
     if (this.#buffer.length < 2) return false
-    if (this.#buffer.toString('latin1', 0, 2) !== '\r\n') throw new WireError('no line end after a chunk')
+    if (this.#buffer.toString('latin1', 0, 2) !== '\r\n')
+      throw new WireError('no line end after a chunk')
     this.#buffer = this.#buffer.subarray(2)
     this.#state = 'chunk-size'
     return true
@@ -233,7 +239,8 @@ function framingOf(message: WireMessage, role: string, method: string): Framing 
   }
   if (codings.length > 1) throw new WireError('two transfer-encodings')
   if (codings.length === 1) {
-    if (codings[0]!.toLowerCase() !== 'chunked') throw new WireError(`transfer-encoding ${codings[0]!}`)
+    if (codings[0]!.toLowerCase() !== 'chunked')
+      throw new WireError(`transfer-encoding ${codings[0]!}`)
     if (lengths.length === 1) throw new WireError('content-length beside transfer-encoding')
   }
   if (role === 'request') return requestFraming(message, lengths, codings)

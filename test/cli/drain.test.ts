@@ -1,0 +1,218 @@
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { closers } from '../support/closers.ts'
+import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
+import { portOf, runProgram, startProgram, type Program } from '../support/program.ts'
+import { answer, chunk, startRawApp, type AppExchange, type RawApp } from '../support/raw-app.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { valueOf } from '../support/wire.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'squall-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+const opened = closers()
+
+interface Stand {
+  readonly app: RawApp
+  readonly program: Program
+  readonly port: number
+  readonly admin: string
+  /** Exchanges that the app has not answered. */
+  readonly held: AppExchange[]
+}
+
+async function stand(...args: string[]): Promise<Stand> {
+  const held: AppExchange[] = []
+  const app = opened(
+    await startRawApp({
+      script: async (exchange) => {
+        if (exchange.request.method === 'GET')
+          await exchange.send([STREAM_HEAD, chunk('data: 1\n\n')])
+        else held.push(exchange)
+      },
+    }),
+  )
+  const where = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--upstream', app.url]
+  const program = startProgram(['run', ...where, ...args])
+  opened({ close: () => program.kill() })
+  const admin = await program.logged('admin listening')
+  const port = portOf(program.lines[0]!)
+  return { app, program, port, admin: `http://${String(admin['address'])}`, held }
+}
+
+async function client(port: number): Promise<RawClient> {
+  return opened(await RawClient.connect(port))
+}
+
+async function openStream(port: number): Promise<RawClient> {
+  const stream = await client(port)
+  await stream.send(OPEN_STREAM, 'GET')
+  expect(await stream.sees('data: 1')).toBe(true)
+  return stream
+}
+
+async function signalled(program: Program, signal: NodeJS.Signals): Promise<void> {
+  program.signal(signal)
+  await program.logged('draining; a second signal ends at once')
+}
+
+describe('a drain', () => {
+  test('stops accepting, is not ready at once, and lets a call finish', async () => {
+    const { app, program, port, admin, held } = await stand()
+    expect((await fetch(`${admin}/readyz`)).status).toBe(200)
+    const idle = await client(port)
+    const busy = await client(port)
+    await busy.send(toolCall(1), 'POST')
+    await app.received(1)
+    await signalled(program, 'SIGTERM')
+    const ready = await fetch(`${admin}/readyz`)
+    expect([ready.status, await ready.json()]).toEqual([503, { ready: false, reason: 'draining' }])
+    expect(await idle.gone).toBe('fin')
+    const refused = connect(port, '127.0.0.1')
+    const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException]
+    expect(error.code).toBe('ECONNREFUSED')
+    expect(program.child.exitCode).toBeNull()
+    await held[0]!.write(answer('200 OK', ['Content-Type', 'application/json'], '{}'))
+    const given = await busy.answer()
+    expect([given?.status, given?.body.toString()]).toEqual([200, '{}'])
+    expect(valueOf(given!.headers, 'connection')).toBe('close')
+    expect(await busy.gone).toBe('fin')
+    for (const each of [idle, busy]) each.close()
+    expect(await program.ended).toEqual({ code: 0, signal: null })
+    expect(program.lines.at(-1)?.['msg']).toBe('stopped')
+    expect(program.stderr()).toBe('')
+  })
+
+  test('lets an event stream go on, and ends when the app has ended it', async () => {
+    const { app, program, port } = await stand()
+    const stream = await openStream(port)
+    await signalled(program, 'SIGTERM')
+    app.connections[0]!.socket.write(chunk('data: 2\n\n'))
+    expect(await stream.sees('data: 2')).toBe(true)
+    app.connections[0]!.socket.write('0\r\n\r\n')
+    expect((await stream.answer())?.complete).toBe(true)
+    expect(await stream.gone).toBe('fin')
+    stream.close()
+    expect(await program.ended).toEqual({ code: 0, signal: null })
+  })
+
+  test('cuts an event stream when its time is over', async () => {
+    const { app, program, port } = await stand('--drain-timeout', '700ms')
+    const stream = await openStream(port)
+    const began = performance.now()
+    await signalled(program, 'SIGINT')
+    app.connections[0]!.socket.write(chunk('data: 2\n\n'))
+    expect(await stream.sees('data: 2')).toBe(true)
+    await stream.gone
+    expect(performance.now() - began).toBeGreaterThan(600)
+    expect(stream.answers.map(({ complete }) => complete)).toEqual([false])
+    await app.connections[0]!.gone
+    expect(await program.ended).toEqual({ code: 0, signal: null })
+  })
+
+  test('executes nothing that comes on a connection that it has ended', async () => {
+    const { app, program, port } = await stand()
+    const stream = await openStream(port)
+    const idle = await client(port)
+    await signalled(program, 'SIGTERM')
+    await idle.gone
+    await idle.send(toolCall(1), 'POST')
+    app.connections[0]!.socket.write('0\r\n\r\n')
+    await stream.gone
+    stream.close()
+    idle.close()
+    await program.ended
+    expect(app.requests.map(({ method }) => method)).toEqual(['GET'])
+  })
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'by %s is over at once with nothing open',
+    async (signal) => {
+      const { program } = await stand('--drain-timeout', '10m')
+      await signalled(program, signal)
+      expect(await program.ended).toEqual({ code: 0, signal: null })
+    },
+  )
+
+  test.each([
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGINT', 'SIGTERM'],
+  ] as const)('by %s is cut short by %s, with exit code 1', async (first, second) => {
+    const { program, port } = await stand('--drain-timeout', '10m')
+    const stream = await openStream(port)
+    await signalled(program, first)
+    program.signal(second)
+    expect(await program.ended).toEqual({ code: 1, signal: null })
+    await stream.gone
+  })
+
+  test('takes no time when told so', async () => {
+    const { program, port } = await stand('--drain-timeout', '0s')
+    const stream = await openStream(port)
+    program.signal('SIGTERM')
+    expect(await program.ended).toEqual({ code: 0, signal: null })
+    await stream.gone
+  })
+})
+
+describe('a Unix socket to listen on', () => {
+  const path = join(directory, 's')
+  const args = [
+    'run',
+    '--listen',
+    `unix:${path}`,
+    '--admin',
+    'off',
+    '--upstream',
+    'http://127.0.0.1:9',
+  ]
+  const run = (): Program => {
+    const program = startProgram(args)
+    opened({ close: () => program.kill() })
+    return program
+  }
+
+  test('is gone after the drain', async () => {
+    const program = run()
+    expect((await program.logged('listening'))['address']).toBe(`unix:${path}`)
+    expect(existsSync(path)).toBe(true)
+    program.signal('SIGTERM')
+    expect((await program.ended).code).toBe(0)
+    expect(existsSync(path)).toBe(false)
+  })
+
+  test('is taken over when nobody listens on it any more', async () => {
+    const dead = run()
+    await dead.logged('listening')
+    await dead.kill()
+    expect(existsSync(path)).toBe(true)
+    const program = run()
+    await program.logged('listening')
+    const socket = connect(path)
+    await once(socket, 'connect')
+    socket.destroy()
+  })
+
+  test('is left to whoever listens on it', async () => {
+    rmSync(path, { force: true })
+    const live = createServer((socket) => socket.on('error', () => undefined).end('mine'))
+    opened(live.listen(path))
+    await once(live, 'listening')
+    const ended = await runProgram(args)
+    expect(ended.stderr).toMatch(/^squall: cannot listen on unix:\S+: it is in use; [^\n]+\n$/)
+    expect(ended.code).toBe(2)
+    const [bytes] = (await once(connect(path), 'data')) as [Buffer]
+    expect(bytes.toString()).toBe('mine')
+  })
+
+  test('is no file of another kind', async () => {
+    rmSync(path, { force: true })
+    writeFileSync(path, 'precious')
+    expect((await runProgram(args)).code).toBe(2)
+    expect(readFileSync(path, 'utf8')).toBe('precious')
+    rmSync(path)
+  })
+})

@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, test } from 'vitest'
+import { closers } from '../support/closers.ts'
+import { runProgram, startProgram, type Program } from '../support/program.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'squall-'))
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
+const garbage = join(directory, 'garbage.pem')
+writeFileSync(garbage, 'no certificate')
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const opened = closers()
+const UPSTREAM = ['--upstream', 'http://127.0.0.1:9']
+const ANYWHERE = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...UPSTREAM]
+
+function start(...args: string[]): Program {
+  const program = startProgram(['run', ...ANYWHERE, ...args])
+  opened({ close: () => program.kill() })
+  return program
+}
+
+const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = [
+  ['an unknown flag', ['run', '--max-haed', '1KiB'], /"--max-haed".*did you mean --max-head\?/],
+  [
+    'an address without a port',
+    ['run', '--listen', 'localhost'],
+    /--listen: "localhost" has no port; write/,
+  ],
+  [
+    'an upstream that is no URL',
+    ['run', '--upstream', '127.0.0.1:3000'],
+    /write http:\/\/127\.0\.0\.1:3000/,
+  ],
+  [
+    'an upstream that is the listener',
+    ['run', '--listen', '127.0.0.1:3000', '--upstream', 'http://localhost:3000'],
+    /http:\/\/localhost:3000 is where --listen 127\.0\.0\.1:3000 listens; point --upstream at the app/,
+  ],
+  [
+    'a TLS file that cannot be read',
+    ['run', '--tls-cert', '/nowhere/cert.pem', '--tls-key', fixture('first.key')],
+    /--tls-cert: "\/nowhere\/cert\.pem" cannot be read \(ENOENT\); check the path/,
+  ],
+  [
+    'the key of another certificate',
+    ['run', '--tls-cert', fixture('first.pem'), '--tls-key', fixture('second.key')],
+    /--tls-cert and --tls-key: .*does not belong to it; check/,
+  ],
+  [
+    'an authority that is none',
+    ['run', '--upstream', 'https://127.0.0.1:9', '--upstream-ca', garbage],
+    /--upstream-ca: not usable as a certificate.*; check/,
+  ],
+  ['an unknown command', ['rum'], /unknown command "rum"; did you mean run\?/],
+  ['no command', [], /no command; use squall run/],
+  [
+    'a variable with a bad value',
+    ['run'],
+    /SQUALL_MAX_HEAD: "plenty" is not a size; write/,
+    { SQUALL_MAX_HEAD: 'plenty' },
+  ],
+]
+
+test.each(misuses)(
+  '%s ends the start with one line and exit code 2',
+  async (_what, args, says, env = {}) => {
+    const ended = await runProgram(args, env)
+    expect(ended.stderr).toMatch(/^squall: [^\n]+\n$/)
+    expect(ended.stderr).toMatch(says)
+    expect(ended.stdout).toBe('')
+    expect(ended.code).toBe(2)
+  },
+)
+
+test.each([
+  ['--listen', ['--admin', 'off']],
+  ['--admin', ['--listen', '127.0.0.1:0']],
+])('a port in use for %s ends the start with one line and exit code 2', async (flag, others) => {
+  const holder = createServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  opened(holder)
+  const { port } = holder.address() as AddressInfo
+  const ended = await runProgram(['run', flag, `127.0.0.1:${port}`, ...others, ...UPSTREAM])
+  expect(ended.stderr).toBe(
+    `squall: cannot listen on 127.0.0.1:${port}: it is in use; stop what listens there or choose another address\n`,
+  )
+  expect(ended.stdout).toBe('')
+  expect(ended.code).toBe(2)
+})
+
+test.each([
+  [['--help'], /^Usage: squall /],
+  [['run', '--help'], /--drain-timeout <duration>/],
+  [['--version'], /^\d+\.\d+\.\d+\n$/],
+])('%s prints to standard output and exits 0', async (args, prints) => {
+  const ended = await runProgram(args)
+  expect(ended.stdout).toMatch(prints)
+  expect(ended.stderr).toBe('')
+  expect(ended.code).toBe(0)
+})
+
+describe('a start', () => {
+  test('tells the bound address first and that of the admin port second', async ({ annotate }) => {
+    const began = performance.now()
+    const program = start('--ready-without-upstream')
+    const { address } = await program.logged('admin listening')
+    const ready = await fetch(`http://${String(address)}/readyz`)
+    const took = performance.now() - began
+    await annotate(`start to ready: ${took.toFixed(0)} ms`)
+    expect(ready.status).toBe(200)
+    expect(program.lines).toEqual([
+      {
+        level: 'info',
+        time: expect.any(String) as unknown,
+        msg: 'listening',
+        address: expect.stringMatching(/^127\.0\.0\.1:[1-9]\d*$/) as unknown,
+        upstream: 'http://127.0.0.1:9',
+      },
+      {
+        level: 'info',
+        time: expect.any(String) as unknown,
+        msg: 'admin listening',
+        address: expect.stringMatching(/^127\.0\.0\.1:[1-9]\d*$/) as unknown,
+      },
+    ])
+    expect(program.lines[0]!['address']).not.toBe(address)
+    expect(program.stderr()).toBe('')
+  })
+
+  test('takes its flags from the environment, and the command line wins', async () => {
+    const program = startProgram(['run', '--admin', 'off'], {
+      SQUALL_LISTEN: '127.0.0.1:0, 127.0.0.1:0',
+      SQUALL_UPSTREAM: 'http://127.0.0.1:9,http://127.0.0.1:10',
+      SQUALL_ADMIN: 'nonsense',
+    })
+    opened({ close: () => program.kill() })
+    await program.logged('listening')
+    while (program.lines.length < 2) await once(program.child.stdout!, 'data')
+    expect(program.lines.map((line) => line['upstream'])).toEqual([
+      'http://127.0.0.1:9',
+      'http://127.0.0.1:10',
+    ])
+  })
+
+  test('logs for people when told to', async () => {
+    const program = start('--log-format', 'pretty')
+    while (!program.stdout().includes('admin listening')) await once(program.child.stdout!, 'data')
+    expect(program.stdout()).toMatch(
+      /^\d\d:\d\d:\d\d\.\d{3} INFO {2}listening address=127\.0\.0\.1:\d+ upstream=http:\/\/127\.0\.0\.1:9\n/,
+    )
+    expect(program.lines).toEqual([])
+  })
+})

@@ -1,0 +1,194 @@
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { closers } from '../support/closers.ts'
+import { eventually } from '../support/eventually.ts'
+import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
+import { answer, startRawApp, type AppExchange } from '../support/raw-app.ts'
+import { exchange, RawClient } from '../support/raw-client.ts'
+import { startSquall, type Squall } from '../support/squall.ts'
+import { valueOf } from '../support/wire.ts'
+
+const opened = closers()
+const ORIGIN = { origin: 'squall', reason: 'upstream_unreachable' }
+
+/** A port where nobody listens. */
+async function deadPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function inFront(port: number, ...flags: string[]): Promise<Squall> {
+  return opened(await startSquall('--upstream', `http://127.0.0.1:${port}`, ...flags))
+}
+
+describe('while the app is down', () => {
+  test.each([
+    ['a number', 0],
+    ['a negative number', -7],
+    ['text', '1'],
+    ['text of another script', 'ид'],
+  ])('a call whose id is %s gets a JSON-RPC error with that id', async (_what, id) => {
+    const squall = await inFront(await deadPort())
+    const { answer: given } = await exchange(squall.port, toolCall(id), 'POST')
+    expect(given?.status).toBe(502)
+    expect(valueOf(given!.headers, 'x-squall-error')).toBe('upstream_unreachable')
+    expect(valueOf(given!.headers, 'content-type')).toBe('application/json')
+    expect(JSON.parse(given!.body.toString())).toEqual({
+      jsonrpc: '2.0',
+      id,
+      error: {
+        code: -32603,
+        message: expect.stringMatching(
+          /^squall: the app cannot be reached: .*ECONNREFUSED/,
+        ) as unknown,
+        data: ORIGIN,
+      },
+    })
+  })
+
+  test.each([
+    ['several calls', [1, '1', 2]],
+    ['one call', [5]],
+  ])('a batch with %s gets an array', async (_what, ids) => {
+    const squall = await inFront(await deadPort())
+    const calls = ids.map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }))
+    const batch = [...calls, { jsonrpc: '2.0', method: 'notifications/progress' }]
+    const { answer: given } = await exchange(squall.port, rpcPost(JSON.stringify(batch)), 'POST')
+    expect(given?.status).toBe(502)
+    expect(JSON.parse(given!.body.toString())).toMatchObject(
+      ids.map((id) => ({ jsonrpc: '2.0', id, error: { data: ORIGIN } })),
+    )
+  })
+
+  test.each([
+    ['a notification', rpcPost('{"jsonrpc":"2.0","method":"notifications/initialized"}'), 'POST'],
+    ['a body that is not JSON', rpcPost('{'), 'POST'],
+    ['a GET', 'GET /x HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET'],
+  ])('%s gets plain JSON', async (_what, request, method) => {
+    const squall = await inFront(await deadPort())
+    const { answer: given } = await exchange(squall.port, request, method)
+    expect(given?.status).toBe(502)
+    expect(JSON.parse(given!.body.toString())).toEqual({
+      error: { ...ORIGIN, message: expect.stringContaining('ECONNREFUSED') as unknown },
+    })
+  })
+
+  test('the counters say that the error is not of the app', async () => {
+    const squall = await inFront(await deadPort())
+    await exchange(squall.port, toolCall(1), 'POST')
+    await exchange(squall.port, 'GET /x HTTP/1.1\r\nHost: pod\r\n\r\n')
+    const call = { method: 'tools/call', tool: 'echo', outcome: 'http_error', origin: 'squall' }
+    expect(await squall.metric('squall_calls_total', call)).toBe(1)
+    expect(await squall.metric('squall_calls_total')).toBe(1)
+    expect(await squall.metric('squall_refused_total', { reason: 'upstream_unreachable' })).toBe(2)
+    const http = { class: 'http', code: '502', origin: 'squall' }
+    expect(await squall.metric('squall_http_requests_total', http)).toBe(1)
+    expect(await squall.logged('answered for the app')).toMatchObject({
+      level: 'warn',
+      reason: 'upstream_unreachable',
+    })
+  })
+
+  test('a client keeps its connection, and its next call works when the app has come', async () => {
+    const port = await deadPort()
+    const squall = await inFront(port)
+    const client = opened(await RawClient.connect(squall.port))
+    await client.send(toolCall(1), 'POST')
+    expect((await client.answer(0))?.status).toBe(502)
+    opened(await startRawApp({ port }))
+    await client.send(toolCall(2), 'POST')
+    expect((await client.answer(1))?.status).toBe(200)
+    expect(await squall.metric('squall_connections', { kind: 'client' })).toBe(1)
+  })
+})
+
+describe('an app', () => {
+  test.each([
+    ['that speaks no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['whose head has a bad line', 'HTTP/1.1 200 OK\r\nno colon here\r\n\r\n'],
+    ['whose head is too long', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(5000)}\r\n\r\n`],
+    ['with two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+  ])('%s is told as such, and the next call is not touched', async (_what, bytes) => {
+    let times = 0
+    const app = opened(
+      await startRawApp({
+        script: async (each) => {
+          await each.write(++times === 1 ? bytes : answer('200 OK', [], 'fine'))
+        },
+      }),
+    )
+    const squall = await inFront(app.port, '--max-head', '4KiB')
+    const client = opened(await RawClient.connect(squall.port))
+    await client.send(toolCall('a'), 'POST')
+    const given = await client.answer(0)
+    expect(given?.status).toBe(502)
+    expect(valueOf(given!.headers, 'x-squall-error')).toBe('upstream_protocol')
+    expect(JSON.parse(given!.body.toString())).toMatchObject({
+      id: 'a',
+      error: { data: { origin: 'squall', reason: 'upstream_protocol' } },
+    })
+    expect(await squall.metric('squall_refused_total', { reason: 'upstream_protocol' })).toBe(1)
+    await client.send(toolCall('b'), 'POST')
+    expect((await client.answer(1))?.body.toString()).toBe('fine')
+  })
+
+  test.each([
+    ['closes', 'fin', (each: AppExchange) => each.fin()],
+    ['resets', 'reset', (each: AppExchange) => each.reset()],
+  ] as const)(
+    'that %s before its head does so for the client: no 502',
+    async (_way, fate, leave) => {
+      const app = opened(await startRawApp({ script: leave }))
+      const squall = await inFront(app.port)
+      const client = opened(await RawClient.connect(squall.port))
+      await client.send(toolCall(1), 'POST')
+      expect(await client.gone).toBe(fate)
+      expect(client.text).toBe('')
+      expect(app.requests).toHaveLength(1)
+      const reset = { outcome: 'reset', origin: 'upstream' }
+      expect(await squall.metric('squall_calls_total', reset)).toBe(1)
+      expect(await squall.metric('squall_refused_total')).toBe(0)
+    },
+  )
+})
+
+describe('readiness', () => {
+  test('follows the app, and says why not', async () => {
+    const port = await deadPort()
+    const squall = await inFront(port)
+    expect(await squall.readiness()).toEqual({
+      status: 503,
+      ready: false,
+      reason: `http://127.0.0.1:${port} does not accept connections`,
+    })
+    const app = await startRawApp({ port })
+    await eventually(async () => ((await squall.readiness()).ready ? undefined : 'not ready'))
+    expect((await squall.readiness()).status).toBe(200)
+    await app.close()
+    await eventually(async () => ((await squall.readiness()).ready ? 'still ready' : undefined))
+  })
+
+  test('needs no app when told so', async () => {
+    const squall = await inFront(await deadPort(), '--ready-without-upstream')
+    expect(await squall.readiness()).toEqual({ status: 200, ready: true, reason: 'listening' })
+  })
+
+  test('ends with the drain', async () => {
+    const app = opened(await startRawApp({ script: () => undefined }))
+    const squall = await inFront(app.port)
+    const client = opened(await RawClient.connect(squall.port))
+    await client.send(toolCall(1), 'POST')
+    const { connection } = await app.received(1)
+    const drained = squall.running.drain()
+    expect(await squall.readiness()).toEqual({ status: 503, ready: false, reason: 'draining' })
+    connection.socket.write(answer('200 OK', [], 'done'))
+    expect((await client.answer())?.body.toString()).toBe('done')
+    client.close()
+    await drained
+  })
+})

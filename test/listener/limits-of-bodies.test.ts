@@ -1,0 +1,140 @@
+import { deflateSync, gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { answer, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { exchange, RawClient } from '../support/raw-client.ts'
+import { startSquall, type Squall } from '../support/squall.ts'
+
+const opened = closers()
+const OK = answer(
+  '200 OK',
+  ['Content-Type', 'application/json'],
+  '{"jsonrpc":"2.0","id":1,"result":{}}',
+)
+const ok: Script = (each) => void each.write(OK)
+const silent: Script = () => undefined
+
+async function stand(script: Script, ...flags: string[]): Promise<{ app: RawApp; squall: Squall }> {
+  const app = opened(await startRawApp({ script }))
+  return { app, squall: opened(await startSquall('--upstream', app.url, ...flags)) }
+}
+
+async function client({ port }: Squall): Promise<RawClient> {
+  return opened(await RawClient.connect(port))
+}
+
+describe('a body', () => {
+  test.each([
+    ['that is read', 'application/json'],
+    ['that streams through', 'application/octet-stream'],
+  ])('%s and stands still is cut after --body-timeout', async (_kind, type) => {
+    const { app, squall } = await stand(ok, '--body-timeout', '300ms')
+    const stalled = await client(squall)
+    const head = `POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: ${type}\r\nContent-Length: 100\r\n\r\n`
+    await stalled.send(`${head}{"half`, 'POST')
+    await stalled.gone
+    expect(stalled.answers).toEqual([])
+    expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBe(1)
+    expect(app.requests).toEqual([])
+    await Promise.all(app.connections.map(({ gone }) => gone))
+  })
+
+  test('that is slow but moves is not cut', async () => {
+    const { app, squall } = await stand(ok, '--body-timeout', '1500ms')
+    const slow = await client(squall)
+    const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    const head = 'POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: application/json\r\n'
+    await slow.send(`${head}Content-Length: ${body.length}\r\n\r\n`, 'POST')
+    const began = performance.now()
+    for (const letter of body) {
+      await slow.send(letter)
+      await new Promise((resolve) => setTimeout(resolve, 90))
+    }
+    expect((await slow.answer())?.status).toBe(200)
+    expect(performance.now() - began).toBeGreaterThan(3000)
+    expect(app.requests[0]?.body.toString()).toBe(body)
+  })
+
+  test('of a client that waits for its answer is never stalled', async () => {
+    const { app, squall } = await stand(silent, '--body-timeout', '1ms')
+    const waiting = await client(squall)
+    await waiting.send(toolCall(1), 'POST')
+    const { connection } = await app.received(1)
+    for (let sweep = 0; sweep < 3; sweep++) squall.running.sidecar.sweep()
+    connection.socket.write(OK)
+    expect((await waiting.answer())?.status).toBe(200)
+  })
+
+  test.each([
+    ['by its length', (body: string) => `Content-Length: ${body.length}\r\n\r\n${body}`],
+    [
+      'in chunks',
+      (body: string) =>
+        `Transfer-Encoding: chunked\r\n\r\n${chunk(body).toString('latin1')}0\r\n\r\n`,
+    ],
+  ])('above --max-body %s passes unread', async (_how, framed) => {
+    const { app, squall } = await stand(ok, '--max-body', '1KiB')
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      pad: 'x'.repeat(5000),
+    })
+    const head = 'POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: application/json\r\n'
+    const { answer: given } = await exchange(squall.port, head + framed(body), 'POST')
+    expect(given?.status).toBe(200)
+    expect(app.requests[0]?.body.toString()).toBe(body)
+    expect(await squall.metric('squall_unclassified_total', { reason: 'too_large' })).toBe(1)
+    expect(await squall.metric('squall_calls_total')).toBe(0)
+  })
+})
+
+describe('a coded body', () => {
+  const post = (coded: Buffer, coding: string): Buffer =>
+    Buffer.concat([
+      Buffer.from(
+        `POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: application/json\r\nContent-Encoding: ${coding}\r\n` +
+          `Content-Length: ${coded.length}\r\n\r\n`,
+      ),
+      coded,
+    ])
+
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+  ] as const)('is read where it is %s, and passes as it is', async (coding, encode) => {
+    const { app, squall } = await stand(ok)
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'coded' } }
+    const coded = encode(JSON.stringify(message))
+    const { answer: given } = await exchange(squall.port, post(coded, coding), 'POST')
+    expect(given?.status).toBe(200)
+    expect(app.requests[0]?.body.equals(coded)).toBe(true)
+    expect(await squall.metric('squall_calls_total', { tool: 'coded', outcome: 'ok' })).toBe(1)
+  })
+
+  test('that would grow beyond --max-body is not read, and passes as it is', async () => {
+    const { app, squall } = await stand(ok, '--max-body', '1MiB')
+    // Made of many parts, so that making it takes less memory than it would take to expand.
+    const part = gzipSync(Buffer.alloc(4 * 1024 * 1024, 0x20), { level: 9 })
+    const bomb = Buffer.concat(Array.from({ length: 64 }, () => part))
+    expect(bomb.length).toBeLessThan(1024 * 1024)
+    const before = process.resourceUsage().maxRSS
+    const { answer: given } = await exchange(squall.port, post(bomb, 'gzip'), 'POST')
+    expect(given?.status).toBe(200)
+    expect(app.requests[0]?.body.equals(bomb)).toBe(true)
+    expect(process.resourceUsage().maxRSS - before).toBeLessThan(64 * 1024)
+    expect(await squall.metric('squall_unclassified_total', { reason: 'encoding' })).toBe(1)
+  })
+
+  test.each([
+    ['in an unknown way', 'zstd', Buffer.from('whatever')],
+    ['and damaged', 'gzip', Buffer.from('no gzip at all')],
+  ])('%s passes unread', async (_how, coding, coded) => {
+    const { app, squall } = await stand(ok)
+    const { answer: given } = await exchange(squall.port, post(coded, coding), 'POST')
+    expect(given?.status).toBe(200)
+    expect(app.requests[0]?.body.equals(coded)).toBe(true)
+    expect(await squall.metric('squall_unclassified_total', { reason: 'encoding' })).toBe(1)
+  })
+})

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import type { Exchange } from '../../src/listener/exchange.ts'
+import type { Observer } from '../../src/listener/observer.ts'
+import { Relay } from '../../src/listener/relay.ts'
+import type { ResponseHead } from '../../src/mcp/http.ts'
+
+const HEAD: ResponseHead = { status: 200, reason: 'OK', headers: [] }
+const nothing = (): void => undefined
+
+/** A relay on a clock that moves only when somebody works. */
+function stage(observer: Partial<Observer> = {}) {
+  let now = 0
+  const told: unknown[] = []
+  const work = (time: number) => (): boolean => {
+    now += time
+    return true
+  }
+  const exchange: Exchange = {
+    head: { method: 'POST', target: '/', version: '1.1', headers: [] },
+    body: { collect: nothing, forSending: () => null },
+    answer: {
+      started: true,
+      info: nothing,
+      head: work(10),
+      data: work(100),
+      end: work(1000),
+      cut: work(5),
+      closeAfter: nothing,
+    },
+    listener: undefined,
+  }
+  const watching: Observer = {
+    head: nothing,
+    data: nothing,
+    end: nothing,
+    fail: nothing,
+    gone: () => told.push('observer: gone'),
+    ...observer,
+  }
+  const end = {
+    finished: (status: number) => told.push(`finished ${status}`),
+    unanswered: () => told.push('unanswered'),
+    blind: (error: unknown) => told.push(`blind: ${(error as Error).message}`),
+    spent: (time: number) => told.push(`spent ${time}`),
+  }
+  const relay = new Relay(exchange, watching, end, () => now)
+  return { relay, told, pass: (time: number) => void (now += time) }
+}
+
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('the time of an answer that is whole at once is told once, with that of the request', () => {
+  const { relay, told } = stage()
+  relay.handedOver(1)
+  relay.head(HEAD)
+  relay.data(Buffer.from('x'))
+  relay.end([])
+  relay.end([])
+  relay.gone()
+  expect(told).toEqual(['finished 200', 'spent 1111'])
+})
+
+test('waiting for the app is no time spent', async () => {
+  const { relay, told, pass } = stage()
+  relay.handedOver(1)
+  pass(50_000)
+  relay.head(HEAD)
+  await tick()
+  pass(50_000)
+  relay.data(Buffer.from('x'))
+  pass(50_000)
+  relay.data(Buffer.from('x'))
+  await tick()
+  pass(50_000)
+  relay.end([])
+  expect(told).toEqual(['finished 200', 'spent 1211'])
+})
+
+test.each([
+  ['fail', 15],
+  ['gone', 10],
+] as const)('an exchange that ends by %s tells its time, too', async (how, spent) => {
+  const { relay, told, pass } = stage()
+  relay.handedOver(0)
+  relay.head(HEAD)
+  await tick()
+  pass(50_000)
+  if (how === 'fail') relay.fail({ kind: 'reset', message: '' })
+  else relay.gone()
+  expect(told.at(-1)).toBe(`spent ${spent}`)
+  expect(told.filter((line) => String(line).startsWith('spent'))).toHaveLength(1)
+})
+
+test('an app that could not be asked has its time told after the sending', () => {
+  const { relay, told } = stage()
+  relay.fail({ kind: 'reset', message: '' })
+  expect(told).toEqual(['finished 0'])
+  relay.handedOver(7)
+  expect(told).toEqual(['finished 0', 'spent 12'])
+})
+
+test.each(['head', 'data', 'end'] as const)(
+  'a watcher that breaks at the %s is let go of, and the answer goes on',
+  (at) => {
+    const { relay, told } = stage({
+      [at]: () => {
+        throw new Error(at)
+      },
+    })
+    relay.handedOver(0)
+    relay.head(HEAD)
+    relay.data(Buffer.from('x'))
+    relay.data(Buffer.from('x'))
+    relay.end([])
+    expect(told).toEqual([`blind: ${at}`, 'observer: gone', 'finished 200', 'spent 1210'])
+  },
+)

@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import { request as requestTls } from 'node:https'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { closers } from '../support/closers.ts'
+import { answering, startHttpApp } from '../support/http-app.ts'
+import { call, callMessage, post, textOf, type Place } from '../support/http-call.ts'
+import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
+import { chunk, startRawApp, type AppExchange } from '../support/raw-app.ts'
+import { startSquall, type Squall } from '../support/squall.ts'
+import { authority, handshake, tlsFile } from '../support/tls.ts'
+
+const opened = closers()
+
+async function inFront(port: number, ...flags: string[]): Promise<Squall & { place: Place }> {
+  const tls = ['--tls-cert', tlsFile('first.pem'), '--tls-key', tlsFile('first.key')]
+  const squall = await startSquall('--upstream', `http://127.0.0.1:${port}`, ...tls, ...flags)
+  opened(squall)
+  return { ...squall, place: { host: '127.0.0.1', port: squall.port, ca: authority } }
+}
+
+/** Not by `once`, which an error would end before. */
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.on('close', () => resolve())
+  })
+}
+
+test('calls pass', async () => {
+  const app = opened(await startHttpApp(answering('hello')))
+  const squall = await inFront(app.port)
+  const given = await call(squall.place, callMessage(7))
+  expect(given.status).toBe(200)
+  expect(JSON.parse(given.text)).toMatchObject({ id: 7, result: { content: [{ text: 'hello' }] } })
+  expect(await squall.metric('squall_calls_total', { outcome: 'ok', origin: 'upstream' })).toBe(1)
+})
+
+test('events arrive one by one, and the app learns that a client left', async () => {
+  let answered: (res: ServerResponse) => void
+  const answer = new Promise<ServerResponse>((resolve) => (answered = resolve))
+  const app = opened(
+    await startHttpApp((_req, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write('data: 1\n\n')
+      answered(res)
+    }),
+  )
+  const squall = await inFront(app.port)
+  const stream = await post(squall.place, callMessage(1))
+  const [first] = (await once(stream, 'data')) as [Buffer]
+  expect(first.toString()).toBe('data: 1\n\n')
+  const res = await answer
+  res.write('data: 2\n\n')
+  const [second] = (await once(stream, 'data')) as [Buffer]
+  expect(second.toString()).toBe('data: 2\n\n')
+  const left = once(res, 'close')
+  stream.destroy()
+  await left
+  await squall.reaches('squall_calls_total', { outcome: 'cancelled' }, 1)
+})
+
+const cuts: readonly [string, (exchange: AppExchange) => void, string | undefined][] = [
+  ['reset', (exchange) => setTimeout(() => exchange.reset(), 30), 'ECONNRESET'],
+  ['close', (exchange) => exchange.fin(), undefined],
+]
+
+test.each(cuts)(
+  'a %s by the app within an answer is one for the client',
+  async (_way, cut, code) => {
+    const app = await startRawApp({
+      script: async (exchange) => {
+        await exchange.send([STREAM_HEAD, chunk('data: 1\n\n')])
+        cut(exchange)
+      },
+    })
+    opened(app)
+    const squall = await inFront(app.port)
+    const client = await handshake(squall.port)
+    let error: NodeJS.ErrnoException | undefined
+    let text = ''
+    client
+      .on('error', (err) => (error = err))
+      .on('data', (bytes: Buffer) => (text += bytes.toString()))
+    client.write(toolCall(1))
+    await closed(client)
+    expect(text).toContain('data: 1')
+    expect(text).not.toContain('0\r\n\r\n')
+    expect(error?.code).toBe(code)
+  },
+)
+
+test('what is not TLS is cut, and the others are served', async () => {
+  const app = opened(await startHttpApp(answering('fine')))
+  const squall = await inFront(app.port)
+  const plain = connect(squall.port, '127.0.0.1')
+  plain.on('error', () => undefined)
+  let text = ''
+  plain.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')))
+  plain.write(toolCall(1))
+  await closed(plain)
+  expect(text).not.toContain('fine')
+  expect((await call(squall.place, callMessage(1))).status).toBe(200)
+})
+
+test('a client that says nothing is cut after the time for a head', async () => {
+  const squall = await inFront(9, '--head-timeout', '300ms')
+  const silent = connect(squall.port, '127.0.0.1')
+  silent.on('error', () => undefined).resume()
+  await closed(silent)
+  expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBe(1)
+})
+
+test('a large upload and a large answer pass whole', async () => {
+  const app = await startHttpApp((req: IncomingMessage, res) => void req.pipe(res))
+  opened(app)
+  const squall = await inFront(app.port)
+  const body = 'x'.repeat(6 * 1024 * 1024)
+  const req = requestTls({ ...squall.place, method: 'PUT', path: '/echo', agent: false })
+  req.end(body)
+  const [res] = (await once(req, 'response')) as [IncomingMessage]
+  expect((await textOf(res)) === body).toBe(true)
+})

@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const LIMIT = 10_000
+
+/** Asks again until nothing is wrong any more, for what can only be asked. Fails with the last complaint. */
+export async function eventually(
+  complaint: () => string | undefined | Promise<string | undefined>,
+): Promise<void> {
+  const end = performance.now() + LIMIT
+  for (;;) {
+    const wrong = await complaint()
+    if (wrong === undefined) return
+    if (performance.now() > end) throw new Error(wrong)
+    await sleep(15)
+  }
+}

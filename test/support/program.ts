@@ -1,0 +1,105 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+/** One line of the program's log. */
+export type LogLine = Readonly<Record<string, unknown>>
+
+/** How a program ended. */
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** A program that runs in a process of its own. */
+export interface Program {
+  readonly child: ChildProcess
+  /** What standard output held that is JSON, line by line. */
+  readonly lines: readonly LogLine[]
+  readonly ended: Promise<Ended>
+  stdout(): string
+  stderr(): string
+  /** Resolves with the first line that says this, or fails when the program ends without it. */
+  logged(message: string): Promise<LogLine>
+  /** Sends a signal to this program alone. */
+  signal(signal: NodeJS.Signals): void
+  /** Ends it without a drain, if it still runs. */
+  kill(): Promise<void>
+}
+
+/** Starts the built program. Variables of the surrounding environment do not reach it. */
+export function startProgram(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Program {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: LogLine[] = []
+  const waiters = new Set<() => void>()
+  let stdout = ''
+  let stderr = ''
+  let read = 0
+  let over = false
+  const wake = (): void => {
+    for (const check of waiters) check()
+  }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    for (let end = stdout.indexOf('\n', read); end >= 0; end = stdout.indexOf('\n', read)) {
+      const line = stdout.slice(read, end)
+      read = end + 1
+      if (line.startsWith('{')) lines.push(JSON.parse(line) as LogLine)
+    }
+    wake()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const ended = once(child, 'close').then(([code, signal]) => {
+    over = true
+    wake()
+    return { code: code as number | null, signal: signal as NodeJS.Signals | null }
+  })
+  return {
+    child,
+    lines,
+    ended,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    logged: (message) =>
+      new Promise((resolve, reject) => {
+        const check = (): void => {
+          const line = lines.find(({ msg }) => msg === message)
+          if (line === undefined && !over) return
+          waiters.delete(check)
+          if (line === undefined)
+            reject(new Error(`ended without "${message}": ${stdout}${stderr}`))
+          else resolve(line)
+        }
+        waiters.add(check)
+        check()
+      }),
+    signal: (signal) => void child.kill(signal),
+    kill: async () => {
+      if (!over) child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+/** Runs the program to its end. */
+export async function runProgram(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended & { readonly stdout: string; readonly stderr: string }> {
+  const program = startProgram(args, env)
+  const ended = await program.ended
+  return { ...ended, stdout: program.stdout(), stderr: program.stderr() }
+}
+
+/** The port at the end of an address in the log. */
+export function portOf(line: LogLine): number {
+  return Number(/:(\d+)$/.exec(String(line['address']))?.[1])
+}

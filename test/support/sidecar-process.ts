@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+/** The sidecar as a process of its own, so that its memory and its sockets can be told from the test's. */
+export interface SidecarProcess {
+  readonly pid: number
+  readonly port: number
+  /** Resident memory in bytes. */
+  rss(): number
+  /** How many sockets it has open, listening ones included. */
+  sockets(): number
+  metrics(): Promise<string>
+  stop(): Promise<number | null>
+}
+
+const PROGRAM = new URL('../../dist/cli/main.js', import.meta.url).pathname
+
+/** Starts the built program in front of an app. */
+export async function startSidecarProcess(
+  upstream: string,
+  flags: readonly string[] = [],
+): Promise<SidecarProcess> {
+  const args = [
+    'run',
+    '--listen',
+    '127.0.0.1:0',
+    '--admin',
+    '127.0.0.1:0',
+    '--upstream',
+    upstream,
+    ...flags,
+  ]
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const pid = child.pid!
+  const ports = new Map<string, number>()
+  const lines = createInterface({ input: child.stdout })
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`the sidecar ended with ${code}`)))
+    lines.on('line', (line) => {
+      const { msg, address } = JSON.parse(line) as { msg: string; address?: string }
+      if (address === undefined) return
+      ports.set(msg, Number(address.slice(address.lastIndexOf(':') + 1)))
+      if (ports.size === 2) resolve()
+    })
+  })
+  const admin = `http://127.0.0.1:${ports.get('admin listening')!}`
+  return {
+    pid,
+    port: ports.get('listening')!,
+    rss: () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024,
+    sockets: () => countSockets(pid),
+    metrics: async () =>
+      (await fetch(`${admin}/metrics`, { headers: { connection: 'close' } })).text(),
+    stop: async () => {
+      if (child.exitCode !== null) return child.exitCode
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+      return child.exitCode
+    },
+  }
+}
+
+function countSockets(pid: number): number {
+  let count = 0
+  for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+    try {
+      if (readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:')) count++
+    } catch {
+      // Closed since the directory was read.
+    }
+  }
+  return count
+}
