@@ -15,13 +15,18 @@ function stage(observer: Partial<Observer> = {}) {
     now += time
     return true
   }
+  // As every answer does, it says when the tick of its head is over.
+  const begun = (): void => {
+    work(10)()
+    process.nextTick(() => exchange.listener?.tickOver())
+  }
   const exchange: Exchange = {
     head: { method: 'POST', target: '/', version: '1.1', headers: [] },
     body: { collect: nothing, forSending: () => null },
     answer: {
       started: true,
       info: nothing,
-      head: work(10),
+      head: begun,
       data: work(100),
       end: work(1000),
       cut: work(5),
