@@ -1,4 +1,3 @@
-import type { Server } from 'node:http'
 import type { ConnectionOptions } from 'node:tls'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -55,7 +54,7 @@ export class Sidecar {
     const bound: BoundAddress[] = []
     try {
       for (const [index, { listen }] of this.#options.pairs.entries()) {
-        bound.push(await bind(this.#ports[index]!.server as Server, listen))
+        bound.push(await bind(this.#ports[index]!.server, listen))
       }
     } catch (error) {
       await this.close()

@@ -3,6 +3,9 @@ import type { EmitFrame } from '../mcp/sse-framer.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
 import { decoderFor, type Coding } from './content-coding.ts'
 
+/** Coded bytes that may wait to be decoded. */
+const MOST_QUEUED = 4 * 1024 * 1024
+
 /** Reads the events of a stream that goes by, whatever its coding; the stream itself is not touched. */
 export class SseWatch {
   readonly #framer: SseFramer
@@ -20,7 +23,7 @@ export class SseWatch {
     this.#readable = coding !== 'unknown'
     this.#missed = !this.#readable
     this.#decoder = decoderFor(coding)
-    this.#decoder?.on('data', (chunk: Uint8Array) => this.#framer.push(chunk, this.#emit))
+    this.#decoder?.on('data', (chunk: Uint8Array) => this.#decoded(chunk))
     // A damaged stream is the client's to complain about: here it only ends the reading.
     this.#decoder?.on('error', () => {
       this.#missed = true
@@ -33,8 +36,16 @@ export class SseWatch {
   }
 
   push(chunk: Uint8Array): void {
-    if (this.#decoder !== undefined) this.#decoder.write(chunk)
-    else if (this.#readable) this.#framer.push(chunk, this.#emit)
+    const decoder = this.#decoder
+    if (decoder === undefined) {
+      if (this.#readable) this.#framer.push(chunk, this.#emit)
+    } else if (decoder.writableLength > MOST_QUEUED) {
+      // The stream itself must not wait for its reading, and memory must not pay for it.
+      this.#missed = true
+      decoder.destroy()
+    } else if (!decoder.destroyed) {
+      decoder.write(chunk)
+    }
   }
 
   /** Calls `done` when every event that came has been seen, also of a stream that was cut. */
@@ -46,5 +57,15 @@ export class SseWatch {
     this.#decoder.once('close', done)
     this.#decoder.end()
     this.#decoder.resume()
+  }
+
+  /** Runs outside of anybody's call: what goes wrong here has nobody else to end with. */
+  #decoded(chunk: Uint8Array): void {
+    try {
+      this.#framer.push(chunk, this.#emit)
+    } catch {
+      this.#missed = true
+      this.#decoder?.destroy()
+    }
   }
 }

@@ -107,7 +107,7 @@ export class PendingCalls<T> {
     const calls = this.#sessions.get(session)
     if (calls === undefined) return []
     const dropped: T[] = []
-    for (const entry of [...calls.values()]) {
+    for (const entry of Array.from(calls.values())) {
       this.#remove(entry)
       dropped.push(entry.value)
     }

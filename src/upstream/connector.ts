@@ -54,11 +54,13 @@ function reasonOf(error: Error): string {
 }
 
 function open({ address, tls }: ConnectorOptions): Socket {
-  if (address.kind === 'unix') return connectTcp({ path: address.path })
+  if (address.kind === 'unix') return connectTcp({ path: address.path, allowHalfOpen: true })
   const target = {
     host: address.host,
     port: address.port,
     noDelay: true,
+    // The app's end is undici's to answer, at its own time: see the socket guard.
+    allowHalfOpen: true,
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE,
   }

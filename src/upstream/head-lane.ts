@@ -45,10 +45,10 @@ export class HeadLane {
       encoding?: unknown,
       done?: unknown,
     ) => boolean
-    socket.write = ((chunk: unknown, encoding?: unknown, done?: unknown): boolean =>
+    socket.write = (chunk: unknown, encoding?: unknown, done?: unknown): boolean =>
       typeof chunk === 'string'
         ? write(this.#translate(chunk), 'latin1', done)
-        : write(chunk, encoding, done)) as typeof socket.write
+        : write(chunk, encoding, done)
   }
 
   #translate(written: string): string {

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici'
 import Client from 'undici/lib/dispatcher/client.js'
 import type { Connector } from './connector.ts'
 import { HeadLane } from './head-lane.ts'
+import { SocketGuard } from './socket-guard.ts'
 import { StatusLine } from './status-line.ts'
 
 /** What a lane tells its pool. */
@@ -33,6 +34,7 @@ const RETIRE_BEFORE_APP = 2_000
 export class Lane {
   readonly head = new HeadLane()
   readonly statusLine = new StatusLine()
+  readonly guard = new SocketGuard()
   fate: SocketFate = 'open'
   alive = true
   busy = false
@@ -74,6 +76,7 @@ export class Lane {
   }
 
   #adopt(socket: Socket, events: LaneEvents): void {
+    this.guard.attach(socket)
     this.head.attach(socket)
     this.statusLine.attach(socket)
     socket.once('error', (error: NodeJS.ErrnoException) => {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { asBuffer } from '../mcp/bytes.ts'
-import { headerValue, type HeaderLines, type RequestHead } from '../mcp/http.ts'
+import type { RequestHead } from '../mcp/http.ts'
 import type {
   Body,
   Failure,
@@ -11,6 +11,7 @@ import type {
 } from '../mcp/transfer.ts'
 import { failureOf } from './failure.ts'
 import type { Lane } from './lane.ts'
+import type { SocketOwner } from './socket-guard.ts'
 import type { LanePool } from './lane-pool.ts'
 import { requestHeadText } from './request-head.ts'
 import { headerLines, usualReason } from './response-head.ts'
@@ -61,7 +62,7 @@ function dispatchOptions(
   stream: StreamBody | undefined,
 ): Dispatcher.DispatchOptions {
   return {
-    method: method as Dispatcher.HttpMethod,
+    method,
     path: '/',
     body: body as Uint8Array | null,
     reset: false,
@@ -69,16 +70,8 @@ function dispatchOptions(
   }
 }
 
-/** True where the end of the connection is the end of the body. */
-function endsByClose(lines: HeaderLines): boolean {
-  return (
-    headerValue(lines, 'content-length') === undefined &&
-    headerValue(lines, 'transfer-encoding') === undefined
-  )
-}
-
 /** One request under way: undici's callbacks on one side, the sink on the other. */
-class UndiciTransfer implements Transfer, Dispatcher.DispatchHandler {
+class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandler {
   readonly #pool: LanePool
   readonly #lane: Lane
   readonly #sink: ResponseSink
@@ -87,18 +80,19 @@ class UndiciTransfer implements Transfer, Dispatcher.DispatchHandler {
   /** The sink has the whole answer, while the connection is not done with it. */
   #ended = false
   #paused = false
-  #lines: HeaderLines = []
 
   constructor(pool: LanePool, lane: Lane, sink: ResponseSink) {
     this.#pool = pool
     this.#lane = lane
     this.#sink = sink
+    lane.guard.owner = this
   }
 
   resume(): void {
+    if (this.#done) return
     this.#paused = false
     this.#resume?.()
-    if (this.#lane.fate !== 'open' && !this.#done) setImmediate(() => this.#endedWhilePaused())
+    if (!this.#paused) this.#lane.guard.resume()
   }
 
   abort(): void {
@@ -123,7 +117,6 @@ class UndiciTransfer implements Transfer, Dispatcher.DispatchHandler {
       headers: headerLines(lines),
     }
     this.#resume = resume
-    this.#lines = head.headers
     this.#sink.head(head)
     // Nothing can follow. A 304 may declare the length that the body would have, and undici would
     // take the missing bytes for a broken answer.
@@ -138,17 +131,12 @@ class UndiciTransfer implements Transfer, Dispatcher.DispatchHandler {
     // After a pause undici may come with no bytes at all, and a pause for those would have no end.
     if (this.#done || chunk.length === 0 || this.#sink.data(chunk)) return true
     this.#paused = true
+    this.#lane.guard.pause()
     return false
   }
 
-  /** undici overlooks the end of a connection that comes while its parser is paused. */
-  #endedWhilePaused(): void {
-    if (this.#done || this.#paused) return
-    this.#done = true
-    this.#pool.discard(this.#lane)
-    if (this.#ended) return
-    if (endsByClose(this.#lines) && this.#lane.fate === 'closed') this.#sink.end([])
-    else this.#sink.fail(failureOf(new Error('ended while paused'), this.#lane.fate))
+  threw(): void {
+    this.onError(new Error('the connection ended in the middle'))
   }
 
   onComplete(trailers: string[] | Buffer[] | null): void {

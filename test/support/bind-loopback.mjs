@@ -2,6 +2,7 @@
 // interface only, and tells its parent the port that the system chose.
 import { Server } from 'node:net'
 
+// oxlint-disable-next-line typescript/unbound-method -- called on a server below
 const listen = Server.prototype.listen
 
 Server.prototype.listen = function listenOnLoopback(port, ...rest) {

@@ -19,9 +19,9 @@ export interface RunningSidecar {
 const silent: Logger = {
   debug: () => undefined,
   info: () => undefined,
-  warn: (fields) => { if (process.env['DEBUGW']) process.stderr.write(JSON.stringify(fields) + '\n') },
+  warn: () => undefined,
   error: (fields, message) =>
-    process.stderr.write(`${message} ${String((fields as { err?: Error }).err?.stack ?? '')}\n`),
+    process.stderr.write(`${message} ${(fields as { err?: Error }).err?.stack ?? ''}\n`),
 }
 
 /** Starts a sidecar in this process, on a free port of loopback, in front of `upstream`. */

@@ -1,0 +1,26 @@
+import type { AppExchange } from '../support/raw-app.ts'
+
+/** Exchanges that the app has begun and the test goes on with, in the order they came. */
+export class Held {
+  readonly #exchanges: AppExchange[] = []
+  readonly #waiters = new Set<() => void>()
+
+  push(exchange: AppExchange): void {
+    this.#exchanges.push(exchange)
+    for (const wake of this.#waiters) wake()
+  }
+
+  /** Resolves with an exchange as soon as it is there. */
+  at(index: number): Promise<AppExchange> {
+    return new Promise((resolve) => {
+      const check = (): void => {
+        const exchange = this.#exchanges[index]
+        if (exchange === undefined) return
+        this.#waiters.delete(check)
+        resolve(exchange)
+      }
+      this.#waiters.add(check)
+      check()
+    })
+  }
+}

@@ -1,0 +1,174 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, test } from 'vitest'
+import { chunk } from '../support/raw-app.ts'
+import {
+  event,
+  failure,
+  json,
+  LAST_CHUNK,
+  POLL,
+  post,
+  request,
+  result,
+  Stage,
+  streamHead,
+} from './stage.ts'
+
+let stage: Stage
+afterEach(() => stage.close())
+
+const CODINGS = [
+  ['gzip', gzipSync],
+  ['x-gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+] as const
+const big = (message: object): object => ({ ...message, padding: 'x'.repeat(5_000) })
+const events = (...messages: object[]): string =>
+  messages.map((message) => `data: ${JSON.stringify(message)}\n\n`).join('')
+
+describe.each(CODINGS)('answers in %s', (coding, compress) => {
+  test.each([
+    ['tool_error', result(7, { isError: true })],
+    ['rpc_error', failure(7)],
+    ['incomplete', result(8)],
+  ])('%s in JSON', async (outcome, message) => {
+    const body = compress(JSON.stringify(message))
+    stage = await Stage.open(
+      (exchange) => void exchange.send([json(body, '200 OK', ['Content-Encoding', coding])]),
+    )
+    await stage.exchange(post(request(7)))
+    await stage.ends({ [`tools/call echo: ${outcome}`]: 1 })
+  })
+
+  test.each([
+    ['tool_error', result(7, { isError: true })],
+    ['incomplete', result(8)],
+  ])('%s in an event stream', async (outcome, message) => {
+    const body = compress(events({ jsonrpc: '2.0', method: 'notifications/x' }, message))
+    const pieces = Array.from(body, (_, i) => chunk(body.subarray(i, i + 1)))
+    stage = await Stage.open(
+      (exchange) =>
+        void exchange.send([streamHead(`Content-Encoding: ${coding}\r\n`), ...pieces, LAST_CHUNK]),
+    )
+    await stage.exchange(post(request(7)))
+    await stage.ends({ [`tools/call echo: ${outcome}`]: 1 })
+    expect(await stage.gauges()).toMatchObject({ request: 0 })
+  })
+})
+
+test('an answer that had come in gzip before the reset is an answer', async () => {
+  stage = await Stage.open(async (exchange) => {
+    await exchange.send([
+      streamHead('Content-Encoding: gzip\r\n'),
+      chunk(gzipSync(events(result(7)))),
+    ])
+    setTimeout(() => exchange.reset(), 30)
+  })
+  await stage.exchange(post(request(7)))
+  await stage.ends({ 'tools/call echo: ok': 1 })
+})
+
+describe('what cannot be read is judged by its status alone', () => {
+  const LIMIT = { maxBody: 4_000 }
+  // As good as any bytes: nobody here can read them.
+  const zstd = (text: string): Buffer => Buffer.from(`zstd ${text}`)
+
+  test.each([
+    ['ok', json(big(failure(7)))],
+    ['ok', json(gzipSync(JSON.stringify(big(failure(7)))), '200 OK', ['Content-Encoding', 'gzip'])],
+    ['ok', json(zstd(JSON.stringify(failure(7))), '200 OK', ['Content-Encoding', 'zstd'])],
+    ['ok', json('damaged', '200 OK', ['Content-Encoding', 'gzip'])],
+    ['incomplete', json(big({}), '202 Accepted')],
+    ['http_error', json(big(failure(7)), '500 Oops')],
+    ['http_error', json('damaged', '302 Found', ['Content-Encoding', 'gzip'])],
+  ])('%s for JSON', async (outcome, bytes) => {
+    stage = await Stage.open((exchange) => void exchange.send([bytes]), LIMIT)
+    await stage.exchange(post(request(7)))
+    await stage.ends({ [`tools/call echo: ${outcome}`]: 1 })
+  })
+
+  test('but a refusal of a handshake is still no error', async () => {
+    stage = await Stage.open(
+      (exchange) => void exchange.send([json(big({}), '404 Not Found')]),
+      LIMIT,
+    )
+    await stage.exchange(post(request(7, 'initialize', {})))
+    await stage.ends({ 'initialize: ok': 1 })
+  })
+
+  test.each([
+    ['an event above the limit', '', [event(big(failure(7)))]],
+    ['an unknown coding', 'Content-Encoding: zstd\r\n', [chunk(zstd(events(failure(7))))]],
+    ['damage', 'Content-Encoding: gzip\r\n', [chunk('this is not gzip')]],
+  ])('ok for an event stream with %s', async (_what, lines, chunks) => {
+    stage = await Stage.open(
+      (exchange) => void exchange.send([streamHead(lines), ...chunks, LAST_CHUNK]),
+      LIMIT,
+    )
+    await stage.exchange(post(request(7), 'Mcp-Session-Id: s\r\n'))
+    await stage.ends({ 'tools/call echo: ok': 1 })
+  })
+
+  test('an answer beside an event above the limit is read', async () => {
+    stage = await Stage.open(
+      (exchange) =>
+        void exchange.send([
+          streamHead(),
+          event(big({ jsonrpc: '2.0', method: 'notifications/x' })),
+          event(failure(7)),
+          LAST_CHUNK,
+        ]),
+      LIMIT,
+    )
+    await stage.exchange(post(request(7)))
+    await stage.ends({ 'tools/call echo: rpc_error': 1 })
+  })
+})
+
+describe('requests that pass unread', () => {
+  const answered = (): Promise<Stage> =>
+    Stage.open((exchange) => void exchange.send([json({})]), { maxBody: 2_000 })
+
+  test.each([
+    ['not_json', '{"jsonrpc"'],
+    ['not_json_rpc', '{"grant_type":"password"}'],
+    ['not_json_rpc', '[]'],
+    ['too_large', JSON.stringify(big(request(1)))],
+  ])('are counted with their reason: %s', async (reason, body) => {
+    stage = await answered()
+    await stage.exchange(post(body))
+    await expect.poll(() => stage.byReason('unclassified')).toEqual({ [reason]: 1 })
+    await expect.poll(() => stage.http(), POLL).toEqual({ 'http 200': 1 })
+    expect(await stage.calls()).toEqual({})
+  })
+
+  test('are counted when they are coded in a way that is not known', async () => {
+    stage = await answered()
+    await stage.exchange(post('xx', 'Content-Encoding: zstd\r\n'))
+    await expect.poll(() => stage.byReason('unclassified')).toEqual({ encoding: 1 })
+  })
+
+  test.each([
+    ['/register', '{"redirect_uris":["http://localhost/callback"]}'],
+    ['/token?x=1', '{"grant_type":"refresh_token"}'],
+    ['/oauth2/v1/token', 'not even JSON'],
+    ['/tenant/.well-known/x', '[]'],
+    ['/health', '{}'],
+    ['/register', JSON.stringify(big({}))],
+  ])('are plain HTTP at %s', async (target, body) => {
+    stage = await answered()
+    await stage.exchange(post(body, '', target))
+    await expect.poll(() => stage.http(), POLL).toEqual({ 'http 200': 1 })
+    expect(await stage.byReason('unclassified')).toEqual({})
+  })
+
+  test('calls are counted wherever they are posted, and in whatever coding they are', async () => {
+    stage = await Stage.open((exchange) => void exchange.send([json(result(1))]))
+    await stage.exchange(post(request(1), '', '/health/mcp'))
+    const body = gzipSync(JSON.stringify(request(1))).toString('latin1')
+    const lines = `Host: pod\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}`
+    await stage.exchange(`POST /mcp HTTP/1.1\r\n${lines}\r\n\r\n${body}`)
+    await stage.ends({ 'tools/call echo: ok': 2 })
+  })
+})

@@ -1,0 +1,205 @@
+import { afterEach, expect, test } from 'vitest'
+import { median, OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
+import { answer, chunk, startRawApp, type RawApp, type RawAppOptions } from '../support/raw-app.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+
+/** The promise is 50 ms; busy machines get more. The median must still keep it. */
+const SLACK = 250
+const PROMISE = 50
+const ROUNDS = 15
+
+let app: RawApp
+let squall: RunningSidecar
+
+async function start(options: RawAppOptions): Promise<void> {
+  app = await startRawApp(options)
+  squall = await startSidecar({ upstream: app.url })
+}
+
+afterEach(async () => {
+  await squall.close()
+  await app.close()
+})
+
+const silent = (): void => undefined
+
+/** How long the app takes to learn that clients left, over several rounds. */
+async function departures(
+  request: string,
+  reached: (client: RawClient) => Promise<unknown>,
+  leave: (client: RawClient) => void,
+): Promise<number[]> {
+  const delays: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const client = await RawClient.connect(squall.port)
+    await client.send(request, 'POST')
+    const { connection } = await app.received(round + 1)
+    await reached(client)
+    const left = performance.now()
+    leave(client)
+    await connection.gone
+    delays.push(connection.goneAt! - left)
+  }
+  return delays
+}
+
+const ways: readonly [string, (client: RawClient) => void][] = [
+  ['closes', (client) => client.close()],
+  ['resets', (client) => client.reset()],
+]
+const nothing = (): Promise<void> => Promise.resolve()
+const stages: readonly [string, RawAppOptions, string, (client: RawClient) => Promise<unknown>][] =
+  [
+    ['before the answer', { script: silent }, toolCall(1), nothing],
+    [
+      'before the answer to a request that is not MCP',
+      { script: silent },
+      'GET /x HTTP/1.1\r\nHost: pod\r\n\r\n',
+      nothing,
+    ],
+    [
+      'in the middle of a JSON answer',
+      {
+        script: (e) =>
+          void e.write(
+            'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"half"',
+          ),
+      },
+      toolCall(1),
+      (client) => client.sees('{"half"'),
+    ],
+    [
+      'in the middle of an event stream',
+      { script: (e) => void e.send([STREAM_HEAD, chunk('data: 1\n\n')]) },
+      toolCall(1),
+      (client) => client.sees('data: 1'),
+    ],
+    [
+      'on a pushed stream without a byte',
+      { script: (e) => void e.write(STREAM_HEAD) },
+      OPEN_STREAM,
+      (client) => client.head(),
+    ],
+  ]
+const cases = stages.flatMap(([stage, options, request, reached]) =>
+  ways.map(([way, leave]) => ({ stage, way, options, request, reached, leave })),
+)
+
+test.each(cases)(
+  'the app learns at once that a client $way $stage',
+  async ({ options, request, reached, leave }) => {
+    await start(options)
+    const delays = await departures(request, reached, leave)
+    expect(Math.max(...delays)).toBeLessThan(SLACK)
+    expect(median(delays)).toBeLessThan(PROMISE)
+  },
+)
+
+test('a client that leaves in the middle of its upload takes the request to the app with it', async () => {
+  await start({ onHead: silent })
+  const client = await RawClient.connect(squall.port)
+  await client.send('PUT /up HTTP/1.1\r\nHost: pod\r\nContent-Length: 1000\r\n\r\npart', 'PUT')
+  while (app.connections.length === 0 || app.connections[0]!.bytes.length === 0) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  client.close()
+  await app.connections[0]!.gone
+  expect(app.requests).toEqual([])
+})
+
+test('a client that leaves one of its streams does not touch the others', async () => {
+  await start({ script: (e) => void e.send([STREAM_HEAD, chunk('data: 1\n\n')]) })
+  const [first, second] = [
+    await RawClient.connect(squall.port),
+    await RawClient.connect(squall.port),
+  ]
+  await first.send(OPEN_STREAM)
+  await first.sees('data: 1')
+  await second.send(OPEN_STREAM)
+  await second.sees('data: 1')
+  first.close()
+  await app.connections[0]!.gone
+  app.connections[1]!.socket.write(chunk('data: 2\n\n'))
+  expect(await second.sees('data: 2')).toBe(true)
+  second.close()
+})
+
+test.each([
+  ['before a byte of the answer', ''],
+  ['inside the head', 'HTTP/1.1 200 OK\r\nContent-Le'],
+  ['after the head', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n'],
+  ['inside a body with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'],
+  ['inside a chunked body', `${STREAM_HEAD}8\r\ndata`],
+  ['between chunks', `${STREAM_HEAD}5\r\ndata:\r\n`],
+  ['inside a body without an end', 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf'],
+])('a reset by the app %s is a reset for the client', async (_stage, bytes) => {
+  await start({
+    script: async (e) => {
+      if (bytes !== '') await e.write(bytes)
+      // The bytes must be read before the reset, which would throw them away.
+      setTimeout(() => e.reset(), 30)
+    },
+  })
+  const client = await RawClient.connect(squall.port)
+  await client.send(toolCall(1), 'POST')
+  expect(await client.gone).toBe('reset')
+  expect(client.answers.filter((given) => given.complete)).toEqual([])
+  expect(app.requests).toHaveLength(1)
+})
+
+test.each([
+  ['a body with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'],
+  ['a chunked body', `${STREAM_HEAD}8\r\ndata`],
+  ['a chunked body, between chunks', `${STREAM_HEAD}5\r\ndata:\r\n`],
+])('a close by the app inside %s is a cut for the client, not an end', async (_stage, bytes) => {
+  await start({
+    script: async (e) => {
+      await e.write(bytes)
+      e.fin()
+    },
+  })
+  const client = await RawClient.connect(squall.port)
+  await client.send(toolCall(1), 'POST')
+  await client.gone
+  expect(client.answers.map((given) => given.complete)).toEqual([false])
+  expect(app.requests).toHaveLength(1)
+})
+
+test.each(['before a byte of the answer', 'inside the head'])(
+  'a close by the app %s is no answer, or one of Squall, and nothing is sent twice',
+  async (stage) => {
+    await start({
+      script: async (e) => {
+        if (stage === 'inside the head') await e.write('HTTP/1.1 200 OK\r\nContent-Le')
+        e.fin()
+      },
+    })
+    const client = await RawClient.connect(squall.port)
+    await client.send(toolCall(1), 'POST')
+    const given = await client.answer()
+    client.close()
+    expect(given?.status ?? 502).toBe(502)
+    expect(app.requests).toHaveLength(1)
+  },
+)
+
+test('when the app dies and comes back, the next call works', async () => {
+  await start({ script: (e) => void e.write(answer('200 OK', [], 'first life')) })
+  const client = await RawClient.connect(squall.port)
+  await client.send(toolCall(1), 'POST')
+  expect((await client.answer(0))?.body.toString()).toBe('first life')
+  await app.close()
+  await client.send(toolCall(2), 'POST')
+  const during = await client.answer(1)
+  expect(during?.status ?? 502).toBe(502)
+  client.close()
+  app = await startRawApp({
+    port: app.port,
+    script: (e) => void e.write(answer('200 OK', [], 'second life')),
+  })
+  const next = await RawClient.connect(squall.port)
+  await next.send(toolCall(3), 'POST')
+  expect((await next.answer())?.body.toString()).toBe('second life')
+  next.close()
+})

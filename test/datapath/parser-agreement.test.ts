@@ -1,0 +1,180 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { mutatedRequest } from '../support/head-mutator.ts'
+import { Random, seedOfRun } from '../support/random.ts'
+import { startRawApp, type AppRequest } from '../support/raw-app.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { valuesOf } from '../support/wire.ts'
+
+const CASES = 3200
+const LANES = 8
+/** How long an unfinished request is waited for before the client hangs up. */
+const SILENCE = 40
+/** What a hop may keep for itself; an Expect that it has answered itself is one of these. */
+const HOP_BY_HOP = new Set(
+  'connection keep-alive proxy-connection transfer-encoding upgrade te expect'.split(' '),
+)
+
+/** A request as one parser understood it. */
+interface Understood {
+  readonly method: string
+  readonly target: string
+  readonly headers: readonly string[]
+  readonly body: string
+}
+
+interface NodeServer {
+  readonly port: number
+  readonly server: Server
+  readonly understood: Understood[]
+}
+
+/** A bare Node server with its strict parser, which notes what it accepts. */
+async function startNodeServer(): Promise<NodeServer> {
+  const understood: Understood[] = []
+  // A request without a Host is not a matter of parsing.
+  const options = { insecureHTTPParser: false, requireHostHeader: false, keepAliveTimeout: 0 }
+  const server = createServer(options, (request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('error', () => undefined)
+    request.on('end', () => {
+      const { method = '', url = '', rawHeaders } = request
+      understood.push({
+        method,
+        target: url,
+        headers: rawHeaders,
+        body: Buffer.concat(parts).toString('latin1'),
+      })
+      response.end('ok')
+    })
+  })
+  // Node leaves these outside of 'request'; they are understood all the same. Without a listener,
+  // an offer to upgrade is a request like any other.
+  server.on(
+    'checkExpectation',
+    (request, response) => void server.emit('request', request, response),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { port: (server.address() as AddressInfo).port, server, understood }
+}
+
+async function strike(port: number, bytes: Buffer): Promise<void> {
+  const client = await RawClient.connect(port)
+  await client.send(bytes, 'GET')
+  await Promise.race([client.gone, client.answer(), sleep(SILENCE)])
+  client.socket.end()
+  await Promise.race([client.gone, sleep(SILENCE)])
+  client.close()
+}
+
+/** Why what the app saw is not what Node understood; undefined when it is. */
+function disagreement(app: AppRequest, node: Understood | undefined): string | undefined {
+  if (node === undefined) return 'Node did not accept it'
+  if (app.method !== node.method || app.target !== node.target) return 'another method or target'
+  if (app.body.toString('latin1') !== node.body) return 'another body'
+  const nominated = valuesOf(node.headers, 'connection')
+    .join(',')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+  let at = 0
+  for (let i = 0; i + 1 < app.headers.length; i += 2) {
+    const name = app.headers[i]!.toLowerCase()
+    if (name === 'connection' || name === 'transfer-encoding') continue
+    for (; at + 1 < node.headers.length; at += 2) {
+      if (node.headers[at] === app.headers[i] && node.headers[at + 1] === app.headers[i + 1]) break
+      const skipped = node.headers[at]!.toLowerCase()
+      if (!HOP_BY_HOP.has(skipped) && !nominated.includes(skipped)) return `${skipped} was lost`
+    }
+    if (at >= node.headers.length) return `${name} came from nowhere`
+    at += 2
+  }
+  return undefined
+}
+
+/** Requests are told apart by the case that they came up in; on a busy machine they may come up later. */
+const LATE = 4
+
+interface Noted<T> {
+  readonly at: number
+  readonly request: T
+}
+
+/** The reasons why requests at the app have no counterpart among those that Node understood. */
+function unmatched(
+  atApp: readonly Noted<AppRequest>[],
+  atNode: readonly Noted<Understood>[],
+  cases: readonly Buffer[],
+): string[] {
+  const used = new Set<Noted<Understood>>()
+  const problems: string[] = []
+  for (const { at, request } of atApp) {
+    const near = atNode.filter((node) => !used.has(node) && Math.abs(node.at - at) <= LATE)
+    const match = near.find((node) => disagreement(request, node.request) === undefined)
+    if (match !== undefined) {
+      used.add(match)
+      continue
+    }
+    const reason = disagreement(request, near.find((node) => node.at === at)?.request)
+    problems.push(`${reason}: ${JSON.stringify(cases[at]!.toString('latin1'))}`)
+  }
+  return problems
+}
+
+interface LaneResult {
+  readonly problems: readonly string[]
+  readonly passed: number
+  readonly accepted: number
+}
+
+async function runLane(next: () => Buffer | undefined): Promise<LaneResult> {
+  const app = await startRawApp()
+  const squall = await startSidecar({ upstream: app.url })
+  const node = await startNodeServer()
+  const cases: Buffer[] = []
+  const atApp: Noted<AppRequest>[] = []
+  const atNode: Noted<Understood>[] = []
+  const refused: string[] = []
+  for (let bytes = next(); bytes !== undefined; bytes = next()) {
+    const at = cases.push(bytes) - 1
+    const violations = app.violations().length
+    await Promise.all([strike(node.port, bytes), strike(squall.port, bytes)])
+    for (const violation of app.violations().slice(violations)) {
+      refused.push(`${violation}: ${JSON.stringify(bytes.toString('latin1'))}`)
+    }
+    atApp.push(...app.requests.splice(0).map((request) => ({ at, request })))
+    atNode.push(...node.understood.splice(0).map((request) => ({ at, request })))
+  }
+  await squall.close()
+  await app.close()
+  node.server.closeAllConnections()
+  node.server.close()
+  const problems = [...refused, ...unmatched(atApp, atNode, cases)]
+  return { problems, passed: atApp.length, accepted: atNode.length }
+}
+
+test(
+  'nothing reaches the app that a strict Node server would refuse or understand otherwise',
+  { timeout: 90_000 },
+  async () => {
+    const seed = seedOfRun()
+    const random = new Random(seed)
+    let left = CASES
+    const next = (): Buffer | undefined => (left-- > 0 ? mutatedRequest(random) : undefined)
+    const lanes = await Promise.all(Array.from({ length: LANES }, () => runLane(next)))
+    const problems = lanes.flatMap((lane) => lane.problems)
+    const passed = lanes.reduce((sum, lane) => sum + lane.passed, 0)
+    const accepted = lanes.reduce((sum, lane) => sum + lane.accepted, 0)
+    const message = `SQUALL_TEST_SEED=${seed}: ${problems.length} problems, ${passed} passed, ${accepted} accepted by Node`
+    expect(problems.slice(0, 8), message).toEqual([])
+    // A proxy that refuses everything would agree as well.
+    expect(accepted, message).toBeGreaterThan(CASES / 10)
+    expect(passed, message).toBeGreaterThan(accepted * 0.4)
+  },
+)

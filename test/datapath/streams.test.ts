@@ -1,0 +1,257 @@
+import { afterEach, expect, test } from 'vitest'
+import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
+import {
+  answer,
+  chunk,
+  drained,
+  startRawApp,
+  type RawApp,
+  type RawAppOptions,
+} from '../support/raw-app.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { startSidecar, type RunningSidecar, type StartOptions } from '../support/sidecar.ts'
+import { valueOf } from '../support/wire.ts'
+
+const MIB = 1024 * 1024
+
+let app: RawApp
+let squall: RunningSidecar
+
+async function start(options: RawAppOptions, overrides: Partial<StartOptions> = {}): Promise<void> {
+  app = await startRawApp(options)
+  squall = await startSidecar({ ...overrides, upstream: app.url })
+}
+
+afterEach(async () => {
+  await squall.close()
+  await app.close()
+})
+
+test.each([
+  ['pushed stream', OPEN_STREAM],
+  ['answer to a call', toolCall(1)],
+])('the head of a %s arrives before the first byte of its body', async (_name, request) => {
+  await start({ script: (e) => void e.write(STREAM_HEAD) })
+  const client = await RawClient.connect(squall.port)
+  await client.send(request, 'POST')
+  const head = await client.head()
+  expect(head?.status).toBe(200)
+  expect(valueOf(head!.headers, 'content-type')).toBe('text/event-stream')
+  expect(head!.bodyBytes).toBe(0)
+  client.close()
+})
+
+test('each chunk of a stream is passed on at once, as one chunk, without a change', async () => {
+  const pieces = [
+    ': keepalive\n\n',
+    'id: 7\nretry: 1500\ndata: \n\n',
+    'event: message\r\ndata: {"a":1}\r\n\r\n',
+    'data: one\rdata: two\r\r',
+    'data: half an event',
+    ', and the rest\n\n',
+    '\uFEFFdata: \u65e5\u672c\n\n',
+    'no colon\n:\n\n\n',
+  ].map((text) => Buffer.from(text))
+  // One character cut in two.
+  pieces.push(Buffer.from([0xe6, 0x97]), Buffer.from([0xa5, 0x0a, 0x0a]), Buffer.from([0xff, 0x00]))
+  await start({ script: (e) => void e.write(STREAM_HEAD) })
+  const client = await RawClient.connect(squall.port)
+  await client.send(OPEN_STREAM)
+  const head = await client.head()
+  const { socket } = app.connections[0]!
+  let sent = 0
+  for (const piece of pieces) {
+    socket.write(chunk(piece))
+    sent += piece.length
+    // The next piece is written only when this one has arrived whole.
+    while (head!.bodyBytes < sent && client.fate === undefined)
+      await client.sawBytes(client.received + 1)
+  }
+  socket.write('0\r\n\r\n')
+  const given = await client.answer()
+  expect(given!.body).toEqual(Buffer.concat(pieces))
+  expect(given!.chunks).toEqual(pieces.map((piece) => piece.length))
+  client.close()
+})
+
+test('several chunks that arrive together stay several', async () => {
+  await start({
+    script: (e) => void e.write(`${STREAM_HEAD}3\r\nabc\r\n1\r\nd\r\n5\r\nefghi\r\n0\r\n\r\n`),
+  })
+  const client = await RawClient.connect(squall.port)
+  await client.send(OPEN_STREAM)
+  expect((await client.answer())!.chunks).toEqual([3, 1, 5])
+  client.close()
+})
+
+test(
+  'a client that does not read stops the app from writing, and memory stays flat',
+  { timeout: 60_000 },
+  async () => {
+    const total = 200 * MIB
+    const block = chunk(Buffer.alloc(64 * 1024, 'x'))
+    let written = 0
+    let stalls = 0
+    await start({
+      keepBytes: false,
+      script: async (e) => {
+        await e.write(STREAM_HEAD)
+        for (let left = total; left > 0 && !e.socket.destroyed; left -= 64 * 1024) {
+          const free = e.socket.write(block)
+          written += 64 * 1024
+          if (!free) {
+            stalls++
+            await drained(e.socket)
+          }
+        }
+        await e.write('0\r\n\r\n')
+      },
+    })
+    const client = await RawClient.connect(squall.port, { keepBody: false, keepBytes: false })
+    await client.send(OPEN_STREAM)
+    await client.head()
+    client.socket.pause()
+    // Nobody reads: what is written settles at what the buffers on the way hold.
+    for (let before = -1; before < written;) {
+      before = written
+      await new Promise((resolve) => setTimeout(resolve, 150))
+    }
+    expect(stalls).toBeGreaterThan(0)
+    expect(written).toBeLessThan(40 * MIB)
+    const flat = process.memoryUsage().rss
+    let most = flat
+    const watch = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss)
+    }, 20)
+    client.socket.resume()
+    const given = await client.answer()
+    clearInterval(watch)
+    expect(given!.bodyBytes).toBe(total)
+    expect(most - flat).toBeLessThan(100 * MIB)
+    client.close()
+  },
+)
+
+test(
+  'an upload that the app does not read stops the client from writing',
+  { timeout: 60_000 },
+  async () => {
+    const size = 64 * MIB
+    let open: () => void = () => undefined
+    const opened = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    await start({
+      keepBytes: false,
+      keepBody: false,
+      onHead: (e) => {
+        e.socket.pause()
+        void opened.then(() => e.socket.resume())
+      },
+    })
+    const client = await RawClient.connect(squall.port)
+    await client.send(`PUT /up HTTP/1.1\r\nHost: pod\r\nContent-Length: ${size}\r\n\r\n`, 'PUT')
+    let written = 0
+    const block = Buffer.alloc(64 * 1024, 'x')
+    const upload = (async () => {
+      while (written < size) {
+        await client.send(block)
+        written += block.length
+      }
+    })()
+    for (let before = -1; before < written;) {
+      before = written
+      await new Promise((resolve) => setTimeout(resolve, 150))
+    }
+    expect(written).toBeLessThan(40 * MIB)
+    open()
+    await upload
+    const request = await app.received(1)
+    expect(request.bodyBytes).toBe(size)
+    client.close()
+  },
+)
+
+test('a chunked JSON upload beyond the bound of what is read streams through whole', async () => {
+  await start({ keepBytes: false })
+  const body = Buffer.from(
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","pad":"${'y'.repeat(6 * MIB)}"}`,
+  )
+  const pieces = Array.from({ length: 97 }, (_, i) =>
+    body.subarray(i * 65_536, (i + 1) * 65_536),
+  ).filter((part) => part.length > 0)
+  const client = await RawClient.connect(squall.port)
+  await client.send(
+    'POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+    'POST',
+  )
+  await client.send([...pieces.map((part) => chunk(part)), '0\r\nX-Sum: 1\r\n\r\n'])
+  expect((await client.answer())?.status).toBe(200)
+  expect(app.requests[0]!.body.equals(body)).toBe(true)
+  expect(app.requests[0]!.framing).toBe('chunked')
+  expect(app.requests[0]!.trailers).toEqual(['X-Sum', '1'])
+  client.close()
+})
+
+test('the answer to an upload can begin, and be refused, before the upload ends', async () => {
+  await start({
+    onHead: (e) => void e.write(answer('413 Too Much', ['Connection', 'close'], 'no')),
+  })
+  const client = await RawClient.connect(squall.port)
+  await client.send(`PUT /up HTTP/1.1\r\nHost: pod\r\nContent-Length: 1000\r\n\r\npart`, 'PUT')
+  expect((await client.answer())?.status).toBe(413)
+  client.close()
+})
+
+test('heads that never end are cut off while good clients go on', async () => {
+  await start({}, { headTimeout: 400 })
+  const slow = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(squall.port)))
+  for (const client of slow) await client.send('GET / HTTP/1.1\r\nHost: pod\r\nX-A: b')
+  const drip = setInterval(() => {
+    for (const client of slow) void client.send('c')
+  }, 50)
+  let good = 0
+  while (slow.some((client) => client.fate === undefined)) {
+    const client = await RawClient.connect(squall.port)
+    await client.send(toolCall(good), 'POST')
+    expect((await client.answer())?.status).toBe(200)
+    good++
+    client.close()
+  }
+  clearInterval(drip)
+  expect(good).toBeGreaterThan(5)
+  for (const client of slow) {
+    expect(client.answers.map((given) => given.status).filter((status) => status !== 408)).toEqual(
+      [],
+    )
+    client.close()
+  }
+  expect(app.requests).toHaveLength(good)
+})
+
+test.each([
+  ['one header without end', 'X-A: ', 'a'.repeat(1000)],
+  ['headers without end', '', 'X-A: b\r\n'.repeat(100)],
+])('a head of %s is refused with 431', async (_name, lead, more) => {
+  await start({})
+  const client = await RawClient.connect(squall.port)
+  await client.send(`GET / HTTP/1.1\r\nHost: pod\r\n${lead}`)
+  for (
+    let sent = 0;
+    sent < MIB && client.fate === undefined && client.answers.length === 0;
+    sent += more.length
+  ) {
+    await client.send(['', more])
+  }
+  await client.gone
+  expect(client.text === '' || client.answers[0]?.status === 431).toBe(true)
+  expect(app.requests).toEqual([])
+})
+
+test('a target without end is refused', async () => {
+  await start({})
+  const client = await RawClient.connect(squall.port)
+  await client.send(`GET /${'a'.repeat(200_000)} HTTP/1.1\r\nHost: pod\r\n\r\n`, 'GET')
+  await client.gone
+  expect(app.requests).toEqual([])
+})
