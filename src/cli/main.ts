@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+// First, because loading the rest already makes the heap grow.
+import './settle-memory.ts'
 import { parseCommandLine } from './program.ts'
 import { readTlsFiles } from './tls-files.ts'
 import { oneLine, UsageError } from './usage-error.ts'

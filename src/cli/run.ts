@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
 import { BindError } from '../listener/bind.ts'
 import { createLogger, type Logger } from '../telemetry/log.ts'
 import { assemble, type Running } from './assemble.ts'
@@ -9,7 +8,6 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /** Runs the sidecar until it is told to stop; the result is the exit code. */
 export async function run(options: RunOptions): Promise<number> {
-  keepExchangesYoung()
   const logger = createLogger({ level: options.logLevel, format: options.logFormat })
   surviveOwnErrors(logger, options.strict)
   // Before the start: whoever reads that it listens may stop it at once.
@@ -20,14 +18,6 @@ export async function run(options: RunOptions): Promise<number> {
   logger.info({}, 'stopped')
   logger.flush()
   return 0
-}
-
-/**
- * V8 guesses from the first requests that what an exchange allocates lives long, and from then on
- * fills the old generation with it: a third more CPU per call goes to collecting it.
- */
-function keepExchangesYoung(): void {
-  setFlagsFromString('--no-allocation-site-pretenuring')
 }
 
 /** A bug on one exchange must not end all the others. */

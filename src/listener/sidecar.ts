@@ -60,7 +60,7 @@ export class Sidecar {
       await this.close()
       throw error
     }
-    for (const files of this.#files) files.watch()
+    for (const files of this.#files) await files.watch()
     this.#sweeper = setInterval(() => this.sweep(), SWEEP_INTERVAL)
     this.#sweeper.unref()
     this.#state = 'listening'

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
-import { watch, type FSWatcher } from 'chokidar'
+import type { FSWatcher } from 'chokidar'
 import type { Logger } from '../telemetry/log.ts'
 import { readBounded } from './bounded-file.ts'
 
@@ -31,6 +31,7 @@ export class TlsFiles {
   #watcher: FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
   #looker: NodeJS.Timeout | undefined
+  #closed = false
   #complaint: string | undefined
 
   constructor(
@@ -49,9 +50,11 @@ export class TlsFiles {
   }
 
   /** Starts to watch. Directories are watched, because mounted secrets are swapped by renaming a link. */
-  watch(): void {
+  async watch(): Promise<void> {
     const files = Object.values(this.#paths).filter((path): path is string => path !== undefined)
     if (files.length === 0) return
+    const { watch } = await import('chokidar')
+    if (this.#closed) return
     this.#watcher = watch([...new Set(files.map((file) => dirname(file)))], {
       ignoreInitial: true,
       depth: 1,
@@ -89,6 +92,7 @@ export class TlsFiles {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     clearTimeout(this.#timer)
     clearInterval(this.#looker)
     await this.#watcher?.close()

@@ -19,6 +19,7 @@ export function outcomeOfJsonBody(
     if (status === 202 || status === 204) return calls.map(() => 'incomplete')
     if (calls.length === 1 && isPlainResult(calls[0]!, body)) return ['ok']
     const answers = read(body)
+    if (calls.length === 1 && answers.length === 1) return [outcomeOfOnly(calls[0]!, answers[0]!)]
     return calls.map((call) => {
       const answer = takeAnswer(answers, call, true)
       return answer === undefined ? 'incomplete' : outcomeOf(call, answer)
@@ -42,6 +43,13 @@ function isNegotiationStatus(method: string, status: number): boolean {
   )
 }
 
+/** One call and one message, as nearly always: an error without an id is about the whole body. */
+function outcomeOfOnly(call: Call, answer: Message): Outcome {
+  const answers = answer.kind === 'result' || answer.kind === 'error'
+  if (!answers || (answer.id !== call.id && answer.id !== null)) return 'incomplete'
+  return outcomeOf(call, answer)
+}
+
 /** Takes the answer out, so that of two calls with one id each gets its own. */
 function takeAnswer(answers: Message[], call: Call, orNull: boolean): Message | undefined {
   let nameless: Message | undefined
@@ -61,7 +69,7 @@ function takeAnswer(answers: Message[], call: Call, orNull: boolean): Message | 
 function read(body: string | Uint8Array): Message[] {
   const text = typeof body === 'string' ? body : asBuffer(body).toString('utf8')
   const parsed = parseMessages(text)
-  return parsed.ok ? [...parsed.messages] : []
+  return parsed.ok ? parsed.messages.slice() : []
 }
 
 /**

@@ -43,7 +43,7 @@ export const METRICS = [
   {
     name: 'squall_overhead_seconds',
     type: 'histogram',
-    help: "Squall's own share of the time of one exchange.",
+    help: 'Time that Squall itself spent on one exchange, on both ways; waiting for the app or the client is not in it.',
     labels: [],
     buckets: OVERHEAD_SECONDS,
   },

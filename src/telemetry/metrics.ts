@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { BucketCounts } from './bucket-counts.ts'
 import { CallCounts } from './call-counts.ts'
 import { HttpCounts } from './http-counts.ts'
@@ -51,7 +51,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
 }
 
 class PromMetrics implements Metrics {
-  readonly #registry = new Registry()
+  readonly #version: string
+  #registry: Promise<Registry> | undefined
   readonly #calls: CallCounts
   readonly #http = new HttpCounts()
   readonly #overhead = new BucketCounts(bucketsOf('squall_overhead_seconds'))
@@ -86,12 +87,7 @@ class PromMetrics implements Metrics {
 
   constructor(options: MetricsOptions) {
     this.#calls = new CallCounts(options.maxTools ?? 200)
-    const sources = this.#sources(options.version)
-    for (const spec of METRICS) {
-      new SampledMetric(spec, sources[spec.name]).registerIn(this.#registry)
-    }
-    collectDefaultMetrics({ register: this.#registry })
-    for (const name of COSTLY_DEFAULTS) this.#registry.removeSingleMetric(name)
+    this.#version = options.version
   }
 
   call(record: CallRecord): void {
@@ -131,8 +127,23 @@ class PromMetrics implements Metrics {
   }
 
   async #render(): Promise<Exposition> {
-    const text = await this.#registry.metrics()
-    return { contentType: this.#registry.contentType, text }
+    this.#registry ??= this.#register()
+    const registry = await this.#registry
+    const text = await registry.metrics()
+    return { contentType: registry.contentType, text }
+  }
+
+  /** Loaded when somebody asks: where nobody scrapes, its memory is not spent. */
+  async #register(): Promise<Registry> {
+    const { collectDefaultMetrics, Registry } = await import('prom-client')
+    const registry = new Registry()
+    const sources = this.#sources(this.#version)
+    for (const spec of METRICS) {
+      new SampledMetric(spec, sources[spec.name]).registerIn(registry)
+    }
+    collectDefaultMetrics({ register: registry })
+    for (const name of COSTLY_DEFAULTS) registry.removeSingleMetric(name)
+    return registry
   }
 
   /** Where each metric of the table takes its samples from. */

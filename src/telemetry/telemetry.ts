@@ -52,7 +52,7 @@ export interface Telemetry {
   http(record: HttpRecord): void
   unclassified(reason: UnclassifiedReason): void
   refused(reason: RefusalReason): void
-  /** Squall's own share of one exchange's time. */
+  /** Squall's own share of one exchange's time, on both ways; told when the exchange is over. */
   overhead(seconds: number): void
   /** Adds to a gauge that is kept by counting up and down. */
   gauge(name: GaugeName, delta: number): void

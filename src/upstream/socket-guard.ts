@@ -18,15 +18,16 @@ export class SocketGuard {
   attach(socket: Socket): void {
     this.#paused = false
     this.#heldEnd = undefined
-    const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean
-    const guarded = (event: string | symbol, ...args: unknown[]): boolean => {
-      if (event !== 'end' && event !== 'error' && event !== 'close') return emit(event, ...args)
+    const emit = socket.emit.bind(socket) as (event: string | symbol, value?: unknown) => boolean
+    // No event of a socket carries more than one value, and a rest parameter is an array each time.
+    const guarded = (event: string | symbol, value?: unknown): boolean => {
+      if (event !== 'end' && event !== 'error' && event !== 'close') return emit(event, value)
       if (event === 'end' && this.#paused) {
         this.#heldEnd = () => void guarded('end')
         return true
       }
       try {
-        return emit(event, ...args)
+        return emit(event, value)
       } catch {
         this.owner?.threw()
         return true

@@ -33,6 +33,7 @@ export class StatusLine {
   }
 
   #look(chunk: Buffer): void {
+    if (this.#text === '' && this.#plain(chunk)) return
     this.#text += chunk.toString('latin1', 0, Math.min(chunk.length, MOST))
     while (INFORMATIONAL.test(this.#text)) {
       const end = this.#text.indexOf('\r\n\r\n')
@@ -44,5 +45,16 @@ export class StatusLine {
     this.#wanted = false
     this.#text = ''
     this.reason = match === null ? undefined : (match[1] ?? '')
+  }
+
+  /** The usual case, without a regular expression: a final status line, whole in the first bytes. */
+  #plain(chunk: Buffer): boolean {
+    const digit = chunk[9]
+    if (digit === undefined || digit < 0x32 || digit > 0x39 || chunk[12] !== 0x20) return false
+    const lf = chunk.indexOf(0x0a)
+    if (lf < 14 || chunk[lf - 1] !== 0x0d) return false
+    this.#wanted = false
+    this.reason = chunk.toString('latin1', 13, lf - 1)
+    return true
   }
 }
