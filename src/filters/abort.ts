@@ -1,0 +1,100 @@
+import { Type } from 'typebox'
+import { exclusive } from './exclusive.ts'
+import { oneOf, section } from './config-schema.ts'
+import { CONTINUE, defineFault } from './fault.ts'
+import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
+import { headerProblem } from './header-text.ts'
+
+/** An error in place of the answer: of HTTP, of JSON-RPC, or of the tool. */
+export const abort = defineFault({
+  name: 'abort',
+  summary: 'answers a call with an error',
+  schema: section({
+    status: Type.Optional(
+      Type.Integer({ minimum: 200, maximum: 599, description: 'An HTTP answer of this status.' }),
+    ),
+    body: Type.Optional(
+      Type.String({
+        maxLength: 65_536,
+        description: 'With `status`: the body, instead of a short text that names the status.',
+      }),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+        maxProperties: 50,
+        description: 'With `status`: further headers of the answer.',
+        examples: [{ 'content-type': 'text/html' }],
+      }),
+    ),
+    rpcError: Type.Optional(
+      section(
+        {
+          code: Type.Integer({
+            default: -32603,
+            minimum: -2147483648,
+            maximum: 2147483647,
+            description: "The error's code.",
+          }),
+          message: Type.String({
+            default: 'Internal error',
+            maxLength: 4096,
+            description: "The error's message.",
+          }),
+          data: Type.Optional(Type.Unknown({ description: 'Anything more that the error says.' })),
+        },
+        { description: 'A JSON-RPC error.', examples: [{ code: -32603, message: 'db-7 is gone' }] },
+      ),
+    ),
+    toolError: Type.Optional(
+      Type.String({
+        maxLength: 65_536,
+        description:
+          'A tool result with `isError: true` and this text. Other calls are left alone.',
+        examples: ['connection to db-7 lost'],
+      }),
+    ),
+    at: oneOf(['request', 'response'], {
+      default: 'request',
+      description:
+        '`request`: the app never gets the call. `response`: the app did execute it, and the client does not know.',
+    }),
+  }),
+  check(config) {
+    const problems: ParameterProblem[] = [...exclusive(config, ['status', 'rpcError', 'toolError'])]
+    for (const key of ['body', 'headers'] as const) {
+      if (config[key] !== undefined && config.status === undefined) {
+        problems.push({ path: [key], message: `\`${key}\` goes with \`status\` only` })
+      }
+    }
+    for (const [name, value] of Object.entries(config.headers ?? {})) {
+      const message = headerProblem(name, value)
+      if (message !== undefined) problems.push({ path: ['headers', name], message })
+    }
+    return problems
+  },
+  create(config): Fault {
+    const reply = replyOf(config)
+    const answer = (ctx: FaultContext): Verdict => {
+      if (reply.kind === 'toolError' && ctx.call?.method !== 'tools/call') return CONTINUE
+      if (reply.kind === 'rpcError' && ctx.call === undefined) return CONTINUE
+      ctx.injected()
+      return { kind: 'respond', reply }
+    }
+    return config.at === 'request' ? { onRequest: answer } : { onAnswer: answer }
+  },
+})
+
+interface AbortConfig {
+  readonly status?: number
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly rpcError?: { readonly code: number; readonly message: string; readonly data?: unknown }
+  readonly toolError?: string
+}
+
+function replyOf(config: AbortConfig): InjectedReply {
+  const { status, body, headers = {}, rpcError } = config
+  if (status !== undefined) return { kind: 'http', status, body, headers }
+  if (rpcError !== undefined) return { kind: 'rpcError', ...rpcError }
+  return { kind: 'toolError', text: config.toolError ?? '' }
+}

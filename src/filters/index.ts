@@ -1,0 +1,31 @@
+import type { Static } from 'typebox'
+import { abort } from './abort.ts'
+import { delay } from './delay.ts'
+import type { Fault } from './fault.ts'
+
+/** All faults. Everything that is said or checked about faults is derived from this list. */
+export const FAULTS = [delay, abort] as const
+
+type Definition = (typeof FAULTS)[number]
+
+/** The name of a fault. */
+export type FaultName = Definition['name']
+
+/** The parameters of a fault, parsed and with defaults. */
+export type FaultConfig<Name extends FaultName> = Static<
+  Extract<Definition, { readonly name: Name }>['schema']
+>
+
+/** A fault as a rule uses it. */
+export type FaultUse = {
+  [Name in FaultName]: { readonly fault: Name; readonly config: FaultConfig<Name> }
+}[FaultName]
+
+/** Makes the fault that a rule uses. */
+export function createFault(use: FaultUse): Fault {
+  const definition = FAULTS.find((fault) => fault.name === use.fault)
+  // The name picks the definition whose schema the parameters were read by, which types cannot follow.
+  const create = definition?.create as ((config: unknown) => Fault) | undefined
+  if (create === undefined) throw new TypeError(`no such fault: ${use.fault}`)
+  return create(use.config)
+}

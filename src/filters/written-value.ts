@@ -1,0 +1,61 @@
+/** Reads a value as a person writes it; undefined when it is none. */
+export type ReadWritten = (text: string) => number | undefined
+
+const MILLISECONDS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+
+const BYTES: Readonly<Record<string, number>> = {
+  B: 1,
+  kB: 1000,
+  MB: 1000 ** 2,
+  GB: 1000 ** 3,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+}
+
+/** A duration: a number and its unit. */
+export const DURATION_PATTERN = '^[0-9]{1,9}(\\.[0-9]{1,3})?(ms|s|m|h|d)$'
+/** A size: a number and its unit. */
+export const SIZE_PATTERN = '^[0-9]{1,12}(B|kB|MB|GB|KiB|MiB|GiB)$'
+/** A share: a number and a percent sign. */
+export const PERCENT_PATTERN = '^[0-9]{1,3}(\\.[0-9]{1,9})?%$'
+
+/** The longest duration that is accepted. */
+export const MAX_DURATION_MS = 30 * 86_400_000
+
+const DURATION = new RegExp(DURATION_PATTERN)
+const SIZE = new RegExp(SIZE_PATTERN)
+const PERCENT = new RegExp(PERCENT_PATTERN)
+const UNIT = /[a-zA-Z]+$/
+
+/** Milliseconds of `300ms`, `5s`, `1.5m`; undefined when it is no duration or longer than thirty days. */
+export function readDuration(text: string): number | undefined {
+  if (!DURATION.test(text)) return undefined
+  const ms = withUnit(text, MILLISECONDS)
+  return ms <= MAX_DURATION_MS ? ms : undefined
+}
+
+/** Bytes of `512B`, `8KiB`, `1MB`; undefined when it is no size or beyond what a double counts exactly. */
+export function readSize(text: string): number | undefined {
+  if (!SIZE.test(text)) return undefined
+  const bytes = withUnit(text, BYTES)
+  return Number.isSafeInteger(bytes) ? bytes : undefined
+}
+
+/** The number in `12.5%`; undefined when it is no percentage or above 100. */
+export function readPercent(text: string): number | undefined {
+  if (!PERCENT.test(text)) return undefined
+  const percent = Number(text.slice(0, -1))
+  return percent <= 100 ? percent : undefined
+}
+
+function withUnit(text: string, units: Readonly<Record<string, number>>): number {
+  const unit = UNIT.exec(text)?.[0] ?? ''
+  return Number(text.slice(0, text.length - unit.length)) * (units[unit] ?? Number.NaN)
+}

@@ -1,0 +1,32 @@
+import type { Call, ClientInfo } from '../mcp/call.ts'
+import type { HeaderLines } from '../mcp/http.ts'
+
+/** The line of the request that a call or an exchange came by. */
+export interface HttpFacts {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+}
+
+/** What rules can ask of an exchange, whether or not a call is in it. */
+export interface ExchangeFacts {
+  readonly headers: HeaderLines
+  readonly session: string | undefined
+  readonly client: ClientInfo | undefined
+  readonly http: HttpFacts
+}
+
+/** What rules can ask of a call. */
+export interface CallFacts extends ExchangeFacts {
+  readonly call: Call
+  /** What the session agreed on when it began, for calls that state no revision themselves. */
+  readonly revision?: string | undefined
+}
+
+/** A call, or an exchange without one. */
+export type Facts = ExchangeFacts & {
+  readonly call?: Call | undefined
+  readonly revision?: string | undefined
+  /** The answer's status, once there is one. */
+  readonly status?: number | undefined
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { createFault } from '../filters/index.ts'
+import { canonicalJson } from './canonical-json.ts'
+import type { CompiledRule } from './compiled-rule.ts'
+import { compileCallMatch, compileHttpMatch, isHttpMatch } from './match-node.ts'
+import { RuleIndex } from './rule-set.ts'
+import type { RuleSet } from './rule-set.ts'
+import type { RuleFileSpec, RuleSpec } from './rule-spec.ts'
+import { isPodIn, ruleDraws } from './selection.ts'
+import type { Selection } from './selection.ts'
+
+/** What is not in the file: where this is, and what the file cannot loosen. */
+export interface CompileOptions {
+  /** The pod's name; without one a rule for a share of the pods is not in force. */
+  readonly pod?: string | undefined
+  /** The highest share that any rule may have, 0 to 100. */
+  readonly maxPercent?: number | undefined
+  /** The longest that any rule may act, in milliseconds. */
+  readonly maxDuration?: number | undefined
+}
+
+/** No rules at all. */
+export const NO_RULES: RuleSet = compileRules({ rules: [] })
+
+/** Makes a validated file ready to be planned with. */
+export function compileRules(file: RuleFileSpec, options: CompileOptions = {}): RuleSet {
+  const seed = String(file.seed ?? 0)
+  const rules = file.rules.map((rule, index) => compileRule(rule, index, seed, options))
+  return Object.freeze({
+    rules: Object.freeze(rules),
+    enabled: file.enabled ?? true,
+    seed,
+    maxActive: file.maxActive ?? Infinity,
+    index: new RuleIndex(rules),
+  })
+}
+
+function compileRule(
+  rule: RuleSpec,
+  index: number,
+  seed: string,
+  options: CompileOptions,
+): CompiledRule {
+  const spec = rule.match ?? {}
+  const isHttp = isHttpMatch(spec)
+  const match = isHttp ? compileHttpMatch(spec) : compileCallMatch(spec)
+  return Object.freeze({
+    name: rule.name,
+    index,
+    digest: digestOf(rule),
+    isHttp,
+    match,
+    tests: match.tests,
+    rest: match.rest,
+    selection: Object.freeze(selectionOf(rule, seed, options)),
+    draws: ruleDraws(seed, rule.name),
+    uses: rule.faults,
+    faults: Object.freeze(rule.faults.map((use) => createFault(use))),
+    shadow: rule.shadow ?? false,
+    stop: rule.then === 'stop',
+  })
+}
+
+function selectionOf(rule: RuleSpec, seed: string, options: CompileOptions): Selection {
+  const highest = (options.maxPercent ?? 100) / 100
+  const capped = (share: number): number => Math.min(share, highest)
+  const { ramp, stages, burst, pods, percent, probability } = rule
+  const given = percent === undefined ? probability : percent / 100
+  const longest = options.maxDuration ?? Infinity
+  const lasting = Math.min(rule.for ?? Infinity, longest)
+  return {
+    share: capped(given ?? (ramp === undefined ? 1 : 0)),
+    ramp: ramp === undefined ? undefined : { to: capped(ramp.to / 100), over: ramp.over },
+    stages:
+      stages === undefined
+        ? undefined
+        : { shares: stages.map((stage) => capped(stage / 100)), each: rule.each ?? 0 },
+    from: rule.from,
+    until: rule.until,
+    for: lasting === Infinity ? undefined : lasting,
+    first: rule.first,
+    after: rule.after,
+    every: rule.every,
+    times: rule.times,
+    burst:
+      burst === undefined
+        ? undefined
+        : { rate: Math.min(burst.rate, highest), length: burst.length },
+    sample: lowerCase(rule.sample ?? 'ordinal'),
+    inPod: pods === undefined || pods >= 100 || isInPods(seed, pods / 100, options.pod),
+    maxActive: rule.maxActive ?? Infinity,
+  }
+}
+
+function isInPods(seed: string, share: number, pod: string | undefined): boolean {
+  return pod !== undefined && isPodIn(seed, share, pod)
+}
+
+function lowerCase(sample: Selection['sample']): Selection['sample'] {
+  return typeof sample === 'string' ? sample : { header: sample.header.toLowerCase() }
+}
+
+function digestOf(rule: RuleSpec): string {
+  return createHash('sha256').update(canonicalJson(rule)).digest('hex').slice(0, 16)
+}

@@ -1,0 +1,113 @@
+import { isAlias, isMap, isNode, isPair, isScalar, isSeq } from 'yaml'
+import type { Alias, Document } from 'yaml'
+import type { ProblemCode } from './problem.ts'
+
+/** Values nested deeper than this are refused. */
+export const MAX_DEPTH = 50
+/** The most values that a file may come to, with every alias written out. */
+export const MAX_VALUES = 300_000
+
+/** The most entries of a list. */
+export const MAX_ITEMS = 5000
+/** The most keys of an object. */
+export const MAX_KEYS = 1000
+
+/** A bound that a document exceeds, and where. */
+export interface Exceeded {
+  readonly code: ProblemCode
+  readonly message: string
+  readonly offset: number
+}
+
+/** What was found out about a document before it is read. */
+export interface Measured {
+  /** What each alias stands for. */
+  readonly targets: ReadonlyMap<Alias, unknown>
+  readonly exceeded: Exceeded | undefined
+}
+
+interface Extent {
+  readonly values: number
+  readonly depth: number
+}
+
+const ONE: Extent = { values: 1, depth: 1 }
+
+/**
+ * Measures a document with its aliases written out, which is done without writing them out: what an
+ * anchor comes to is counted once and added for each alias.
+ */
+export function measureDocument(document: Document.Parsed): Measured {
+  const measure = new Measure()
+  try {
+    measure.extent(document.contents, 1)
+    return { targets: measure.targets, exceeded: undefined }
+  } catch (error) {
+    if (error instanceof ExceededError)
+      return { targets: measure.targets, exceeded: error.exceeded }
+    throw error
+  }
+}
+
+class ExceededError extends Error {
+  readonly exceeded: Exceeded
+
+  constructor(code: ProblemCode, message: string, node: unknown) {
+    super(message)
+    const range = isNode(node) ? node.range : undefined
+    this.exceeded = { code, message, offset: range?.[0] ?? 0 }
+  }
+}
+
+class Measure {
+  readonly targets = new Map<Alias, unknown>()
+  readonly #anchors = new Map<string, unknown>()
+  readonly #extents = new Map<unknown, Extent | 'open'>()
+
+  extent(node: unknown, level: number): Extent {
+    if (level > MAX_DEPTH) throw new ExceededError('too_deep', 'nested too deeply', node)
+    if (isAlias(node)) return this.#aliased(node, level)
+    if (isScalar(node) || isMap(node) || isSeq(node)) {
+      if (node.anchor !== undefined) this.#anchors.set(node.anchor, node)
+    }
+    if (!isMap(node) && !isSeq(node)) return ONE
+    const most = isMap(node) ? MAX_KEYS : MAX_ITEMS
+    if (node.items.length > most) {
+      const message = `has ${node.items.length} entries; ${most} are allowed`
+      throw new ExceededError('too_many', message, node)
+    }
+    this.#extents.set(node, 'open')
+    let values = 1
+    let depth = 1
+    for (const item of node.items) {
+      if (isPair(item)) this.extent(item.key, level)
+      const member = isPair(item) ? item.value : item
+      const inner = this.extent(member, level + 1)
+      values += inner.values
+      depth = Math.max(depth, inner.depth + 1)
+      if (values > MAX_VALUES) {
+        throw new ExceededError('too_many', `comes to more than ${MAX_VALUES} values`, member)
+      }
+    }
+    const found: Extent = { values, depth }
+    this.#extents.set(node, found)
+    return found
+  }
+
+  #aliased(alias: Alias, level: number): Extent {
+    // An anchor may be set again: the last one above counts, and nodes come in the order of the text.
+    const target = this.#anchors.get(alias.source)
+    if (target === undefined) {
+      throw new ExceededError('syntax', 'this alias has no anchor above it', alias)
+    }
+    this.targets.set(alias, target)
+    const extent = this.#extents.get(target) ?? ONE
+    if (extent === 'open') {
+      throw new ExceededError('syntax', 'this alias is inside of what it stands for', alias)
+    }
+    if (level + extent.depth - 1 > MAX_DEPTH) {
+      throw new ExceededError('too_deep', 'nested too deeply', alias)
+    }
+    return extent
+  }
+}

@@ -1,0 +1,74 @@
+/** The longest glob that is taken: the time for a text is at most its length times this. */
+export const MAX_GLOB = 512
+/** Longer texts match only globs of one `*` and nothing else wild, which take no time to compare. */
+export const MAX_GLOB_TEXT = 32_768
+
+/** True when a text is meant as a glob: it has a `*` or a `?`. */
+export function isGlob(text: string): boolean {
+  return text.includes('*') || text.includes('?')
+}
+
+/** What every match begins with. */
+export function globPrefix(glob: string): string {
+  let end = 0
+  while (end < glob.length && !isWild(glob.charCodeAt(end))) end++
+  return glob.slice(0, end)
+}
+
+/** What every match ends with. */
+export function globSuffix(glob: string): string {
+  let start = glob.length
+  while (start > 0 && !isWild(glob.charCodeAt(start - 1))) start--
+  return glob.slice(start)
+}
+
+/** True when the whole text matches: `*` is any run of characters, none included, and `?` is one character. */
+export function matchesGlob(glob: string, text: string): boolean {
+  if (text.length > MAX_GLOB_TEXT) return matchesLong(glob, text)
+  let g = 0
+  let t = 0
+  // Where to go on when what stands behind the last `*` does not fit: only the last one ever has to.
+  let star = -1
+  let retry = 0
+  while (t < text.length) {
+    const code = g < glob.length ? glob.charCodeAt(g) : -1
+    if (code === STAR) {
+      star = ++g
+      retry = t
+    } else if (code === QUESTION) {
+      g++
+      t += widthAt(text, t)
+    } else if (code === text.charCodeAt(t)) {
+      g++
+      t++
+    } else if (star >= 0) {
+      g = star
+      retry += widthAt(text, retry)
+      t = retry
+    } else {
+      return false
+    }
+  }
+  while (g < glob.length && glob.charCodeAt(g) === STAR) g++
+  return g === glob.length
+}
+
+function matchesLong(glob: string, text: string): boolean {
+  const prefix = globPrefix(glob)
+  const suffix = globSuffix(glob)
+  if (glob !== `${prefix}*${suffix}`) return false
+  const fits = text.length >= prefix.length + suffix.length
+  return fits && text.startsWith(prefix) && text.endsWith(suffix)
+}
+
+const STAR = 0x2a
+const QUESTION = 0x3f
+
+function isWild(code: number): boolean {
+  return code === STAR || code === QUESTION
+}
+
+/** A character above U+FFFF is one to the reader and two to the string. */
+function widthAt(text: string, at: number): number {
+  return text.codePointAt(at)! > 0xffff ? 2 : 1
+}

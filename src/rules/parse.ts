@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto'
+import { faultUses, fileFindings } from './file-findings.ts'
+import { pathText, plain } from './problem.ts'
+import type { Finding, Problem } from './problem.ts'
+import { deepFreeze, memberOf, readValues } from './read-values.ts'
+import { rulesJsonSchema } from './schema.ts'
+import type { Rule, RulesFile } from './schema.ts'
+import { SchemaChecker } from './schema-findings.ts'
+import { readYaml } from './yaml-document.ts'
+import type { YamlDocument } from './yaml-document.ts'
+
+/** What became of a rules file's text. */
+export type ParsedRules =
+  | { readonly ok: true; readonly file: RulesFile; readonly digest: string }
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly digest: string }
+
+/** Longer files are refused: a ConfigMap cannot hold more. */
+export const MAX_FILE_BYTES = 1024 * 1024
+const MAX_PROBLEMS = 200
+/** One object with hundreds of mistakes can go beyond the limit. */
+const MAX_FOUND = 5 * MAX_PROBLEMS
+
+const schema = rulesJsonSchema()
+let checker: SchemaChecker | undefined
+
+/** Reads a rules file in YAML or JSON, with all its mistakes at once. Never throws. */
+export function parseRules(input: string | Uint8Array): ParsedRules {
+  const bytes = typeof input === 'string' ? Buffer.from(input, 'utf8') : input
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  const refused = (...problems: readonly Problem[]): ParsedRules =>
+    deepFreeze({ ok: false, problems: problems.slice(0, MAX_PROBLEMS), digest })
+  try {
+    if (bytes.length > MAX_FILE_BYTES) {
+      return refused(
+        atStart('too_large', `a rules file may have 1 MiB, this has ${bytes.length} bytes`),
+      )
+    }
+    const text = typeof input === 'string' ? input : decode(input)
+    if (text === undefined) return refused(atStart('not_utf8', 'a rules file is text in UTF-8'))
+    const document = readYaml(text)
+    const problems = [...document.problems, ...problemsIn(document)]
+    if (problems.length > 0) return refused(...inOrder(problems))
+    return { ok: true, file: deepFreeze(readFile(document.value)), digest }
+  } catch (error) {
+    // Whatever it is, the rules that are in force stay.
+    const reason = error instanceof Error ? error.message : String(error)
+    return refused(atStart('unreadable', `cannot be read: ${plain(reason)}`))
+  }
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function problemsIn(document: YamlDocument): readonly Problem[] {
+  const { value } = document
+  // Undefined is what could not be read, and null is nothing at all: no rules.
+  if (value === undefined || value === null) return []
+  checker ??= new SchemaChecker(schema)
+  const wrong = checker.check(value, MAX_PROBLEMS)
+  const findings = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
+  return findings.slice(0, MAX_FOUND).map((finding) => located(finding, document))
+}
+
+function located({ atKey, path, ...rest }: Finding, document: YamlDocument): Problem {
+  return { ...rest, path: pathText(path), ...document.place(path, atKey) }
+}
+
+function inOrder(problems: readonly Problem[]): readonly Problem[] {
+  return [...problems].sort((a, b) => a.line - b.line || a.column - b.column)
+}
+
+function readFile(value: unknown): RulesFile {
+  const rules = memberOf(value, 'rules') ?? []
+  const file = readValues(schema, value ?? {}, schema.definitions) as RulesFile
+  const written = rules as readonly { readonly faults: readonly unknown[] }[]
+  const read = (rule: Rule, index: number): Rule => ({
+    ...rule,
+    faults: faultUses(written[index]!.faults) as Rule['faults'],
+  })
+  return { ...file, rules: (file.rules ?? []).map(read) }
+}
+
+function atStart(code: Problem['code'], message: string): Problem {
+  return { code, message, path: '', line: 1, column: 1 }
+}

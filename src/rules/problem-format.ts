@@ -1,0 +1,63 @@
+import { plain } from './problem.ts'
+import type { Problem } from './problem.ts'
+
+/** The problems of one file. */
+export interface FileProblems {
+  readonly file: string
+  readonly problems: readonly Problem[]
+}
+
+/** How `squall validate` writes what it found. */
+export type ProblemFormat = 'text' | 'json' | 'github'
+
+const MAX_ALLOWED = 12
+
+/** One line for each problem, as compilers write them: `file:line:column: message`. */
+export function problemLines({ file, problems }: FileProblems): string {
+  return problems
+    .map((each) => `${plain(file)}:${each.line}:${each.column}: ${sentence(each)}\n`)
+    .join('')
+}
+
+/** Annotations for GitHub: workflow commands, one a line. */
+export function githubLines({ file, problems }: FileProblems): string {
+  return problems
+    .map(({ line, column, ...rest }) => {
+      const place = `file=${property(file)},line=${line},col=${column}`
+      return `::error ${place},title=${property(`Squall rules: ${rest.code}`)}::${data(sentence(rest))}\n`
+    })
+    .join('')
+}
+
+/** All files and their problems as one JSON document. */
+export function problemsJson(files: readonly FileProblems[]): string {
+  const report = {
+    ok: files.every(({ problems }) => problems.length === 0),
+    files: files.map(({ file, problems }) => ({ file, ok: problems.length === 0, problems })),
+  }
+  return `${JSON.stringify(report, null, 2)}\n`
+}
+
+/** A problem in one line, without its place in the text. */
+export function sentence(problem: Omit<Problem, 'line' | 'column'>): string {
+  const { path, message, allowed, hint } = problem
+  const where = path === '' ? '' : `${path}: `
+  const among =
+    hint === undefined && allowed !== undefined && allowed.length > 0 && !saysAllowed(problem)
+      ? `; allowed: ${allowed.slice(0, MAX_ALLOWED).join(', ')}${allowed.length > MAX_ALLOWED ? ', …' : ''}`
+      : ''
+  return plain(`${where}${message}${hint === undefined ? among : `; ${hint}`}`)
+}
+
+/** What is needed instead already stands in some messages. */
+function saysAllowed({ message }: { readonly message: string }): boolean {
+  return message.startsWith('needs ') && !message.startsWith('needs exactly')
+}
+
+function data(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+}
+
+function property(text: string): string {
+  return data(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
+}

@@ -1,0 +1,82 @@
+/** What kind of mistake it is. The codes are stable. */
+export type ProblemCode =
+  | 'not_utf8'
+  | 'too_large'
+  | 'too_deep'
+  | 'too_many'
+  | 'syntax'
+  | 'duplicate_key'
+  | 'several_documents'
+  | 'unknown_key'
+  | 'unknown_fault'
+  | 'missing_key'
+  | 'wrong_type'
+  | 'bad_value'
+  | 'out_of_range'
+  | 'conflict'
+  | 'duplicate_name'
+  | 'unreadable'
+
+/** The way to a value in the file: keys and places in lists. */
+export type Path = readonly (string | number)[]
+
+/** One mistake in a rules file. Lines and columns count from 1. */
+export interface Problem {
+  readonly code: ProblemCode
+  /** What is wrong, in words. */
+  readonly message: string
+  /** As a person writes it: `rules[0].faults[1].delay`; empty for the file as a whole. */
+  readonly path: string
+  readonly line: number
+  readonly column: number
+  readonly found?: string
+  readonly allowed?: readonly string[]
+  readonly hint?: string
+}
+
+/** A mistake whose place is still a path. */
+export interface Finding {
+  readonly code: ProblemCode
+  readonly message: string
+  readonly path: Path
+  /** Whether the mistake is the last key of the path, and not the value under it. */
+  readonly atKey?: boolean
+  readonly found?: string
+  readonly allowed?: readonly string[]
+  readonly hint?: string
+}
+
+const MAX_SHOWN = 60
+
+/** A path as a person writes it. */
+export function pathText(path: Path): string {
+  let text = ''
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`
+    else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(step)) text += `[${shownText(step)}]`
+    else text += text === '' ? step : `.${step}`
+  }
+  return text
+}
+
+/** A value as a message shows it. */
+export function shownValue(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'string') return shownText(value)
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'an object'
+}
+
+/** Text in quotes: short, and without anything a terminal obeys. */
+export function shownText(text: string): string {
+  const cut = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
+  return plain(JSON.stringify(cut))
+}
+
+/** A text on one line: invisible and direction-changing characters are spelt out. */
+export function plain(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu,
+    (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`,
+  )
+}

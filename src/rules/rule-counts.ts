@@ -1,0 +1,47 @@
+/**
+ * What became of a call that a rule matches. For each such call one of these is counted:
+ * `disarmed`, `other_pod`, `not_yet`, `expired`, `exhausted` (`times` is used up), `not_selected`
+ * (by `first`, `after`, `every`), `not_drawn`, or the call was drawn. A drawn call ends as one of
+ * `shadow`, `applied`, `overflow`, `not_applicable` (no fault could act on it), `not_reached` (it was
+ * over before a fault had its turn).
+ */
+export const RESULTS = [
+  'disarmed',
+  'other_pod',
+  'not_yet',
+  'expired',
+  'exhausted',
+  'not_selected',
+  'not_drawn',
+  'shadow',
+  'applied',
+  'overflow',
+  'not_applicable',
+  'not_reached',
+] as const
+
+/** What became of a call that a rule matches. */
+export type RuleResult = (typeof RESULTS)[number]
+
+/** How often each came about, and how often the rule matched and drew at all. */
+export type RuleCounts = Record<RuleResult | 'matched' | 'drawn', number>
+
+/** All at nought. */
+export function noCounts(): RuleCounts {
+  return {
+    matched: 0,
+    drawn: 0,
+    disarmed: 0,
+    other_pod: 0,
+    not_yet: 0,
+    expired: 0,
+    exhausted: 0,
+    not_selected: 0,
+    not_drawn: 0,
+    shadow: 0,
+    applied: 0,
+    overflow: 0,
+    not_applicable: 0,
+    not_reached: 0,
+  }
+}

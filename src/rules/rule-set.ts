@@ -1,0 +1,110 @@
+import { Candidates } from './candidates.ts'
+import type { CompiledRule } from './compiled-rule.ts'
+import type { Reach } from './match-node.ts'
+import { NameIndex } from './name-index.ts'
+
+/** Methods of the protocol that files may mean by a glob, so that each has its own index. */
+const USUAL_METHODS = [
+  'tools/call',
+  'tools/list',
+  'prompts/get',
+  'prompts/list',
+  'resources/read',
+  'resources/list',
+  'resources/templates/list',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'completion/complete',
+  'logging/setLevel',
+  'subscriptions/listen',
+  'tasks/get',
+  'tasks/list',
+  'tasks/result',
+  'tasks/cancel',
+  'tasks/update',
+  'initialize',
+  'ping',
+  'server/discover',
+] as const
+
+/** The rules of one file, ready to be planned with. Never changes. */
+export interface RuleSet {
+  readonly rules: readonly CompiledRule[]
+  /** False disarms everything. */
+  readonly enabled: boolean
+  readonly seed: string
+  /** Faults in progress at the same moment, over all rules. */
+  readonly maxActive: number
+  readonly index: RuleIndex
+}
+
+/** Leads from a call or an exchange to the few rules that it may match. */
+export class RuleIndex {
+  /** Whether any rule is about HTTP exchanges, before and after their answer is known. */
+  readonly hasHttp: boolean
+  readonly hasHttpAnswer: boolean
+  /** Used by whoever plans, one at a time: planning never waits. */
+  readonly candidates = new Candidates()
+  readonly #methods = new Map<string, NameIndex>()
+  readonly #otherMethods: NameIndex | undefined
+  readonly #http: NameIndex
+  readonly #httpAnswer: NameIndex
+
+  constructor(rules: readonly CompiledRule[]) {
+    const calls = rules.filter((rule) => !rule.isHttp)
+    const methods = new Set<string>(USUAL_METHODS)
+    for (const rule of calls) for (const method of rule.match.methods) methods.add(method)
+    for (const method of methods) {
+      const reached = reachedBy(calls, method)
+      if (reached.length > 0) this.#methods.set(method, new NameIndex(reached))
+      else this.#methods.set(method, EMPTY)
+    }
+    const others = reachedBy(calls, undefined)
+    this.#otherMethods = others.length === 0 ? undefined : new NameIndex(others)
+
+    const http = rules.filter((rule) => rule.isHttp)
+    const answer = http.filter((rule) => waitsForAnswer(rule))
+    const request = http.filter((rule) => !waitsForAnswer(rule))
+    this.hasHttp = request.length > 0
+    this.hasHttpAnswer = answer.length > 0
+    this.#http = byPath(request)
+    this.#httpAnswer = byPath(answer)
+  }
+
+  /** Where to look for rules about a method; undefined when there are none. */
+  forMethod(method: string): NameIndex | undefined {
+    const found = this.#methods.get(method)
+    if (found === EMPTY) return undefined
+    return found ?? this.#otherMethods
+  }
+
+  /** True when the index has seen the method by name, so that it is not tested again. */
+  knowsMethod(method: string): boolean {
+    return this.#methods.has(method)
+  }
+
+  /** Where to look for rules about HTTP exchanges, by path. */
+  forHttp(answered: boolean): NameIndex {
+    return answered ? this.#httpAnswer : this.#http
+  }
+}
+
+const EMPTY = new NameIndex([])
+
+function reachedBy(
+  rules: readonly CompiledRule[],
+  method: string | undefined,
+): { rule: CompiledRule; reach: Reach }[] {
+  return rules
+    .map((rule) => ({ rule, reach: rule.match.reach(method) }))
+    .filter(({ reach }) => reach !== false)
+}
+
+/** A rule about the status can only be planned once there is one. */
+function waitsForAnswer(rule: CompiledRule): boolean {
+  return rule.tests.some((test) => test.dimension === 'http.status')
+}
+
+function byPath(rules: readonly CompiledRule[]): NameIndex {
+  return new NameIndex(rules.map((rule) => ({ rule, reach: rule.match.paths ?? true })))
+}

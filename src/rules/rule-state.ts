@@ -1,0 +1,133 @@
+import { ActiveLimit } from './active-limit.ts'
+import { BurstChain } from './burst.ts'
+import { isConsidered } from './ordinals.ts'
+import { noCounts } from './rule-counts.ts'
+import type { RuleCounts, RuleResult } from './rule-counts.ts'
+import { sampleKey } from './sample-key.ts'
+import type { RuleDraws, Selection } from './selection.ts'
+import type { Facts } from './call-facts.ts'
+import { shareAt } from './share.ts'
+import { windowEnd, windowStart } from './window.ts'
+
+/** What a rule's draw for the next call depends on besides its state. */
+export interface Drawable {
+  readonly selection: Selection
+  readonly draws: RuleDraws
+}
+
+/** What would become of the next matching call. */
+export interface Forecast {
+  readonly result: RuleResult | 'drawn'
+  /** The call's ordinal. */
+  readonly ordinal: number
+  /** What the draw is made of, and the draw; undefined when it does not come to a draw. */
+  readonly key: string | undefined
+  readonly draw: number | undefined
+  /** A draw below this hits. */
+  readonly share: number
+  /** The draw that moves the burst on, and what it has to be below. */
+  readonly burst: { readonly draw: number; readonly chance: number } | undefined
+}
+
+/**
+ * What a rule remembers between calls. It belongs to the rule as it is written: it outlives a reload
+ * that leaves the rule unchanged, and a changed rule begins with a new one.
+ */
+export class RuleState {
+  /** When the rule came into force, in milliseconds since the epoch. */
+  readonly since: number
+  readonly counts: RuleCounts = noCounts()
+  readonly active: ActiveLimit
+  readonly #burst: BurstChain | undefined
+  #ordinal = 0
+  #hits = 0
+  #retirement: AbortController | undefined
+
+  constructor(selection: Selection, since: number) {
+    this.since = since
+    this.active = new ActiveLimit(selection.maxActive)
+    this.#burst = selection.burst === undefined ? undefined : new BurstChain(selection.burst)
+  }
+
+  /** How many matching calls were counted while the rule was in force. */
+  get ordinal(): number {
+    return this.#ordinal
+  }
+
+  /** How many of `times` are used up. */
+  get hits(): number {
+    return this.#hits
+  }
+
+  /** Aborted when the rule is taken back or disarmed, so that what waits for it wakes up. */
+  get retired(): AbortSignal {
+    return (this.#retirement ??= new AbortController()).signal
+  }
+
+  /** The key that a matching call is hit by, or undefined when it is not hit. Counts either way. */
+  draw(rule: Drawable, facts: Facts, now: number): string | undefined {
+    const { selection } = rule
+    const refused = this.#outOfForce(selection, now)
+    if (refused !== undefined) return this.#refuse(refused)
+    const ordinal = ++this.#ordinal
+    if (this.#isExhausted(selection)) return this.#refuse('exhausted')
+    if (!isConsidered(selection, ordinal)) return this.#refuse('not_selected')
+    if (this.#burst?.next(rule.draws.burst.number(String(ordinal))) === false) {
+      return this.#refuse('not_drawn')
+    }
+    const share = shareAt(selection, now - windowStart(selection, this.since))
+    const key = sampleKey(selection.sample, facts, ordinal)
+    if (share < 1 && (share <= 0 || rule.draws.share.number(key) >= share)) {
+      return this.#refuse('not_drawn')
+    }
+    this.#hits++
+    this.counts.drawn++
+    return key
+  }
+
+  /** A hit that the caps turned away leaves its place among `times` to another. */
+  giveBack(): void {
+    this.#hits--
+  }
+
+  /** What `draw` would answer, and why; changes nothing. */
+  forecast(rule: Drawable, facts: Facts, now: number): Forecast {
+    const { selection } = rule
+    const ordinal = this.#ordinal + 1
+    const share = shareAt(selection, now - windowStart(selection, this.since))
+    const without = { ordinal, key: undefined, draw: undefined, share, burst: undefined }
+    const refused = this.#outOfForce(selection, now)
+    if (refused !== undefined) return { ...without, result: refused, ordinal: this.#ordinal }
+    if (this.#isExhausted(selection)) return { ...without, result: 'exhausted' }
+    if (!isConsidered(selection, ordinal)) return { ...without, result: 'not_selected' }
+    const burst =
+      this.#burst === undefined
+        ? undefined
+        : { draw: rule.draws.burst.number(String(ordinal)), chance: this.#burst.chance }
+    const key = sampleKey(selection.sample, facts, ordinal)
+    const draw = rule.draws.share.number(key)
+    const hit = (burst === undefined || burst.draw < burst.chance) && draw < share
+    return { result: hit ? 'drawn' : 'not_drawn', ordinal, key, draw, share, burst }
+  }
+
+  /** Wakes what waits on behalf of the rule. */
+  wake(): void {
+    this.#retirement?.abort()
+    this.#retirement = undefined
+  }
+
+  #outOfForce(selection: Selection, now: number): RuleResult | undefined {
+    if (!selection.inPod) return 'other_pod'
+    if (now < windowStart(selection, this.since)) return 'not_yet'
+    return now >= windowEnd(selection, this.since) ? 'expired' : undefined
+  }
+
+  #isExhausted({ times }: Selection): boolean {
+    return times !== undefined && this.#hits >= times
+  }
+
+  #refuse(result: RuleResult): undefined {
+    this.counts[result]++
+    return undefined
+  }
+}

@@ -1,0 +1,54 @@
+/** The parts of JSON Schema that the rules' schema is made of. */
+export interface SchemaNode {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly default?: unknown
+  readonly examples?: readonly unknown[]
+  readonly format?: string
+  readonly pattern?: string
+  readonly enum?: readonly unknown[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>
+  readonly required?: readonly string[]
+  readonly items?: SchemaNode
+  readonly anyOf?: readonly SchemaNode[]
+  readonly definitions?: Readonly<Record<string, SchemaNode>>
+}
+
+const REF = '#/definitions/'
+
+/** The node itself, or what it refers to. */
+export function resolved(node: SchemaNode, definitions: SchemaNode['definitions']): SchemaNode {
+  let at = node
+  while (at.$ref !== undefined) {
+    const target = definitions?.[at.$ref.slice(REF.length)]
+    if (target === undefined) throw new TypeError(`no definition ${at.$ref}`)
+    at = target
+  }
+  return at
+}
+
+/** The branch of a union that a value is meant for: no union has two for one type. */
+export function branchFor(
+  branches: readonly SchemaNode[],
+  value: unknown,
+  definitions: SchemaNode['definitions'],
+): SchemaNode | undefined {
+  const type = jsonType(value)
+  return branches.find((branch) => {
+    const wanted = resolved(branch, definitions).type
+    return wanted === type || (wanted === 'integer' && type === 'number')
+  })
+}
+
+/** What JSON Schema calls the type of a value. */
+export function jsonType(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}

@@ -1,0 +1,142 @@
+import { isAlias, isMap, isPair, isScalar, isSeq } from 'yaml'
+import type { Alias, Node, YAMLError } from 'yaml'
+import { measureDocument } from './document-bounds.ts'
+import { duplicateKeys } from './duplicate-keys.ts'
+import { plain, shownText } from './problem.ts'
+import type { Path, Problem, ProblemCode } from './problem.ts'
+import { parseSource } from './yaml-source.ts'
+
+/** A place in the text, from 1. */
+export interface Place {
+  readonly line: number
+  readonly column: number
+}
+
+/** A text read as YAML or JSON, as far as it could be. */
+export interface YamlDocument {
+  readonly problems: readonly Problem[]
+  /** Undefined when the text cannot be read; null when there is nothing in it. */
+  readonly value: unknown
+  /** Where the value at a path is; with `atKey` where its key is. */
+  place(path: Path, atKey?: boolean): Place
+}
+
+const MAX_SYNTAX_PROBLEMS = 20
+const START: Place = { line: 1, column: 1 }
+
+/** Reads a text. Never throws. */
+export function readYaml(text: string): YamlDocument {
+  // The mark would shift the columns of the first line.
+  const body = text.startsWith('\uFEFF') ? text.slice(1) : text
+  try {
+    return read(body)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return failed('unreadable', `cannot be read: ${plain(reason)}`, START)
+  }
+}
+
+function read(text: string): YamlDocument {
+  const source = parseSource(text)
+  const placeOf = (offset: number): Place => {
+    const { line, col } = source.lines.linePos(Math.min(offset, text.length))
+    return line < 1 ? START : { line, column: Math.max(1, col) }
+  }
+  if ('tooDeepAt' in source) {
+    return failed('too_deep', 'nested too deeply', placeOf(source.tooDeepAt))
+  }
+  const [document, ...others] = source.documents
+  if (document === undefined) return empty
+  const second = others.find((other) => other.contents !== null && !isNothing(other.contents))
+  if (second !== undefined) {
+    const place = placeOf(second.contents?.range?.[0] ?? second.range[0])
+    return failed('several_documents', 'a rules file is one document; this is a second one', place)
+  }
+  const errors = [...document.errors, ...document.warnings, ...others.flatMap((o) => o.errors)]
+  if (errors.length > 0) {
+    const problems = errors
+      .slice(0, MAX_SYNTAX_PROBLEMS)
+      .map((error) => syntaxProblem(error, placeOf(error.pos[0])))
+    return { problems, value: undefined, place: () => START }
+  }
+  const { targets, exceeded } = measureDocument(document)
+  if (exceeded !== undefined) {
+    const { code, message, offset } = exceeded
+    return failed(code, message, placeOf(offset))
+  }
+  const place = (path: Path, atKey = false): Place =>
+    placeOf(offsetOf(document.contents, targets, path, atKey))
+  const problems = duplicateKeys(document).map(({ key, offset }): Problem => ({
+    code: 'duplicate_key',
+    message: `the key ${shownText(key)} is here twice`,
+    path: '',
+    found: key,
+    ...placeOf(offset),
+  }))
+  // How far aliases may multiply was just checked, by what they come to and not by their number.
+  return { problems, value: document.toJS({ maxAliasCount: -1 }) as unknown, place }
+}
+
+const empty: YamlDocument = { problems: [], value: null, place: () => START }
+
+function failed(code: ProblemCode, message: string, place: Place): YamlDocument {
+  return { problems: [{ code, message, path: '', ...place }], value: undefined, place: () => place }
+}
+
+function isNothing(node: Node): boolean {
+  return isScalar(node) && node.value === null
+}
+
+function syntaxProblem(error: YAMLError, place: Place): Problem {
+  return { code: 'syntax', message: messageOf(error), path: '', ...place }
+}
+
+const MESSAGES: Readonly<Partial<Record<string, string>>> = {
+  TAB_AS_INDENT: 'a tab cannot indent YAML; use spaces',
+  NON_STRING_KEY: 'a key has to be text; put it in quotes',
+  TAG_RESOLVE_FAILED: 'tags are not read; write the value without it',
+}
+
+function messageOf(error: YAMLError): string {
+  return MESSAGES[error.code] ?? `not YAML: ${plain(error.message)}`
+}
+
+/** Where a path leads to, or as far as the file has it. */
+function offsetOf(
+  contents: unknown,
+  targets: ReadonlyMap<Alias, unknown>,
+  path: Path,
+  atKey: boolean,
+): number {
+  let node = contents
+  let offset = startOf(node) ?? 0
+  for (const [index, step] of path.entries()) {
+    if (isAlias(node)) node = targets.get(node)
+    if (isMap(node)) {
+      const pair = node.items.findLast(
+        (item) => isPair(item) && isScalar(item.key) && String(item.key.value) === String(step),
+      )
+      if (pair === undefined) return offset
+      const key = startOf(pair.key) ?? offset
+      offset = atKey && index === path.length - 1 ? key : (valueStart(pair.value) ?? key)
+      node = pair.value
+    } else if (isSeq(node) && typeof step === 'number') {
+      node = node.items[step]
+      offset = startOf(node) ?? offset
+    } else {
+      return offset
+    }
+  }
+  return offset
+}
+
+/** Where nothing is written, its key is the better place. */
+function valueStart(node: unknown): number | undefined {
+  const range = isScalar(node) && node.value === null ? node.range : undefined
+  return range !== undefined && range?.[0] === range?.[1] ? undefined : startOf(node)
+}
+
+function startOf(node: unknown): number | undefined {
+  if (isMap(node) || isSeq(node) || isScalar(node) || isAlias(node)) return node.range?.[0]
+  return undefined
+}

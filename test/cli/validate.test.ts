@@ -1,0 +1,91 @@
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { schemaCommand } from '../../src/cli/schema-command.ts'
+import { validateCommand } from '../../src/cli/validate.ts'
+import type { ProblemFormat } from '../../src/rules/problem-format.ts'
+
+let dir = ''
+const at = (name: string): string => join(dir, name)
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'squall-validate-'))
+  await writeFile(at('good.yaml'), 'rules: [{ name: a, faults: [{ abort: { status: 503 } }] }]')
+  await writeFile(at('bad.yaml'), 'rules: []\nsede: 1\nversion: 2\n')
+  await writeFile(at('large.yaml'), Buffer.alloc(3 * 1024 * 1024, '#'))
+  await symlink(at('nowhere'), at('dangling.yaml'))
+})
+afterAll(() => rm(dir, { recursive: true }))
+
+async function validate(format: ProblemFormat, ...names: string[]) {
+  let text = ''
+  const code = await validateCommand(
+    names.map((name) => at(name)),
+    { format, write: (part) => void (text += part) },
+  )
+  return { code, text: text.replaceAll(`${dir}/`, '') }
+}
+
+describe('squall validate', () => {
+  it('ends with 0 and says so when all files are in order', async () => {
+    expect(await validate('text', 'good.yaml', 'good.yaml')).toEqual({
+      code: 0,
+      text: 'good.yaml: ok\ngood.yaml: ok\n',
+    })
+  })
+
+  it('ends with 1 and tells every mistake of every file', async () => {
+    const { code, text } = await validate('text', 'bad.yaml', 'good.yaml', 'bad.yaml')
+    expect(code).toBe(1)
+    expect(text.split('\n').map((line) => line.slice(0, 13))).toEqual([
+      'bad.yaml:2:1:',
+      'bad.yaml:3:10',
+      'good.yaml: ok',
+      'bad.yaml:2:1:',
+      'bad.yaml:3:10',
+      '',
+    ])
+  })
+
+  it.each([
+    ['missing.yaml', 'cannot be read'],
+    ['dangling.yaml', 'cannot be read'],
+    ['.', 'it is a directory'],
+    ['large.yaml', '1 MiB'],
+  ])('tells that %s is no rules file', async (name, reason) => {
+    const { code, text } = await validate('text', name)
+    expect(code).toBe(1)
+    expect(text).toContain(reason)
+    expect(text.split('\n').length).toBe(2)
+  })
+
+  it('does not wait for the end of a file that has none', async () => {
+    let text = ''
+    const write = (part: string): void => void (text += part)
+    expect(await validateCommand(['/dev/zero'], { format: 'text', write })).toBe(1)
+    expect(text).toContain('1 MiB')
+  })
+
+  it('writes JSON', async () => {
+    const { code, text } = await validate('json', 'good.yaml', 'bad.yaml')
+    expect(code).toBe(1)
+    const report = JSON.parse(text) as { ok: boolean; files: { problems: object[] }[] }
+    expect(report.ok).toBe(false)
+    expect(report.files.map(({ problems }) => problems.length)).toEqual([0, 2])
+    expect(report.files[1]!.problems[0]).toMatchObject({ code: 'unknown_key', line: 2, column: 1 })
+  })
+
+  it('writes annotations, and nothing for files in order', async () => {
+    expect((await validate('github', 'good.yaml')).text).toBe('')
+    expect((await validate('github', 'bad.yaml')).text).toMatch(
+      /^::error file=bad\.yaml,line=2,col=1,title=.*::sede: unknown key.*\n::error .*\n$/,
+    )
+  })
+})
+
+describe('squall schema', () => {
+  it('is a JSON document', () => {
+    expect(JSON.parse(schemaCommand())).toMatchObject({ title: 'Squall rules' })
+  })
+})

@@ -1,0 +1,57 @@
+import type { Call } from '../../src/mcp/call.ts'
+import type { FaultContext, Frame } from '../../src/filters/fault.ts'
+
+/** A call of a tool. */
+export const TOOL_CALL: Call = {
+  id: 1,
+  method: 'tools/call',
+  name: 'search',
+  params: {},
+  transport: 'streamable-http',
+  revision: '2025-06-18',
+  progressToken: undefined,
+}
+
+/** What a fault sees, and what it did: sleeps end at once unless they are refused. */
+export class Context implements FaultContext {
+  readonly call: Call | undefined
+  readonly signal: AbortSignal
+  readonly sleeps: number[] = []
+  effects = 0
+  readonly #draws: number[]
+
+  constructor(
+    options: { call?: Call | undefined; signal?: AbortSignal; draws?: readonly number[] } = {},
+  ) {
+    this.call = 'call' in options ? options.call : TOOL_CALL
+    this.signal = options.signal ?? new AbortController().signal
+    this.#draws = [...(options.draws ?? [])]
+  }
+
+  readonly random = (): number => this.#draws.shift() ?? 0.5
+  readonly sleep = async (ms: number): Promise<void> => {
+    this.signal.throwIfAborted()
+    this.sleeps.push(ms)
+    await Promise.resolve()
+  }
+  readonly injected = (): void => {
+    this.effects++
+  }
+}
+
+/** A frame by its kind; the text stands for its bytes. */
+export function frame(kind: Frame['kind'], text: string, last = false): Frame {
+  return { kind, raw: Buffer.from(text), message: undefined, last }
+}
+
+/** Frames as they come from the app. */
+export async function* frames(...list: readonly Frame[]): AsyncGenerator<Frame> {
+  for (const each of list) yield await Promise.resolve(each)
+}
+
+/** The texts of all frames. */
+export async function texts(from: AsyncIterable<Frame>): Promise<string[]> {
+  const list: string[] = []
+  for await (const each of from) list.push(Buffer.from(each.raw).toString())
+  return list
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { compileRules } from '../../src/rules/compile.ts'
+import { explain } from '../../src/rules/explain.ts'
+import { explainText } from '../../src/rules/explain-text.ts'
+import { Bench, facts, rule } from './facts.ts'
+
+describe('an explanation', () => {
+  it('names each dimension that fails, what it wants and what was found', () => {
+    const bench = new Bench([
+      {
+        match: {
+          tool: 'sea*',
+          headers: { 'x-chaos': 'on', a: { present: true } },
+          args: { '/n': { gt: 5 } },
+          era: '>=2025-11-25',
+        },
+      },
+    ])
+    const of = facts({ args: { n: 3 } }, { headers: ['X-Chaos', 'off'] })
+    const [outlook] = explain(bench.ruleSet, of, bench.now, bench.states).rules
+    expect(outlook).toMatchObject({ matches: false, result: undefined })
+    expect(outlook!.failing).toEqual([
+      { dimension: 'era', wants: '>=2025-11-25', found: '2025-06-18' },
+      { dimension: 'headers.x-chaos', wants: '"on"', found: 'off' },
+      { dimension: 'headers.a', wants: 'present', found: 'absent' },
+      { dimension: 'args./n', wants: '> 5', found: '3' },
+    ])
+  })
+
+  it('shows no secrets', () => {
+    const bench = new Bench([{ match: { headers: { authorization: 'Bearer a' } } }])
+    const of = facts({}, { headers: ['authorization', 'Bearer hidden'] })
+    expect(JSON.stringify(explain(bench.ruleSet, of, bench.now))).not.toContain('hidden')
+  })
+
+  it('foretells what the next call meets, and changes nothing', () => {
+    const bench = new Bench([
+      { percent: 30 },
+      { first: 3 },
+      { every: 4 },
+      { times: 5 },
+      { burst: { rate: 0.4, length: 3 }, percent: 70 },
+      { for: 20 },
+      { match: { tool: 'x' } },
+      { percent: 50, sample: { header: 'x-user' } },
+      { percent: 20, stops: true },
+      { shadow: true },
+      {},
+    ])
+    for (let i = 0; i < 60; i++) {
+      bench.now++
+      const of = facts({}, { headers: ['x-user', `user-${i}`] })
+      const said = explain(bench.ruleSet, of, bench.now, bench.states)
+      expect(explain(bench.ruleSet, of, bench.now, bench.states)).toEqual(said)
+      const foretold = said.rules.filter(({ result }) => result === 'drawn' || result === 'shadow')
+      expect(foretold.map((outlook) => outlook.rule)).toEqual(bench.hits(of))
+    }
+  })
+
+  it('speaks of rules that have just come into force when it knows no state', () => {
+    const ruleSet = compileRules({ rules: [rule({ first: 1, for: 10 }), rule({ from: 99 }, 1)] })
+    const { rules } = explain(ruleSet, facts(), 5)
+    expect(rules.map((outlook) => outlook.result)).toEqual(['drawn', 'not_yet'])
+  })
+
+  it('says what the faults do', () => {
+    const { rules } = explain(new Bench([{}]).ruleSet, facts(), 0)
+    expect(rules[0]!.faults).toEqual([
+      {
+        fault: 'abort',
+        summary: 'answers a call with an error',
+        config: { toolError: 'injected', at: 'request' },
+        at: ['request'],
+      },
+    ])
+  })
+
+  it('leaves rules about calls out of plain HTTP, and tells why others fail there', () => {
+    const bench = new Bench([{}, { match: { http: { path: '/api/*' } } }])
+    const { headers, session, client } = facts()
+    const http = { method: 'GET', path: '/x' }
+    const { rules } = explain(bench.ruleSet, { headers, session, client, http }, 0)
+    expect(rules.map((outlook) => outlook.rule)).toEqual(['rule-1'])
+    expect(rules[0]!.failing).toEqual([{ dimension: 'http.path', wants: '/api/*', found: '/x' }])
+  })
+
+  it('reads well', () => {
+    const bench = new Bench([
+      { name: 'slow', percent: 30 },
+      { name: 'stops', stops: true },
+      { name: 'late', match: { any: [{ tool: 'search' }, { prompt: 'p' }] } },
+      { name: 'elsewhere', match: { tool: ['a', 'b*'] } },
+    ])
+    expect(explainText(explain(bench.ruleSet, facts(), bench.now, bench.states)))
+      .toMatchInlineSnapshot(`
+      "slow: matches, and hits this call
+        call 1, key 1: draws 0.1518, hits below 0.3
+        abort: answers a call with an error {"toolError":"injected","at":"request"}
+      stops: matches, and hits this call
+        abort: answers a call with an error {"toolError":"injected","at":"request"}
+      late: matches, but stops hits and says then: stop
+        abort: answers a call with an error {"toolError":"injected","at":"request"}
+      elsewhere: does not match
+        tool: wants a or b*, found search
+      "
+    `)
+    const off = new Bench([{ name: 'a' }], { enabled: false })
+    expect(explainText(explain(off.ruleSet, facts(), 0))).toContain('enabled: false')
+  })
+})

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { sentence } from '../../src/rules/problem-format.ts'
+import { editDistance, nearestName } from '../../src/rules/nearest-name.ts'
+import { refused, withFault, withRule } from './rules-text.ts'
+
+function sentences(text: string): string {
+  return refused(text).map(sentence).join('\n')
+}
+
+describe('a misspelt name', () => {
+  it.each([
+    [withRule('percnt: 5'), 'did you mean `percent`?'],
+    [withRule('max_active: 5'), 'did you mean `maxActive`?'],
+    [withRule('probabilty: 5'), 'did you mean `probability`?'],
+    [withRule('match: { tol: x }'), 'did you mean `tool`?'],
+    [withRule('match: { header: { x: y } }'), 'did you mean `headers`?'],
+    [withFault('{ dealy: { fixed: 1s } }'), 'did you mean `delay`?'],
+    [withFault('{ delay: { fixd: 1s } }'), 'did you mean `fixed`?'],
+    [withRule('sample: sesion'), 'did you mean `session`?'],
+    [withRule('match: { transport: streamable_http }'), 'did you mean `streamable-http`?'],
+  ])('in %j is told with the nearest one', (text, hint) => {
+    expect(sentences(text)).toContain(hint)
+  })
+
+  it('unlike any known one is told with what is allowed', () => {
+    expect(sentences(withFault('{ banana: {} }'))).toBe(
+      'rules[0].faults[0].banana: unknown fault "banana"; allowed: delay, abort',
+    )
+  })
+
+  it.each(['rateLimit', 'hang', 'reset', 'truncate', 'rewrite', 'corrupt', 'throttle', 'catalog'])(
+    'of a fault that is not there, %s, is told with those that are',
+    (name) => {
+      for (const fault of [`{ ${name}: {} }`, name]) {
+        const [problem, ...more] = refused(withFault(fault))
+        expect(more).toEqual([])
+        expect(problem).toMatchObject({ code: 'unknown_fault', allowed: ['delay', 'abort'] })
+      }
+    },
+  )
+})
+
+describe('a key in the wrong place', () => {
+  it.each([
+    [withRule('tool: x'), '`tool` stands under `match`'],
+    [withRule('seed: 1'), '`seed` belongs to the file'],
+    [withRule('delay: { fixed: 1s }'), 'faults stand in the list `faults`: `- delay: …`'],
+    [withRule('match: { percent: 5 }'), '`percent` stands on the rule'],
+    [withFault('{ fixed: 2s }'), '`fixed` is a parameter of `delay`'],
+    [withFault('{ delay: { fixed: 2s, percent: 5 } }'), '`percent` stands on the rule'],
+    ['percent: 5', '`percent` belongs to a rule in `rules`'],
+    ['faults: []', 'each rule in `rules` has its own `faults`'],
+  ])('%j is told where it belongs', (text, hint) => {
+    expect(sentences(text)).toContain(hint)
+  })
+
+  it.each([
+    [withRule('for: 5'), 'a duration has a unit'],
+    [withRule('match: { headers: { x-a: 3 } }'), 'put it in quotes: "3"'],
+    [withRule('match: { headers: { x-a: true } }'), 'put it in quotes: "true"'],
+    [withRule('match: { args: { filter.city: x } }'), 'did you mean `/filter/city`?'],
+    [withRule('match: { http: { method: get } }'), 'did you mean `GET`?'],
+    [withFault('delay'), 'write `- delay: { … }`'],
+  ])('%j is told how to write it', (text, hint) => {
+    expect(sentences(text)).toContain(hint)
+  })
+})
+
+describe('a key of another tool', () => {
+  it.each([
+    ['fault: { delay: {} }', '`faults`'],
+    ['percentage: { value: 10 }', '`percent: 10`'],
+    ['toxicity: 0.5', '`probability: 0.5`'],
+    ['attributes: { latency: 1000 }', '`delay: { fixed: 1s, jitter: 100ms }`'],
+    ['stream: downstream', '`at: response`'],
+    ['type: latency', '`- delay: { fixed: 1s }`'],
+    ['tools: [x]', '`match: { tool: [a, b] }`'],
+    ['rate: 0.02', '`probability: 0.02`'],
+    ['duration: 5m', '`for: 15m`'],
+    ['mode: fixed-percent', '`pods: 10%`'],
+    ['after_calls: 3', '`after: 3`'],
+    ['added_ms: 4000', '`delay: { fixed: 4s }`'],
+  ])('on a rule, %s, is told as one of ours', (keys, hint) => {
+    const told = refused(withRule(keys)).map((problem) => problem.hint)
+    expect(told.length).toBe(1)
+    expect(told[0]).toContain(hint)
+  })
+
+  it.each([
+    ['{ delay: { fixedDelay: 5s } }', '`delay: { fixed: 5s }`'],
+    ['{ delay: { percentage: { value: 10 } } }', '`percent: 10`'],
+    ['{ delay: { duration: 5s } }', '`fixed: 5s`'],
+    ['{ delay: { jitter_ms: 5 } }', '`jitter'],
+    ['{ abort: { httpStatus: 500 } }', '`abort: { status: 503 }`'],
+    ['{ abort: { http_status: 500 } }', '`abort: { status: 503 }`'],
+    ['{ abort: { code: 500 } }', '`status: 503`'],
+    ['{ latency: 100 }', '`delay: { fixed: 1s }`'],
+    ['latency', '`delay: { fixed: 1s }`'],
+  ])('in a fault, %s, is told as one of ours', (fault, hint) => {
+    expect(refused(withFault(fault))[0]!.hint).toContain(hint)
+  })
+
+  it('of Kubernetes is told to be a manifest', () => {
+    const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\ndata: {}\n'
+    expect(sentences(text)).toContain('Kubernetes manifest')
+  })
+})
+
+describe('the distance of two names', () => {
+  it.each([
+    ['delay', 'delay', 0],
+    ['dealy', 'delay', 1],
+    ['', 'abc', 3],
+    ['abort', 'about', 1],
+    ['kitten', 'sitting', 3],
+  ])('of %s and %s is %i', (a, b, distance) => {
+    expect(editDistance(a, b)).toBe(distance)
+    expect(editDistance(b, a)).toBe(distance)
+  })
+
+  it('keeps names apart that share next to nothing', () => {
+    expect(nearestName('xyz', ['for', 'each'])).toBeUndefined()
+    expect(nearestName('x'.repeat(10_000), ['for'])).toBeUndefined()
+    expect(nearestName('', ['for'])).toBeUndefined()
+  })
+})

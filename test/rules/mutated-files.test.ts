@@ -1,0 +1,150 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { compileRules } from '../../src/rules/compile.ts'
+import { parseRules } from '../../src/rules/parse.ts'
+
+const FILE = `seed: 42
+rules:
+  - name: slow-search
+    match: { tool: "search_*", headers: { x-n: { prefix: a } }, era: ">=2025-03-26" }
+    percent: 30
+    for: 15m
+    faults: &f
+      - delay: { fixed: 2s, jitter: 500ms, at: response }
+  - name: flaky-db
+    match:
+      any: [{ tool: [a, { regex: "^l(a|b)+$" }] }, { args: { /city: { gt: 3 } } }]
+    burst: { rate: 5%, length: 10 }
+    from: 2026-03-01T09:00:00Z
+    faults: *f
+  - name: page
+    match: { http: { path: "/api/*", status: [5xx, 404] } }
+    faults: [{ abort: { rpcError: { code: 1, data: [null] } } }]
+`
+const SNIPPETS = [
+  [
+    '\t',
+    '\n',
+    '\r',
+    ' ',
+    '  ',
+    ':',
+    ': ',
+    '- ',
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    '"',
+    "'",
+    '#',
+    '&f ',
+    '*f',
+  ],
+  [
+    '|\n',
+    '>\n',
+    '---\n',
+    '...\n',
+    '%',
+    '!!set ',
+    '? ',
+    '<<: ',
+    '~',
+    'null',
+    'true',
+    '.inf',
+    '.nan',
+  ],
+  ['-1', '1e999', '0x10', '9007199254740993', '101%', '5s', '\u0000', '\uFEFF', '\u2028', '\ud800'],
+  [
+    '💥',
+    '__proto__: x\n',
+    'constructor',
+    'x'.repeat(3000),
+    '(',
+    '(a*)*',
+    '[[[[[[',
+    'delay: ',
+    'name: a\n',
+  ],
+].flat()
+
+const edit = fc.record({
+  at: fc.nat(FILE.length),
+  drop: fc.oneof(fc.constant(0), fc.nat(3), fc.nat(80)),
+  add: fc.oneof(
+    fc.constant(''),
+    fc.constantFrom(...SNIPPETS),
+    fc.string({ maxLength: 4, unit: 'binary' }),
+  ),
+})
+const mutated = fc
+  .array(edit, { minLength: 1, maxLength: 4 })
+  .map((edits) =>
+    edits.reduce(
+      (text, { at, drop, add }) => text.slice(0, at) + add + text.slice(at + drop),
+      FILE,
+    ),
+  )
+
+function check(input: string | Uint8Array, lines: number): 'accepted' | 'refused' {
+  const parsed = parseRules(input)
+  if (parsed.ok) {
+    // What is accepted can be used.
+    compileRules(parsed.file)
+    return 'accepted'
+  }
+  const { problems } = parsed
+  // One assertion for all of them: ten thousand files have a good many problems.
+  const isPlaced = problems.every(
+    ({ line, column, message, code }) =>
+      code !== 'unreadable' && message !== '' && line >= 1 && line <= lines + 1 && column >= 1,
+  )
+  if (problems.length === 0 || !isPlaced) expect.fail(JSON.stringify(problems))
+  return 'refused'
+}
+
+describe('a damaged file', () => {
+  it('is itself in order before it is damaged', () => {
+    expect(check(FILE, 100)).toBe('accepted')
+  })
+
+  it('is read or refused with a place, whatever was done to its text', () => {
+    const seen = { accepted: 0, refused: 0 }
+    fc.assert(
+      fc.property(mutated, (text) => {
+        seen[check(text, text.split('\n').length)]++
+      }),
+      { numRuns: 10_000 },
+    )
+    // Otherwise the damage is too slight, or too bad, to tell anything.
+    expect(seen.accepted).toBeGreaterThan(500)
+    expect(seen.refused).toBeGreaterThan(5000)
+  }, 60_000)
+
+  it('is read or refused with a place, whatever was done to its bytes', () => {
+    const bytes = Buffer.from(FILE)
+    fc.assert(
+      fc.property(fc.nat(bytes.length - 1), fc.nat(255), fc.nat(bytes.length), (at, value, end) => {
+        const damaged = Buffer.from(bytes.subarray(0, Math.max(end, at + 1)))
+        damaged[at] = value
+        check(damaged, damaged.toString('latin1').split('\n').length)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('of any JSON value is read or refused with a place', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), fc.boolean(), (json, inRule) => {
+        const text = inRule
+          ? `{"rules": [{"name": "a", "faults": ${json}, "match": ${json}}]}`
+          : json
+        check(text, text.split('\n').length)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})

@@ -1,0 +1,106 @@
+import { Ajv } from 'ajv'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { FAULTS } from '../../src/filters/index.ts'
+import { parseRules } from '../../src/rules/parse.ts'
+import type { RuleFileSpec } from '../../src/rules/rule-spec.ts'
+import { rulesJsonSchema } from '../../src/rules/schema.ts'
+import type { Rule, RulesFile } from '../../src/rules/schema.ts'
+import { resolved } from '../../src/rules/schema-node.ts'
+import type { SchemaNode } from '../../src/rules/schema-node.ts'
+import { rulesReferenceMarkdown } from '../../src/rules/reference-doc.ts'
+import { withFault, withRule } from './rules-text.ts'
+import { parse } from 'yaml'
+
+const schema = rulesJsonSchema()
+
+/** All nodes of the schema, each with the way to it. */
+function nodes(node: unknown = schema, path = '#'): [string, SchemaNode][] {
+  if (typeof node !== 'object' || node === null) return []
+  return [
+    [path, node],
+    ...Object.entries(node).flatMap(([key, inner]) => nodes(inner, `${path}/${key}`)),
+  ]
+}
+
+describe("the rules' schema", () => {
+  it('is JSON Schema draft 7 that any validator takes, with formats it does not know', () => {
+    const editor = new Ajv({ strict: false, validateFormats: false })
+    const validate = editor.compile(schema)
+    expect(schema).toMatchObject({ $schema: 'http://json-schema.org/draft-07/schema#' })
+    for (const good of [
+      'percent: 5%',
+      'for: 5m',
+      'match: { tool: { not: [a] } }',
+      'sample: { header: a }',
+    ]) {
+      expect(validate(parse(withRule(good))), good).toBe(true)
+    }
+    for (const bad of ['percent: 101', 'for: 5', 'match: { tol: a }', 'from: today']) {
+      expect(validate(parse(withRule(bad))), bad).toBe(false)
+    }
+    expect(validate(parse(withFault('{ dealy: {} }')))).toBe(false)
+    expect(validate({})).toBe(true)
+  })
+
+  it('has no union with two branches for one type, so that a mistake has one meaning', () => {
+    const unions = nodes().filter(([, node]) => Array.isArray(node.anyOf))
+    expect(unions.length).toBeGreaterThan(5)
+    for (const [path, { anyOf }] of unions) {
+      const types = anyOf!.map((branch) => resolved(branch, schema.definitions).type)
+      expect(types, path).not.toContain(undefined)
+      expect(new Set(types).size, path).toBe(types.length)
+    }
+  })
+
+  it('has a meaning for every key', () => {
+    for (const [path, { properties }] of nodes()) {
+      if (path.endsWith('/properties') || properties === undefined) continue
+      for (const [key, node] of Object.entries(properties)) {
+        expect(node.description, `${path} ${key}`).toMatch(/\.$/)
+      }
+    }
+  })
+
+  it('has examples that are right', () => {
+    const editor = new Ajv({ strict: false, validateFormats: false })
+    for (const [path, node] of nodes()) {
+      for (const example of node.examples ?? []) {
+        const validate = editor.compile({ ...node, definitions: schema.definitions })
+        expect(validate(example), `${path} ${JSON.stringify(example)}`).toBe(true)
+      }
+    }
+  })
+
+  it('gives the types that rules are compiled from', () => {
+    expectTypeOf<RulesFile>().toExtend<RuleFileSpec>()
+    expectTypeOf<Rule['for']>().toEqualTypeOf<number | undefined>()
+    expectTypeOf<Rule['shadow']>().toEqualTypeOf<boolean>()
+    expect(parseRules('').ok).toBe(true)
+  })
+})
+
+describe('the reference page', () => {
+  const page = rulesReferenceMarkdown()
+
+  it('has every key of the file, of rules, matches and faults', () => {
+    for (const [path, { properties }] of nodes()) {
+      if (path.endsWith('/properties')) continue
+      for (const key of Object.keys(properties ?? {})) {
+        if (FAULTS.some(({ name }) => name === key)) expect(page).toContain(`### ${key}\n`)
+        else expect(page).toMatch(new RegExp(`\\|? ?\`(\\w+\\.)*${key}\``))
+      }
+    }
+  })
+
+  it('has tables whose rows are as wide as their heads', () => {
+    const rows = page.split('\n').filter((line) => line.startsWith('|'))
+    expect(rows.length).toBeGreaterThan(60)
+    for (const row of rows) expect(row.replaceAll('\\|', '').split('|').length, row).toBe(6)
+  })
+
+  it('says what must be given and what is usual', () => {
+    expect(page).toContain('| `name` | text | must be given |')
+    expect(page).toContain('| `max` | duration | `"1h"` |')
+    expect(page).toContain('### abort')
+  })
+})

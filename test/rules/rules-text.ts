@@ -1,0 +1,32 @@
+import { parseRules } from '../../src/rules/parse.ts'
+import type { Problem } from '../../src/rules/problem.ts'
+import type { Rule, RulesFile } from '../../src/rules/schema.ts'
+
+/** The file that a text is read as. */
+export function accepted(text: string | Uint8Array): RulesFile {
+  const parsed = parseRules(text)
+  if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.problems)}`)
+  return parsed.file
+}
+
+/** What is wrong with a text. */
+export function refused(text: string | Uint8Array): readonly Problem[] {
+  const parsed = parseRules(text)
+  if (parsed.ok) throw new Error(`accepted: ${JSON.stringify(parsed.file)}`)
+  return parsed.problems
+}
+
+/** A file of one rule, whose further keys begin on line 4. */
+export function withRule(keys: string): string {
+  return `rules:\n  - name: a\n    faults: [{ abort: { status: 503 } }]\n    ${keys}\n`
+}
+
+/** A file of one rule, whose one fault begins on line 3, column 16. */
+export function withFault(fault: string): string {
+  return `rules:\n  - name: a\n    faults: [  ${fault} ]\n`
+}
+
+/** The one rule of a file with these keys. */
+export function rule(keys: string): Rule {
+  return accepted(withRule(keys)).rules[0]!
+}
