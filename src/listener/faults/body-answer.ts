@@ -1,0 +1,246 @@
+import { CutAnswer } from '../../filters/cut-answer.ts'
+import type { HeaderLines } from '../../mcp/http.ts'
+import { parseMessages, toMessage } from '../../mcp/json-rpc.ts'
+import type { Message } from '../../mcp/message.ts'
+import { asJson, type Reply } from '../../mcp/reply.ts'
+import { decodeWhole } from '../content-coding.ts'
+import type { AnswerPart, AnswerSetting } from './answer-part.ts'
+import type { CallRun } from './call-run.ts'
+import { FrameQueue } from './frame-queue.ts'
+import { forChangedBody, linesWithout } from './header-lines.ts'
+import { hasNoBody, httpAnswer, replyMessage } from './injected-answer.ts'
+import { jsonArray, jsonElements, withElementsInFront } from './json-array.ts'
+import { AppFrame, SealedFrame, type LaneFrame } from './lane-frame.ts'
+
+/** An answer that is one body: held until it is whole, so that faults can take it for one thing. */
+export class BodyAnswer implements AnswerPart {
+  readonly #setting: AnswerSetting
+  #chunks: Uint8Array[] = []
+  #size = 0
+  #passing = false
+
+  constructor(setting: AnswerSetting) {
+    this.#setting = setting
+  }
+
+  data(chunk: Uint8Array): boolean {
+    const { run, outlet } = this.#setting
+    if (this.#passing) return outlet.data(chunk)
+    this.#chunks.push(chunk)
+    this.#size += chunk.length
+    if (this.#size <= run.options.maxBody) return true
+    run.leaveAnswer('too_large')
+    return this.#pass()
+  }
+
+  end(trailers: HeaderLines): void {
+    if (this.#passing) this.#setting.outlet.end(trailers)
+    else void this.#answer(trailers).catch((error: unknown) => this.#broke(error, trailers))
+  }
+
+  resume(): void {
+    if (this.#passing) this.#setting.resumeApp()
+  }
+
+  stop(): void {
+    this.#chunks = []
+  }
+
+  /** Sends what was held as it came, and what follows too. */
+  #pass(): boolean {
+    const { outlet, head, replies } = this.#setting
+    this.#passing = true
+    // A rest of a batch that cannot be held is not taken apart: what was answered here goes in front.
+    const [start] = this.#chunks
+    const front =
+      replies.length === 0 || start === undefined || head.status >= 300
+        ? undefined
+        : withElementsInFront(
+            start,
+            replies.map((reply) => jsonBytes(reply)),
+          )
+    const headers = front === undefined ? head.headers : forChangedBody(head.headers)
+    outlet.head({ ...head, headers })
+    let more = true
+    for (const [index, chunk] of this.#chunks.entries()) {
+      more = outlet.data(index === 0 && front !== undefined ? front : chunk)
+    }
+    this.#chunks = []
+    return more
+  }
+
+  #broke(error: unknown, trailers: HeaderLines): void {
+    const { outlet, run } = this.#setting
+    if (outlet.over) return
+    run.options.listener.broke({ rule: '', fault: '', call: undefined }, error)
+    if (!outlet.started) this.#pass()
+    outlet.end(trailers)
+  }
+
+  async #answer(trailers: HeaderLines): Promise<void> {
+    const { run, outlet, coding, replies } = this.#setting
+    const original = Buffer.concat(this.#chunks, this.#size)
+    const body = decodeWhole(coding, original, run.options.maxBody)
+    if (body === undefined) {
+      run.leaveAnswer('unreadable')
+      this.#pass()
+      outlet.end(trailers)
+      return
+    }
+    const whole = new AppFrame('body', body, onlyMessage(body), true)
+    let out: readonly LaneFrame[] = [whole]
+    if (run.exchange.actsOnAnswer) out = await this.#through(run.exchange, whole)
+    if (outlet.over || this.#replaced(out)) return
+    const call = run.calls[0]
+    if (run.shared || replies.length > 0) {
+      const bytes = await this.#batch(joined(out))
+      if (outlet.over) return
+      if (bytes !== undefined) {
+        this.#send(bytes, true)
+        return
+      }
+    } else if (call?.actsOnAnswer === true) {
+      const frame = out[0] === whole ? whole : new AppFrame('body', joined(out), undefined, true)
+      const after = await this.#through(call, frame)
+      if (outlet.over || this.#replaced(after)) return
+      if (after.length !== 1 || after[0] !== frame) out = after
+    }
+    if (out[0] === whole && out.length === 1) {
+      this.#pass()
+      outlet.end(trailers)
+    } else {
+      this.#send(joined(out), false)
+    }
+  }
+
+  /** The part of each call through the call's own faults; undefined when all is as it was. */
+  async #batch(body: Uint8Array): Promise<Uint8Array | undefined> {
+    const { run, replies, head } = this.#setting
+    const elements = jsonElements(body) ?? (body.length === 0 ? [] : [body])
+    let changed = replies.length > 0 && head.status < 300
+    const parts = await Promise.all(
+      elements.map(async (raw): Promise<readonly Uint8Array[]> => {
+        const message = messageIn(raw)
+        const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
+        const own = run.calls.find(({ call }) => call!.id === id)
+        if (own?.actsOnAnswer !== true) return [raw]
+        const frame = new AppFrame('body', raw, message, true)
+        const out = await this.#through(own, frame)
+        if (out.length !== 1 || out[0] !== frame) changed = true
+        return out.map((piece) => replyBytes(own, piece) ?? piece.raw)
+      }),
+    )
+    if (!changed) return undefined
+    const own = head.status < 300 ? replies.map((reply) => jsonBytes(reply)) : []
+    return jsonArray([...own, ...parts.flat().filter((element) => element.length > 0)])
+  }
+
+  /** One frame through one chain; what came out before a cut has been sent. */
+  async #through(owner: CallRun, frame: AppFrame): Promise<readonly LaneFrame[]> {
+    const { run } = this.#setting
+    owner.appAnswer = frame.message
+    const queue = new FrameQueue()
+    queue.push(frame)
+    queue.close()
+    const flow = owner.chain(queue, (verdict) => run.unfit(owner, verdict))
+    const out: LaneFrame[] = []
+    try {
+      for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
+        out.push(step.value)
+      }
+    } catch (error) {
+      if (!(error instanceof CutAnswer)) throw error
+      owner.madeOutcome = true
+      this.#cut(out, error.how)
+      return out
+    }
+    if (out.some((each) => each instanceof SealedFrame)) owner.madeOutcome = true
+    else if (out.length !== 1 || out[0] !== frame) {
+      const seen = owner === run.exchange && !run.shared ? (run.calls[0] ?? owner) : owner
+      seen.appAnswer = frame.message
+      seen.answeredBy(onlyMessage(joined(out)))
+    }
+    return out
+  }
+
+  /** Sends a reply that stands for the whole answer; true when there was one. */
+  #replaced(frames: readonly LaneFrame[]): boolean {
+    const { run, outlet, head } = this.#setting
+    const frame = frames.find((each) => each instanceof SealedFrame)
+    if (frame?.reply === undefined) return false
+    const { reply } = frame
+    if (reply.kind === 'http') {
+      const answer = httpAnswer(reply, run.options.request, head.headers)
+      outlet.head(answer.head)
+      outlet.data(answer.bytes)
+      outlet.end([])
+    } else {
+      const bytes = jsonBytes(replyMessage(reply, run.calls[0]!.call!))
+      this.#send(run.options.batch ? jsonArray([bytes]) : bytes, true)
+    }
+    return true
+  }
+
+  /** A body of another make. One of messages that a fault gave needs a head that brings messages. */
+  #send(bytes: Uint8Array, messages: boolean): void {
+    const { run, outlet, head } = this.#setting
+    const headers = forChangedBody(head.headers, bytes.length)
+    const { status } = head
+    if (messages && (status >= 300 || status === 202 || status === 204)) {
+      const lines = [...linesWithout(headers, isContentType), 'Content-Type', 'application/json']
+      outlet.head({ status: 200, reason: 'OK', headers: lines })
+      outlet.data(bytes)
+    } else {
+      outlet.head({ ...head, headers })
+      if (!hasNoBody(run.options.request, status)) outlet.data(bytes)
+    }
+    outlet.end([])
+  }
+
+  #cut(out: readonly LaneFrame[], how: 'rst' | 'fin'): void {
+    const { outlet, head, coding } = this.#setting
+    if (out.length > 0) {
+      // The length that was announced is what shows the client that something is missing.
+      const headers = coding === 'identity' ? head.headers : forChangedBody(head.headers)
+      outlet.head({ ...head, headers })
+      for (const frame of out) outlet.data(frame.raw)
+    }
+    outlet.cut(how)
+  }
+}
+
+function isContentType(name: string): boolean {
+  return name === 'content-type'
+}
+
+function joined(frames: readonly LaneFrame[]): Uint8Array {
+  return frames.length === 1 ? frames[0]!.raw : Buffer.concat(frames.map(({ raw }) => raw))
+}
+
+function jsonBytes(reply: Reply): Uint8Array {
+  return asJson(reply).bytes
+}
+
+/** What a reply in a frame's place says; undefined when there is none. */
+function replyBytes({ call }: CallRun, frame: LaneFrame): Uint8Array | undefined {
+  const reply = frame instanceof SealedFrame ? frame.reply : undefined
+  if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined
+  return jsonBytes(replyMessage(reply, call))
+}
+
+function onlyMessage(body: Uint8Array): Message | undefined {
+  const parsed = parseMessages(textOf(body))
+  return parsed.ok && parsed.messages.length === 1 ? parsed.messages[0] : undefined
+}
+
+function messageIn(raw: Uint8Array): Message | undefined {
+  try {
+    return toMessage(JSON.parse(textOf(raw)))
+  } catch {
+    return undefined
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}

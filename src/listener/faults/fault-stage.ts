@@ -1,0 +1,162 @@
+import { CutAnswer } from '../../filters/cut-answer.ts'
+import type { Frame, FrameTransform, Verdict } from '../../filters/fault.ts'
+import type { NotApplicableReason } from './fault-events.ts'
+import type { FaultTurn } from './fault-turn.ts'
+import { isOpen, QuietFrame, SealedFrame, type LaneFrame } from './lane-frame.ts'
+
+/** Frames on their way from one fault to the next. */
+export type FrameFlow = AsyncIterator<LaneFrame, undefined>
+
+/** Tells why a verdict cannot be carried out any more. */
+export type AnswerCheck = (verdict: Verdict) => NotApplicableReason | undefined
+
+/** Lets a fault replace the answer once it is there. */
+export async function* answerStage(
+  turn: FaultTurn,
+  input: FrameFlow,
+  check: AnswerCheck,
+): AsyncGenerator<LaneFrame, undefined> {
+  const hook = turn.fault.onAnswer!.bind(turn.fault)
+  try {
+    for (let step = await input.next(); step.done !== true; step = await input.next()) {
+      const frame = step.value
+      if (!isOpen(frame) || !frame.last) {
+        yield frame
+        continue
+      }
+      const verdict = await turn.decide(hook, check)
+      if (verdict.kind === 'reset') throw new CutAnswer(verdict.how)
+      // When nobody waits for silence any more, the answer goes on as it came.
+      if (verdict.kind === 'hang') await turn.hang().catch(() => undefined)
+      yield verdict.kind === 'respond' ? SealedFrame.instead(frame, verdict.reply) : frame
+      turn.settle()
+    }
+  } finally {
+    await input.return?.()
+  }
+}
+
+/**
+ * Leads frames through a fault's transform. A transform that fails, or has no further say, loses
+ * nothing: what it took and did not pass on goes on as it came.
+ */
+export async function* transformStage(
+  turn: FaultTurn,
+  input: FrameFlow,
+): AsyncGenerator<LaneFrame, undefined> {
+  try {
+    yield* transformed(turn, new Tap(turn, input), input)
+  } finally {
+    await input.return?.()
+  }
+}
+
+async function* transformed(
+  turn: FaultTurn,
+  tap: Tap,
+  input: FrameFlow,
+): AsyncGenerator<LaneFrame, undefined> {
+  let output: AsyncIterator<Frame> | undefined
+  try {
+    const transform: FrameTransform = turn.fault.onResponse!(turn.context)
+    output = transform(tap)[Symbol.asyncIterator]()
+    let pending = output.next()
+    for (;;) {
+      // The transform may wait for more while a comment is there that is not for it.
+      const step = await Promise.race([pending, tap.quietThere()])
+      if (step === undefined) {
+        pending.catch(() => undefined)
+        yield* tap.takeQuiet()
+        continue
+      }
+      turn.settle()
+      yield* tap.takeQuiet()
+      if (step.done === true) break
+      tap.inHand.length = 0
+      yield step.value
+      pending = output.next()
+    }
+    // A transform that ends before its input wants the rest not to be sent.
+    if (!tap.exhausted && tap.sealed === undefined) return
+  } catch (error) {
+    if (error instanceof CutAnswer) {
+      turn.settle()
+      throw error
+    }
+    turn.failed(error)
+    yield* tap.takeQuiet()
+    yield* tap.inHand
+  } finally {
+    await output?.return?.()
+  }
+  if (tap.sealed !== undefined) yield tap.sealed
+  if (tap.exhausted) return
+  for (;;) {
+    const step = await input.next()
+    if (step.done === true) return
+    yield step.value
+  }
+}
+
+/** The input as a transform sees it: it outlives the transform, and ends where the chain has ended. */
+class Tap implements AsyncIterableIterator<Frame> {
+  /** Taken and not passed on yet. */
+  readonly inHand: Frame[] = []
+  sealed: SealedFrame | undefined
+  exhausted = false
+  #quiet: QuietFrame[] = []
+  #quietWanted: (() => void) | undefined
+  readonly #turn: FaultTurn
+  readonly #input: FrameFlow
+
+  constructor(turn: FaultTurn, input: FrameFlow) {
+    this.#turn = turn
+    this.#input = input
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<Frame>> {
+    // A fault that acted and asks for more has done away with what it held.
+    if (this.#turn.settle()) this.inHand.length = 0
+    if (this.exhausted || this.sealed !== undefined) return { done: true, value: undefined }
+    for (;;) {
+      const step = await this.#input.next()
+      if (step.done === true) {
+        this.exhausted = true
+        return step
+      }
+      const frame = step.value
+      if (frame instanceof QuietFrame) {
+        this.#quiet.push(frame)
+        this.#quietWanted?.()
+        continue
+      }
+      if (frame instanceof SealedFrame) {
+        this.sealed = frame
+        return { done: true, value: undefined }
+      }
+      this.inHand.push(frame)
+      if (frame.last) this.#turn.heard = true
+      return { done: false, value: frame }
+    }
+  }
+
+  /** Resolves when there is something to take past the transform. */
+  quietThere(): Promise<undefined> {
+    if (this.#quiet.length > 0) return Promise.resolve(undefined)
+    return new Promise((resolve) => (this.#quietWanted = () => resolve(undefined)))
+  }
+
+  takeQuiet(): readonly QuietFrame[] {
+    const quiet = this.#quiet
+    if (quiet.length > 0) this.#quiet = []
+    return quiet
+  }
+
+  return(): Promise<IteratorResult<Frame>> {
+    return Promise.resolve({ done: true, value: undefined })
+  }
+}

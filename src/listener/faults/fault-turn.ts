@@ -1,0 +1,163 @@
+import type { Call } from '../../mcp/call.ts'
+import { CONTINUE, type Fault, type FaultContext, type Verdict } from '../../filters/fault.ts'
+import type { Hit } from '../../rules/hit.ts'
+import type { FaultListener, FaultPlace, NotApplicableReason } from './fault-events.ts'
+import { faultMark } from './fault-mark.ts'
+import { interruptibleWait, TurnOver } from './interruptible-wait.ts'
+
+/** What a turn takes place in. */
+export interface TurnHost {
+  readonly call: Call | undefined
+  /** Aborted when faults are to stop: the client is gone, the sidecar drains, or the exchange is over. */
+  readonly signal: AbortSignal
+  readonly listener: FaultListener
+  /** A fault took effect: what is sent next carries the mark. */
+  mark(mark: string): void
+}
+
+/** One fault of one hit, for one call: gives it its context and keeps count of what it does. */
+export class FaultTurn {
+  readonly fault: Fault
+  readonly mark: string
+  readonly context: FaultContext
+  /** The fault has had its turn: when it never acts from here on, it was not applicable. */
+  heard = false
+  readonly #hit: Hit
+  readonly #host: TurnHost
+  readonly #place: FaultPlace
+  /** Taken at once: a rule that comes back into force gets another. */
+  readonly #retired: AbortSignal
+  #acting = false
+  #acted = false
+  #out = false
+  #claims: (string | undefined)[] = []
+
+  constructor(hit: Hit, index: number, host: TurnHost) {
+    this.#hit = hit
+    this.#host = host
+    this.#retired = hit.retired
+    this.fault = hit.rule.faults[index]!
+    const { call, signal } = host
+    this.#place = { rule: hit.rule.name, fault: hit.rule.uses[index]!.fault, call }
+    this.mark = faultMark(this.#place.rule, this.#place.fault)
+    this.context = {
+      call,
+      signal,
+      random: hit.random(index),
+      sleep: (ms) => this.#sleep(ms),
+      injected: (effect) => this.#claim(effect),
+    }
+  }
+
+  /** True while the fault holds something back or changes it. */
+  get acting(): boolean {
+    return this.#acting
+  }
+
+  /** Asks a fault for its verdict; `unfit` tells why a verdict cannot be carried out here. */
+  async decide(
+    hook: (context: FaultContext) => Verdict | Promise<Verdict>,
+    unfit: (verdict: Verdict) => NotApplicableReason | undefined,
+  ): Promise<Verdict> {
+    this.heard = true
+    try {
+      const verdict = await hook(this.context)
+      if (verdict.kind === 'continue') {
+        this.settle()
+        return CONTINUE
+      }
+      if (!this.#acting) this.#claim(undefined)
+      const reason = unfit(verdict)
+      if (reason === undefined) {
+        this.#commit(undefined)
+        return verdict
+      }
+      this.revoke(reason)
+    } catch (error) {
+      this.failed(error)
+    }
+    return CONTINUE
+  }
+
+  /** Silence, until the rule is taken back; rejects when the exchange is over before. */
+  async hang(): Promise<void> {
+    try {
+      await interruptibleWait(Infinity, this.#retired, this.#host.signal)
+    } finally {
+      this.settle()
+    }
+  }
+
+  /** What the fault said that it does has been done. True when there was anything. */
+  settle(): boolean {
+    const acted = this.#acting
+    if (this.#claims.length > 0) this.#commit(undefined)
+    this.#end()
+    return acted
+  }
+
+  /** What the fault meant to do cannot be done here. */
+  revoke(reason: NotApplicableReason): void {
+    this.#claims = []
+    this.#end()
+    this.notApplicable(reason)
+  }
+
+  /** The fault cannot act on this call. */
+  notApplicable(reason: NotApplicableReason): void {
+    if (this.#out || this.#acted) return
+    this.#out = true
+    this.#hit.notApplicable()
+    this.#host.listener.notApplicable({ ...this.#place, reason })
+  }
+
+  /** The fault threw. It has no further say, and its traffic goes on. */
+  failed(error: unknown): void {
+    this.#out = true
+    this.#claims = []
+    this.#end()
+    if (!(error instanceof TurnOver)) this.#host.listener.broke(this.#place, error)
+  }
+
+  /** The exchange is over. */
+  close(): void {
+    this.settle()
+    if (this.heard) this.notApplicable('nothing_to_act_on')
+    this.#out = true
+  }
+
+  #claim(effect: string | undefined): void {
+    if (this.#out || this.#retired.aborted || this.#host.signal.aborted) throw new TurnOver()
+    if (!this.#acting) {
+      if (!this.#hit.begin()) {
+        this.#out = true
+        throw new TurnOver()
+      }
+      this.#acting = true
+    }
+    this.#claims.push(effect)
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    if (this.#claims.length > 0) this.#commit(ms)
+    await interruptibleWait(ms, this.#retired, this.#host.signal)
+  }
+
+  #commit(delayMs: number | undefined): void {
+    const claims = this.#claims
+    this.#claims = []
+    for (const effect of claims) {
+      const first = !this.#acted
+      this.#acted = true
+      this.#hit.applied()
+      this.#host.mark(this.mark)
+      this.#host.listener.injected({ ...this.#place, effect, delayMs, first })
+    }
+  }
+
+  #end(): void {
+    if (!this.#acting) return
+    this.#acting = false
+    this.#hit.end()
+  }
+}

@@ -1,0 +1,94 @@
+import { headerValue, mediaType, type HeaderLines, type ResponseHead } from '../../mcp/http.ts'
+import type { Reply } from '../../mcp/reply.ts'
+import type { Failure, ResponseSink } from '../../mcp/transfer.ts'
+import { codingOf } from '../content-coding.ts'
+import type { AnswerPart, AnswerSetting } from './answer-part.ts'
+import { BodyAnswer } from './body-answer.ts'
+import type { FaultRun } from './fault-run.ts'
+import type { Outlet } from './outlet.ts'
+import { PlainAnswer } from './plain-answer.ts'
+import { SseAnswer } from './sse-answer.ts'
+
+/** What the sink asks of the transfer that fills it. */
+export interface AppControl {
+  resume(): void
+  drop(): void
+}
+
+/** Takes the app's answer, leads it through the faults, and passes on what the client is to get. */
+export class FaultedSink implements ResponseSink {
+  readonly #run: FaultRun
+  readonly #outlet: Outlet
+  readonly #replies: readonly Reply[]
+  readonly #app: AppControl
+  #part: AnswerPart | undefined
+
+  constructor(run: FaultRun, outlet: Outlet, replies: readonly Reply[], app: AppControl) {
+    this.#run = run
+    this.#outlet = outlet
+    this.#replies = replies
+    this.#app = app
+  }
+
+  info(head: ResponseHead): void {
+    this.#outlet.info(head)
+  }
+
+  head(head: ResponseHead): void {
+    if (!this.#outlet.over) this.#part = this.#partFor(head)
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.#outlet.over || this.#part === undefined) return true
+    return this.#part.data(chunk)
+  }
+
+  end(trailers: HeaderLines): void {
+    if (!this.#outlet.over) this.#part?.end(trailers)
+  }
+
+  fail(failure: Failure): void {
+    if (this.#outlet.over) return
+    this.#outlet.fail(failure)
+    this.#part?.stop()
+  }
+
+  /** The client takes data again. */
+  resume(): void {
+    this.#outlet.resume()
+    this.#part?.resume()
+  }
+
+  /** The client is gone. */
+  stop(): void {
+    this.#outlet.stop()
+    this.#part?.stop()
+  }
+
+  #partFor(head: ResponseHead): AnswerPart {
+    const run = this.#run
+    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
+    const setting: AnswerSetting = {
+      run,
+      outlet: this.#outlet,
+      head,
+      coding,
+      replies: this.#replies,
+      resumeApp: () => this.#app.resume(),
+      dropApp: () => this.#app.drop(),
+    }
+    for (const own of run.calls) {
+      // The answer to the POST says no more than that the call was taken.
+      if (own.call?.transport === 'http+sse') own.leaveAnswer('answered_elsewhere')
+    }
+    if (!run.actsOnAnswer && this.#replies.length === 0) return new PlainAnswer(setting)
+    if (coding === 'unknown') {
+      run.leaveAnswer('unreadable')
+      return new PlainAnswer(setting)
+    }
+    const type = mediaType(headerValue(head.headers, 'content-type'))
+    const isStream = type === 'text/event-stream' && head.status < 300
+    if (isStream && run.options.request.method !== 'HEAD') return new SseAnswer(setting)
+    return new BodyAnswer(setting)
+  }
+}

@@ -1,0 +1,50 @@
+/** A timer holds no more than this many milliseconds. */
+const MAX_TIMER = 2_147_483_647
+
+/** The exchange is no longer a fault's to act on: what is under way passes untouched. */
+export class TurnOver extends Error {
+  readonly code = 'SQUALL_TURN_OVER'
+
+  constructor() {
+    super('a fault is to act no more')
+  }
+}
+
+/** Waits; ends early when `wake` is aborted, and rejects when `stop` is. Infinity waits for these alone. */
+export function interruptibleWait(ms: number, wake: AbortSignal, stop: AbortSignal): Promise<void> {
+  if (stop.aborted) return Promise.reject(new TurnOver())
+  if (wake.aborted || !(ms > 0)) return Promise.resolve()
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined
+    const settle = (): void => {
+      clearTimeout(timer)
+      sleepers.get(wake)?.delete(settle)
+      sleepers.get(stop)?.delete(settle)
+      if (stop.aborted) reject(new TurnOver())
+      else resolve()
+    }
+    const arm = (left: number): void => {
+      if (left === Infinity) return
+      const piece = Math.min(left, MAX_TIMER)
+      timer = setTimeout(() => (left > piece ? arm(left - piece) : settle()), piece)
+    }
+    sleepersOf(wake).add(settle)
+    sleepersOf(stop).add(settle)
+    arm(ms)
+  })
+}
+
+/** One listener for all: a signal looks through its listeners for each that is added, and warns of many. */
+const sleepers = new WeakMap<AbortSignal, Set<() => void>>()
+
+function sleepersOf(signal: AbortSignal): Set<() => void> {
+  const known = sleepers.get(signal)
+  if (known !== undefined) return known
+  const waiting = new Set<() => void>()
+  sleepers.set(signal, waiting)
+  const wakeAll = (): void => {
+    for (const settle of waiting) settle()
+  }
+  signal.addEventListener('abort', wakeAll, { once: true })
+  return waiting
+}

@@ -1,0 +1,28 @@
+import type { HeaderLines } from '../../mcp/http.ts'
+import type { AnswerPart, AnswerSetting } from './answer-part.ts'
+
+/** An answer that no fault wants to see: only its head may carry marks. */
+export class PlainAnswer implements AnswerPart {
+  readonly #setting: AnswerSetting
+
+  constructor(setting: AnswerSetting) {
+    this.#setting = setting
+    setting.outlet.head(setting.head)
+  }
+
+  data(chunk: Uint8Array): boolean {
+    return this.#setting.outlet.data(chunk)
+  }
+
+  end(trailers: HeaderLines): void {
+    this.#setting.outlet.end(trailers)
+  }
+
+  resume(): void {
+    this.#setting.resumeApp()
+  }
+
+  stop(): void {
+    // Nothing is held.
+  }
+}

@@ -1,0 +1,255 @@
+import type { Transform } from 'node:stream'
+import { CutAnswer } from '../../filters/cut-answer.ts'
+import { eventMessage } from '../../mcp/event-message.ts'
+import type { HeaderLines } from '../../mcp/http.ts'
+import type { Message } from '../../mcp/message.ts'
+import { asSseEvent } from '../../mcp/reply.ts'
+import { SseFramer, type SseFrame } from '../../mcp/sse-framer.ts'
+import { decoderFor } from '../content-coding.ts'
+import type { AnswerPart, AnswerSetting } from './answer-part.ts'
+import type { CallRun } from './call-run.ts'
+import { FaultLane } from './fault-lane.ts'
+import { forChangedBody } from './header-lines.ts'
+import { httpAnswer, replyMessage } from './injected-answer.ts'
+import { AppFrame, isOpen, QuietFrame, SealedFrame, type LaneFrame } from './lane-frame.ts'
+import { ownerOf } from './event-owner.ts'
+import { SseOutlet } from './sse-outlet.ts'
+
+/**
+ * An answer that is a stream. Its events go to the lane of the call that they belong to, and to the
+ * client from there; what no fault wants goes to the client at once.
+ */
+export class SseAnswer implements AnswerPart {
+  readonly #setting: AnswerSetting
+  readonly #out: SseOutlet
+  readonly #framer: SseFramer
+  readonly #decoder: Transform | undefined
+  readonly #lanes = new Map<CallRun, FaultLane>()
+  readonly #whole: FaultLane | undefined
+  readonly #onFrame = (frame: SseFrame): void => this.#frame(frame)
+  #paused = false
+  #ending = false
+
+  constructor(setting: AnswerSetting) {
+    const { run, outlet, head, coding, replies } = setting
+    this.#setting = setting
+    const headers = coding === 'identity' && replies.length === 0 ? head.headers : undefined
+    const sent = { ...head, headers: headers ?? forChangedBody(head.headers) }
+    // A status can only be given while the head is held back. It is, until the app speaks.
+    this.#out = new SseOutlet(
+      outlet,
+      sent,
+      run.all.some((each) => each.mayReplace),
+    )
+    for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
+    this.#framer = new SseFramer(run.options.maxBody)
+    const relieved = (): void => this.#relieved()
+    const lane = (of: CallRun, onward: (frame: LaneFrame) => Promise<void> | undefined) => {
+      const check = (verdict: Parameters<typeof run.unfit>[1]) =>
+        verdict.kind === 'respond' && verdict.reply.kind === 'http' && this.#out.released
+          ? 'head_sent'
+          : run.unfit(of, verdict)
+      return new FaultLane(of, check, onward, relieved)
+    }
+    for (const call of run.calls) {
+      if (call.actsOnAnswer) {
+        this.#lanes.set(
+          call,
+          lane(call, (frame) => this.#emit(call, frame)),
+        )
+      }
+    }
+    if (run.exchange.actsOnAnswer) {
+      this.#whole = lane(run.exchange, (frame) => this.#route(run.exchange, frame))
+    }
+    for (const each of this.#all) {
+      const holdsAll = each === this.#whole || !run.shared
+      each.done.then(
+        () => holdsAll && !this.#ending && this.#over(),
+        (error: unknown) => this.#broken(error),
+      )
+    }
+    this.#decoder = decoderFor(coding)
+    this.#decoder?.on('data', (chunk: Uint8Array) => {
+      this.#framer.push(chunk, this.#onFrame)
+      if (this.#laneBehind) this.#decoder?.pause()
+    })
+    this.#decoder?.on('drain', () => this.#relieved())
+    this.#decoder?.on('error', (error) => this.#broken(error))
+  }
+
+  get #all(): readonly FaultLane[] {
+    const lanes = [...this.#lanes.values()]
+    return this.#whole === undefined ? lanes : [this.#whole, ...lanes]
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.#decoder === undefined) this.#framer.push(chunk, this.#onFrame)
+    else this.#decoder.write(chunk)
+    this.#paused = this.#behind
+    return !this.#paused
+  }
+
+  end(trailers: HeaderLines): void {
+    this.#ending = true
+    const decoder = this.#decoder
+    if (decoder === undefined || decoder.destroyed) void this.#finish(trailers)
+    else {
+      decoder.once('close', () => void this.#finish(trailers))
+      decoder.end()
+      decoder.resume()
+    }
+  }
+
+  resume(): void {
+    this.#setting.outlet.resume()
+    this.#relieved()
+  }
+
+  stop(): void {
+    for (const lane of this.#all) lane.drop()
+    this.#decoder?.destroy()
+  }
+
+  get #laneBehind(): boolean {
+    return this.#setting.outlet.blocked || this.#all.some((lane) => lane.behind)
+  }
+
+  get #behind(): boolean {
+    return this.#laneBehind || this.#decoder?.writableNeedDrain === true
+  }
+
+  #relieved(): void {
+    if (this.#laneBehind) return
+    this.#decoder?.resume()
+    if (!this.#paused || this.#behind) return
+    this.#paused = false
+    this.#setting.resumeApp()
+  }
+
+  async #finish(trailers: HeaderLines): Promise<void> {
+    const { outlet } = this.#setting
+    const rest = this.#framer.end()
+    try {
+      for (const lane of this.#all) {
+        lane.close()
+        await lane.done
+      }
+    } catch {
+      // Told where the lane was made.
+      return
+    }
+    if (outlet.over) {
+      return
+    }
+    this.#out.send(rest)
+    this.#out.release()
+    outlet.end(trailers)
+  }
+
+  #frame(frame: SseFrame): void {
+    const { run } = this.#setting
+    if (frame.oversized) {
+      run.leaveAnswer('too_large')
+      this.#first(SealedFrame.piece(frame.raw, frame.ends))
+      return
+    }
+    const { id } = frame
+    const message = eventMessage(frame)
+    if (message === undefined && saysNothing(frame)) {
+      this.#first(new QuietFrame(frame.raw))
+      return
+    }
+    this.#first(new AppFrame('event', frame.raw, message, this.#isLast(message), id))
+  }
+
+  #isLast(message: Message | undefined): boolean {
+    if (message?.kind !== 'result' && message?.kind !== 'error') return false
+    const { calls } = this.#setting.run
+    return (
+      calls.some(({ call }) => call!.id === message.id) ||
+      (message.id === null && calls.length === 1)
+    )
+  }
+
+  #first(frame: LaneFrame): void {
+    if (this.#whole === undefined) void this.#route(this.#setting.run.exchange, frame)
+    else this.#whole.push(frame)
+  }
+
+  /** To the lane of the call that an event belongs to, or to the client. */
+  #route(from: CallRun, frame: LaneFrame): Promise<void> | undefined {
+    const { calls } = this.#setting.run
+    const replaced = frame instanceof SealedFrame && frame.reply !== undefined
+    const message = isOpen(frame) ? frame.message : undefined
+    const owner = replaced ? undefined : ownerOf(calls, message)
+    if (owner === undefined) return this.#emit(from, frame)
+    if (isOpen(frame) && frame.last) owner.appAnswer = message
+    const lane = this.#lanes.get(owner)
+    if (lane === undefined) return this.#emit(owner, frame)
+    lane.push(frame)
+    return lane.room()
+  }
+
+  #emit(owner: CallRun, frame: LaneFrame): Promise<void> | undefined {
+    const { run, outlet } = this.#setting
+    if (frame instanceof QuietFrame) {
+      this.#out.send(frame.raw)
+      return outlet.ready()
+    }
+    const reply = frame instanceof SealedFrame ? frame.reply : undefined
+    if (reply?.kind === 'http') {
+      owner.madeOutcome = true
+      const answer = httpAnswer(reply, run.options.request, this.#setting.head.headers)
+      this.#out.replace(answer)
+      this.#over()
+      return undefined
+    }
+    const marks = [...run.exchange.takeMarks(), ...owner.takeMarks()]
+    if (reply !== undefined && owner.call !== undefined) {
+      owner.madeOutcome = true
+      owner.answered = true
+      const event = asSseEvent(replyMessage(reply, owner.call)).bytes
+      const id = frame instanceof SealedFrame ? frame.eventId : undefined
+      const bytes = id === undefined ? event : Buffer.concat([Buffer.from(`id: ${id}\n`), event])
+      this.#out.send(bytes, marks)
+      this.#out.release()
+    } else if (frame instanceof SealedFrame) {
+      this.#out.piece(frame.raw, frame.ends)
+    } else {
+      if (frame.last) owner.answeredBy(frame.message)
+      this.#out.send(frame.raw, marks)
+      if (frame.message !== undefined) this.#out.release()
+    }
+    return outlet.ready()
+  }
+
+  /** A fault has ended the answer before the app did. */
+  #over(): void {
+    if (this.#setting.outlet.over) return
+    this.#out.release()
+    this.stop()
+    this.#setting.dropApp()
+    this.#setting.outlet.end([])
+  }
+
+  #broken(error: unknown): void {
+    const { outlet, run } = this.#setting
+    if (outlet.over) return
+    if (error instanceof CutAnswer) {
+      for (const call of run.all) call.madeOutcome ||= !call.answered
+      this.#out.release()
+      this.stop()
+      this.#setting.dropApp()
+      outlet.cut(error.how)
+      return
+    }
+    run.options.listener.broke({ rule: '', fault: '', call: undefined }, error)
+    this.#setting.dropApp()
+    outlet.fail({ kind: 'closed', message: 'an answer could not be taken through its faults' })
+  }
+}
+
+function saysNothing({ data, event, id, retry }: SseFrame): boolean {
+  return data === undefined && event === undefined && id === undefined && retry === undefined
+}

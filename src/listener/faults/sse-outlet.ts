@@ -1,0 +1,75 @@
+import type { ResponseHead } from '../../mcp/http.ts'
+import { markComments, withMarks } from './fault-mark.ts'
+import type { InjectedAnswer } from './injected-answer.ts'
+import type { Outlet } from './outlet.ts'
+
+/** A held head does not hold back more than this: the client is to see that the app is alive. */
+const MAX_HELD = 16 * 1024
+
+/** Sends a stream's head and events, the head late where a fault may still want another one. */
+export class SseOutlet {
+  released = false
+  readonly #outlet: Outlet
+  readonly #head: ResponseHead
+  /** Waits for the head, or for the end of a large event that is under way. */
+  #held: Uint8Array[] = []
+  #heldSize = 0
+  #headMarks: string[] = []
+  #inPiece = false
+
+  constructor(outlet: Outlet, head: ResponseHead, hold: boolean) {
+    this.#outlet = outlet
+    this.#head = head
+    if (!hold) this.release()
+  }
+
+  /** Sends whole events, with the marks of what was done to them. */
+  send(bytes: Uint8Array, marks: readonly string[] = []): void {
+    if (!this.released) {
+      this.#headMarks.push(...marks)
+      this.#hold(bytes)
+      if (this.#heldSize > MAX_HELD) this.release()
+      return
+    }
+    const marked = marks.length > 0 ? Buffer.concat([markComments(marks), bytes]) : bytes
+    if (this.#inPiece) this.#hold(marked)
+    else this.#outlet.data(marked)
+  }
+
+  /** Sends a part of an event; nothing else goes between it and the next one until it `ends`. */
+  piece(bytes: Uint8Array, ends: boolean): void {
+    this.release()
+    this.#outlet.data(bytes)
+    this.#inPiece = !ends
+    if (ends) this.#flush()
+  }
+
+  /** Lets go of the head and what waits behind it. */
+  release(): void {
+    if (this.released) return
+    this.released = true
+    const { headers } = this.#head
+    this.#outlet.head({ ...this.#head, headers: withMarks(headers, this.#headMarks) })
+    this.#flush()
+  }
+
+  /** Sends another answer in the place of all that is held. */
+  replace(answer: InjectedAnswer): void {
+    this.released = true
+    this.#held = []
+    this.#outlet.head(answer.head)
+    this.#outlet.data(answer.bytes)
+  }
+
+  #hold(bytes: Uint8Array): void {
+    this.#held.push(bytes)
+    this.#heldSize += bytes.length
+  }
+
+  #flush(): void {
+    const held = this.#held
+    this.#held = []
+    this.#heldSize = 0
+    for (const bytes of held) this.#outlet.data(bytes)
+  }
+}

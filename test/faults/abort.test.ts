@@ -1,0 +1,231 @@
+import { expect, it } from 'vitest'
+import { call, callMessage, post, textOf } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import {
+  jsonApp,
+  resultText,
+  sseApp,
+  startStage,
+  streamText,
+  whenAsked,
+} from './fault-stage-setup.ts'
+
+const opened = closers()
+
+type Reply = Record<string, unknown>
+
+function abort(reply: Reply, at: 'request' | 'response' = 'request', name = 'bad') {
+  return {
+    name,
+    match: { tool: ['echo'] },
+    faults: [{ fault: 'abort', config: { ...reply, at } }],
+  } as never
+}
+
+const RPC = { rpcError: { code: -32001, message: 'gone', data: { a: 1 } } }
+const RPC_TEXT = (id: number | string) => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code: -32001, message: 'gone', data: { a: 1 } },
+})
+const TOOL_TEXT = (id: number | string) => ({
+  jsonrpc: '2.0',
+  id,
+  result: { content: [{ type: 'text', text: 'db lost' }], isError: true },
+})
+const MODERN = { 'mcp-protocol-version': '2026-07-28' }
+const SSE_ONLY = { accept: 'text/event-stream' }
+
+it.each([
+  [0, RPC, RPC_TEXT(0)],
+  ['0', { toolError: 'db lost' }, TOOL_TEXT('0')],
+] as const)('answers call %j without asking the app', async (id, reply, expected) => {
+  let calls = 0
+  const stage = opened(
+    await startStage({ rules: [abort(reply)], app: (req, res) => (calls++, jsonApp(req, res)) }),
+  )
+  const got = await call(stage, callMessage(id))
+  expect(got.status).toBe(200)
+  expect(got.headers['content-type']).toBe('application/json')
+  expect(got.headers['x-squall-fault']).toBe('bad/abort')
+  expect(JSON.parse(got.text)).toEqual(expected)
+  expect(calls).toBe(0)
+  expect(stage.counts().applied).toBe(1)
+  expect(stage.states.active.active).toBe(0)
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+})
+
+it('answers in a stream where the client takes nothing else, and says what the era wants', async () => {
+  const stage = opened(await startStage({ rules: [abort({ toolError: 'db lost' })], app: jsonApp }))
+  const got = await call({ ...stage, headers: { ...SSE_ONLY, ...MODERN } }, callMessage(3))
+  expect(got.headers['content-type']).toBe('text/event-stream')
+  const data = /^event: message\ndata: (.*)\n\n$/.exec(got.text)?.[1]
+  const expected = TOOL_TEXT(3)
+  expect(JSON.parse(data!)).toEqual({
+    ...expected,
+    result: { resultType: 'complete', ...expected.result },
+  })
+})
+
+it('answers by a status, with the headers of the rule and what a browser needs', async () => {
+  const rule = abort({ status: 503, headers: { 'Retry-After': '2', vary: 'x' } })
+  const stage = opened(await startStage({ rules: [rule], app: jsonApp }))
+  const got = await call({ ...stage, headers: { origin: 'https://a.example' } }, callMessage(1))
+  expect(got.status).toBe(503)
+  expect(got.text).toBe('503 Service Unavailable\n')
+  expect(got.headers).toMatchObject({
+    'retry-after': '2',
+    vary: 'x',
+    'access-control-allow-origin': 'https://a.example',
+    'x-squall-fault': 'bad/abort',
+  })
+  expect(got.headers['access-control-expose-headers']).toContain('x-squall-fault')
+})
+
+it('leaves a call alone whose id it could not repeat', async () => {
+  const stage = opened(await startStage({ rules: [abort(RPC)], app: jsonApp }))
+  const text =
+    '{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"echo"}}'
+  const got = await call(stage, text)
+  expect(got.headers['x-squall-fault']).toBeUndefined()
+  expect(stage.notApplicable).toMatchObject([{ reason: 'inexact_id' }])
+  expect(stage.counts()).toMatchObject({ not_applicable: 1, applied: 0 })
+})
+
+it.each([
+  [RPC, RPC_TEXT(1)],
+  [{ toolError: 'db lost' }, TOOL_TEXT(1)],
+] as const)('replaces a JSON answer after the app has executed', async (reply, expected) => {
+  let calls = 0
+  const stage = opened(
+    await startStage({
+      rules: [abort(reply, 'response')],
+      app: (req, res) => {
+        calls++
+        res.setHeader('mcp-session-id', 's1')
+        jsonApp(req, res)
+      },
+    }),
+  )
+  const got = await call(stage, callMessage(1))
+  expect(JSON.parse(got.text)).toEqual(expected)
+  expect(Number(got.headers['content-length'])).toBe(got.text.length)
+  expect(got.headers['mcp-session-id']).toBe('s1')
+  expect(got.headers['x-squall-fault']).toBe('bad/abort')
+  expect(calls).toBe(1)
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+})
+
+it.each([jsonApp, sseFinal()])('replaces an answer by a status', async (app) => {
+  const stage = opened(await startStage({ rules: [abort({ status: 502 }, 'response')], app }))
+  const got = await call(stage, callMessage(1))
+  expect(got.status).toBe(502)
+  expect(got.text).toBe('502 Bad Gateway\n')
+  expect(got.headers['x-squall-fault']).toBe('bad/abort')
+  expect(stage.counts().applied).toBe(1)
+})
+
+it('replaces the last message of a stream, and keeps its id and all before it', async () => {
+  const stage = opened(await startStage({ rules: [abort(RPC, 'response')], app: sseApp }))
+  const got = await call(stage, callMessage(1))
+  const [before] = streamText(1).split('id: 2')
+  const event = `id: 2\nevent: message\ndata: ${JSON.stringify(RPC_TEXT(1))}\n\n`
+  expect(got.text).toBe(`${before}: x-squall-fault bad/abort\n\n${event}`)
+})
+
+it('cannot give a status when the stream has begun to speak', async () => {
+  const stage = opened(
+    await startStage({ rules: [abort({ status: 502 }, 'response')], app: sseApp }),
+  )
+  const got = await call(stage, callMessage(1))
+  expect(got.status).toBe(200)
+  expect(got.text).toBe(streamText(1))
+  expect(stage.notApplicable).toMatchObject([{ reason: 'head_sent' }])
+})
+
+it('lets a question of the app through before the answer that it waits for', async () => {
+  const stage = opened(
+    await startStage({
+      rules: [abort(RPC, 'response')],
+      app: (req, res) => {
+        whenAsked(req, () => {
+          res.setHeader('content-type', 'text/event-stream')
+          res.write('data: {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}\n\n')
+        })
+      },
+    }),
+  )
+  const res = await post(stage, callMessage(1))
+  for await (const part of res) {
+    expect(String(part)).toContain('sampling/createMessage')
+    break
+  }
+  res.destroy()
+})
+
+it('answers a call of HTTP+SSE by the stream of its session', async () => {
+  const sent: string[] = []
+  const push = {
+    send: (session: string, bytes: Uint8Array) =>
+      sent.push(session, Buffer.from(bytes).toString()) > 0,
+  }
+  const stage = opened(
+    await startStage({ rules: [abort(RPC)], app: jsonApp, transport: 'http+sse', push }),
+  )
+  const got = await call(stage, callMessage(4))
+  expect(got.status).toBe(202)
+  expect(got.headers['x-squall-fault']).toBe('bad/abort')
+  expect(sent).toEqual([
+    'session',
+    `: x-squall-fault bad/abort\n\nevent: message\ndata: ${JSON.stringify(RPC_TEXT(4))}\n\n`,
+  ])
+})
+
+it('leaves a call of HTTP+SSE alone when its session has no stream here', async () => {
+  const push = { send: () => false }
+  const stage = opened(
+    await startStage({ rules: [abort(RPC)], app: jsonApp, transport: 'http+sse', push }),
+  )
+  const got = await call(stage, callMessage(4))
+  expect(got.text).toBe(resultText(4))
+  expect(stage.notApplicable).toMatchObject([{ reason: 'no_push_stream' }])
+})
+
+it('cannot replace what is answered on another connection than its own', async () => {
+  const stage = opened(
+    await startStage({ rules: [abort(RPC, 'response')], app: jsonApp, transport: 'http+sse' }),
+  )
+  expect((await call(stage, callMessage(4))).text).toBe(resultText(4))
+  expect(stage.notApplicable).toMatchObject([{ reason: 'answered_elsewhere' }])
+})
+
+it('keeps the connection for the next call, which is untouched', async () => {
+  const once = { ...(abort(RPC) as object), first: 1 } as never
+  const stage = opened(await startStage({ rules: [once], app: sseApp }))
+  expect(JSON.parse((await call(stage, callMessage(1))).text)).toEqual(RPC_TEXT(1))
+  const got = await call(stage, callMessage(2))
+  expect(got.text).toBe(streamText(2))
+  expect(got.headers['x-squall-fault']).toBeUndefined()
+})
+
+it('hits a whole exchange by a rule about HTTP', async () => {
+  const rule = {
+    name: 'all of it',
+    match: { http: { path: ['/mcp'] } },
+    faults: [{ fault: 'abort', config: { status: 500, body: 'no', at: 'request' } }],
+  } as never
+  const stage = opened(await startStage({ rules: [rule], app: jsonApp, http: true }))
+  const got = await call(stage, callMessage(1))
+  expect(got.status).toBe(500)
+  expect(got.headers['x-squall-fault']).toBe('all_of_it/abort')
+  expect(await textOf(await post(stage, callMessage(1)))).toBe('no')
+})
+
+/** A stream that says nothing but a comment before its answer. */
+function sseFinal(): typeof sseApp {
+  return (req, res) => {
+    req.resume()
+    res.setHeader('content-type', 'text/event-stream')
+    res.end(`id: 1\ndata: \n\n: hi\n\ndata: ${resultText(1)}\n\n`)
+  }
+}

@@ -1,0 +1,118 @@
+import type { RequestListener } from 'node:http'
+import { expect, it } from 'vitest'
+import { call, callMessage } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import type { FaultRun } from '../../src/listener/faults/fault-run.ts'
+import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+
+const opened = closers()
+
+function rule(tool: string, fault: string, config: object) {
+  return { name: `on-${tool}`, match: { tool: [tool] }, faults: [{ fault, config }] } as never
+}
+
+const toolError = (at: string) => ({ toolError: 'x', at })
+const failed = (id: number) => ({
+  jsonrpc: '2.0',
+  id,
+  result: { content: [{ type: 'text', text: 'x' }], isError: true },
+})
+const batch = [callMessage(1, 'good'), callMessage(2, 'bad'), callMessage(3, 'good')]
+const headers = { 'x-batch': '1' }
+
+/** Remembers the bodies that the app was sent. */
+function recorded(app: RequestListener, bodies: string[]): RequestListener {
+  return (req, res) => {
+    req.on('data', (part: Buffer) => bodies.push(part.toString()))
+    app(req, res)
+  }
+}
+
+it('answers one call of a batch and sends the others on, byte for byte', async () => {
+  const bodies: string[] = []
+  const stage = opened(
+    await startStage({
+      rules: [rule('bad', 'abort', toolError('request'))],
+      app: recorded(jsonApp, bodies),
+    }),
+  )
+  const note = '{"method":"notifications/x", "jsonrpc":"2.0"}'
+  const texts = batch.map((each) => JSON.stringify(each))
+  const text = ` [ ${texts[0]} , ${texts[1]},\n${texts[2]},${note}]`
+  const got = await call({ ...stage, headers }, text)
+  expect(bodies.join('')).toBe(`[${texts[0]},${texts[2]},${note}]`)
+  expect(got.text).toBe(`[${JSON.stringify(failed(2))},${resultText(1)},${resultText(3)}]`)
+  expect(got.headers['x-squall-fault']).toBe('on-bad/abort')
+  const { originOf, calls } = bound(stage.runs[0]!)
+  expect(calls.map((each) => originOf(each))).toEqual(['upstream', 'injected', 'upstream'])
+})
+
+it('puts the answer in front of a stream where the app streams the rest', async () => {
+  const stage = opened(
+    await startStage({ rules: [rule('bad', 'abort', toolError('request'))], app: sseApp }),
+  )
+  const got = await call(stage, batch)
+  const event = `event: message\ndata: ${JSON.stringify(failed(2))}\n\n`
+  expect(got.text).toBe(event + streamText(1) + streamText(3))
+})
+
+it('answers a batch of which nothing is left without the app', async () => {
+  const bodies: string[] = []
+  const stage = opened(
+    await startStage({
+      rules: [rule('bad', 'abort', toolError('request'))],
+      app: recorded(jsonApp, bodies),
+    }),
+  )
+  const got = await call(stage, [callMessage(1, 'bad'), callMessage(2, 'bad')])
+  expect(JSON.parse(got.text)).toEqual([failed(1), failed(2)])
+  expect(bodies).toEqual([])
+})
+
+it('gives an array for the call of a batch beside which only notifications are left', async () => {
+  const stage = opened(
+    await startStage({ rules: [rule('bad', 'abort', toolError('request'))], app: jsonApp }),
+  )
+  const got = await call(stage, [
+    callMessage(1, 'bad'),
+    { jsonrpc: '2.0', method: 'notifications/x' },
+  ])
+  expect(got.status).toBe(200)
+  expect(JSON.parse(got.text)).toEqual([failed(1)])
+})
+
+it('does not give the whole batch a status that was meant for one call', async () => {
+  const stage = opened(
+    await startStage({
+      rules: [rule('bad', 'abort', { status: 503, at: 'request' })],
+      app: jsonApp,
+    }),
+  )
+  const got = await call({ ...stage, headers }, batch)
+  expect(got.text).toBe(`[${[1, 2, 3].map((id) => resultText(id)).join(' , ')}]`)
+  expect(stage.notApplicable).toMatchObject([{ rule: 'on-bad', reason: 'shared_exchange' }])
+})
+
+it('replaces the answer of one call of a batch and leaves the bytes of the others', async () => {
+  const stage = opened(
+    await startStage({ rules: [rule('bad', 'abort', toolError('response'))], app: jsonApp }),
+  )
+  const got = await call({ ...stage, headers }, batch)
+  expect(got.text).toBe(`[${resultText(1)},${JSON.stringify(failed(2))},${resultText(3)}]`)
+})
+
+it('lets the events of other calls overtake those of a delayed one', async () => {
+  const config = { fixed: 50, max: 3_600_000, at: 'response' }
+  const stage = opened(await startStage({ rules: [rule('bad', 'delay', config)], app: sseApp }))
+  const got = await call(stage, batch)
+  expect(got.text).toContain(streamText(1))
+  expect(got.text.indexOf(resultText(3))).toBeLessThan(got.text.indexOf(resultText(2)))
+  expect(got.text.indexOf(resultText(2))).toBeGreaterThan(0)
+})
+
+function bound(run: FaultRun) {
+  return {
+    originOf: run.originOf.bind(run),
+    calls: run.calls.map(({ call: each }) => each!),
+  }
+}

@@ -1,0 +1,263 @@
+import { expect, it } from 'vitest'
+import { CutAnswer } from '../../src/filters/cut-answer.ts'
+import { CONTINUE, type Fault, type Frame, type Verdict } from '../../src/filters/fault.ts'
+import { call, callMessage, post, textOf } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient } from '../support/raw-client.ts'
+import {
+  jsonApp,
+  resultText,
+  sseApp,
+  startStage,
+  streamText,
+  whenAsked,
+} from './fault-stage-setup.ts'
+
+const opened = closers()
+const RULE = {
+  name: 'r',
+  match: { tool: ['echo'] },
+  faults: [{ fault: 'delay', config: { fixed: 0, max: 1, at: 'request' } }],
+} as never
+const rules = [RULE]
+
+const append = (text: string): Fault => ({
+  onResponse: (ctx) =>
+    async function* (frames) {
+      for await (const frame of frames) {
+        if (!frame.last) {
+          yield frame
+          continue
+        }
+        ctx.injected(text)
+        yield { ...frame, raw: Buffer.concat([frame.raw, Buffer.from(text)]), last: true }
+      }
+    },
+})
+
+const verdict = (of: Verdict, at: 'onRequest' | 'onAnswer' = 'onRequest'): Fault => ({
+  [at]: (ctx: { injected(): void }) => {
+    ctx.injected()
+    return of
+  },
+})
+
+const reply: Verdict = {
+  kind: 'respond',
+  reply: { kind: 'rpcError', code: 1, message: 'no' },
+}
+
+it('leads an answer through the faults in the order written', async () => {
+  const faults = [append('a'), append('b'), append('c')]
+  const stage = opened(await startStage({ rules, faults, app: jsonApp }))
+  const got = await call(stage, callMessage(1))
+  expect(got.text).toBe(`${resultText(1)}abc`)
+  expect(stage.injected.map(({ effect }) => effect)).toEqual(['a', 'b', 'c'])
+  expect(stage.counts(0).matched).toBe(1)
+})
+
+it('ends the chain at the first verdict, at the request and at the answer', async () => {
+  const seen: string[] = []
+  const note = (name: string): Fault => ({ onRequest: () => (seen.push(name), CONTINUE) })
+  const faults = [note('a'), verdict(reply), note('b')]
+  const stage = opened(await startStage({ rules, faults, app: jsonApp }))
+  expect(JSON.parse((await call(stage, callMessage(1))).text)).toMatchObject({ error: { code: 1 } })
+  expect(seen).toEqual(['a'])
+
+  const later = [append('a'), verdict(reply, 'onAnswer'), append('b')]
+  const other = opened(await startStage({ rules, faults: later, app: sseApp }))
+  const text = await textOf(await post(other, callMessage(1)))
+  expect(text).toContain('"code":1')
+  expect(text.endsWith('}\n\n')).toBe(true)
+})
+
+it.each(['rst', 'fin'] as const)('resets at the request by %s', async (how) => {
+  const stage = opened(
+    await startStage({ rules, faults: [verdict({ kind: 'reset', how })], app: jsonApp }),
+  )
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  expect(await client.gone).toBe(how === 'rst' ? 'reset' : 'fin')
+  expect(client.received).toBe(0)
+  expect(stage.counts().matched).toBe(1)
+  expect(stage.states.active.active).toBe(0)
+})
+
+it('hangs until the client leaves, or the rule is taken back', async () => {
+  const stage = opened(
+    await startStage({ rules, faults: [verdict({ kind: 'hang' })], app: jsonApp }),
+  )
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  await stage.until(() => stage.injected.length === 1)
+  expect(stage.states.active.active).toBe(1)
+  client.reset()
+  await stage.until(() => stage.finished() === 1)
+  expect(stage.states.active.active).toBe(0)
+
+  const got = call(stage, callMessage(2))
+  await stage.until(() => stage.injected.length === 2)
+  stage.disarm()
+  expect((await got).text).toBe(resultText(2))
+  expect(stage.runs[1]!.originOf(stage.runs[1]!.calls[0]!.call!)).toBe('upstream')
+})
+
+it('cuts a stream where a transform says so, with what came before', async () => {
+  const cut: Fault = {
+    onResponse: (ctx) =>
+      async function* (frames) {
+        for await (const frame of frames) {
+          if (frame.last) {
+            ctx.injected('cut')
+            throw new CutAnswer('fin')
+          }
+          yield frame
+        }
+      },
+  }
+  const stage = opened(await startStage({ rules, faults: [cut], app: sseApp }))
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  expect(await client.gone).toBe('fin')
+  const [before] = streamText(1).split('id: 2')
+  expect(client.answers[0]!.complete).toBe(false)
+  expect(client.answers[0]!.body.toString()).toBe(before)
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+})
+
+it('ends the answer where a transform ends, and lets go of the app', async () => {
+  const short: Fault = {
+    onResponse: (ctx) =>
+      async function* (frames) {
+        for await (const frame of frames) {
+          ctx.injected()
+          yield frame
+          return
+        }
+      },
+  }
+  let gone: Promise<void> | undefined
+  const stage = opened(
+    await startStage({
+      rules,
+      faults: [short],
+      app: (req, res) => {
+        gone = new Promise((resolve) => res.once('close', resolve))
+        whenAsked(req, () => {
+          res.setHeader('content-type', 'text/event-stream')
+          res.write(streamText(1))
+        })
+      },
+    }),
+  )
+  const got = await call(stage, callMessage(1))
+  expect(got.text).toBe(': x-squall-fault r/delay\n\nid: 1\ndata: \n\n')
+  await gone
+})
+
+it.each([jsonApp, sseApp])('passes traffic on when a fault fails', async (app) => {
+  const failing: Fault = {
+    onRequest: () => {
+      throw new Error('a')
+    },
+    onAnswer: () => Promise.reject(new Error('b')),
+    onResponse: () =>
+      async function* (frames) {
+        for await (const frame of frames) {
+          if (frame.last) throw new Error('c')
+          yield frame
+        }
+      },
+  }
+  const stage = opened(await startStage({ rules, faults: [failing], app }))
+  const got = await call(stage, callMessage(1))
+  expect(got.text).toBe(app === jsonApp ? resultText(1) : streamText(1))
+  expect(stage.broken).toHaveLength(3)
+})
+
+it('closes the generators of a client that has left', async () => {
+  const closed: string[] = []
+  const holding = (name: string): Fault => ({
+    onResponse: (ctx) =>
+      async function* (frames: AsyncIterable<Frame>) {
+        try {
+          for await (const frame of frames) {
+            if (name === 'b' && frame.message !== undefined) {
+              ctx.injected()
+              await ctx.sleep(Infinity)
+            }
+            yield frame
+          }
+        } finally {
+          closed.push(name)
+        }
+      },
+  })
+  const faults = [holding('a'), holding('b'), holding('c')]
+  const stage = opened(await startStage({ rules, faults, app: sseApp }))
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  await stage.until(() => stage.injected.length === 1)
+  client.reset()
+  await stage.until(() => stage.finished() === 1)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(closed.toSorted()).toEqual(['a', 'b', 'c'])
+  expect(stage.states.active.active).toBe(0)
+})
+
+it('asks the app to pause while a fault is behind, and loses no byte', async () => {
+  const event = `data: {"jsonrpc":"2.0","method":"notifications/message","params":"${'x'.repeat(64_000)}"}\n\n`
+  const count = 400
+  let written = 0
+  let release: (() => void) | undefined
+  const slow: Fault = {
+    onResponse: () =>
+      async function* (frames) {
+        let first = true
+        for await (const frame of frames) {
+          if (first) await new Promise<void>((resolve) => (release = resolve))
+          first = false
+          yield frame
+        }
+      },
+  }
+  let paused: (() => void) | undefined
+  const full = new Promise<void>((resolve) => (paused = resolve))
+  const stage = opened(
+    await startStage({
+      rules,
+      faults: [slow],
+      app: (req, res) => {
+        whenAsked(req, async () => {
+          res.setHeader('content-type', 'text/event-stream')
+          for (; written < count; written++) {
+            if (res.write(event)) continue
+            const drained = new Promise((resolve) => res.once('drain', resolve))
+            const timer = setTimeout(() => paused!(), 500)
+            await drained
+            clearTimeout(timer)
+          }
+          res.end(streamText(1))
+        })
+      },
+    }),
+  )
+  const text = call(stage, callMessage(1))
+  await full
+  expect(written).toBeLessThan(count)
+  release!()
+  expect((await text).text === event.repeat(count) + streamText(1)).toBe(true)
+})
+
+it('passes what is too large to hold, and says that no fault could act', async () => {
+  const stage = opened(
+    await startStage({ rules, faults: [append('x')], app: jsonApp, maxBody: 20 }),
+  )
+  expect((await call(stage, callMessage(1))).text).toBe(resultText(1))
+  const other = opened(await startStage({ rules, faults: [append('x')], app: sseApp, maxBody: 60 }))
+  expect((await call(other, callMessage(1))).text).toBe(streamText(1))
+  for (const { notApplicable } of [stage, other]) {
+    expect(notApplicable.map(({ reason }) => reason)).toEqual(['too_large'])
+  }
+})

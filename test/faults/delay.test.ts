@@ -1,0 +1,191 @@
+import { once } from 'node:events'
+import { gzipSync } from 'node:zlib'
+import { expect, it } from 'vitest'
+import { call, callMessage, post, textOf } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient } from '../support/raw-client.ts'
+import {
+  jsonApp,
+  resultText,
+  sseApp,
+  startStage,
+  streamText,
+  whenAsked,
+} from './fault-stage-setup.ts'
+
+const opened = closers()
+const MS = 40
+
+function delay(at: 'request' | 'response' | 'event', fixed = MS, name = 'slow') {
+  return {
+    name,
+    match: { tool: ['echo'] },
+    faults: [{ fault: 'delay', config: { fixed, max: 3_600_000, at } }],
+  } as never
+}
+
+const WITHOUT_COMMENTS = /: x-squall-fault [^\n]*\n\n/g
+
+it.each(['request', 'response'] as const)(
+  'delays a JSON answer at %s and leaves its bytes',
+  async (at) => {
+    const stage = opened(await startStage({ rules: [delay(at)], app: jsonApp }))
+    const start = performance.now()
+    const got = await call(stage, callMessage(1))
+    expect(performance.now() - start).toBeGreaterThanOrEqual(MS - 2)
+    expect(got.text).toBe(resultText(1))
+    expect(got.headers['x-squall-fault']).toBe('slow/delay')
+    expect(stage.injected).toMatchObject([
+      { rule: 'slow', fault: 'delay', delayMs: MS, first: true },
+    ])
+    expect(stage.counts().applied).toBe(1)
+    expect(stage.states.active.active).toBe(0)
+    expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('upstream')
+  },
+)
+
+it('delays the last event of a stream, marks it, and leaves every byte', async () => {
+  const stage = opened(await startStage({ rules: [delay('response')], app: sseApp }))
+  const got = await call(stage, callMessage(1))
+  expect(got.headers['x-squall-fault']).toBeUndefined()
+  const [before, after] = streamText(1).split('id: 2')
+  expect(got.text).toBe(`${before}: x-squall-fault slow/delay\n\nid: 2${after}`)
+  expect(stage.injected).toHaveLength(1)
+})
+
+it('delays each event of a stream and marks each', async () => {
+  const stage = opened(await startStage({ rules: [delay('event', 20)], app: sseApp }))
+  const start = performance.now()
+  const got = await call(stage, callMessage('a'))
+  expect(performance.now() - start).toBeGreaterThanOrEqual(55)
+  expect(got.text.match(WITHOUT_COMMENTS)).toHaveLength(3)
+  expect(got.text.replace(WITHOUT_COMMENTS, '')).toBe(streamText('a'))
+  expect(stage.injected.map(({ first }) => first)).toEqual([true, false, false])
+  expect(stage.counts().applied).toBe(1)
+})
+
+it('counts an event delay as not applicable to a JSON answer, which stays as it was', async () => {
+  const stage = opened(await startStage({ rules: [delay('event')], app: jsonApp }))
+  const got = await call(stage, callMessage(1))
+  expect(got.text).toBe(resultText(1))
+  expect(got.headers['x-squall-fault']).toBeUndefined()
+  expect(stage.notApplicable).toMatchObject([{ rule: 'slow', reason: 'nothing_to_act_on' }])
+  expect(stage.counts().not_applicable).toBe(1)
+})
+
+it('passes the coded bytes of a JSON answer that it only delays', async () => {
+  const bytes = gzipSync(resultText(1))
+  const stage = opened(
+    await startStage({
+      rules: [delay('response')],
+      app: (req, res) => {
+        req.resume()
+        res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+        res.end(bytes)
+      },
+    }),
+  )
+  const res = await post(stage, callMessage(1))
+  const parts: Buffer[] = []
+  for await (const part of res) parts.push(part as Buffer)
+  expect(res.headers['content-encoding']).toBe('gzip')
+  expect(Buffer.concat(parts).equals(bytes)).toBe(true)
+})
+
+it('reads a coded stream and sends it plain', async () => {
+  const stage = opened(
+    await startStage({
+      rules: [delay('event', 5)],
+      app: (req, res) => {
+        req.resume()
+        res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
+        res.end(gzipSync(streamText(1)))
+      },
+    }),
+  )
+  const got = await call(stage, callMessage(1))
+  expect(got.headers['content-encoding']).toBeUndefined()
+  expect(got.text).toContain(resultText(1))
+})
+
+it.each(['request', 'response', 'event'] as const)(
+  'a client that leaves during a delay at %s frees everything at once',
+  async (at) => {
+    let appGone: Promise<unknown> | undefined
+    const stage = opened(
+      await startStage({
+        rules: [delay(at, 600_000)],
+        app: (req, res) => {
+          appGone = once(res, 'close')
+          whenAsked(req, () => {
+            res.setHeader('content-type', 'text/event-stream')
+            res.write(streamText(1))
+          })
+        },
+      }),
+    )
+    const client = await RawClient.connect(stage.port)
+    await client.send(toolCall(1), 'POST')
+    await stage.until(() => stage.injected.length === 1)
+    expect(stage.states.active.active).toBe(1)
+    client.reset()
+    await stage.until(() => stage.finished() === 1)
+    await appGone
+    expect(appGone === undefined).toBe(at === 'request')
+    expect(stage.states.active.active).toBe(0)
+    expect(stage.counts().applied).toBe(1)
+    expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  },
+)
+
+it('a rule that is taken back frees its sleepers at once, and nothing is lost', async () => {
+  const stage = opened(await startStage({ rules: [delay('event', 600_000)], app: sseApp }))
+  const res = await post(stage, callMessage(1))
+  const text = textOf(res)
+  await stage.until(() => stage.injected.length === 1)
+  stage.disarm()
+  const got = (await text).replace(WITHOUT_COMMENTS, '')
+  expect(got).toBe(streamText(1))
+  expect(stage.injected).toHaveLength(1)
+  expect(stage.states.active.active).toBe(0)
+})
+
+it('a rule that is taken back during a request delay sends the call on', async () => {
+  const stage = opened(await startStage({ rules: [delay('request', 600_000)], app: jsonApp }))
+  const got = call(stage, callMessage(1))
+  await stage.until(() => stage.injected.length === 1)
+  stage.disarm()
+  expect((await got).text).toBe(resultText(1))
+})
+
+it('a drain lets what waits pass untouched', async () => {
+  const stage = opened(await startStage({ rules: [delay('request', 600_000)], app: jsonApp }))
+  const got = call(stage, callMessage(1))
+  await stage.until(() => stage.injected.length === 1)
+  stage.runs[0]!.disarm()
+  expect((await got).text).toBe(resultText(1))
+})
+
+it('the cap turns away what is too much, which passes untouched', async () => {
+  const stage = opened(
+    await startStage({ rules: [delay('request', 600_000)], file: { maxActive: 1 }, app: jsonApp }),
+  )
+  const first = call(stage, callMessage(1))
+  await stage.until(() => stage.injected.length === 1)
+  const second = await call(stage, callMessage(2))
+  expect(second.text).toBe(resultText(2))
+  expect(second.headers['x-squall-fault']).toBeUndefined()
+  expect(stage.counts().overflow).toBe(1)
+  stage.disarm()
+  await first
+})
+
+it('a shadow rule does nothing', async () => {
+  const rule = { ...(delay('request', 600_000) as object), shadow: true } as never
+  const stage = opened(await startStage({ rules: [rule], app: jsonApp }))
+  const got = await call(stage, callMessage(1))
+  expect(got.text).toBe(resultText(1))
+  expect(stage.counts().shadow).toBe(1)
+  expect(stage.injected).toEqual([])
+})

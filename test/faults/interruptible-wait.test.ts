@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest'
+import { interruptibleWait, TurnOver } from '../../src/listener/faults/interruptible-wait.ts'
+import { faultMark, markComments, withMarks } from '../../src/listener/faults/fault-mark.ts'
+
+it('waits its time, and no timer is left when it is woken or stopped', async () => {
+  const wake = new AbortController()
+  const stop = new AbortController()
+  const start = performance.now()
+  await interruptibleWait(20, wake.signal, stop.signal)
+  expect(performance.now() - start).toBeGreaterThanOrEqual(18)
+  const waits = [600_000, Infinity, 3e9].map((ms) =>
+    interruptibleWait(ms, wake.signal, stop.signal),
+  )
+  wake.abort()
+  await Promise.all(waits)
+  await interruptibleWait(600_000, wake.signal, stop.signal)
+  stop.abort()
+  await expect(interruptibleWait(1, wake.signal, stop.signal)).rejects.toBeInstanceOf(TurnOver)
+})
+
+it('rejects all that waits when it is stopped, without a warning about their number', async () => {
+  const warnings: Error[] = []
+  const note = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', note)
+  const wake = new AbortController()
+  const stop = new AbortController()
+  const waits = Array.from({ length: 50 }, () =>
+    interruptibleWait(600_000, wake.signal, stop.signal),
+  )
+  stop.abort()
+  const ends = await Promise.allSettled(waits)
+  expect(ends.every(({ status }) => status === 'rejected')).toBe(true)
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('warning', note)
+  expect(warnings).toEqual([])
+})
+
+it('marks in characters that can break neither a header nor a comment', () => {
+  const mark = faultMark('a\r\nb: ü/"', 'delay')
+  expect(mark).toBe('a__b_____/delay')
+  expect(withMarks(['a', 'b'], [mark])).toEqual(['a', 'b', 'x-squall-fault', mark])
+  expect(markComments([mark]).toString()).toBe(`: x-squall-fault ${mark}\n\n`)
+  expect(faultMark('', 'x'.repeat(500))).toHaveLength(102)
+})

@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest'
+import type { Fault } from '../../src/filters/fault.ts'
+import { FaultRun } from '../../src/listener/faults/fault-run.ts'
+import { FaultedUpstream } from '../../src/listener/faults/faulted-upstream.ts'
+import type { RequestHead } from '../../src/mcp/http.ts'
+import type { ResponseSink } from '../../src/mcp/transfer.ts'
+import { Hit } from '../../src/rules/hit.ts'
+import { Bench, facts } from '../rules/facts.ts'
+
+const request: RequestHead = { method: 'POST', target: '/', version: '1.1', headers: [] }
+
+it('closes the generators of a client that has stopped reading and leaves', async () => {
+  const closed: string[] = []
+  const passing = (name: string): Fault => ({
+    onResponse: () =>
+      async function* (frames) {
+        try {
+          yield* frames
+        } finally {
+          closed.push(name)
+        }
+      },
+  })
+  const faults = [passing('a'), passing('b')]
+  const bench = new Bench([{}])
+  const { rule, state, key } = bench.plan()!.hits[0]!
+  const own = { ...rule, faults, uses: [rule.uses[0]!, rule.uses[0]!] }
+  const hit = new Hit(own, state, bench.states.active, key, false)
+  const run = new FaultRun({
+    request,
+    calls: [{ call: facts().call, plan: { hits: [hit], shadow: false } }],
+    batch: false,
+    session: '',
+    maxBody: 1000,
+    listener: { injected: () => undefined, notApplicable: () => undefined, broke: () => undefined },
+  })
+  let aborted = 0
+  let told: () => void = () => undefined
+  const sent = new Promise<void>((resolve) => (told = resolve))
+  const sink: ResponseSink = {
+    info: () => undefined,
+    head: () => undefined,
+    data: () => {
+      told()
+      return false
+    },
+    end: () => undefined,
+    fail: () => undefined,
+  }
+  const app = {
+    send: (_head: RequestHead, _body: unknown, to: ResponseSink) => {
+      setImmediate(() => {
+        to.head({ status: 200, reason: 'OK', headers: ['content-type', 'text/event-stream'] })
+        to.data(Buffer.from('data: 1\n\ndata: 2\n\ndata: 3\n\n'))
+      })
+      return { resume: () => undefined, abort: () => void aborted++ }
+    },
+  }
+  const transfer = new FaultedUpstream(app, run).send(request, null, sink)
+  await sent
+  transfer.abort()
+  transfer.abort()
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(closed.toSorted()).toEqual(['a', 'b'])
+  expect(aborted).toBe(1)
+  expect(bench.counts().not_reached).toBe(1)
+})
