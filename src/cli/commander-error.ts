@@ -2,7 +2,7 @@ import type { CommanderError } from 'commander'
 import { shown, UsageError } from './usage-error.ts'
 
 /** A command of the program. */
-export type CommandName = 'run' | 'demo'
+export type CommandName = 'run' | 'demo' | 'validate' | 'schema' | 'explain'
 
 /** The parser's complaint as one line that says how to mend it. */
 export function commandLineError(error: CommanderError, command: CommandName): UsageError {

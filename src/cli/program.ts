@@ -3,12 +3,22 @@ import { commandLineError, type CommandName, unexpectedArgument } from './comman
 import { type DemoOptions, parseDemoOptions } from './demo-options.ts'
 import { DEMO_FLAGS, type FlagSpec, RUN_FLAGS } from './flag-table.ts'
 import type { Environment, RawFlags } from './flag-values.ts'
+import { EXPLAIN_FLAGS, VALIDATE_FLAGS } from './rules-flags.ts'
+import {
+  type ExplainRequest,
+  parseExplain,
+  parseValidate,
+  type ValidateRequest,
+} from './rules-options.ts'
 import { parseRunOptions, type RunOptions } from './run-options.ts'
 
 /** What a command line asks for. */
 export type Invocation =
   | { readonly kind: 'run'; readonly options: RunOptions }
   | { readonly kind: 'demo'; readonly options: DemoOptions }
+  | { readonly kind: 'validate'; readonly request: ValidateRequest }
+  | { readonly kind: 'explain'; readonly request: ExplainRequest }
+  | { readonly kind: 'schema' }
   /** Help or the version, for standard output. */
   | { readonly kind: 'print'; readonly text: string }
 
@@ -20,6 +30,21 @@ const DEMO = {
   name: 'demo',
   description: 'see it work on this machine in seconds: an app, Squall in front of it, and clients',
 } as const
+const VALIDATE = {
+  name: 'validate',
+  description: 'check rules files, - being standard input. The data path does not apply rules yet.',
+  operands: { form: '[files...]', most: Infinity },
+} as const
+const SCHEMA = {
+  name: 'schema',
+  description: 'print the JSON Schema of rules files, for editors',
+} as const
+const EXPLAIN = {
+  name: 'explain',
+  description: 'say what the rules of a file would make of a call',
+  operands: { form: '[file]', most: 1 },
+} as const
+const COMMANDS = [RUN, DEMO, VALIDATE, SCHEMA, EXPLAIN]
 const HELP_WIDTH = 100
 const ENV_NOTE = `
 Each option can also be given as an environment variable: --max-head as SQUALL_MAX_HEAD, switches
@@ -33,10 +58,17 @@ export function parseCommandLine(
   version: string,
 ): Invocation {
   let printed = ''
-  const given: { run?: RawFlags; demo?: RawFlags } = {}
+  const given: { run?: RawFlags; demo?: RawFlags; other?: Invocation } = {}
   const program = createProgram(version, (text) => (printed += text))
   addCommand(program, RUN, RUN_FLAGS, (flags) => (given.run = flags)).addHelpText('after', ENV_NOTE)
   addCommand(program, DEMO, DEMO_FLAGS, (flags) => (given.demo = flags))
+  addCommand(program, VALIDATE, VALIDATE_FLAGS, (flags, files) => {
+    given.other = { kind: 'validate', request: parseValidate(flags, files) }
+  })
+  addCommand(program, SCHEMA, [], () => (given.other = { kind: 'schema' }))
+  addCommand(program, EXPLAIN, EXPLAIN_FLAGS, (flags, files) => {
+    given.other = { kind: 'explain', request: parseExplain(flags, files) }
+  })
   try {
     program.parse(args, { from: 'user' })
   } catch (error) {
@@ -45,6 +77,7 @@ export function parseCommandLine(
   }
   if (given.run !== undefined) return { kind: 'run', options: parseRunOptions(given.run, env) }
   if (given.demo !== undefined) return { kind: 'demo', options: parseDemoOptions(given.demo, env) }
+  if (given.other !== undefined) return given.other
   return { kind: 'print', text: printed }
 }
 
@@ -65,25 +98,33 @@ function createProgram(version: string, print: (text: string) => void): Command 
     })
 }
 
+interface CommandSpec {
+  readonly name: CommandName
+  readonly description: string
+  /** How words that belong to no option are shown, and how many there may be. */
+  readonly operands?: { readonly form: string; readonly most: number }
+}
+
 function addCommand(
   program: Command,
-  { name, description }: { readonly name: CommandName; readonly description: string },
+  { name, description, operands }: CommandSpec,
   flags: readonly FlagSpec[],
-  chosen: (raw: RawFlags) => void,
+  chosen: (raw: RawFlags, operands: readonly string[]) => void,
 ): Command {
   const command = program.command(name).description(description).allowExcessArguments()
+  if (operands !== undefined) command.argument(operands.form)
   const raw = new Map<string, string[]>()
   for (const spec of flags) addFlag(command, spec, raw)
   return command.action(() => {
-    const [extra] = command.args
+    const extra = command.args[operands?.most ?? 0]
     if (extra !== undefined) throw unexpectedArgument(extra, name)
-    chosen(raw)
+    chosen(raw, command.args)
   })
 }
 
 /** Whose help a complaint points at. */
 function commandOf(args: readonly string[]): CommandName {
-  return args[0] === DEMO.name ? DEMO.name : RUN.name
+  return COMMANDS.find(({ name }) => name === args[0])?.name ?? RUN.name
 }
 
 function addFlag(command: Command, spec: FlagSpec, raw: Map<string, string[]>): void {

@@ -1,7 +1,6 @@
-import { open } from 'node:fs/promises'
-import { MAX_FILE_BYTES, parseRules } from '../rules/parse.ts'
 import { githubLines, problemLines, problemsJson } from '../rules/problem-format.ts'
 import type { FileProblems, ProblemFormat } from '../rules/problem-format.ts'
+import { readRulesFile } from './rules-file.ts'
 
 /** How to check, and where to write. */
 export interface ValidateOptions {
@@ -33,37 +32,6 @@ function textOf(result: FileProblems): string {
 }
 
 async function check(file: string): Promise<FileProblems> {
-  let bytes: Uint8Array
-  try {
-    bytes = file === '-' ? await readAll(process.stdin) : await readFile(file)
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    const problem = { code: 'unreadable', path: '', line: 1, column: 1 } as const
-    return { file, problems: [{ ...problem, message: `cannot be read: ${reason}` }] }
-  }
-  const parsed = parseRules(bytes)
+  const parsed = await readRulesFile(file)
   return { file, problems: parsed.ok ? [] : parsed.problems }
-}
-
-/** Reads no more than shows that a file is too large, so that endless ones end. */
-async function readFile(file: string): Promise<Uint8Array> {
-  const handle = await open(file, 'r')
-  try {
-    if ((await handle.stat()).isDirectory()) throw new Error('it is a directory')
-    return await readAll(handle.createReadStream({ autoClose: false }))
-  } finally {
-    await handle.close()
-  }
-}
-
-async function readAll(stream: AsyncIterable<Uint8Array | string>): Promise<Uint8Array> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of stream) {
-    const bytes = Buffer.from(chunk as Uint8Array)
-    chunks.push(bytes)
-    size += bytes.length
-    if (size > MAX_FILE_BYTES) break
-  }
-  return Buffer.concat(chunks)
 }

@@ -61,7 +61,10 @@ export interface FaultContext {
 export interface Fault {
   /** Called before the app gets the call. */
   onRequest?(ctx: FaultContext): Verdict | Promise<Verdict>
-  /** Called when the app has answered the call in full; all of the answer is held back until then. */
+  /**
+   * Called when the message that answers the call is there, which is held back until then. Frames
+   * before it pass: at most those before the first message are held, never a whole stream.
+   */
   onAnswer?(ctx: FaultContext): Verdict | Promise<Verdict>
   /** Called when the answer begins; its frames then flow through what is returned. */
   onResponse?(ctx: FaultContext): FrameTransform

@@ -1,0 +1,13 @@
+import { GENERATED } from './markdown.mjs'
+
+/** The reference of the rules file, from its schema in the code. */
+export async function rulesPage(built) {
+  const { rulesReferenceMarkdown } = await built('rules/reference-doc.js')
+  return `${GENERATED}\n\n${rulesReferenceMarkdown()}`
+}
+
+/** The JSON Schema of rules files, as the program prints it. */
+export async function rulesSchema(built) {
+  const { schemaCommand } = await built('cli/schema-command.js')
+  return schemaCommand()
+}

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+
+const MAIN = new URL('../../dist/cli/main.js', import.meta.url).pathname
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the built program to its end. */
+function runProgram(args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [MAIN, ...args], (_error, stdout, stderr) => {
+      resolve({ code: child.exitCode ?? -1, stdout, stderr })
+    })
+  })
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'squall-rules-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function file(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const GOOD = `rules:
+  - name: slow-search
+    match: { tool: 'search_*' }
+    percent: 30
+    faults: [delay: { fixed: 2s }]
+`
+const good = file('good.yaml', GOOD)
+const bad = file(
+  'bad.yaml',
+  GOOD.replace('percent: 30', 'percent: 130').replace('fixed:', 'fixedDelay:'),
+)
+
+describe('squall validate', () => {
+  test('says that a good file is good', async () => {
+    const { code, stdout } = await runProgram(['validate', good])
+    expect(code).toBe(0)
+    expect(stdout).toBe(`${good}: ok\n`)
+  })
+
+  test('names every mistake with its line and column, and fails', async () => {
+    const { code, stdout } = await runProgram(['validate', bad, good])
+    expect(code).toBe(1)
+    expect(stdout).toContain(`${bad}:4:14: `)
+    expect(stdout).toContain(`${bad}:5:23: `)
+    expect(stdout).toContain('fixed: 5s')
+  })
+
+  test('speaks JSON and GitHub', async () => {
+    const json = await runProgram(['validate', '--json', bad])
+    expect(JSON.stringify(JSON.parse(json.stdout))).toContain('"line":4')
+    const github = await runProgram(['validate', '--format', 'github', bad])
+    expect(github.stdout).toMatch(/^::error file=/)
+  })
+})
+
+test('squall schema prints the JSON Schema of the rules', async () => {
+  const { code, stdout } = await runProgram(['schema'])
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ title: 'Squall rules', type: 'object' })
+})
+
+describe('squall explain', () => {
+  test('tells what a rule would do to a call', async () => {
+    const { code, stdout } = await runProgram(['explain', good, '--tool', 'search_docs'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('slow-search: matches')
+    expect(stdout).toContain('hits below 0.3')
+  })
+
+  test('tells which dimension failed', async () => {
+    const { stdout } = await runProgram(['explain', good, '--tool', 'other', '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({
+      rules: [{ rule: 'slow-search', matches: false, failing: [{ dimension: 'tool' }] }],
+    })
+  })
+
+  test('does not explain by a file with mistakes', async () => {
+    const { code } = await runProgram(['explain', bad, '--tool', 'search_docs'])
+    expect(code).toBe(1)
+  })
+})
+
+test.each([
+  ['validate'],
+  ['validate', '--bogus', good],
+  ['validate', '--format', 'xml', good],
+  ['explain'],
+  ['explain', good, '--header', 'nonsense'],
+  ['explain', good, '--args', '{'],
+])('squall %s … is one line and exit 2', async (...args) => {
+  const { code, stderr } = await runProgram(args)
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/^squall: [^\n]+\n$/)
+})
