@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { asBuffer } from '../mcp/bytes.ts'
 import { endToEnd } from '../mcp/hop-by-hop.ts'
-import { headerValue, type ResponseHead } from '../mcp/http.ts'
+import { headerValue, linesText, type ResponseHead } from '../mcp/http.ts'
 
 /** A head that must not be sent: its parts would not stay apart on the wire. */
 export class UnsafeAnswerError extends Error {
@@ -25,8 +25,7 @@ const STATUS_LINE_END = '\r\n'
  */
 export function prepareHead(res: ServerResponse, head: ResponseHead): void {
   const lines = endToEnd(head.headers)
-  let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`
-  for (let i = 0; i + 1 < lines.length; i += 2) text += `${lines[i]!}: ${lines[i + 1]!}\r\n`
+  const text = `HTTP/1.1 ${head.status} ${head.reason}\r\n${linesText(lines)}`
   // Header lines come from a strict parser, the reason phrase from reading over its shoulder.
   if (head.reason !== 'OK' && UNSAFE.test(head.reason)) {
     throw new UnsafeAnswerError('the reason phrase holds a line break or NUL')
@@ -84,9 +83,5 @@ export function endWhole(res: ServerResponse, bytes: Uint8Array): void {
 
 /** A 1xx head as text. */
 export function informationalText(head: ResponseHead): string {
-  let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`
-  for (let i = 0; i + 1 < head.headers.length; i += 2) {
-    text += `${head.headers[i]!}: ${head.headers[i + 1]!}\r\n`
-  }
-  return `${text}\r\n`
+  return `HTTP/1.1 ${head.status} ${head.reason}\r\n${linesText(head.headers)}\r\n`
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { headerValue, type HeaderLines, type RequestHead } from '../mcp/http.ts'
+import { headerValue, linesWithout, type HeaderLines, type RequestHead } from '../mcp/http.ts'
 import type { ClientConnection } from './client-connection.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
 import { NodeAnswer, type AnswerOwner } from './node-answer.ts'
@@ -82,11 +82,7 @@ function declaredLength(req: IncomingMessage): number | undefined {
 
 /** `100 Continue` is answered here, because the body is read here: the expectation is met. */
 function withoutExpect(lines: HeaderLines): HeaderLines {
-  const kept: string[] = []
-  for (let i = 0; i + 1 < lines.length; i += 2) {
-    if (lines[i]!.toLowerCase() !== 'expect') kept.push(lines[i]!, lines[i + 1]!)
-  }
-  return kept
+  return linesWithout(lines, (name) => name === 'expect')
 }
 
 function nothing(): void {

@@ -115,17 +115,18 @@ export class Pipeline implements PassageOwner {
       this.#pass(new Passage(this, exchange, 'http', receivedAt, null))
       return
     }
-    const posted = this.#read(exchange.head, bytes)
+    const endpoint = this.#parts.ledger.endpoints.lookup(exchange.head.target)
+    const posted = this.#read(exchange.head, bytes, endpoint !== undefined)
     if (posted === undefined) {
       this.#pass(new Passage(this, exchange, 'http', receivedAt, null))
       return
     }
-    this.#pass(this.#open(exchange, posted, receivedAt))
+    this.#pass(this.#open(exchange, posted, endpoint ?? posted.session ?? '', receivedAt))
   }
 
   /** Reads a body as MCP; undefined when it is not, or cannot be read. */
-  #read(head: RequestHead, bytes: Uint8Array): PostedMessages | undefined {
-    const { ledger, telemetry, logger, maxBody, strict } = this.#parts
+  #read(head: RequestHead, bytes: Uint8Array, isSsePost: boolean): PostedMessages | undefined {
+    const { telemetry, logger, maxBody, strict } = this.#parts
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
     const plain = decodeWhole(coding, bytes, maxBody)
     if (plain === undefined) {
@@ -134,10 +135,7 @@ export class Pipeline implements PassageOwner {
     }
     let result: PostClass
     try {
-      const text = asBuffer(plain).toString()
-      const isSsePost =
-        ledger.endpoints.size > 0 && ledger.endpoints.lookup(head.target) !== undefined
-      result = this.#classify(head, text, isSsePost)
+      result = this.#classify(head, asBuffer(plain).toString(), isSsePost)
     } catch (error) {
       telemetry.unclassified('internal_error')
       if (strict) throw error
@@ -155,13 +153,9 @@ export class Pipeline implements PassageOwner {
   }
 
   /** Opens the calls of a POST and takes note of what it tells about sessions. */
-  #open(exchange: Exchange, posted: PostedMessages, receivedAt: number): Passage {
+  #open(exchange: Exchange, posted: PostedMessages, session: string, receivedAt: number): Passage {
     const { ledger, telemetry, maxBody } = this.#parts
     const { calls, notifications } = posted
-    const session =
-      (ledger.endpoints.size > 0 ? ledger.endpoints.lookup(exchange.head.target) : undefined) ??
-      posted.session ??
-      ''
     for (const { method, params } of notifications) {
       if (method === 'notifications/cancelled') ledger.cancel(session, params)
     }

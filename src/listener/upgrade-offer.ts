@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import { linesText, linesWithout } from '../mcp/http.ts'
+import { requestHead } from './node-exchange.ts'
 
 /**
  * True when a request offers HTTP/2 in clear text and nothing else, as Java's client does by default,
@@ -10,17 +12,11 @@ export function mayBeIgnored(req: IncomingMessage): boolean {
   return offered.every((name) => name === 'h2c' || name === '')
 }
 
+const OFFER = new Set(['upgrade', 'connection', 'http2-settings'])
+
 /** The same request without its offer, as bytes to be read again. */
 export function withoutUpgrade(req: IncomingMessage): Buffer {
-  const lines: string[] = []
-  const raw = req.rawHeaders
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i]!.toLowerCase()
-    if (name === 'upgrade' || name === 'connection' || name === 'http2-settings') continue
-    lines.push(raw[i]!, raw[i + 1]!)
-  }
-  const version = req.httpVersion === '1.0' ? '1.0' : '1.1'
-  let text = `${req.method ?? ''} ${req.url ?? ''} HTTP/${version}\r\n`
-  for (let i = 0; i + 1 < lines.length; i += 2) text += `${lines[i]!}: ${lines[i + 1]!}\r\n`
-  return Buffer.from(`${text}\r\n`, 'latin1')
+  const { method, target, version, headers } = requestHead(req)
+  const lines = linesWithout(headers, (name) => OFFER.has(name))
+  return Buffer.from(`${method} ${target} HTTP/${version}\r\n${linesText(lines)}\r\n`, 'latin1')
 }

@@ -1,18 +1,6 @@
 /** A JSON-RPC id. `1` and `"1"` are two ids, and `0` is a legal one. */
 export type JsonRpcId = string | number
 
-/** Protocol revisions, oldest first. */
-export const REVISIONS = [
-  '2024-11-05',
-  '2025-03-26',
-  '2025-06-18',
-  '2025-11-25',
-  '2026-07-28',
-] as const
-
-/** A known protocol revision. */
-export type Revision = (typeof REVISIONS)[number]
-
 /** How MCP travels over HTTP. */
 export type Transport = 'streamable-http' | 'http+sse'
 
@@ -48,8 +36,3 @@ export type Outcome =
 
 /** Who made the outcome: the app, a fault, or Squall itself. */
 export type Origin = 'upstream' | 'injected' | 'squall'
-
-/** A stable map key for an id within a session: keeps `1` and `"1"` apart. */
-export function callKey(session: string, id: JsonRpcId): string {
-  return `${typeof id === 'number' ? 'n' : 's'}${String(id)}\u0000${session}`
-}

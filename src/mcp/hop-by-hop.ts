@@ -1,4 +1,4 @@
-import type { HeaderLines } from './http.ts'
+import { linesWithout, type HeaderLines } from './http.ts'
 
 /** Headers that speak of one connection and are written anew for the next. */
 const HOP_BY_HOP = new Set([
@@ -55,7 +55,8 @@ export function endToEnd(lines: HeaderLines): HeaderLines {
     }
   }
   if (kept === undefined) return lines
-  return nominated === undefined ? kept : without(kept, nominated)
+  const dropped = nominated
+  return dropped === undefined ? kept : linesWithout(kept, (name) => dropped.has(name))
 }
 
 function nominate(names: Set<string> | undefined, value: string): Set<string> | undefined {
@@ -67,12 +68,4 @@ function nominate(names: Set<string> | undefined, value: string): Set<string> | 
     names.add(name)
   }
   return names
-}
-
-function without(lines: HeaderLines, names: ReadonlySet<string>): HeaderLines {
-  const kept: string[] = []
-  for (let i = 0; i + 1 < lines.length; i += 2) {
-    if (!names.has(lines[i]!.toLowerCase())) kept.push(lines[i]!, lines[i + 1]!)
-  }
-  return kept
 }

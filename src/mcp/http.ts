@@ -37,6 +37,22 @@ export function headerValues(lines: HeaderLines, name: string): string[] {
   return values
 }
 
+/** The lines without those whose name, in lower case, is to go. */
+export function linesWithout(lines: HeaderLines, goes: (name: string) => boolean): string[] {
+  const kept: string[] = []
+  for (let i = 0; i + 1 < lines.length; i += 2) {
+    if (!goes(lines[i]!.toLowerCase())) kept.push(lines[i]!, lines[i + 1]!)
+  }
+  return kept
+}
+
+/** The lines as they stand on the wire, without the blank line at their end. */
+export function linesText(lines: HeaderLines): string {
+  let text = ''
+  for (let i = 0; i + 1 < lines.length; i += 2) text += `${lines[i]!}: ${lines[i + 1]!}\r\n`
+  return text
+}
+
 /** The media type of a Content-Type or Accept element, lower-cased and without parameters. */
 export function mediaType(value: string | undefined): string {
   if (value === undefined) return ''

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { HeaderLines } from '../mcp/http.ts'
+import { linesText, type HeaderLines } from '../mcp/http.ts'
 
 /** undici wrote something other than the one head that was announced. */
 export class HeadLaneError extends Error {
@@ -69,8 +69,6 @@ export class HeadLane {
     const lines = this.#trailers?.() ?? []
     this.#chunked = false
     if (lines.length === 0) return LAST_CHUNK
-    let text = '\r\n0\r\n'
-    for (let i = 0; i + 1 < lines.length; i += 2) text += `${lines[i]!}: ${lines[i + 1]!}\r\n`
-    return `${text}\r\n`
+    return `\r\n0\r\n${linesText(lines)}\r\n`
   }
 }

@@ -1,8 +1,7 @@
 import { toMessage } from '../../mcp/json-rpc.ts'
-import { headerValue, type RequestHead } from '../../mcp/http.ts'
+import { headerValue, linesWithout, type RequestHead } from '../../mcp/http.ts'
 import type { Body } from '../../mcp/transfer.ts'
 import { codingOf, decodeWhole } from '../content-coding.ts'
-import { linesWithout } from './header-lines.ts'
 import { jsonArray, jsonElements } from './json-array.ts'
 
 /** A request as it is sent on. */

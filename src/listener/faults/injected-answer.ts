@@ -15,7 +15,7 @@ import {
   type Reply,
 } from '../../mcp/reply.ts'
 import type { InjectedReply } from '../../filters/fault.ts'
-import { linesWithout } from './header-lines.ts'
+import { linesWithout } from '../../mcp/http.ts'
 
 /** A whole answer that a fault gives. */
 export interface InjectedAnswer {
