@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox'
-import type { Call } from '../mcp/call.ts'
+import type { Call, ClientInfo } from '../mcp/call.ts'
+import type { ResponseHead } from '../mcp/http.ts'
 import type { Message } from '../mcp/message.ts'
 
 /** What a fault answers in the app's place; the pipeline gives it the id, framing and shape of the call. */
@@ -19,9 +20,19 @@ export type InjectedReply =
     }
   | { readonly kind: 'toolError'; readonly text: string }
 
-/** What is to become of the exchange. Anything but `continue` ends the chain. */
+/** What is to become of the exchange. All but the first three end the chain. */
 export type Verdict =
   | { readonly kind: 'continue' }
+  /**
+   * The app gets the call changed: `edit` is given the call's JSON text as it came and gives the text
+   * to send, or undefined where it finds nothing to change. Only before the app gets the call.
+   */
+  | { readonly kind: 'edit'; readonly edit: (text: string) => string | undefined }
+  /**
+   * The app gets so many more copies of the call, each with an id of its own, so long after each
+   * other; what it answers to them is dropped. Only before the app gets the call.
+   */
+  | { readonly kind: 'copies'; readonly copies: number; readonly spacing: number }
   | { readonly kind: 'respond'; readonly reply: InjectedReply }
   | { readonly kind: 'reset'; readonly how: 'rst' | 'fin' }
   | { readonly kind: 'hang' }
@@ -43,10 +54,51 @@ export interface Frame {
 /** Turns the frames of an answer into those that the client gets. */
 export type FrameTransform = (frames: AsyncIterable<Frame>) => AsyncIterable<Frame>
 
+/** A whole answer on its way out: what the head and the bytes of the HTTP message are. */
+export interface Output {
+  readonly head: ResponseHead
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+/**
+ * Turns the answer as HTTP into the one that the client gets. The head is sent when this is done, and
+ * then each chunk as it comes. Headers that frame the body are the transform's to keep true, or not.
+ */
+export type OutputTransform = (output: Output) => Output | Promise<Output>
+
+/** What a fault may do beyond the call that it was drawn for. */
+export interface FaultHost {
+  /**
+   * The call's session is one that the server no longer knows, until the rule is retired: everything
+   * that names it is turned away, and its open streams are closed. False where there is no session.
+   */
+  expireSession(): boolean
+  /** New connections to the listener are turned away for so many milliseconds. */
+  refuseConnections(ms: number): void
+}
+
 /** What a fault sees of the call that it was drawn for, and all that it may do. */
 export interface FaultContext {
   /** Undefined when a rule about plain HTTP hit an exchange that carries no call. */
   readonly call: Call | undefined
+  /** As the transport knows it; undefined where there is none. */
+  readonly session: string | undefined
+  /** Who the client said it is, when it said so. */
+  readonly client: ClientInfo | undefined
+  /** The first header of the request by this name, in lower case. */
+  readonly header: (name: string) => string | undefined
+  /** How many bytes the body of the request has. */
+  readonly requestBytes: number
+  /** False when the rule asks that nothing on the wire tells of the fault. */
+  readonly marked: boolean
+  readonly host: FaultHost
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /**
+   * What the fault remembers between calls, made when it is first asked for. It belongs to the rule as
+   * it is written: it outlives a reload that leaves the rule unchanged.
+   */
+  readonly memory: <Memory>(make: () => Memory) => Memory
   /** Aborted when the client is gone or the sidecar drains. */
   readonly signal: AbortSignal
   /** Numbers from 0 up to 1, seeded for this rule and call. */
@@ -55,6 +107,8 @@ export interface FaultContext {
   readonly sleep: (ms: number) => Promise<void>
   /** Says that the fault took effect. One that never says so is counted as not applicable. */
   readonly injected: (effect?: string) => void
+  /** Says that the fault leaves this call alone on purpose: it is not counted as one that could not act. */
+  readonly spare: () => void
 }
 
 /** A fault with its parameters, made once per rule. It implements the hooks that it needs and no others. */
@@ -68,6 +122,11 @@ export interface Fault {
   onAnswer?(ctx: FaultContext): Verdict | Promise<Verdict>
   /** Called when the answer begins; its frames then flow through what is returned. */
   onResponse?(ctx: FaultContext): FrameTransform
+  /**
+   * Called when the answer goes out, after the hooks above of all faults. Only for answers that belong
+   * to one call alone: not those of batches, nor what goes by the stream of HTTP+SSE.
+   */
+  onOutput?(ctx: FaultContext): OutputTransform
 }
 
 /** Something about a fault's parameters that their schema alone cannot say. */

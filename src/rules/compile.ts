@@ -57,6 +57,7 @@ function compileRule(
     uses: rule.faults,
     faults: Object.freeze(rule.faults.map((use) => createFault(use))),
     shadow: rule.shadow ?? false,
+    mark: rule.mark ?? true,
     stop: rule.then === 'stop',
   })
 }

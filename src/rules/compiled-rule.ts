@@ -23,6 +23,8 @@ export interface CompiledRule {
   /** Parallel to `uses`. */
   readonly faults: readonly Fault[]
   readonly shadow: boolean
+  /** Whether what its faults do is marked on the wire. */
+  readonly mark: boolean
   /** Later rules are not considered for a call that this one hit. */
   readonly stop: boolean
 }

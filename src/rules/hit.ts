@@ -18,6 +18,7 @@ export class Hit {
   #turnedAway = false
   #applied = false
   #idle = false
+  #spared = false
   #finished = false
 
   constructor(
@@ -92,6 +93,16 @@ export class Hit {
     this.#idle = true
   }
 
+  /** A fault had its turn and left the call alone on purpose. */
+  spare(): void {
+    this.#spared = true
+  }
+
+  /** What a fault of the rule remembers between calls. */
+  memory<Memory>(fault: number, make: () => Memory): Memory {
+    return this.state.memory(fault, make)
+  }
+
   /** The call is over. Gives back what `end` was not called for. */
   finish(): void {
     if (this.#finished) return
@@ -101,7 +112,8 @@ export class Hit {
       this.#leave()
     }
     if (this.#applied || this.#turnedAway || this.shadow) return
-    this.state.counts[this.#idle ? 'not_applicable' : 'not_reached']++
+    const result = this.#spared ? 'spared' : this.#idle ? 'not_applicable' : 'not_reached'
+    this.state.counts[result]++
   }
 
   #leave(): void {

@@ -2,8 +2,8 @@
  * What became of a call that a rule matches. For each such call one of these is counted:
  * `disarmed`, `other_pod`, `not_yet`, `expired`, `exhausted` (`times` is used up), `not_selected`
  * (by `first`, `after`, `every`), `not_drawn`, or the call was drawn. A drawn call ends as one of
- * `shadow`, `applied`, `overflow`, `not_applicable` (no fault could act on it), `not_reached` (it was
- * over before a fault had its turn).
+ * `shadow`, `applied`, `overflow`, `spared` (a fault let it pass on purpose, as within a rate limit),
+ * `not_applicable` (no fault could act on it), `not_reached` (it was over before a fault had its turn).
  */
 export const RESULTS = [
   'disarmed',
@@ -16,6 +16,7 @@ export const RESULTS = [
   'shadow',
   'applied',
   'overflow',
+  'spared',
   'not_applicable',
   'not_reached',
 ] as const
@@ -41,6 +42,7 @@ export function noCounts(): RuleCounts {
     shadow: 0,
     applied: 0,
     overflow: 0,
+    spared: 0,
     not_applicable: 0,
     not_reached: 0,
   }

@@ -24,6 +24,7 @@ export interface RuleSpec {
   readonly maxActive?: number | undefined
   readonly then?: 'stop' | undefined
   readonly shadow?: boolean | undefined
+  readonly mark?: boolean | undefined
   readonly faults: readonly FaultUse[]
 }
 

@@ -42,6 +42,7 @@ export class RuleState {
   #ordinal = 0
   #hits = 0
   #retirement: AbortController | undefined
+  readonly #memories = new Map<number, unknown>()
 
   constructor(selection: Selection, since: number) {
     this.since = since
@@ -62,6 +63,16 @@ export class RuleState {
   /** Aborted when the rule is taken back or disarmed, so that what waits for it wakes up. */
   get retired(): AbortSignal {
     return (this.#retirement ??= new AbortController()).signal
+  }
+
+  /** What the rule's fault at an index remembers between calls. */
+  memory<Memory>(fault: number, make: () => Memory): Memory {
+    let memory = this.#memories.get(fault) as Memory | undefined
+    if (memory === undefined) {
+      memory = make()
+      this.#memories.set(fault, memory)
+    }
+    return memory
   }
 
   /** The key that a matching call is hit by, or undefined when it is not hit. Counts either way. */

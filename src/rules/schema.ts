@@ -152,6 +152,11 @@ const rule = section({
     default: false,
     description: 'Everything is matched, drawn and counted; nothing is done.',
   }),
+  mark: Type.Boolean({
+    default: true,
+    description:
+      'Answers say in a header or a comment which rule and fault touched them; `false` leaves the wire unmarked. Logs and metrics tell in any case.',
+  }),
   faults: Type.Unsafe<readonly FaultUse[]>({
     type: 'array',
     items: faultItem,

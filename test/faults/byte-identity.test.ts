@@ -7,6 +7,7 @@ import type { HeaderLines, RequestHead } from '../../src/mcp/http.ts'
 import type { ResponseSink } from '../../src/mcp/transfer.ts'
 import { Hit } from '../../src/rules/hit.ts'
 import { Bench, facts } from '../rules/facts.ts'
+import { NO_SETTING } from './no-setting.ts'
 
 const LOOKING: Fault = {
   onAnswer: () => ({ kind: 'continue' }),
@@ -29,6 +30,7 @@ async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buf
   }
   const hit = new Hit(rule, planned.state, bench.states.active, planned.key, false)
   const run = new FaultRun({
+    ...NO_SETTING,
     request,
     calls: [{ call: facts().call, plan: { hits: [hit], shadow: false } }],
     batch: false,

@@ -32,6 +32,8 @@ export interface StageOptions {
   readonly http?: boolean
   readonly transport?: 'http+sse'
   readonly maxBody?: number
+  /** What the session is known by. */
+  readonly session?: string
 }
 
 const silent: Telemetry = {
@@ -67,6 +69,7 @@ export async function startStage(options: StageOptions) {
   const broken: unknown[] = []
   const runs: FaultRun[] = []
   const failures: string[] = []
+  const reached: string[] = []
   let finished = 0
   let wake: (() => void)[] = []
   const tell = (): void => {
@@ -97,7 +100,7 @@ export async function startStage(options: StageOptions) {
     const posted = classifyBody(head, Buffer.from(bytes).toString(), false)
     const facts = {
       headers: head.headers,
-      session: undefined,
+      session: options.session,
       client: undefined,
       http: { method: head.method, path: '/mcp' },
     }
@@ -106,6 +109,16 @@ export async function startStage(options: StageOptions) {
       return { call, plan: planned(planCall(ruleSet, { ...facts, call }, states, () => 0)) }
     })
     const run = new FaultRun({
+      facts,
+      requestBytes: bytes.length,
+      now: () => Date.now(),
+      host: {
+        expireSession: () => {
+          reached.push('expire session')
+          return options.session !== undefined
+        },
+        refuseConnections: (ms) => void reached.push(`refuse ${ms}`),
+      },
       request: head,
       calls,
       batch: posted.kind === 'messages' && posted.batch,
@@ -158,6 +171,8 @@ export async function startStage(options: StageOptions) {
     notApplicable,
     broken,
     failures,
+    /** What faults did beyond their calls. */
+    reached,
     runs,
     states,
     /** How many exchanges are over. */

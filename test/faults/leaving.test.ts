@@ -6,6 +6,7 @@ import type { RequestHead } from '../../src/mcp/http.ts'
 import type { ResponseSink } from '../../src/mcp/transfer.ts'
 import { Hit } from '../../src/rules/hit.ts'
 import { Bench, facts } from '../rules/facts.ts'
+import { NO_SETTING } from './no-setting.ts'
 
 const request: RequestHead = { method: 'POST', target: '/', version: '1.1', headers: [] }
 
@@ -27,6 +28,7 @@ it('closes the generators of a client that has stopped reading and leaves', asyn
   const own = { ...rule, faults, uses: [rule.uses[0]!, rule.uses[0]!] }
   const hit = new Hit(own, state, bench.states.active, key, false)
   const run = new FaultRun({
+    ...NO_SETTING,
     request,
     calls: [{ call: facts().call, plan: { hits: [hit], shadow: false } }],
     batch: false,

@@ -16,15 +16,40 @@ export const TOOL_CALL: Call = {
 export class Context implements FaultContext {
   readonly call: Call | undefined
   readonly signal: AbortSignal
+  readonly session: string | undefined
+  readonly client: FaultContext['client']
+  readonly requestBytes: number
+  readonly marked = true
   readonly sleeps: number[] = []
+  /** What the fault did beyond its call. */
+  readonly reached: string[] = []
+  spared = 0
+  time = 0
   effects = 0
   readonly #draws: number[]
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #memory: { value?: unknown }
 
   constructor(
-    options: { call?: Call | undefined; signal?: AbortSignal; draws?: readonly number[] } = {},
+    options: {
+      call?: Call | undefined
+      signal?: AbortSignal
+      draws?: readonly number[]
+      session?: string
+      client?: FaultContext['client']
+      headers?: Readonly<Record<string, string>>
+      requestBytes?: number
+      /** Another context of the same rule, whose memory this one shares. */
+      after?: Context
+    } = {},
   ) {
     this.call = 'call' in options ? options.call : TOOL_CALL
     this.signal = options.signal ?? new AbortController().signal
+    this.session = options.session
+    this.client = options.client
+    this.requestBytes = options.requestBytes ?? 0
+    this.#headers = options.headers ?? {}
+    this.#memory = options.after === undefined ? {} : options.after.#memory
     this.#draws = [...(options.draws ?? [])]
   }
 
@@ -33,6 +58,20 @@ export class Context implements FaultContext {
     this.signal.throwIfAborted()
     this.sleeps.push(ms)
     await Promise.resolve()
+  }
+  readonly now = (): number => this.time
+  readonly header = (name: string): string | undefined => this.#headers[name]
+  readonly memory = <Memory>(make: () => Memory): Memory =>
+    (this.#memory.value ??= make()) as Memory
+  readonly host = {
+    expireSession: (): boolean => {
+      if (this.session !== undefined) this.reached.push(`expire ${this.session}`)
+      return this.session !== undefined
+    },
+    refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
+  }
+  readonly spare = (): void => {
+    this.spared++
   }
   readonly injected = (): void => {
     this.effects++

@@ -4,6 +4,7 @@ import { outcomeOf } from '../../mcp/outcome.ts'
 import type { Verdict } from '../../filters/fault.ts'
 import type { Plan } from '../../rules/plan.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
+import type { TurnSetting } from './turn-setting.ts'
 import { FaultTurn, type TurnHost } from './fault-turn.ts'
 import { answerStage, transformStage, type AnswerCheck, type FrameFlow } from './fault-stage.ts'
 
@@ -22,6 +23,7 @@ const CONTINUE: RequestVerdict = { kind: 'continue' }
 /** The faults of one call, or of an exchange that a rule about HTTP hit. */
 export class CallRun implements TurnHost {
   readonly call: Call | undefined
+  readonly setting: TurnSetting
   readonly signal: AbortSignal
   readonly listener: FaultListener
   /** A fault has given the answer, or taken it away. */
@@ -36,10 +38,12 @@ export class CallRun implements TurnHost {
   constructor(
     call: Call | undefined,
     plan: Plan | undefined,
+    setting: TurnSetting,
     signal: AbortSignal,
     listener: FaultListener,
   ) {
     this.call = call
+    this.setting = setting
     this.signal = signal
     this.listener = listener
     const turns: FaultTurn[] = []

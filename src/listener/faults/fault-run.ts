@@ -8,6 +8,7 @@ import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import { markComments } from './fault-mark.ts'
 import { replyMessage, type HttpReply } from './injected-answer.ts'
 import type { PushChannel } from './push-channel.ts'
+import type { TurnSetting } from './turn-setting.ts'
 
 /** One call with the rules that hit it. */
 export interface PlannedCall {
@@ -16,7 +17,7 @@ export interface PlannedCall {
 }
 
 /** One exchange with what was planned for it. */
-export interface FaultRunOptions {
+export interface FaultRunOptions extends TurnSetting {
   readonly request: RequestHead
   /** In the order of the request. */
   readonly calls: readonly PlannedCall[]
@@ -59,8 +60,8 @@ export class FaultRun {
     const { listener, exchangePlan, calls } = options
     const { signal } = this.#stop
     this.options = options
-    this.exchange = new CallRun(undefined, exchangePlan, signal, listener)
-    this.calls = calls.map(({ call, plan }) => new CallRun(call, plan, signal, listener))
+    this.exchange = new CallRun(undefined, exchangePlan, options, signal, listener)
+    this.calls = calls.map(({ call, plan }) => new CallRun(call, plan, options, signal, listener))
     this.shared = calls.length > 1
   }
 
@@ -128,7 +129,7 @@ export class FaultRun {
     const replies: Reply[] = []
     for (const [index, verdict] of verdicts.entries()) {
       if (verdict.kind === 'reset') return { kind: 'cut', how: verdict.how }
-      if (verdict.kind === 'continue') continue
+      if (verdict.kind !== 'respond') continue
       const { reply } = verdict
       if (reply.kind === 'http') return { kind: 'http', reply }
       const call = this.calls[index]!.call!

@@ -1,13 +1,16 @@
 import type { Call } from '../../mcp/call.ts'
 import { CONTINUE, type Fault, type FaultContext, type Verdict } from '../../filters/fault.ts'
+import { headerValue } from '../../mcp/http.ts'
 import type { Hit } from '../../rules/hit.ts'
 import type { FaultListener, FaultPlace, NotApplicableReason } from './fault-events.ts'
+import type { TurnSetting } from './turn-setting.ts'
 import { faultMark } from './fault-mark.ts'
 import { interruptibleWait, TurnOver } from './interruptible-wait.ts'
 
 /** What a turn takes place in. */
 export interface TurnHost {
   readonly call: Call | undefined
+  readonly setting: TurnSetting
   /** Aborted when faults are to stop: the client is gone, the sidecar drains, or the exchange is over. */
   readonly signal: AbortSignal
   readonly listener: FaultListener
@@ -37,15 +40,24 @@ export class FaultTurn {
     this.#host = host
     this.#retired = hit.retired
     this.fault = hit.rule.faults[index]!
-    const { call, signal } = host
+    const { call, signal, setting } = host
     this.#place = { rule: hit.rule.name, fault: hit.rule.uses[index]!.fault, call }
     this.mark = faultMark(this.#place.rule, this.#place.fault)
     this.context = {
       call,
+      session: setting.facts.session,
+      client: setting.facts.client,
+      header: (name) => headerValue(setting.facts.headers, name),
+      requestBytes: setting.requestBytes,
+      marked: hit.rule.mark,
+      host: setting.host,
+      now: setting.now,
+      memory: (make) => hit.memory(index, make),
       signal,
       random: hit.random(index),
       sleep: (ms) => this.#sleep(ms),
       injected: (effect) => this.#claim(effect),
+      spare: () => this.#spare(),
     }
   }
 
@@ -126,6 +138,11 @@ export class FaultTurn {
     this.#out = true
   }
 
+  #spare(): void {
+    this.#out = true
+    this.#hit.spare()
+  }
+
   #claim(effect: string | undefined): void {
     if (this.#out || this.#retired.aborted || this.#host.signal.aborted) throw new TurnOver()
     if (!this.#acting) {
@@ -150,7 +167,7 @@ export class FaultTurn {
       const first = !this.#acted
       this.#acted = true
       this.#hit.applied()
-      this.#host.mark(this.mark)
+      if (this.#hit.rule.mark) this.#host.mark(this.mark)
       this.#host.listener.injected({ ...this.#place, effect, delayMs, first })
     }
   }

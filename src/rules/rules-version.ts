@@ -1,0 +1,18 @@
+import type { FileProblems } from './problem-format.ts'
+import type { RulesFile } from './schema.ts'
+
+/** One state of the watched rules, as it was found. */
+export type RulesVersion =
+  | {
+      readonly kind: 'rules'
+      /** Of the bytes of all files. */
+      readonly digest: string
+      readonly file: RulesFile
+    }
+  | {
+      readonly kind: 'refused'
+      readonly digest: string
+      readonly problems: readonly FileProblems[]
+    }
+  /** No file, or an empty one: no faults. */
+  | { readonly kind: 'absent'; readonly digest: string; readonly reason: string }

@@ -1,0 +1,10 @@
+import type { TurnSetting } from '../../src/listener/faults/turn-setting.ts'
+import { facts } from '../rules/facts.ts'
+
+/** What faults have in common where nothing of it matters. */
+export const NO_SETTING: TurnSetting = {
+  facts: facts(),
+  requestBytes: 0,
+  now: () => 0,
+  host: { expireSession: () => false, refuseConnections: () => undefined },
+}
