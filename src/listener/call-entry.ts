@@ -1,11 +1,15 @@
 import type { Call, Outcome } from '../mcp/call.ts'
+import type { FaultRun } from './faults/fault-run.ts'
 
 /** One call on its way from request to outcome. */
 export interface CallEntry {
   readonly call: Call
   readonly session: string
   readonly receivedAt: number
+  /** When it went to the app; negative before. */
   sentAt: number
+  /** What rules do to it; undefined when none hit it. */
+  faults: FaultRun | undefined
   /** The HTTP exchange that carried the request is still open. */
   exchangeOpen: boolean
   settled: boolean

@@ -10,6 +10,7 @@ import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { RefusalReason, Telemetry } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from './ambiguity.ts'
+import { cutSocket } from './cut-socket.ts'
 import { answerBadRequest } from './bad-request.ts'
 import { NodeExchange, requestHead } from './node-exchange.ts'
 import { ClientConnection } from './client-connection.ts'
@@ -49,6 +50,7 @@ export class HttpFront {
   readonly #arrival: 'connection' | 'secureConnection'
   readonly #upgraded = new WeakSet<Socket>()
   #draining = false
+  #refused: (() => boolean) | undefined
   #onEmpty: (() => void) | undefined
 
   constructor(
@@ -100,6 +102,11 @@ export class HttpFront {
     return this.#connections.size
   }
 
+  /** New connections are reset for as long as this says so. */
+  refuseWhile(refused: () => boolean): void {
+    this.#refused = refused
+  }
+
   /** Cuts clients that stopped in the middle of sending a body. Called once a second. */
   sweep(now: number): void {
     for (const exchanges of this.#connections.values()) {
@@ -146,6 +153,13 @@ export class HttpFront {
   #connected(socket: Socket): void {
     // A socket whose upgrade offer was ignored comes by a second time.
     if (this.#connections.has(socket)) return
+    if (this.#refused !== undefined) {
+      if (this.#refused()) {
+        cutSocket(socket, 'rst')
+        return
+      }
+      this.#refused = undefined
+    }
     const exchanges = new ClientConnection()
     this.#connections.set(socket, exchanges)
     exchanges.surplus = this.#connections.size > this.#limits.maxConnections

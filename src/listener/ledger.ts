@@ -57,7 +57,8 @@ export class Ledger {
       call,
       session,
       receivedAt,
-      sentAt: receivedAt,
+      sentAt: -1,
+      faults: undefined,
       exchangeOpen: true,
       settled: false,
       fallback: 'incomplete',
@@ -72,7 +73,8 @@ export class Ledger {
     if (entry.settled) return
     entry.settled = true
     this.#open--
-    const { call, session } = entry
+    const { call, session, sentAt } = entry
+    const made = origin === 'upstream' ? (entry.faults?.originOf(call) ?? origin) : origin
     if (session !== '' && this.#pending.peek(session, call.id) === entry) {
       this.#pending.take(session, call.id)
     }
@@ -82,9 +84,10 @@ export class Ledger {
       method: call.method,
       name: call.name,
       outcome,
-      origin,
+      origin: made,
       seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
-      upstreamSeconds: timed && origin !== 'squall' ? (now - entry.sentAt) / 1000 : undefined,
+      upstreamSeconds:
+        timed && origin !== 'squall' && sentAt >= 0 ? (now - sentAt) / 1000 : undefined,
     })
   }
 

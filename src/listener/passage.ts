@@ -2,6 +2,7 @@ import type { HttpRecord } from '../telemetry/telemetry.ts'
 import type { Failure } from '../mcp/transfer.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Exchange } from './exchange.ts'
+import type { FaultRun } from './faults/fault-run.ts'
 import type { Observer } from './observer.ts'
 import type { RelayEnd } from './relay.ts'
 
@@ -23,6 +24,7 @@ export class Passage implements RelayEnd {
   readonly observer: Observer | null
   readonly entries: readonly CallEntry[]
   readonly batch: boolean
+  readonly faults: FaultRun | undefined
   readonly #owner: PassageOwner
 
   constructor(
@@ -33,6 +35,7 @@ export class Passage implements RelayEnd {
     observer: Observer | null,
     entries: readonly CallEntry[] = NO_ENTRIES,
     batch = false,
+    faults?: FaultRun,
   ) {
     this.#owner = owner
     this.exchange = exchange
@@ -41,6 +44,7 @@ export class Passage implements RelayEnd {
     this.observer = observer
     this.entries = entries
     this.batch = batch
+    this.faults = faults
   }
 
   finished(status: number): void {

@@ -1,53 +1,48 @@
-import { asBuffer } from '../mcp/bytes.ts'
 import type { Call } from '../mcp/call.ts'
-import { classifyBody, inspectHead, type PostClass, type PostedMessages } from '../mcp/classify.ts'
-import { isExemptPath } from '../mcp/exempt-path.ts'
-import { headerValue, targetPath, type RequestHead } from '../mcp/http.ts'
+import { inspectHead, type PostedMessages } from '../mcp/classify.ts'
+import { headerValue } from '../mcp/http.ts'
 import type { Failure, Upstream } from '../mcp/transfer.ts'
-import type { Logger } from '../telemetry/log.ts'
-import type { RefusalReason, Telemetry, UnclassifiedReason } from '../telemetry/telemetry.ts'
+import type { RefusalReason } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from './ambiguity.ts'
+import { appFailure } from './app-failure.ts'
 import type { CallEntry } from './call-entry.ts'
 import { CallObserver } from './call-observer.ts'
-import { codingOf, decodeWhole } from './content-coding.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
+import { expiredAnswer } from './faults/expired-answer.ts'
+import type { FaultPlanner } from './faults/fault-planner.ts'
+import { FaultedUpstream } from './faults/faulted-upstream.ts'
 import { InitializeObserver } from './initialize-observer.ts'
 import type { Ledger } from './ledger.ts'
 import type { Observer } from './observer.ts'
 import { Passage, type PassageOwner } from './passage.ts'
+import { PostedReader, type PostedReaderParts } from './posted-reader.ts'
 import { PushObserver } from './push-observer.ts'
 import type { RareLog } from './rare-log.ts'
 import { refuse } from './refusal.ts'
 import { Relay } from './relay.ts'
 
 /** What the pipeline works with. */
-export interface PipelineParts {
+export interface PipelineParts extends PostedReaderParts {
   readonly upstream: Upstream
   readonly ledger: Ledger
-  readonly telemetry: Telemetry
-  readonly logger: Logger
   /** For what a failing app would write with every request. */
   readonly rareLog: RareLog
   /** In milliseconds. */
   readonly now: () => number
-  /** Requests up to this size are read; larger ones stream through. */
-  readonly maxBody: number
-  /** Answer with an error, instead of passing on, when Squall itself fails. */
-  readonly strict: boolean
-  /** Reads a request body as MCP. */
-  readonly classify?: typeof classifyBody
+  /** Undefined where no rules can come into force. */
+  readonly planner?: FaultPlanner | undefined
 }
 
 /** The way of every exchange: classify, send, relay, record. */
 export class Pipeline implements PassageOwner {
   readonly #parts: PipelineParts
-  readonly #classify: typeof classifyBody
+  readonly #reader: PostedReader
   /** Hears of clients that leave before their request was read. */
   readonly #unread: ExchangeListener
 
   constructor(parts: PipelineParts) {
     this.#parts = parts
-    this.#classify = parts.classify ?? classifyBody
+    this.#reader = new PostedReader(parts)
     this.#unread = {
       drained: () => undefined,
       tickOver: () => undefined,
@@ -95,105 +90,136 @@ export class Pipeline implements PassageOwner {
         })
         return
       case 'stream': {
+        if (this.#turnsAway(exchange, headerValue(head.headers, 'mcp-session-id') ?? '')) return
         const observer = new PushObserver(ledger, telemetry, head, maxBody)
-        this.#pass(new Passage(this, exchange, 'mcp', now(), observer))
+        this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, observer))
         return
       }
       case 'session-end':
+        if (this.#turnsAway(exchange, headerValue(head.headers, 'mcp-session-id') ?? '')) return
         ledger.sessions.forget(headerValue(head.headers, 'mcp-session-id') ?? '')
-        this.#pass(new Passage(this, exchange, 'mcp', now(), null))
+        this.#pass(this.#uncalled(exchange, 'mcp', now(), 0))
         return
       case 'http':
-        this.#pass(new Passage(this, exchange, 'http', now(), null))
+        this.#pass(this.#uncalled(exchange, 'http', now(), 0))
     }
+  }
+
+  /** An exchange without a call: only rules about HTTP can hit it. */
+  #uncalled(
+    exchange: Exchange,
+    kind: Passage['class'],
+    receivedAt: number,
+    requestBytes: number,
+    observer: Observer | null = null,
+  ): Passage {
+    const { head } = exchange
+    const faults = this.#parts.planner?.forExchange(head, requestBytes)
+    return new Passage(this, exchange, kind, receivedAt, observer, undefined, false, faults)
   }
 
   #posted(exchange: Exchange, bytes: Uint8Array | null): void {
     const receivedAt = this.#parts.now()
     if (bytes === null) {
-      this.#unclassified(exchange.head, 'too_large')
-      this.#pass(new Passage(this, exchange, 'http', receivedAt, null))
+      this.#reader.unclassified(exchange.head, 'too_large')
+      this.#pass(this.#uncalled(exchange, 'http', receivedAt, 0))
       return
     }
     const endpoint = this.#parts.ledger.endpoints.lookup(exchange.head.target)
-    const posted = this.#read(exchange.head, bytes, endpoint !== undefined)
+    const posted = this.#reader.read(exchange.head, bytes, endpoint !== undefined)
     if (posted === undefined) {
-      this.#pass(new Passage(this, exchange, 'http', receivedAt, null))
+      this.#pass(this.#uncalled(exchange, 'http', receivedAt, bytes.length))
       return
     }
-    this.#pass(this.#open(exchange, posted, endpoint ?? posted.session ?? '', receivedAt))
+    const session = endpoint ?? posted.session ?? ''
+    if (this.#turnsAway(exchange, session, posted.calls, receivedAt)) return
+    this.#pass(this.#open(exchange, posted, session, bytes.length, receivedAt))
   }
 
-  /** Reads a body as MCP; undefined when it is not, or cannot be read. */
-  #read(head: RequestHead, bytes: Uint8Array, isSsePost: boolean): PostedMessages | undefined {
-    const { telemetry, logger, maxBody, strict } = this.#parts
-    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
-    const plain = decodeWhole(coding, bytes, maxBody)
-    if (plain === undefined) {
-      this.#unclassified(head, 'encoding')
-      return undefined
+  /** Answers for a session that a fault has ended; true when it has. */
+  #turnsAway(
+    exchange: Exchange,
+    session: string,
+    calls: readonly Call[] = [],
+    receivedAt = 0,
+  ): boolean {
+    const { planner, ledger, telemetry } = this.#parts
+    const by = planner?.turnsAway(session)
+    // A client that begins anew is let in, whatever session it still names.
+    if (planner === undefined || by === undefined || calls[0]?.method === 'initialize') return false
+    const entries = calls.map((call) => ledger.open(call, '', receivedAt))
+    const { head, bytes } = expiredAnswer(exchange.head, calls, by)
+    exchange.answer.head(head)
+    exchange.answer.data(bytes)
+    exchange.answer.end([])
+    for (const entry of entries) ledger.settle(entry, 'http_error', 'injected')
+    if (calls.length === 0) {
+      telemetry.http({ class: 'mcp', status: head.status, origin: 'injected' })
     }
-    let result: PostClass
-    try {
-      result = this.#classify(head, asBuffer(plain).toString(), isSsePost)
-    } catch (error) {
-      telemetry.unclassified('internal_error')
-      if (strict) throw error
-      logger.error({ err: error }, 'a request could not be read; it is passed on untouched')
-      return undefined
-    }
-    if (result.kind === 'messages') return result
-    this.#unclassified(head, result.reason)
-    return undefined
-  }
-
-  /** JSON that clients post to log in, or to probe, is no MCP that went unread. */
-  #unclassified(head: RequestHead, reason: UnclassifiedReason): void {
-    if (!isExemptPath(targetPath(head.target))) this.#parts.telemetry.unclassified(reason)
+    planner.turnedAway(by, calls)
+    return true
   }
 
   /** Opens the calls of a POST and takes note of what it tells about sessions. */
-  #open(exchange: Exchange, posted: PostedMessages, session: string, receivedAt: number): Passage {
+  #open(
+    exchange: Exchange,
+    posted: PostedMessages,
+    session: string,
+    size: number,
+    receivedAt: number,
+  ): Passage {
     const { ledger, telemetry, maxBody } = this.#parts
     const { calls, notifications } = posted
     for (const { method, params } of notifications) {
       if (method === 'notifications/cancelled') ledger.cancel(session, params)
     }
-    if (calls.length === 0) return new Passage(this, exchange, 'mcp', receivedAt, null)
+    if (calls.length === 0) return this.#uncalled(exchange, 'mcp', receivedAt, size)
     const entries: CallEntry[] = []
     for (const call of calls) entries.push(ledger.open(call, session, receivedAt))
     let observer: Observer = new CallObserver(ledger, telemetry, entries, session, maxBody)
     if (calls[0]!.method === 'initialize') {
       observer = new InitializeObserver(ledger.sessions, posted, session, observer)
     }
-    return new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted.batch)
+    const { planner } = this.#parts
+    const faults =
+      planner?.hasRules === true
+        ? planner.forCalls(exchange.head, posted, session, size, () => this.#sent(entries))
+        : undefined
+    if (faults !== undefined) for (const entry of entries) entry.faults = faults
+    return new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted.batch, faults)
+  }
+
+  #sent(entries: readonly CallEntry[]): number {
+    const sentAt = this.#parts.now()
+    for (const entry of entries) entry.sentAt = sentAt
+    return sentAt
   }
 
   #pass(way: Passage): void {
     const { upstream, now } = this.#parts
-    const { exchange, entries } = way
+    const { exchange, entries, faults } = way
     const relay = new Relay(exchange, way.observer, way, now)
     try {
-      relay.attach(upstream.send(exchange.head, exchange.body.forSending(), relay))
+      const to = faults === undefined ? upstream : new FaultedUpstream(upstream, faults)
+      relay.attach(to.send(exchange.head, exchange.body.forSending(), relay))
     } catch (error) {
       this.#unsent(way, error)
       return
     }
-    const sentAt = now()
-    for (const entry of entries) entry.sentAt = sentAt
-    relay.handedOver(sentAt - way.receivedAt)
+    // A fault may hold the request back: then it tells itself when it goes.
+    const handedOver = faults === undefined ? this.#sent(entries) : now()
+    relay.handedOver(handedOver - way.receivedAt)
   }
 
   finished(way: Passage, status: number): void {
     if (way.entries.length > 0) return
-    this.#parts.telemetry.http({ class: way.class, status, origin: 'upstream' })
+    const origin = way.faults?.exchange.origin ?? 'upstream'
+    this.#parts.telemetry.http({ class: way.class, status, origin })
   }
 
   /** The app could not be asked, or what it said was no answer: Squall answers. */
   unanswered(way: Passage, failure: Failure): void {
-    const { reason, status } = REFUSALS[failure.kind]
-    const message =
-      failure.kind === 'overload' ? failure.message : `${TEXTS[reason]}: ${failure.message}`
+    const { reason, status, message } = appFailure(failure)
     this.#answerFor(way, status, reason, message)
     this.#parts.rareLog.warn(reason, failure.message, 'answered for the app')
   }
@@ -231,22 +257,4 @@ export class Pipeline implements PassageOwner {
     this.#parts.logger.error({ err: error }, 'an exchange failed inside Squall')
     this.refuse(exchange, 500, 'internal_error', 'an error of its own')
   }
-}
-
-type Answerable = { readonly reason: RefusalReason; readonly status: number }
-
-const UNREACHABLE: Answerable = { reason: 'upstream_unreachable', status: 502 }
-
-/** What the client is told when the app gave no answer. Resets and closes are passed on as such. */
-const REFUSALS: Readonly<Record<Failure['kind'], Answerable>> = {
-  connect: UNREACHABLE,
-  overload: { reason: 'overload', status: 503 },
-  protocol: { reason: 'upstream_protocol', status: 502 },
-  reset: UNREACHABLE,
-  closed: UNREACHABLE,
-}
-
-const TEXTS: Readonly<Partial<Record<RefusalReason, string>>> = {
-  upstream_unreachable: 'the app cannot be reached',
-  upstream_protocol: 'the app answered with something that is not HTTP',
 }

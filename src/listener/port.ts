@@ -12,6 +12,7 @@ import { Tunnel } from '../upstream/tunnel.ts'
 import { UndiciUpstream } from '../upstream/undici-upstream.ts'
 import { answerBadRequest } from './bad-request.ts'
 import { cutSocket } from './cut-socket.ts'
+import { createPlanner, type FaultParts } from './faults/create-planner.ts'
 import { HttpFront } from './http-front.ts'
 import { Ledger } from './ledger.ts'
 import { Pipeline } from './pipeline.ts'
@@ -23,6 +24,7 @@ export interface PortContext {
   readonly telemetry: Telemetry
   readonly logger: Logger
   readonly rareLog: RareLog
+  readonly faults: FaultParts | undefined
 }
 
 /** A probe's answer is good for this long: readiness is asked for more often than it changes. */
@@ -47,7 +49,7 @@ export class Port {
     address: UpstreamAddress,
     tls: () => ConnectionOptions,
     listenTls: SecureContextOptions | undefined,
-    { telemetry, logger, rareLog }: PortContext,
+    { telemetry, logger, rareLog, faults }: PortContext,
   ) {
     this.#telemetry = telemetry
     this.#rareLog = rareLog
@@ -61,12 +63,20 @@ export class Port {
       onConnections: (delta) => telemetry.gauge('upstream_connections', delta),
     })
     this.#ledger = new Ledger(options, telemetry, () => performance.now())
+    const planner =
+      faults &&
+      createPlanner(faults, options, {
+        logger,
+        sessions: this.#ledger.sessions,
+        refuseWhile: (refused) => this.#front.refuseWhile(refused),
+      })
     const pipeline = new Pipeline({
       upstream: new UndiciUpstream(this.#pool),
       ledger: this.#ledger,
       telemetry,
       logger,
       rareLog,
+      planner,
       now: () => performance.now(),
       maxBody: options.maxBody,
       strict: options.strict,

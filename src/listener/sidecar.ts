@@ -1,7 +1,9 @@
 import type { ConnectionOptions } from 'node:tls'
+import type { Arming } from '../rules/arming.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { bind, type BoundAddress } from './bind.ts'
+import type { FaultParts } from './faults/create-planner.ts'
 import { Port } from './port.ts'
 import { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
@@ -18,14 +20,16 @@ const SWEEP_INTERVAL = 1_000
 /** All listeners of one process, from start to drained. */
 export class Sidecar {
   readonly #options: SidecarOptions
+  readonly #arming: Arming | undefined
   readonly #ports: readonly Port[]
   readonly #files: readonly TlsFiles[]
   #state: 'starting' | 'listening' | 'draining' = 'starting'
   #sweeper: NodeJS.Timeout | undefined
   #drained: Promise<void> | undefined
 
-  constructor(options: SidecarOptions, telemetry: Telemetry, logger: Logger) {
+  constructor(options: SidecarOptions, telemetry: Telemetry, logger: Logger, faults?: FaultParts) {
     this.#options = options
+    this.#arming = faults?.rules.arming
     const upstreamFiles = new TlsFiles(options.upstreamTls, logger)
     const tls = (): ConnectionOptions => ({
       ...upstreamFiles.material,
@@ -45,7 +49,12 @@ export class Sidecar {
     this.#files = listenFiles === undefined ? [upstreamFiles] : [upstreamFiles, listenFiles]
     this.#ports = options.pairs.map(
       ({ upstream }) =>
-        new Port(options, upstream, tls, listenFiles?.material, { telemetry, logger, rareLog }),
+        new Port(options, upstream, tls, listenFiles?.material, {
+          telemetry,
+          logger,
+          rareLog,
+          faults,
+        }),
     )
   }
 
@@ -104,6 +113,8 @@ export class Sidecar {
 
   async #drain(): Promise<void> {
     this.#state = 'draining'
+    // What a fault holds back must not hold up the end.
+    this.#arming?.disarm('draining', 'the sidecar is draining')
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.#options.drainTimeout)

@@ -3,7 +3,7 @@ import { CONTINUE, type Fault, type FaultContext, type Verdict } from '../../fil
 import { headerValue } from '../../mcp/http.ts'
 import type { Hit } from '../../rules/hit.ts'
 import type { FaultListener, FaultPlace, NotApplicableReason } from './fault-events.ts'
-import type { TurnSetting } from './turn-setting.ts'
+import type { Behalf, TurnSetting } from './turn-setting.ts'
 import { faultMark } from './fault-mark.ts'
 import { interruptibleWait, TurnOver } from './interruptible-wait.ts'
 
@@ -50,7 +50,10 @@ export class FaultTurn {
       header: (name) => headerValue(setting.facts.headers, name),
       requestBytes: setting.requestBytes,
       marked: hit.rule.mark,
-      host: setting.host,
+      host: {
+        expireSession: () => setting.host.expireSession(this.#behalf),
+        refuseConnections: (ms) => setting.host.refuseConnections(ms, this.#behalf),
+      },
       now: setting.now,
       memory: (make) => hit.memory(index, make),
       signal,
@@ -59,6 +62,10 @@ export class FaultTurn {
       injected: (effect) => this.#claim(effect),
       spare: () => this.#spare(),
     }
+  }
+
+  get #behalf(): Behalf {
+    return { place: this.#place, marked: this.#hit.rule.mark, retired: this.#retired }
   }
 
   /** True while the fault holds something back or changes it. */
