@@ -1,21 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from '../telemetry/log.ts'
-import { type AdminAnswer, type AdminRoute, jsonAnswer } from './routes.ts'
+import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
+import type { ChangeGuard } from './change-guard.ts'
+import { hasBody, readBody } from './request-body.ts'
+import { type AdminRoute, methodsOf } from './routes.ts'
 
 /** Answers one request on the admin port. */
 export type AdminHandler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Answers by exact path; anything that is not a read of a known path is told what there is. */
-export function createHandler(
-  routes: ReadonlyMap<string, AdminRoute>,
-  logger: Logger,
-): AdminHandler {
+/** What requests are answered with. */
+export interface HandlerParts {
+  readonly routes: ReadonlyMap<string, AdminRoute>
+  readonly guard: ChangeGuard
+  readonly logger: Logger
+  /** How long a request's body may take. */
+  readonly bodyTimeoutMs: number
+}
+
+/** Answers by exact path; whoever asks for anything else is told what there is. */
+export function createHandler(parts: HandlerParts): AdminHandler {
   return (request, response) => {
     // Several answers may be under way on one connection; a client that leaves is no news.
     response.on('error', () => {})
-    void answer(routes, request)
+    void answer(parts, request, response)
       .catch((err: unknown) => {
-        logger.error({ err }, 'the admin port failed to answer')
+        parts.logger.error({ err }, 'the admin port failed to answer')
         return jsonAnswer(500, { error: 'internal error' })
       })
       .then((result) => send(request, response, result))
@@ -24,18 +33,40 @@ export function createHandler(
 }
 
 async function answer(
-  routes: ReadonlyMap<string, AdminRoute>,
+  parts: HandlerParts,
   request: IncomingMessage,
+  response: ServerResponse,
 ): Promise<AdminAnswer> {
+  const { routes } = parts
   const [path = ''] = (request.url ?? '').split('?', 1)
   const route = routes.get(path)
   if (route === undefined) {
     return jsonAnswer(404, { error: 'not found', paths: [...routes.keys()] })
   }
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    return jsonAnswer(405, { error: 'method not allowed', allow: ['GET', 'HEAD'] })
+  const { method } = request
+  const { read, change } = route
+  if (read !== undefined && (method === 'GET' || method === 'HEAD')) return read()
+  if (change !== undefined && method === 'POST') {
+    return changed(parts, change, request, response)
   }
-  return route.answer()
+  const allow = methodsOf(route)
+  // Says what there is, and lets no page of another origin do anything.
+  if (method === 'OPTIONS') return jsonAnswer(200, { allow }, { allow: allow.join(', ') })
+  return jsonAnswer(405, { error: 'method not allowed', allow }, { allow: allow.join(', ') })
+}
+
+/** A body is not even read before it is known that whoever sends it may change something. */
+async function changed(
+  { guard, bodyTimeoutMs }: HandlerParts,
+  change: NonNullable<AdminRoute['change']>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<AdminAnswer> {
+  const refusal = guard(request.headers)
+  if (refusal !== undefined) return refusal
+  const body = await readBody(request, response, bodyTimeoutMs)
+  if ('problem' in body) return jsonAnswer(body.problem.status, { error: body.problem.error })
+  return change({ body: body.value, from: request.socket.remoteAddress })
 }
 
 function send(request: IncomingMessage, response: ServerResponse, result: AdminAnswer): void {
@@ -44,14 +75,9 @@ function send(request: IncomingMessage, response: ServerResponse, result: AdminA
   response.setHeader('content-length', Buffer.byteLength(result.body))
   response.setHeader('cache-control', 'no-store')
   response.setHeader('x-content-type-options', 'nosniff')
-  if (result.status === 405) response.setHeader('allow', 'GET, HEAD')
-  // A body is not read, so nothing that follows it on the connection can be understood.
-  if (hasBody(request)) response.setHeader('connection', 'close')
+  for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, value)
+  // Where a body was not read to its end, nothing that follows it can be understood.
+  if (hasBody(request) && !request.readableEnded) response.setHeader('connection', 'close')
   // Node leaves the body out where the request was a HEAD.
   response.end(result.body)
-}
-
-function hasBody(request: IncomingMessage): boolean {
-  const { headers } = request
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0
 }

@@ -1,4 +1,6 @@
 import type { Exposition } from '../telemetry/metrics.ts'
+import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
+import type { ChangeRequest } from './api-changes.ts'
 
 /** Whether traffic should be sent here, and why not. */
 export interface Readiness {
@@ -6,17 +8,13 @@ export interface Readiness {
   readonly reason: string
 }
 
-/** What a path answers. */
-export interface AdminAnswer {
-  readonly status: number
-  readonly type: string
-  readonly body: string
-}
-
 /** One path of the admin port. */
 export interface AdminRoute {
   readonly summary: string
-  answer(): AdminAnswer | Promise<AdminAnswer>
+  /** Answers GET, and HEAD without the body. */
+  readonly read?: () => AdminAnswer | Promise<AdminAnswer>
+  /** Answers POST of somebody who may change things. */
+  readonly change?: (request: ChangeRequest) => AdminAnswer
 }
 
 /** What the paths show. */
@@ -28,41 +26,49 @@ export interface RouteSources {
 
 const TEXT = 'text/plain; charset=utf-8'
 
-/** A JSON answer on one line. */
-export function jsonAnswer(status: number, value: unknown): AdminAnswer {
-  return { status, type: 'application/json', body: `${JSON.stringify(value)}\n` }
+/** The methods of a path. */
+export function methodsOf({ read, change }: AdminRoute): readonly string[] {
+  return [
+    ...(read === undefined ? [] : ['GET', 'HEAD']),
+    ...(change === undefined ? [] : ['POST']),
+    'OPTIONS',
+  ]
 }
 
-/** The paths of the admin port. */
-export function createRoutes(sources: RouteSources): ReadonlyMap<string, AdminRoute> {
+/** The paths of the admin port: its own, and those given. */
+export function createRoutes(
+  sources: RouteSources,
+  more: readonly (readonly [string, AdminRoute])[] = [],
+): ReadonlyMap<string, AdminRoute> {
   const routes = new Map<string, AdminRoute>()
   routes.set('/', {
     summary: 'this list',
-    answer: () => ({ status: 200, type: TEXT, body: index(sources.version, routes) }),
+    read: () => ({ status: 200, type: TEXT, body: index(sources.version, routes) }),
   })
   routes.set('/livez', {
     summary: 'the process answers',
-    answer: () => ({ status: 200, type: TEXT, body: 'ok\n' }),
+    read: () => ({ status: 200, type: TEXT, body: 'ok\n' }),
   })
   routes.set('/readyz', {
     summary: 'whether traffic should be sent here, as JSON',
-    answer: async () => {
+    read: async () => {
       const { ready, reason } = await sources.readiness()
       return jsonAnswer(ready ? 200 : 503, { ready, reason })
     },
   })
   routes.set('/metrics', {
     summary: 'metrics in the Prometheus text format',
-    answer: async () => {
+    read: async () => {
       const { contentType, text } = await sources.metrics.render()
       return { status: 200, type: contentType, body: text }
     },
   })
+  for (const [path, route] of more) routes.set(path, route)
   return routes
 }
 
 function index(version: string, routes: ReadonlyMap<string, AdminRoute>): string {
   const lines = [`squall ${version}`, '']
-  for (const [path, route] of routes) lines.push(`${path.padEnd(10)} ${route.summary}`)
+  for (const [path, route] of routes) lines.push(`${path.padEnd(12)} ${route.summary}`)
   return `${lines.join('\n')}\n`
 }

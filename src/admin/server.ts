@@ -1,10 +1,14 @@
 import { createServer, type Server } from 'node:http'
 import type { ListenAddress } from '../listener/address.ts'
 import { bind, type BoundAddress } from '../listener/bind.ts'
+import type { RecentFaults } from '../listener/faults/recent-faults.ts'
+import type { RulesInForce } from '../rules/rules-in-force.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
-import { createRoutes, type Readiness } from './routes.ts'
+import { apiRoutes } from './api-routes.ts'
+import { changeGuard } from './change-guard.ts'
 import { type AdminHandler, createHandler } from './handler.ts'
+import { type AdminRoute, createRoutes, type Readiness } from './routes.ts'
 
 /** What the admin port shows. */
 export interface AdminOptions {
@@ -12,9 +16,19 @@ export interface AdminOptions {
   readonly readiness: () => Readiness | Promise<Readiness>
   readonly logger: Logger
   readonly version: string
+  /** Shown and changed under /api; without them there is no such path. */
+  readonly rules?: RulesInForce | undefined
+  /** The faults that took effect last. */
+  readonly recent?: RecentFaults | undefined
+  /** What changes need; without one nothing can be changed. */
+  readonly token?: string | undefined
+  /** Where this runs, as the operator calls it. */
+  readonly environment?: string | undefined
+  /** How long the body of a change may take. */
+  readonly bodyTimeoutMs?: number
 }
 
-/** The admin port: health, readiness and metrics. */
+/** The admin port: health, readiness, metrics, and an API of the rules. */
 export interface Admin {
   /** For use in a server of one's own. */
   readonly handler: AdminHandler
@@ -27,6 +41,7 @@ export interface Admin {
 const MAX_HEAD_BYTES = 16 * 1024
 const HEAD_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
+const BODY_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 5_000
 const SWEEP_MS = 1_000
 const MAX_CONNECTIONS = 256
@@ -34,7 +49,13 @@ const CLOSE_GRACE_MS = 1_000
 
 /** Creates the admin port without binding it. */
 export function createAdmin(options: AdminOptions): Admin {
-  const handler = createHandler(createRoutes(options), options.logger)
+  const { logger, token, bodyTimeoutMs = BODY_TIMEOUT_MS } = options
+  const handler = createHandler({
+    routes: createRoutes(options, api(options)),
+    guard: changeGuard(token),
+    logger,
+    bodyTimeoutMs,
+  })
   const server = createServer(
     {
       maxHeaderSize: MAX_HEAD_BYTES,
@@ -46,13 +67,20 @@ export function createAdmin(options: AdminOptions): Admin {
     handler,
   )
   server.maxConnections = MAX_CONNECTIONS
-  // Answered at once: nobody is told to go on with a body that is not read.
+  // Nobody is told to go on with a body that is not read.
   server.on('checkContinue', handler)
   return {
     handler,
     listen: (address) => bind(server, address),
     close: () => close(server),
   }
+}
+
+function api(options: AdminOptions): readonly (readonly [string, AdminRoute])[] {
+  const { rules, recent, readiness, version, environment, token, logger } = options
+  if (rules === undefined) return []
+  const canChange = token !== undefined
+  return apiRoutes({ rules, recent, readiness, version, environment, canChange, logger })
 }
 
 function close(server: Server): Promise<void> {

@@ -36,6 +36,16 @@ export class Arming {
     return [...this.#reasons.values()]
   }
 
+  /** True when nothing speaks against acting. */
+  get armed(): boolean {
+    return this.#reasons.size === 0
+  }
+
+  /** True while this is among what speaks against it. */
+  has(by: DisarmedBy): boolean {
+    return this.#reasons.has(by)
+  }
+
   /** No rule acts until this is lifted; what waits on behalf of one wakes up. */
   disarm(by: DisarmedBy, reason: string): void {
     if (this.#reasons.has(by)) return

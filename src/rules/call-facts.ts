@@ -14,6 +14,8 @@ export interface ExchangeFacts {
   readonly session: string | undefined
   readonly client: ClientInfo | undefined
   readonly http: HttpFacts
+  /** No rule may hit it: it carries, or may carry, a call of a tool that is denied. */
+  readonly untouchable?: boolean | undefined
 }
 
 /** What rules can ask of a call. */

@@ -81,6 +81,8 @@ function planOf(
   clock: Clock,
   isIndexed: boolean,
 ): Plan | undefined {
+  const isUntouchable =
+    facts.untouchable === true || (facts.call !== undefined && states.denies(facts.call))
   const isArmed = ruleSet.enabled && states.disarmed === undefined
   let hits: Hit[] | undefined
   let shadow = true
@@ -92,6 +94,10 @@ function planOf(
     state.counts.matched++
     if (!isArmed) {
       state.counts.disarmed++
+      continue
+    }
+    if (isUntouchable || rule.forbidden !== undefined) {
+      state.counts.forbidden++
       continue
     }
     if (Number.isNaN(now)) now = clock()

@@ -1,12 +1,13 @@
 /**
  * What became of a call that a rule matches. For each such call one of these is counted:
- * `disarmed`, `other_pod`, `not_yet`, `expired`, `exhausted` (`times` is used up), `not_selected`
+ * `disarmed`, `forbidden` (a limit that the file cannot loosen says no), `other_pod`, `not_yet`, `expired`, `exhausted` (`times` is used up), `not_selected`
  * (by `first`, `after`, `every`), `not_drawn`, or the call was drawn. A drawn call ends as one of
  * `shadow`, `applied`, `overflow`, `spared` (a fault let it pass on purpose, as within a rate limit),
  * `not_applicable` (no fault could act on it), `not_reached` (it was over before a fault had its turn).
  */
 export const RESULTS = [
   'disarmed',
+  'forbidden',
   'other_pod',
   'not_yet',
   'expired',
@@ -33,6 +34,7 @@ export function noCounts(): RuleCounts {
     matched: 0,
     drawn: 0,
     disarmed: 0,
+    forbidden: 0,
     other_pod: 0,
     not_yet: 0,
     expired: 0,

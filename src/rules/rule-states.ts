@@ -1,22 +1,23 @@
+import type { Call } from '../mcp/call.ts'
 import { ActiveLimit } from './active-limit.ts'
 import type { CompiledRule } from './compiled-rule.ts'
+import { deniedCalls, type RuleLimits } from './rule-limits.ts'
 import type { RuleSet } from './rule-set.ts'
 import { RuleState } from './rule-state.ts'
-
-/** What the guard sets for all rules, and the rules file cannot loosen. */
-export interface RuleLimits {
-  /** Faults in progress at the same moment, over all rules. */
-  readonly maxActive?: number
-  /** Everything is matched, drawn and counted; nothing is done. */
-  readonly shadow?: boolean
-}
+import { RuleTotals } from './rule-totals.ts'
 
 /** The memory of all rules in force, and the switch that disarms them. */
 export class RuleStates {
   /** Faults in progress over all rules, those of retired rules included. */
   readonly active = new ActiveLimit()
+  /** What became of calls since the process began, by rule name. */
+  readonly totals = new RuleTotals()
   readonly shadow: boolean
   readonly #maxActive: number
+  readonly #isDenied: ((call: Call) => boolean) | undefined
+  /** Of rules that stand in no file, by their digest. */
+  readonly #builtIn = new Map<string, RuleState>()
+  readonly #builtInRules: CompiledRule[] = []
   #states = new Map<string, RuleState>()
   /** The rules in force and, parallel to them, their states: the short way to them. */
   #rules: readonly CompiledRule[] = []
@@ -25,7 +26,29 @@ export class RuleStates {
 
   constructor(limits: RuleLimits = {}) {
     this.#maxActive = limits.maxActive ?? Infinity
+    this.active.limit = this.#maxActive
     this.shadow = limits.shadow ?? false
+    this.#isDenied = deniedCalls(limits)
+  }
+
+  /** Whether there are tools whose calls no rule may hit. */
+  get deniesTools(): boolean {
+    return this.#isDenied !== undefined
+  }
+
+  /** Rules that stand in no file; `of` knows their states. */
+  get builtIn(): readonly CompiledRule[] {
+    return this.#builtInRules
+  }
+
+  /** True for a call of a tool that no rule may hit. */
+  denies(call: Call): boolean {
+    return this.#isDenied !== undefined && this.#isDenied(call)
+  }
+
+  /** True when any of the calls is of a tool that no rule may hit: what they share is spared. */
+  deniesAny(calls: readonly Call[]): boolean {
+    return this.#isDenied !== undefined && calls.some(this.#isDenied)
   }
 
   /** Why nothing is armed; undefined while rules may act. */
@@ -45,6 +68,9 @@ export class RuleStates {
       before.delete(digest)
       return state
     })
+    this.totals.adopt(
+      ruleSet.rules.map(({ name }, index) => ({ name, state: this.#inOrder[index]! })),
+    )
     for (const retired of before.values()) retired.wake()
     if (!ruleSet.enabled) this.#wakeAll()
   }
@@ -52,7 +78,16 @@ export class RuleStates {
   /** The state of a rule; undefined when it is no longer in force. */
   of(rule: CompiledRule): RuleState | undefined {
     if (this.#rules[rule.index] === rule) return this.#inOrder[rule.index]
-    return this.#states.get(rule.digest)
+    return this.#states.get(rule.digest) ?? this.#builtIn.get(rule.digest)
+  }
+
+  /** Gives a rule that stands in no file a state for good. It wakes with all others. */
+  keep(rule: CompiledRule, now: number): RuleState {
+    const state = new RuleState(rule.selection, now)
+    this.#builtIn.set(rule.digest, state)
+    this.#builtInRules.push(rule)
+    this.totals.keep({ name: rule.name, state })
+    return state
   }
 
   /** No rule acts until `arm`; what waits on behalf of one wakes up. */
@@ -68,5 +103,6 @@ export class RuleStates {
 
   #wakeAll(): void {
     for (const state of this.#states.values()) state.wake()
+    for (const state of this.#builtIn.values()) state.wake()
   }
 }

@@ -21,6 +21,8 @@ export const ORIGIN: Readonly<Record<Origin, number>> = { upstream: 0, injected:
 /** Origins by position. */
 export const ORIGINS = Object.keys(ORIGIN) as readonly Origin[]
 const OUTCOMES = Object.keys(OUTCOME) as readonly Outcome[]
+// A client that gives a call up before its time is no error of anybody's.
+const NO_ERROR = new Set<string>(['ok', 'cancelled'])
 const TOOL_CALL = 'tools/call'
 const OTHER = 'other'
 const CALL_BOUNDS = bucketsOf('squall_call_duration_seconds')
@@ -78,7 +80,7 @@ export class CallCounts {
     const { method, origin, seconds, upstreamSeconds } = record
     const cell =
       method === TOOL_CALL
-        ? this.#toolCell(record.name ?? '')
+        ? (this.#toolCell(record.name ?? '') ?? this.#droppedTool())
         : (this.#methods.get(method) ?? this.#otherMethod)
     const from = ORIGIN[origin]
     cell.ends[from * OUTCOMES.length + OUTCOME[record.outcome]]!++
@@ -89,23 +91,31 @@ export class CallCounts {
     }
   }
 
-  #toolCell(name: string): CallCell {
+  /** The label that a tool has in all metrics. */
+  toolOf(name: string): string {
+    return (this.#toolCell(name) ?? this.#otherTool).labels.tool
+  }
+
+  /** Undefined when the tool is one too many. */
+  #toolCell(name: string): CallCell | undefined {
     // The length first: no hashing of a name of a megabyte.
     const known = name.length <= MAX_TOOL_LABEL ? this.#tools.get(name) : undefined
     return known ?? this.#unknownTool(name)
   }
 
-  #unknownTool(name: string): CallCell {
+  #unknownTool(name: string): CallCell | undefined {
     const label = toolLabel(name)
     const known = this.#tools.get(label)
     if (known !== undefined) return known
-    if (this.#tools.size >= this.#capacity) {
-      this.dropped++
-      return this.#otherTool
-    }
+    if (this.#tools.size >= this.#capacity) return undefined
     const cell = new CallCell(TOOL_CALL, new ToolTimes(label))
     this.#tools.set(label, cell)
     return cell
+  }
+
+  #droppedTool(): CallCell {
+    this.dropped++
+    return this.#otherTool
   }
 
   /** Samples of the calls that ended. */
@@ -117,6 +127,26 @@ export class CallCounts {
         const origin = ORIGINS[Math.floor(i / OUTCOMES.length)] ?? ''
         const outcome = OUTCOMES[i % OUTCOMES.length] ?? ''
         samples.push({ labels: { outcome, origin }, sharedLabels: cell.labels, value })
+      })
+    }
+    return samples
+  }
+
+  /** Samples of the calls that failed, by tool; those of all other methods share the empty tool. */
+  failed(): Sample[] {
+    const byTool = new Map<string, Float64Array>()
+    for (const { labels, ends } of this.#cells()) {
+      const sums = byTool.get(labels.tool) ?? new Float64Array(ends.length)
+      byTool.set(labels.tool, sums)
+      ends.forEach((value, i) => (sums[i]! += value))
+    }
+    const samples: Sample[] = []
+    for (const [tool, sums] of byTool) {
+      sums.forEach((value, i) => {
+        const kind = OUTCOMES[i % OUTCOMES.length] ?? ''
+        if (value === 0 || NO_ERROR.has(kind)) return
+        const origin = ORIGINS[Math.floor(i / OUTCOMES.length)] ?? ''
+        samples.push({ labels: { tool, kind, origin }, value })
       })
     }
     return samples

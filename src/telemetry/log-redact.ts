@@ -5,6 +5,9 @@ const MAX_DEPTH = 8
 const MAX_VALUES = 2_000
 const SECRET_WORDS = ['authorization', 'cookie', 'apikey', 'token', 'secret', 'password'] as const
 const MAX_KEY = 64
+// The fields of lines are the same few again and again.
+const MAX_JUDGED = 1_000
+const judged = new Map<string, boolean>()
 
 /**
  * True for names of headers and fields whose value is a secret. Tokens that count or order things
@@ -12,6 +15,14 @@ const MAX_KEY = 64
  */
 export function isSecretName(name: string): boolean {
   if (name.length > MAX_KEY) return false
+  const known = judged.get(name)
+  if (known !== undefined) return known
+  const secret = looksSecret(name)
+  if (judged.size < MAX_JUDGED) judged.set(name, secret)
+  return secret
+}
+
+function looksSecret(name: string): boolean {
   const plain = name.toLowerCase().replaceAll('-', '').replaceAll('_', '')
   if (plain === 'progresstoken') return false
   return SECRET_WORDS.some((word) => plain.includes(word))

@@ -1,14 +1,20 @@
 import type { Registry } from 'prom-client'
 import { BucketCounts } from './bucket-counts.ts'
 import { CallCounts } from './call-counts.ts'
+import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
+import { RuleMetrics } from './rule-metrics.ts'
+import type { RulesSource } from './rules-sample.ts'
 import { pushHistogram, type Sample, SampledMetric } from './sampled-metric.ts'
 import type {
   CallRecord,
   GaugeName,
+  GuardReason,
   HttpRecord,
+  InjectedFault,
   RefusalReason,
+  ReloadResult,
   Telemetry,
   UnclassifiedReason,
 } from './telemetry.ts'
@@ -21,6 +27,8 @@ export interface Exposition {
 
 /** Telemetry that can be scraped. */
 export interface Metrics extends Telemetry {
+  /** From here on scrapes show these rules. */
+  showRules(source: RulesSource): void
   render(): Promise<Exposition>
 }
 
@@ -82,11 +90,17 @@ class PromMetrics implements Metrics {
     sessions: 0,
     pending_calls: 0,
   }
+  readonly #faults: FaultCounts
+  readonly #rules = new RuleMetrics()
+  readonly #reloads: Record<ReloadResult, number> = { applied: 0, refused: 0, absent: 0 }
+  readonly #guardTrips: Record<GuardReason, number> = { error_rate: 0 }
   readonly #evictions: Record<TableName, number> = { sessions: 0, pending_calls: 0, endpoints: 0 }
   #rendering: Promise<Exposition> | undefined
 
   constructor(options: MetricsOptions) {
-    this.#calls = new CallCounts(options.maxTools ?? 200)
+    const calls = new CallCounts(options.maxTools ?? 200)
+    this.#calls = calls
+    this.#faults = new FaultCounts((name) => calls.toolOf(name))
     this.#version = options.version
   }
 
@@ -118,6 +132,22 @@ class PromMetrics implements Metrics {
     this.#evictions[table]++
   }
 
+  injected(record: InjectedFault): void {
+    this.#faults.add(record)
+  }
+
+  reloaded(result: ReloadResult): void {
+    this.#reloads[result]++
+  }
+
+  guardTripped(reason: GuardReason): void {
+    this.#guardTrips[reason]++
+  }
+
+  showRules(source: RulesSource): void {
+    this.#rules.source = source
+  }
+
   /** Scrapes that overlap share one rendering, so that many scrapers cost what one does. */
   render(): Promise<Exposition> {
     this.#rendering ??= this.#render().finally(() => {
@@ -129,6 +159,7 @@ class PromMetrics implements Metrics {
   async #render(): Promise<Exposition> {
     this.#registry ??= this.#register()
     const registry = await this.#registry
+    this.#rules.refresh()
     const text = await registry.metrics()
     return { contentType: registry.contentType, text }
   }
@@ -151,6 +182,7 @@ class PromMetrics implements Metrics {
     const gauges = this.#gauges
     return {
       squall_calls_total: () => this.#calls.ended(),
+      squall_errors_total: () => this.#calls.failed(),
       squall_call_duration_seconds: () => this.#calls.durations(),
       squall_upstream_duration_seconds: () => this.#calls.upstreamDurations(),
       squall_overhead_seconds: () => {
@@ -161,6 +193,20 @@ class PromMetrics implements Metrics {
       squall_http_requests_total: () => this.#http.samples(),
       squall_unclassified_total: () => byLabel('reason', this.#unclassified),
       squall_refused_total: () => byLabel('reason', this.#refused),
+      squall_faults_injected_total: () => this.#faults.injected(),
+      squall_injected_delay_seconds: () => this.#faults.delays(),
+      squall_rule_matches_total: () => this.#rules.matches(),
+      squall_rule_draws_total: () => this.#rules.draws(),
+      squall_rule_evaluations_total: () => this.#rules.evaluations(),
+      squall_active_faults: () => this.#rules.active(),
+      squall_faults_overflow_total: () => this.#rules.overflows(),
+      squall_armed: () => this.#rules.armed(),
+      squall_disarmed_reason: () => this.#rules.disarmedReasons(),
+      squall_guard_trips_total: () => byLabel('reason', this.#guardTrips),
+      squall_rules_reloads_total: () => byLabel('result', this.#reloads),
+      squall_rules_last_reload_success: () => this.#rules.lastReloadSuccess(),
+      squall_rules_last_reload_timestamp_seconds: () => this.#rules.lastReloadTime(),
+      squall_rules_info: () => this.#rules.info(),
       squall_connections: () =>
         byLabel('kind', {
           client: gauges.client_connections,

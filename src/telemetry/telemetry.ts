@@ -36,6 +36,24 @@ export type RefusalReason =
   | 'internal_error'
   | 'slow_client'
 
+/** What is told of each effect of a fault. */
+export interface InjectedFault {
+  readonly rule: string
+  readonly fault: string
+  /** Undefined for calls of other methods, and for exchanges without a call. */
+  readonly tool: string | undefined
+  /** False when the same fault took effect on the same call before, as with each event of a stream. */
+  readonly first: boolean
+  /** How long it makes the call wait; undefined when it does not, or when nobody can say. */
+  readonly delaySeconds: number | undefined
+}
+
+/** What became of a version of the rules. */
+export type ReloadResult = 'applied' | 'refused' | 'absent'
+
+/** Why the guard disarmed all rules. */
+export type GuardReason = 'error_rate'
+
 /** What is counted as open right now. */
 export type GaugeName =
   | 'client_connections'
@@ -58,4 +76,10 @@ export interface Telemetry {
   gauge(name: GaugeName, delta: number): void
   /** A table dropped an entry because it was full. */
   evicted(table: 'sessions' | 'pending_calls' | 'endpoints'): void
+  /** A fault took effect. */
+  injected(record: InjectedFault): void
+  /** A version of the rules was found. */
+  reloaded(result: ReloadResult): void
+  /** The guard disarmed all rules. */
+  guardTripped(reason: GuardReason): void
 }

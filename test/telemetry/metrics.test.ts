@@ -61,7 +61,23 @@ describe('a scrape', () => {
   it('uses only the labels that are declared', async () => {
     const metrics = createMetrics({ version: '1' })
     metrics.call(CALL)
+    metrics.call({ ...CALL, outcome: 'reset' })
     metrics.http({ class: 'http', status: 200, origin: 'upstream' })
+    metrics.injected({ rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: 1 })
+    metrics.showRules(() => ({
+      rules: [
+        {
+          name: 'r',
+          inForce: true,
+          active: 0,
+          counts: { matched: 0, drawn: 0, applied: 0, overflow: 0 },
+        },
+      ],
+      armed: true,
+      disarmed: { operator: false },
+      inForce: { digest: 'abc', generation: 1 },
+      lastReload: { taken: true, at: 1 },
+    }))
     const families = await scrape(metrics)
     for (const spec of METRICS) {
       const { lines } = families.get(spec.name)!

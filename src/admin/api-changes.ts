@@ -1,0 +1,72 @@
+import { plain } from '../rules/problem.ts'
+import type { DisarmedBy } from '../rules/arming.ts'
+import type { RulesInForce } from '../rules/rules-in-force.ts'
+import type { Logger } from '../telemetry/log.ts'
+import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
+import { showArming, type ShownReason } from './api-arming.ts'
+
+/** What changes work on. */
+export interface ChangeParts {
+  readonly rules: RulesInForce
+  readonly logger: Logger
+}
+
+/** A change that was asked for: the body as JSON, and the address of who asked. */
+export interface ChangeRequest {
+  readonly body: unknown
+  readonly from: string | undefined
+}
+
+const MAX_REASON = 200
+const NO_REASON = 'disarmed by an operator'
+/** What an operator may lift. */
+const LIFTED = ['operator', 'guard'] as const satisfies readonly DisarmedBy[]
+
+/** No rule acts until an operator arms again. */
+export function disarm({ rules, logger }: ChangeParts, { body, from }: ChangeRequest): AdminAnswer {
+  const read = readReason(body)
+  if ('error' in read) return jsonAnswer(400, read)
+  const changed = !rules.arming.reasons.some(({ by }) => by === 'operator')
+  const reason = read.reason ?? NO_REASON
+  rules.arming.disarm('operator', reason)
+  logger.info({ reason, changed, from }, 'disarmed on the admin port')
+  return jsonAnswer(200, { ...showArming(rules), changed })
+}
+
+/** Lifts what an operator or the guard disarmed; changes nothing where that would not be enough. */
+export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeRequest): AdminAnswer {
+  const read = readReason(body)
+  if ('error' in read) return jsonAnswer(400, read)
+  const inTheWay = showArming(rules).reasons.filter((each) => !isLifted(each))
+  if (inTheWay.length > 0) {
+    return jsonAnswer(409, {
+      error: 'stays disarmed for reasons that cannot be lifted here; nothing was changed',
+      reasons: inTheWay,
+    })
+  }
+  const lifted = LIFTED.filter((by) => rules.arming.lift(by))
+  logger.info({ reason: read.reason, lifted, from }, 'armed on the admin port')
+  return jsonAnswer(200, { ...showArming(rules), changed: lifted.length > 0 })
+}
+
+function isLifted({ by }: ShownReason): boolean {
+  return LIFTED.some((each) => each === by)
+}
+
+/** The reason that somebody gives for a change. */
+function readReason(
+  body: unknown,
+): { readonly reason: string | undefined } | { readonly error: string } {
+  if (body === undefined) return { reason: undefined }
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return { error: 'the body must be an object' }
+  }
+  const { reason, ...rest } = body as { readonly reason?: unknown }
+  const [unknown] = Object.keys(rest)
+  if (unknown !== undefined) return { error: 'the body may have `reason` and nothing else' }
+  if (reason === undefined) return { reason: undefined }
+  if (typeof reason !== 'string' || reason.trim() === '' || reason.length > MAX_REASON) {
+    return { error: `\`reason\` must be a text of 1 to ${MAX_REASON} characters` }
+  }
+  return { reason: plain(reason.trim()) }
+}

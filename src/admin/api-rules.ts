@@ -1,0 +1,50 @@
+import type { CompiledRule } from '../rules/compiled-rule.ts'
+import type { RuleState } from '../rules/rule-state.ts'
+import type { RulesInForce } from '../rules/rules-in-force.ts'
+import { shareAt } from '../rules/share.ts'
+import { windowEnd, windowStart } from '../rules/window.ts'
+import { isoTime } from './api-time.ts'
+
+// A file may hold more; what is left out is told by the count.
+const MAX_RULES = 1_000
+
+/** The rules in force, those of the file in its order, each with what became of its calls, as JSON. */
+export function showRules({ states, ruleSet, current, clock }: RulesInForce): object {
+  const now = clock()
+  const shown = [...states.builtIn, ...ruleSet.rules.slice(0, MAX_RULES)]
+  const rules = shown.flatMap((rule) => {
+    const state = states.of(rule)
+    return state === undefined ? [] : [showRule(rule, state, now)]
+  })
+  return {
+    generation: current?.generation ?? 0,
+    digest: current?.version.digest ?? null,
+    count: ruleSet.rules.length,
+    rules,
+  }
+}
+
+function showRule(rule: CompiledRule, state: RuleState, now: number): object {
+  const { selection } = rule
+  const { since, counts, active } = state
+  const start = windowStart(selection, since)
+  const end = windowEnd(selection, since)
+  // A rule that stands in no file: what it does is asked for by each call.
+  const builtIn = rule.index < 0
+  const percent = Math.round(shareAt(selection, now - start) * 1e6) / 1e4
+  return {
+    name: rule.name,
+    faults: rule.uses.map(({ fault }) => fault),
+    about: rule.isHttp ? 'http' : 'calls',
+    ...(builtIn ? { builtIn } : {}),
+    ...(rule.shadow ? { shadow: true } : {}),
+    since: isoTime(since),
+    from: isoTime(start),
+    until: isoTime(end),
+    phase: !selection.inPod ? 'other_pod' : now < start ? 'not_yet' : now >= end ? 'expired' : 'on',
+    percent: builtIn ? null : percent,
+    hits: counts.drawn,
+    active: active.active,
+    counts: { ...counts },
+  }
+}

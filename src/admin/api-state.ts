@@ -1,0 +1,45 @@
+import { sentence } from '../rules/problem-format.ts'
+import { plain } from '../rules/problem.ts'
+import type { Reload, RulesInForce } from '../rules/rules-in-force.ts'
+import { showArming } from './api-arming.ts'
+import { isoTime } from './api-time.ts'
+
+const MAX_PROBLEMS = 50
+
+/** The rules' part of the state, as JSON. */
+export function showRulesState(rules: RulesInForce): object {
+  const { states, ruleSet, current, last } = rules
+  return {
+    ...showArming(rules),
+    shadow: states.shadow,
+    activeFaults: states.active.active,
+    maxActiveFaults: Number.isFinite(states.active.limit) ? states.active.limit : null,
+    rules: {
+      count: ruleSet.rules.length,
+      generation: current?.generation ?? 0,
+      digest: current?.version.digest ?? null,
+      since: isoTime(current?.at),
+    },
+    lastReload: last === undefined ? null : showReload(last),
+  }
+}
+
+function showReload({ version, at }: Reload): object {
+  const shown = { digest: version.digest, at: isoTime(at) }
+  if (version.kind === 'rules') return { result: 'applied', ...shown }
+  if (version.kind === 'absent') {
+    return { result: 'absent', ...shown, reason: plain(version.reason) }
+  }
+  const all = version.problems.flatMap(({ file, problems }) =>
+    problems.map((problem) => ({ file, problem })),
+  )
+  const problems = all.slice(0, MAX_PROBLEMS).map(({ file, problem }) => ({
+    file: plain(file),
+    line: problem.line,
+    column: problem.column,
+    code: problem.code,
+    path: plain(problem.path),
+    message: sentence({ ...problem, path: '' }),
+  }))
+  return { result: 'refused', ...shown, problemCount: all.length, problems }
+}

@@ -1,0 +1,27 @@
+import type { DisarmedBy } from '../../rules/arming.ts'
+import type { RulesInForce } from '../../rules/rules-in-force.ts'
+import type { RulesSample } from '../../telemetry/rules-sample.ts'
+
+/** Who may disarm, and `file` for `enabled: false` in the rules themselves. */
+const NOBODY: Readonly<Record<DisarmedBy | 'file', boolean>> = {
+  environment: false,
+  operator: false,
+  guard: false,
+  draining: false,
+  file: false,
+}
+
+/** The rules in force as metrics show them. */
+export function sampleRules(rules: RulesInForce): RulesSample {
+  const { states, arming, ruleSet, current, last } = rules
+  const { reasons } = arming
+  const disarmed = { ...NOBODY, file: !ruleSet.enabled }
+  for (const { by } of reasons) disarmed[by] = true
+  return {
+    rules: states.totals.all(),
+    armed: reasons.length === 0 && ruleSet.enabled,
+    disarmed,
+    inForce: current && { digest: current.version.digest, generation: current.generation },
+    lastReload: last && { taken: last.version.kind !== 'refused', at: last.at / 1000 },
+  }
+}

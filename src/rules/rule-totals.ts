@@ -1,0 +1,137 @@
+import { noCounts, RESULTS, type RuleCounts } from './rule-counts.ts'
+import type { RuleState } from './rule-state.ts'
+
+/** What a rule of some name came to since the process began, over all its versions. */
+export interface RuleTotal {
+  readonly name: string
+  readonly counts: Readonly<RuleCounts>
+  /** Its faults in progress, those of earlier versions included. */
+  readonly active: number
+  /** Whether a rule of this name is in force. */
+  readonly inForce: boolean
+}
+
+/** A rule's name and what it remembers. */
+export interface NamedState {
+  readonly name: string
+  readonly state: RuleState
+}
+
+/** What rules beyond the bound on names are counted as. */
+export const OTHER_RULE = 'other'
+
+const MAX_NAMES = 2_000
+// Calls that outlive their rule are few; plans that were never finished must not add up.
+const MAX_LEAVING = 1_000
+
+interface Total {
+  readonly name: string
+  readonly counts: RuleCounts
+  active: number
+  inForce: boolean
+}
+
+/**
+ * Counts by rule name that only grow, whatever reloads do to the rules. A rule that was taken back
+ * still counts for the calls that it had hit, so its state is added up for good once those are over.
+ */
+export class RuleTotals {
+  readonly #maxNames: number
+  readonly #maxLeaving: number
+  readonly #names = new Set<string>()
+  readonly #settled = new Map<string, RuleCounts>()
+  /** In force for good, whatever is adopted. */
+  readonly #kept: NamedState[] = []
+  #inForce: readonly NamedState[] = []
+  #leaving: NamedState[] = []
+
+  constructor(maxNames = MAX_NAMES, maxLeaving = MAX_LEAVING) {
+    this.#maxNames = maxNames
+    this.#maxLeaving = maxLeaving
+  }
+
+  /** What a rule is counted as: its name, or `other` when there were too many names before it. */
+  labelOf(name: string): string {
+    return this.#names.has(name) ? name : OTHER_RULE
+  }
+
+  /** Rules come into force in the place of those before. */
+  adopt(inForce: readonly NamedState[]): void {
+    const kept = new Set(inForce.map(({ state }) => state))
+    for (const { name } of inForce) this.#learn(name)
+    this.#leaving.push(...this.#inForce.filter(({ state }) => !kept.has(state)))
+    this.#inForce = inForce
+    this.#settle()
+  }
+
+  /** A rule that stands in no file is in force for good. */
+  keep(rule: NamedState): void {
+    this.#learn(rule.name)
+    this.#kept.push(rule)
+  }
+
+  /** One total for each name that was ever in force, in the order of their coming. */
+  all(): readonly RuleTotal[] {
+    this.#settle()
+    const totals = new Map<string, Total>()
+    for (const name of this.#names) totals.set(name, this.#begin(name))
+    const totalOf = (name: string): Total => {
+      const label = this.labelOf(name)
+      const total = totals.get(label) ?? this.#begin(label)
+      totals.set(label, total)
+      return total
+    }
+    for (const name of this.#settled.keys()) totalOf(name)
+    for (const { name, state } of this.#leaving) addState(totalOf(name), state)
+    for (const { name, state } of [...this.#kept, ...this.#inForce]) {
+      const total = totalOf(name)
+      addState(total, state)
+      total.inForce = true
+    }
+    return [...totals.values()]
+  }
+
+  #begin(name: string): Total {
+    const counts = noCounts()
+    const settled = this.#settled.get(name)
+    if (settled !== undefined) addCounts(counts, settled)
+    return { name, counts, active: 0, inForce: false }
+  }
+
+  #learn(name: string): void {
+    if (this.#names.size < this.#maxNames) this.#names.add(name)
+  }
+
+  #settle(): void {
+    const tooMany = this.#leaving.length - this.#maxLeaving
+    this.#leaving = this.#leaving.filter(({ name, state }, index) => {
+      if (index >= tooMany && !isOver(state)) return true
+      this.#addUp(this.labelOf(name), state.counts)
+      return false
+    })
+  }
+
+  #addUp(label: string, counts: RuleCounts): void {
+    const sum = this.#settled.get(label) ?? noCounts()
+    addCounts(sum, counts)
+    this.#settled.set(label, sum)
+  }
+}
+
+/** True when nothing will be counted any more: each matching call has come to exactly one result. */
+function isOver({ active, counts }: RuleState): boolean {
+  let ended = 0
+  for (const result of RESULTS) ended += counts[result]
+  return active.active === 0 && ended >= counts.matched
+}
+
+function addState(total: Total, { active, counts }: RuleState): void {
+  total.active += active.active
+  addCounts(total.counts, counts)
+}
+
+function addCounts(sum: RuleCounts, counts: Readonly<RuleCounts>): void {
+  sum.matched += counts.matched
+  sum.drawn += counts.drawn
+  for (const result of RESULTS) sum[result] += counts[result]
+}

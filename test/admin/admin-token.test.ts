@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { AdminTokenError, readAdminToken, tokenCheck } from '../../src/admin/admin-token.ts'
+
+const TOKEN = '0123456789abcdef'
+const folders: string[] = []
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+function fileOf(content: string | Buffer): string {
+  const folder = mkdtempSync(join(tmpdir(), 'squall-token-'))
+  folders.push(folder)
+  const path = join(folder, 'token')
+  writeFileSync(path, content)
+  return path
+}
+
+describe('the admin token', () => {
+  it('is not set when nothing says so', () => {
+    for (const env of [undefined, '', ' \n'])
+      expect(readAdminToken({ env, file: undefined })).toBe(undefined)
+  })
+
+  it('comes from the environment or a file, without the white space around it', () => {
+    expect(readAdminToken({ env: ` ${TOKEN}\n`, file: undefined })).toBe(TOKEN)
+    expect(readAdminToken({ env: undefined, file: fileOf(`${TOKEN}\r\n`) })).toBe(TOKEN)
+    expect(readAdminToken({ env: 'too short', file: fileOf(TOKEN) })).toBe(TOKEN)
+  })
+
+  it.each([
+    'short-secret-15',
+    'x'.repeat(513),
+    'has spaces in the middle',
+    'has\u0000a zero byte in it',
+    'has-ünïcödé-in-it',
+    'two-lines-of-it\ntwo-lines-of-it',
+  ])('is refused as %j, and not shown', (secret) => {
+    for (const sources of [
+      { env: secret, file: undefined },
+      { env: undefined, file: fileOf(secret) },
+    ]) {
+      const read = (): unknown => readAdminToken(sources)
+      expect(read).toThrow(AdminTokenError)
+      expect(read).toThrow(
+        expect.not.objectContaining({ message: expect.stringContaining(secret) }),
+      )
+    }
+  })
+
+  it('is refused when its file is missing, empty, endless or no file', () => {
+    const missing = join(tmpdir(), 'squall-no-such-token')
+    for (const file of [missing, fileOf(''), '/dev/zero', tmpdir(), fileOf('x'.repeat(2 << 20))]) {
+      expect(() => readAdminToken({ env: TOKEN, file })).toThrow(AdminTokenError)
+    }
+  })
+
+  it('is what a request must bear, and nothing like it', () => {
+    const holds = tokenCheck(TOKEN)
+    expect(holds(`Bearer ${TOKEN}`)).toBe(true)
+    for (const other of [undefined, '', TOKEN, `Bearer ${TOKEN}0`, `Bearer ${TOKEN.slice(1)}`]) {
+      expect(holds(other)).toBe(false)
+    }
+  })
+})

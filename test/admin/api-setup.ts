@@ -1,0 +1,103 @@
+import { type Admin, createAdmin } from '../../src/admin/server.ts'
+import { RecentFaults } from '../../src/listener/faults/recent-faults.ts'
+import { Arming } from '../../src/rules/arming.ts'
+import { parseRules } from '../../src/rules/parse.ts'
+import { finishPlan, planCall } from '../../src/rules/plan.ts'
+import { RuleStates } from '../../src/rules/rule-states.ts'
+import { RulesInForce } from '../../src/rules/rules-in-force.ts'
+import type { Logger } from '../../src/telemetry/log.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { facts } from '../rules/facts.ts'
+
+/** The token of the tests' admin port. */
+export const TOKEN = 'a-token-of-the-tests'
+
+export const NOW = 1_700_000_000_000
+
+/** One line of the log. */
+export interface LogLine {
+  readonly level: string
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+export interface ApiSetup {
+  readonly token?: string | undefined
+  readonly bodyTimeoutMs?: number
+}
+
+/** An admin port in front of rules in force, as a process has them. */
+export async function startApi({ bodyTimeoutMs, ...setup }: ApiSetup = {}) {
+  const token = 'token' in setup ? setup.token : TOKEN
+  const states = new RuleStates()
+  const arming = new Arming(states, () => NOW)
+  const rules = new RulesInForce({ states, arming, limits: {}, clock: () => NOW })
+  const recent = new RecentFaults()
+  const log: LogLine[] = []
+  const write = (level: string) => (fields: object, message: string) =>
+    void log.push({ level, fields: fields as LogLine['fields'], message })
+  const logger: Logger = {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+  }
+  const metrics = createMetrics({ version: '1.2.3' })
+  const admin: Admin = createAdmin({
+    metrics,
+    readiness: () => ({ ready: true, reason: 'serving' }),
+    logger,
+    version: '1.2.3',
+    rules,
+    recent,
+    token,
+    environment: 'staging',
+    ...(bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs }),
+  })
+  const { port } = await admin.listen({ kind: 'tcp', host: '127.0.0.1', port: 0 })
+  let versions = 0
+  const url = `http://127.0.0.1:${port}`
+  return {
+    url,
+    port,
+    rules,
+    arming,
+    recent,
+    log,
+    close: () => admin.close(),
+    /** A file is found, good or bad. */
+    take: (text: string): void => {
+      const parsed = parseRules(text)
+      const digest = `digest-${versions++}`
+      if (parsed.ok) rules.take({ kind: 'rules', digest, file: parsed.file })
+      else {
+        const problems = [{ file: 'rules.yaml', problems: parsed.problems }]
+        rules.take({ kind: 'refused', digest, problems })
+      }
+    },
+    /** A tool is called, and what hits it takes effect. */
+    call: (): void => {
+      const plan = planCall(rules.ruleSet, facts(), states, () => NOW)
+      if (plan === undefined) return
+      for (const hit of plan.hits) if (hit.begin()) hit.applied()
+      finishPlan(plan)
+    },
+    get: async (path: string): Promise<unknown> => {
+      const answer = await fetch(`${url}${path}`)
+      if (answer.status !== 200) throw new Error(`${answer.status}`)
+      return answer.json()
+    },
+    post: (path: string, body?: string, headers: Readonly<Record<string, string>> = {}) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${TOKEN}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body }),
+      }),
+  }
+}
+
+export type Api = Awaited<ReturnType<typeof startApi>>

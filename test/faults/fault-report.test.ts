@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { InjectedRecord } from '../../src/listener/faults/fault-events.ts'
+import { FaultReport } from '../../src/listener/faults/fault-report.ts'
+import { RecentFaults } from '../../src/listener/faults/recent-faults.ts'
+import type { Call } from '../../src/mcp/call.ts'
+import { createLogger, type LogLevel } from '../../src/telemetry/log.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { metricOf } from '../support/metric.ts'
+
+const SECRET = 'hunter2-5f3a'
+const CALL: Call = {
+  id: 7,
+  method: 'tools/call',
+  name: 'search',
+  params: { name: 'search', arguments: { password: SECRET, q: SECRET }, _meta: { x: SECRET } },
+  transport: 'streamable-http',
+  revision: undefined,
+  progressToken: SECRET,
+}
+const RECORD: InjectedRecord = {
+  rule: 'slow',
+  fault: 'delay',
+  call: CALL,
+  effect: undefined,
+  delayMs: undefined,
+  first: true,
+}
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+/** A report whose lines go through a real file. */
+function start(level: LogLevel = 'debug') {
+  const folder = mkdtempSync(join(tmpdir(), 'squall-report-'))
+  folders.push(folder)
+  const path = join(folder, 'log')
+  const destination = pino.destination({ dest: path, sync: true })
+  const logger = createLogger({ level, format: 'json', destination })
+  const metrics = createMetrics({ version: '1' })
+  const recent = new RecentFaults()
+  const ruleLabel = (rule: string) => (rule === 'one too many' ? 'other' : rule)
+  const report = new FaultReport({
+    telemetry: metrics,
+    logger,
+    ruleLabel,
+    recent,
+    now: () => 1_700_000_000_000,
+  })
+  const text = (): string => readFileSync(path, 'utf8')
+  return {
+    report,
+    metrics,
+    recent,
+    text,
+    lines: () =>
+      text()
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => {
+          const { time, ...fields } = JSON.parse(line) as Record<string, unknown>
+          expect(typeof time).toBe('string')
+          return fields
+        }),
+  }
+}
+
+describe('a fault that takes effect', () => {
+  it('is one line that says what was done to which call', () => {
+    const { report, lines, recent } = start()
+    report.of('session-1').injected({ ...RECORD, effect: 'late', delayMs: 1500.12345 })
+    const session = createHash('sha256').update('session-1').digest('hex').slice(0, 8)
+    const entry = {
+      rule: 'slow',
+      fault: 'delay',
+      tool: 'search',
+      id: 7,
+      session,
+      effect: 'late',
+      delayMs: 1500.123,
+    }
+    expect(lines()).toEqual([{ level: 'info', ...entry, msg: 'fault injected' }])
+    expect(recent.list()).toEqual([{ at: 1_700_000_000_000, entry }])
+  })
+
+  it('names the method where the call has no tool, and neither where there is no call', () => {
+    const { report, lines } = start()
+    const listener = report.of('')
+    listener.injected({ ...RECORD, call: { ...CALL, method: 'resources/read', name: 'file:///a' } })
+    listener.injected({ ...RECORD, call: undefined })
+    const common = { level: 'info', rule: 'slow', fault: 'delay', msg: 'fault injected' }
+    expect(lines()).toEqual([{ ...common, method: 'resources/read', id: 7 }, common])
+  })
+
+  it('is told once per call, and every delay is measured', async () => {
+    const { report, lines, metrics, recent } = start()
+    const listener = report.of('s')
+    for (let i = 0; i < 5; i++) listener.injected({ ...RECORD, delayMs: 10, first: i === 0 })
+    listener.injected({ ...RECORD, delayMs: Infinity })
+    expect(lines()).toHaveLength(2)
+    expect(recent.total).toBe(2)
+    const { text } = await metrics.render()
+    expect(metricOf(text, 'squall_faults_injected_total')).toBe(2)
+    expect(text).toContain('squall_injected_delay_seconds_count{rule="slow"} 5')
+  })
+
+  it('is as often in the log as in metrics, also when there are many', async () => {
+    const { report, lines, metrics, recent } = start('info')
+    for (let i = 0; i < 3000; i++) {
+      const listener = report.of(`session-${i % 7}`)
+      listener.injected({ ...RECORD, call: { ...CALL, id: i }, first: i % 3 !== 0 })
+    }
+    const { text } = await metrics.render()
+    expect(metricOf(text, 'squall_faults_injected_total')).toBe(2000)
+    expect(lines()).toHaveLength(2000)
+    expect(recent.total).toBe(2000)
+    const shown = recent.list().map(({ entry }) => entry.id)
+    expect(shown).toHaveLength(200)
+    expect(shown.slice(0, 3)).toEqual([2999, 2998, 2996])
+  })
+
+  it('is counted under the label that its rule has elsewhere, and logged by its name', async () => {
+    const { report, lines, metrics } = start()
+    report.of('s').injected({ ...RECORD, rule: 'one too many' })
+    const { text } = await metrics.render()
+    expect(metricOf(text, 'squall_faults_injected_total', { rule: 'other' })).toBe(1)
+    expect(lines()[0]).toMatchObject({ rule: 'one too many' })
+  })
+})
+
+describe('a fault that does not', () => {
+  it('is told to those who debug', () => {
+    const quiet = start('info')
+    quiet.report.of('s').notApplicable({ ...RECORD, reason: 'head_sent' })
+    expect(quiet.lines()).toEqual([])
+    const loud = start('debug')
+    loud.report.of('s').notApplicable({ ...RECORD, reason: 'head_sent' })
+    expect(loud.lines()).toMatchObject([{ level: 'debug', rule: 'slow', reason: 'head_sent' }])
+  })
+
+  it('says where it broke', () => {
+    const { report, lines } = start()
+    report.of('s').broke({ rule: 'slow', fault: 'delay', call: CALL }, new TypeError('no'))
+    const [line] = lines()
+    expect(line).toMatchObject({ level: 'error', rule: 'slow', fault: 'delay', tool: 'search' })
+    const err = line!['err'] as { type: string; frames: string[] }
+    expect(err.type).toBe('TypeError')
+    expect(err.frames[0]).toMatch(/^at .*fault-report\.test/)
+  })
+
+  it.each([undefined, null, 'text', 7, Object.create(null), new Error('')])(
+    'may break by throwing %j',
+    (thrown) => {
+      const { report, lines } = start()
+      report.of('s').broke({ rule: 'slow', fault: 'delay', call: undefined }, thrown)
+      expect(lines()).toHaveLength(1)
+    },
+  )
+})
+
+describe('secrets', () => {
+  it('of sessions, arguments, results and other names do not show', () => {
+    const { report, text, recent, lines } = start()
+    const listener = report.of(SECRET)
+    listener.injected(RECORD)
+    listener.injected({ ...RECORD, call: { ...CALL, method: 'resources/read', name: SECRET } })
+    listener.injected({ ...RECORD, call: { ...CALL, method: 'prompts/get', name: SECRET } })
+    listener.notApplicable({ ...RECORD, reason: 'too_large' })
+    const place = { rule: 'slow', fault: 'rewrite', call: CALL }
+    let parserError: unknown
+    try {
+      JSON.parse(`${SECRET}!`)
+    } catch (error) {
+      parserError = error
+    }
+    listener.broke(place, parserError)
+    listener.broke(place, new Error(`x\n    at ${SECRET}`, { cause: new Error(SECRET) }))
+    listener.broke(place, SECRET)
+    listener.broke(place, { SECRET })
+    listener.broke(place, Object.assign(new Error('x'), { headers: { authorization: SECRET } }))
+    expect(lines()).toHaveLength(9)
+    expect(text()).not.toContain(SECRET)
+    expect(text()).not.toContain('hunter2')
+    expect(JSON.stringify(recent.list())).not.toContain(SECRET)
+  })
+
+  it('cannot be hidden in long or broken names, which are cut to one line', () => {
+    const { report, text, lines } = start()
+    const long = `${'x'.repeat(127)}\ud83d\ude00${'y'.repeat(1_000_000)}`
+    const call = { ...CALL, id: `a\n${'i'.repeat(1_000_000)}`, name: long }
+    report.of('s').injected({ ...RECORD, call, effect: long })
+    expect(text().length).toBeLessThan(800)
+    expect(lines()).toMatchObject([{ id: `a\n${'i'.repeat(62)}` }])
+  })
+})
