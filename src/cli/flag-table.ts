@@ -1,3 +1,5 @@
+import { RULES_RUN_FLAGS } from './rules-run-flags.ts'
+
 /** How one option of a command is declared. */
 export interface FlagSpec {
   readonly name: string
@@ -40,7 +42,13 @@ export const RUN_FLAGS = [
     value: 'address',
     default: '127.0.0.1:15390',
     group: PLACES,
-    help: 'address of health, readiness and metrics; off for none',
+    help: 'address of health, readiness, metrics and the API of rules; off for none',
+  },
+  {
+    name: 'admin-token-file',
+    value: 'path',
+    group: PLACES,
+    help: 'file with the token that changes by the admin port need (or SQUALL_ADMIN_TOKEN itself); without one nothing can be changed there',
   },
   { name: 'tls-cert', value: 'file', group: TLS, help: 'certificate to listen with, as PEM' },
   { name: 'tls-key', value: 'file', group: TLS, help: 'key of that certificate, as PEM' },
@@ -73,6 +81,7 @@ export const RUN_FLAGS = [
     group: TLS,
     help: 'accept any certificate of the app',
   },
+  ...RULES_RUN_FLAGS,
   {
     name: 'ready-without-upstream',
     group: BEHAVIOUR,

@@ -3,6 +3,8 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../telem
 import type { UpstreamAddress } from '../upstream/address.ts'
 import { RUN_FLAGS, type RunFlag } from './flag-table.ts'
 import { type Environment, FlagValues, type RawFlags } from './flag-values.ts'
+import { parseRunRules, type RunRules } from './rules-guard-options.ts'
+import { parseAdminToken } from './run-admin-token.ts'
 import { parsePlaces } from './run-places.ts'
 import { parseListenerTls, parseUpstreamTls } from './run-tls.ts'
 import { parseChoice, parseCount, parseDuration, parseSize, type Range } from './units.ts'
@@ -34,8 +36,11 @@ export interface RunOptions {
   readonly routes: readonly [Route, ...Route[]]
   /** Undefined when it is off. */
   readonly admin: ListenAddress | undefined
+  /** What changes by the admin port need; undefined when nothing can be changed. */
+  readonly adminToken: string | undefined
   readonly tls: ListenerTls | undefined
   readonly upstreamTls: UpstreamTls
+  readonly rules: RunRules
   readonly readyWithoutUpstream: boolean
   readonly strict: boolean
   readonly maxHeadBytes: number
@@ -86,8 +91,10 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
   return deepFreeze({
     routes,
     admin,
+    adminToken: parseAdminToken(flags, env),
     tls: parseListenerTls(flags),
     upstreamTls: parseUpstreamTls(flags, routes),
+    rules: parseRunRules(flags, env),
     readyWithoutUpstream: flags.switch('ready-without-upstream'),
     strict: flags.switch('strict'),
     maxHeadBytes: size('max-head', HEAD),

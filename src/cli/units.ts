@@ -1,3 +1,4 @@
+import { readPercent } from '../filters/written-value.ts'
 import { shown, UsageError } from './usage-error.ts'
 
 /** What a number on the command line may be. */
@@ -50,6 +51,17 @@ export function parseCount(text: string, source: string, range: Range): number {
     )
   }
   return inRange(value, text, source, range, String)
+}
+
+/** A share in percent, from `20%`, `12.5%` or `20`. */
+export function parsePercent(text: string, source: string, range: Range): number {
+  const value = readPercent(text.endsWith('%') ? text : `${text}%`)
+  if (value !== undefined) return inRange(value, text, source, range, (percent) => `${percent}%`)
+  throw new UsageError(
+    'BAD_VALUE',
+    `${source}: ${shown(text)} is not a percentage`,
+    'write a number from 0 to 100, such as 20%',
+  )
 }
 
 /** One of a few words. */

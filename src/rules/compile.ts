@@ -6,17 +6,14 @@ import { compileCallMatch, compileHttpMatch, isHttpMatch } from './match-node.ts
 import { RuleIndex } from './rule-set.ts'
 import type { RuleSet } from './rule-set.ts'
 import type { RuleFileSpec, RuleSpec } from './rule-spec.ts'
+import { forbiddenFault, type RuleLimits } from './rule-limits.ts'
 import { isPodIn, ruleDraws } from './selection.ts'
 import type { Selection } from './selection.ts'
 
 /** What is not in the file: where this is, and what the file cannot loosen. */
-export interface CompileOptions {
+export interface CompileOptions extends RuleLimits {
   /** The pod's name; without one a rule for a share of the pods is not in force. */
   readonly pod?: string | undefined
-  /** The highest share that any rule may have, 0 to 100. */
-  readonly maxPercent?: number | undefined
-  /** The longest that any rule may act, in milliseconds. */
-  readonly maxDuration?: number | undefined
 }
 
 /** No rules at all. */
@@ -24,18 +21,31 @@ export const NO_RULES: RuleSet = compileRules({ rules: [] })
 
 /** Makes a validated file ready to be planned with. */
 export function compileRules(file: RuleFileSpec, options: CompileOptions = {}): RuleSet {
-  const seed = String(file.seed ?? 0)
-  const rules = file.rules.map((rule, index) => compileRule(rule, index, seed, options))
+  const seed = seedOf(file)
+  return ruleSetOf(
+    file,
+    file.rules.map((rule, index) => compileRule(rule, index, seed, options)),
+  )
+}
+
+/** The seed as rules draw with it. */
+export function seedOf(file: RuleFileSpec): string {
+  return String(file.seed ?? 0)
+}
+
+/** Puts the compiled rules of a file together. */
+export function ruleSetOf(file: RuleFileSpec, rules: readonly CompiledRule[]): RuleSet {
   return Object.freeze({
     rules: Object.freeze(rules),
     enabled: file.enabled ?? true,
-    seed,
+    seed: seedOf(file),
     maxActive: file.maxActive ?? Infinity,
     index: new RuleIndex(rules),
   })
 }
 
-function compileRule(
+/** Makes one rule of a file ready. */
+export function compileRule(
   rule: RuleSpec,
   index: number,
   seed: string,
@@ -56,6 +66,10 @@ function compileRule(
     draws: ruleDraws(seed, rule.name),
     uses: rule.faults,
     faults: Object.freeze(rule.faults.map((use) => createFault(use))),
+    forbidden: forbiddenFault(
+      rule.faults.map((use) => use.fault),
+      options,
+    ),
     shadow: rule.shadow ?? false,
     mark: rule.mark ?? true,
     stop: rule.then === 'stop',
@@ -83,13 +97,12 @@ function selectionOf(rule: RuleSpec, seed: string, options: CompileOptions): Sel
     after: rule.after,
     every: rule.every,
     times: rule.times,
-    burst:
-      burst === undefined
-        ? undefined
-        : { rate: Math.min(burst.rate, highest), length: burst.length },
+    // Within a burst the share is what keeps each call's chance below the highest.
+    burst,
     sample: lowerCase(rule.sample ?? 'ordinal'),
     inPod: pods === undefined || pods >= 100 || isInPods(seed, pods / 100, options.pod),
     maxActive: rule.maxActive ?? Infinity,
+    highest,
   }
 }
 

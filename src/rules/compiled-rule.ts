@@ -1,4 +1,4 @@
-import type { FaultUse } from '../filters/index.ts'
+import type { FaultName, FaultUse } from '../filters/index.ts'
 import type { Fault } from '../filters/fault.ts'
 import type { MatchNode } from './match-node.ts'
 import type { MatchTest } from './match-test.ts'
@@ -22,6 +22,8 @@ export interface CompiledRule {
   readonly uses: readonly FaultUse[]
   /** Parallel to `uses`. */
   readonly faults: readonly Fault[]
+  /** The fault for whose sake the limits keep the rule from ever acting. */
+  readonly forbidden: FaultName | undefined
   readonly shadow: boolean
   /** Whether what its faults do is marked on the wire. */
   readonly mark: boolean

@@ -9,6 +9,9 @@ import type { Facts } from './call-facts.ts'
 import { shareAt } from './share.ts'
 import { windowEnd, windowStart } from './window.ts'
 
+/** How many hits may run ahead of the highest share: enough for the first few calls to be hit at all. */
+const HEAD_START = 10
+
 /** What a rule's draw for the next call depends on besides its state. */
 export interface Drawable {
   readonly selection: Selection
@@ -91,6 +94,7 @@ export class RuleState {
     if (share < 1 && (share <= 0 || rule.draws.share.number(key) >= share)) {
       return this.#refuse('not_drawn')
     }
+    if (this.#isAhead(selection, ordinal)) return this.#refuse('forbidden')
     this.#hits++
     this.counts.drawn++
     return key
@@ -117,8 +121,10 @@ export class RuleState {
         : { draw: rule.draws.burst.number(String(ordinal)), chance: this.#burst.chance }
     const key = sampleKey(selection.sample, facts, ordinal)
     const draw = rule.draws.share.number(key)
-    const hit = (burst === undefined || burst.draw < burst.chance) && draw < share
-    return { result: hit ? 'drawn' : 'not_drawn', ordinal, key, draw, share, burst }
+    const isDrawn = (burst === undefined || burst.draw < burst.chance) && draw < share
+    const isHit = isDrawn && !this.#isAhead(selection, ordinal)
+    const result = isHit ? 'drawn' : isDrawn ? 'forbidden' : 'not_drawn'
+    return { result, ordinal, key, draw, share, burst }
   }
 
   /** Wakes what waits on behalf of the rule. */
@@ -135,6 +141,14 @@ export class RuleState {
 
   #isExhausted({ times }: Selection): boolean {
     return times !== undefined && this.#hits >= times
+  }
+
+  /**
+   * Calls that share a key share their fate, so that a key which all of them share would make any
+   * share the whole. The limit is kept by counting, too.
+   */
+  #isAhead({ sample, highest }: Selection, ordinal: number): boolean {
+    return sample !== 'ordinal' && highest < 1 && this.#hits >= highest * ordinal + HEAD_START
   }
 
   #refuse(result: RuleResult): undefined {

@@ -15,6 +15,8 @@ export interface Selection extends ShareConfig, WindowConfig, OrdinalConfig {
   readonly inPod: boolean
   /** Faults of this rule in progress at the same moment. */
   readonly maxActive: number
+  /** No more than this share of the calls may be hit, 0 to 1, whatever the draws say. */
+  readonly highest: number
 }
 
 /** The draws of one rule: what they share is hashed once. */

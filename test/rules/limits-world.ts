@@ -1,0 +1,111 @@
+import { expect } from 'vitest'
+import type { CallFacts } from '../../src/rules/call-facts.ts'
+import { compileRules } from '../../src/rules/compile.ts'
+import type { Hit } from '../../src/rules/hit.ts'
+import { planCall, planHttp } from '../../src/rules/plan.ts'
+import type { RuleLimits } from '../../src/rules/rule-limits.ts'
+import { RuleStates } from '../../src/rules/rule-states.ts'
+import { binomialBounds } from './binomial.ts'
+import { facts } from './facts.ts'
+import { accepted } from './rules-text.ts'
+
+/** When the rules of a world come into force. */
+export const START = Date.UTC(2026, 2, 1, 9)
+/** How many hits may run ahead of the highest share. */
+export const HEAD_START = 10
+
+/** What may not happen, whatever the file says. */
+export interface Strict extends RuleLimits {
+  readonly maxPercent: number
+  readonly maxActive: number
+  readonly maxDuration: number
+}
+
+const SAME = {
+  headers: ['X-Same', '1', 'Traceparent', `00-${'a'.repeat(32)}-00f067aa0ba902b7-01`],
+  session: 'session',
+  client: { name: 'agent', version: '1.0.0' },
+}
+const ARGS = { city: 'here', n: 5 }
+
+/** One of each kind of call. All of a kind look the same, so that they share every key. */
+const CALLS: readonly CallFacts[] = [
+  facts({ name: 'search', args: ARGS }, SAME),
+  facts({ name: 'pay_invoice', args: ARGS }, SAME),
+  facts({ method: 'tools/list', name: undefined }, SAME),
+  facts({ method: 'prompts/get', name: 'greet' }, SAME),
+  facts({ method: 'resources/read', name: 'file:///a' }, SAME),
+  facts({ method: 'initialize', name: undefined }, SAME),
+]
+
+/** What came of a file. */
+export interface Seen {
+  readonly matched: number
+  readonly hits: number
+}
+
+/** Runs a file under limits for three seconds and once more a day later, and expects them to hold. */
+export function expectHeld(text: string, limits: Strict, disarmed?: string): Seen {
+  const ruleSet = compileRules(accepted(text), limits)
+  const states = new RuleStates(limits)
+  let now = START
+  states.adopt(ruleSet, now)
+  if (disarmed !== undefined) states.disarm(disarmed)
+  const times = new Map<string, number[]>()
+  let active: Hit[] = []
+  const broken = new Set<string>()
+  const meet = (hits: readonly Hit[] | undefined, isDenied: boolean): void => {
+    for (const hit of hits ?? []) {
+      if (disarmed !== undefined) broken.add('disarmed')
+      if (isDenied) broken.add('a denied tool')
+      if (limits.shadow === true && !hit.shadow) broken.add('no shadow')
+      for (const { fault } of hit.rule.uses) {
+        if (limits.allowFaults?.includes(fault) === false) broken.add(`uses ${fault}`)
+      }
+      if (hit.begin()) {
+        hit.applied()
+        active.push(hit)
+      } else if (!hit.shadow) {
+        continue
+      }
+      if (states.active.active !== active.length) broken.add('faults are not counted')
+      if (active.length > limits.maxActive) broken.add('too many at a time')
+      const known = times.get(hit.rule.name)
+      if (known === undefined) times.set(hit.rule.name, [now])
+      else known.push(now)
+    }
+  }
+  for (const step of [...Array(30).keys(), 864_000]) {
+    now = START + step * 100
+    for (let i = 0; i < 10; i++) {
+      for (const each of CALLS) {
+        const isDenied = each.call.name?.startsWith('pay_') === true
+        const { call, ...shared } = each
+        const exchange = { ...shared, untouchable: states.deniesAny([call]) }
+        if (exchange.untouchable !== isDenied) broken.add('not known as denied')
+        meet(planHttp(ruleSet, exchange, states, () => now)?.hits, isDenied)
+        meet(planCall(ruleSet, each, states, () => now)?.hits, isDenied)
+      }
+    }
+    for (const hit of active) hit.finish()
+    active = []
+  }
+  expect([...broken]).toEqual([])
+  let matched = 0
+  let all = 0
+  for (const rule of ruleSet.rules) {
+    const state = states.of(rule)!
+    const hits = times.get(rule.name) ?? []
+    matched += state.counts.matched
+    all += hits.length
+    if (hits.length > 0) expect(hits.at(-1)! - hits[0]!).toBeLessThan(limits.maxDuration)
+    expect(hits.length).toBeLessThanOrEqual(mostHits(state.ordinal, limits.maxPercent))
+  }
+  return { matched, hits: all }
+}
+
+/** More hits than this of so many calls break the limit. */
+export function mostHits(calls: number, maxPercent: number): number {
+  const share = maxPercent / 100
+  return Math.max(binomialBounds(calls, share, 1e-9)[1], calls * share + HEAD_START + 1)
+}
