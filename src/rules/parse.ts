@@ -16,19 +16,35 @@ export type ParsedRules =
 
 /** Longer files are refused: a ConfigMap cannot hold more. */
 export const MAX_FILE_BYTES = 1024 * 1024
-const MAX_PROBLEMS = 200
+/** What is beyond is left out. */
+export const MAX_PROBLEMS = 200
 /** One object with hundreds of mistakes can go beyond the limit. */
 const MAX_FOUND = 5 * MAX_PROBLEMS
 
 const schema = rulesJsonSchema()
 let checker: SchemaChecker | undefined
 
+/** A rules file's text as it was read, and where in it everything is. */
+export interface ReadRules {
+  readonly parsed: ParsedRules
+  /** Undefined when the text could not be read at all. */
+  readonly document: YamlDocument | undefined
+}
+
 /** Reads a rules file in YAML or JSON, with all its mistakes at once. Never throws. */
 export function parseRules(input: string | Uint8Array): ParsedRules {
+  return parseWithPlaces(input).parsed
+}
+
+/** The same, for whoever looks for further mistakes in what was written. */
+export function parseWithPlaces(input: string | Uint8Array): ReadRules {
   const bytes = typeof input === 'string' ? Buffer.from(input, 'utf8') : input
   const digest = createHash('sha256').update(bytes).digest('hex')
-  const refused = (...problems: readonly Problem[]): ParsedRules =>
-    deepFreeze({ ok: false, problems: problems.slice(0, MAX_PROBLEMS), digest })
+  let document: YamlDocument | undefined
+  const refused = (...problems: readonly Problem[]): ReadRules => ({
+    parsed: deepFreeze({ ok: false, problems: problems.slice(0, MAX_PROBLEMS), digest }),
+    document,
+  })
   try {
     if (bytes.length > MAX_FILE_BYTES) {
       return refused(
@@ -37,10 +53,11 @@ export function parseRules(input: string | Uint8Array): ParsedRules {
     }
     const text = typeof input === 'string' ? input : decode(input)
     if (text === undefined) return refused(atStart('not_utf8', 'a rules file is text in UTF-8'))
-    const document = readYaml(text)
+    document = readYaml(text)
     const problems = [...document.problems, ...problemsIn(document)]
     if (problems.length > 0) return refused(...inOrder(problems))
-    return { ok: true, file: deepFreeze(readFile(document.value)), digest }
+    const file = deepFreeze(readFile(document.value))
+    return { parsed: { ok: true, file, digest }, document }
   } catch (error) {
     // Whatever it is, the rules that are in force stay.
     const reason = error instanceof Error ? error.message : String(error)

@@ -1,0 +1,37 @@
+/** How many quiet periods a storm of hints can hold back what they ask for. */
+const MAX_PERIODS = 3
+
+/** Does something once hints have stopped coming for a moment, or have come for too long. */
+export class Debounce {
+  readonly #period: number
+  readonly #act: () => void
+  #quiet: NodeJS.Timeout | undefined
+  #latest: NodeJS.Timeout | undefined
+
+  constructor(period: number, act: () => void) {
+    this.#period = period
+    this.#act = act
+  }
+
+  /** It may be time. */
+  readonly hint = (): void => {
+    const now = (): void => {
+      this.cancel()
+      this.#act()
+    }
+    if (this.#quiet === undefined) {
+      this.#quiet = setTimeout(now, this.#period).unref()
+      this.#latest = setTimeout(now, MAX_PERIODS * this.#period).unref()
+    } else {
+      this.#quiet.refresh()
+    }
+  }
+
+  /** Forgets the hints so far. */
+  cancel(): void {
+    clearTimeout(this.#quiet)
+    clearTimeout(this.#latest)
+    this.#quiet = undefined
+    this.#latest = undefined
+  }
+}

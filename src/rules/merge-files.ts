@@ -1,0 +1,81 @@
+import { basename } from 'node:path'
+import { MAX_ITEMS } from './document-bounds.ts'
+import type { FileProblems } from './problem-format.ts'
+import { shownText } from './problem.ts'
+import type { Path, Problem } from './problem.ts'
+import { memberOf } from './read-values.ts'
+import type { RulesFile } from './schema.ts'
+import type { YamlDocument } from './yaml-document.ts'
+
+/** One of the files that are rules together. */
+export interface MergedFile {
+  readonly name: string
+  readonly file: RulesFile
+  readonly document: YamlDocument
+}
+
+/** The files as one, or what keeps them from being one. */
+export type Merged = { readonly file: RulesFile } | { readonly problems: readonly FileProblems[] }
+
+/** Keys that are about all rules: two files could disagree. */
+const ONCE = ['seed', 'enabled', 'maxActive'] as const
+
+/** Takes rules files together, in order. There is at least one. */
+export function mergeFiles(files: readonly MergedFile[]): Merged {
+  const [first] = files
+  if (first !== undefined && files.length === 1) return { file: first.file }
+  const problems = files.map(({ name }) => ({ file: name, problems: [] as Problem[] }))
+  const settings = onlyOnce(files, problems)
+  namesOnce(files, problems)
+  const rules = files.flatMap(({ file }) => file.rules)
+  if (rules.length > MAX_ITEMS) {
+    const message = `all files together have ${rules.length} rules; ${MAX_ITEMS} are allowed`
+    problems.at(-1)?.problems.push({ code: 'too_many', message, path: '', line: 1, column: 1 })
+  }
+  const bad = problems.filter((each) => each.problems.length > 0)
+  return bad.length > 0 ? { problems: bad } : { file: { ...first!.file, ...settings, rules } }
+}
+
+type Found = readonly { readonly problems: Problem[] }[]
+
+/** The settings that were written, wherever that was. */
+function onlyOnce(files: readonly MergedFile[], problems: Found): Partial<RulesFile> {
+  let settings: Partial<RulesFile> = {}
+  for (const key of ONCE) {
+    let before: string | undefined
+    for (const [index, { name, file, document }] of files.entries()) {
+      if (memberOf(document.value, key) === undefined) continue
+      if (before === undefined) {
+        before = name
+        settings = { ...settings, [key]: file[key] }
+        continue
+      }
+      problems[index]!.problems.push({
+        code: 'conflict',
+        message: `${shownText(basename(before))} has it as well; of the files of a directory one may set it`,
+        path: key,
+        ...document.place([key], true),
+      })
+    }
+  }
+  return settings
+}
+
+function namesOnce(files: readonly MergedFile[], problems: Found): void {
+  const names = new Map<string, { file: string; index: number }>()
+  for (const [at, { name: file, file: read, document }] of files.entries()) {
+    for (const [index, { name }] of read.rules.entries()) {
+      const before = names.get(name)
+      names.set(name, before ?? { file, index })
+      if (before === undefined) continue
+      const path: Path = ['rules', index, 'name']
+      problems[at]!.problems.push({
+        code: 'duplicate_name',
+        message: `rules[${before.index}] of ${shownText(basename(before.file))} is called ${shownText(name)} as well`,
+        path: `rules[${index}].name`,
+        found: name,
+        ...document.place(path),
+      })
+    }
+  }
+}

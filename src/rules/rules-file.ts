@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto'
+import { constants, type Stats } from 'node:fs'
+import { lstat, open, opendir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MAX_FILE_BYTES } from './parse.ts'
+import type { FileProblems } from './problem-format.ts'
+import type { Problem } from './problem.ts'
+
+/** A file's bytes, and what the file is called in messages. */
+export interface RulesText {
+  readonly file: string
+  readonly bytes: Uint8Array
+}
+
+/** What is at the path of the rules. */
+export type FoundRules =
+  | {
+      readonly kind: 'found'
+      /** Of all bytes, and of what could not be read. */
+      readonly digest: string
+      /** True when these are all files of a directory. */
+      readonly isDirectory: boolean
+      readonly texts: readonly RulesText[]
+      /** Files that are there and cannot be read. */
+      readonly problems: readonly FileProblems[]
+      /** When the youngest of the files was written, in milliseconds since the epoch. */
+      readonly writtenAt: number
+    }
+  | { readonly kind: 'absent'; readonly digest: string; readonly reason: string }
+
+/** What came of one file: nothing when it is not there. */
+interface Opened {
+  readonly text?: RulesText
+  readonly problems?: FileProblems
+  readonly stats?: Stats
+}
+
+const MAX_FILES = 256
+/** Reading the names of an endless directory would never end. */
+const MAX_ENTRIES = 10_000
+/** A file that is written all the time is taken as it is in the end; another look follows. */
+const ATTEMPTS = 3
+const RULES_FILE = /^[^.].*\.(?:yaml|yml|json)$/s
+
+/** Whether a file of a directory of rules is read; those of editors and of kubelet are not. */
+export function isRulesFileName(name: string): boolean {
+  return RULES_FILE.test(name)
+}
+
+/** Reads a rules file, or those of a directory. Never throws, and never waits for a pipe. */
+export async function readRules(path: string): Promise<FoundRules> {
+  for (let attempt = 1; ; attempt++) {
+    const { found, steady } = await readOnce(path)
+    if (steady || attempt === ATTEMPTS) return found
+  }
+}
+
+async function readOnce(path: string): Promise<{ found: FoundRules; steady: boolean }> {
+  let names: readonly string[] | undefined
+  try {
+    if ((await stat(path)).isDirectory()) names = await namesIn(path)
+  } catch (error) {
+    const found = isMissing(error)
+      ? absent(await whyMissing(path))
+      : foundOf(false, [{ problems: unreadable(path, error) }])
+    return { found, steady: true }
+  }
+  if (names !== undefined && names.length > MAX_FILES) {
+    const message = `has more than ${MAX_FILES} rules files`
+    return {
+      found: foundOf(true, [{ problems: problem(path, 'too_many', message) }]),
+      steady: true,
+    }
+  }
+  const opened: Opened[] = []
+  let left = MAX_FILE_BYTES
+  for (const file of names?.map((name) => join(path, name)) ?? [path]) {
+    const each = await readFile(file, left, names !== undefined)
+    left -= each.text?.bytes.length ?? 0
+    opened.push(each)
+  }
+  // It was there a moment ago.
+  const isGone = names === undefined && opened[0]?.stats === undefined && !opened[0]?.problems
+  if (isGone) return { found: absent(await whyMissing(path)), steady: true }
+  return { found: foundOf(names !== undefined, opened), steady: await areSteady(opened) }
+}
+
+async function namesIn(path: string): Promise<readonly string[]> {
+  const names: string[] = []
+  let entries = 0
+  for await (const { name } of await opendir(path)) {
+    if (++entries > MAX_ENTRIES) throw new Error(`has more than ${MAX_ENTRIES} entries`)
+    if (isRulesFileName(name)) names.push(name)
+  }
+  return names.sort()
+}
+
+async function readFile(file: string, most: number, isOneOfMany: boolean): Promise<Opened> {
+  try {
+    // Opening alone already does something to a device or a pipe.
+    const before = await stat(file)
+    if (!before.isFile()) return { problems: notAFile(file, before), stats: before }
+    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      const stats = await handle.stat()
+      if (!stats.isFile()) return { problems: notAFile(file, stats), stats }
+      const bytes = stats.size > most ? undefined : await readUpTo(handle, stats.size, most)
+      if (bytes === undefined) {
+        const message = isOneOfMany
+          ? 'with this file the directory has more than 1 MiB of rules'
+          : 'a rules file may have 1 MiB, this has more'
+        return { problems: problem(file, 'too_large', message), stats }
+      }
+      return { text: { file, bytes }, stats }
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    return isMissing(error) ? {} : { problems: unreadable(file, error) }
+  }
+}
+
+/** All bytes of a file, whatever its size is said to be; undefined when there are too many. */
+async function readUpTo(
+  handle: Awaited<ReturnType<typeof open>>,
+  expected: number,
+  most: number,
+): Promise<Uint8Array | undefined> {
+  // One byte more than it has shows at once that this was all.
+  let buffer = Buffer.alloc(expected + 1)
+  for (let length = 0; ;) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length)
+    if (bytesRead === 0) return buffer.subarray(0, length)
+    length += bytesRead
+    if (length > most) return undefined
+    if (length === buffer.length) buffer = Buffer.concat([buffer, Buffer.alloc(length + 4096)])
+  }
+}
+
+/** Whether everything that was read is still what is there, so that no two states were mixed. */
+async function areSteady(opened: readonly Opened[]): Promise<boolean> {
+  for (const { text, stats } of opened) {
+    if (text === undefined || stats === undefined) continue
+    const now = await stat(text.file).catch(() => undefined)
+    if (now === undefined || now.ino !== stats.ino || now.dev !== stats.dev) return false
+    if (now.mtimeMs !== stats.mtimeMs || now.size !== stats.size) return false
+  }
+  return true
+}
+
+function foundOf(isDirectory: boolean, opened: readonly Opened[]): FoundRules {
+  const texts = opened.flatMap(({ text }) => text ?? [])
+  const problems = opened.flatMap((each) => each.problems ?? [])
+  const writtenAt = Math.max(0, ...opened.map(({ stats }) => stats?.mtimeMs ?? 0))
+  const digest = digestOf(isDirectory, texts, problems)
+  return { kind: 'found', digest, isDirectory, texts, problems, writtenAt }
+}
+
+/** That of a single file is of its bytes alone, as everybody else would make it. */
+function digestOf(
+  isDirectory: boolean,
+  texts: readonly RulesText[],
+  problems: readonly FileProblems[],
+): string {
+  const hash = createHash('sha256')
+  if (isDirectory || texts.length !== 1) {
+    const names = texts.map(({ file, bytes }) => [file, bytes.length])
+    hash.update(JSON.stringify([names, problems]))
+  }
+  for (const { bytes } of texts) hash.update(bytes)
+  return hash.digest('hex')
+}
+
+function absent(reason: string): FoundRules {
+  return { kind: 'absent', digest: createHash('sha256').update(reason).digest('hex'), reason }
+}
+
+async function whyMissing(path: string): Promise<string> {
+  const isLink = await lstat(path).then(
+    (stats) => stats.isSymbolicLink(),
+    () => false,
+  )
+  return isLink ? 'the link leads nowhere' : 'there is no such file'
+}
+
+function notAFile(file: string, stats: Stats): FileProblems {
+  const what = stats.isDirectory()
+    ? 'a directory'
+    : stats.isFIFO()
+      ? 'a named pipe'
+      : stats.isSocket()
+        ? 'a socket'
+        : 'a device'
+  return problem(file, 'unreadable', `is ${what} and not a file`)
+}
+
+function unreadable(file: string, error: unknown): FileProblems {
+  const { code, message } = error as NodeJS.ErrnoException
+  return problem(file, 'unreadable', `cannot be read: ${code ?? message}`)
+}
+
+function problem(file: string, code: Problem['code'], message: string): FileProblems {
+  return { file, problems: [{ code, message, path: '', line: 1, column: 1 }] }
+}
+
+function isMissing(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}

@@ -1,0 +1,75 @@
+import { mergeFiles } from './merge-files.ts'
+import { MAX_PROBLEMS, parseWithPlaces } from './parse.ts'
+import type { FileProblems } from './problem-format.ts'
+import { deepFreeze } from './read-values.ts'
+import type { FoundRules, RulesText } from './rules-file.ts'
+import type { RulesVersion } from './rules-version.ts'
+
+const WARM_UP = 'rules: [{ name: a, match: { tool: b }, faults: [{ delay: { fixed: 1s } }] }]'
+
+/** Makes of the files that were found one version of the rules. Never throws. */
+export function parseFound(found: FoundRules): RulesVersion {
+  if (found.kind === 'absent') return found
+  const { digest, isDirectory, texts } = found
+  const written = texts.filter((text) => !isBlank(text))
+  if (written.length === 0 && found.problems.length === 0) {
+    return { kind: 'absent', digest, reason: whyNothing(isDirectory, texts) }
+  }
+  const read = written.map(({ file, bytes }) => ({ file, ...parseWithPlaces(bytes) }))
+  const problems = [...found.problems]
+  for (const { file, parsed } of read) {
+    if (!parsed.ok) problems.push({ file, problems: parsed.problems })
+  }
+  if (problems.length > 0) return refused(digest, problems)
+  const merged = mergeFiles(
+    read.flatMap(({ file, parsed, document }) =>
+      parsed.ok && document !== undefined ? { name: file, file: parsed.file, document } : [],
+    ),
+  )
+  if ('problems' in merged) return refused(digest, merged.problems)
+  return deepFreeze({ kind: 'rules', digest, file: merged.file })
+}
+
+/** Prepares what the first file would wait for: the validators are made when they are first used. */
+export function warmUpParser(): void {
+  parseWithPlaces(WARM_UP)
+}
+
+/** No more problems than one file may have, in the order of the files. */
+function refused(digest: string, files: readonly FileProblems[]): RulesVersion {
+  const problems: FileProblems[] = []
+  let left = MAX_PROBLEMS
+  for (const each of files) {
+    if (left === 0) break
+    const some = each.problems.slice(0, left)
+    left -= some.length
+    problems.push({ file: each.file, problems: some })
+  }
+  return deepFreeze({ kind: 'refused', digest, problems })
+}
+
+function isBlank({ bytes }: RulesText): boolean {
+  // Most files show in their first lines that they are not.
+  for (let start = 0; start < bytes.length;) {
+    const end = bytes.indexOf(0x0a, start)
+    const line = Buffer.from(bytes.subarray(start, end < 0 ? bytes.length : end)).toString('utf8')
+    // The mark of UTF-8 counts as space.
+    const text = line.trim()
+    const isComment = text.startsWith('#') && !text.includes('\r')
+    if (text !== '' && text !== '---' && !isComment) return false
+    if (end < 0) return true
+    start = end + 1
+  }
+  return true
+}
+
+function whyNothing(isDirectory: boolean, texts: readonly RulesText[]): string {
+  if (isDirectory) {
+    return texts.length === 0
+      ? 'the directory has no rules file'
+      : 'the rules files of the directory are empty'
+  }
+  return texts.every(({ bytes }) => bytes.length === 0)
+    ? 'the file is empty'
+    : 'the file holds nothing but comments'
+}

@@ -1,0 +1,229 @@
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Arming } from '../../src/rules/arming.ts'
+import { MAX_FILE_BYTES } from '../../src/rules/parse.ts'
+import { RuleStates } from '../../src/rules/rule-states.ts'
+import { RulesInForce } from '../../src/rules/rules-in-force.ts'
+import { eventually } from '../support/eventually.ts'
+import { Random } from '../support/random.ts'
+import { gist, ruleNamed, WatchBench } from './watch-bench.ts'
+
+const benches: WatchBench[] = []
+
+afterEach(async () => {
+  for (const bench of benches.splice(0)) await bench.close()
+})
+
+async function start(...args: Parameters<typeof WatchBench.start>): Promise<WatchBench> {
+  const bench = await WatchBench.start(...args)
+  benches.push(bench)
+  return bench
+}
+
+type Prepare = (bench: WatchBench) => Promise<unknown>
+
+const make = (command: string, ...args: readonly string[]): Prepare => {
+  return async ({ path }) => void spawnSync(command, [path, ...args])
+}
+
+describe('what is no rules file', () => {
+  it.each<[string, string, Prepare]>([
+    ['a missing file', 'there is no such file', async () => undefined],
+    [
+      'a missing directory',
+      'there is no such file',
+      async ({ directory }) => rm(directory, { recursive: true }),
+    ],
+    ['an empty file', 'the file is empty', ({ path }) => writeFile(path, '')],
+    [
+      'comments',
+      'the file holds nothing but comments',
+      ({ path }) => writeFile(path, '\uFEFF---\r\n# a\r\n\t \r\n#b'),
+    ],
+    ['a link that leads nowhere', 'the link leads nowhere', ({ path }) => symlink('nowhere', path)],
+    ['an empty directory', 'the directory has no rules file', ({ path }) => mkdir(path)],
+  ])('%s means that there are no rules', async (_, reason, prepare) => {
+    const bench = await start(prepare)
+    expect(bench.last).toMatchObject({ kind: 'absent', reason })
+    expect(bench.versions.length).toBe(1)
+  })
+
+  it.each<[string, string, Prepare]>([
+    ['a link to itself', 'cannot be read: ELOOP', ({ path }) => symlink('rules.yaml', path)],
+    ['a named pipe', 'is a named pipe and not a file', make('mkfifo')],
+    ['a device', 'is a device and not a file', ({ path }) => symlink('/dev/zero', path)],
+    [
+      'too much',
+      'a rules file may have 1 MiB, this has more',
+      ({ path }) => writeFile(path, '#'.repeat(MAX_FILE_BYTES + 1)),
+    ],
+    [
+      '10 MiB',
+      'a rules file may have 1 MiB, this has more',
+      ({ path }) => writeFile(path, Buffer.alloc(10 * MAX_FILE_BYTES, '[')),
+    ],
+    [
+      'no text',
+      'a rules file is text in UTF-8',
+      ({ path }) => writeFile(path, Buffer.from([0xff, 0xfe])),
+    ],
+    [
+      'tabs',
+      'a tab cannot indent YAML; use spaces',
+      ({ path }) => writeFile(path, 'rules:\n\t- name: a\n'),
+    ],
+  ])('%s is refused', async (_, message, prepare) => {
+    const bench = await start(prepare)
+    expect(bench.last).toMatchObject({
+      kind: 'refused',
+      problems: [{ file: bench.path, problems: [{ message }] }],
+    })
+    expect(bench.versions.length).toBe(1)
+    await rm(bench.path)
+    await writeFile(bench.path, ruleNamed('good'))
+    await bench.told('good')
+  })
+
+  it('is refused while nobody may read it', async (context) => {
+    if (process.getuid?.() === 0) context.skip()
+    const bench = await start(({ path }) => writeFile(path, ruleNamed('one')))
+    await chmod(bench.path, 0)
+    await bench.told('refused')
+    expect(bench.last).toMatchObject({
+      problems: [{ problems: [{ message: 'cannot be read: EACCES' }] }],
+    })
+    await chmod(bench.path, 0o600)
+    await bench.told('one')
+  })
+
+  it('is refused when a socket is in its place', async () => {
+    const bench = await start()
+    const server = createServer()
+    await new Promise<void>((resolve) => void server.listen(bench.path, resolve))
+    await bench.told('refused')
+    expect(bench.last).toMatchObject({
+      problems: [{ problems: [{ message: 'is a socket and not a file' }] }],
+    })
+    await new Promise((resolve) => server.close(resolve))
+    await bench.told('absent: there is no such file')
+  })
+
+  it('is refused with its name when it is one of a directory', async () => {
+    const bench = await start(
+      async ({ path }) => {
+        await mkdir(join(path, 'b.yaml'), { recursive: true })
+        await writeFile(join(path, 'a.yaml'), 'rulez: []')
+        await symlink('nowhere', join(path, 'c.yaml'))
+        spawnSync('mkfifo', [join(path, 'd.yaml')])
+      },
+      {},
+      'rules',
+    )
+    expect(bench.last).toMatchObject({
+      problems: [
+        {
+          file: join(bench.path, 'b.yaml'),
+          problems: [{ message: 'is a directory and not a file' }],
+        },
+        {
+          file: join(bench.path, 'd.yaml'),
+          problems: [{ message: 'is a named pipe and not a file' }],
+        },
+        { file: join(bench.path, 'a.yaml'), problems: [{ code: 'unknown_key' }] },
+      ],
+    })
+  })
+
+  it('is refused when the files of a directory are too much together', async () => {
+    const bench = await start(
+      async ({ path }) => {
+        await mkdir(path)
+        for (const name of ['a.yaml', 'b.yaml']) {
+          await writeFile(join(path, name), `${ruleNamed('x')}${'#'.repeat(600 * 1024)}`)
+        }
+      },
+      {},
+      'rules',
+    )
+    expect(bench.last).toMatchObject({
+      problems: [{ file: join(bench.path, 'b.yaml'), problems: [{ code: 'too_large' }] }],
+    })
+  })
+
+  it('is refused when there are too many files', async () => {
+    const bench = await start(
+      async ({ path }) => {
+        await mkdir(path)
+        for (let i = 0; i < 257; i++) await writeFile(join(path, `${i}.yaml`), '')
+      },
+      {},
+      'rules',
+    )
+    expect(bench.last).toMatchObject({ problems: [{ problems: [{ code: 'too_many' }] }] })
+    await unlink(join(bench.path, '0.yaml'))
+    await bench.told('absent: the rules files of the directory are empty')
+  })
+})
+
+describe('a storm of versions', () => {
+  it('leaves the last good one in force', { timeout: 120_000 }, async () => {
+    const random = new Random(11)
+    const clock = (): number => Date.now()
+    const states = new RuleStates()
+    const arming = new Arming(states, clock)
+    const inForce = new RulesInForce({ states, arming, limits: {}, clock })
+    const bench = await start(({ path }) => writeFile(path, ruleNamed('start')))
+    let taken = 0
+    const names = (): string => inForce.ruleSet.rules.map(({ name }) => name).join('+')
+    const feed = (): void => {
+      while (taken < bench.versions.length) inForce.take(bench.versions[taken++]!)
+    }
+    const replace = async (prepare: (path: string) => Promise<unknown>): Promise<void> => {
+      await rm(bench.at('next'), { recursive: true, force: true })
+      await prepare(bench.at('next'))
+      await rename(bench.at('next'), bench.path).catch(async () => {
+        await rm(bench.path, { recursive: true, force: true })
+        await rename(bench.at('next'), bench.path)
+      })
+    }
+    const bad: readonly ((path: string) => Promise<unknown>)[] = [
+      (path) => writeFile(path, 'rulez: []'),
+      (path) => writeFile(path, ruleNamed('cut').slice(0, -5)),
+      (path) => writeFile(path, 'x'.repeat(MAX_FILE_BYTES + 1)),
+      (path) => symlink('rules.yaml', path),
+    ]
+    const any: readonly ((path: string) => Promise<unknown>)[] = [
+      ...bad,
+      (path) => writeFile(path, ''),
+      (path) => symlink('nowhere', path),
+      (path) => mkdir(path),
+      (path) => writeFile(path, ruleNamed(`rule-${random.int(0, 1e6)}`)),
+    ]
+    for (let round = 0; round < 50; round++) {
+      for (let i = 0; i < 18; i++) {
+        await replace(random.pick(any))
+        if (random.chance(0.2)) await unlink(bench.path).catch(() => undefined)
+      }
+      const good = `good-${round}`
+      await replace((path) => writeFile(path, ruleNamed(good)))
+      await bench.told(good)
+      feed()
+      expect(names()).toBe(good)
+      await replace(random.pick(bad))
+      await bench.told('refused')
+      feed()
+      expect(names()).toBe(good)
+      expect(inForce.last?.version.kind).toBe('refused')
+    }
+    await unlink(bench.path)
+    await eventually(() => {
+      feed()
+      return names() === '' ? undefined : `${names()} is still in force`
+    })
+    expect(gist(bench.last!)).toBe('absent: there is no such file')
+    expect(bench.troubles).toEqual([])
+  })
+})
