@@ -73,6 +73,11 @@ async function rounds(plan) {
     const ratio = cpuRatio(squall, baseline)
     verdicts.push(verdict('CPU ÷ undici-baseline', ratio, BARS.cpuAgainstBaseline))
   }
+  const ruled = results.find(({ name }) => name === 'squall-20-rules')
+  if (squall && ruled) {
+    const ratio = cpuRatio(ruled, squall)
+    verdicts.push(verdict('CPU with 20 rules ÷ without', ratio, BARS.unmatchedRules))
+  }
   const workload = plan.workload.name
   return { measured: { workload, settings, machine, command, results }, verdicts, wrong }
 }

@@ -2,6 +2,7 @@ import { direct } from './direct.mjs'
 import { haproxy } from './haproxy.mjs'
 import { httpProxy } from './http-proxy.mjs'
 import { nginx } from './nginx.mjs'
+import { squallWithRules } from './squall-rules.mjs'
 import { squall } from './squall.mjs'
 import { undiciBaseline } from './undici-baseline.mjs'
 
@@ -24,7 +25,16 @@ import { undiciBaseline } from './undici-baseline.mjs'
  */
 
 /** A new peer is a file beside this one and a line here. @type {readonly Peer[]} */
-export const PEERS = [direct, squall, undiciBaseline, httpProxy, haproxy, nginx]
+export const PEERS = [
+  direct,
+  squall,
+  squallWithRules(20),
+  squallWithRules(1000),
+  undiciBaseline,
+  httpProxy,
+  haproxy,
+  nginx,
+]
 
 /** @param {readonly string[]} names @returns {Peer[]} */
 export function peersNamed(names) {

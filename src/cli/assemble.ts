@@ -2,9 +2,11 @@ import { createAdmin, type Admin } from '../admin/server.ts'
 import type { BoundAddress } from '../listener/bind.ts'
 import { Sidecar } from '../listener/sidecar.ts'
 import type { SidecarOptions } from '../listener/sidecar-options.ts'
+import type { RulesInForce } from '../rules/rules-in-force.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { formatUpstream } from '../upstream/address.ts'
+import { createRulesEngine, type RulesEngine } from './rules-engine.ts'
 import type { RunOptions } from './run-options.ts'
 import { readVersion } from './version.ts'
 
@@ -15,6 +17,8 @@ export interface Running {
   readonly admin: BoundAddress | undefined
   readonly sidecar: Sidecar
   readonly metrics: Metrics
+  /** Undefined where no rule can ever come into force. */
+  readonly rules: RulesInForce | undefined
   /** Finishes what is in flight, bounded in time, and ends. */
   drain(): Promise<void>
   /** Ends everything at once. */
@@ -25,19 +29,34 @@ export interface Running {
 export async function assemble(options: RunOptions, logger: Logger): Promise<Running> {
   const version = readVersion()
   const metrics = createMetrics({ version })
-  const sidecar = new Sidecar(sidecarOptions(options), metrics, logger)
-  const listeners = await sidecar.listen()
+  const engine = createRulesEngine(options.rules, metrics, logger)
+  const telemetry = engine?.telemetry ?? metrics
+  const sidecar = new Sidecar(sidecarOptions(options), telemetry, logger, engine?.parts)
+  // Before the first call, so that none meets less than what the file says.
+  await engine?.start()
+  let listeners: BoundAddress[]
+  try {
+    listeners = await sidecar.listen()
+  } catch (error) {
+    await engine?.close()
+    throw error
+  }
   const admin = createAdmin({
     metrics: { render: () => scrape(sidecar, metrics) },
     readiness: () => sidecar.readiness(),
     logger,
     version,
+    rules: engine?.rules,
+    recent: engine?.recent,
+    token: options.adminToken,
+    environment: options.rules.environment,
   })
   let bound: BoundAddress | undefined
   try {
     bound = options.admin === undefined ? undefined : await admin.listen(options.admin)
   } catch (error) {
     await sidecar.close()
+    await engine?.close()
     throw error
   }
   for (const [index, { upstream }] of options.routes.entries()) {
@@ -45,7 +64,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     logger.info({ address: text, upstream: formatUpstream(upstream) }, 'listening')
   }
   if (bound !== undefined) logger.info({ address: bound.text }, 'admin listening')
-  return running(listeners, bound, sidecar, metrics, admin)
+  return running({ listeners, admin: bound, sidecar, metrics, rules: engine?.rules }, admin, engine)
 }
 
 /** Sizes of tables are told once a second; a scrape sees them as they are. */
@@ -55,25 +74,19 @@ function scrape(sidecar: Sidecar, metrics: Metrics): ReturnType<Metrics['render'
 }
 
 function running(
-  listeners: readonly BoundAddress[],
-  bound: BoundAddress | undefined,
-  sidecar: Sidecar,
-  metrics: Metrics,
+  parts: Omit<Running, 'drain' | 'close'>,
   admin: Admin,
+  engine: RulesEngine | undefined,
 ): Running {
+  const end = (sidecar: () => Promise<void>) => async (): Promise<void> => {
+    await sidecar()
+    await engine?.close()
+    await admin.close()
+  }
   return {
-    listeners,
-    admin: bound,
-    sidecar,
-    metrics,
-    drain: async () => {
-      await sidecar.drain()
-      await admin.close()
-    },
-    close: async () => {
-      await sidecar.close()
-      await admin.close()
-    },
+    ...parts,
+    drain: end(() => parts.sidecar.drain()),
+    close: end(() => parts.sidecar.close()),
   }
 }
 

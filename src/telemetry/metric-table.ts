@@ -157,6 +157,12 @@ export const METRICS = [
     labels: ['digest', 'generation'],
   },
   {
+    name: 'squall_header_faults_ignored_total',
+    type: 'counter',
+    help: 'Header values by which callers asked for faults, and that could not be read.',
+    labels: [],
+  },
+  {
     name: 'squall_connections',
     type: 'gauge',
     help: 'Open connections.',

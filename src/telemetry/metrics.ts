@@ -207,6 +207,7 @@ class PromMetrics implements Metrics {
       squall_rules_last_reload_success: () => this.#rules.lastReloadSuccess(),
       squall_rules_last_reload_timestamp_seconds: () => this.#rules.lastReloadTime(),
       squall_rules_info: () => this.#rules.info(),
+      squall_header_faults_ignored_total: () => this.#rules.ignoredHeaders(),
       squall_connections: () =>
         byLabel('kind', {
           client: gauges.client_connections,

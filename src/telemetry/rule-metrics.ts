@@ -78,6 +78,11 @@ export class RuleMetrics {
     return [{ labels: { digest: toolLabel(digest), generation: String(generation) }, value: 1 }]
   }
 
+  ignoredHeaders(): Sample[] {
+    const ignored = this.#sample?.ignoredHeaders
+    return ignored === undefined ? [] : [{ labels: {}, value: ignored }]
+  }
+
   #each(valueOf: (rule: RuleSample) => number | undefined): Sample[] {
     const samples: Sample[] = []
     for (const rule of this.#rules) {

@@ -23,6 +23,8 @@ export interface RulesSample {
   readonly disarmed: Readonly<Record<string, boolean>>
   /** Undefined before there was one. */
   readonly inForce: RulesVersionSample | undefined
+  /** Header values by which callers asked for faults, and that could not be read. */
+  readonly ignoredHeaders?: number | undefined
   /** The version that was seen last, taken or refused; seconds since the epoch. */
   readonly lastReload: { readonly taken: boolean; readonly at: number } | undefined
 }

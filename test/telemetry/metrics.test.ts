@@ -76,6 +76,7 @@ describe('a scrape', () => {
       armed: true,
       disarmed: { operator: false },
       inForce: { digest: 'abc', generation: 1 },
+      ignoredHeaders: 0,
       lastReload: { taken: true, at: 1 },
     }))
     const families = await scrape(metrics)

@@ -12,12 +12,13 @@ const NOBODY: Readonly<Record<DisarmedBy | 'file', boolean>> = {
 }
 
 /** The rules in force as metrics show them. */
-export function sampleRules(rules: RulesInForce): RulesSample {
+export function sampleRules(rules: RulesInForce, ignoredHeaders?: number): RulesSample {
   const { states, arming, ruleSet, current, last } = rules
   const { reasons } = arming
   const disarmed = { ...NOBODY, file: !ruleSet.enabled }
   for (const { by } of reasons) disarmed[by] = true
   return {
+    ignoredHeaders,
     rules: states.totals.all(),
     armed: reasons.length === 0 && ruleSet.enabled,
     disarmed,

@@ -1,0 +1,83 @@
+import { FaultReport } from '../listener/faults/fault-report.ts'
+import type { FaultParts } from '../listener/faults/create-planner.ts'
+import { RecentFaults } from '../listener/faults/recent-faults.ts'
+import { sampleRules } from '../listener/faults/rules-sample.ts'
+import { createGuardedRules } from '../rules/guarded-rules.ts'
+import type { Guard } from '../rules/guard.ts'
+import type { RulesInForce } from '../rules/rules-in-force.ts'
+import { RulesWatcher } from '../rules/rules-watcher.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import { guardedTelemetry } from './guarded-telemetry.ts'
+import type { RunRules } from './rules-guard-options.ts'
+import { RulesLog } from './rules-log.ts'
+
+/** Everything about rules that a running sidecar has. */
+export interface RulesEngine {
+  readonly rules: RulesInForce
+  readonly recent: RecentFaults
+  /** What the data path makes faults of. */
+  readonly parts: FaultParts
+  /** What the data path reports to. */
+  readonly telemetry: Telemetry
+  /** Resolves when the first version of the rules has been looked at. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Puts together what rules need; undefined where no rule can ever come into force. */
+export function createRulesEngine(
+  options: RunRules,
+  metrics: Metrics,
+  logger: Logger,
+): RulesEngine | undefined {
+  const { path, pollMs } = options
+  if (path === undefined && options.headerFaults === undefined) return undefined
+  const log = new RulesLog(logger)
+  const { inForce, guard, headerFaults, states } = createGuardedRules(options, {
+    clock: Date.now,
+    onReload: (reload) => {
+      metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
+      log.reloaded(reload)
+    },
+    onArming: (reasons) => log.arming(reasons),
+    onTrip: (reason) => {
+      metrics.guardTripped('error_rate')
+      log.tripped(reason)
+    },
+  })
+  metrics.showRules(() => sampleRules(inForce, headerFaults?.invalid))
+  const recent = new RecentFaults()
+  const report = new FaultReport({
+    telemetry: metrics,
+    logger,
+    ruleLabel: (rule) => states.totals.labelOf(rule),
+    recent,
+    now: Date.now,
+  })
+  const watcher =
+    path === undefined
+      ? undefined
+      : new RulesWatcher(
+          path,
+          { pollMs },
+          (version) => inForce.take(version),
+          (message) => log.trouble(message),
+        )
+  return {
+    rules: inForce,
+    recent,
+    parts: { rules: inForce, listenerOf: (session) => report.of(session), headerFaults },
+    telemetry: watched(metrics, guard),
+    start: async () => watcher?.start(),
+    close: async () => {
+      await watcher?.close()
+      inForce.close()
+    },
+  }
+}
+
+function watched(metrics: Metrics, guard: Guard | undefined): Telemetry {
+  return guard === undefined ? metrics : guardedTelemetry(metrics, guard)
+}

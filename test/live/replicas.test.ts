@@ -1,0 +1,84 @@
+import { afterEach, expect, it } from 'vitest'
+import { answering, startHttpApp } from '../support/http-app.ts'
+import { call, callMessage } from '../support/http-call.ts'
+import { startProgram } from '../support/program.ts'
+import { mountRules } from './rules-folder.ts'
+import { startRuled, type RuledSquall } from './ruled-squall.ts'
+
+const running: RuledSquall[] = []
+
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.close()
+})
+
+const RULES = `seed: 11
+rules:
+  - name: by-user
+    match: { tool: probe }
+    percent: 40
+    sample: { header: x-user }
+    faults: [abort: { toolError: by-user }]
+  - name: by-order
+    match: { tool: ordered }
+    percent: 40
+    faults: [abort: { toolError: by-order }]
+`
+
+async function start(rules: string): Promise<RuledSquall> {
+  const started = await startRuled(rules, ['--log-level', 'error'])
+  running.push(started)
+  return started
+}
+
+/** A replica in a process of its own, on rules of its own. */
+async function replica(appPort: number): Promise<{ port: number; stop(): Promise<void> }> {
+  const mounted = await mountRules(RULES)
+  const places = ['--listen', '127.0.0.1:0', '--upstream', `http://127.0.0.1:${appPort}`]
+  const program = startProgram(['run', ...places, '--admin', 'off', '--rules', mounted.file])
+  const { address } = await program.logged('listening')
+  return {
+    port: Number(String(address).split(':').at(-1)),
+    stop: async () => {
+      await program.kill()
+      await mounted.remove()
+    },
+  }
+}
+
+it('two replicas agree, call by call, where the key is shared', async () => {
+  const app = await startHttpApp(answering('fine'))
+  const [one, two] = [await replica(app.port), await replica(app.port)]
+  const fates = async (port: number, users: readonly number[]): Promise<string[]> => {
+    const found: string[] = []
+    for (const user of users) {
+      const headers = { 'x-user': `user-${user}` }
+      const { text } = await call({ port, host: '127.0.0.1', headers }, callMessage(user, 'probe'))
+      found[user] = text.includes('by-user') ? 'by-user' : 'fine'
+    }
+    return found
+  }
+  try {
+    const users = Array.from({ length: 200 }, (_, user) => user)
+    const first = await fates(one.port, users)
+    expect(await fates(two.port, users.toReversed())).toEqual(first)
+    expect(first.filter((fate) => fate === 'by-user').length).toBeGreaterThan(40)
+    expect(first.filter((fate) => fate === 'fine').length).toBeGreaterThan(80)
+  } finally {
+    await one.stop()
+    await two.stop()
+    await app.close()
+  }
+})
+
+it('two runs with one seed are identical, and other rules change nothing', async () => {
+  const more = `${RULES}  - name: more\n    match: { tool: '*' }\n    percent: 50\n    faults: [delay: { fixed: 1ms }]\n`
+  const runs: string[][] = []
+  for (const rules of [RULES, RULES, more]) {
+    const { text } = await start(rules)
+    const fates: string[] = []
+    for (let i = 0; i < 150; i++) fates.push(await text('ordered'))
+    runs.push(fates)
+  }
+  expect(runs[1]).toEqual(runs[0])
+  expect(runs[2]).toEqual(runs[0])
+})
