@@ -20,10 +20,10 @@ export function showEnd(
   const strong = (text: string): string => screen.paint('strong', text)
   screen.rule()
   screen.line(
-    ` ${strong('Squall')} is a sidecar for MCP servers. It takes over their port, reads every`,
+    ` ${strong('Squall')} is a sidecar for MCP servers. It takes over their port and makes`,
   )
-  screen.line(' call that passes, and says of each how it ended and who made it end so.')
-  screen.line(' Making chosen calls fail on purpose, to see what agents do then, comes next.')
+  screen.line(' chosen calls fail, by a rules file that is edited live: see what your agents')
+  screen.line(' do then. Of every error it says whether it was injected or the app made it.')
   screen.line()
   screen.line(` Seen in ${seconds.toFixed(1)} s, over real connections on this machine:`)
   for (const part of played) showPart(screen, part)

@@ -1,18 +1,28 @@
 import { Tally } from './tally.ts'
 
-const SERIES = 'squall_calls_total{'
-
 /** What a metrics page says about tool calls. Only what the app itself did counts under an ending. */
 export function tallyOf(page: string): Tally {
   const tally = new Tally()
-  for (const line of page.split('\n')) {
-    if (!line.startsWith(SERIES)) continue
-    const labels = labelsOf(line)
+  for (const { labels, value } of seriesOf(page, 'squall_calls_total')) {
     if (labels.get('method') !== 'tools/call') continue
     const ending = labels.get('origin') === 'upstream' ? labels.get('outcome') : undefined
-    tally.add(labels.get('tool') ?? '', ending ?? 'other', Number(line.split('} ')[1]))
+    tally.add(labels.get('tool') ?? '', ending ?? 'other', value)
   }
   return tally
+}
+
+/** One line of a metrics page. */
+export interface Series {
+  readonly labels: ReadonlyMap<string, string>
+  readonly value: number
+}
+
+/** The series of one metric. */
+export function seriesOf(page: string, name: string): Series[] {
+  return page
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`))
+    .map((line) => ({ labels: labelsOf(line), value: Number(line.split('} ')[1]) }))
 }
 
 function labelsOf(line: string): Map<string, string> {

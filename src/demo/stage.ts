@@ -41,11 +41,12 @@ export class Stage {
   }
 
   /** One more sidecar in front of the same app, for what would end the first. */
-  async addSidecar(): Promise<DemoSidecar> {
+  async addSidecar(more: Readonly<Record<string, string>> = {}): Promise<DemoSidecar> {
     const flags = new Map([
       ['listen', ['127.0.0.1:0']],
       ['admin', ['127.0.0.1:0']],
       ['upstream', [`http://127.0.0.1:${this.app.port}`]],
+      ...Object.entries(more).map(([name, value]) => [name, [value]] as const),
     ])
     const running = await assemble(parseRunOptions(flags, {}), this.#logger())
     const adminPort = running.admin!.port

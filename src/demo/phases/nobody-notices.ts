@@ -9,7 +9,7 @@ import type { Stage } from '../stage.ts'
 const SEED = 20_260_728
 const WARM_UP = 300
 // A machine that has much else to do compares fewer, and says how many.
-const BUDGET_MS = 3_500
+const BUDGET_MS = 2_800
 const CALLS = 2_000
 const HANDSHAKE = [
   {
