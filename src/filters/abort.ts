@@ -3,12 +3,22 @@ import { exclusive } from './exclusive.ts'
 import { oneOf, section } from './config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
+import { NOTHING } from './outlook.ts'
 import { headerProblem } from './header-text.ts'
 
 /** An error in place of the answer: of HTTP, of JSON-RPC, or of the tool. */
 export const abort = defineFault({
   name: 'abort',
   summary: 'answers a call with an error',
+  meets:
+    'An error in the shape that its revision and its call ask for, with the id of the call, as JSON or as an event like other answers. With `status` the whole HTTP answer is an error, which SDKs raise as an error of the transport; `rpcError` is raised as an error of the protocol; `toolError` is a result that a model gets to read. Of a batch, a call is answered alone by the latter two. With `at: response` the app did execute the call.',
+  elsewhere:
+    'Envoy: `abort` with `http_status`. Istio: `httpStatus`. Chaos Mesh: `replace.code`. toxiproxy knows no HTTP.',
+  example: `- name: flaky-db
+  match: { tool: [query_db, list_tables] }
+  first: 2
+  faults:
+    - abort: { toolError: "connection to db-7 lost" }`,
   schema: section({
     status: Type.Optional(
       Type.Integer({ minimum: 200, maximum: 599, description: 'An HTTP answer of this status.' }),
@@ -71,6 +81,13 @@ export const abort = defineFault({
       if (message !== undefined) problems.push({ path: ['headers', name], message })
     }
     return problems
+  },
+  outlook({ at, status, rpcError }, { call }) {
+    const by = at === 'request' ? 'request' : 'answer'
+    if (status !== undefined) return { by, asks: 'status', does: `answered with status ${status}` }
+    const isAbout = call !== undefined && (rpcError !== undefined || call.method === 'tools/call')
+    const does = rpcError ? `answered with error ${rpcError.code}` : 'answered with a tool error'
+    return isAbout ? { by, asks: 'message', does } : NOTHING
   },
   create(config): Fault {
     const reply = replyOf(config)

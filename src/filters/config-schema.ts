@@ -8,6 +8,8 @@ export const DURATION_FORMAT = 'squall-duration'
 export const SIZE_FORMAT = 'squall-size'
 /** The format of percentages with their sign. */
 export const PERCENT_FORMAT = 'squall-percentage'
+/** The format of an exact text, or one with `*` and `?`. */
+export const GLOB_FORMAT = 'squall-glob'
 
 /** What every schema node may say. */
 export interface NodeOptions {

@@ -1,13 +1,28 @@
 import { exclusive } from './exclusive.ts'
 import { duration, oneOf, section } from './config-schema.ts'
-import { DISTRIBUTIONS, distributionKeys, drawDuration } from './duration-distribution.ts'
+import {
+  DISTRIBUTIONS,
+  distributionKeys,
+  drawDuration,
+  durationsText,
+} from './duration-distribution.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, ParameterProblem } from './fault.ts'
+import { NOTHING } from './outlook.ts'
 
 /** Lateness: before the app sees the call, after it answered, or before each event of the stream. */
 export const delay = defineFault({
   name: 'delay',
   summary: 'makes a call late',
+  meets:
+    'The answer of the app, byte for byte, later. A client that does not wait so long meets its own timeout instead: the TypeScript SDK gives up after 60 s. What it leaves behind differs: with `at: request` the app never hears of a call whose client has left, with `at: response` and `at: event` it has executed it.',
+  elsewhere:
+    'toxiproxy: `latency`. Envoy: `delay` with `fixed_delay`. Istio: `fixedDelay`. Chaos Mesh: `delay`.',
+  example: `- name: slow-search
+  match: { tool: "search_*" }
+  percent: 30
+  faults:
+    - delay: { fixed: 2s, jitter: 500ms }`,
   schema: section({
     ...distributionKeys,
     max: duration({ default: '1h', description: 'No single delay is longer than this.' }),
@@ -32,6 +47,13 @@ export const delay = defineFault({
       problems.push({ path: [key], message: 'longer than `max`, which is 1h unless given' })
     }
     return problems
+  },
+  outlook(config, { answer }) {
+    const late = `${durationsText(config)} late`
+    if (config.at === 'request') return { by: 'request', does: `the app gets it ${late}` }
+    if (config.at === 'response') return { by: 'response', does: `its answer comes ${late}` }
+    if (answer === 'body') return NOTHING
+    return { by: 'response', any: true, does: `each event of its answer comes ${late}` }
   },
   create(config): Fault {
     const wait = async (ctx: FaultContext): Promise<void> => {

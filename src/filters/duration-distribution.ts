@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Static } from 'typebox'
 import { duration, section } from './config-schema.ts'
+import { durationText } from './outlook.ts'
 
 /** The ways to say how long, each a key of its own. */
 export const distributionKeys = {
@@ -63,6 +64,20 @@ export function drawDuration(
 ): number {
   const ms = draw(distribution, random)
   return ms > 0 ? Math.min(ms, max) : 0
+}
+
+/** The durations that are drawn, in a few words. */
+export function durationsText(distribution: DurationDistribution): string {
+  const { fixed, jitter, uniform, normal, exponential, pareto } = distribution
+  if (fixed !== undefined) {
+    const spread = jitter === undefined ? '' : ` ± ${durationText(jitter)}`
+    return `${durationText(fixed)}${spread}`
+  }
+  if (uniform !== undefined) return `${durationText(uniform.min)} to ${durationText(uniform.max)}`
+  const mean = normal?.mean ?? exponential?.mean
+  return mean === undefined
+    ? `${durationText(pareto?.scale ?? 0)} or more`
+    : `about ${durationText(mean)}`
 }
 
 function draw(distribution: DurationDistribution, random: () => number): number {

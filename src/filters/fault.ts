@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Call, ClientInfo } from '../mcp/call.ts'
 import type { ResponseHead } from '../mcp/http.ts'
 import type { Message } from '../mcp/message.ts'
+import type { Outlook, OutlookSetting } from './outlook.ts'
 
 /** What a fault answers in the app's place; the pipeline gives it the id, framing and shape of the call. */
 export type InjectedReply =
@@ -11,6 +12,8 @@ export type InjectedReply =
       /** Undefined asks for a short text that names the status. */
       readonly body: string | undefined
       readonly headers: Readonly<Record<string, string>>
+      /** It is about more than the call: the others of a batch get it with it. */
+      readonly forAll?: true
     }
   | {
       readonly kind: 'rpcError'
@@ -34,7 +37,8 @@ export type Verdict =
    */
   | { readonly kind: 'copies'; readonly copies: number; readonly spacing: number }
   | { readonly kind: 'respond'; readonly reply: InjectedReply }
-  | { readonly kind: 'reset'; readonly how: 'rst' | 'fin' }
+  /** With `refuse`, new connections to the listener are turned away for so many milliseconds as well. */
+  | { readonly kind: 'reset'; readonly how: 'rst' | 'fin'; readonly refuse?: number }
   | { readonly kind: 'hang' }
 
 /** The verdict that lets things take their course. */
@@ -62,7 +66,13 @@ export interface Output {
 
 /**
  * Turns the answer as HTTP into the one that the client gets. The head is sent when this is done, and
- * then each chunk as it comes. Headers that frame the body are the transform's to keep true, or not.
+ * then each chunk as it comes. The bytes are those of the wire: where the head names a coding, coded.
+ *
+ * Headers that frame the body are the transform's to keep true, or not: nothing is sent beyond a
+ * declared length, and a body that falls short of one, or has one too many, ends with the connection.
+ * A body that ends before its source ends the answer there, and the app's transfer with it. A
+ * transform that fails loses nothing: what it took and did not give is sent, and all that follows; by
+ * the app's own head, unless it has given another one by then.
  */
 export type OutputTransform = (output: Output) => Output | Promise<Output>
 
@@ -89,6 +99,8 @@ export interface FaultContext {
   readonly header: (name: string) => string | undefined
   /** How many bytes the body of the request has. */
   readonly requestBytes: number
+  /** Whether the rule means the tool, prompt or resource of this name: lists are narrowed by it. */
+  readonly means: (name: string) => boolean
   /** False when the rule asks that nothing on the wire tells of the fault. */
   readonly marked: boolean
   readonly host: FaultHost
@@ -105,7 +117,12 @@ export interface FaultContext {
   readonly random: () => number
   /** Waits; wakes early when the rule is retired, and rejects when `signal` is aborted. */
   readonly sleep: (ms: number) => Promise<void>
-  /** Says that the fault took effect. One that never says so is counted as not applicable. */
+  /** Resolves when the rule is retired or `signal` is aborted: what a fault holds back is to go on then. */
+  readonly retired: () => Promise<void>
+  /**
+   * Says that the fault took effect. One that never says so is counted as not applicable. Throws where
+   * the fault may not act: its rule was taken back, or too many faults are in progress.
+   */
   readonly injected: (effect?: string) => void
   /** Says that the fault leaves this call alone on purpose: it is not counted as one that could not act. */
   readonly spare: () => void
@@ -123,8 +140,9 @@ export interface Fault {
   /** Called when the answer begins; its frames then flow through what is returned. */
   onResponse?(ctx: FaultContext): FrameTransform
   /**
-   * Called when the answer goes out, after the hooks above of all faults. Only for answers that belong
-   * to one call alone: not those of batches, nor what goes by the stream of HTTP+SSE.
+   * Called when the answer goes out, after the hooks above of all faults. Only for answers of the app
+   * that belong to one call alone: not those of batches, nor what goes by the stream of HTTP+SSE. What
+   * a fault has answered is no other fault's to change.
    */
   onOutput?(ctx: FaultContext): OutputTransform
 }
@@ -141,10 +159,18 @@ export interface FaultDefinition<Name extends string, Schema extends TSchema> {
   readonly name: Name
   /** One line, used by `squall explain` and the reference page. */
   readonly summary: string
+  /** For the reference page: what the client meets, in sentences. */
+  readonly meets?: string
+  /** For the reference page: what other tools call it, in sentences. */
+  readonly elsewhere?: string
+  /** For the reference page: one rule that uses it, as a list item of `rules` in YAML, from its first column. */
+  readonly example?: string
   /** The parameters as written in the file. Its static type is what `create` gets: parsed, defaults filled in. */
   readonly schema: Schema
   /** Finds parameters that contradict each other. */
   readonly check?: (config: Static<Schema>) => readonly ParameterProblem[]
+  /** For `squall explain`: what it would do to a call that it hits, or why it cannot. */
+  readonly outlook?: (config: Static<Schema>, setting: OutlookSetting) => Outlook
   readonly create: (config: Static<Schema>) => Fault
 }
 

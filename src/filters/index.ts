@@ -1,10 +1,39 @@
 import type { Static } from 'typebox'
 import { abort } from './abort.ts'
+import { amplify } from './amplify.ts'
+import { catalog } from './catalog.ts'
+import { corrupt } from './corrupt.ts'
 import { delay } from './delay.ts'
 import type { Fault } from './fault.ts'
+import { hang } from './hang.ts'
+import { rateLimit } from './rate-limit.ts'
+import { replay } from './replay.ts'
+import { reset } from './reset.ts'
+import { rewrite } from './rewrite.ts'
+import { session } from './session.ts'
+import { stream } from './stream.ts'
+import { throttle } from './throttle.ts'
+import { truncate } from './truncate.ts'
+import { unauthorized } from './unauthorized.ts'
 
 /** All faults. Everything that is said or checked about faults is derived from this list. */
-export const FAULTS = [delay, abort] as const
+export const FAULTS = [
+  delay,
+  abort,
+  rateLimit,
+  hang,
+  reset,
+  truncate,
+  rewrite,
+  corrupt,
+  throttle,
+  catalog,
+  session,
+  unauthorized,
+  stream,
+  replay,
+  amplify,
+] as const
 
 type Definition = (typeof FAULTS)[number]
 

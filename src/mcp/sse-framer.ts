@@ -44,6 +44,25 @@ export class SseFramer {
     this.#limit = limit
   }
 
+  /** True where an event has ended and the next one has not begun. */
+  get between(): boolean {
+    return this.#fresh
+  }
+
+  /**
+   * A framer that goes on where this one is. Of an event that is under way it has nothing: the rest
+   * leaves it in pieces, like an event above the limit.
+   */
+  follow(): SseFramer {
+    const next = new SseFramer(this.#limit)
+    next.#lineEmpty = this.#lineEmpty
+    next.#afterCr = this.#afterCr
+    next.#fresh = this.#fresh
+    next.#oversized = !this.#fresh
+    next.#first = this.#first
+    return next
+  }
+
   /** Takes the next bytes; emits every event that they complete. */
   push(chunk: Uint8Array, emit: EmitFrame): void {
     const bytes = asBuffer(chunk)

@@ -1,12 +1,15 @@
-import type { Explanation, RuleOutlook } from './explain.ts'
+import { NOT_APPLICABLE } from '../filters/not-applicable.ts'
+import type { Explanation, FaultOutlook, RuleOutlook } from './explain.ts'
+import type { AnswerKind, AnswerOutlook } from './fault-outlook.ts'
 import type { Forecast } from './rule-state.ts'
+import { wrapped } from './wrapped-text.ts'
 
-/** An explanation as people read it. */
+/** An explanation as people read it, in lines of 80 columns. */
 export function explainText(explanation: Explanation): string {
   const { disarmed, rules } = explanation
   const lines: string[] = []
-  if (disarmed !== undefined) lines.push(`Nothing is armed: ${disarmed}.`, '')
-  if (rules.length === 0) lines.push('There are no rules.')
+  if (disarmed !== undefined) lines.push(...wrapped(`Nothing is armed: ${disarmed}.`), '')
+  if (rules.length === 0) lines.push('There are no rules for it.')
   for (const rule of rules) lines.push(...linesOf(rule))
   return `${lines.join('\n')}\n`
 }
@@ -14,16 +17,17 @@ export function explainText(explanation: Explanation): string {
 function linesOf(rule: RuleOutlook): string[] {
   if (!rule.matches) {
     return [
-      `${rule.rule}: does not match`,
-      ...rule.failing.map(
-        ({ dimension, wants, found }) => `  ${dimension}: wants ${wants}, found ${found}`,
+      ...wrapped(`${rule.rule}: does not match`),
+      ...rule.failing.flatMap(({ dimension, wants, found }) =>
+        wrapped(`${dimension}: wants ${wants}, found ${found}`, '  '),
       ),
     ]
   }
-  const faults = rule.faults.map(
-    ({ fault, summary, config }) => `  ${fault}: ${summary} ${JSON.stringify(config)}`,
-  )
-  return [`${rule.rule}: matches, ${saysResult(rule)}`, ...drawLines(rule.forecast), ...faults]
+  return [
+    ...wrapped(`${rule.rule}: matches, ${saysResult(rule)}`),
+    ...drawLines(rule.forecast),
+    ...rule.faults.flatMap(faultLines),
+  ]
 }
 
 const RESULT: Readonly<Record<string, string>> = {
@@ -37,12 +41,17 @@ const RESULT: Readonly<Record<string, string>> = {
   disarmed: 'but nothing is armed',
 }
 
-function saysResult({ result, forecast, stoppedBy }: RuleOutlook): string {
-  if (result === 'stopped') return `but ${stoppedBy ?? 'an earlier rule'} hits and says then: stop`
-  if (result === 'not_selected') {
-    return `but \`first\`, \`after\` or \`every\` leaves out call ${forecast?.ordinal ?? 0}`
+function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook): string {
+  switch (result) {
+    case 'stopped':
+      return `but ${stoppedBy ?? 'an earlier rule'} hits and says then: stop`
+    case 'not_selected':
+      return `but \`first\`, \`after\` or \`every\` leaves out call ${forecast?.ordinal ?? 0}`
+    case 'forbidden':
+      return `but a limit forbids it: ${limit ?? 'it has had its share'}`
+    default:
+      return RESULT[result ?? ''] ?? ''
   }
-  return RESULT[result ?? ''] ?? ''
 }
 
 function drawLines(forecast: Forecast | undefined): string[] {
@@ -53,11 +62,43 @@ function drawLines(forecast: Forecast | undefined): string[] {
     lines.push(`  burst: draws ${short(burst.draw)}, hits below ${short(burst.chance)}`)
   }
   if (share < 1) {
-    lines.push(
-      `  call ${ordinal}, key ${key ?? ''}: draws ${short(draw)}, hits below ${short(share)}`,
-    )
+    const drawn = `draws ${short(draw)}, hits below ${short(share)}`
+    lines.push(...wrapped(`call ${ordinal}, key ${key ?? ''}: ${drawn}`, '  '))
   }
   return lines
+}
+
+const ANSWERS: Readonly<Record<AnswerKind, string>> = {
+  json: 'JSON',
+  sse: 'stream',
+  'http+sse': 'HTTP+SSE',
+  batch: 'batch in JSON',
+  'batch-sse': 'batch by stream',
+  http: 'HTTP body',
+  'http-sse': 'HTTP stream',
+}
+
+/** Ways to answer that come to the same share a line. What the call can meet stands first. */
+function faultLines({ fault, config, answers }: FaultOutlook): string[] {
+  const lines = wrapped(`${fault} ${JSON.stringify(config)}`, '  ')
+  for (const here of [true, false]) {
+    const byText = new Map<string, string[]>()
+    for (const each of answers.filter((answer) => answer.here === here)) {
+      const text = answerText(each)
+      byText.set(text, [...(byText.get(text) ?? []), ANSWERS[each.on]])
+    }
+    for (const [text, names] of byText) {
+      const line = `${names.join(', ')}: ${text}`
+      lines.push(...wrapped(here ? line : `(${line})`, '    '))
+    }
+  }
+  return lines
+}
+
+function answerText({ acts, does, needs, reason }: AnswerOutlook): string {
+  if (acts === 'yes') return does ?? ''
+  if (acts === 'depends') return `${does ?? ''}, given ${needs ?? ''}`
+  return reason === undefined ? 'nothing' : `nothing (${reason}): ${NOT_APPLICABLE[reason]}`
 }
 
 function short(value: number): string {

@@ -1,8 +1,7 @@
-import type { Fault } from '../filters/fault.ts'
 import { FAULTS } from '../filters/index.ts'
-import type { FaultUse } from '../filters/index.ts'
 import type { Facts } from './call-facts.ts'
 import type { CompiledRule } from './compiled-rule.ts'
+import { faultOutlook, type AnswerOutlook } from './fault-outlook.ts'
 import type { RuleSet } from './rule-set.ts'
 import type { RuleResult } from './rule-counts.ts'
 import { RuleState } from './rule-state.ts'
@@ -21,8 +20,8 @@ export interface FaultOutlook {
   readonly fault: string
   readonly summary: string
   readonly config: unknown
-  /** When it has its turn: before the app gets the call, when it has answered, or while it answers. */
-  readonly at: readonly ('request' | 'answer' | 'response')[]
+  /** For each way in which the call may be answered; empty where the rule does not match. */
+  readonly answers: readonly AnswerOutlook[]
 }
 
 /** What one rule makes of a call. */
@@ -33,6 +32,8 @@ export interface RuleOutlook {
   readonly failing: readonly Mismatch[]
   /** What would become of the call; undefined when the rule does not match. */
   readonly result: RuleResult | 'drawn' | 'stopped' | undefined
+  /** Why nothing is done whatever is drawn, where a limit says so. */
+  readonly limit: string | undefined
   /** Name of the rule that says `then: stop` and hits first. */
   readonly stoppedBy: string | undefined
   readonly forecast: Forecast | undefined
@@ -49,46 +50,52 @@ export interface Explanation {
 
 /**
  * Says what each rule makes of a call or an exchange, were it the next. Changes nothing. Without
- * states it speaks of rules that have just come into force.
+ * states it speaks of rules that have just come into force. `batched` says that the call is one of
+ * several that share an exchange.
  */
 export function explain(
   ruleSet: RuleSet,
   facts: Facts,
   now: number,
   states?: RuleStates,
+  batched = false,
 ): Explanation {
   const disarmed = ruleSet.enabled ? states?.disarmed : 'the file says `enabled: false`'
-  let stoppedBy: string | undefined
+  // Rules about HTTP are asked first and by themselves: they stop each other, and know of no call.
+  const stoppedBy: { http?: string; calls?: string } = {}
+  const { call: _, ...exchange } = facts
   const rules = ruleSet.rules
     .filter((rule) => rule.isHttp || facts.call !== undefined)
     .map((rule) => {
-      const outlook = outlookOf(rule, facts, now, states, disarmed, stoppedBy)
+      const chain = rule.isHttp ? 'http' : 'calls'
+      const seen = rule.isHttp ? exchange : facts
+      const outcome = outcomeOf(rule, seen, now, states, disarmed, stoppedBy[chain])
       const isMereShadow = rule.shadow && states?.shadow !== true
-      const hits = outlook.result === 'drawn' || outlook.result === 'shadow'
-      if (hits && rule.stop && !isMereShadow) stoppedBy ??= rule.name
-      return outlook
+      const hits = outcome.result === 'drawn' || outcome.result === 'shadow'
+      if (hits && rule.stop && !isMereShadow) stoppedBy[chain] ??= rule.name
+      return { ...outcome, faults: faultsOf(rule, facts, outcome.matches, batched) }
     })
   return { disarmed, rules }
 }
 
-function outlookOf(
+function outcomeOf(
   rule: CompiledRule,
   facts: Facts,
   now: number,
   states: RuleStates | undefined,
   disarmed: string | undefined,
   stoppedBy: string | undefined,
-): RuleOutlook {
+): Omit<RuleOutlook, 'faults'> {
   const failing = rule.tests
     .filter((test) => !test.test(facts))
     .map((test) => ({ dimension: test.dimension, wants: test.wants, found: test.found(facts) }))
-  const faults = rule.uses.map((use, i) => outlookOfFault(use, rule.faults[i]))
-  const base = { rule: rule.name, matches: failing.length === 0, failing, faults, stoppedBy }
-  if (failing.length > 0) {
-    return { ...base, result: undefined, stoppedBy: undefined, forecast: undefined }
-  }
-  if (stoppedBy !== undefined) return { ...base, result: 'stopped', forecast: undefined }
-  if (disarmed !== undefined) return { ...base, result: 'disarmed', forecast: undefined }
+  const nothing = { limit: undefined, stoppedBy: undefined, forecast: undefined }
+  const base = { rule: rule.name, matches: failing.length === 0, failing, ...nothing }
+  if (failing.length > 0) return { ...base, result: undefined }
+  if (stoppedBy !== undefined) return { ...base, result: 'stopped', stoppedBy }
+  if (disarmed !== undefined) return { ...base, result: 'disarmed' }
+  const limit = limitOn(rule, facts, states)
+  if (limit !== undefined) return { ...base, result: 'forbidden', limit }
   const state = states?.of(rule) ?? new RuleState(rule.selection, now)
   const forecast = state.forecast(rule, facts, now)
   const isShadow = rule.shadow || states?.shadow === true
@@ -96,11 +103,28 @@ function outlookOf(
   return { ...base, result, forecast }
 }
 
-function outlookOfFault(use: FaultUse, fault: Fault | undefined): FaultOutlook {
-  const definition = FAULTS.find(({ name }) => name === use.fault)
-  const at: FaultOutlook['at'][number][] = []
-  if (fault?.onRequest !== undefined) at.push('request')
-  if (fault?.onAnswer !== undefined) at.push('answer')
-  if (fault?.onResponse !== undefined) at.push('response')
-  return { fault: use.fault, summary: definition?.summary ?? '', config: use.config, at }
+function limitOn(
+  rule: CompiledRule,
+  facts: Facts,
+  states: RuleStates | undefined,
+): string | undefined {
+  if (rule.forbidden !== undefined) return `the fault ${rule.forbidden} is not allowed`
+  if (facts.call !== undefined && states?.denies(facts.call) === true) return 'its tool is denied'
+  return facts.untouchable === true
+    ? 'it carries, or may carry, a call of a denied tool'
+    : undefined
+}
+
+function faultsOf(
+  rule: CompiledRule,
+  facts: Facts,
+  matches: boolean,
+  batched: boolean,
+): readonly FaultOutlook[] {
+  return rule.uses.map((use, i) => ({
+    fault: use.fault,
+    summary: FAULTS.find(({ name }) => name === use.fault)?.summary ?? '',
+    config: use.config,
+    answers: matches ? faultOutlook(use, rule.faults[i]!, rule.isHttp, facts, batched) : [],
+  }))
 }

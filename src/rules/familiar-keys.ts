@@ -22,6 +22,10 @@ const FAMILIAR: Readonly<Record<string, string>> = {
   type: 'the name of the fault is the key: `- delay: { fixed: 1s }`',
   stream: 'the moment is `at: request` or `at: response`, among the parameters of the fault',
   latency: 'lateness is `delay: { fixed: 1s }`',
+  timeout: 'silence is `hang: { for: 30s }`',
+  bandwidth: 'a slow link is `throttle: { rate: 4KiB }`',
+  slicer: 'small pieces are `throttle: { rate: 1MiB, chunk: 64B }`',
+  resetpeer: 'a reset connection is `reset`, or `reset: { at: stream, after: { bytes: 1KiB } }`',
   // Chaos Mesh
   apiversion:
     'this looks like a Kubernetes manifest; the rules are what stands under a key of its `data`',
@@ -55,6 +59,8 @@ const FAMILIAR_PARAMETERS: Readonly<Record<string, string>> = {
   time: 'how long is `fixed: 5s`',
   ms: 'how long is `fixed: 300ms`, with its unit',
   latency: 'how long is `fixed: 1s`, with its unit',
+  bytes: 'it stands under `after`: `after: { bytes: 1KiB }`',
+  events: 'it stands under `after`: `after: { events: 2 }`',
   mean: 'a mean stands under its distribution: `normal: { mean: 1s, stddev: 200ms }`',
   stddev: 'it stands under its distribution: `normal: { mean: 1s, stddev: 200ms }`',
   code: 'an HTTP status is `status: 503`; the code of a JSON-RPC error is `rpcError: { code: -32603 }`',

@@ -1,6 +1,11 @@
-import { DURATION_FORMAT, PERCENT_FORMAT, SIZE_FORMAT } from '../filters/config-schema.ts'
+import {
+  DURATION_FORMAT,
+  GLOB_FORMAT,
+  PERCENT_FORMAT,
+  SIZE_FORMAT,
+} from '../filters/config-schema.ts'
 import { readDuration, readPercent, readSize } from '../filters/written-value.ts'
-import { isGlob, MAX_GLOB } from './glob.ts'
+import { isGlob, MAX_GLOB } from '../filters/glob.ts'
 import { readInstant } from './instant.ts'
 import { RegexError } from './regex-error.ts'
 import { parseRevisionRange } from './revision-range.ts'
@@ -22,8 +27,6 @@ export const INSTANT_FORMAT = 'date-time'
 export const FRACTION_FORMAT = 'squall-fraction'
 /** A pattern for the linear-time engine. */
 export const REGEX_FORMAT = 'squall-regex'
-/** An exact text, or one with `*` and `?`. */
-export const GLOB_FORMAT = 'squall-glob'
 /** A range of protocol revisions. */
 export const ERA_FORMAT = 'squall-era'
 

@@ -1,4 +1,4 @@
-import { globPrefix } from './glob.ts'
+import { globPrefix } from '../filters/glob.ts'
 import { isExemptPath } from '../mcp/exempt-path.ts'
 import type { HttpSpec, StatusSpec } from './match-spec.ts'
 import { told } from './match-test.ts'

@@ -1,6 +1,6 @@
 import type { Finding, Path } from './problem.ts'
-import { parsePointer } from './json-pointer.ts'
-import { isGlob } from './glob.ts'
+import { parsePointer } from '../mcp/json-pointer.ts'
+import { isGlob } from '../filters/glob.ts'
 import { jsonType } from './schema-node.ts'
 
 type Loose = Readonly<Record<string, unknown>>

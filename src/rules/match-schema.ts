@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import type { Static, TObject, TUnsafe } from 'typebox'
-import { oneOf, section } from '../filters/config-schema.ts'
+import { GLOB_FORMAT, oneOf, section } from '../filters/config-schema.ts'
 import type { NodeOptions } from '../filters/config-schema.ts'
-import { ERA_FORMAT, GLOB_FORMAT, REGEX_FORMAT } from './formats.ts'
+import { ERA_FORMAT, REGEX_FORMAT } from './formats.ts'
 import type { TextSpec } from './text-match.ts'
 import type { ValueOperators } from './value-match.ts'
 

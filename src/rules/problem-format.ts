@@ -10,7 +10,8 @@ export interface FileProblems {
 /** How `squall validate` writes what it found. */
 export type ProblemFormat = 'text' | 'json' | 'github'
 
-const MAX_ALLOWED = 12
+/** All faults fit in. */
+const MAX_ALLOWED = 16
 
 /** One line for each problem, as compilers write them: `file:line:column: message`. */
 export function problemLines({ file, problems }: FileProblems): string {

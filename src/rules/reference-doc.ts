@@ -11,10 +11,13 @@ export function rulesReferenceMarkdown(): string {
   const { rule, match, headerValue, value } = definitions
   const operators = (node: SchemaNode | undefined): SchemaNode =>
     node?.anyOf?.find((branch) => branch.properties !== undefined) ?? {}
-  const faults = FAULTS.flatMap((fault) => [
-    `### ${fault.name}`,
-    `The fault that ${fault.summary}.`,
-    ...tables(fault.schema as SchemaNode, definitions),
+  const faults = FAULTS.flatMap(({ name, summary, schema, meets, example, elsewhere }) => [
+    `### ${name}`,
+    `The fault that ${summary}.`,
+    ...(example === undefined ? [] : [`\`\`\`yaml\nrules:\n${indented(example.trim())}\n\`\`\``]),
+    ...tables(schema as SchemaNode, definitions),
+    ...(meets === undefined ? [] : [`**What the client meets.** ${meets}`]),
+    ...(elsewhere === undefined ? [] : [`**Elsewhere.** ${elsewhere}`]),
   ])
   return `${[
     '# The rules file',
@@ -52,7 +55,7 @@ function tables(
       const isRequired = at.required?.includes(key) === true
       const name = code(`${prefix}${key}`)
       rows.push(row([name, takes(each, definitions), usual(each, isRequired), meaning(each)]))
-      for (const inner of [each, ...(each.anyOf ?? [])]) {
+      for (const inner of [each, ...(each.anyOf ?? []), each.items ?? {}]) {
         if (inner.properties !== undefined) add(inner, `${prefix}${key}.`)
       }
     }
@@ -64,6 +67,10 @@ function tables(
       '\n',
     ),
   ]
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=.)/gm, '  ')
 }
 
 function row(cells: readonly string[]): string {

@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv'
+import { FAULTS } from '../filters/index.ts'
 import { familiarHint } from './familiar-keys.ts'
 import { FORMATS } from './formats.ts'
 import { nearestName } from './nearest-name.ts'
@@ -85,30 +86,37 @@ function wrongType(
   definitions: SchemaNode['definitions'],
 ): Finding {
   const finding = noBranch([node], value, path, definitions)
-  const isFault = path.length === 4 && path[2] === 'faults' && typeof value === 'string'
-  if (isFault) {
-    const names = Object.keys(node.properties ?? {})
-    const near = nearestName(value, names)
-    const familiar = familiarHint(value, false)
-    const hint = near === undefined ? familiar : `write \`- ${near}: { … }\``
-    return {
-      ...finding,
-      code: near === undefined ? 'unknown_fault' : 'wrong_type',
-      message:
-        near === undefined
-          ? `unknown fault ${shownValue(value)}`
-          : `\`${near}\` needs its parameters`,
-      allowed: names,
-      ...(hint === undefined ? {} : { hint }),
-    }
-  }
   if (value === null && node.type === 'object') {
     return { ...finding, hint: 'nothing is written under this key' }
   }
   return finding
 }
 
+function isFaultName(path: Path, value: unknown): value is string {
+  return path.length === 4 && path[2] === 'faults' && typeof value === 'string'
+}
+
+/** A fault written as its name alone that cannot be: it needs parameters, or there is no such fault. */
+function faultByName(value: string, path: Path, plain: readonly string[]): Finding {
+  const names = FAULTS.map(({ name }) => name)
+  const near = nearestName(value, names)
+  const isPlain = near !== undefined && plain.includes(near)
+  const written = isPlain ? `did you mean \`${near}\`?` : `write \`- ${near}: { … }\``
+  const hint = near === undefined ? familiarHint(value, false) : written
+  const found = shownValue(value)
+  const isKnown = near !== undefined && !isPlain
+  return {
+    code: isKnown ? 'wrong_type' : 'unknown_fault',
+    message: isKnown ? `\`${near}\` needs its parameters` : `unknown fault ${found}`,
+    path,
+    found,
+    allowed: names,
+    ...(hint === undefined ? {} : { hint }),
+  }
+}
+
 function notAmong(node: SchemaNode, value: unknown, path: Path): Finding {
+  if (isFaultName(path, value)) return faultByName(value, path, (node.enum ?? []).map(String))
   const allowed = (node.enum ?? []).map(String)
   const near = typeof value === 'string' ? nearestName(value, allowed) : undefined
   return {

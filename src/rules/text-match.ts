@@ -1,4 +1,4 @@
-import { isGlob, matchesGlob } from './glob.ts'
+import { isGlob, matchesGlob } from '../filters/glob.ts'
 import { SafeRegex } from './safe-regex.ts'
 
 /** How a name, method or path is written in a rule. */

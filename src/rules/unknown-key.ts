@@ -61,8 +61,11 @@ function elsewhere(schema: SchemaNode, path: Path): Elsewhere {
     if (isFile && has(rule, key)) return `\`${key}\` belongs to a rule in \`rules\``
     if (isRule && has(match, key)) return `\`${key}\` stands under \`match\``
     const fault = FAULTS.find(({ name }) => name === key)
-    if (fault !== undefined && !isFile)
-      return `faults stand in the list \`faults\`: \`- ${key}: …\``
+    if (fault !== undefined && !isFile) {
+      const theirs = familiarHint(key, false)
+      const list = `faults stand in the list \`faults\`: \`- ${key}: …\``
+      return theirs === undefined ? list : `${list}; if that of another tool was meant: ${theirs}`
+    }
     if (isRule && has(schema, key)) return `\`${key}\` belongs to the file, beside \`rules\``
     if (!isFile && !isRule && !inMatch) {
       const owner = FAULTS.find((each) => has(each.schema as SchemaNode, key))

@@ -28,6 +28,7 @@ export class Context implements FaultContext {
   effects = 0
   readonly #draws: number[]
   readonly #headers: Readonly<Record<string, string>>
+  readonly #means: ((name: string) => boolean) | undefined
   readonly #memory: { value?: unknown }
 
   constructor(
@@ -39,6 +40,7 @@ export class Context implements FaultContext {
       client?: FaultContext['client']
       headers?: Readonly<Record<string, string>>
       requestBytes?: number
+      means?: (name: string) => boolean
       /** Another context of the same rule, whose memory this one shares. */
       after?: Context
     } = {},
@@ -48,6 +50,7 @@ export class Context implements FaultContext {
     this.session = options.session
     this.client = options.client
     this.requestBytes = options.requestBytes ?? 0
+    this.#means = options.means
     this.#headers = options.headers ?? {}
     this.#memory = options.after === undefined ? {} : options.after.#memory
     this.#draws = [...(options.draws ?? [])]
@@ -59,7 +62,11 @@ export class Context implements FaultContext {
     this.sleeps.push(ms)
     await Promise.resolve()
   }
+  /** Never, unless a test says otherwise. */
+  readonly retired = (): Promise<void> => new Promise((resolve) => (this.retire = resolve))
+  retire: () => void = () => undefined
   readonly now = (): number => this.time
+  readonly means = (name: string): boolean => this.#means?.(name) ?? true
   readonly header = (name: string): string | undefined => this.#headers[name]
   readonly memory = <Memory>(make: () => Memory): Memory =>
     (this.#memory.value ??= make()) as Memory

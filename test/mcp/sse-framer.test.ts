@@ -163,3 +163,34 @@ test('the bytes of an unfinished event stay as they are when the caller uses its
   chunk.fill(0)
   expect(Buffer.from(framer.end()).toString()).toBe('data: a')
 })
+
+test('a framer that follows another cuts where that one cuts', () => {
+  const part = fc.constantFrom('\n', '\r\n', '\r', 'data: a', 'id: 1', ': b', '')
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 20 }), fc.nat(), fc.nat(), (parts, at, next) => {
+      const bytes = text(parts.join(''))
+      const cut = at % (bytes.length + 1)
+      const second = cut + (next % (bytes.length - cut + 1))
+      const framer = new SseFramer(1000)
+      framer.push(bytes.subarray(0, cut), () => undefined)
+      const half = !framer.between
+      const follower = framer.follow()
+      const ends: Record<'first' | 'second', number[]> = { first: [], second: [] }
+      // What the first one has kept of an event that is under way is not the second one's.
+      let first = frame(bytes.subarray(0, cut)).frames.reduce((sum, { raw }) => sum + raw.length, 0)
+      let place = cut
+      let pieces = half
+      for (const chunk of [bytes.subarray(cut, second), bytes.subarray(second)]) {
+        framer.push(chunk, ({ raw }) => ends.first.push((first += raw.length)))
+        follower.push(chunk, ({ raw, ends: isEnd, oversized }) => {
+          place += raw.length
+          expect(oversized).toBe(pieces)
+          if (isEnd) pieces = false
+          if (isEnd) ends.second.push(place)
+        })
+      }
+      expect(ends.second).toEqual(ends.first)
+      expect(follower.between).toBe(framer.between)
+    }),
+  )
+})

@@ -65,12 +65,19 @@ describe('an explanation', () => {
 
   it('says what the faults do', () => {
     const { rules } = explain(new Bench([{}]).ruleSet, facts(), 0)
+    const answered = { acts: 'yes', does: 'answered with a tool error' }
     expect(rules[0]!.faults).toEqual([
       {
         fault: 'abort',
         summary: 'answers a call with an error',
         config: { toolError: 'injected', at: 'request' },
-        at: ['request'],
+        answers: [
+          { on: 'json', here: true, ...answered },
+          { on: 'sse', here: true, ...answered },
+          { on: 'http+sse', here: false, ...answered },
+          { on: 'batch', here: false, ...answered },
+          { on: 'batch-sse', here: false, ...answered },
+        ],
       },
     ])
   })
@@ -93,17 +100,23 @@ describe('an explanation', () => {
     ])
     expect(explainText(explain(bench.ruleSet, facts(), bench.now, bench.states)))
       .toMatchInlineSnapshot(`
-      "slow: matches, and hits this call
-        call 1, key 1: draws 0.1518, hits below 0.3
-        abort: answers a call with an error {"toolError":"injected","at":"request"}
-      stops: matches, and hits this call
-        abort: answers a call with an error {"toolError":"injected","at":"request"}
-      late: matches, but stops hits and says then: stop
-        abort: answers a call with an error {"toolError":"injected","at":"request"}
-      elsewhere: does not match
-        tool: wants a or b*, found search
-      "
-    `)
+        "slow: matches, and hits this call
+          call 1, key 1: draws 0.1518, hits below 0.3
+          abort {"toolError":"injected","at":"request"}
+            JSON, stream: answered with a tool error
+            (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
+        stops: matches, and hits this call
+          abort {"toolError":"injected","at":"request"}
+            JSON, stream: answered with a tool error
+            (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
+        late: matches, but stops hits and says then: stop
+          abort {"toolError":"injected","at":"request"}
+            JSON, stream: answered with a tool error
+            (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
+        elsewhere: does not match
+          tool: wants a or b*, found search
+        "
+      `)
     const off = new Bench([{ name: 'a' }], { enabled: false })
     expect(explainText(explain(off.ruleSet, facts(), 0))).toContain('enabled: false')
   })

@@ -5,11 +5,12 @@ import type { CompileOptions } from '../../src/rules/compile.ts'
 import { planCall } from '../../src/rules/plan.ts'
 import type { Plan } from '../../src/rules/plan.ts'
 import { RuleStates } from '../../src/rules/rule-states.ts'
-import type { RuleLimits } from '../../src/rules/rule-states.ts'
+import type { RuleLimits } from '../../src/rules/rule-limits.ts'
 import type { RuleFileSpec, RuleSpec } from '../../src/rules/rule-spec.ts'
 
 export type LooseRule = Omit<RuleSpec, 'name' | 'faults' | 'then'> & {
   name?: string
+  faults?: RuleSpec['faults']
   /** For `then: stop`: an object with a key of that name looks like a promise. */
   stops?: boolean
 }

@@ -35,6 +35,7 @@ describe('a rules file', () => {
           percent: 30,
           sample: 'ordinal',
           shadow: false,
+          mark: true,
           faults: [
             {
               fault: 'delay',
@@ -48,6 +49,7 @@ describe('a rules file', () => {
           first: 2,
           sample: 'ordinal',
           shadow: false,
+          mark: true,
           faults: [
             { fault: 'abort', config: { toolError: 'connection to db-7 lost', at: 'request' } },
           ],
@@ -223,6 +225,13 @@ describe('a fault', () => {
     ['{ abort: { rpcError: {} } }', { rpcError: { code: -32603, message: 'Internal error' } }],
     ['{ abort: { rpcError: { code: 1, message: m, data: [1] } } }', { rpcError: { data: [1] } }],
     ['{ abort: { toolError: t, at: response } }', { toolError: 't', at: 'response' }],
+    ['{ hang: { for: 1m, at: event, after: { events: 2 } } }', { for: 60_000, keepAlive: false }],
+    ['{ reset: { at: stream, after: { bytes: 1KiB }, refuse: 5s } }', { after: { bytes: 1024 } }],
+    ['hang', { at: 'request', keepAlive: false }],
+    ['reset', { at: 'request', how: 'rst' }],
+    ['corrupt', { mode: 'garbage' }],
+    ['throttle', { rate: 1024, direction: 'response' }],
+    ['{ throttle: { rate: 1MB, chunk: 512B } }', { rate: 1_000_000, chunk: 512 }],
   ])('%s is read', (fault, config) => {
     expect(accepted(withFault(fault)).rules[0]!.faults[0]!.config).toMatchObject(config)
   })

@@ -113,6 +113,13 @@ describe('a place', () => {
       '3:40 conflict rules[0].faults[0].abort.toolError',
     ],
     ['{ abort: { toolError: x, body: y } }', '3:41 conflict rules[0].faults[0].abort.body'],
+    ['{ hang: { keepAlive: true } }', '3:26 conflict rules[0].faults[0].hang.keepAlive'],
+    [
+      '{ reset: { at: stream, after: { bytes: 1B, events: 1 } } }',
+      '3:59 conflict rules[0].faults[0].reset.after.events',
+    ],
+    ['{ throttle: { rate: 0B } }', '3:30 conflict rules[0].faults[0].throttle.rate'],
+    ['{ corrupt: { mode: flip } }', '3:35 bad_value rules[0].faults[0].corrupt.mode'],
     ['{ abort: { status: 100 } }', '3:35 out_of_range rules[0].faults[0].abort.status'],
     [
       '{ abort: { rpcError: { code: x } } }',

@@ -8,7 +8,7 @@ import type { Rule, RulesFile } from '../../src/rules/schema.ts'
 import { resolved } from '../../src/rules/schema-node.ts'
 import type { SchemaNode } from '../../src/rules/schema-node.ts'
 import { rulesReferenceMarkdown } from '../../src/rules/reference-doc.ts'
-import { withFault, withRule } from './rules-text.ts'
+import { accepted, withFault, withRule } from './rules-text.ts'
 import { parse } from 'yaml'
 
 const schema = rulesJsonSchema()
@@ -96,6 +96,19 @@ describe('the reference page', () => {
     const rows = page.split('\n').filter((line) => line.startsWith('|'))
     expect(rows.length).toBeGreaterThan(60)
     for (const row of rows) expect(row.replaceAll('\\|', '').split('|').length, row).toBe(6)
+  })
+
+  it('shows of every fault a rule that is right, what clients meet and what others call it', () => {
+    for (const { name, example, meets, elsewhere } of FAULTS) {
+      const text = `rules:\n${example?.trim().replace(/^/gm, '  ')}\n`
+      expect(page, name).toContain(`\`\`\`yaml\n${text}\`\`\``)
+      const [shown] = accepted(text).rules
+      expect(shown!.faults.map(({ fault }) => fault)).toContain(name)
+      for (const said of [meets, elsewhere]) {
+        expect(said, name).toMatch(/^[^\n]+\.$/)
+        expect(page, name).toContain(said)
+      }
+    }
   })
 
   it('says what must be given and what is usual', () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_GLOB_TEXT, matchesGlob } from '../../src/rules/glob.ts'
+import { MAX_GLOB_TEXT, matchesGlob } from '../../src/filters/glob.ts'
 
 describe('a glob', () => {
   it('agrees with the expression that it stands for', () => {

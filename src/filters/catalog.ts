@@ -1,0 +1,221 @@
+import { Type } from 'typebox'
+import { editEntries, splice } from '../mcp/json-edit.ts'
+import { memberOf, valueOf, type JsonNode } from '../mcp/json-node.ts'
+import { isRecord } from '../mcp/json-rpc.ts'
+import { readJson } from '../mcp/json-text.ts'
+import { cursorEdits, listEditor, listKey } from './catalog-list.ts'
+import { duration, oneOf, section } from './config-schema.ts'
+import { editResult } from './edit-result.ts'
+import { CONTINUE, defineFault } from './fault.ts'
+import type { Fault, FaultContext, Frame, Verdict } from './fault.ts'
+import { NOTHING, type Outlook, type OutlookSetting } from './outlook.ts'
+import { FirstTexts } from './first-texts.ts'
+import { isListChanged, listChanged } from './list-changed.ts'
+import { names } from './names.ts'
+
+const ghost = section({
+  name: Type.String({ minLength: 1, maxLength: 256, description: 'Its name.' }),
+  description: Type.Optional(
+    Type.String({ maxLength: 4096, description: 'What it says of itself.' }),
+  ),
+  inputSchema: Type.Record(Type.String(), Type.Unknown(), {
+    default: { type: 'object' },
+    description: 'Of a tool: the schema of its arguments.',
+  }),
+  uri: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description: 'Of a resource: its URI or template.',
+    }),
+  ),
+})
+
+/** Another list of tools, prompts or resources than the app has. */
+export const catalog = defineFault({
+  name: 'catalog',
+  summary: 'changes the list of tools, prompts or resources',
+  schema: section({
+    hide: Type.Optional(
+      names({
+        description: 'Entries by these names, URIs or globs are missing.',
+        examples: ['*', ['search', 'admin_*']],
+      }),
+    ),
+    add: Type.Optional(
+      Type.Array(ghost, {
+        minItems: 1,
+        maxItems: 100,
+        description: 'Entries that the app does not have, at the end of the first page.',
+        examples: [[{ name: 'delete_everything', description: 'Deletes everything.' }]],
+      }),
+    ),
+    duplicate: Type.Optional(
+      names({ description: 'Entries by these names, URIs or globs are listed twice.' }),
+    ),
+    stale: Type.Optional(
+      Type.Unsafe<boolean | number>({
+        anyOf: [{ type: 'boolean' }, duration({})],
+        description:
+          'The first list that the rule sees is given again from then on, to the same session and for the same page: for ever, or until it is that old.',
+        examples: [true, '10m'],
+      }),
+    ),
+    cursor: Type.Optional(
+      oneOf(['bad', 'loop'], {
+        description:
+          '`bad`: the list goes on at a cursor that is refused with -32602. `loop`: it goes on where it began, so that paging never ends. Both want a rule that hits the next page too.',
+      }),
+    ),
+    notify: Type.Optional(
+      oneOf(['spurious', 'suppress'], {
+        description:
+          '`spurious`: a stream says that the list has changed, before its answer. `suppress`: a stream does not say so when the app does. Answers that are no stream are left alone.',
+      }),
+    ),
+  }),
+  meets:
+    'A list in order that is not true. Hidden tools cannot be chosen, ghosts are answered by the app as unknown, and two tools by one name confuse agents or are refused by models. The TypeScript SDK v2 forgets its list at `list_changed` and asks again 300 ms later where it was told to.',
+  elsewhere: 'Other tools have nothing like it: they do not read MCP.',
+  example: `- name: cold-catalog
+  match: { method: tools/list }
+  first: 3
+  faults:
+    - catalog: { hide: "search_*", add: [{ name: search_v2 }] }`,
+  check(config) {
+    const { stale, ...others } = config
+    const some = stale !== undefined || Object.values(others).some((value) => value !== undefined)
+    const keys = ['hide', 'add', 'duplicate', 'stale', 'cursor', 'notify']
+    const list = keys.map((key) => `\`${key}\``).join(', ')
+    return some ? [] : [{ path: [], message: `needs at least one of ${list}` }]
+  },
+  outlook: catalogOutlook,
+  create(config): Fault {
+    const { cursor, notify } = config
+    const edit = listEditor(config)
+    const age = config.stale === true ? Infinity : Number(config.stale ?? 0)
+
+    const changed = (ctx: FaultContext, frame: Frame): Frame => {
+      const key = listKey(ctx.call?.method)
+      if (key === undefined) return frame
+      const asked = cursorOf(ctx)
+      const effects: string[] = []
+      let isFirst = false
+      const old =
+        age === 0
+          ? undefined
+          : editResult(frame, (text, result) => {
+              const now = text.slice(result.start, result.end)
+              const first = ctx
+                .memory(() => new FirstTexts(age))
+                .firstOr(memoryKey(ctx), now, ctx.now())
+              isFirst = first === undefined || first === now
+              return isFirst ? [] : [{ start: result.start, end: result.end, text: first! }]
+            })
+      if (old !== undefined) effects.push('stale')
+      const before = old ?? frame
+      const after = editResult(before, (text, result) => {
+        const list = edit(text, result, key, asked === undefined || asked === LOOP)
+        effects.push(...list.effects)
+        if (cursor === undefined) return list.edits
+        effects.push(`cursor ${cursor}`)
+        return [...list.edits, ...cursorEdits(result, cursor === 'bad' ? BAD : (asked ?? LOOP))]
+      })
+      if (effects.length > 0) ctx.injected(effects.join(', '))
+      else if (isFirst && notify === undefined) ctx.spare()
+      return after ?? before
+    }
+
+    const onResponse: NonNullable<Fault['onResponse']> = (ctx) =>
+      async function* (frames) {
+        for await (const frame of frames) {
+          if (notify === 'suppress' && frame.kind === 'event' && isListChanged(frame.message)) {
+            ctx.injected('suppress')
+            continue
+          }
+          const out = frame.last ? changed(ctx, frame) : frame
+          if (notify === 'spurious' && frame.last && frame.kind === 'event') {
+            ctx.injected('spurious')
+            yield listChanged(ctx.call?.method)
+          }
+          yield out
+        }
+      }
+    if (cursor === undefined) return { onResponse }
+    return { onResponse, onRequest: cursor === 'bad' ? refuseBad : leadBack }
+  },
+})
+
+interface CatalogConfig {
+  readonly hide?: unknown
+  readonly add?: unknown
+  readonly duplicate?: unknown
+  readonly stale?: unknown
+  readonly cursor?: 'bad' | 'loop'
+  readonly notify?: 'spurious' | 'suppress'
+}
+
+function catalogOutlook(
+  { hide, add, duplicate, stale, cursor, notify }: CatalogConfig,
+  { call, answer }: OutlookSetting,
+): Outlook {
+  const asked = cursorOf({ call })
+  const list = { by: 'response', does: 'its list is not that of the app' } as const
+  if (listKey(call?.method) !== undefined) {
+    if (cursor === 'bad' && asked === BAD) {
+      return { by: 'request', asks: 'message', does: 'answered with error -32602' }
+    }
+    if (cursor !== undefined || (add !== undefined && asked === undefined)) return list
+    if ((hide ?? duplicate) !== undefined) return { ...list, needs: 'entries by such names' }
+    if ((add ?? stale) !== undefined) {
+      return {
+        ...list,
+        needs: stale === undefined ? 'the first page' : 'an earlier list, another one',
+      }
+    }
+  }
+  if (notify === undefined || answer === 'body') return NOTHING
+  if (notify === 'spurious') return { by: 'response', does: 'told that a list has changed' }
+  return {
+    by: 'response',
+    any: true,
+    does: 'not told that a list has changed',
+    needs: 'the app to say so',
+  }
+}
+
+/** Cursors that the app never gave. */
+const BAD = 'squall:no-such-page'
+const LOOP = 'squall:first-page'
+
+function cursorOf({ call }: Pick<FaultContext, 'call'>): string | undefined {
+  const cursor = isRecord(call?.params) ? call.params['cursor'] : undefined
+  return typeof cursor === 'string' ? cursor : undefined
+}
+
+/** Lists differ by who asks, and are not to be shown to others. */
+function memoryKey(ctx: FaultContext): string {
+  const { call, session } = ctx
+  const parts = [call?.method, call?.revision, cursorOf(ctx), session, ctx.header('authorization')]
+  return JSON.stringify(parts)
+}
+
+function refuseBad(ctx: FaultContext): Verdict {
+  if (cursorOf(ctx) !== BAD || listKey(ctx.call?.method) === undefined) return CONTINUE
+  ctx.injected('cursor bad')
+  return { kind: 'respond', reply: { kind: 'rpcError', code: -32602, message: 'Invalid cursor' } }
+}
+
+/** The app gets the call without the cursor that it does not know. */
+function leadBack(ctx: FaultContext): Verdict {
+  if (cursorOf(ctx) !== LOOP || listKey(ctx.call?.method) === undefined) return CONTINUE
+  ctx.injected('cursor loop')
+  return { kind: 'edit', edit: withoutCursor }
+}
+
+function withoutCursor(text: string): string | undefined {
+  const params: JsonNode | undefined = valueOf(readJson(text), 'params')
+  if (params?.kind !== 'object' || memberOf(params, 'cursor') === undefined) return undefined
+  const { members } = params
+  return splice(text, editEntries(params, { removes: (index) => members[index]!.key === 'cursor' }))
+}

@@ -1,0 +1,93 @@
+import { Type } from 'typebox'
+import { headerValue, mediaType } from '../mcp/http.ts'
+import { oneOf, section } from './config-schema.ts'
+import { DAMAGE, type DamageMode } from './damage.ts'
+import { damagedBody, withType } from './damaged-body.ts'
+import { withEventData } from './event-data.ts'
+import { defineFault } from './fault.ts'
+import type { Fault, FaultContext, FrameTransform, OutputTransform } from './fault.ts'
+import { NOTHING } from './outlook.ts'
+import { headerProblem } from './header-text.ts'
+
+const HTML = 'text/html; charset=utf-8'
+
+/** An answer that arrives and cannot be read, or reads wrong. */
+export const corrupt = defineFault({
+  name: 'corrupt',
+  summary: 'damages what an answer says',
+  schema: section({
+    mode: oneOf(['garbage', 'bitflip', 'invalid-utf8', 'html', 'empty'], {
+      default: 'garbage',
+      description:
+        "`garbage`: characters that mean nothing. `bitflip`: one to eight bits the other way round; it may still be JSON. `invalid-utf8`: bytes that are no UTF-8 within the answer's longest text. `html`: the error page of a gateway, under the status of the app. `empty`: nothing.",
+    }),
+    contentType: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description:
+          'The content type that the answer claims. Without it, that of the app; with `mode: html` and an answer that is one body, `text/html`.',
+        examples: ['text/plain'],
+      }),
+    ),
+  }),
+  meets:
+    'An answer of status 200 that cannot be read. For one JSON body, the SDKs report a parse error, or an unexpected content type. Of a stream, the event that answers the call is damaged and all others are intact: the TypeScript SDK skips an event that it cannot read and waits for its timeout, the Python SDK reports -32700. A flipped bit may pass unseen, as another number or another word.',
+  elsewhere:
+    'toxiproxy and Envoy have no such fault. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP answers.',
+  example: `- name: gateway-page
+  match: { tool: search }
+  percent: 2
+  faults:
+    - corrupt: { mode: html }`,
+  check({ contentType }) {
+    const message =
+      contentType === undefined ? undefined : headerProblem('content-type', contentType)
+    return message === undefined ? [] : [{ path: ['contentType'], message }]
+  },
+  outlook({ contentType }, { answer, ends }) {
+    if (answer === 'body') return { by: 'output', does: 'its body is damaged' }
+    if (ends) return { by: 'response', does: 'the event that answers it is damaged' }
+    return contentType === undefined ? NOTHING : { by: 'output', does: `claims ${contentType}` }
+  },
+  create(config): Fault {
+    return {
+      onResponse: (ctx) => events(ctx, config.mode),
+      onOutput: (ctx) => body(ctx, config),
+    }
+  },
+})
+
+interface CorruptConfig {
+  readonly mode: DamageMode
+  readonly contentType?: string
+}
+
+/** The event that answers the call: a stream goes on behind it, and so its framing must hold. */
+function events(ctx: FaultContext, mode: DamageMode): FrameTransform {
+  return async function* (frames) {
+    for await (const frame of frames) {
+      const raw =
+        frame.kind === 'event' && frame.last
+          ? withEventData(frame.raw, (data) => DAMAGE[mode](data, ctx.random))
+          : undefined
+      if (raw === undefined) yield frame
+      else {
+        ctx.injected()
+        yield { ...frame, raw, message: undefined }
+      }
+    }
+  }
+}
+
+function body(ctx: FaultContext, { mode, contentType }: CorruptConfig): OutputTransform {
+  return (output) => {
+    const { head } = output
+    const type = mediaType(headerValue(head.headers, 'content-type'))
+    if (type !== 'text/event-stream') {
+      return damagedBody(ctx, output, mode, contentType ?? (mode === 'html' ? HTML : undefined))
+    }
+    if (contentType === undefined) return output
+    ctx.injected()
+    return { ...output, head: { ...head, headers: withType(head.headers, contentType) } }
+  }
+}

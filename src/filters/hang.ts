@@ -1,0 +1,107 @@
+import { Type } from 'typebox'
+import { after, afterProblems } from './after-parameter.ts'
+import { canHavePlace, fromPlace, isEventStream, type AnswerPlace } from './answer-place.ts'
+import { forChangedBody } from '../mcp/changed-body.ts'
+import { headerValue } from '../mcp/http.ts'
+import { duration, oneOf, section } from './config-schema.ts'
+import { CONTINUE, defineFault } from './fault.ts'
+import type { Fault, FaultContext, OutputTransform, ParameterProblem } from './fault.ts'
+import { durationText } from './outlook.ts'
+import { placeOutlook } from './place-outlook.ts'
+import { silence } from './silence.ts'
+import { takesEffect } from './takes-effect.ts'
+
+/** Silence, with or without having got headers; it ends when the client leaves. */
+export const hang = defineFault({
+  name: 'hang',
+  summary: 'lets a call hang in silence',
+  schema: section({
+    for: Type.Optional(
+      duration({
+        description:
+          'How long; then it goes on, and nothing is lost. Without it, until the client leaves or the rule is taken back.',
+        examples: ['30s'],
+      }),
+    ),
+    at: oneOf(['request', 'headers', 'event'], {
+      default: 'request',
+      description:
+        '`request`: the app does not get the call, and the client gets nothing. `headers`: the app executed it, and the client gets the status and headers alone. `event`: in the middle of the answer, by default before the event that answers the call.',
+    }),
+    after,
+    keepAlive: Type.Boolean({
+      default: false,
+      description:
+        'A stream that hangs carries a comment every 15 s, which says nothing and keeps idle timeouts from ending it. With `at: headers` and `at: event`, unless `after` is in bytes.',
+    }),
+  }),
+  meets:
+    'Nothing, and then its own timeout. Clients differ: the TypeScript SDK gives up after 60 s, the Python SDK has no limit for a request of its own, and its HTTP client gives up reading after 300 s. When a client leaves, everything that was held for it is let go at once. With `at: headers` and `at: event` the app did execute the call.',
+  elsewhere:
+    'toxiproxy: `timeout` with `timeout: 0`. Chaos Mesh: a `delay` beyond all patience. Envoy: a `fixed_delay` that no client waits for.',
+  example: `- name: search-hangs
+  match: { tool: search }
+  percent: 5
+  faults:
+    - hang: { at: event, keepAlive: true, for: 2m }`,
+  check(config) {
+    const problems: ParameterProblem[] = [...afterProblems(config, 'event')]
+    if (config.keepAlive && config.at === 'request') {
+      problems.push({
+        path: ['keepAlive'],
+        message: 'with `at: request` there is no stream yet that could be kept alive',
+      })
+    }
+    if (config.keepAlive && config.after?.bytes !== undefined) {
+      problems.push({
+        path: ['keepAlive'],
+        message: '`after` in bytes may be in the middle of an event, where no comment can stand',
+      })
+    }
+    return problems
+  },
+  outlook({ at, after: place, for: ms }, setting) {
+    const does = `hangs ${ms === undefined ? 'until its client leaves' : `for ${durationText(ms)}`}`
+    if (at === 'headers') return { by: 'output', does: `${does} behind the headers` }
+    if (at === 'event') return placeOutlook(place, setting, `${does} within the answer`)
+    return { by: 'request', does, ...(ms === undefined ? { asks: 'silence' } : {}) }
+  },
+  create(config): Fault {
+    if (config.at !== 'request') return { onOutput: (ctx) => hanging(ctx, config) }
+    const ms = config.for
+    return {
+      async onRequest(ctx) {
+        ctx.injected()
+        if (ms === undefined) return { kind: 'hang' }
+        await ctx.sleep(ms)
+        return CONTINUE
+      },
+    }
+  },
+})
+
+interface HangConfig {
+  readonly for?: number
+  readonly at: 'request' | 'headers' | 'event'
+  readonly after?: AnswerPlace
+  readonly keepAlive: boolean
+}
+
+function hanging(ctx: FaultContext, config: HangConfig): OutputTransform {
+  const ms = config.for ?? Infinity
+  const atHead = config.at === 'headers'
+  const place = atHead ? { bytes: 0 } : config.after
+  return ({ head, body }) => {
+    if (!canHavePlace(place, head)) return { head, body }
+    // Said before the head is out, so that the head can be marked.
+    if (atHead) ctx.injected()
+    const keepAlive = config.keepAlive && isEventStream(head)
+    const grows = keepAlive && headerValue(head.headers, 'content-length') !== undefined
+    return {
+      head: grows ? { ...head, headers: forChangedBody(head.headers) } : head,
+      body: fromPlace(body, place, ctx.call, (rest) =>
+        atHead || takesEffect(ctx) ? silence(ctx, ms, rest, keepAlive) : rest,
+      ),
+    }
+  }
+}

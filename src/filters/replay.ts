@@ -1,0 +1,106 @@
+import { Type } from 'typebox'
+import { canonicalJson } from '../mcp/canonical-json.ts'
+import { isRecord } from '../mcp/json-rpc.ts'
+import type { Message } from '../mcp/message.ts'
+import { isModern } from '../mcp/revision.ts'
+import { duration, oneOf, section } from './config-schema.ts'
+import { defineFault } from './fault.ts'
+import type { Fault, FaultContext, FrameTransform } from './fault.ts'
+import { NOTHING } from './outlook.ts'
+import { frameText, withText } from './frame-json.ts'
+import { KeptAnswers } from './kept-answers.ts'
+import { idText, withId } from './message-id.ts'
+
+/** Staleness: the app answers, and the client gets what it was answered before. */
+export const replay = defineFault({
+  name: 'replay',
+  summary: 'answers with what was answered before',
+  meets:
+    'An answer that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The app does execute the call, and its answer is kept for later ones. Only calls that the rule hits are kept and replaced, so that the first of them gets its own answer; so do failed ones, and those whose earlier answer was the same. Such calls are counted as spared.',
+  elsewhere:
+    'Envoy and Istio: nearest is a cache filter that does not ask the app. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` answers with one fixed body. toxiproxy has nothing like it.',
+  example: `- name: stale-weather
+  match: { tool: get_weather }
+  faults:
+    - replay: { age: 10m, sameArguments: true }`,
+  schema: section({
+    age: duration({
+      default: '0s',
+      description:
+        'How old the answer is at least: the newest such one is taken, in steps of a sixteenth of this.',
+      examples: ['10m'],
+    }),
+    sameArguments: Type.Boolean({
+      default: false,
+      description:
+        'Only answers to the same arguments. Otherwise any of the same tool, or of the same method where it is about no tool.',
+    }),
+    by: oneOf(['caller', 'all'], {
+      default: 'caller',
+      description:
+        '`caller`: only what the same session and `Authorization` were answered. `all`: also what others were: one user may then see what belongs to another.',
+    }),
+  }),
+  outlook(_, { call }) {
+    const does = 'answered as an earlier call was'
+    return call === undefined ? NOTHING : { by: 'response', does, needs: 'an earlier answer' }
+  },
+  create({ age, sameArguments, by }): Fault {
+    return {
+      onResponse: (ctx) => {
+        const key = keyOf(ctx, sameArguments, by === 'caller')
+        return replayed(ctx, key, age)
+      },
+    }
+  },
+})
+
+function replayed(ctx: FaultContext, key: string | undefined, age: number): FrameTransform {
+  return async function* (frames) {
+    for await (const frame of frames) {
+      const fits = key !== undefined && frame.last && isPlainResult(frame.message)
+      const text = fits ? frameText(frame) : undefined
+      const id = text === undefined ? undefined : idText(text)
+      if (key === undefined || text === undefined || id === undefined) {
+        // A failed answer is left as it is on purpose: a fault must not hide what is wrong.
+        if (frame.last && ctx.call !== undefined) ctx.spare()
+        yield frame
+        continue
+      }
+      const answers = ctx.memory(() => new KeptAnswers(age))
+      const older = answers.older(key, ctx.now())
+      answers.add(key, text, ctx.now())
+      const stale = older === undefined ? undefined : withId(older, id)
+      if (stale === undefined || stale === text) {
+        ctx.spare()
+        yield frame
+      } else {
+        ctx.injected()
+        yield withText(frame, stale)
+      }
+    }
+  }
+}
+
+/** What earlier answers are found by; undefined where there is no call. */
+function keyOf(ctx: FaultContext, withArguments: boolean, byCaller: boolean): string | undefined {
+  const { call } = ctx
+  if (call === undefined) return undefined
+  const parts = [call.method, call.name ?? null, isModern(call.revision)]
+  const caller = byCaller ? [ctx.session ?? null, ctx.header('authorization') ?? null] : []
+  return canonicalJson([...parts, ...caller, withArguments ? argumentsOf(call.params) : null])
+}
+
+/** All that is asked for, less what differs from call to call. */
+function argumentsOf(params: unknown): unknown {
+  if (!isRecord(params)) return params
+  const { _meta: _, ...rest } = params
+  return rest
+}
+
+/** A result that is whole by itself: no failure, no question back to the client, no task to poll. */
+function isPlainResult(message: Message | undefined): boolean {
+  if (message?.kind !== 'result' || !isRecord(message.result)) return false
+  const { isError, resultType = 'complete', task } = message.result
+  return isError !== true && resultType === 'complete' && task === undefined
+}

@@ -1,0 +1,96 @@
+import { Type } from 'typebox'
+import { after, afterProblems } from './after-parameter.ts'
+import { canHavePlace, fromPlace, type AnswerPlace } from './answer-place.ts'
+import { duration, oneOf, section } from './config-schema.ts'
+import { CutAnswer } from './cut-answer.ts'
+import { defineFault } from './fault.ts'
+import type { Fault, FaultContext, OutputTransform, ParameterProblem, Verdict } from './fault.ts'
+import { placeOutlook } from './place-outlook.ts'
+import { takesEffect } from './takes-effect.ts'
+
+/** Long enough for what is out to be read. */
+const SETTLING = 20
+
+/** A port that stays shut for longer than this is a listener that is gone. */
+const MAX_REFUSE = 3_600_000
+
+/** The end of the client's connection, before or in the middle of the answer. */
+export const reset = defineFault({
+  name: 'reset',
+  summary: 'ends the connection that a call came by',
+  schema: section({
+    at: oneOf(['request', 'response', 'stream'], {
+      default: 'request',
+      description:
+        '`request`: the app never gets the call. `response`: the app executed it, and nothing of its answer is sent. `stream`: in the middle of the answer, by default before the event that answers the call.',
+    }),
+    after,
+    how: oneOf(['rst', 'fin'], {
+      default: 'rst',
+      description:
+        '`rst`: the connection is reset. `fin`: it is closed in order, but before the answer is whole.',
+    }),
+    refuse: Type.Optional(
+      duration({
+        description:
+          'New connections are turned away as well for this long, at most 1h: whoever calls is hit, not the call alone.',
+        examples: ['5s'],
+      }),
+    ),
+  }),
+  meets:
+    'A failed request: `fetch failed` or `terminated` in the TypeScript SDK, while the Python SDK ends its whole client when a connection breaks before the headers. A stream that ends without its answer and without event ids leaves the TypeScript SDK waiting for its own timeout; with event ids, clients come back by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the app did execute the call. No SDK repeats a call by itself.',
+  elsewhere:
+    'toxiproxy: `reset_peer`; with `after`, `limit_data`. Envoy has no such fault: its `abort` answers with a status. With `refuse`, what toxiproxy does with `enabled: false`.',
+  example: `- name: search-drops
+  match: { tool: search }
+  percent: 10
+  faults:
+    - reset: { at: stream, after: { events: 2 } }`,
+  check(config) {
+    const problems: ParameterProblem[] = [...afterProblems(config, 'stream')]
+    if (config.refuse !== undefined && config.refuse > MAX_REFUSE) {
+      problems.push({ path: ['refuse'], message: 'longer than 1h' })
+    }
+    return problems
+  },
+  outlook({ at, after: place }, setting) {
+    if (at === 'stream')
+      return placeOutlook(place, setting, 'its connection ends within the answer')
+    const does = 'its connection ends without an answer'
+    return { by: at === 'request' ? 'request' : 'answer', asks: 'reset', does }
+  },
+  create(config): Fault {
+    if (config.at === 'stream') return { onOutput: (ctx) => cutting(ctx, config) }
+    const { how, refuse } = config
+    const verdict: Verdict = { kind: 'reset', how, ...(refuse === undefined ? {} : { refuse }) }
+    const answer = (ctx: FaultContext): Verdict => {
+      ctx.injected()
+      return verdict
+    }
+    return config.at === 'request' ? { onRequest: answer } : { onAnswer: answer }
+  },
+})
+
+interface ResetConfig {
+  readonly after?: AnswerPlace
+  readonly how: 'rst' | 'fin'
+  readonly refuse?: number
+}
+
+function cutting(ctx: FaultContext, { after: place, how, refuse }: ResetConfig): OutputTransform {
+  return ({ head, body }) =>
+    canHavePlace(place, head)
+      ? { head, body: fromPlace(body, place, ctx.call, cut) }
+      : { head, body }
+
+  async function* cut(rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+    // A reset makes the client's side drop what it has not read yet, so that needs a moment to arrive.
+    if (how === 'rst') await ctx.sleep(SETTLING).catch(() => undefined)
+    if (takesEffect(ctx)) {
+      if (refuse !== undefined) ctx.host.refuseConnections(refuse)
+      throw new CutAnswer(how)
+    }
+    yield* rest
+  }
+}

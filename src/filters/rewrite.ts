@@ -1,0 +1,149 @@
+import { parsePointer } from '../mcp/json-pointer.ts'
+import { find, itemsOf, valueOf } from '../mcp/json-node.ts'
+import { readJson } from '../mcp/json-text.ts'
+import { changingLast } from './edit-result.ts'
+import { CONTINUE, defineFault } from './fault.ts'
+import type { Fault, FaultContext, Frame, Verdict } from './fault.ts'
+import { NOTHING } from './outlook.ts'
+import { frameText, withText } from './frame-json.ts'
+import type { JsonOperation } from './json-operation.ts'
+import { plainPart, resultParts, structuredPart } from './json-part.ts'
+import { namePicker } from './names.ts'
+import { rewriteProblems, rewriteSchema, type RewriteConfig } from './rewrite-schema.ts'
+import { doneText, TextRewrite, type FindParts, type Rewritten } from './rewrite-text.ts'
+
+/** Another shape of results, arguments or the catalog of tools than the app gave. */
+export const rewrite = defineFault({
+  name: 'rewrite',
+  summary: 'changes the JSON of results, arguments or schemas',
+  schema: rewriteSchema,
+  meets:
+    'An answer in order with another shape. Clients that have listed the tools check structured content against its output schema: the TypeScript SDKs fail the call with -32602, the Python client with an error of its own. Others pass the drift on to the agent. All that is not changed stays byte for byte: the spacing, the order of keys, numbers of any length.',
+  elsewhere:
+    'Chaos Mesh: `patch: { body: … }` of HTTPChaos merges a patch into a whole JSON body. Here members are changed where they stand, in JSON within texts too.',
+  example: `- name: drifted-weather
+  match: { tool: get_weather }
+  percent: 20
+  faults:
+    - rewrite: { rename: { /temperature: temp_c }, retype: { /humidity: string } }`,
+  check: rewriteProblems,
+  outlook({ in: where }, { call }) {
+    if (where === 'arguments') {
+      const does = 'the app gets other arguments'
+      if (call === undefined) return NOTHING
+      return { by: 'request', asks: 'edit', does, needs: 'arguments that have what it changes' }
+    }
+    const needs = where === 'result' ? 'a result that has what it changes' : 'a list of such tools'
+    return { by: 'response', does: 'the JSON of its answer is changed', needs }
+  },
+  create(config): Fault {
+    const operations = operationsOf(config)
+    // Without anything that is asked for, there is one change, and it is drawn.
+    const drift = config.drift ?? (operations.length === 0 ? 1 : 0)
+    const rewritten = (
+      ctx: FaultContext,
+      text: string,
+      parts: FindParts,
+    ): Rewritten | undefined => {
+      const work = new TextRewrite(text, parts)
+      for (const operation of operations) work.apply(operation)
+      work.drift(drift, ctx.random)
+      const { result } = work
+      if (result !== undefined) ctx.injected(doneText(result.done))
+      return result
+    }
+    if (config.in === 'arguments') {
+      return {
+        onRequest: (ctx) => editingArguments(ctx, (text, parts) => rewritten(ctx, text, parts)),
+      }
+    }
+    const parts = partsOfAnswer(config)
+    return {
+      onResponse: (ctx) =>
+        changingLast((frame: Frame) => {
+          const text = frame.message?.kind === 'result' ? frameText(frame) : undefined
+          const after = text === undefined ? undefined : rewritten(ctx, text, parts)
+          return after === undefined ? undefined : withText(frame, after.text)
+        }),
+    }
+  },
+})
+
+/** In the order in which they are done. */
+function operationsOf(config: RewriteConfig): readonly JsonOperation[] {
+  const {
+    rename = {},
+    remove = [],
+    set = {},
+    add = {},
+    retype = {},
+    nullify = [],
+    wrap = {},
+  } = config
+  const keys = (pointer: string): readonly string[] => parsePointer(pointer) ?? []
+  const of = <T>(
+    record: Readonly<Record<string, T>>,
+    make: (value: T) => Change,
+  ): JsonOperation[] =>
+    Object.entries(record).map(([pointer, value]) => ({ keys: keys(pointer), ...make(value) }))
+  const each = (list: string | readonly string[], kind: 'remove' | 'nullify'): JsonOperation[] =>
+    [list].flat().map((pointer) => ({ keys: keys(pointer), kind }))
+  return [
+    ...of(rename, (to) => ({ kind: 'rename', to: to.startsWith('/') ? keys(to).at(-1)! : to })),
+    ...each(remove, 'remove'),
+    ...of(set, (value) => ({ kind: 'set', json: JSON.stringify(value) })),
+    ...of(add, (value) => ({ kind: 'add', json: JSON.stringify(value) })),
+    ...of(retype, (type) => ({ kind: 'retype', type })),
+    ...each(nullify, 'nullify'),
+    ...of(wrap, (key) => ({ kind: 'wrap', key })),
+  ]
+}
+
+type Change = JsonOperation extends infer Each
+  ? Each extends JsonOperation
+    ? Omit<Each, 'keys'>
+    : never
+  : never
+
+function partsOfAnswer({ in: where, consistent, tools }: RewriteConfig): FindParts {
+  if (where === 'result') {
+    return (text) => {
+      const result = valueOf(readJson(text), 'result')
+      if (result === undefined) return []
+      return consistent ? resultParts(text, result) : structuredPart(text, result)
+    }
+  }
+  const isMeant = tools === undefined ? () => true : namePicker(tools)
+  return (text) =>
+    itemsOf(valueOf(valueOf(readJson(text), 'result'), 'tools'))
+      .filter((tool) => {
+        const name = valueOf(tool, 'name')
+        return name?.kind === 'string' && isMeant(name.value)
+      })
+      .flatMap((tool) => (where === 'tool' ? [tool] : (valueOf(tool, where) ?? [])))
+      .map((node) => plainPart(text, node))
+}
+
+function editingArguments(
+  ctx: FaultContext,
+  rewritten: (text: string, parts: FindParts) => Rewritten | undefined,
+): Verdict {
+  const { params } = ctx.call ?? {}
+  // Tried on a copy first: only what finds something to change is to be counted.
+  const tried = rewritten(JSON.stringify({ params }), argumentsIn)
+  if (tried === undefined) return CONTINUE
+  return {
+    kind: 'edit',
+    edit: (text) => {
+      const work = new TextRewrite(text, argumentsIn)
+      for (const operation of tried.done) work.apply(operation)
+      return work.result?.text
+    },
+  }
+}
+
+function argumentsIn(text: string): ReturnType<FindParts> {
+  const root = readJson(text)
+  if (root === undefined) return []
+  return find(root, ['params', 'arguments']).map((node) => plainPart(text, node))
+}

@@ -1,0 +1,105 @@
+import { Type } from 'typebox'
+import type { Call } from '../mcp/call.ts'
+import { errorReply, isExactId } from '../mcp/reply.ts'
+import { isModern } from '../mcp/revision.ts'
+import { section } from './config-schema.ts'
+import { CONTINUE, defineFault } from './fault.ts'
+import type { Fault, FaultContext, ParameterProblem, Verdict } from './fault.ts'
+import { NOTHING } from './outlook.ts'
+
+/** A session that the server has lost, and a server that is not back yet. */
+export const session = defineFault({
+  name: 'session',
+  summary: 'loses the session of a call',
+  meets:
+    'Status 404 with the JSON-RPC error -32001 for the call that was drawn and, until the rule is taken back, for everything else that names the session; its open streams end. A client has to send `initialize` again, which the specification asks for and the SDKs leave to whoever uses them. With `refuseInitialize` it meets a status there as well, as with a server that is still starting. Revision 2026-07-28 has no sessions: nothing is done there.',
+  elsewhere:
+    'Chaos Mesh: `PodChaos` with `action: pod-kill` loses all sessions of a pod at once. Envoy, Istio and toxiproxy know nothing of sessions; `abort.httpStatus: 404` comes nearest.',
+  example: `- name: restarted-server
+  match: { method: [tools/call, initialize], client: { name: "inspector*" } }
+  faults:
+    - session: { refuseInitialize: { times: 2, status: 503 } }`,
+  schema: section({
+    expire: Type.Boolean({
+      default: true,
+      description:
+        'The session of a drawn call is gone, and stays so. `false`: nothing but `refuseInitialize`.',
+    }),
+    refuseInitialize: Type.Optional(
+      section(
+        {
+          times: Type.Integer({
+            default: 1,
+            minimum: 1,
+            maximum: 1_000_000,
+            description: 'So many of them in all; those after it pass.',
+          }),
+          status: Type.Integer({
+            default: 503,
+            minimum: 400,
+            maximum: 599,
+            description: 'What they are answered with.',
+          }),
+        },
+        {
+          description:
+            'Turns `initialize` away as well. The rule has to name that method to be asked: `match: { method: [tools/call, initialize] }`.',
+          examples: [{ times: 2, status: 503 }],
+        },
+      ),
+    ),
+  }),
+  check({ expire, refuseInitialize }) {
+    const problems: ParameterProblem[] = []
+    if (!expire && refuseInitialize === undefined) {
+      problems.push({
+        path: ['expire'],
+        message: 'without `refuseInitialize` nothing is left to do',
+      })
+    }
+    return problems
+  },
+  outlook({ expire, refuseInitialize: refused }, { call, session: id }) {
+    if (refused !== undefined && call?.method === 'initialize') {
+      return { by: 'request', asks: 'status', does: `answered with status ${refused.status}` }
+    }
+    if (!expire || id === undefined || isModern(call?.revision)) return NOTHING
+    return { by: 'request', asks: 'status for all', does: 'its session is gone, with status 404' }
+  },
+  create({ expire, refuseInitialize }): Fault {
+    const refuse = (ctx: FaultContext, times: number, status: number): Verdict => {
+      const refused = ctx.memory(() => ({ count: 0 }))
+      if (refused.count >= times) {
+        ctx.spare()
+        return CONTINUE
+      }
+      ctx.injected('refuse')
+      refused.count++
+      return { kind: 'respond', reply: { kind: 'http', status, body: undefined, headers: {} } }
+    }
+    return {
+      onRequest(ctx): Verdict {
+        if (refuseInitialize !== undefined && ctx.call?.method === 'initialize') {
+          return refuse(ctx, refuseInitialize.times, refuseInitialize.status)
+        }
+        // Revision 2026-07-28 has no sessions, whatever a header says.
+        const isSessionless = ctx.session === undefined || isModern(ctx.call?.revision)
+        if (!expire || isSessionless) return CONTINUE
+        ctx.injected('expire')
+        ctx.host.expireSession()
+        const body = notFound(ctx.call)
+        const headers = { 'Content-Type': 'application/json' }
+        return {
+          kind: 'respond',
+          reply: { kind: 'http', status: 404, body, headers, forAll: true },
+        }
+      },
+    }
+  },
+})
+
+/** As servers say it that know nothing of a session. */
+function notFound(call: Call | undefined): string {
+  const id = call !== undefined && isExactId(call.id) ? call.id : null
+  return JSON.stringify(errorReply({ id, code: -32001, message: 'Session not found' }))
+}

@@ -1,0 +1,107 @@
+import { Type } from 'typebox'
+import { duration, section } from './config-schema.ts'
+import { eventChoice } from './event-choice.ts'
+import { exclusive } from './exclusive.ts'
+import { defineFault } from './fault.ts'
+import type { Fault, FaultContext, FrameTransform, ParameterProblem } from './fault.ts'
+import { streamOutlook } from './stream-outlook.ts'
+import type { WrongId } from './message-id.ts'
+import { close, drop, duplicate, wrongAnswerId } from './stream-damage.ts'
+import { reorder } from './stream-reorder.ts'
+import { split } from './stream-split.ts'
+
+const DAMAGES = ['drop', 'duplicate', 'reorder', 'wrongId', 'split', 'close'] as const
+const PIECES = 3
+const PAUSE_MS = 100
+
+/** Damage to the order and number of events; each that arrives is as the app sent it. */
+export const stream = defineFault({
+  name: 'stream',
+  summary: 'loses, repeats, reorders or tears events of a stream',
+  meets:
+    'An answer by event stream in which chosen events are missing, come twice, in another order, or in pieces; what arrives is byte for byte what the app sent, with `wrongId` but for the id. Without the answer, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and takes an answer with a wrong id. An answer that comes twice is reported and otherwise without effect. Events in pieces harm only parsers that take a read for an event. Answers in JSON have no events: only `wrongId` acts on them.',
+  elsewhere:
+    'toxiproxy: `slicer` tears bytes anywhere, as `split` does with events; `limit_data` ends a connection, as `close` does. Chaos Mesh: `NetworkChaos` with `loss`, `duplicate` and `reorder` is about packets, which TCP mends before anyone sees it. Envoy and Istio have nothing like it.',
+  example: `- name: lost-answer
+  match: { tool: "search_*" }
+  percent: 10
+  faults:
+    - stream: { drop: last }`,
+  schema: section({
+    drop: Type.Optional(
+      eventChoice({
+        description:
+          'These events never arrive. `last` is the answer itself, `notifications` is progress and logs, `all` is every message, a number counts messages from 1 on.',
+        examples: ['last'],
+      }),
+    ),
+    duplicate: Type.Optional(
+      eventChoice({ description: 'These events arrive twice.', examples: ['last'] }),
+    ),
+    reorder: Type.Optional(
+      eventChoice({
+        description:
+          'These events change places with the one behind them; `last` with the one before it, for which every event is held until the next is there.',
+        examples: ['last'],
+      }),
+    ),
+    wrongId: Type.Optional(
+      Type.Unsafe<WrongId>({
+        type: 'string',
+        enum: ['other', 'type'],
+        description:
+          'The answer has another id. `other`: one that no call has. `type`: a text of digits in place of a number, or a number in place of such a text. Acts on JSON answers as well.',
+      }),
+    ),
+    split: Type.Optional(
+      eventChoice({ description: 'These events arrive in pieces.', examples: ['all'] }),
+    ),
+    pieces: Type.Optional(
+      Type.Integer({
+        minimum: 2,
+        maximum: 1000,
+        description: `With \`split\`: in how many. ${PIECES} unless given.`,
+      }),
+    ),
+    pause: Type.Optional(
+      duration({
+        description: `With \`split\`: how long between two pieces. ${PAUSE_MS}ms unless given.`,
+        examples: ['100ms'],
+      }),
+    ),
+    close: Type.Optional(
+      eventChoice({
+        description: 'The stream ends, in good order, before the first of these events.',
+        examples: ['last'],
+      }),
+    ),
+  }),
+  check(config) {
+    const problems: ParameterProblem[] = [...exclusive(config, DAMAGES)]
+    for (const key of ['pieces', 'pause'] as const) {
+      if (config[key] !== undefined && config.split === undefined) {
+        problems.push({ path: [key], message: `\`${key}\` goes with \`split\` only` })
+      }
+    }
+    return problems
+  },
+  outlook: streamOutlook,
+  create(config): Fault {
+    const { pieces = PIECES, pause = PAUSE_MS } = config
+    if (config.split !== undefined) {
+      const how = { events: config.split, pieces, pause }
+      return { onOutput: (ctx) => split(how, ctx) }
+    }
+    return { onResponse: (ctx) => damage(config, ctx) }
+  },
+})
+
+type StreamConfig = Parameters<typeof stream.create>[0]
+
+function damage(config: StreamConfig, ctx: FaultContext): FrameTransform {
+  if (config.drop !== undefined) return drop(config.drop, ctx)
+  if (config.duplicate !== undefined) return duplicate(config.duplicate, ctx)
+  if (config.reorder !== undefined) return reorder(config.reorder, ctx)
+  if (config.wrongId !== undefined) return wrongAnswerId(config.wrongId, ctx)
+  return close(config.close ?? 'last', ctx)
+}

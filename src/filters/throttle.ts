@@ -1,0 +1,75 @@
+import { Type } from 'typebox'
+import { oneOf, section, size } from './config-schema.ts'
+import { CONTINUE, defineFault } from './fault.ts'
+import type { Fault, FaultContext, OutputTransform, ParameterProblem } from './fault.ts'
+import { sizeText } from './outlook.ts'
+import { slowed } from './slow-link.ts'
+
+/** A slow link: what goes over it takes its time. */
+export const throttle = defineFault({
+  name: 'throttle',
+  summary: 'sends a call or its answer over a slow link',
+  schema: section({
+    rate: size({
+      default: '1KiB',
+      description: 'How much the link carries in a second.',
+      examples: ['4KiB'],
+    }),
+    direction: oneOf(['response', 'request', 'both'], {
+      default: 'response',
+      description:
+        '`response`: the answer trickles. `request`: the app gets the call as late as its size asks for. `both`: one and then the other.',
+    }),
+    chunk: Type.Optional(
+      size({
+        description:
+          'How much goes out at a time. Without it, what the link carries in 50 ms; at most a thousand pieces are sent in a second.',
+        examples: ['128B'],
+      }),
+    ),
+  }),
+  meets:
+    'The whole answer, byte for byte, slowly. Clients with a limit for the whole request run into it although something arrives all the time; those with an idle limit alone do not.',
+  elsewhere: 'toxiproxy: `bandwidth`, and `slicer` for `chunk`. Envoy: `response_rate_limit`.',
+  example: `- name: slow-downloads
+  match: { tool: fetch_document }
+  faults:
+    - throttle: { rate: 4KiB }`,
+  check(config) {
+    const problems: ParameterProblem[] = []
+    if (config.rate === 0) {
+      problems.push({ path: ['rate'], message: 'nothing would ever arrive; that is `hang`' })
+    }
+    if (config.chunk === 0) problems.push({ path: ['chunk'], message: 'must be 1B or more' })
+    return problems
+  },
+  outlook({ rate, direction }, { call }) {
+    const slow = `at ${sizeText(rate)} a second`
+    if (direction === 'response') return { by: 'output', does: `its answer trickles ${slow}` }
+    const does = `the app gets it ${slow}`
+    if (direction === 'request') {
+      return { by: 'request', does, needs: call ? undefined : 'a request with a body' }
+    }
+    // Where nothing goes one way, it goes the other.
+    return { by: call ? 'request' : 'output', does: `${does}, and an answer of its own trickles` }
+  },
+  create({ rate, direction, chunk }): Fault {
+    const wait = async (ctx: FaultContext): Promise<typeof CONTINUE> => {
+      if (ctx.requestBytes > 0) {
+        ctx.injected()
+        await ctx.sleep((ctx.requestBytes / rate) * 1000)
+      }
+      return CONTINUE
+    }
+    const trickle =
+      (ctx: FaultContext): OutputTransform =>
+      ({ head, body }) => {
+        ctx.injected()
+        return { head, body: slowed(ctx, body, { rate, chunk }) }
+      }
+    return {
+      ...(direction === 'response' ? {} : { onRequest: wait }),
+      ...(direction === 'request' ? {} : { onOutput: trickle }),
+    }
+  },
+})

@@ -1,0 +1,112 @@
+import { Type } from 'typebox'
+import { section } from './config-schema.ts'
+import { defineFault } from './fault.ts'
+import type { Fault, ParameterProblem, Verdict } from './fault.ts'
+import { challenge } from './bearer-challenge.ts'
+
+/** What RFC 6749 lets a scope be: words without quotes and backslashes, one space apart. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/
+const REALM = /^[\t\x20-\x7e]*$/
+
+const DESCRIPTIONS = {
+  invalid_token: 'The access token expired',
+  insufficient_scope: 'The access token does not have the scope that this needs',
+  invalid_request: 'The request is missing something or is malformed',
+} as const
+
+type BearerError = keyof typeof DESCRIPTIONS
+
+/** No access: the token has expired, or does not go far enough. */
+export const unauthorized = defineFault({
+  name: 'unauthorized',
+  summary: 'turns calls away for want of access',
+  meets:
+    'Status 401 or 403 with `WWW-Authenticate: Bearer …` and a JSON body that says the same. The app never gets the call. Clients with a provider of tokens get a new one, or ask for more scope, and try again; others report the status.',
+  elsewhere:
+    'Envoy and Istio: `abort.httpStatus: 401`, without the header. Chaos Mesh: `HTTPChaos` with `replace: { code: 401 }`. toxiproxy works below HTTP and has no such thing.',
+  example: `- name: expired-token
+  match: { headers: { authorization: { present: true } } }
+  every: 50
+  faults:
+    - unauthorized: { error: invalid_token, resourceMetadata: "https://mcp.example/.well-known/oauth-protected-resource" }`,
+  schema: section({
+    status: Type.Unsafe<401 | 403>({
+      type: 'integer',
+      enum: [401, 403],
+      default: 401,
+      description: '401: who calls is not known (any more). 403: it is known, and not enough.',
+    }),
+    error: Type.Optional(
+      Type.Unsafe<BearerError>({
+        type: 'string',
+        enum: Object.keys(DESCRIPTIONS),
+        description:
+          'The code of RFC 6750. Unless given: `insufficient_scope` with 403; with 401 `invalid_token`, or none for calls that came without a token.',
+      }),
+    ),
+    scope: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 2048,
+        description: 'The scope that is needed, its words one space apart.',
+        examples: ['files:read files:write'],
+      }),
+    ),
+    realm: Type.String({ default: 'mcp', maxLength: 256, description: 'What is protected.' }),
+    resourceMetadata: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 2048,
+        description: 'Where the metadata of the resource stands (RFC 9728).',
+        examples: ['https://mcp.example/.well-known/oauth-protected-resource'],
+      }),
+    ),
+  }),
+  check({ scope, realm, resourceMetadata }) {
+    const problems: ParameterProblem[] = []
+    if (scope !== undefined && !SCOPE.test(scope)) {
+      const message = 'a scope is words of ASCII without quotes and backslashes, one space apart'
+      problems.push({ path: ['scope'], message })
+    }
+    if (!REALM.test(realm)) {
+      problems.push({ path: ['realm'], message: 'a realm is printable ASCII' })
+    }
+    if (resourceMetadata !== undefined && !isWebAddress(resourceMetadata)) {
+      const message = 'needs a whole URL that begins with https:// or http://'
+      problems.push({ path: ['resourceMetadata'], message })
+    }
+    return problems
+  },
+  outlook({ status }) {
+    return { by: 'request', asks: 'status', does: `answered with status ${status}` }
+  },
+  create({ status, error, scope, realm, resourceMetadata }): Fault {
+    const usual = status === 403 ? 'insufficient_scope' : 'invalid_token'
+    return {
+      onRequest(ctx): Verdict {
+        // RFC 6750: whoever came without a token is only told that one is needed.
+        const isNameless = status === 401 && ctx.header('authorization') === undefined
+        const code = error ?? (isNameless ? undefined : usual)
+        const description = code && DESCRIPTIONS[code]
+        const header = challenge({
+          realm,
+          error: code,
+          error_description: description,
+          scope,
+          resource_metadata: resourceMetadata,
+        })
+        const body = JSON.stringify({
+          error: code ?? 'unauthorized',
+          error_description: description ?? 'An access token is needed',
+        })
+        const headers = { 'WWW-Authenticate': header, 'Content-Type': 'application/json' }
+        ctx.injected()
+        return { kind: 'respond', reply: { kind: 'http', status, body, headers } }
+      },
+    }
+  },
+})
+
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\/[\x21\x23-\x5b\x5d-\x7e]+$/i.test(text) && URL.canParse(text)
+}

@@ -1,0 +1,36 @@
+/** What is nested deeper counts as null, as callers choose the depth. */
+export const MAX_CANONICAL_DEPTH = 64
+
+/** A JSON value in one spelling (RFC 8785): keys in order of their UTF-16 code units, no spaces. */
+export function canonicalJson(value: unknown): string {
+  return write(value, 0)
+}
+
+/** True when two JSON values are the same, whatever the order of their keys. */
+export function sameJson(a: unknown, b: unknown, depth = 0): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (depth >= MAX_CANONICAL_DEPTH || Array.isArray(a) !== Array.isArray(b)) return false
+  const keys = Object.keys(a)
+  if (keys.length !== Object.keys(b).length) return false
+  const left = a as Readonly<Record<string, unknown>>
+  const right = b as Readonly<Record<string, unknown>>
+  for (const key of keys) {
+    if (!Object.hasOwn(right, key) || !sameJson(left[key], right[key], depth + 1)) return false
+  }
+  return true
+}
+
+function write(value: unknown, depth: number): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (depth >= MAX_CANONICAL_DEPTH) return 'null'
+  if (Array.isArray(value)) {
+    return `[${value.map((element) => write(element, depth + 1)).join(',')}]`
+  }
+  const record = value as Readonly<Record<string, unknown>>
+  const members = Object.keys(record)
+    .filter((key) => record[key] !== undefined)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${write(record[key], depth + 1)}`)
+  return `{${members.join(',')}}`
+}

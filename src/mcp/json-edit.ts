@@ -1,0 +1,109 @@
+import type { JsonArray, JsonObject, JsonString, Span } from './json-node.ts'
+import { memberOf } from './json-node.ts'
+
+/** A piece of text in the place of another. With `start` equal to `end` it is put in between. */
+export interface TextEdit extends Span {
+  readonly text: string
+}
+
+/** Makes all edits. They must be in the order of the text and must not overlap. */
+export function splice(text: string, edits: readonly TextEdit[]): string {
+  let result = ''
+  let at = 0
+  for (const { start, end, text: piece } of edits) {
+    if (start < at || end < start || end > text.length) throw new RangeError('edits overlap')
+    result += text.slice(at, start) + piece
+    at = end
+  }
+  return result + text.slice(at)
+}
+
+/** Edits in the order in which `splice` wants them; those at one place keep their order. */
+export function inOrder(edits: readonly TextEdit[]): readonly TextEdit[] {
+  return edits.toSorted((a, b) => a.start - b.start || a.end - b.end)
+}
+
+/** What is to become of the members or items of one object or array. */
+export interface EntryChanges {
+  /** Whether the entry at an index goes, with its comma. */
+  readonly removes?: (index: number) => boolean
+  /** Texts of entries that follow the one at an index, if it stays. */
+  readonly follows?: (index: number) => readonly string[]
+  /** Texts of entries at the end. */
+  readonly adds?: readonly string[]
+}
+
+/** Takes members or items out of an object or array and puts others in, commas seen to. */
+export function editEntries(
+  node: JsonObject | JsonArray,
+  { removes, follows, adds = [] }: EntryChanges,
+): readonly TextEdit[] {
+  const entries: readonly Span[] = node.kind === 'object' ? node.members : node.items
+  const edits: TextEdit[] = []
+  let kept: Span | undefined
+  for (let i = 0; i < entries.length; i++) {
+    if (removes?.(i) !== true) {
+      kept = entries[i]!
+      const after = follows?.(i) ?? []
+      if (after.length > 0) edits.push(between(kept.end, `,${after.join(',')}`))
+      continue
+    }
+    const first = i
+    while (i + 1 < entries.length && removes(i + 1)) i++
+    const start = kept === undefined ? entries[first]!.start : kept.end
+    const next = entries[i + 1]
+    // In front of the first that stays, the comma behind goes; anywhere else the one in front.
+    const end = kept === undefined && next !== undefined ? next.start : entries[i]!.end
+    edits.push({ start, end, text: '' })
+  }
+  if (adds.length > 0) {
+    const comma = kept === undefined ? '' : ','
+    const at = entries.at(-1)?.end ?? node.start + 1
+    edits.push(between(at, `${comma}${adds.join(',')}`))
+  }
+  return edits
+}
+
+/** Gives a key a value, in its place where the object has the key and at the end otherwise. */
+export function setMember(node: JsonObject, key: string, json: string): readonly TextEdit[] {
+  const member = memberOf(node, key)
+  if (member !== undefined)
+    return [{ start: member.value.start, end: member.value.end, text: json }]
+  return editEntries(node, { adds: [memberText(key, json)] })
+}
+
+/** A member as text. */
+export function memberText(key: string, json: string): string {
+  return `${JSON.stringify(key)}:${json}`
+}
+
+/**
+ * The same edits, of what a string says, as edits of the text that it is written in. What they do not
+ * touch keeps its escapes. They must be in order.
+ */
+export function editsInString(
+  text: string,
+  node: JsonString,
+  edits: readonly TextEdit[],
+): readonly TextEdit[] {
+  let written = node.start + 1
+  let said = 0
+  const seek = (to: number): number => {
+    while (said < to) {
+      // An escape is one character of what is said, and six or two of what is written.
+      const isEscape = text[written] === '\\'
+      written += isEscape ? (text[written + 1] === 'u' ? 6 : 2) : 1
+      said++
+    }
+    return written
+  }
+  return edits.map((edit) => {
+    const start = seek(edit.start)
+    const end = seek(edit.end)
+    return { start, end, text: JSON.stringify(edit.text).slice(1, -1) }
+  })
+}
+
+function between(at: number, text: string): TextEdit {
+  return { start: at, end: at, text }
+}
