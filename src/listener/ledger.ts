@@ -58,6 +58,7 @@ export class Ledger {
       session,
       receivedAt,
       sentAt: -1,
+      answeredAt: -1,
       faults: undefined,
       exchangeOpen: true,
       settled: false,
@@ -73,12 +74,14 @@ export class Ledger {
     if (entry.settled) return
     entry.settled = true
     this.#open--
-    const { call, session, sentAt } = entry
+    const { call, session, sentAt, answeredAt } = entry
     const made = origin === 'upstream' ? (entry.faults?.originOf(call) ?? origin) : origin
     if (session !== '' && this.#pending.peek(session, call.id) === entry) {
       this.#pending.take(session, call.id)
     }
     const now = this.#now()
+    // What a fault held the answer back for is none of the app's time.
+    const appEnd = answeredAt >= 0 ? answeredAt : now
     const timed = !LONG_LIVED.has(call.method)
     this.#telemetry.call({
       method: call.method,
@@ -87,8 +90,9 @@ export class Ledger {
       origin: made,
       seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
       upstreamSeconds:
-        timed && origin !== 'squall' && sentAt >= 0 ? (now - sentAt) / 1000 : undefined,
+        timed && origin !== 'squall' && sentAt >= 0 ? (appEnd - sentAt) / 1000 : undefined,
     })
+    entry.faults?.release(call)
   }
 
   /** Finds the open call that a message on a session's stream answers. */
@@ -98,6 +102,7 @@ export class Ledger {
 
   /** Closes the call that a result or error answers. */
   answer(entry: CallEntry, message: Message): void {
+    entry.faults?.answers(entry.call)
     this.settle(entry, outcomeOf(entry.call, message), 'upstream')
   }
 
@@ -121,12 +126,12 @@ export class Ledger {
   }
 
   /** A stream of HTTP+SSE has ended, and with its last one goes the session. */
-  closeEndpoint(session: string, outcome: Outcome): void {
+  closeEndpoint(session: string, outcome: Outcome, origin: Origin = 'upstream'): void {
     if (!this.endpoints.forget(session)) return
     this.sessions.forget(session)
     for (const entry of this.#pending.dropSession(session)) {
       if (entry.exchangeOpen) continue
-      this.settle(entry, outcome, 'upstream')
+      this.settle(entry, outcome, origin)
     }
   }
 

@@ -87,6 +87,9 @@ export class NodeAnswer implements Answer {
 
   cut(how: Cut): void {
     this.ended = true
+    // A head of this same tick is as good as written.
+    if (this.#flushAsked && this.#held === undefined && how === 'fin') this.#res.write(NO_BYTES)
+    this.#flushAsked = false
     this.#release()
     this.#owner.over()
     const { socket } = this.#res

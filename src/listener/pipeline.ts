@@ -11,6 +11,9 @@ import type { Exchange, ExchangeListener } from './exchange.ts'
 import { expiredAnswer } from './faults/expired-answer.ts'
 import type { FaultPlanner } from './faults/fault-planner.ts'
 import { FaultedUpstream } from './faults/faulted-upstream.ts'
+import type { PushStream } from './faults/push-stream.ts'
+import type { PushStreams } from './faults/push-streams.ts'
+import { PushUpstream } from './faults/push-upstream.ts'
 import { InitializeObserver } from './initialize-observer.ts'
 import type { Ledger } from './ledger.ts'
 import type { Observer } from './observer.ts'
@@ -31,6 +34,8 @@ export interface PipelineParts extends PostedReaderParts {
   readonly now: () => number
   /** Undefined where no rules can come into force. */
   readonly planner?: FaultPlanner | undefined
+  /** The streams by which the faults of calls act that are answered there. */
+  readonly push?: PushStreams | undefined
 }
 
 /** The way of every exchange: classify, send, relay, record. */
@@ -91,8 +96,9 @@ export class Pipeline implements PassageOwner {
         return
       case 'stream': {
         if (this.#turnsAway(exchange, headerValue(head.headers, 'mcp-session-id') ?? '')) return
-        const observer = new PushObserver(ledger, telemetry, head, maxBody)
-        this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, observer))
+        const push = this.#parts.push?.open()
+        const observer = new PushObserver(ledger, telemetry, head, maxBody, push)
+        this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, observer), push)
         return
       }
       case 'session-end':
@@ -112,9 +118,10 @@ export class Pipeline implements PassageOwner {
     receivedAt: number,
     requestBytes: number,
     observer: Observer | null = null,
+    unread = false,
   ): Passage {
     const { head } = exchange
-    const faults = this.#parts.planner?.forExchange(head, requestBytes)
+    const faults = this.#parts.planner?.forExchange(head, requestBytes, unread)
     return new Passage(this, exchange, kind, receivedAt, observer, undefined, false, faults)
   }
 
@@ -122,13 +129,13 @@ export class Pipeline implements PassageOwner {
     const receivedAt = this.#parts.now()
     if (bytes === null) {
       this.#reader.unclassified(exchange.head, 'too_large')
-      this.#pass(this.#uncalled(exchange, 'http', receivedAt, 0))
+      this.#pass(this.#uncalled(exchange, 'http', receivedAt, 0, null, true))
       return
     }
     const endpoint = this.#parts.ledger.endpoints.lookup(exchange.head.target)
     const posted = this.#reader.read(exchange.head, bytes, endpoint !== undefined)
     if (posted === undefined) {
-      this.#pass(this.#uncalled(exchange, 'http', receivedAt, bytes.length))
+      this.#pass(this.#uncalled(exchange, 'http', receivedAt, bytes.length, null, true))
       return
     }
     const session = endpoint ?? posted.session ?? ''
@@ -156,7 +163,7 @@ export class Pipeline implements PassageOwner {
     if (calls.length === 0) {
       telemetry.http({ class: 'mcp', status: head.status, origin: 'injected' })
     }
-    planner.turnedAway(by, calls)
+    planner.turnedAway(by, session, calls)
     return true
   }
 
@@ -183,7 +190,14 @@ export class Pipeline implements PassageOwner {
     const { planner } = this.#parts
     const faults =
       planner?.hasRules === true
-        ? planner.forCalls(exchange.head, posted, session, size, () => this.#sent(entries))
+        ? planner.forCalls({
+            head: exchange.head,
+            posted,
+            session,
+            requestBytes: size,
+            onSent: () => this.#sent(entries),
+            onAnswered: (call) => this.#answered(entries, call),
+          })
         : undefined
     if (faults !== undefined) for (const entry of entries) entry.faults = faults
     return new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted.batch, faults)
@@ -195,12 +209,21 @@ export class Pipeline implements PassageOwner {
     return sentAt
   }
 
-  #pass(way: Passage): void {
+  /** The app's answer to a call is there, or to all of them; faults may still keep it. */
+  #answered(entries: readonly CallEntry[], call: Call | undefined): void {
+    const answeredAt = this.#parts.now()
+    for (const entry of entries) {
+      if (call === undefined || entry.call === call) entry.answeredAt = answeredAt
+    }
+  }
+
+  #pass(way: Passage, push?: PushStream): void {
     const { upstream, now } = this.#parts
     const { exchange, entries, faults } = way
     const relay = new Relay(exchange, way.observer, way, now)
     try {
-      const to = faults === undefined ? upstream : new FaultedUpstream(upstream, faults)
+      let to = faults === undefined ? upstream : new FaultedUpstream(upstream, faults)
+      if (push !== undefined) to = new PushUpstream(to, push)
       relay.attach(to.send(exchange.head, exchange.body.forSending(), relay))
     } catch (error) {
       this.#unsent(way, error)

@@ -13,6 +13,7 @@ import { UndiciUpstream } from '../upstream/undici-upstream.ts'
 import { answerBadRequest } from './bad-request.ts'
 import { cutSocket } from './cut-socket.ts'
 import { createPlanner, type FaultParts } from './faults/create-planner.ts'
+import { PushStreams } from './faults/push-streams.ts'
 import { HttpFront } from './http-front.ts'
 import { Ledger } from './ledger.ts'
 import { Pipeline } from './pipeline.ts'
@@ -41,6 +42,7 @@ export class Port {
   readonly #telemetry: Telemetry
   readonly #rareLog: RareLog
   readonly #told = { sessions: 0, pending_calls: 0 }
+  readonly #closing = new AbortController()
   #probedAt = -Infinity
   #accepts: Promise<boolean> = Promise.resolve(false)
 
@@ -63,11 +65,15 @@ export class Port {
       onConnections: (delta) => telemetry.gauge('upstream_connections', delta),
     })
     this.#ledger = new Ledger(options, telemetry, () => performance.now())
+    const push = faults && new PushStreams(options.maxBody)
     const planner =
       faults &&
       createPlanner(faults, options, {
         logger,
         sessions: this.#ledger.sessions,
+        endpoints: this.#ledger.endpoints,
+        push: push!,
+        closing: this.#closing.signal,
         refuseWhile: (refused) => this.#front.refuseWhile(refused),
       })
     const pipeline = new Pipeline({
@@ -77,6 +83,7 @@ export class Port {
       logger,
       rareLog,
       planner,
+      push,
       now: () => performance.now(),
       maxBody: options.maxBody,
       strict: options.strict,
@@ -126,12 +133,14 @@ export class Port {
 
   /** Resolves when every connection has ended. */
   async drain(): Promise<void> {
+    this.#closing.abort()
     await this.#front.drain()
     this.#pool.close()
   }
 
   /** Ends everything at once. */
   close(): void {
+    this.#closing.abort()
     this.#front.close()
     this.#tunnel.close()
     this.#pool.close()

@@ -1,10 +1,12 @@
 import type { Outcome } from '../mcp/call.ts'
 import { headerValue, mediaType, type RequestHead, type ResponseHead } from '../mcp/http.ts'
 import { eventMessage } from '../mcp/event-message.ts'
-import type { SseFrame } from '../mcp/sse-framer.ts'
+import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../mcp/transfer.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { codingOf } from './content-coding.ts'
+import type { PushPosition } from './faults/push-outlet.ts'
+import type { PushStream } from './faults/push-stream.ts'
 import type { Ledger } from './ledger.ts'
 import type { Observer } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
@@ -13,16 +15,26 @@ import { SseWatch } from './sse-watch.ts'
  * Watches a stream that the client opened by GET: the push stream of a session, a resumed one, or
  * the answering half of HTTP+SSE. Answers to calls made elsewhere pass here.
  */
-export class PushObserver implements Observer {
+export class PushObserver implements Observer, PushPosition {
   readonly #ledger: Ledger
   readonly #telemetry: Telemetry
   readonly #target: string
   readonly #limit: number
+  /** Undefined where no fault can be about the stream. */
+  readonly #stream: PushStream | undefined
   #session: string
   #endpoint: string | undefined
   #watch: SseWatch | undefined
 
-  constructor(ledger: Ledger, telemetry: Telemetry, head: RequestHead, limit: number) {
+  constructor(
+    ledger: Ledger,
+    telemetry: Telemetry,
+    head: RequestHead,
+    limit: number,
+    stream?: PushStream,
+  ) {
+    this.#stream = stream
+    stream?.watchedBy(this)
     this.#ledger = ledger
     this.#telemetry = telemetry
     this.#target = head.target
@@ -36,6 +48,16 @@ export class PushObserver implements Observer {
     this.#telemetry.gauge('push_streams', 1)
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
     this.#watch = new SseWatch(coding, this.#limit, (frame) => this.#event(frame))
+    this.#stream?.belongsTo(this.#session, false)
+  }
+
+  /** Also true when nothing is watched any more, so that nothing waits for what will not be seen. */
+  get between(): boolean {
+    return this.#watch?.between ?? true
+  }
+
+  follow(): SseFramer {
+    return this.#watch?.follow() ?? new SseFramer(this.#limit)
   }
 
   data(chunk: Uint8Array): void {
@@ -68,13 +90,15 @@ export class PushObserver implements Observer {
 
   /** With the stream of an HTTP+SSE session goes the session; others can be resumed. */
   #over(outcome: Outcome): void {
-    if (this.#endpoint !== undefined) this.#ledger.closeEndpoint(this.#endpoint, outcome)
+    const origin = this.#stream?.cutByFault === true ? 'injected' : 'upstream'
+    if (this.#endpoint !== undefined) this.#ledger.closeEndpoint(this.#endpoint, outcome, origin)
   }
 
   #event(frame: SseFrame): void {
     if (frame.event === 'endpoint' && this.#endpoint === undefined && frame.data !== undefined) {
       this.#endpoint = this.#ledger.endpoints.announce(this.#target, frame.data)
       this.#session = this.#endpoint ?? this.#session
+      if (this.#endpoint !== undefined) this.#stream?.belongsTo(this.#endpoint, true)
       return
     }
     const message = eventMessage(frame)

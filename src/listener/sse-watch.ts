@@ -35,6 +35,16 @@ export class SseWatch {
     return this.#missed
   }
 
+  /** True where another event may go behind what was seen. */
+  get between(): boolean {
+    return this.#framer.between
+  }
+
+  /** A framer that goes on behind what was seen. */
+  follow(): SseFramer {
+    return this.#framer.follow()
+  }
+
   push(chunk: Uint8Array): void {
     const decoder = this.#decoder
     if (decoder === undefined) {

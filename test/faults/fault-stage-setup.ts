@@ -6,10 +6,12 @@ import { FaultRun } from '../../src/listener/faults/fault-run.ts'
 import { FaultedUpstream } from '../../src/listener/faults/faulted-upstream.ts'
 import type { InjectedRecord, NotApplicableRecord } from '../../src/listener/faults/fault-events.ts'
 import type { PushChannel } from '../../src/listener/faults/push-channel.ts'
+import { codingOf, decodeWhole } from '../../src/listener/content-coding.ts'
 import type { Exchange } from '../../src/listener/exchange.ts'
 import { HttpFront } from '../../src/listener/http-front.ts'
 import { Relay } from '../../src/listener/relay.ts'
 import { classifyBody } from '../../src/mcp/classify.ts'
+import { headerValue } from '../../src/mcp/http.ts'
 import { compileRules } from '../../src/rules/compile.ts'
 import { Hit } from '../../src/rules/hit.ts'
 import { planCall, planHttp, type Plan } from '../../src/rules/plan.ts'
@@ -34,6 +36,8 @@ export interface StageOptions {
   readonly maxBody?: number
   /** What the session is known by. */
   readonly session?: string
+  /** Aborted when the sidecar drains. */
+  readonly closing?: AbortSignal
 }
 
 const silent: Telemetry = {
@@ -44,6 +48,9 @@ const silent: Telemetry = {
   overhead: () => undefined,
   gauge: () => undefined,
   evicted: () => undefined,
+  injected: () => undefined,
+  reloaded: () => undefined,
+  guardTripped: () => undefined,
 }
 
 /** A listener with nothing but the fault lane in it, in front of a real app. */
@@ -97,7 +104,9 @@ export async function startStage(options: StageOptions) {
 
   function handle(exchange: Exchange, bytes: Uint8Array): void {
     const { head } = exchange
-    const posted = classifyBody(head, Buffer.from(bytes).toString(), false)
+    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
+    const plain = decodeWhole(coding, bytes, 1 << 20) ?? bytes
+    const posted = classifyBody(head, Buffer.from(plain).toString(), false)
     const facts = {
       headers: head.headers,
       session: options.session,
@@ -122,11 +131,13 @@ export async function startStage(options: StageOptions) {
       request: head,
       calls,
       batch: posted.kind === 'messages' && posted.batch,
-      exchangePlan: options.http === true ? planHttp(ruleSet, facts, states, () => 0) : undefined,
+      exchangePlan:
+        options.http === true ? planned(planHttp(ruleSet, facts, states, () => 0)) : undefined,
       session: 'session',
       maxBody: options.maxBody ?? 1 << 20,
       listener,
       push: options.push,
+      closing: options.closing,
     })
     runs.push(run)
     const end = {

@@ -1,10 +1,14 @@
 import { Sidecar } from '../../src/listener/sidecar.ts'
 import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'
+import type { RuleSpec } from '../../src/rules/rule-spec.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
+import { ruleStage, type RuleStage } from './rules.ts'
 
 export interface StartOptions extends Partial<Omit<SidecarOptions, 'pairs'>> {
   readonly upstream: string
+  /** Undefined for a sidecar that no rules can come into force in. */
+  readonly rules?: readonly RuleSpec[]
 }
 
 export interface RunningSidecar {
@@ -12,6 +16,8 @@ export interface RunningSidecar {
   readonly host: string
   readonly port: number
   readonly sidecar: Sidecar
+  /** What its rules do; undefined without any. */
+  readonly faults: RuleStage | undefined
   metrics(): Promise<string>
   close(): Promise<void>
 }
@@ -27,6 +33,7 @@ const silent: Logger = {
 /** Starts a sidecar in this process, on a free port of loopback, in front of `upstream`. */
 export async function startSidecar({
   upstream,
+  rules,
   ...overrides
 }: StartOptions): Promise<RunningSidecar> {
   const url = new URL(upstream)
@@ -64,13 +71,15 @@ export async function startSidecar({
     ...overrides,
   }
   const metrics = createMetrics({ version: '0.0.0-test' })
-  const sidecar = new Sidecar(options, metrics, silent)
+  const faults = rules && ruleStage(rules)
+  const sidecar = new Sidecar(options, metrics, silent, faults)
   const [bound] = await sidecar.listen()
   return {
     url: `http://127.0.0.1:${bound!.port}`,
     host: '127.0.0.1',
     port: bound!.port,
     sidecar,
+    faults,
     metrics: async () => {
       sidecar.sweep()
       return (await metrics.render()).text

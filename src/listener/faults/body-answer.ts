@@ -34,6 +34,7 @@ export class BodyAnswer implements AnswerPart {
   }
 
   end(trailers: HeaderLines): void {
+    this.#setting.run.options.onAnswered?.(undefined)
     if (this.#passing) this.#setting.outlet.end(trailers)
     else void this.#answer(trailers).catch((error: unknown) => this.#broke(error, trailers))
   }
@@ -169,8 +170,9 @@ export class BodyAnswer implements AnswerPart {
     const frame = frames.find((each) => each instanceof SealedFrame)
     if (frame?.reply === undefined) return false
     const { reply } = frame
+    outlet.bypass()
     if (reply.kind === 'http') {
-      const answer = httpAnswer(reply, run.options.request, head.headers)
+      const answer = httpAnswer(reply, run.options.request, run.marked, head.headers)
       outlet.head(answer.head)
       outlet.data(answer.bytes)
       outlet.end([])

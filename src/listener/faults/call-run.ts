@@ -5,26 +5,31 @@ import type { Verdict } from '../../filters/fault.ts'
 import type { Plan } from '../../rules/plan.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { TurnSetting } from './turn-setting.ts'
-import { FaultTurn, type TurnHost } from './fault-turn.ts'
+import { FaultTurn, type TurnHost, type Unfit } from './fault-turn.ts'
 import { answerStage, transformStage, type AnswerCheck, type FrameFlow } from './fault-stage.ts'
 
-/** What the request phase comes to for one call. */
-export type RequestVerdict = Exclude<Verdict, { readonly kind: 'hang' }>
+/** What the request phase comes to for one call: what else faults want is done by then. */
+export type RequestVerdict = Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }>
 
 /** Says why a verdict cannot be carried out; what must happen at once, happens here. */
-export type Admit = (
-  run: CallRun,
-  verdict: Verdict,
-  mark: string,
-) => NotApplicableReason | undefined
+export type Admit = (run: CallRun, verdict: Verdict, turn: FaultTurn) => Unfit
+
+/** Copies of the call that a fault wants the app to get. */
+export interface CopyOrder {
+  readonly turn: FaultTurn
+  readonly copies: number
+  /** Milliseconds. */
+  readonly spacing: number
+}
 
 const CONTINUE: RequestVerdict = { kind: 'continue' }
 
 /** The faults of one call, or of an exchange that a rule about HTTP hit. */
 export class CallRun implements TurnHost {
   readonly call: Call | undefined
+  plan: Plan | undefined
   readonly setting: TurnSetting
-  readonly signal: AbortSignal
+  signal: AbortSignal
   readonly listener: FaultListener
   /** A fault has given the answer, or taken it away. */
   madeOutcome = false
@@ -32,8 +37,21 @@ export class CallRun implements TurnHost {
   appAnswer: Message | undefined
   /** The client has been sent the end of the call. */
   answered = false
-  readonly #turns: readonly FaultTurn[]
+  /** The answer comes by another connection than the request's. */
+  elsewhere = false
+  /** Its answer may come again by a stream that the client resumes. */
+  resumable = false
+  /** Its plan has been finished. */
+  closed = false
+  /** The call has been counted: nobody waits for its answer any more. */
+  released = false
+  /** A fault had kept the answer when the connection ended that it was for. */
+  #held = false
+  #edited = false
+  #turns: readonly FaultTurn[]
   #marks: string[] = []
+  #headMarks: string[] = []
+  #orders: CopyOrder[] = []
 
   constructor(
     call: Call | undefined,
@@ -43,20 +61,18 @@ export class CallRun implements TurnHost {
     listener: FaultListener,
   ) {
     this.call = call
+    this.plan = plan
     this.setting = setting
     this.signal = signal
     this.listener = listener
-    const turns: FaultTurn[] = []
-    for (const hit of plan?.hits ?? []) {
-      if (hit.shadow) continue
-      for (const index of hit.rule.faults.keys()) turns.push(new FaultTurn(hit, index, this))
-    }
-    this.#turns = turns
+    this.#turns = this.#newTurns([])
   }
 
   /** Who made the call's outcome. A call that ends while a fault holds it was ended by that. */
   get origin(): Origin {
-    return this.madeOutcome || this.#turns.some((turn) => turn.acting) ? 'injected' : 'upstream'
+    return this.madeOutcome || this.#held || this.#turns.some((turn) => turn.acting)
+      ? 'injected'
+      : 'upstream'
   }
 
   /** True when a fault wants to see the call before the app does. */
@@ -64,9 +80,19 @@ export class CallRun implements TurnHost {
     return this.#turns.some(({ fault }) => fault.onRequest !== undefined)
   }
 
-  /** True when a fault wants to see the answer. */
+  /** True when a fault wants to see the answer, and that comes by the request's own exchange. */
   get actsOnAnswer(): boolean {
+    return !this.elsewhere && this.hearsAnswer
+  }
+
+  /** True when a fault wants to see the answer, however it comes. */
+  get hearsAnswer(): boolean {
     return this.#turns.some((turn) => hearsAnswer(turn))
+  }
+
+  /** The turns of the faults that take the answer as HTTP, in order. */
+  get outputs(): readonly FaultTurn[] {
+    return this.#turns.filter(makesOutput)
   }
 
   /** True when a fault may want to replace the whole answer. */
@@ -74,8 +100,31 @@ export class CallRun implements TurnHost {
     return this.#turns.some(({ fault }) => fault.onAnswer !== undefined)
   }
 
-  mark(mark: string): void {
-    if (!this.#marks.includes(mark)) this.#marks.push(mark)
+  mark(mark: string, onHead: boolean): void {
+    const marks = onHead ? this.#headMarks : this.#marks
+    if (!marks.includes(mark)) marks.push(mark)
+  }
+
+  /** True when there is a mark to be sent. */
+  get marked(): boolean {
+    return this.#marks.length > 0
+  }
+
+  /** The marks that only a head can carry, when it is sent. */
+  takeHeadMarks(): readonly string[] {
+    return this.#headMarks.splice(0)
+  }
+
+  /** True when the app is to get copies of the call. */
+  get isCopied(): boolean {
+    return this.#orders.length > 0
+  }
+
+  /** The call goes to the app now, and these copies of it. */
+  takeOrders(): readonly CopyOrder[] {
+    const orders = this.#orders.splice(0)
+    for (const { turn } of orders) turn.settle()
+    return orders
   }
 
   /** The marks that are still to be sent. */
@@ -91,10 +140,18 @@ export class CallRun implements TurnHost {
       if (this.signal.aborted) break
       if (turn.fault.onRequest === undefined) continue
       const hook = turn.fault.onRequest.bind(turn.fault)
-      const verdict = await turn.decide(hook, (wanted) => admit(this, wanted, turn.mark))
+      const verdict = await turn.decide(hook, (wanted) => admit(this, wanted, turn))
       if (verdict.kind === 'hang') {
         // It goes on only when nobody waits for silence any more: the client's leaving rejects too.
         await turn.hang().catch(() => undefined)
+      } else if (verdict.kind === 'edit') {
+        // What the app makes of it is the fault's doing, also when the app is who answers.
+        this.madeOutcome = true
+        this.#edited = true
+        turn.settle()
+      } else if (verdict.kind === 'copies') {
+        const { copies, spacing } = verdict
+        this.#orders.push({ turn, copies, spacing })
       } else if (verdict.kind !== 'continue') {
         this.madeOutcome = true
         turn.settle()
@@ -105,39 +162,115 @@ export class CallRun implements TurnHost {
   }
 
   /** Leads an answer's frames through the faults, in order. */
-  chain(input: FrameFlow, check: AnswerCheck): FrameFlow {
+  chain(input: FrameFlow, check: AnswerCheck, uncut?: NotApplicableReason): FrameFlow {
     let flow = input
     for (const turn of this.#turns) {
       if (turn.fault.onAnswer !== undefined) flow = answerStage(turn, flow, check)
-      if (turn.fault.onResponse !== undefined) flow = transformStage(turn, flow)
+      if (turn.fault.onResponse !== undefined) flow = transformStage(turn, flow, uncut)
     }
     return flow
   }
 
   /** The answer cannot be given to its faults. */
   leaveAnswer(reason: NotApplicableReason): void {
-    for (const turn of this.#turns) if (hearsAnswer(turn)) turn.notApplicable(reason)
+    for (const turn of this.#turns) {
+      if (hearsAnswer(turn) && !makesOutput(turn)) turn.notApplicable(reason)
+    }
+  }
+
+  /** The answer cannot be given to its faults as HTTP. */
+  leaveOutput(reason: NotApplicableReason): void {
+    for (const turn of this.#turns) {
+      if (makesOutput(turn) && !hearsAnswer(turn)) turn.notApplicable(reason)
+    }
+  }
+
+  /** The answer cannot be given to its faults in any form. */
+  leaveAll(reason: NotApplicableReason): void {
+    for (const turn of this.#turns) {
+      if (makesOutput(turn) || hearsAnswer(turn)) turn.notApplicable(reason)
+    }
   }
 
   /** The client gets this as the end of the call. */
   answeredBy(message: Message | undefined): void {
     this.answered = true
+    this.#held = false
     const { call, appAnswer } = this
     if (message === appAnswer || call === undefined) return
     const before = appAnswer === undefined ? undefined : outcomeOf(call, appAnswer)
-    if (before !== (message === undefined ? undefined : outcomeOf(call, message))) {
+    // With another id it answers nobody.
+    const reaches = message !== undefined && isAnswerTo(call, message)
+    if (before !== (reaches ? outcomeOf(call, message) : undefined)) {
       this.madeOutcome = true
     }
+  }
+
+  /**
+   * What was sent of the answer did not bring it, and it may come again: its faults begin anew. What
+   * they held for a connection that is gone was held by them.
+   */
+  renew(signal: AbortSignal): void {
+    this.#held ||= this.origin === 'injected'
+    this.madeOutcome = this.#edited
+    this.signal = signal
+    this.appAnswer = undefined
+    this.answered = false
+    const before = this.#turns
+    this.#turns = this.#newTurns(before)
+    for (const turn of before) turn.drop()
+  }
+
+  /** What faults kept from the client gets through after all, by another connection. */
+  makeGood(): void {
+    this.#held = false
+    this.madeOutcome = this.#edited
+  }
+
+  /** More rules hit, behind those that did before. */
+  join(plan: Plan): void {
+    const own = this.plan
+    this.plan = own === undefined ? plan : { hits: [...own.hits, ...plan.hits], shadow: false }
+    this.#turns = [...this.#turns, ...turnsOf(plan, this)]
+  }
+
+  #newTurns(before: readonly FaultTurn[]): readonly FaultTurn[] {
+    return turnsOf(this.plan, this, before)
   }
 
   /** The exchange is over. */
   close(): void {
     // Asked once more after this, when nothing acts any longer.
     this.madeOutcome ||= this.origin === 'injected'
+    for (const { turn } of this.#orders.splice(0)) turn.revoke('call_not_sent')
     for (const turn of this.#turns) turn.close()
   }
 }
 
+function isAnswerTo({ id }: Call, message: Message): boolean {
+  const ends = message.kind === 'result' || message.kind === 'error'
+  return ends && (message.id === id || message.id === null)
+}
+
+function makesOutput({ fault }: FaultTurn): boolean {
+  return fault.onOutput !== undefined
+}
+
 function hearsAnswer({ fault }: FaultTurn): boolean {
   return fault.onAnswer !== undefined || fault.onResponse !== undefined
+}
+
+function turnsOf(
+  plan: Plan | undefined,
+  host: TurnHost,
+  before: readonly FaultTurn[] = [],
+): readonly FaultTurn[] {
+  const turns: FaultTurn[] = []
+  for (const hit of plan?.hits ?? []) {
+    if (hit.shadow) continue
+    for (const index of hit.rule.faults.keys()) {
+      turns.push(new FaultTurn(hit, index, host, before[turns.length]?.acted))
+    }
+  }
+  return turns
 }

@@ -1,15 +1,21 @@
+import type { Endpoints } from '../../mcp/endpoints.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
+import type { HeaderFaults } from '../../rules/header-faults.ts'
 import type { RulesInForce } from '../../rules/rules-in-force.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { ExpiredSessions } from './expired-sessions.ts'
 import type { FaultListener } from './fault-events.ts'
 import { FaultPlanner } from './fault-planner.ts'
+import type { PushStreams } from './push-streams.ts'
 import type { ExchangeHost } from './turn-setting.ts'
 
 /** What makes faults of rules. */
 export interface FaultParts {
   readonly rules: RulesInForce
-  readonly listener: FaultListener
+  /** Told of the faults of one session's exchanges. */
+  readonly listenerOf: (session: string) => FaultListener
+  /** Undefined where callers may ask for nothing. */
+  readonly headerFaults?: HeaderFaults | undefined
 }
 
 /** Bounds, and what to do when planning itself fails. */
@@ -23,13 +29,17 @@ export interface PlannerLimits {
 export interface PlannerHost {
   readonly logger: Logger
   readonly sessions: Sessions
+  readonly endpoints: Endpoints
+  readonly push: PushStreams
+  /** Aborted when the listener drains or closes. */
+  readonly closing: AbortSignal
   /** New connections are reset for as long as this says so. */
   refuseWhile(refused: () => boolean): void
 }
 
 /** Makes the planner of one listener. */
 export function createPlanner(
-  { rules, listener }: FaultParts,
+  { rules, listenerOf, headerFaults }: FaultParts,
   { maxSessions, maxBody, strict }: PlannerLimits,
   host: PlannerHost,
 ): FaultPlanner {
@@ -37,10 +47,12 @@ export function createPlanner(
   return new FaultPlanner({
     rules,
     sessions: host.sessions,
-    listener,
+    listenerOf,
+    headerFaults,
     expired,
     hostOf: (session) => hostOf(session, expired, host),
-    push: undefined,
+    push: host.push,
+    closing: host.closing,
     maxBody,
     broke: (error) => {
       if (strict) throw error
@@ -53,7 +65,11 @@ function hostOf(session: string, expired: ExpiredSessions, host: PlannerHost): E
   return {
     expireSession: (by) => {
       if (session === '') return false
+      const isEndpoint = host.endpoints.lookup(session) === session
       expired.add(session, by)
+      host.push.end(session, 'fin')
+      // Its endpoint went with its stream. What is still posted there is posted to the lost session.
+      if (isEndpoint) host.endpoints.announce('/', session)
       return true
     },
     refuseConnections: (ms, { retired }) => {

@@ -24,6 +24,7 @@ export function expiredAnswer(
       headers: { 'Content-Type': body.contentType },
     },
     request,
+    marked,
   )
   const marks = marked ? [faultMark(place.rule, place.fault)] : []
   return { head: { ...head, headers: withMarks(head.headers, marks) }, bytes }

@@ -1,3 +1,4 @@
+import type { NotApplicableReason } from '../../filters/not-applicable.ts'
 import type { Call } from '../../mcp/call.ts'
 
 /** Which fault of which rule, on which call. */
@@ -18,24 +19,7 @@ export interface InjectedRecord extends FaultPlace {
   readonly first: boolean
 }
 
-/** Why a fault could not act. */
-export type NotApplicableReason =
-  /** It had its turn and found nothing that it acts on. */
-  | 'nothing_to_act_on'
-  /** A reply could not carry the call's id exactly. */
-  | 'inexact_id'
-  /** What it asks for would hit the other calls of the batch. */
-  | 'shared_exchange'
-  /** The answer goes by another connection, and none is open. */
-  | 'no_push_stream'
-  /** The call is answered on another connection than its own. */
-  | 'answered_elsewhere'
-  /** The status was on its way when the fault had its turn. */
-  | 'head_sent'
-  /** The answer, or one event of it, is too large to hold. */
-  | 'too_large'
-  /** The answer's coding cannot be read. */
-  | 'unreadable'
+export type { NotApplicableReason }
 
 /** A fault was drawn, had its turn and could not act. */
 export interface NotApplicableRecord extends FaultPlace {

@@ -1,6 +1,7 @@
 import type { CallRun } from './call-run.ts'
+import type { NotApplicableReason } from './fault-events.ts'
 import { FrameQueue } from './frame-queue.ts'
-import type { AnswerCheck } from './fault-stage.ts'
+import type { AnswerCheck, FrameFlow } from './fault-stage.ts'
 import type { LaneFrame } from './lane-frame.ts'
 
 /** Takes what comes out of a lane; a promise asks it to wait. */
@@ -12,9 +13,21 @@ export class FaultLane {
   readonly done: Promise<void>
   readonly #queue: FrameQueue
 
-  constructor(owner: CallRun, check: AnswerCheck, onward: Onward, relieved: () => void) {
+  /** `uncut` tells why no fault may cut the answer here, where none may. */
+  constructor(
+    owner: CallRun,
+    check: AnswerCheck,
+    onward: Onward,
+    relieved: () => void,
+    uncut?: NotApplicableReason,
+  ) {
     this.#queue = new FrameQueue(relieved)
-    this.done = this.#run(owner, check, onward)
+    this.done = this.#run(owner, owner.chain(this.#queue, check, uncut), onward)
+  }
+
+  /** How many bytes wait for the faults. */
+  get size(): number {
+    return this.#queue.size
   }
 
   get behind(): boolean {
@@ -39,8 +52,7 @@ export class FaultLane {
     this.#queue.drop()
   }
 
-  async #run(owner: CallRun, check: AnswerCheck, onward: Onward): Promise<void> {
-    const flow = owner.chain(this.#queue, check)
+  async #run(owner: CallRun, flow: FrameFlow, onward: Onward): Promise<void> {
     try {
       for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
         const wait = onward(step.value)

@@ -2,12 +2,15 @@ import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, targetPath, type RequestHead } from '../../mcp/http.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
-import type { ExchangeFacts } from '../../rules/call-facts.ts'
-import { finishPlan, planCall, planHttp, type Plan } from '../../rules/plan.ts'
+import type { CallFacts, ExchangeFacts } from '../../rules/call-facts.ts'
+import { withHeaderFaults, type HeaderFaults } from '../../rules/header-faults.ts'
+import { finishPlan, planCall, planHttp, planHttpAnswer, type Plan } from '../../rules/plan.ts'
+import type { RuleSet } from '../../rules/rule-set.ts'
 import type { RulesInForce } from '../../rules/rules-in-force.ts'
 import type { FaultListener } from './fault-events.ts'
-import { FaultRun, type PlannedCall } from './fault-run.ts'
+import { FaultRun, type FaultRunOptions, type PlanAnswer, type PlannedCall } from './fault-run.ts'
 import type { PushChannel } from './push-channel.ts'
+import type { PushLanes } from './pushed-call.ts'
 import type { ExpiredSessions } from './expired-sessions.ts'
 import type { Behalf, ExchangeHost } from './turn-setting.ts'
 
@@ -15,15 +18,38 @@ import type { Behalf, ExchangeHost } from './turn-setting.ts'
 export interface FaultPlannerParts {
   readonly rules: RulesInForce
   readonly sessions: Sessions
-  readonly listener: FaultListener
+  /** Told of the faults of one session's exchanges. */
+  readonly listenerOf: (session: string) => FaultListener
+  /** Undefined where callers may ask for nothing. */
+  readonly headerFaults: HeaderFaults | undefined
   readonly expired: ExpiredSessions
   readonly hostOf: (session: string) => ExchangeHost
-  readonly push: PushChannel | undefined
+  readonly push: (PushChannel & PushLanes) | undefined
+  /** Aborted when the listener drains or closes: what outlives its exchange ends then. */
+  readonly closing: AbortSignal
   /** Answers up to this size are held for faults that need all of them. */
   readonly maxBody: number
   /** Told when rules cannot be applied; the exchange passes, unless this throws. */
   readonly broke: (error: unknown) => void
 }
+
+/** A POST that carries calls. */
+export interface PostedExchange {
+  readonly head: RequestHead
+  readonly posted: PostedMessages
+  /** What the ledger knows the session by; empty where there is none. */
+  readonly session: string
+  readonly requestBytes: number
+  /** The request, or what is left of it, goes to the app now. */
+  readonly onSent: () => void
+  /** What the app answers to a call is there; undefined stands for all calls. */
+  readonly onAnswered: (call: Call | undefined) => void
+}
+
+type Planned = Pick<
+  FaultRunOptions,
+  'calls' | 'exchangePlan' | 'planAnswer' | 'requestBytes' | 'batch' | 'onSent' | 'onAnswered'
+>
 
 /** Asks the rules in force what is to become of an exchange. */
 export class FaultPlanner {
@@ -35,7 +61,8 @@ export class FaultPlanner {
 
   /** False as long as nothing can be hit. */
   get hasRules(): boolean {
-    return this.#parts.rules.ruleSet.rules.length > 0
+    const { rules, headerFaults } = this.#parts
+    return rules.ruleSet.rules.length > 0 || headerFaults !== undefined
   }
 
   /** On whose behalf everything of a session is turned away; undefined when it is not. */
@@ -44,22 +71,17 @@ export class FaultPlanner {
   }
 
   /** An exchange was turned away on behalf of a rule. */
-  turnedAway({ place }: Behalf, calls: readonly Call[]): void {
+  turnedAway({ place }: Behalf, session: string, calls: readonly Call[]): void {
+    const listener = this.#parts.listenerOf(session)
     const told = { ...place, effect: 'expired', delayMs: undefined, first: true }
-    if (calls.length === 0) this.#parts.listener.injected({ ...told, call: undefined })
-    for (const call of calls) this.#parts.listener.injected({ ...told, call })
+    if (calls.length === 0) listener.injected({ ...told, call: undefined })
+    for (const call of calls) listener.injected({ ...told, call })
   }
 
   /** The faults of a POST that carries calls; undefined when no rule hits. */
-  forCalls(
-    head: RequestHead,
-    posted: PostedMessages,
-    session: string,
-    requestBytes: number,
-    onSent: () => void,
-  ): FaultRun | undefined {
+  forCalls(exchange: PostedExchange): FaultRun | undefined {
     try {
-      return this.#forCalls(head, posted, session, requestBytes, onSent)
+      return this.#forCalls(exchange)
     } catch (error) {
       this.#parts.broke(error)
       return undefined
@@ -67,78 +89,82 @@ export class FaultPlanner {
   }
 
   /** The faults of an exchange that carries no call; undefined when no rule about HTTP hits. */
-  forExchange(head: RequestHead, requestBytes: number): FaultRun | undefined {
-    if (!this.#parts.rules.ruleSet.index.hasHttp) return undefined
+  forExchange(head: RequestHead, requestBytes: number, unread = false): FaultRun | undefined {
+    const { hasHttp, hasHttpAnswer } = this.#parts.rules.ruleSet.index
+    if (!hasHttp && !hasHttpAnswer) return undefined
     try {
-      return this.#forExchange(head, requestBytes)
+      return this.#forExchange(head, requestBytes, unread)
     } catch (error) {
       this.#parts.broke(error)
       return undefined
     }
   }
 
-  #forCalls(
-    head: RequestHead,
-    posted: PostedMessages,
-    session: string,
-    requestBytes: number,
-    onSent: () => void,
-  ): FaultRun | undefined {
+  #forCalls(exchange: PostedExchange): FaultRun | undefined {
+    const { head, posted, session, ...rest } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
-    const known = session === '' ? undefined : this.#parts.sessions.get(session)
+    const own = this.#facts(head, session)
     const facts = {
-      headers: head.headers,
-      session: session === '' ? undefined : session,
-      client: posted.client ?? known?.client,
-      revision: known?.revision,
-      http: { method: head.method, path: targetPath(head.target) },
+      ...own,
+      client: posted.client ?? own.client,
+      untouchable: states.deniesAny(posted.calls),
     }
     const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
     let planned: PlannedCall[] | undefined
     for (const [index, call] of posted.calls.entries()) {
-      const plan = acting(planCall(ruleSet, { ...facts, call }, states, clock))
+      const plan = acting(this.#planCall(ruleSet, { ...facts, call }))
       if (plan === undefined) continue
       planned ??= posted.calls.map((each) => ({ call: each, plan: undefined }))
       planned[index] = { call, plan }
     }
-    if (exchangePlan === undefined && planned === undefined) return undefined
+    const planAnswer = this.#planAnswer(ruleSet, facts)
+    if (exchangePlan === undefined && planned === undefined && planAnswer === undefined) {
+      return undefined
+    }
     const calls = planned ?? posted.calls.map((call) => ({ call, plan: undefined }))
-    return this.#run(head, facts, {
-      calls,
-      exchangePlan,
-      requestBytes,
-      batch: posted.batch,
-      onSent,
-    })
+    const plans = { calls, exchangePlan, planAnswer, batch: posted.batch }
+    return this.#run(head, facts, { ...rest, ...plans })
   }
 
-  #forExchange(head: RequestHead, requestBytes: number): FaultRun | undefined {
+  #forExchange(head: RequestHead, requestBytes: number, unread: boolean): FaultRun | undefined {
     const { ruleSet, states, clock } = this.#parts.rules
-    const session = headerValue(head.headers, 'mcp-session-id') ?? ''
+    const own = this.#facts(head, headerValue(head.headers, 'mcp-session-id') ?? '')
+    // A body that nobody could read may hold any call.
+    const facts = { ...own, untouchable: unread && states.deniesTools }
+    const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
+    const planAnswer = this.#planAnswer(ruleSet, facts)
+    if (exchangePlan === undefined && planAnswer === undefined) return undefined
+    const plans = { calls: [], exchangePlan, planAnswer, batch: false }
+    return this.#run(head, facts, { requestBytes, ...plans })
+  }
+
+  /** Rules about the status can only be asked when the answer begins. */
+  #planAnswer(ruleSet: RuleSet, facts: ExchangeFacts): PlanAnswer | undefined {
+    if (!ruleSet.index.hasHttpAnswer) return undefined
+    const { states, clock } = this.#parts.rules
+    return (status) => acting(planHttpAnswer(ruleSet, facts, status, states, clock))
+  }
+
+  #facts(head: RequestHead, session: string): ExchangeFacts & Pick<CallFacts, 'revision'> {
     const known = session === '' ? undefined : this.#parts.sessions.get(session)
-    const facts: ExchangeFacts = {
+    return {
       headers: head.headers,
       session: session === '' ? undefined : session,
       client: known?.client,
+      revision: known?.revision,
       http: { method: head.method, path: targetPath(head.target) },
     }
-    const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
-    if (exchangePlan === undefined) return undefined
-    return this.#run(head, facts, { calls: [], exchangePlan, requestBytes, batch: false })
   }
 
-  #run(
-    request: RequestHead,
-    facts: ExchangeFacts,
-    planned: {
-      readonly calls: readonly PlannedCall[]
-      readonly exchangePlan: Plan | undefined
-      readonly requestBytes: number
-      readonly batch: boolean
-      readonly onSent?: () => void
-    },
-  ): FaultRun {
-    const { rules, listener, hostOf, push, maxBody } = this.#parts
+  #planCall(ruleSet: RuleSet, facts: CallFacts): Plan | undefined {
+    const { rules, headerFaults } = this.#parts
+    const plan = planCall(ruleSet, facts, rules.states, rules.clock)
+    if (headerFaults === undefined) return plan
+    return withHeaderFaults(plan, headerFaults.plan(ruleSet, facts, rules.clock))
+  }
+
+  #run(request: RequestHead, facts: ExchangeFacts, planned: Planned): FaultRun {
+    const { rules, listenerOf, hostOf, push, closing, maxBody } = this.#parts
     const session = facts.session ?? ''
     return new FaultRun({
       ...planned,
@@ -148,8 +174,10 @@ export class FaultPlanner {
       now: rules.clock,
       host: hostOf(session),
       maxBody,
-      listener,
+      listener: listenerOf(session),
       push,
+      lanes: push,
+      closing,
     })
   }
 }

@@ -2,12 +2,18 @@ import type { Call, Origin } from '../../mcp/call.ts'
 import type { RequestHead } from '../../mcp/http.ts'
 import { asSseEvent, isExactId, type Reply } from '../../mcp/reply.ts'
 import type { Verdict } from '../../filters/fault.ts'
+import { withId } from '../../filters/message-id.ts'
+import { isModern } from '../../mcp/revision.ts'
 import { finishPlan, type Plan } from '../../rules/plan.ts'
 import { CallRun, type Admit, type RequestVerdict } from './call-run.ts'
+import type { CallTexts } from './call-texts.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import { markComments } from './fault-mark.ts'
+import type { FaultTurn } from './fault-turn.ts'
 import { replyMessage, type HttpReply } from './injected-answer.ts'
 import type { PushChannel } from './push-channel.ts'
+import type { PushLanes } from './pushed-call.ts'
+import { PushedRuns } from './pushed-runs.ts'
 import type { TurnSetting } from './turn-setting.ts'
 
 /** One call with the rules that hit it. */
@@ -15,6 +21,9 @@ export interface PlannedCall {
   readonly call: Call
   readonly plan: Plan | undefined
 }
+
+/** Plans the rules that want to know how the app answers. */
+export type PlanAnswer = (status: number) => Plan | undefined
 
 /** One exchange with what was planned for it. */
 export interface FaultRunOptions extends TurnSetting {
@@ -24,14 +33,22 @@ export interface FaultRunOptions extends TurnSetting {
   readonly batch: boolean
   /** Of the rules about HTTP. */
   readonly exchangePlan?: Plan | undefined
+  /** Asked for the rules about the answer's status when there is one. */
+  readonly planAnswer?: PlanAnswer | undefined
   /** What the ledger knows the session by. */
   readonly session: string
   /** Answers up to this size are held for faults that need all of them. */
   readonly maxBody: number
   readonly listener: FaultListener
   readonly push?: PushChannel | undefined
+  /** Where the faults of calls act that are answered by another connection. */
+  readonly lanes?: PushLanes | undefined
+  /** What the app answers to a call is there; undefined stands for all calls. */
+  readonly onAnswered?: ((call: Call | undefined) => void) | undefined
   /** The request, or what is left of it, goes to the app now. */
   readonly onSent?: (() => void) | undefined
+  /** Aborted when the sidecar drains: what is under way beside the exchanges ends. */
+  readonly closing?: AbortSignal | undefined
 }
 
 /** What the request phase comes to for the exchange. */
@@ -45,6 +62,12 @@ export type RequestOutcome =
       readonly replies: readonly Reply[]
     }
 
+/** A fault that takes the answer as HTTP, and whose it is. */
+export interface OutputTurn {
+  readonly owner: CallRun
+  readonly turn: FaultTurn
+}
+
 /** The faults of one exchange, from its request to its end. */
 export class FaultRun {
   readonly options: FaultRunOptions
@@ -54,6 +77,7 @@ export class FaultRun {
   /** Several calls share the exchange: what would hit all of them is not for a rule about one. */
   readonly shared: boolean
   readonly #stop = new AbortController()
+  readonly #pushed: PushedRuns | undefined
   #finished = false
 
   constructor(options: FaultRunOptions) {
@@ -63,6 +87,9 @@ export class FaultRun {
     this.exchange = new CallRun(undefined, exchangePlan, options, signal, listener)
     this.calls = calls.map(({ call, plan }) => new CallRun(call, plan, options, signal, listener))
     this.shared = calls.length > 1
+    if (options.lanes !== undefined && options.session !== '') {
+      this.#pushed = new PushedRuns(options.lanes, options, (run) => this.#close(run))
+    }
   }
 
   get all(): readonly CallRun[] {
@@ -79,6 +106,19 @@ export class FaultRun {
     return this.all.some((run) => run.actsOnAnswer)
   }
 
+  /** The faults that take the app's answer as HTTP, in the order in which they get it. */
+  get outputs(): readonly OutputTurn[] {
+    const [call] = this.calls
+    const runs = [this.exchange]
+    if (call !== undefined && !this.shared && call.call?.transport !== 'http+sse') runs.push(call)
+    return runs.flatMap((owner) => owner.outputs.map((turn) => ({ owner, turn })))
+  }
+
+  /** True when what the client gets next carries a mark. */
+  get marked(): boolean {
+    return this.all.some((run) => run.marked)
+  }
+
   /** Who made a call's outcome. Also to be asked after the end. */
   originOf(call: Call): Origin {
     if (this.exchange.origin === 'injected') return 'injected'
@@ -86,8 +126,8 @@ export class FaultRun {
   }
 
   /** Runs the request phase. Never rejects. */
-  async request(): Promise<RequestOutcome> {
-    const admit: Admit = (run, verdict, mark) => this.#admit(run, verdict, mark)
+  async request(texts: CallTexts): Promise<RequestOutcome> {
+    const admit: Admit = (run, verdict, turn) => this.#admit(run, verdict, turn, texts)
     const whole = await this.exchange.request(admit)
     if (whole.kind === 'reset') return { kind: 'cut', how: whole.how }
     if (whole.kind === 'respond' && whole.reply.kind === 'http') {
@@ -98,9 +138,20 @@ export class FaultRun {
     return this.#outcome(verdicts)
   }
 
+  /** The app's answer begins: rules about its status hit now or not at all. */
+  answerBegins(status: number): void {
+    const plan = this.options.planAnswer?.(status)
+    if (plan !== undefined) this.exchange.join(plan)
+  }
+
   /** Marks that no answer has carried yet. */
   takeMarks(): readonly string[] {
     return this.all.flatMap((run) => run.takeMarks())
+  }
+
+  /** Marks that a head can carry that is sent now. */
+  takeHeadMarks(): readonly string[] {
+    return this.all.flatMap((run) => run.takeHeadMarks())
   }
 
   /** The answer cannot be given to the faults that want it. */
@@ -113,15 +164,61 @@ export class FaultRun {
     this.#stop.abort()
   }
 
+  /** The request goes to the app now: the faults of what is answered elsewhere wait for it there. */
+  forwarded(): void {
+    for (const run of this.calls) {
+      if (run.call?.transport !== 'http+sse') continue
+      run.elsewhere = true
+      run.leaveOutput('answered_elsewhere')
+      if (run.answered || !run.hearsAnswer) continue
+      const reason = this.#pushed === undefined ? 'answered_elsewhere' : this.#pushed.arm(run)
+      if (reason !== undefined) run.leaveAnswer(reason)
+    }
+  }
+
   /** The exchange is over, however it ended. Safe to be called again. */
   finish(): void {
     if (this.#finished) return
     this.#finished = true
-    for (const run of this.all) run.close()
+    for (const run of this.all) if (!this.#outlives(run)) this.#close(run)
     this.#stop.abort()
-    const { exchangePlan, calls } = this.options
-    if (exchangePlan !== undefined) finishPlan(exchangePlan)
-    for (const { plan } of calls) if (plan !== undefined) finishPlan(plan)
+  }
+
+  /** The stream has event ids: a client may have the rest of it sent again, before revision 2026-07-28. */
+  mayResume(): void {
+    for (const run of this.calls) run.resumable = !isModern(run.call?.revision)
+  }
+
+  /** A call has been counted: its faults do not outlive that by more than what they still send. */
+  release(call: Call): void {
+    const run = this.calls.find((each) => each.call === call)
+    if (run === undefined || run.released) return
+    run.released = true
+    if (this.#pushed?.release(run) !== true && this.#finished) this.#close(run)
+  }
+
+  /** What answers a call goes to the client now: whatever kept an answer from it before is made good. */
+  answers(call: Call): void {
+    const run = this.calls.find((each) => each.call === call)
+    // As long as the exchange is open, the answer is what its faults made of it.
+    if (run === undefined || !this.#finished || call.transport === 'http+sse') return
+    if (this.#pushed?.has(run) === true) return
+    run.makeGood()
+    if (!this.shared) this.exchange.makeGood()
+  }
+
+  /** True for a call whose answer may come when the exchange is over. */
+  #outlives(run: CallRun): boolean {
+    if (this.#pushed?.has(run) === true) return true
+    if (!run.resumable || run.released) return false
+    return run.hearsAnswer && this.#pushed !== undefined && this.#pushed.arm(run) === undefined
+  }
+
+  #close(run: CallRun): void {
+    if (run.closed) return
+    run.closed = true
+    run.close()
+    if (run.plan !== undefined) finishPlan(run.plan)
   }
 
   #outcome(verdicts: readonly RequestVerdict[]): RequestOutcome {
@@ -131,36 +228,67 @@ export class FaultRun {
       if (verdict.kind === 'reset') return { kind: 'cut', how: verdict.how }
       if (verdict.kind !== 'respond') continue
       const { reply } = verdict
-      if (reply.kind === 'http') return { kind: 'http', reply }
-      const call = this.calls[index]!.call!
+      if (reply.kind === 'http') {
+        for (const each of this.calls) each.madeOutcome = true
+        return { kind: 'http', reply }
+      }
+      const run = this.calls[index]!
+      const call = run.call!
+      run.answered = true
       answered.add(index)
       if (call.transport !== 'http+sse') replies.push(replyMessage(reply, call))
     }
     return { kind: 'forward', answered, replies }
   }
 
-  #admit(run: CallRun, verdict: Verdict, mark: string): NotApplicableReason | undefined {
+  async #admit(
+    run: CallRun,
+    verdict: Verdict,
+    { wireMark }: FaultTurn,
+    texts: CallTexts,
+  ): Promise<NotApplicableReason | undefined> {
+    const { call } = run
+    if (verdict.kind === 'edit' || verdict.kind === 'copies') {
+      return this.#change(run, verdict, texts)
+    }
     const reason = this.unfit(run, verdict)
     if (reason !== undefined || verdict.kind !== 'respond') return reason
-    const { call } = run
     const { reply } = verdict
     if (call?.transport !== 'http+sse' || reply.kind === 'http') return undefined
     // Said before it is sent, so that whoever sees the event knows whose it is.
     run.madeOutcome = true
     const { push, session } = this.options
     const { bytes } = asSseEvent(replyMessage(reply, call))
-    const marked = Buffer.concat([markComments([mark]), bytes])
+    const marked = wireMark === undefined ? bytes : Buffer.concat([markComments([wireMark]), bytes])
     const sent = push?.send(session, marked) ?? false
     run.madeOutcome = sent
     return sent ? undefined : 'no_push_stream'
   }
 
-  /** Why a verdict on a call cannot be carried out on this exchange. */
+  async #change(
+    run: CallRun,
+    verdict: Extract<Verdict, { readonly kind: 'edit' | 'copies' }>,
+    texts: CallTexts,
+  ): Promise<NotApplicableReason | undefined> {
+    if (run.call === undefined) return 'nothing_to_act_on'
+    const place = this.calls.indexOf(run)
+    if (verdict.kind === 'edit') return texts.edit(place, verdict.edit)
+    if (!(verdict.copies > 0)) return 'nothing_to_act_on'
+    // The answers to its copies would come by the stream that the client reads.
+    if (run.call.transport === 'http+sse') return 'answered_elsewhere'
+    const text = await texts.text(place)
+    return text === undefined || withId(text, '0') === undefined ? 'unreadable' : undefined
+  }
+
+  /** Why a verdict cannot be carried out on this exchange. Once it is asked, the app has the call or will not. */
   unfit(run: CallRun, verdict: Verdict): NotApplicableReason | undefined {
     const { call } = run
     if (verdict.kind === 'continue') return undefined
+    if (verdict.kind === 'edit' || verdict.kind === 'copies') return 'already_sent'
     if (verdict.kind !== 'respond' || verdict.reply.kind === 'http') {
-      return call !== undefined && this.shared ? 'shared_exchange' : undefined
+      const isForAll =
+        verdict.kind === 'respond' && verdict.reply.kind === 'http' && verdict.reply.forAll === true
+      return call !== undefined && this.shared && !isForAll ? 'shared_exchange' : undefined
     }
     if (call === undefined) return 'nothing_to_act_on'
     return isExactId(call.id) ? undefined : 'inexact_id'

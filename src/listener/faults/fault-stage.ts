@@ -38,14 +38,16 @@ export async function* answerStage(
 
 /**
  * Leads frames through a fault's transform. A transform that fails, or has no further say, loses
- * nothing: what it took and did not pass on goes on as it came.
+ * nothing: what it took and did not pass on goes on as it came. Nor does one that wants to cut the
+ * answer where `uncut` tells why that cannot be.
  */
 export async function* transformStage(
   turn: FaultTurn,
   input: FrameFlow,
+  uncut?: NotApplicableReason,
 ): AsyncGenerator<LaneFrame, undefined> {
   try {
-    yield* transformed(turn, new Tap(turn, input), input)
+    yield* transformed(turn, new Tap(turn, input), input, uncut)
   } finally {
     await input.return?.()
   }
@@ -55,6 +57,7 @@ async function* transformed(
   turn: FaultTurn,
   tap: Tap,
   input: FrameFlow,
+  uncut: NotApplicableReason | undefined,
 ): AsyncGenerator<LaneFrame, undefined> {
   let output: AsyncIterator<Frame> | undefined
   try {
@@ -79,11 +82,12 @@ async function* transformed(
     // A transform that ends before its input wants the rest not to be sent.
     if (!tap.exhausted && tap.sealed === undefined) return
   } catch (error) {
-    if (error instanceof CutAnswer) {
+    if (!(error instanceof CutAnswer)) turn.failed(error)
+    else if (uncut !== undefined) turn.revoke(uncut)
+    else {
       turn.settle()
       throw error
     }
-    turn.failed(error)
     yield* tap.takeQuiet()
     yield* tap.inHand
   } finally {

@@ -14,9 +14,12 @@ export interface TurnHost {
   /** Aborted when faults are to stop: the client is gone, the sidecar drains, or the exchange is over. */
   readonly signal: AbortSignal
   readonly listener: FaultListener
-  /** A fault took effect: what is sent next carries the mark. */
-  mark(mark: string): void
+  /** A fault took effect: what is sent next carries the mark, or the head where `onHead` says so. */
+  mark(mark: string, onHead: boolean): void
 }
+
+/** Why something cannot be done, once that is known. */
+export type Unfit = NotApplicableReason | undefined | Promise<NotApplicableReason | undefined>
 
 /** One fault of one hit, for one call: gives it its context and keeps count of what it does. */
 export class FaultTurn {
@@ -25,22 +28,27 @@ export class FaultTurn {
   readonly context: FaultContext
   /** The fault has had its turn: when it never acts from here on, it was not applicable. */
   heard = false
+  /** The fault acts on the answer as HTTP: only a head can carry its mark. */
+  inOutput = false
   readonly #hit: Hit
   readonly #host: TurnHost
   readonly #place: FaultPlace
   /** Taken at once: a rule that comes back into force gets another. */
   readonly #retired: AbortSignal
   #acting = false
-  #acted = false
+  #asleep = 0
+  #acted: boolean
   #out = false
   #claims: (string | undefined)[] = []
 
-  constructor(hit: Hit, index: number, host: TurnHost) {
+  /** `acted` says that an earlier turn of the same fault took effect on the call. */
+  constructor(hit: Hit, index: number, host: TurnHost, acted = false) {
+    this.#acted = acted
     this.#hit = hit
     this.#host = host
     this.#retired = hit.retired
     this.fault = hit.rule.faults[index]!
-    const { call, signal, setting } = host
+    const { call, setting } = host
     this.#place = { rule: hit.rule.name, fault: hit.rule.uses[index]!.fault, call }
     this.mark = faultMark(this.#place.rule, this.#place.fault)
     this.context = {
@@ -49,6 +57,7 @@ export class FaultTurn {
       client: setting.facts.client,
       header: (name) => headerValue(setting.facts.headers, name),
       requestBytes: setting.requestBytes,
+      means: (name) => hit.rule.match.names?.test(name) ?? true,
       marked: hit.rule.mark,
       host: {
         expireSession: () => setting.host.expireSession(this.#behalf),
@@ -56,9 +65,12 @@ export class FaultTurn {
       },
       now: setting.now,
       memory: (make) => hit.memory(index, make),
-      signal,
+      get signal() {
+        return host.signal
+      },
       random: hit.random(index),
       sleep: (ms) => this.#sleep(ms),
+      retired: () => interruptibleWait(Infinity, this.#retired, host.signal).catch(() => undefined),
       injected: (effect) => this.#claim(effect),
       spare: () => this.#spare(),
     }
@@ -73,10 +85,25 @@ export class FaultTurn {
     return this.#acting
   }
 
+  /** True once the fault took effect. */
+  get acted(): boolean {
+    return this.#acted
+  }
+
+  /** What the fault puts on the wire to tell of itself; undefined when it is to leave no trace. */
+  get wireMark(): string | undefined {
+    return this.context.marked ? this.mark : undefined
+  }
+
+  /** Aborted when the rule is taken back. */
+  get retired(): AbortSignal {
+    return this.#retired
+  }
+
   /** Asks a fault for its verdict; `unfit` tells why a verdict cannot be carried out here. */
   async decide(
     hook: (context: FaultContext) => Verdict | Promise<Verdict>,
-    unfit: (verdict: Verdict) => NotApplicableReason | undefined,
+    unfit: (verdict: Verdict) => Unfit,
   ): Promise<Verdict> {
     this.heard = true
     try {
@@ -86,9 +113,13 @@ export class FaultTurn {
         return CONTINUE
       }
       if (!this.#acting) this.#claim(undefined)
-      const reason = unfit(verdict)
+      const reason = await unfit(verdict)
       if (reason === undefined) {
-        this.#commit(undefined)
+        // Copies go out after the call itself, which another fault may yet keep back.
+        if (verdict.kind !== 'copies') this.#commit(undefined)
+        if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
+          this.context.host.refuseConnections(verdict.refuse)
+        }
         return verdict
       }
       this.revoke(reason)
@@ -107,12 +138,19 @@ export class FaultTurn {
     }
   }
 
-  /** What the fault said that it does has been done. True when there was anything. */
+  /** What the fault said that it does has been done. True when there was anything, and it is over. */
   settle(): boolean {
     const acted = this.#acting
     if (this.#claims.length > 0) this.#commit(undefined)
+    // It may take in more while it waits, and give signs of life: it is at it all the same.
+    if (this.#asleep > 0) return false
     this.#end()
     return acted
+  }
+
+  /** What the fault said that it does is being done. */
+  tell(): void {
+    if (this.#claims.length > 0) this.#commit(undefined)
   }
 
   /** What the fault meant to do cannot be done here. */
@@ -132,10 +170,19 @@ export class FaultTurn {
 
   /** The fault threw. It has no further say, and its traffic goes on. */
   failed(error: unknown): void {
-    this.#out = true
     this.#claims = []
     this.#end()
-    if (!(error instanceof TurnOver)) this.#host.listener.broke(this.#place, error)
+    if (!(error instanceof TurnOver)) {
+      this.#host.listener.broke(this.#place, error)
+      this.notApplicable('failed')
+    }
+    this.#out = true
+  }
+
+  /** Another turn takes the place of this one. */
+  drop(): void {
+    this.settle()
+    this.#out = true
   }
 
   /** The exchange is over. */
@@ -152,19 +199,29 @@ export class FaultTurn {
 
   #claim(effect: string | undefined): void {
     if (this.#out || this.#retired.aborted || this.#host.signal.aborted) throw new TurnOver()
-    if (!this.#acting) {
-      if (!this.#hit.begin()) {
-        this.#out = true
-        throw new TurnOver()
-      }
-      this.#acting = true
-    }
+    this.#begin()
     this.#claims.push(effect)
+  }
+
+  #begin(): void {
+    if (this.#acting) return
+    if (!this.#hit.begin()) {
+      this.#out = true
+      throw new TurnOver()
+    }
+    this.#acting = true
   }
 
   async #sleep(ms: number): Promise<void> {
     if (this.#claims.length > 0) this.#commit(ms)
-    await interruptibleWait(ms, this.#retired, this.#host.signal)
+    // What it did so far has been done, and now it does more of it.
+    else if (this.#acted && !this.#retired.aborted) this.#begin()
+    this.#asleep++
+    try {
+      await interruptibleWait(ms, this.#retired, this.#host.signal)
+    } finally {
+      this.#asleep--
+    }
   }
 
   #commit(delayMs: number | undefined): void {
@@ -174,7 +231,7 @@ export class FaultTurn {
       const first = !this.#acted
       this.#acted = true
       this.#hit.applied()
-      if (this.#hit.rule.mark) this.#host.mark(this.mark)
+      if (this.context.marked) this.#host.mark(this.mark, this.inOutput)
       this.#host.listener.injected({ ...this.#place, effect, delayMs, first })
     }
   }

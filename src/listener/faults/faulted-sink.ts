@@ -35,7 +35,9 @@ export class FaultedSink implements ResponseSink {
   }
 
   head(head: ResponseHead): void {
-    if (!this.#outlet.over) this.#part = this.#partFor(head)
+    if (this.#outlet.over) return
+    this.#run.answerBegins(head.status)
+    this.#part = this.#partFor(head)
   }
 
   data(chunk: Uint8Array): boolean {
@@ -55,14 +57,20 @@ export class FaultedSink implements ResponseSink {
 
   /** The client takes data again. */
   resume(): void {
-    this.#outlet.resume()
-    this.#part?.resume()
+    const { stage } = this.#outlet
+    if (stage === undefined) this.#relieved()
+    else stage.resume()
   }
 
   /** The client is gone. */
   stop(): void {
     this.#outlet.stop()
     this.#part?.stop()
+  }
+
+  #relieved(): void {
+    this.#outlet.resume()
+    this.#part?.resume()
   }
 
   #partFor(head: ResponseHead): AnswerPart {
@@ -78,8 +86,17 @@ export class FaultedSink implements ResponseSink {
       dropApp: () => this.#app.drop(),
     }
     for (const own of run.calls) {
-      // The answer to the POST says no more than that the call was taken.
-      if (own.call?.transport === 'http+sse') own.leaveAnswer('answered_elsewhere')
+      // Where calls are answered elsewhere, this says no more than that they were taken.
+      if (run.shared && !own.elsewhere) own.leaveOutput('shared_exchange')
+    }
+    if (run.outputs.length > 0) {
+      this.#outlet.lead({
+        relieved: () => this.#relieved(),
+        done: (appHasEnded) => {
+          if (!appHasEnded) this.#app.drop()
+          this.stop()
+        },
+      })
     }
     if (!run.actsOnAnswer && this.#replies.length === 0) return new PlainAnswer(setting)
     if (coding === 'unknown') {

@@ -1,6 +1,8 @@
 import type { RequestHead } from '../../mcp/http.ts'
 import type { Body, ResponseSink, Transfer, Upstream } from '../../mcp/transfer.ts'
-import { restOfBatch } from './batch-rest.ts'
+import { sendCopies, type CopiedCall } from './call-copies.ts'
+import { CallTexts } from './call-texts.ts'
+import type { CallRun } from './call-run.ts'
 import { FaultedSink } from './faulted-sink.ts'
 import type { FaultRun } from './fault-run.ts'
 import {
@@ -85,23 +87,51 @@ class FaultedTransfer implements Transfer {
 
   async #decide(): Promise<void> {
     const { request, batch, maxBody } = this.#run.options
-    const outcome = await this.#run.request()
+    const texts = new CallTexts(this.#head, this.#body, maxBody)
+    const outcome = await this.#run.request(texts)
     if (this.#outlet.over) return
+    const { marked } = this.#run
     if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
-    else if (outcome.kind === 'http') this.#answer(httpAnswer(outcome.reply, request))
-    else if (outcome.answered.size === 0) this.#forward(this.#head, this.#body, [])
+    else if (outcome.kind === 'http') this.#answer(httpAnswer(outcome.reply, request, marked))
     else {
       const { answered, replies } = outcome
-      const rest = await restOfBatch(this.#head, this.#body, answered, maxBody)
+      const sent = await texts.sent(answered)
+      const copied = await this.#copied(texts, answered)
       if (this.#outlet.over) return
-      if (rest === 'empty') {
+      if (sent === 'empty') {
         this.#answer(
-          replies.length === 0 ? acceptedAnswer(request) : messageAnswer(replies, batch, request),
+          replies.length === 0
+            ? acceptedAnswer(request, marked)
+            : messageAnswer(replies, batch, request, marked),
         )
       } else {
-        // A body that cannot be taken apart goes whole: a call too many is better than one too few.
-        this.#forward(rest?.head ?? this.#head, rest?.body ?? this.#body, replies)
+        this.#forward(sent.head, sent.body, replies)
+        this.#copy(copied, texts)
       }
+    }
+  }
+
+  /** The calls of which copies are wanted, as they are sent. */
+  async #copied(texts: CallTexts, answered: ReadonlySet<number>): Promise<readonly Copied[]> {
+    const copied: Copied[] = []
+    for (const [place, owner] of this.#run.calls.entries()) {
+      if (!owner.isCopied || answered.has(place)) continue
+      const text = await texts.text(place)
+      if (text !== undefined) copied.push({ owner, text })
+    }
+    return copied
+  }
+
+  #copy(copied: readonly Copied[], texts: CallTexts): void {
+    const { closing, listener } = this.#run.options
+    const setting = {
+      upstream: this.#upstream,
+      texts,
+      closing,
+      broke: (error: unknown) => listener.broke({ rule: '', fault: '', call: undefined }, error),
+    }
+    for (const { owner, text } of copied) {
+      for (const order of owner.takeOrders()) void sendCopies({ text, order }, setting)
     }
   }
 
@@ -114,6 +144,7 @@ class FaultedTransfer implements Transfer {
   #forward(head: RequestHead, body: Body, replies: FaultedReplies): void {
     const app = { resume: () => this.#app?.resume(), drop: () => this.#drop() }
     this.#faulted = new FaultedSink(this.#run, this.#outlet, replies, app)
+    this.#run.forwarded()
     const transfer = this.#upstream.send(head, body, this.#faulted)
     this.#app = transfer
     this.#run.options.onSent?.()
@@ -125,6 +156,11 @@ class FaultedTransfer implements Transfer {
     this.#dropped = true
     this.#app?.abort()
   }
+}
+
+interface Copied {
+  readonly owner: CallRun
+  readonly text: CopiedCall['text']
 }
 
 type FaultedReplies = ConstructorParameters<typeof FaultedSink>[2]

@@ -19,6 +19,11 @@ export class FrameQueue implements AsyncIterator<LaneFrame, undefined> {
     this.#relieved = relieved
   }
 
+  /** How many bytes wait. */
+  get size(): number {
+    return this.#size
+  }
+
   /** True while the chain is too far behind to be given more. */
   get behind(): boolean {
     return this.#size > HIGH_WATER

@@ -16,6 +16,7 @@ import {
 } from '../../mcp/reply.ts'
 import type { InjectedReply } from '../../filters/fault.ts'
 import { linesWithout } from '../../mcp/http.ts'
+import { FAULT_HEADER } from './fault-mark.ts'
 
 /** A whole answer that a fault gives. */
 export interface InjectedAnswer {
@@ -29,7 +30,7 @@ export type HttpReply = Extract<InjectedReply, { readonly kind: 'http' }>
 /** A reply that is a message of JSON-RPC. */
 export type RpcReply = Exclude<InjectedReply, { readonly kind: 'http' }>
 
-const EXPOSED = 'mcp-session-id, retry-after, www-authenticate, x-squall-fault'
+const EXPOSED = 'mcp-session-id, retry-after, www-authenticate'
 
 /** The message that a fault answers a call with. */
 export function replyMessage(reply: RpcReply, call: Call): Reply {
@@ -38,10 +39,11 @@ export function replyMessage(reply: RpcReply, call: Call): Reply {
   return errorReply({ id: call.id, code, message, data })
 }
 
-/** An HTTP answer. `appLines` are those of the app where it has answered, so that its CORS is kept. */
+/** An HTTP answer, `marked` when a mark goes with it. `appLines` are those of the app where it has answered, so that its CORS is kept. */
 export function httpAnswer(
   reply: HttpReply,
   request: RequestHead,
+  marked: boolean,
   appLines?: HeaderLines,
 ): InjectedAnswer {
   const { status } = reply
@@ -58,7 +60,7 @@ export function httpAnswer(
   if (!names.has('cache-control')) lines.push('Cache-Control', 'no-store')
   const kept =
     appLines === undefined
-      ? corsLines(request)
+      ? corsLines(request, marked)
       : linesWithout(appLines, (name) => !name.startsWith('access-control-') && name !== 'vary')
   const headers = [...lines, ...linesWithout(kept, (name) => names.has(name))]
   return { head: { status, reason, headers }, bytes: hasNoBody(request, status) ? NOTHING : bytes }
@@ -69,6 +71,7 @@ export function messageAnswer(
   replies: readonly Reply[],
   batch: boolean,
   request: RequestHead,
+  marked: boolean,
 ): InjectedAnswer {
   const sse = wantsSse(request)
   const bytes = sse
@@ -81,15 +84,21 @@ export function messageAnswer(
     String(bytes.byteLength),
     'Cache-Control',
     sse ? 'no-cache' : 'no-store',
-    ...corsLines(request),
+    ...corsLines(request, marked),
   ]
   return { head: { status: 200, reason: 'OK', headers }, bytes }
 }
 
 /** What a POST of HTTP+SSE is told whose answer goes by the stream. */
-export function acceptedAnswer(request: RequestHead): InjectedAnswer {
+export function acceptedAnswer(request: RequestHead, marked: boolean): InjectedAnswer {
   const bytes = Buffer.from('Accepted')
-  const headers = ['Content-Type', 'text/plain', 'Content-Length', '8', ...corsLines(request)]
+  const headers = [
+    'Content-Type',
+    'text/plain',
+    'Content-Length',
+    '8',
+    ...corsLines(request, marked),
+  ]
   return { head: { status: 202, reason: 'Accepted', headers }, bytes }
 }
 
@@ -101,11 +110,12 @@ export function hasNoBody(request: RequestHead, status: number): boolean {
 const NOTHING = new Uint8Array(0)
 
 /** What a browser needs to let its page see the answer: the app, which would know, was not asked. */
-function corsLines(request: RequestHead): string[] {
+function corsLines(request: RequestHead, marked: boolean): string[] {
   const origin = headerValue(request.headers, 'origin')
   if (origin === undefined) return []
   const lines = ['Access-Control-Allow-Origin', origin, 'Vary', 'Origin']
-  lines.push('Access-Control-Expose-Headers', EXPOSED)
+  // Without a mark nothing here tells of a fault either.
+  lines.push('Access-Control-Expose-Headers', marked ? `${EXPOSED}, ${FAULT_HEADER}` : EXPOSED)
   if (headerValue(request.headers, 'cookie') !== undefined) {
     lines.push('Access-Control-Allow-Credentials', 'true')
   }

@@ -51,7 +51,8 @@ export class SealedFrame {
 
   /** A reply in the place of a frame. */
   static instead(of: Frame, reply: InjectedReply): SealedFrame {
-    const eventId = of instanceof AppFrame ? of.eventId : undefined
+    // A frame that a fault has changed carries it on without being the app's own.
+    const { eventId } = of as Partial<AppFrame>
     return new SealedFrame(reply, of.raw, true, eventId, true)
   }
 

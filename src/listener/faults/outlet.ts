@@ -2,6 +2,7 @@ import type { HeaderLines, ResponseHead } from '../../mcp/http.ts'
 import type { Failure, ResponseSink } from '../../mcp/transfer.ts'
 import type { FaultRun } from './fault-run.ts'
 import { withMarks } from './fault-mark.ts'
+import { OutputStage, type OutputEvents } from './output-stage.ts'
 
 /** The way out to the client: marks heads, waits for a slow client, and ends the run with the answer. */
 export class Outlet {
@@ -9,12 +10,28 @@ export class Outlet {
   over = false
   readonly #sink: ResponseSink
   readonly #run: FaultRun
+  #stage: OutputStage | undefined
   #blocked = false
   #waiting: (() => void)[] = []
 
   constructor(sink: ResponseSink, run: FaultRun) {
     this.#sink = sink
     this.#run = run
+  }
+
+  /** Where the answer goes that faults take as HTTP; undefined when none does. */
+  get stage(): OutputStage | undefined {
+    return this.#stage
+  }
+
+  /** What the app answers goes out by a stage. Only before there is a head. */
+  lead(events: OutputEvents): void {
+    this.#stage = new OutputStage(this.#run, this.#sink, events)
+  }
+
+  /** An answer that a fault gives ends the chain: it is for no other fault to change. */
+  bypass(): void {
+    if (!this.started) this.#stage = undefined
   }
 
   /** True while the client takes no more. */
@@ -29,31 +46,34 @@ export class Outlet {
   head(head: ResponseHead): void {
     if (this.over) return
     this.started = true
-    this.#sink.head({ ...head, headers: withMarks(head.headers, this.#run.takeMarks()) })
+    const headers = withMarks(head.headers, this.#run.takeMarks())
+    this.#to.head({ ...head, headers })
   }
 
   /** False asks for a pause until `resume`. */
   data(bytes: Uint8Array): boolean {
     if (this.over || bytes.length === 0) return true
-    if (this.#sink.data(bytes)) return true
+    if (this.#to.data(bytes)) return true
     this.#blocked = true
     return false
   }
 
   end(trailers: HeaderLines): void {
     if (!this.#close()) return
-    this.#sink.end(trailers)
+    this.#to.end(trailers)
   }
 
   fail(failure: Failure): void {
     if (!this.#close()) return
-    this.#sink.fail(failure)
+    this.#to.fail(failure)
   }
 
   /** Ends the client's connection. */
   cut(how: 'rst' | 'fin'): void {
     const kind = how === 'rst' ? 'reset' : 'closed'
-    this.fail({ kind, message: 'a fault cut the answer' })
+    const failure: Failure = { kind, message: 'a fault cut the answer' }
+    if (this.#stage === undefined || !this.started) this.fail(failure)
+    else if (this.#close()) this.#stage.cut(failure)
   }
 
   /** The client takes more. */
@@ -70,13 +90,20 @@ export class Outlet {
 
   /** The client is gone. */
   stop(): void {
+    this.#stage?.stop()
     this.#close()
+    this.#run.finish()
+  }
+
+  get #to(): OutputStage | ResponseSink {
+    return this.#stage ?? this.#sink
   }
 
   #close(): boolean {
     if (this.over) return false
     this.over = true
-    this.#run.finish()
+    // A stage has still to send what it was given.
+    if (this.#stage === undefined) this.#run.finish()
     this.resume()
     return true
   }

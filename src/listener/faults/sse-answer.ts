@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream'
 import { CutAnswer } from '../../filters/cut-answer.ts'
 import { eventMessage } from '../../mcp/event-message.ts'
-import type { HeaderLines } from '../../mcp/http.ts'
+import { headerValue, type HeaderLines } from '../../mcp/http.ts'
 import type { Message } from '../../mcp/message.ts'
 import { asSseEvent } from '../../mcp/reply.ts'
 import { SseFramer, type SseFrame } from '../../mcp/sse-framer.ts'
@@ -33,8 +33,10 @@ export class SseAnswer implements AnswerPart {
   constructor(setting: AnswerSetting) {
     const { run, outlet, head, coding, replies } = setting
     this.#setting = setting
-    const headers = coding === 'identity' && replies.length === 0 ? head.headers : undefined
-    const sent = { ...head, headers: headers ?? forChangedBody(head.headers) }
+    // Nobody knows how long it will be once faults have had their say.
+    const sized = headerValue(head.headers, 'content-length') !== undefined
+    const same = coding === 'identity' && replies.length === 0 && !sized
+    const sent = same ? head : { ...head, headers: forChangedBody(head.headers) }
     // A status can only be given while the head is held back. It is, until the app speaks.
     this.#out = new SseOutlet(
       outlet,
@@ -46,9 +48,11 @@ export class SseAnswer implements AnswerPart {
     const relieved = (): void => this.#relieved()
     const lane = (of: CallRun, onward: (frame: LaneFrame) => Promise<void> | undefined) => {
       const check = (verdict: Parameters<typeof run.unfit>[1]) =>
-        verdict.kind === 'respond' && verdict.reply.kind === 'http' && this.#out.released
+        // What never fits comes first: the reason is not to depend on who was answered when.
+        run.unfit(of, verdict) ??
+        (verdict.kind === 'respond' && verdict.reply.kind === 'http' && this.#out.released
           ? 'head_sent'
-          : run.unfit(of, verdict)
+          : undefined)
       return new FaultLane(of, check, onward, relieved)
     }
     for (const call of run.calls) {
@@ -142,6 +146,7 @@ export class SseAnswer implements AnswerPart {
     if (outlet.over) {
       return
     }
+    this.#sendMarks()
     this.#out.send(rest)
     this.#out.release()
     outlet.end(trailers)
@@ -155,6 +160,7 @@ export class SseAnswer implements AnswerPart {
       return
     }
     const { id } = frame
+    if (id !== undefined) run.mayResume()
     const message = eventMessage(frame)
     if (message === undefined && saysNothing(frame)) {
       this.#first(new QuietFrame(frame.raw))
@@ -165,11 +171,11 @@ export class SseAnswer implements AnswerPart {
 
   #isLast(message: Message | undefined): boolean {
     if (message?.kind !== 'result' && message?.kind !== 'error') return false
-    const { calls } = this.#setting.run
-    return (
-      calls.some(({ call }) => call!.id === message.id) ||
-      (message.id === null && calls.length === 1)
-    )
+    const { calls, options } = this.#setting.run
+    const own = calls.find(({ call }) => call!.id === message.id)
+    const isLast = own !== undefined || (message.id === null && calls.length === 1)
+    if (isLast) options.onAnswered?.((own ?? calls[0]!).call)
+    return isLast
   }
 
   #first(frame: LaneFrame): void {
@@ -179,6 +185,8 @@ export class SseAnswer implements AnswerPart {
 
   /** To the lane of the call that an event belongs to, or to the client. */
   #route(from: CallRun, frame: LaneFrame): Promise<void> | undefined {
+    // What wakes up behind the end may be another connection's to bring by now.
+    if (this.#setting.outlet.over) return undefined
     const { calls } = this.#setting.run
     const replaced = frame instanceof SealedFrame && frame.reply !== undefined
     const message = isOpen(frame) ? frame.message : undefined
@@ -193,6 +201,7 @@ export class SseAnswer implements AnswerPart {
 
   #emit(owner: CallRun, frame: LaneFrame): Promise<void> | undefined {
     const { run, outlet } = this.#setting
+    if (outlet.over) return undefined
     if (frame instanceof QuietFrame) {
       this.#out.send(frame.raw)
       return outlet.ready()
@@ -200,7 +209,7 @@ export class SseAnswer implements AnswerPart {
     const reply = frame instanceof SealedFrame ? frame.reply : undefined
     if (reply?.kind === 'http') {
       owner.madeOutcome = true
-      const answer = httpAnswer(reply, run.options.request, this.#setting.head.headers)
+      const answer = httpAnswer(reply, run.options.request, run.marked, this.#setting.head.headers)
       this.#out.replace(answer)
       this.#over()
       return undefined
@@ -209,6 +218,7 @@ export class SseAnswer implements AnswerPart {
     if (reply !== undefined && owner.call !== undefined) {
       owner.madeOutcome = true
       owner.answered = true
+      if (!run.shared && !this.#out.released) outlet.bypass()
       const event = asSseEvent(replyMessage(reply, owner.call)).bytes
       const id = frame instanceof SealedFrame ? frame.eventId : undefined
       const bytes = id === undefined ? event : Buffer.concat([Buffer.from(`id: ${id}\n`), event])
@@ -227,10 +237,17 @@ export class SseAnswer implements AnswerPart {
   /** A fault has ended the answer before the app did. */
   #over(): void {
     if (this.#setting.outlet.over) return
+    for (const call of this.#setting.run.calls) call.madeOutcome ||= !call.answered
+    this.#sendMarks()
     this.#out.release()
     this.stop()
     this.#setting.dropApp()
     this.#setting.outlet.end([])
+  }
+
+  /** Marks of what was done behind the last event that was sent. */
+  #sendMarks(): void {
+    this.#out.send(new Uint8Array(0), this.#setting.run.takeMarks())
   }
 
   #broken(error: unknown): void {

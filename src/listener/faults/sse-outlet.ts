@@ -57,6 +57,7 @@ export class SseOutlet {
   replace(answer: InjectedAnswer): void {
     this.released = true
     this.#held = []
+    this.#outlet.bypass()
     this.#outlet.head(answer.head)
     this.#outlet.data(answer.bytes)
   }

@@ -1,0 +1,100 @@
+import { asBuffer } from '../../mcp/bytes.ts'
+
+/** Bytes on their way from one fault to the next. */
+export type ByteFlow = AsyncIterator<Uint8Array, undefined>
+
+/**
+ * The body as one transform sees it. It keeps what was taken and has not come out yet, so that a
+ * transform that fails loses nothing, and tells whether other bytes came out than went in.
+ */
+export class OutputTap implements AsyncIterableIterator<Uint8Array> {
+  /** Something was asked of it. */
+  touched = false
+  exhausted = false
+  /** Other bytes came out than went in, as far as that is seen. */
+  changed = false
+  /** Why the input broke off before its end. */
+  broken: { readonly error: unknown } | undefined
+  readonly #input: ByteFlow
+  /** More than this is not kept. */
+  readonly #limit: number
+  #inHand: Uint8Array[] = []
+  #size = 0
+
+  constructor(input: ByteFlow, limit: number) {
+    this.#input = input
+    this.#limit = limit
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    this.touched = true
+    if (this.exhausted) return { done: true, value: undefined }
+    let step: IteratorResult<Uint8Array, undefined>
+    try {
+      step = await this.#input.next()
+    } catch (error) {
+      this.broken = { error }
+      throw error
+    }
+    if (step.done === true) {
+      this.exhausted = true
+    } else {
+      this.#inHand.push(step.value)
+      this.#size += step.value.length
+      if (this.#size > this.#limit) this.#forget()
+    }
+    return step
+  }
+
+  return(): Promise<IteratorResult<Uint8Array>> {
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  /** The transform gave these bytes. */
+  gave(bytes: Uint8Array): void {
+    let rest = bytes
+    while (rest.length > 0) {
+      const first = this.#inHand[0]
+      const size = Math.min(first?.length ?? 0, rest.length)
+      if (first === undefined || !sameBytes(first.subarray(0, size), rest.subarray(0, size))) {
+        // They are in the place of what was taken.
+        this.changed = true
+        this.#forget()
+        return
+      }
+      this.#size -= size
+      if (size === first.length) this.#inHand.shift()
+      else this.#inHand[0] = first.subarray(size)
+      rest = rest.subarray(size)
+    }
+  }
+
+  /** The transform gives no more. */
+  ended(): void {
+    if (!this.exhausted) this.changed = true
+    this.#forget()
+  }
+
+  /** What was taken and has not come out. */
+  takeInHand(): readonly Uint8Array[] {
+    const inHand = this.#inHand
+    this.#inHand = []
+    this.#size = 0
+    return inHand
+  }
+
+  #forget(): void {
+    if (this.#size > 0) this.changed = true
+    this.#inHand = []
+    this.#size = 0
+  }
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.buffer === b.buffer && a.byteOffset === b.byteOffset) return true
+  return asBuffer(a).equals(b)
+}

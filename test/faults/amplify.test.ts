@@ -1,0 +1,86 @@
+import type { RequestListener } from 'node:http'
+import { expect, it } from 'vitest'
+import { call, callMessage } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import { eventually } from '../support/eventually.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+import { oneFault } from './one-fault.ts'
+
+const opened = closers()
+const MODERN = {
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': 'tools/call',
+  'mcp-name': 'echo',
+}
+
+interface Got {
+  readonly id: unknown
+  readonly rest: string
+}
+
+/** An app that notes each call that it gets. */
+function noting(app: RequestListener, got: Got[]): RequestListener {
+  return (req, res) => {
+    let text = ''
+    req.on('data', (part: Buffer) => (text += part.toString()))
+    req.on('end', () => {
+      const read = JSON.parse(text) as Record<string, unknown> | Record<string, unknown>[]
+      for (const { id, ...rest } of [read].flat()) got.push({ id, rest: JSON.stringify(rest) })
+    })
+    app(req, res)
+  }
+}
+
+/** Resolves when the app has got so many calls. */
+async function reaches(got: readonly Got[], count: number): Promise<void> {
+  await eventually(() => (got.length === count ? undefined : `${got.length} calls`))
+}
+
+it.each([
+  ['JSON', jsonApp, resultText(1), {}],
+  ['a stream', sseApp, streamText(1), {}],
+  ['JSON, of a modern client', jsonApp, resultText(1), MODERN],
+])('sends copies of the call and passes the one answer: %s', async (_, app, text, headers) => {
+  const got: Got[] = []
+  const stage = opened(
+    await startStage({ rules: [oneFault('amplify: { copies: 3 }')], app: noting(app, got) }),
+  )
+  expect((await call({ ...stage, headers }, callMessage(1))).text).toBe(text)
+  await reaches(got, 4)
+  expect(new Set(got.map(({ id }) => id)).size).toBe(4)
+  expect(got.filter(({ id }) => id === 1)).toHaveLength(1)
+  expect(new Set(got.map(({ rest }) => rest)).size).toBe(1)
+  expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('upstream')
+})
+
+it('copies one call of a batch alone', async () => {
+  const got: Got[] = []
+  const stage = opened(
+    await startStage({ rules: [oneFault('amplify: { copies: 2 }')], app: noting(jsonApp, got) }),
+  )
+  const headers = { 'x-batch': '1' }
+  const answer = await call({ ...stage, headers }, [callMessage(1, 'other'), callMessage(2)])
+  expect(answer.text).toBe(`[${resultText(1)} , ${resultText(2)}]`)
+  await reaches(got, 4)
+  expect(got.filter(({ rest }) => rest.includes('"other"'))).toHaveLength(1)
+})
+
+it('sends the copies of a client that has left', async () => {
+  const got: Got[] = []
+  const app: RequestListener = () => undefined
+  const stage = opened(
+    await startStage({
+      rules: [oneFault('amplify: { copies: 2, spacing: 30ms }')],
+      app: noting(app, got),
+    }),
+  )
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  await reaches(got, 1)
+  client.reset()
+  await reaches(got, 3)
+  expect(stage.states.active.active).toBe(0)
+})

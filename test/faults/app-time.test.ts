@@ -1,0 +1,25 @@
+import { afterEach, expect, test } from 'vitest'
+import { event, json, post, request, result, Stage, streamHead } from '../accounting/stage.ts'
+import { LAST_CHUNK } from '../accounting/stage.ts'
+import type { AppExchange } from '../support/raw-app.ts'
+import { rule } from './push-app.ts'
+
+let stage: Stage
+afterEach(() => stage.close())
+
+const JSON_ANSWER = (exchange: AppExchange): void => void exchange.write(json(result(1)))
+const STREAM = (exchange: AppExchange): void =>
+  void exchange.send([streamHead(), event(result(1)), LAST_CHUNK])
+
+test.each([
+  ['body', JSON_ANSWER],
+  ['stream', STREAM],
+])('what a fault holds back a %s for is no time of the app', async (_kind, script) => {
+  const late = rule('delay', { fixed: 300, max: 1000, at: 'response' })
+  stage = await Stage.open(script, { rules: [late] })
+  await stage.exchange(post(request(1)))
+  await stage.ends({ 'tools/call echo: ok': 1 })
+  expect(await stage.sum('squall_call_duration_seconds', '_sum')).toBeGreaterThan(0.29)
+  expect(await stage.sum('squall_upstream_duration_seconds', '_count')).toBe(1)
+  expect(await stage.sum('squall_upstream_duration_seconds', '_sum')).toBeLessThan(0.2)
+})

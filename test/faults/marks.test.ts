@@ -1,0 +1,147 @@
+import { expect, it } from 'vitest'
+import type { Fault, Verdict } from '../../src/filters/fault.ts'
+import { call, callMessage } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import {
+  jsonApp,
+  resultText,
+  sseApp,
+  startStage,
+  streamText,
+  whenAsked,
+} from './fault-stage-setup.ts'
+
+const opened = closers()
+
+function rules(mark: boolean): never {
+  const faults = [{ fault: 'delay', config: { fixed: 0, max: 1, at: 'request' } }]
+  return [{ name: 'r', match: { tool: ['echo'] }, faults, mark }] as never
+}
+
+const RPC: Verdict = { kind: 'respond', reply: { kind: 'rpcError', code: 1, message: 'no' } }
+const HTTP: Verdict = {
+  kind: 'respond',
+  reply: { kind: 'http', status: 503, body: undefined, headers: {} },
+}
+
+const giving = (verdict: Verdict, hook: 'onRequest' | 'onAnswer'): Fault => ({
+  [hook]: () => verdict,
+})
+
+const FAULTS: readonly (readonly [string, Fault, typeof jsonApp])[] = [
+  ['a message', giving(RPC, 'onRequest'), jsonApp],
+  ['a status', giving(HTTP, 'onRequest'), jsonApp],
+  ['a message instead of the answer', giving(RPC, 'onAnswer'), jsonApp],
+  ['a status instead of the answer', giving(HTTP, 'onAnswer'), jsonApp],
+  ['an event instead of the answer', giving(RPC, 'onAnswer'), sseApp],
+  [
+    'an event of a stream',
+    {
+      onResponse: (ctx) =>
+        async function* (frames) {
+          for await (const frame of frames) {
+            ctx.injected()
+            yield frame
+          }
+        },
+    },
+    sseApp,
+  ],
+  ['an output', { onOutput: (ctx) => (out) => (ctx.injected(), out) }, jsonApp],
+]
+
+it.each(FAULTS)('marks %s, unless the rule says otherwise', async (_, fault, app) => {
+  for (const mark of [true, false]) {
+    const stage = opened(await startStage({ rules: rules(mark), faults: [fault], app }))
+    const got = await call({ ...stage, headers: { origin: 'https://a.example' } }, callMessage(1))
+    const wire = JSON.stringify(got.headers) + got.text
+    expect(wire.includes('squall')).toBe(mark)
+    expect(stage.injected.length).toBeGreaterThan(0)
+    expect(stage.counts().applied).toBe(1)
+  }
+})
+
+it('marks what goes by the stream of a session, and copies, unless the rule says otherwise', async () => {
+  for (const mark of [true, false]) {
+    const sent: string[] = []
+    const push = {
+      send: (_: string, bytes: Uint8Array) => sent.push(Buffer.from(bytes).toString()) > 0,
+    }
+    const old = opened(
+      await startStage({
+        rules: rules(mark),
+        faults: [giving(RPC, 'onRequest')],
+        app: jsonApp,
+        transport: 'http+sse',
+        push,
+      }),
+    )
+    const got = await call(old, callMessage(1))
+    expect((JSON.stringify(got.headers) + sent.join('')).includes('squall')).toBe(mark)
+
+    const names: string[] = []
+    let copied: (() => void) | undefined
+    const twice = new Promise<void>((resolve) => (copied = resolve))
+    const stage = opened(
+      await startStage({
+        rules: rules(mark),
+        faults: [giving({ kind: 'copies', copies: 1, spacing: 0 }, 'onRequest')],
+        app: (req, res) => {
+          names.push(...Object.keys(req.headers))
+          whenAsked(req, ([message]) => {
+            res.end(resultText(message!.id!))
+            if (message!.id !== 1) copied!()
+          })
+        },
+      }),
+    )
+    await call(stage, callMessage(1))
+    await twice
+    expect(names.includes('x-squall-copy')).toBe(mark)
+  }
+})
+
+it('marks a head only with what was done by then', async () => {
+  const late: Fault = {
+    onOutput:
+      (ctx) =>
+      ({ head, body }) => ({
+        head,
+        body: (async function* () {
+          for await (const chunk of body) {
+            ctx.injected()
+            yield chunk
+          }
+        })(),
+      }),
+  }
+  const stage = opened(await startStage({ rules: rules(true), faults: [late], app: sseApp }))
+  const got = await call(stage, callMessage(1))
+  expect(got.headers['x-squall-fault']).toBeUndefined()
+  expect(got.text).toBe(streamText(1))
+  expect(stage.counts().applied).toBe(1)
+})
+
+it('counts a call that was spared as such, unless another fault of the rule acted', async () => {
+  const sparing: Fault = {
+    onRequest: (ctx) => {
+      ctx.spare()
+      return { kind: 'continue' }
+    },
+  }
+  const acting: Fault = { onOutput: (ctx) => (out) => (ctx.injected(), out) }
+  const idle: Fault = { onOutput: () => (out) => out }
+  for (const [faults, result] of [
+    [[sparing], 'spared'],
+    [[sparing, idle], 'spared'],
+    [[sparing, acting], 'applied'],
+    [[acting, sparing], 'applied'],
+  ] as const) {
+    const stage = opened(await startStage({ rules: rules(true), faults, app: jsonApp }))
+    await call(stage, callMessage(1))
+    const { spared, applied, not_applicable, not_reached } = stage.counts()
+    const counts = { spared, applied, not_applicable, not_reached }
+    const none = { spared: 0, applied: 0, not_applicable: 0, not_reached: 0 }
+    expect(counts).toEqual({ ...none, [result]: 1 })
+  }
+})

@@ -1,0 +1,143 @@
+import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { expect, it } from 'vitest'
+import { CutAnswer } from '../../src/filters/cut-answer.ts'
+import type { Fault } from '../../src/filters/fault.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient, type Answer } from '../support/raw-client.ts'
+import { jsonApp, startStage, type Stage } from './fault-stage-setup.ts'
+import { inPieces, onBody, OUTPUT_RULE, PASSING, type Bytes } from './output-faults.ts'
+
+const opened = closers()
+async function start(faults: readonly Fault[], app: RequestListener): Promise<Stage> {
+  return opened(await startStage({ rules: [OUTPUT_RULE], faults, app }))
+}
+
+/** The one answer, and how the connection is afterwards. */
+async function met(stage: Stage): Promise<{ answer: Answer; client: RawClient }> {
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  return { answer: (await client.answer())!, client }
+}
+
+/** True when the connection is good for another exchange. */
+async function reusable(client: RawClient): Promise<boolean> {
+  await client.send(toolCall(2), 'POST')
+  const second = await client.answer(1)
+  client.close()
+  return second?.complete === true && client.violations.length === 0
+}
+
+it.each([
+  ['fin', 'length'],
+  ['fin', 'chunked'],
+  ['rst', 'length'],
+] as const)('cuts by %s where a transform says so, with what came before (%s)', async (how, by) => {
+  const cut = onBody(async function* (source, ctx) {
+    for await (const chunk of source) {
+      ctx.injected('cut')
+      yield chunk.subarray(0, 3)
+      if (how === 'rst') await ctx.sleep(20)
+      throw new CutAnswer(how)
+    }
+  })
+  const stage = await start(
+    [PASSING, cut, PASSING],
+    inPieces(['abcdef'], by === 'length' ? 6 : undefined),
+  )
+  const { answer, client } = await met(stage)
+  expect(answer).toMatchObject({ framing: by, complete: false })
+  expect(answer.body.toString()).toBe('abc')
+  expect(await client.gone).toBe(how === 'fin' ? 'fin' : 'reset')
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  expect(stage.counts().applied).toBe(1)
+})
+
+it('sends the head before a cut that leaves nothing of the body', async () => {
+  const cut: Fault = {
+    onOutput:
+      (ctx) =>
+      ({ head }) => {
+        ctx.injected()
+        // oxlint-disable-next-line require-yield -- it is over before the first byte
+        const none = async function* (): Bytes {
+          throw new CutAnswer('fin')
+        }
+        return { head, body: none() }
+      },
+  }
+  const stage = await start([cut], jsonApp)
+  const { answer, client } = await met(stage)
+  expect(answer).toMatchObject({ status: 200, bodyBytes: 0, complete: false })
+  expect(answer.headers).toContain('r/delay')
+  expect(await client.gone).toBe('fin')
+})
+
+it('ends the connection behind a body that falls short of its length', async () => {
+  const short = onBody(async function* (source, ctx) {
+    let skip = 1
+    for await (const chunk of source) {
+      ctx.injected()
+      yield chunk.subarray(skip)
+      skip = 0
+    }
+  })
+  const stage = await start([short], inPieces(['abc', 'def'], 6))
+  const { answer, client } = await met(stage)
+  expect(answer).toMatchObject({ framing: 'length', complete: false })
+  expect(answer.body.toString()).toBe('bcdef')
+  expect(await client.gone).toBe('fin')
+})
+
+it('writes nothing beyond the length that was declared', async () => {
+  const long = onBody(async function* (source) {
+    yield Buffer.from('X')
+    yield* source
+    yield Buffer.from('HTTP/1.1 200 OK\r\n')
+  })
+  const stage = await start([long], inPieces(['abc', 'def'], 6))
+  const { answer, client } = await met(stage)
+  expect(answer).toMatchObject({ framing: 'length', complete: true })
+  expect(answer.body.toString()).toBe('Xabcde')
+  expect(await client.gone).toBe('fin')
+  expect(client.text.endsWith('Xabcde')).toBe(true)
+  expect(client.violations).toEqual([])
+})
+
+it.each(['12x', '1, 2', ''])('hangs up behind a length that is none: %j', async (length) => {
+  const lying: Fault = {
+    onOutput: () => (out) => ({
+      ...out,
+      head: { ...out.head, headers: ['Content-Length', length] },
+    }),
+  }
+  const stage = await start([lying], inPieces(['abc'], 3))
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  expect(await client.gone).toBe('fin')
+})
+
+it('ends the answer in order where a transform ends, and lets go of the app', async () => {
+  let gone: Promise<unknown> | undefined
+  const first = onBody(async function* (source, ctx) {
+    for await (const chunk of source) {
+      ctx.injected()
+      yield chunk
+      return
+    }
+  })
+  const stage = await start([first], (req, res) => {
+    req.resume()
+    gone = once(res, 'close')
+    res.write('abc')
+  })
+  const { answer, client } = await met(stage)
+  expect(answer).toMatchObject({ framing: 'chunked', complete: true })
+  expect(answer.body.toString()).toBe('abc')
+  await gone
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  expect(stage.states.active.active).toBe(0)
+  // The app never ends its answers, and each exchange does all the same.
+  expect(await reusable(client)).toBe(true)
+})

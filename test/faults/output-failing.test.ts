@@ -1,0 +1,167 @@
+import type { RequestListener } from 'node:http'
+import { expect, it } from 'vitest'
+import type { Fault } from '../../src/filters/fault.ts'
+import { forChangedBody } from '../../src/mcp/changed-body.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient, type Answer } from '../support/raw-client.ts'
+import { jsonApp, resultText, startStage, type Stage } from './fault-stage-setup.ts'
+import { inPieces, onBody, OUTPUT_RULE, PASSING } from './output-faults.ts'
+
+const opened = closers()
+async function start(faults: readonly Fault[], app: RequestListener): Promise<Stage> {
+  return opened(await startStage({ rules: [OUTPUT_RULE], faults, app }))
+}
+
+/** The one answer, and how the connection is afterwards. */
+async function met(stage: Stage): Promise<{ answer: Answer; client: RawClient }> {
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  return { answer: (await client.answer())!, client }
+}
+
+/** True when the connection is good for another exchange. */
+async function reusable(client: RawClient): Promise<boolean> {
+  await client.send(toolCall(2), 'POST')
+  const second = await client.answer(1)
+  client.close()
+  return second?.complete === true && client.violations.length === 0
+}
+
+const FAILURES: readonly [string, Fault, string][] = [
+  ['before the head', { onOutput: () => () => Promise.reject(new Error('a')) }, 'length'],
+  [
+    'with the whole body in hand',
+    {
+      onOutput: () => async (out) => {
+        for await (const _ of out.body);
+        throw new Error('b')
+      },
+    },
+    'length',
+  ],
+  [
+    'in the middle of a piece',
+    onBody(async function* (source) {
+      for await (const chunk of source) {
+        yield chunk.subarray(0, 1)
+        throw new Error('c')
+      }
+    }),
+    'length',
+  ],
+  [
+    'behind a head of its own',
+    {
+      onOutput: () => (out) => ({
+        head: { ...out.head, headers: forChangedBody(out.head.headers) },
+        body: (async function* () {
+          for await (const chunk of out.body) {
+            if (chunk.length === 0) yield chunk
+            throw new Error('d')
+          }
+        })(),
+      }),
+    },
+    'chunked',
+  ],
+  [
+    'by a head that cannot be sent',
+    {
+      onOutput: () => (out) => ({ ...out, head: { ...out.head, headers: ['a', 'b\r\nc: d'] } }),
+    },
+    'length',
+  ],
+]
+
+it.each(FAILURES)('loses nothing when a transform fails %s', async (_, fault, framing) => {
+  const stage = await start([PASSING, fault, PASSING], inPieces(['abc', 'def', 'ghi'], 9))
+  const { answer, client } = await met(stage)
+  expect(answer).toMatchObject({ framing, complete: true, status: 200 })
+  expect(answer.body.toString()).toBe('abcdefghi')
+  expect(stage.broken).toHaveLength(1)
+  expect(stage.notApplicable.map(({ reason }) => reason)).toEqual([
+    'failed',
+    'nothing_to_act_on',
+    'nothing_to_act_on',
+  ])
+  expect(await reusable(client)).toBe(true)
+})
+
+it.each(['retired', 'drained'] as const)(
+  'a transform that sleeps when the rule is %s loses nothing',
+  async (how) => {
+    const slow = onBody(async function* (source, ctx) {
+      for await (const chunk of source) {
+        ctx.injected()
+        await ctx.sleep(600_000)
+        yield chunk
+      }
+    })
+    const stage = await start([slow], inPieces(['abc', 'def'], 6))
+    const client = await RawClient.connect(stage.port)
+    await client.send(toolCall(1), 'POST')
+    await stage.until(() => stage.injected.length === 1)
+    if (how === 'retired') stage.disarm()
+    else stage.runs[0]!.disarm()
+    const answer = (await client.answer())!
+    expect(answer).toMatchObject({ complete: true })
+    expect(answer.body.toString()).toBe('abcdef')
+    expect(stage.broken).toEqual([])
+    expect(stage.injected).toHaveLength(1)
+    client.close()
+  },
+)
+
+it('passes the cap by untouched', async () => {
+  const slow = onBody(async function* (source, ctx) {
+    for await (const chunk of source) {
+      ctx.injected()
+      await ctx.sleep(600_000)
+      yield chunk
+    }
+  })
+  const stage = opened(
+    await startStage({
+      rules: [OUTPUT_RULE],
+      file: { maxActive: 1 },
+      faults: [slow],
+      app: jsonApp,
+    }),
+  )
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  await stage.until(() => stage.injected.length === 1)
+  expect((await met(stage)).answer.body.toString()).toBe(resultText(1))
+  expect(stage.counts().overflow).toBe(1)
+  client.close()
+})
+
+it.each(['rst', 'fin'] as const)(
+  'tells the client at once that the app broke off (%s), with what came before',
+  async (how) => {
+    let cut: (() => void) | undefined
+    const holding = onBody(async function* (source, ctx) {
+      for await (const chunk of source) {
+        ctx.injected()
+        await ctx.sleep(600_000)
+        yield chunk
+      }
+    })
+    const stage = await start([PASSING, holding], (req, res) => {
+      req.resume()
+      res.setHeader('content-length', 100)
+      res.write('abc')
+      cut = () => (how === 'rst' ? res.socket!.resetAndDestroy() : res.socket!.destroySoon())
+    })
+    const client = await RawClient.connect(stage.port)
+    await client.send(toolCall(1), 'POST')
+    await stage.until(() => stage.injected.length === 1)
+    cut!()
+    expect(await client.gone).toBe(how === 'rst' ? 'reset' : 'fin')
+    if (how === 'fin') expect(client.answers[0]!.body.toString()).toBe('abc')
+    expect(client.answers[0]!.complete).toBe(false)
+    expect(stage.broken).toEqual([])
+    expect(stage.states.active.active).toBe(0)
+  },
+)

@@ -1,0 +1,134 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { RequestListener } from 'node:http'
+import { array, assert, asyncProperty, nat, uint8Array } from 'fast-check'
+import { expect, it } from 'vitest'
+import type { Fault } from '../../src/filters/fault.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { startStage } from './fault-stage-setup.ts'
+import { onBody, OUTPUT_RULE } from './output-faults.ts'
+
+const opened = closers()
+/** Cuts the bytes anew, at the places that `cut` gives. */
+const recut = (cut: (size: number) => number): Fault =>
+  onBody(async function* (source) {
+    for await (const chunk of source) {
+      const at = cut(chunk.length)
+      yield chunk.subarray(0, at)
+      yield chunk.subarray(at)
+    }
+  })
+
+const PIECE = Buffer.alloc(64 * 1024, 'squall ')
+
+/** Sends so many pieces, no faster than they are taken. */
+function pouring(count: number, written: (pieces: number) => void): RequestListener {
+  return (req, res) => {
+    req.resume()
+    res.setHeader('content-length', PIECE.length * count)
+    let n = 0
+    const pour = (): void => {
+      while (n < count) {
+        const more = res.write(PIECE)
+        written(++n)
+        if (!more) {
+          res.once('drain', pour)
+          return
+        }
+      }
+      res.end()
+    }
+    pour()
+  }
+}
+
+it('makes the app wait for a slow client, and loses no byte', async () => {
+  const count = 400
+  let sent = 0
+  let still: (() => void) | undefined
+  const stalled = new Promise<void>((resolve) => (still = resolve))
+  let timer: NodeJS.Timeout | undefined
+  const app = pouring(count, (pieces) => {
+    sent = pieces
+    clearTimeout(timer)
+    timer = setTimeout(still!, 500)
+  })
+  const half = recut((size) => size >> 1)
+  const stage = opened(await startStage({ rules: [OUTPUT_RULE], faults: [half, half], app }))
+  const client = await RawClient.connect(stage.port, { keepBytes: false, keepBody: false })
+  await client.send(toolCall(1), 'POST')
+  await client.head()
+  client.socket.pause()
+  await stalled
+  expect(sent).toBeLessThan(count)
+  client.socket.resume()
+  const answer = (await client.answer())!
+  expect(answer).toMatchObject({ complete: true, bodyBytes: count * PIECE.length })
+  clearTimeout(timer)
+  client.close()
+})
+
+it('holds no more of a large body than goes through', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const held = (): number => {
+    collect()
+    return process.memoryUsage().arrayBuffers
+  }
+  const count = 320
+  const stage = opened(
+    await startStage({
+      rules: [OUTPUT_RULE],
+      faults: [recut((size) => size - 1)],
+      app: pouring(count, () => undefined),
+    }),
+  )
+  const client = await RawClient.connect(stage.port, { keepBytes: false, keepBody: false })
+  const before = held()
+  let most = 0
+  let next = 0
+  client.socket.on('data', () => {
+    if (client.received < next) return
+    next += 2 << 20
+    most = Math.max(most, held())
+  })
+  await client.send(toolCall(1), 'POST')
+  expect(await client.answer()).toMatchObject({ complete: true, bodyBytes: 20 << 20 })
+  expect(most - before).toBeLessThan(6 << 20)
+  client.close()
+})
+
+it('changes no byte, however often they are cut anew', async () => {
+  let body: Uint8Array[] = []
+  let cuts: number[] = []
+  const cut = (size: number): number => (size === 0 ? 0 : (cuts.shift() ?? 0) % size)
+  const stage = opened(
+    await startStage({
+      rules: [OUTPUT_RULE],
+      faults: [recut(cut), recut(cut)],
+      app: (req, res) => {
+        req.resume()
+        for (const chunk of body) res.write(chunk)
+        res.end()
+      },
+    }),
+  )
+  const client = await RawClient.connect(stage.port)
+  let n = 0
+  await assert(
+    asyncProperty(array(uint8Array({ maxLength: 50 })), array(nat(50)), async (parts, places) => {
+      body = parts
+      cuts = places
+      await client.send(toolCall(1), 'POST')
+      const answer = (await client.answer(n++))!
+      expect(answer.complete).toBe(true)
+      expect(answer.body.equals(Buffer.concat(parts))).toBe(true)
+      const run = stage.runs.at(-1)!
+      expect(run.originOf(run.calls[0]!.call!)).toBe('upstream')
+    }),
+    { numRuns: 100 },
+  )
+  client.close()
+})

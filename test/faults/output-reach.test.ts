@@ -1,0 +1,129 @@
+import { gzipSync } from 'node:zlib'
+import type { RequestListener } from 'node:http'
+import { expect, it } from 'vitest'
+import { call, callMessage, post } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import { rpcPost } from '../support/mcp-bytes.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { jsonApp, resultText, startStage } from './fault-stage-setup.ts'
+import { HTTP_RULE, onBody, onOutput, OUTPUT_RULE, PASSING, whole } from './output-faults.ts'
+
+const opened = closers()
+const rules = [OUTPUT_RULE]
+
+/** An app that answers by these lines and this body. */
+function answering(headers: Record<string, string>, body: string | Buffer): RequestListener {
+  return (req, res) => {
+    req.resume()
+    res.writeHead(200, headers)
+    res.end(body)
+  }
+}
+
+it('acts on a plain exchange that a rule about HTTP hit', async () => {
+  const upper = onBody(async function* (source, ctx) {
+    for await (const chunk of source) {
+      ctx.injected()
+      yield Buffer.from(Buffer.from(chunk).toString().toUpperCase())
+    }
+  })
+  const app = answering({ 'content-length': '5' }, 'hello')
+  const stage = opened(await startStage({ rules: [HTTP_RULE], faults: [upper], app, http: true }))
+  const client = await RawClient.connect(stage.port)
+  await client.send('GET /mcp HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET')
+  expect((await client.answer())!.body.toString()).toBe('HELLO')
+  expect(stage.injected[0]!.call).toBeUndefined()
+  client.close()
+})
+
+it.each([
+  ['HEAD', 200],
+  ['GET', 204],
+  ['GET', 304],
+] as const)('keeps %s %i without a body, whatever a transform gives', async (method, status) => {
+  const adding = onOutput((ctx, { head, body }) => {
+    ctx.injected()
+    return {
+      head,
+      body: (async function* () {
+        yield* body
+        yield Buffer.from('more')
+      })(),
+    }
+  })
+  const app: RequestListener = (_, res) => {
+    if (status === 200) res.setHeader('content-length', '100')
+    res.writeHead(status).end()
+  }
+  const stage = opened(await startStage({ rules: [HTTP_RULE], faults: [adding], app, http: true }))
+  const client = await RawClient.connect(stage.port)
+  for (const index of [0, 1]) {
+    await client.send(`${method} /mcp HTTP/1.1\r\nHost: pod\r\n\r\n`, method)
+    expect(await client.answer(index)).toMatchObject({ status, bodyBytes: 0, complete: true })
+  }
+  expect(client.violations).toEqual([])
+  client.close()
+})
+
+it('leaves batches and what is answered elsewhere alone, and says so', async () => {
+  const mark = onOutput((ctx, out) => (ctx.injected(), out))
+  const batch = opened(await startStage({ rules, faults: [mark], app: jsonApp }))
+  await call({ ...batch, headers: { 'x-batch': '1' } }, [callMessage(1), callMessage(2, 'other')])
+  expect(batch.notApplicable).toMatchObject([{ reason: 'shared_exchange' }])
+  const old = opened(
+    await startStage({ rules, faults: [mark], app: jsonApp, transport: 'http+sse' }),
+  )
+  await call(old, callMessage(1))
+  expect(old.notApplicable).toMatchObject([{ reason: 'answered_elsewhere' }])
+  expect([batch, old].map((stage) => stage.counts().not_applicable)).toEqual([1, 1])
+})
+
+it('gives coded bytes as they are', async () => {
+  const coded = gzipSync(resultText(1))
+  const seen: Uint8Array[] = []
+  const noting = onBody(async function* (source) {
+    for await (const chunk of source) {
+      seen.push(chunk)
+      yield chunk
+    }
+  })
+  const app = answering({ 'content-type': 'application/json', 'content-encoding': 'gzip' }, coded)
+  const stage = opened(await startStage({ rules, faults: [noting], app }))
+  const res = await post(stage, callMessage(1))
+  expect(res.headers['content-encoding']).toBe('gzip')
+  expect((await whole(res)).equals(coded)).toBe(true)
+  expect(Buffer.concat(seen).equals(coded)).toBe(true)
+})
+
+it('passes trailers on, unless the body was cut short', async () => {
+  const app: RequestListener = (req, res) => {
+    req.resume()
+    res.writeHead(200, { 'content-type': 'text/plain', trailer: 'x-end' })
+    res.addTrailers({ 'x-end': 'yes' })
+    res.write('one')
+    res.end()
+  }
+  const first = onOutput((ctx, { head, body }) => ({
+    head,
+    body: (async function* () {
+      for await (const chunk of body) {
+        ctx.injected()
+        yield chunk.subarray(0, 1)
+        return
+      }
+    })(),
+  }))
+  const trailers: unknown[] = []
+  for (const fault of [PASSING, first]) {
+    const stage = opened(await startStage({ rules, faults: [fault], app }))
+    const client = await RawClient.connect(stage.port)
+    await client.send(rpcPost(JSON.stringify(callMessage(1)), 'TE: trailers\r\n'), 'POST')
+    const got = (await client.answer())!
+    trailers.push([got.complete, got.body.toString(), got.trailers])
+    client.close()
+  }
+  expect(trailers).toEqual([
+    [true, 'one', ['x-end', 'yes']],
+    [true, 'o', []],
+  ])
+})

@@ -1,0 +1,103 @@
+import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import { expect } from 'vitest'
+import { answer, chunk, type AppExchange } from '../support/raw-app.ts'
+import type { RawClient } from '../support/raw-client.ts'
+import type { RuleStage } from '../support/rules.ts'
+import type { StartOptions } from '../support/sidecar.ts'
+import { get, POLL, post, request, Stage, streamHead } from '../accounting/stage.ts'
+
+type Options = Omit<StartOptions, 'upstream' | 'rules'>
+
+/** An app of HTTP+SSE behind a sidecar with rules, whose answers the test gives by itself. */
+export class PushApp {
+  readonly stage: Stage
+  /** The streams that the app was asked for, in order. */
+  readonly streams: AppExchange[]
+
+  private constructor(stage: Stage, streams: AppExchange[]) {
+    this.stage = stage
+    this.streams = streams
+  }
+
+  static async open(
+    rules: readonly RuleSpec[],
+    options: Options = {},
+    lines = '',
+  ): Promise<PushApp> {
+    const streams: AppExchange[] = []
+    const stage = await Stage.open(
+      (exchange) => {
+        if (exchange.request.method !== 'GET') {
+          void exchange.write(answer('202 Accepted', [], 'Accepted'))
+          return
+        }
+        streams.push(exchange)
+        const endpoint = `/message?sessionId=${exchange.request.target.split('?')[1] ?? ''}`
+        const first = `event: endpoint\ndata: ${endpoint}\n\n`
+        if (lines === '') void exchange.send([streamHead(), chunk(first)])
+        else void exchange.write(streamHead(lines))
+      },
+      { ...options, rules },
+    )
+    return new PushApp(stage, streams)
+  }
+
+  get faults(): RuleStage {
+    return this.stage.squall.faults!
+  }
+
+  /** Opens the stream of a session. */
+  async listen(session: string): Promise<RawClient> {
+    const client = await this.stage.send(get(`/sse?${session}`), 'GET')
+    await client.sees('endpoint')
+    return client
+  }
+
+  /** Posts a call and waits until it was taken. */
+  async call(session: string, id: unknown, name = 'echo', more: object = {}): Promise<RawClient> {
+    return this.stage.exchange(this.posted(session, id, name, more))
+  }
+
+  posted(session: string, id: unknown, name = 'echo', more: object = {}): string {
+    const message = request(id, 'tools/call', { name, ...more })
+    return post(message, '', `/message?sessionId=${session}`)
+  }
+
+  /** The app writes this on its n-th stream, as one chunk. */
+  say(text: string, stream = 0): void {
+    this.streams[stream]!.socket.write(chunk(text))
+  }
+}
+
+/** A message as an event. */
+export function said(message: unknown, lines = ''): string {
+  return `${lines}event: message\ndata: ${JSON.stringify(message)}\n\n`
+}
+
+/** A rule about calls of one tool. */
+export function rule(fault: string, config: object, tool = 'echo', name = 'r'): RuleSpec {
+  return { name, match: { tool: [tool] }, faults: [{ fault, config }] } as unknown as RuleSpec
+}
+
+/** The chunks that a client has been sent so far, of an answer that is sent in chunks. */
+export function chunksOf(client: RawClient): readonly string[] {
+  const chunks: string[] = []
+  let rest = client.text.slice(client.text.indexOf('\r\n\r\n') + 4)
+  for (;;) {
+    const end = rest.indexOf('\r\n')
+    const size = Number.parseInt(rest.slice(0, end), 16)
+    if (end < 0 || !(size > 0) || rest.length < end + 2 + size) return chunks
+    chunks.push(rest.slice(end + 2, end + 2 + size))
+    rest = rest.slice(end + 4 + size)
+  }
+}
+
+/** The same as one text, without what the stream begins with. */
+export function heard(client: RawClient): string {
+  return chunksOf(client).slice(1).join('')
+}
+
+/** Waits until a client has been sent this, and nothing else, behind what the stream begins with. */
+export async function hears(client: RawClient, text: string): Promise<void> {
+  await expect.poll(() => heard(client), POLL).toBe(text)
+}

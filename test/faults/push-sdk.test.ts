@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import { openClientV1 } from '../support/client-v1.ts'
+import { eventually } from '../support/eventually.ts'
+import { startEverything, type Everything } from '../support/everything.ts'
+import { outcome, type InteropClient } from '../support/interop-client.ts'
+import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { metricValue } from '../support/metric-value.ts'
+import { rule } from './push-app.ts'
+
+let server: Everything
+let squall: RunningSidecar
+let clients: InteropClient[] = []
+
+beforeAll(async () => {
+  server = await startEverything('sse')
+})
+afterAll(() => server.stop())
+afterEach(async () => {
+  for (const client of clients) await client.close()
+  clients = []
+  await eventually(async () => {
+    const text = await squall.metrics()
+    const open = ['squall_pending_calls', 'squall_open_streams'].map((name) =>
+      metricValue(text, name),
+    )
+    return open.every((value) => value === 0) ? undefined : `still open: ${open.join()}`
+  })
+  expect(squall.faults!.active).toBe(0)
+  expect(squall.faults!.broken).toEqual([])
+  await squall.close()
+})
+
+async function start(...rules: readonly RuleSpec[]): Promise<void> {
+  squall = await startSidecar({ upstream: server.origin, rules })
+}
+
+async function connect(): Promise<InteropClient> {
+  const client = await openClientV1(`${squall.url}/sse`, 'sse')
+  clients.push(client)
+  return client
+}
+
+const ECHO = { content: [{ type: 'text', text: 'Echo: hi' }] }
+const echo = (client: InteropClient): Promise<unknown> => client.call('echo', { message: 'hi' })
+const named = (name: string, spec: RuleSpec): RuleSpec => ({ ...spec, name })
+
+test('the SDK client meets what faults make of its calls, and its neighbours do not', async () => {
+  await start(
+    named('late', rule('delay', { fixed: 200, max: 1000, at: 'response' }, 'get-sum')),
+    named('lost', rule('abort', { toolError: 'db lost', at: 'response' }, 'get-env')),
+    named(
+      'never',
+      rule('abort', { rpcError: { code: -5, message: 'no' }, at: 'request' }, 'get-tiny-image'),
+    ),
+  )
+  const [client, other] = [await connect(), await connect()]
+  const began = performance.now()
+  const sum = client.call('get-sum', { a: 2, b: 3 }).then((value) => ({
+    value,
+    took: performance.now() - began,
+  }))
+  const answers = await Promise.all([
+    echo(client),
+    outcome(client.call('get-env')),
+    outcome(client.call('get-tiny-image')),
+    echo(other),
+  ])
+  expect(answers[0]).toEqual(ECHO)
+  expect(answers[1]).toEqual({
+    result: { content: [{ type: 'text', text: 'db lost' }], isError: true },
+  })
+  expect(answers[2]).toMatchObject({ error: { code: -5, message: 'MCP error -5: no' } })
+  expect(answers[3]).toEqual(ECHO)
+  const { value, took } = await sum
+  expect(JSON.stringify(value)).toContain('5')
+  expect(took).toBeGreaterThan(195)
+  const text = await squall.metrics()
+  const calls = (labels: Record<string, string>): number =>
+    metricValue(text, 'squall_calls_total', { method: 'tools/call', ...labels })
+  expect(calls({ tool: 'get-env', outcome: 'tool_error', origin: 'injected' })).toBe(1)
+  expect(calls({ tool: 'get-tiny-image', outcome: 'rpc_error', origin: 'injected' })).toBe(1)
+  expect(calls({ tool: 'get-sum', outcome: 'ok', origin: 'upstream' })).toBe(1)
+  expect(calls({ tool: 'echo', outcome: 'ok', origin: 'upstream' })).toBe(2)
+  for (const index of [0, 1, 2]) {
+    expect(squall.faults!.counts(index)).toMatchObject({ matched: 1, drawn: 1, applied: 1 })
+  }
+})
+
+test('many calls at once each get their own answer', async () => {
+  await start(
+    named('late', rule('delay', { uniform: { min: 0, max: 60 }, max: 100, at: 'event' }, 'echo')),
+  )
+  const client = await connect()
+  const texts = Array.from({ length: 200 }, (_, index) => `n${index}`)
+  const answers = await Promise.all(texts.map((message) => client.call('echo', { message })))
+  expect(answers).toEqual(
+    texts.map((text) => ({ content: [{ type: 'text', text: `Echo: ${text}` }] })),
+  )
+  expect(squall.faults!.counts()).toMatchObject({ matched: 200, applied: 200 })
+})
+
+test('a client that gives up on a call that hangs goes on with others', async () => {
+  await start(
+    named('late', rule('delay', { fixed: 600_000, max: 600_000, at: 'response' }, 'echo')),
+  )
+  const client = await connect()
+  const leaving = new AbortController()
+  const call = outcome(client.call('echo', { message: 'hi' }, { signal: leaving.signal }))
+  await eventually(() => (squall.faults!.injected.length === 1 ? undefined : 'it does not sleep'))
+  leaving.abort()
+  expect(await call).toHaveProperty('error')
+  expect(JSON.stringify(await client.call('get-sum', { a: 2, b: 3 }))).toContain('5')
+  await eventually(async () => {
+    const labels = { outcome: 'cancelled', origin: 'injected' }
+    const count = metricValue(await squall.metrics(), 'squall_calls_total', labels)
+    return count === 1 ? undefined : `${count} calls were cancelled`
+  })
+})

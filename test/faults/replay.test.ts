@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { expect, it } from 'vitest'
+import { call, callMessage } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { resultText, startStage, whenAsked } from './fault-stage-setup.ts'
+import { oneFault } from './one-fault.ts'
+
+const opened = closers()
+const MODERN = {
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': 'tools/call',
+  'mcp-name': 'echo',
+}
+
+/** An app whose n-th answer says so, counted from 1. */
+function counting(form: 'json' | 'sse'): RequestListener {
+  let count = 0
+  return (req, res) => {
+    whenAsked(req, (messages) => {
+      const texts = messages.map(({ id }) => resultText(id!, String(++count)))
+      if (form === 'sse') {
+        res.setHeader('content-type', 'text/event-stream')
+        res.end(texts.map((text) => `id: 4\r\ndata: ${text}\r\n\r\n`).join(''))
+      } else {
+        res.setHeader('content-type', 'application/json')
+        res.end(messages.length === 1 ? texts[0] : `[${texts.join(' , ')}]`)
+      }
+    })
+  }
+}
+
+it.each([
+  ['json', {}],
+  ['json', MODERN],
+  ['sse', {}],
+  ['sse', MODERN],
+] as const)('gives the answer before in %s, with the id of this call', async (form, headers) => {
+  const stage = opened(await startStage({ rules: [oneFault('replay')], app: counting(form) }))
+  const place = { ...stage, headers }
+  const first = await call(place, callMessage('a'))
+  const second = await call(place, callMessage(7))
+  const third = await call(place, callMessage(0))
+  const event = (text: string): string => (form === 'sse' ? `id: 4\r\ndata: ${text}\r\n\r\n` : text)
+  const plain = (text: string): string => text.replace(': x-squall-fault bad/replay\n\n', '')
+  expect(first.text).toBe(event(resultText('a', '1')))
+  expect(plain(second.text)).toBe(event(resultText(7, '1')))
+  expect(plain(third.text)).toBe(event(resultText(0, '2')))
+  expect(second.text !== plain(second.text) || second.headers['x-squall-fault']).toBeTruthy()
+  expect(first.headers['x-squall-fault']).toBeUndefined()
+  expect(stage.counts()).toMatchObject({ applied: 2, spared: 1, not_applicable: 0 })
+  const run = stage.runs[1]!
+  expect(run.originOf(run.calls[0]!.call!)).toBe('upstream')
+})
+
+it('gives nobody what a caller with another token was answered', async () => {
+  const stage = opened(await startStage({ rules: [oneFault('replay')], app: counting('json') }))
+  const as = (token: string) => ({ ...stage, headers: { authorization: `Bearer ${token}` } })
+  await call(as('a'), callMessage(1))
+  expect((await call(as('b'), callMessage(1))).text).toBe(resultText(1, '2'))
+  expect((await call(as('a'), callMessage(1))).text).toBe(resultText(1, '1'))
+})
+
+it('gives nothing that is not old enough', async () => {
+  const stage = opened(
+    await startStage({ rules: [oneFault('replay: { age: 1h }')], app: counting('json') }),
+  )
+  await call(stage, callMessage(1))
+  expect((await call(stage, callMessage(2))).text).toBe(resultText(2, '2'))
+  expect(stage.counts()).toMatchObject({ applied: 0, spared: 2 })
+})
+
+it('gives one call of a batch its answer before, and leaves the bytes of the others', async () => {
+  const stage = opened(await startStage({ rules: [oneFault('replay')], app: counting('json') }))
+  await call(stage, callMessage(1))
+  const got = await call(stage, [callMessage(2, 'other'), callMessage(3)])
+  expect(got.text).toBe(`[${resultText(2, '2')},${resultText(3, '1')}]`)
+  expect(stage.counts()).toMatchObject({ drawn: 2, applied: 1, spared: 1 })
+})
+
+it('keeps nothing of an answer whose client left before it was there', async () => {
+  let appGone: Promise<unknown> | undefined
+  const answers = counting('json')
+  const stage = opened(
+    await startStage({
+      rules: [oneFault('replay')],
+      app: (req, res) => {
+        if (appGone !== undefined) return answers(req, res)
+        req.resume()
+        appGone = once(res, 'close')
+        return undefined
+      },
+    }),
+  )
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  await expect.poll(() => appGone !== undefined).toBe(true)
+  client.reset()
+  await stage.until(() => stage.finished() === 1)
+  await appGone
+  expect((await call(stage, callMessage(2))).text).toBe(resultText(2, '1'))
+  expect(stage.counts()).toMatchObject({ applied: 0, spared: 1, not_reached: 1 })
+})

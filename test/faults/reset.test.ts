@@ -1,0 +1,101 @@
+import { expect, it } from 'vitest'
+import { call, callMessage } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+
+const opened = closers()
+
+function reset(config: Readonly<Record<string, unknown>> = {}) {
+  return {
+    name: 'cut',
+    match: { tool: ['echo'] },
+    faults: [{ fault: 'reset', config: { at: 'request', how: 'rst', ...config } }],
+  } as never
+}
+
+/** What a client of one call gets, and how its connection ends. */
+async function cut(rule: never, app: typeof jsonApp) {
+  let asked = 0
+  const stage = opened(
+    await startStage({ rules: [rule], app: (req, res) => (asked++, app(req, res)) }),
+  )
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  const fate = await client.gone
+  await stage.until(() => stage.finished() === 1)
+  return { stage, client, fate, asked }
+}
+
+it.each([
+  ['rst', 'reset'],
+  ['fin', 'fin'],
+])('ends the connection by %s before the app hears of the call', async (how, fate) => {
+  const got = await cut(reset({ how }), jsonApp)
+  expect([got.fate, got.asked, got.client.text]).toEqual([fate, 0, ''])
+  const { stage } = got
+  expect(stage.counts().applied).toBe(1)
+  expect(stage.states.active.active).toBe(0)
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+})
+
+it('ends it after the app has executed the call, and sends nothing of the answer', async () => {
+  const got = await cut(reset({ at: 'response' }), jsonApp)
+  expect([got.fate, got.asked, got.client.text]).toEqual(['reset', 1, ''])
+})
+
+it.each([
+  [{}, streamText(1).split('id: 2')[0]!],
+  [{ after: { events: 1 } }, 'id: 1\ndata: \n\n'],
+  [{ after: { bytes: 10 } }, 'id: 1\ndata'],
+  [{ after: { bytes: 0 } }, ''],
+])('ends it in the middle of a stream, after %j', async (config, before) => {
+  for (const how of ['rst', 'fin']) {
+    const got = await cut(reset({ at: 'stream', how, ...config }), sseApp)
+    expect(got.fate).toBe(how === 'rst' ? 'reset' : 'fin')
+    expect(got.client.answers[0]!.body.toString()).toBe(before)
+    expect(got.client.text).not.toContain('\r\n0\r\n')
+    const { stage } = got
+    expect(stage.injected).toMatchObject([{ rule: 'cut', fault: 'reset' }])
+    expect(stage.states.active.active).toBe(0)
+    expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  }
+})
+
+it('ends it in the middle of a JSON answer, under its whole length', async () => {
+  const got = await cut(reset({ at: 'stream', after: { bytes: 20 } }), jsonApp)
+  const [answer] = got.client.answers
+  expect(got.fate).toBe('reset')
+  expect(answer!.body.toString()).toBe(resultText(1).slice(0, 20))
+  expect(got.client.text).toMatch(new RegExp(`content-length: ${resultText(1).length}\r\n`, 'i'))
+})
+
+it.each([
+  [{ at: 'request' }, jsonApp],
+  [{ at: 'response' }, jsonApp],
+  [{ at: 'stream' }, sseApp],
+])('turns new connections away as well with %j', async (config, app) => {
+  const got = await cut(reset({ ...config, refuse: 70 }), app)
+  expect(got.stage.reached).toEqual(['refuse 70'])
+})
+
+it.each(['request', 'response', 'stream'])(
+  'at %s leaves the other calls of a batch alone, and new connections',
+  async (at) => {
+    const stage = opened(await startStage({ rules: [reset({ at, refuse: 70 })], app: jsonApp }))
+    const got = await call(stage, [callMessage(1), callMessage(2, 'other')])
+    expect(JSON.parse(got.text)).toHaveLength(2)
+    expect(stage.notApplicable).toMatchObject([{ reason: 'shared_exchange' }])
+    expect(stage.reached).toEqual([])
+  },
+)
+
+it('leaves an answer alone that is over before', async () => {
+  const stage = opened(
+    await startStage({ rules: [reset({ at: 'stream', after: { events: 9 } })], app: sseApp }),
+  )
+  const got = await call(stage, callMessage(1))
+  expect(got.text).toBe(streamText(1))
+  expect(stage.notApplicable).toMatchObject([{ reason: 'nothing_to_act_on' }])
+})

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { openClientV1 } from '../support/client-v1.ts'
+import { openClientV2 } from '../support/client-v2.ts'
+import { closers } from '../support/closers.ts'
+import { eventually } from '../support/eventually.ts'
+import { metricValue } from '../support/metric-value.ts'
+import { startSessionServer } from '../support/session-server.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { rule } from './push-app.ts'
+
+const opened = closers()
+
+test.each([
+  ['v1', openClientV1],
+  ['v2', openClientV2('legacy')],
+])('an SDK %s client that resumes a stream meets the faults of its call there', async (_, open) => {
+  const server = await startSessionServer()
+  opened(server.host)
+  const late = rule('delay', { fixed: 150, max: 1000, at: 'response' }, 'end the stream')
+  const squall = opened(await startSidecar({ upstream: server.host.origin, rules: [late] }))
+  const client = opened(await open(`${squall.url}/mcp`, 'streamableHttp'))
+  const began = performance.now()
+  const answer = await client.call('end the stream')
+  expect(answer).toMatchObject({ content: [{ text: 'end the stream: done' }] })
+  expect(performance.now() - began).toBeGreaterThan(145)
+  expect(server.resumptions).toBe(1)
+  expect(squall.faults!.counts()).toMatchObject({ matched: 1, applied: 1 })
+  await eventually(async () => {
+    const text = await squall.metrics()
+    const labels = { tool: 'end the stream', outcome: 'ok', origin: 'upstream' }
+    const count = metricValue(text, 'squall_calls_total', labels)
+    return count === 1 ? undefined : `${count} calls ended well`
+  })
+  expect(squall.faults!.active).toBe(0)
+  expect(squall.faults!.broken).toEqual([])
+})

@@ -1,0 +1,248 @@
+import { afterEach, expect, test } from 'vitest'
+import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import { chunk, type AppExchange } from '../support/raw-app.ts'
+import type { RawClient } from '../support/raw-client.ts'
+import type { RuleStage } from '../support/rules.ts'
+import {
+  event,
+  get,
+  LAST_CHUNK,
+  modern,
+  POLL,
+  post,
+  request,
+  result,
+  Stage,
+  streamHead,
+} from '../accounting/stage.ts'
+import { chunksOf, rule, said } from './push-app.ts'
+
+let stage: Stage
+let pushes: AppExchange[]
+let faults: RuleStage
+afterEach(async () => {
+  expect(faults.broken).toEqual([])
+  await stage.close()
+  expect(faults.active).toBe(0)
+})
+
+const LONG = 600_000
+const SESSION = 'Mcp-Session-Id: s1\r\n'
+const RESUME = `${SESSION}Last-Event-ID: e0\r\n`
+const PRIMER = Buffer.from('9\r\nid: e0\n\n\n\r\n')
+const LATE = ': x-squall-fault slow/delay\n\n'
+const note = (level: string) => ({
+  jsonrpc: '2.0',
+  method: 'notifications/message',
+  params: { level },
+})
+const hold: RuleSpec = rule('delay', { fixed: LONG, max: LONG, at: 'response' }, 'echo', 'slow')
+
+/** An app that opens a stream for each POST, and leaves the rest to the test. */
+async function open(
+  rules: readonly RuleSpec[],
+  begin: (exchange: AppExchange) => void,
+  options: { pendingTtl?: number } = {},
+): Promise<void> {
+  pushes = []
+  stage = await Stage.open(
+    (exchange) => {
+      if (exchange.request.method === 'POST') {
+        begin(exchange)
+        return
+      }
+      pushes.push(exchange)
+      void exchange.write(streamHead())
+    },
+    { ...options, rules },
+  )
+  faults = stage.squall.faults!
+}
+
+const prime = (exchange: AppExchange): void => void exchange.send([streamHead(), PRIMER])
+const primeAndEnd = (exchange: AppExchange): void =>
+  void exchange.send([streamHead(), PRIMER, LAST_CHUNK])
+
+async function resume(): Promise<RawClient> {
+  const client = await stage.send(get('/mcp', RESUME), 'GET')
+  await client.head()
+  return client
+}
+
+const heard = (client: RawClient): string => chunksOf(client).join('')
+const asleep = (count = 1): Promise<void> =>
+  expect.poll(() => faults.injected.length, POLL).toBe(count)
+
+test('an answer on a resumed stream meets the faults of its call', async () => {
+  await open([rule('abort', { toolError: 'no', at: 'response' }, 'echo', 'bad')], primeAndEnd)
+  await stage.exchange(post(request(1), SESSION))
+  expect(await stage.gauges()).toMatchObject({ pending: 1, request: 0 })
+  const client = await resume()
+  await pushes[0]!.write(event(result(1), 'e2'))
+  await client.sees('isError')
+  const answer = result(1, { content: [{ type: 'text', text: 'no' }], isError: true })
+  expect(heard(client)).toBe(`: x-squall-fault bad/abort\n\n${said(answer, 'id: e2\n')}`)
+  await stage.ends({ 'tools/call echo: tool_error by injected': 1 })
+  expect(faults.counts()).toMatchObject({ matched: 1, applied: 1 })
+})
+
+test('a client that leaves while its answer sleeps gets it late when it comes back', async () => {
+  await open([hold], prime)
+  const first = await stage.send(post(request(1), SESSION))
+  await first.sees('e0')
+  stage.app.requests[0]!.connection.socket.write(event(result(1), 'e1'))
+  await asleep()
+  first.close()
+  await expect.poll(() => stage.gauges(), POLL).toMatchObject({ request: 0, pending: 1 })
+  expect(faults.active).toBe(0)
+  const second = await resume()
+  await pushes[0]!.send([event(result(1), 'e1'), LAST_CHUNK])
+  await asleep(2)
+  expect(heard(second)).toBe('')
+  faults.take([])
+  await second.answer()
+  expect(heard(second)).toBe(LATE + said(result(1), 'id: e1\n'))
+  await stage.ends({ 'tools/call echo: ok': 1 })
+  expect(faults.injected.map(({ first: isFirst }) => isFirst)).toEqual([true, false])
+})
+
+test('nor is the answer lost by a second break', async () => {
+  await open([hold], primeAndEnd)
+  await stage.exchange(post(request(1), SESSION))
+  const first = await resume()
+  await pushes[0]!.write(event(result(1), 'e1'))
+  await asleep()
+  first.close()
+  await expect.poll(() => stage.gauges(), POLL).toMatchObject({ push: 0, pending: 1 })
+  const second = await resume()
+  await pushes[1]!.write(event(result(1), 'e1'))
+  await asleep(2)
+  faults.take([])
+  await second.sees('"result"')
+  await stage.ends({ 'tools/call echo: ok': 1 })
+})
+
+test('events with ids keep their order, and others need not wait', async () => {
+  await open([hold], primeAndEnd)
+  await stage.exchange(post(request(1), SESSION))
+  const client = await resume()
+  const before = said(note('before'), 'id: e1\n')
+  const answer = said(result(1), 'id: e2\n')
+  const behind = said(note('behind'), 'id: e3\n')
+  const quick = `: keep\n\n${said(note('quick'))}`
+  await pushes[0]!.write(chunk(before + answer + behind + quick))
+  await client.sees('quick')
+  expect(heard(client)).toBe(before + quick)
+  await asleep()
+  faults.take([])
+  await client.sees('behind')
+  expect(heard(client)).toBe(before + quick + LATE + answer + behind)
+  await stage.ends({ 'tools/call echo: ok': 1 })
+})
+
+test('a call that nobody comes back for ends with its time, and its faults with it', async () => {
+  await open([hold], primeAndEnd, { pendingTtl: 40 })
+  await stage.exchange(post(request(1), SESSION))
+  await stage.ends({ 'tools/call echo: incomplete': 1 })
+  expect(faults.counts()).toMatchObject({ applied: 0, not_reached: 1 })
+  const late = await resume()
+  await pushes[0]!.write(event(result(1), 'e1'))
+  await late.sees('"result"')
+})
+
+test('one that a fault held until the client was gone was ended by that', async () => {
+  await open([hold], prime, { pendingTtl: 200 })
+  const first = await stage.send(post(request(1), SESSION))
+  await first.sees('e0')
+  stage.app.requests[0]!.connection.socket.write(event(result(1), 'e1'))
+  await asleep()
+  first.close()
+  await stage.ends({ 'tools/call echo: cancelled by injected': 1 })
+})
+
+test.each([
+  ['without a session', post(request(1))],
+  ['of revision 2026-07-28', post(modern(1), SESSION)],
+])('the faults of a call %s end with its exchange', async (_what, bytes) => {
+  await open([hold], prime)
+  const client = await stage.send(bytes)
+  await client.sees('e0')
+  client.close()
+  await stage.ends({ 'tools/call echo: cancelled': 1 })
+  expect(faults.counts()).toMatchObject({ applied: 0, not_reached: 1 })
+})
+
+test('a call that was answered in the first place leaves nothing behind', async () => {
+  await open(
+    [rule('delay', { fixed: 1, max: LONG, at: 'response' }, 'echo', 'slow')],
+    (exchange) => {
+      void exchange.send([streamHead(), PRIMER, event(result(1), 'e1'), LAST_CHUNK])
+    },
+  )
+  await stage.exchange(post(request(1), SESSION))
+  await stage.ends({ 'tools/call echo: ok': 1 })
+  const client = await resume()
+  await pushes[0]!.write(event(result(1), 'e1'))
+  await client.sees('"result"')
+  expect(heard(client)).toBe(said(result(1), 'id: e1\n'))
+  expect(faults.counts()).toMatchObject({ applied: 1 })
+})
+
+test('other sessions and the server’s own requests are let alone', async () => {
+  await open([hold], primeAndEnd)
+  await stage.exchange(post(request(1), SESSION))
+  const other = await stage.send(get('/mcp', 'Mcp-Session-Id: s2\r\n'), 'GET')
+  await other.head()
+  await pushes[0]!.write(event(result(1), 'e1'))
+  await other.sees('"result"')
+  const own = await resume()
+  await pushes[1]!.write(event(request(1, 'elicitation/create', {}), 'e1'))
+  await own.sees('elicitation')
+  await pushes[1]!.write(event(result(1), 'e2'))
+  await asleep()
+  faults.take([])
+  await own.sees('"result"')
+  await stage.ends({ 'tools/call echo: ok': 1 })
+})
+
+test('a session that a fault has lost loses its push stream', async () => {
+  await open([rule('session', { expire: true }, 'lose')], prime)
+  const push = await stage.send(get('/mcp', SESSION), 'GET')
+  await push.head()
+  const told = await stage.exchange(post(request(1, 'tools/call', { name: 'lose' }), SESSION))
+  expect(told.answers[0]!.status).toBe(404)
+  expect(await push.gone).toBe('fin')
+  expect(push.text.endsWith('0\r\n\r\n')).toBe(false)
+  const again = await stage.send(get('/mcp', SESSION), 'GET')
+  expect((await again.answer())!.status).toBe(404)
+  await stage.ends({ 'tools/call lose: http_error by injected': 1 })
+})
+
+test('a stream that a fault cut is made good by the one that resumes it', async () => {
+  const cut = rule('reset', { at: 'stream', how: 'rst' })
+  await open([cut], (exchange) => {
+    void exchange.send([streamHead(), PRIMER, event(result(1), 'e1'), LAST_CHUNK])
+  })
+  const first = await stage.send(post(request(1), SESSION))
+  expect(await first.gone).toBe('reset')
+  expect(faults.counts()).toMatchObject({ applied: 1 })
+  expect(await stage.gauges()).toMatchObject({ pending: 1 })
+  const second = await resume()
+  await pushes[0]!.write(event(result(1), 'e1'))
+  await second.sees('"result"')
+  await stage.ends({ 'tools/call echo: ok': 1 })
+})
+
+test('a stream that a fault cut for good was cut by that', async () => {
+  const cut = rule('reset', { at: 'stream', how: 'rst' })
+  await open(
+    [cut],
+    (exchange) => {
+      void exchange.send([streamHead(), PRIMER, event(result(1), 'e1'), LAST_CHUNK])
+    },
+    { pendingTtl: 40 },
+  )
+  const first = await stage.send(post(request(1), SESSION))
+  expect(await first.gone).toBe('reset')
+  await stage.ends({ 'tools/call echo: reset by injected': 1 })
+})

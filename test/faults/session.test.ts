@@ -1,0 +1,109 @@
+import { expect, it } from 'vitest'
+import { call, callMessage } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+import { oneFault } from './one-fault.ts'
+
+const opened = closers()
+const MODERN = {
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': 'tools/call',
+  'mcp-name': 'echo',
+}
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'c', version: '1' },
+  },
+}
+const RESTART = 'match: { method: [tools/call, initialize] }'
+
+const notFound = (id: number | null) => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code: -32001, message: 'Session not found' },
+})
+
+it.each([jsonApp, sseApp])('loses the session of the call', async (app) => {
+  let calls = 0
+  const stage = opened(
+    await startStage({
+      rules: [oneFault('session')],
+      app: (req, res) => (calls++, app(req, res)),
+      session: 's1',
+    }),
+  )
+  const got = await call(stage, callMessage(0))
+  expect(got.status).toBe(404)
+  expect(got.headers['content-type']).toBe('application/json')
+  expect(got.headers['x-squall-fault']).toBe('bad/session')
+  expect(JSON.parse(got.text)).toEqual(notFound(0))
+  expect(stage.reached).toEqual(['expire session'])
+  expect(calls).toBe(0)
+  expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+})
+
+it.each([
+  ['without a session', undefined, {}],
+  ['of a revision without sessions', 's1', MODERN],
+])('leaves a call %s alone, and says so', async (_, session, headers) => {
+  const stage = opened(
+    await startStage({
+      rules: [oneFault('session')],
+      app: sseApp,
+      ...(session === undefined ? {} : { session }),
+    }),
+  )
+  const got = await call({ ...stage, headers }, callMessage(1))
+  expect(got.text).toBe(streamText(1))
+  expect(stage.reached).toEqual([])
+  expect(stage.notApplicable).toMatchObject([{ fault: 'session', reason: 'nothing_to_act_on' }])
+})
+
+it('turns the whole batch away, as all of it names the session', async () => {
+  const stage = opened(
+    await startStage({ rules: [oneFault('session')], app: jsonApp, session: 's1' }),
+  )
+  const got = await call(stage, [callMessage(1), callMessage(2, 'other')])
+  expect(got.status).toBe(404)
+  expect(JSON.parse(got.text)).toEqual(notFound(1))
+  expect(stage.reached).toEqual(['expire session'])
+  expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+  const [run] = stage.runs
+  expect(run!.calls.map((each) => run!.originOf(each.call!))).toEqual(['injected', 'injected'])
+})
+
+it('refuses so many handshakes, and counts those that it lets pass as spared', async () => {
+  const fault = 'session: { refuseInitialize: { times: 2, status: 502 } }'
+  const stage = opened(await startStage({ rules: [oneFault(fault, RESTART)], app: jsonApp }))
+  const all = await Promise.all([1, 2, 3, 4].map(() => call(stage, INITIALIZE)))
+  expect(all.filter(({ status }) => status === 502)).toHaveLength(2)
+  expect(all.find(({ status }) => status === 200)!.text).toBe(resultText(0))
+  expect(stage.counts()).toMatchObject({ applied: 2, spared: 2 })
+})
+
+it('does not meet handshakes that the rule does not name', async () => {
+  const fault = 'session: { refuseInitialize: {} }'
+  const stage = opened(await startStage({ rules: [oneFault(fault, 'percent: 100')], app: jsonApp }))
+  expect((await call(stage, INITIALIZE)).status).toBe(200)
+  expect(stage.counts().drawn).toBe(0)
+})
+
+it('stays lost for a client that has left meanwhile', async () => {
+  const stage = opened(
+    await startStage({ rules: [oneFault('session')], app: jsonApp, session: 's1' }),
+  )
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  await stage.until(() => stage.injected.length === 1)
+  client.close()
+  await stage.until(() => stage.finished() === 1)
+  expect(stage.reached).toEqual(['expire session'])
+  expect(stage.states.active.active).toBe(0)
+})

@@ -1,0 +1,242 @@
+import { once } from 'node:events'
+import { gzipSync } from 'node:zlib'
+import type { RequestListener } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { call, callMessage, post, textOf } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient } from '../support/raw-client.ts'
+import {
+  jsonApp,
+  resultText,
+  sseApp,
+  startStage,
+  streamText,
+  whenAsked,
+  type Stage,
+} from './fault-stage-setup.ts'
+import { oneFault } from './one-fault.ts'
+
+const opened = closers()
+const MARK = ': x-squall-fault bad/stream\n\n'
+const MODERN = {
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': 'tools/call',
+  'mcp-name': 'echo',
+}
+
+/** The parts of the app's stream: primer and comment, progress, answer. */
+function partsOf(id: number | string): readonly [string, string, string] {
+  const [primer, progress, answer] = streamText(id).split(/(?<=keep\n\n)|(?<=\r\n\r\n)/)
+  return [primer!, progress!, answer!]
+}
+
+async function through(fault: string, app: RequestListener = sseApp, headers = {}) {
+  const stage = opened(await startStage({ rules: [oneFault(`stream: ${fault}`)], app }))
+  return { stage, text: (await call({ ...stage, headers }, callMessage(1))).text }
+}
+
+function originOf(stage: Stage): string {
+  return stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)
+}
+
+/** Sends the parts one by one, each when the one before it is out, and stays open. */
+const slowApp: RequestListener = (req, res) => {
+  whenAsked(req, ([message]) => {
+    res.setHeader('content-type', 'text/event-stream')
+    const parts = partsOf(message!.id!)
+    const next = (index: number): void => {
+      if (index < parts.length) res.write(parts[index], () => setImmediate(() => next(index + 1)))
+    }
+    next(0)
+  })
+}
+
+describe('damage to a stream', () => {
+  const [primer, progress, answer] = partsOf(1)
+
+  it.each([
+    ['{ drop: last }', primer + progress + MARK, 'injected'],
+    ['{ drop: notifications }', primer + MARK + answer, 'upstream'],
+    ['{ duplicate: last }', primer + progress + answer + MARK + answer, 'upstream'],
+    ['{ duplicate: 1 }', primer + progress + MARK + progress + answer, 'upstream'],
+    ['{ reorder: last }', primer + MARK + answer + progress, 'upstream'],
+    ['{ reorder: 1 }', primer + MARK + answer + progress, 'upstream'],
+    [
+      '{ wrongId: other }',
+      primer + progress + MARK + answer.replace('"id":1', '"id":-2'),
+      'injected',
+    ],
+    ['{ close: last }', primer + progress + MARK, 'injected'],
+    ['{ close: all }', primer + MARK, 'injected'],
+  ])('of %s leaves all other bytes', async (fault, text, origin) => {
+    for (const headers of [{}, MODERN]) {
+      const got = await through(fault, sseApp, headers)
+      expect(got.text).toBe(text)
+      expect(got.stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+      expect(got.stage.injected).toHaveLength(1)
+      expect(got.stage.states.active.active).toBe(0)
+      expect(originOf(got.stage)).toBe(origin)
+    }
+  })
+
+  it.each([
+    ['{ close: last }', primer + progress + MARK],
+    ['{ close: 1 }', primer + MARK],
+  ])('of %s ends what the app leaves open, and lets go of the app', async (fault, text) => {
+    let appGone: Promise<unknown> | undefined
+    const app: RequestListener = (req, res) => {
+      appGone = once(res, 'close')
+      slowApp(req, res)
+    }
+    const got = await through(fault, app)
+    expect(got.text).toBe(text)
+    await appGone
+    expect(originOf(got.stage)).toBe('injected')
+    expect(got.stage.failures).toEqual([])
+  })
+
+  it.each([
+    '{ drop: all }',
+    '{ duplicate: all }',
+    '{ reorder: all }',
+    '{ split: all }',
+    '{ close: all }',
+  ])('of %s is not for an answer in JSON, which stays as it was', async (fault) => {
+    const { stage, text } = await through(fault, jsonApp)
+    expect(text).toBe(resultText(1))
+    expect(stage.notApplicable).toMatchObject([{ fault: 'stream', reason: 'nothing_to_act_on' }])
+    expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+    expect(originOf(stage)).toBe('upstream')
+  })
+
+  it('of a wrong id is done to JSON as well', async () => {
+    const { stage, text } = await through('{ wrongId: type }', jsonApp)
+    expect(text).toBe(resultText('1'))
+    expect(stage.counts()).toMatchObject({ applied: 1 })
+    expect(originOf(stage)).toBe('injected')
+  })
+
+  it('is done to a coded stream, which is sent plain', async () => {
+    const { text } = await through('{ drop: notifications }', (req, res) => {
+      req.resume()
+      res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
+      res.end(gzipSync(streamText(1)))
+    })
+    expect(text).toBe(primer + MARK + answer)
+  })
+
+  it.each([
+    ['{ drop: last }', (own: readonly string[]) => own[0]! + own[1]!],
+    ['{ duplicate: last }', (own: readonly string[]) => own.join('') + MARK + own[2]!],
+    ['{ wrongId: type }', (own: readonly string[]) => own.join('').replace(resultText(2), MARK)],
+  ])('of %s is done to one call of a batch, and to no other', async (fault) => {
+    const stage = opened(await startStage({ rules: [oneFault(`stream: ${fault}`)], app: sseApp }))
+    const got = await call(stage, [callMessage(1, 'other'), callMessage(2)])
+    const plain = got.text.replaceAll(MARK, '')
+    const answers = plain.split(resultText(2)).length - 1
+    expect(answers).toBe(fault.includes('duplicate') ? 2 : 0)
+    expect(plain.split(resultText(1))).toHaveLength(2)
+    expect(stage.counts()).toMatchObject({ applied: 1 })
+    const run = stage.runs[0]!
+    expect(run.originOf(run.calls[0]!.call!)).toBe('upstream')
+  })
+})
+
+describe('a stream whose events change places', () => {
+  it('lets go of what it holds when the rule is taken back', async () => {
+    let more: (() => void) | undefined
+    const [primer, progress, answer] = partsOf(1)
+    const stage = opened(
+      await startStage({
+        rules: [oneFault('stream: { reorder: last }')],
+        app: (req, res) => {
+          whenAsked(req, () => {
+            res.setHeader('content-type', 'text/event-stream')
+            res.write(primer + progress)
+            more = () => res.end(answer)
+          })
+        },
+      }),
+    )
+    const client = await RawClient.connect(stage.port)
+    await client.send(toolCall(1), 'POST')
+    expect(await client.sees('keep')).toBe(true)
+    expect(client.text).not.toContain('notifications/progress')
+    stage.disarm()
+    expect(await client.sees('notifications/progress')).toBe(true)
+    more!()
+    expect((await client.answer())!.body.toString()).toBe(streamText(1))
+    expect(stage.injected).toEqual([])
+    client.close()
+  })
+
+  it('is let go of when the client leaves', async () => {
+    let appGone: Promise<unknown> | undefined
+    const stage = opened(
+      await startStage({
+        rules: [oneFault('stream: { reorder: last }')],
+        app: (req, res) => {
+          appGone = once(res, 'close')
+          whenAsked(req, () => {
+            res.setHeader('content-type', 'text/event-stream')
+            res.write(streamText(1).split('id: 2')[0])
+          })
+        },
+      }),
+    )
+    const client = await RawClient.connect(stage.port)
+    await client.send(toolCall(1), 'POST')
+    await client.sees('keep')
+    client.reset()
+    await stage.until(() => stage.finished() === 1)
+    await appGone
+    expect(stage.states.active.active).toBe(0)
+    expect(stage.counts()).toMatchObject({ applied: 0 })
+  })
+})
+
+describe('events in pieces', () => {
+  it('arrive one by one, with pauses, and are the same bytes', async () => {
+    const fault = 'stream: { split: last, pieces: 4, pause: 30ms }'
+    const stage = opened(await startStage({ rules: [oneFault(fault)], app: sseApp }))
+    const start = performance.now()
+    const res = await post(stage, callMessage(1))
+    const sizes: number[] = []
+    res.on('data', (part: Buffer) => sizes.push(part.length))
+    expect(await textOf(res)).toBe(streamText(1))
+    expect(performance.now() - start).toBeGreaterThanOrEqual(85)
+    expect(sizes.length).toBeGreaterThanOrEqual(4)
+    expect(stage.counts()).toMatchObject({ applied: 1 })
+    expect(stage.injected.map(({ delayMs, first }) => [delayMs, first])).toEqual([
+      [30, true],
+      [30, false],
+      [30, false],
+    ])
+    expect(originOf(stage)).toBe('upstream')
+  })
+
+  it.each(['disarm', 'drain'] as const)('are whole at once on %s', async (how) => {
+    const fault = 'stream: { split: all, pause: 10m }'
+    const stage = opened(await startStage({ rules: [oneFault(fault)], app: sseApp }))
+    const text = textOf(await post(stage, callMessage(1)))
+    await stage.until(() => stage.injected.length === 1)
+    if (how === 'disarm') stage.disarm()
+    else stage.runs[0]!.disarm()
+    expect(await text).toBe(streamText(1))
+    expect(stage.injected).toHaveLength(1)
+    expect(stage.states.active.active).toBe(0)
+  })
+
+  it('are not waited for when the client leaves', async () => {
+    const fault = 'stream: { split: all, pause: 10m }'
+    const stage = opened(await startStage({ rules: [oneFault(fault)], app: sseApp }))
+    const client = await RawClient.connect(stage.port)
+    await client.send(toolCall(1), 'POST')
+    await stage.until(() => stage.injected.length === 1)
+    client.reset()
+    await stage.until(() => stage.finished() === 1)
+    expect(stage.states.active.active).toBe(0)
+    expect(originOf(stage)).toBe('injected')
+  })
+})

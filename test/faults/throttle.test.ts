@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { call, callMessage } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+
+const opened = closers()
+
+function throttle(config: Readonly<Record<string, unknown>>) {
+  return {
+    name: 'slow',
+    match: { tool: ['echo'] },
+    faults: [{ fault: 'throttle', config: { rate: 1024, direction: 'response', ...config } }],
+  } as never
+}
+
+it.each([
+  ['a JSON answer', jsonApp, resultText(1)],
+  ['a stream', sseApp, streamText(1)],
+])('sends every byte of %s at its rate', async (_, app, text) => {
+  const rate = text.length * 8
+  const stage = opened(await startStage({ rules: [throttle({ rate, chunk: 10 })], app }))
+  const start = performance.now()
+  const got = await call(stage, callMessage(1))
+  const took = performance.now() - start
+  expect(took).toBeGreaterThanOrEqual(120)
+  expect(got.text).toBe(text)
+  expect(got.headers['x-squall-fault']).toBe('slow/throttle')
+  expect(stage.counts().applied).toBe(1)
+  expect(stage.states.active.active).toBe(0)
+  expect(stage.injected).toHaveLength(1)
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('upstream')
+})
+
+it('lets the app wait for a call by its size', async () => {
+  const message = JSON.stringify(callMessage(1))
+  const rate = message.length * 10
+  const stage = opened(
+    await startStage({ rules: [throttle({ rate, direction: 'request' })], app: jsonApp }),
+  )
+  const start = performance.now()
+  expect((await call(stage, message)).text).toBe(resultText(1))
+  expect(performance.now() - start).toBeGreaterThanOrEqual(98)
+  expect(stage.injected[0]!.delayMs).toBeCloseTo(100)
+})
+
+it('shows the first bytes at once when the rule is taken back, and all the others', async () => {
+  const stage = opened(await startStage({ rules: [throttle({ rate: 20, chunk: 1 })], app: sseApp }))
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  await client.sees('\r\n\r\n1\r\ni\r\n')
+  expect(stage.states.active.active).toBe(1)
+  stage.disarm()
+  expect((await client.answer())!.body.toString()).toBe(streamText(1))
+  client.close()
+})
+
+it('frees everything at once when the client leaves', async () => {
+  const stage = opened(await startStage({ rules: [throttle({ rate: 1 })], app: jsonApp }))
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  await client.head()
+  client.reset()
+  await stage.until(() => stage.finished() === 1)
+  expect(stage.states.active.active).toBe(0)
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+})

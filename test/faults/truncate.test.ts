@@ -1,0 +1,141 @@
+import { gzipSync } from 'node:zlib'
+import { expect, it } from 'vitest'
+import { call, callMessage } from '../support/http-call.ts'
+import { closers } from '../support/closers.ts'
+import { toolCall } from '../support/mcp-bytes.ts'
+import { RawClient, type Answer } from '../support/raw-client.ts'
+import { answerText, bodyApp, streamApp, streamOf } from './answering-app.ts'
+import { startStage, type Stage, type StageOptions } from './fault-stage-setup.ts'
+import { oneFault } from './one-fault.ts'
+
+const opened = closers()
+const RESULT = '{"content":[{"type":"text","text":"[1, 2, 3]"}],"structuredContent":[1, 2, 3]}'
+const BODY = answerText(RESULT)
+
+async function start(fault: string, app: StageOptions['app'], match?: string): Promise<Stage> {
+  return opened(await startStage({ rules: [oneFault(fault, match)], app }))
+}
+
+/** The one answer as it came, and whether the connection is good for another call. */
+async function met(stage: Stage): Promise<{ answer: Answer; reusable: boolean }> {
+  const client = await RawClient.connect(stage.port)
+  await client.send(toolCall(1), 'POST')
+  const answer = (await client.answer())!
+  await client.send(toolCall(2, 'other'), 'POST').catch(() => undefined)
+  const second = answer.complete ? await client.answer(1) : undefined
+  client.close()
+  return { answer, reusable: second?.complete === true }
+}
+
+const HALF = Math.floor(BODY.length / 2)
+
+it.each([
+  ['truncate', false, HALF],
+  ['truncate', true, HALF],
+  ['truncate: { after: { bytes: 20B } }', false, 20],
+  ['truncate: { after: { bytes: 20B } }', true, 20],
+  ['truncate: { after: { percent: 0 } }', false, 0],
+])('by %s breaks a body off in the middle (chunked: %j)', async (fault, chunked, size) => {
+  const stage = await start(fault, bodyApp(RESULT, chunked))
+  const { answer, reusable } = await met(stage)
+  expect(answer).toMatchObject({
+    status: 200,
+    framing: chunked ? 'chunked' : 'length',
+    complete: false,
+  })
+  expect(answer.body.toString()).toBe(BODY.slice(0, size))
+  expect(answer.headers).toContain('bad/truncate')
+  expect(reusable).toBe(false)
+  expect(stage.counts().applied).toBe(1)
+  expect(stage.states.active.active).toBe(0)
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+})
+
+it.each([true, false])('ends a cut body in order (chunked: %j)', async (chunked) => {
+  const stage = await start(
+    'truncate: { after: { bytes: 20B }, framing: clean }',
+    bodyApp(RESULT, chunked),
+  )
+  const { answer, reusable } = await met(stage)
+  expect(answer).toMatchObject({ framing: chunked ? 'chunked' : 'length', complete: true })
+  expect(answer.body.toString()).toBe(BODY.slice(0, 20))
+  expect(reusable).toBe(true)
+  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+})
+
+it.each([
+  ['truncate: { after: { events: 1 } }', ''],
+  ['truncate: { after: { events: 1 }, framing: clean }', ''],
+  ['truncate', 'event: message\r\nid: a2\r\nda'],
+])('by %s ends a stream before its answer', async (fault, more) => {
+  const stage = await start(fault, streamApp(RESULT))
+  const { answer, reusable } = await met(stage)
+  const clean = fault.includes('clean')
+  expect(answer).toMatchObject({ framing: 'chunked', complete: clean })
+  expect(answer.body.toString().replace(/: x-squall-fault [^\n]*\n\n/, '')).toContain(
+    `id: a1\r\ndata: \r\n\r\n${more === '' ? '' : `: hi\n\n${more}`}`,
+  )
+  expect(answer.body.toString()).not.toContain('"id" : 1')
+  expect(reusable).toBe(clean)
+  expect(stage.counts().applied).toBe(1)
+})
+
+it.each([
+  ['truncate: { content: { items: 1 } }', '[1]'],
+  ['truncate: { content: { percent: 50 } }', '[1, 2]'],
+])('by %s leaves a whole answer that holds less', async (fault, list) => {
+  const less = RESULT.replaceAll('[1, 2, 3]', list)
+  for (const [app, text] of [
+    [bodyApp(RESULT), answerText(less)],
+    [streamApp(RESULT), streamOf(less)],
+  ] as const) {
+    const stage = await start(fault, app)
+    const got = await call(stage, callMessage(1))
+    expect(got.text.replace(/: x-squall-fault [^\n]*\n\n/, '')).toBe(text)
+    expect(stage.counts().applied).toBe(1)
+    expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('upstream')
+  }
+})
+
+it('shortens one answer of a batch, and no byte of the others', async () => {
+  const stage = await start('truncate: { content: { items: 1 } }', bodyApp(RESULT))
+  const got = await call(stage, [callMessage(1, 'other'), callMessage(2)])
+  const less = answerText(RESULT.replaceAll('[1, 2, 3]', '[1]'), 2)
+  expect(got.text).toBe(`[${answerText(RESULT, 1)},${less}]`)
+})
+
+it('leaves a batch whole that it could only cut for all of its calls', async () => {
+  const stage = await start('truncate', bodyApp(RESULT))
+  const got = await call(stage, [callMessage(1, 'other'), callMessage(2)])
+  expect(got.text).toBe(` [${answerText(RESULT, 1)} ,\n${answerText(RESULT, 2)} ] `)
+  expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+})
+
+it.each([
+  ['truncate: { after: { bytes: 1MiB } }', bodyApp(RESULT), BODY],
+  ['truncate: { after: { events: 1 } }', bodyApp(RESULT), BODY],
+  ['truncate: { after: { events: 2 } }', streamApp(RESULT), streamOf(RESULT)],
+  ['truncate: { content: { chars: 100 } }', bodyApp(RESULT), BODY],
+])('by %s says that there was nothing to cut', async (fault, app, text) => {
+  const stage = await start(fault, app)
+  const got = await call(stage, callMessage(1))
+  expect(got.text).toBe(text)
+  expect(got.headers['x-squall-fault']).toBeUndefined()
+  expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+})
+
+it('shortens what is compressed, and sends it plain', async () => {
+  const stage = await start('truncate: { content: { items: 1 } }', (req, res) => {
+    req.resume()
+    const bytes = gzipSync(BODY)
+    res.writeHead(200, {
+      'content-type': 'application/json',
+      'content-encoding': 'gzip',
+      'content-length': bytes.length,
+    })
+    res.end(bytes)
+  })
+  const got = await call(stage, callMessage(1))
+  expect(got.headers['content-encoding']).toBeUndefined()
+  expect(got.text).toBe(answerText(RESULT.replaceAll('[1, 2, 3]', '[1]')))
+})

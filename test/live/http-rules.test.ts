@@ -1,0 +1,60 @@
+import { afterEach, expect, it } from 'vitest'
+import type { RequestListener } from 'node:http'
+import { startRuled, type RuledSquall } from './ruled-squall.ts'
+
+const running: RuledSquall[] = []
+
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.close()
+})
+
+/** Answers with the status that the path ends with. */
+const statuses: RequestListener = (req, res) => {
+  const status = Number(req.url?.split('/').at(-1)) || 200
+  req.resume().on('end', () => void res.writeHead(status).end(`said ${status}`))
+}
+
+async function start(rules: string): Promise<RuledSquall> {
+  const started = await startRuled(`rules:\n${rules}`, [], statuses)
+  running.push(started)
+  return started
+}
+
+async function get({ squall }: RuledSquall, path: string) {
+  const answer = await fetch(`http://127.0.0.1:${squall.port}${path}`)
+  return {
+    status: answer.status,
+    text: await answer.text(),
+    mark: answer.headers.get('x-squall-fault'),
+  }
+}
+
+const ON_5XX = `  - name: worse
+    match: { http: { path: '/api/*', status: 5xx } }
+    faults: [abort: { status: 599, body: worse, at: response }]
+`
+
+it('a rule about the status acts on answers of that status, and on no others', async () => {
+  const started = await start(ON_5XX)
+  expect(await get(started, '/api/500')).toEqual({
+    status: 599,
+    text: 'worse',
+    mark: 'worse/abort',
+  })
+  expect(await get(started, '/api/404')).toEqual({ status: 404, text: 'said 404', mark: null })
+  expect(await get(started, '/else/500')).toEqual({ status: 500, text: 'said 500', mark: null })
+  const { squall } = started
+  const labels = { rule: 'worse', result: 'applied' }
+  expect(await squall.metric('squall_rule_evaluations_total', labels)).toBe(1)
+  expect(await squall.metric('squall_http_requests_total', { origin: 'injected' })).toBe(1)
+  expect(await squall.metric('squall_http_requests_total', { origin: 'upstream' })).toBe(2)
+})
+
+it('a rule about the path acts before the app is asked, and spares health probes', async () => {
+  const started = await start(
+    `  - name: down\n    match: { http: { path: '*' } }\n    faults: [abort: { status: 503 }]\n`,
+  )
+  expect((await get(started, '/page')).status).toBe(503)
+  expect((await get(started, '/healthz')).status).toBe(200)
+  expect((await get(started, '/.well-known/oauth-protected-resource')).status).toBe(200)
+})
