@@ -110,7 +110,7 @@ it('a thousand versions under load fail no call, and the last good one is always
     let reload = await seen
     // A link that is taken away for a moment is a version of its own.
     while (!isOf(reload, next)) reload = await reloaded(squall)
-    late.push(performance.now() - swappedAt)
+    if (next.kind === 'good') late.push(performance.now() - swappedAt)
     rule = wanted
     expect(await load.probe(), `version ${n} (${next.kind})`).toBe(rule === NONE ? 'fine' : rule)
   }
@@ -118,7 +118,7 @@ it('a thousand versions under load fail no call, and the last good one is always
   late.sort((a, b) => a - b)
   const median = late[late.length >> 1]!
   console.log(
-    `${VERSIONS} versions, ${told.calls} calls beside them; seen after ${median.toFixed(1)} ms (median), ${late[Math.floor(late.length * 0.99)]!.toFixed(1)} ms (p99), ${late.at(-1)!.toFixed(1)} ms (slowest)`,
+    `${VERSIONS} versions, ${told.calls} calls beside them; good ones in force after ${median.toFixed(1)} ms (median), ${late[Math.floor(late.length * 0.99)]!.toFixed(1)} ms (p99), ${late.at(-1)!.toFixed(1)} ms (slowest)`,
   )
   expect(told.failed).toEqual([])
   expect(told.calls).toBeGreaterThan(1_000)
