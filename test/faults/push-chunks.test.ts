@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CallRun } from '../../src/listener/faults/call-run.ts'
 import type { PushedCall } from '../../src/listener/faults/pushed-call.ts'
@@ -174,11 +174,15 @@ function ordered(stream: string) {
     frames.filter(which).map(({ data }) => data)
   return {
     own: texts(({ data }) => data === 'ours'),
-    all: texts(({ data }) => data !== 'ours').toSorted(),
+    all: texts(({ data }) => data !== 'ours').toSorted(byText),
     withIds: texts(({ id }) => id !== undefined),
     others: texts(
       (frame) =>
         frame.id === undefined && frame.data !== 'ours' && eventMessage(frame)?.kind !== 'result',
     ),
   }
+}
+
+function byText(a = '', b = ''): number {
+  return a.localeCompare(b)
 }

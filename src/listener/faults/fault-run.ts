@@ -1,66 +1,17 @@
 import type { Call, Origin } from '../../mcp/call.ts'
-import type { RequestHead } from '../../mcp/http.ts'
 import { asSseEvent, isExactId, type Reply } from '../../mcp/reply.ts'
 import type { Verdict } from '../../filters/fault.ts'
 import { withId } from '../../filters/message-id.ts'
 import { isModern } from '../../mcp/revision.ts'
-import { finishPlan, type Plan } from '../../rules/plan.ts'
+import { finishPlan } from '../../rules/plan.ts'
 import { CallRun, type Admit, type RequestVerdict } from './call-run.ts'
 import type { CallTexts } from './call-texts.ts'
-import type { FaultListener, NotApplicableReason } from './fault-events.ts'
+import type { NotApplicableReason } from './fault-events.ts'
 import { markComments } from './fault-mark.ts'
 import type { FaultTurn } from './fault-turn.ts'
-import { replyMessage, type HttpReply } from './injected-answer.ts'
-import type { PushChannel } from './push-channel.ts'
-import type { PushLanes } from './pushed-call.ts'
+import { replyMessage } from './injected-answer.ts'
 import { PushedRuns } from './pushed-runs.ts'
-import type { TurnSetting } from './turn-setting.ts'
-
-/** One call with the rules that hit it. */
-export interface PlannedCall {
-  readonly call: Call
-  readonly plan: Plan | undefined
-}
-
-/** Plans the rules that want to know how the app answers. */
-export type PlanAnswer = (status: number) => Plan | undefined
-
-/** One exchange with what was planned for it. */
-export interface FaultRunOptions extends TurnSetting {
-  readonly request: RequestHead
-  /** In the order of the request. */
-  readonly calls: readonly PlannedCall[]
-  readonly batch: boolean
-  /** Of the rules about HTTP. */
-  readonly exchangePlan?: Plan | undefined
-  /** Asked for the rules about the answer's status when there is one. */
-  readonly planAnswer?: PlanAnswer | undefined
-  /** What the ledger knows the session by. */
-  readonly session: string
-  /** Answers up to this size are held for faults that need all of them. */
-  readonly maxBody: number
-  readonly listener: FaultListener
-  readonly push?: PushChannel | undefined
-  /** Where the faults of calls act that are answered by another connection. */
-  readonly lanes?: PushLanes | undefined
-  /** What the app answers to a call is there; undefined stands for all calls. */
-  readonly onAnswered?: ((call: Call | undefined) => void) | undefined
-  /** The request, or what is left of it, goes to the app now. */
-  readonly onSent?: (() => void) | undefined
-  /** Aborted when the sidecar drains: what is under way beside the exchanges ends. */
-  readonly closing?: AbortSignal | undefined
-}
-
-/** What the request phase comes to for the exchange. */
-export type RequestOutcome =
-  | { readonly kind: 'cut'; readonly how: 'rst' | 'fin' }
-  | { readonly kind: 'http'; readonly reply: HttpReply }
-  /** The calls at these places are answered, some of them by these messages; the rest goes on. */
-  | {
-      readonly kind: 'forward'
-      readonly answered: ReadonlySet<number>
-      readonly replies: readonly Reply[]
-    }
+import type { FaultRunOptions, RequestOutcome } from './fault-run-options.ts'
 
 /** A fault that takes the answer as HTTP, and whose it is. */
 export interface OutputTurn {
