@@ -48,6 +48,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     version,
     rules: engine?.rules,
     recent: engine?.recent,
+    tools: () => metrics.tools(),
     token: options.adminToken,
     environment: options.rules.environment,
   })

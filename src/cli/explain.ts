@@ -1,39 +1,89 @@
-import type { CallFacts } from '../rules/call-facts.ts'
-import { compileRules } from '../rules/compile.ts'
-import { explain } from '../rules/explain.ts'
+import type { Call } from '../mcp/call.ts'
+import { explain, type Explanation } from '../rules/explain.ts'
 import { explainText } from '../rules/explain-text.ts'
+import { createGuardedRules } from '../rules/guarded-rules.ts'
+import { planCall } from '../rules/plan.ts'
+import { plain } from '../rules/problem.ts'
 import { problemLines } from '../rules/problem-format.ts'
-import { readRulesFile } from './rules-file.ts'
-import type { ExplainRequest } from './rules-options.ts'
+import type { RulesVersion } from '../rules/rules-version.ts'
+import type { ExplainRequest } from './explain-options.ts'
+import { explainedExchange, type ExplainedExchange } from './explained-exchange.ts'
+import { readRulesSource } from './rules-source.ts'
+import { UsageError } from './usage-error.ts'
 
 const FAILED = 1
 
-/** Says what the rules of a file make of one call; the result is the exit code. */
+/** What the rules make of one call, or of a request without any. */
+interface Explained extends Pick<Explanation, 'rules'> {
+  readonly call: Pick<Call, 'id' | 'method' | 'name'> | undefined
+}
+
+/** Says what the rules at a path make of one request; the result is the exit code. */
 export async function explainCommand(
   request: ExplainRequest,
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
-  const { file } = request
-  const parsed = await readRulesFile(file)
-  if (!parsed.ok) {
-    write(problemLines({ file, problems: parsed.problems }))
+  const exchange = await explainedExchange(request)
+  const { version, files } = await readRulesSource(request.file)
+  if (version.kind === 'refused') {
+    for (const file of files) write(problemLines(file))
     return FAILED
   }
-  const ruleSet = compileRules({ ...parsed.file, rules: parsed.file.rules ?? [] })
-  const explanation = explain(ruleSet, factsOf(request), Date.now())
-  write(request.json ? `${JSON.stringify(explanation, null, 2)}\n` : explainText(explanation))
+  const { disarmed, explained } = explainAll(request, exchange, version)
+  const { http } = exchange.facts
+  if (request.json) {
+    write(`${JSON.stringify({ request: http, disarmed, explained }, null, 2)}\n`)
+    return 0
+  }
+  const isRecorded = request.subject.kind === 'recorded'
+  for (const [index, { call, rules }] of explained.entries()) {
+    if (index > 0) write('\n')
+    const which = explained.length > 1 ? ` (${index + 1} of ${explained.length})` : ''
+    const title = call === undefined ? `${http.method} ${http.path}, without a call` : titleOf(call)
+    if (isRecorded) write(`${plain(title)}${which}\n\n`)
+    write(explainText({ disarmed, rules }))
+  }
   return 0
 }
 
-function factsOf({ method, name, args, era, ...rest }: ExplainRequest): CallFacts {
-  const key = method.startsWith('resources/') ? 'uri' : 'name'
-  const params = { ...(name === undefined ? {} : { [key]: name }), arguments: args }
-  const { transport, headers, session, client } = rest
-  return {
-    call: { id: 1, method, name, params, transport, revision: era, progressToken: undefined },
-    headers,
-    session,
-    client,
-    http: { method: 'POST', path: '/mcp' },
+function titleOf({ id, method, name }: Pick<Call, 'id' | 'method' | 'name'>): string {
+  return `${method}${name === undefined ? '' : ` ${name}`}, id ${JSON.stringify(id)}`
+}
+
+/** As a sidecar would go about it that has just read the rules. */
+function explainAll(
+  { limits, pod, neverArmed }: ExplainRequest,
+  { facts: known, calls, unread }: ExplainedExchange,
+  version: RulesVersion,
+): { readonly disarmed: string | undefined; readonly explained: readonly Explained[] } {
+  const now = Date.now()
+  const clock = (): number => now
+  const options = { limits, pod, neverArmed, guard: undefined, headerFaults: undefined }
+  const { inForce, states } = createGuardedRules(options, { clock })
+  inForce.take(version)
+  const { ruleSet } = inForce
+  const untouchable = states.deniesAny(calls) || (unread && states.deniesTools)
+  const facts = { ...known, untouchable }
+  try {
+    if (calls.length === 0) {
+      const { disarmed, rules } = explain(ruleSet, facts, now, states)
+      return { disarmed, explained: [{ call: undefined, rules }] }
+    }
+    let disarmed: string | undefined
+    const explained = calls.map((call) => {
+      const { id, method, name } = call
+      const said = explain(ruleSet, { ...facts, call }, now, states, calls.length > 1)
+      // The next call of the batch meets rules that have met this one.
+      planCall(ruleSet, { ...facts, call }, states, clock)
+      disarmed = said.disarmed
+      return { call: { id, method, name }, rules: said.rules }
+    })
+    return { disarmed, explained }
+  } catch (error) {
+    // JSON can be deeper than anything that looks into it.
+    if (!(error instanceof RangeError)) throw error
+    throw new UsageError('BAD_VALUE', 'the call is too deep', 'nest its arguments less')
+  } finally {
+    inForce.close()
   }
 }

@@ -4,12 +4,8 @@ import { type DemoOptions, parseDemoOptions } from './demo-options.ts'
 import { DEMO_FLAGS, type FlagSpec, RUN_FLAGS } from './flag-table.ts'
 import type { Environment, RawFlags } from './flag-values.ts'
 import { EXPLAIN_FLAGS, VALIDATE_FLAGS } from './rules-flags.ts'
-import {
-  type ExplainRequest,
-  parseExplain,
-  parseValidate,
-  type ValidateRequest,
-} from './rules-options.ts'
+import { type ExplainRequest, parseExplain } from './explain-options.ts'
+import { parseValidate, type ValidateRequest } from './rules-options.ts'
 import { parseRunOptions, type RunOptions } from './run-options.ts'
 
 /** What a command line asks for. */
@@ -32,8 +28,8 @@ const DEMO = {
 } as const
 const VALIDATE = {
   name: 'validate',
-  description: 'check rules files, - being standard input. The data path does not apply rules yet.',
-  operands: { form: '[files...]', most: Infinity },
+  description: 'check rules files and directories of them, - being standard input',
+  operands: { form: '[paths...]', most: Infinity },
 } as const
 const SCHEMA = {
   name: 'schema',
@@ -41,8 +37,9 @@ const SCHEMA = {
 } as const
 const EXPLAIN = {
   name: 'explain',
-  description: 'say what the rules of a file would make of a call',
-  operands: { form: '[file]', most: 1 },
+  description:
+    'say which rules of a file or directory match a call, what they draw, and what their faults would do to it',
+  operands: { form: '[path]', most: 1 },
 } as const
 const COMMANDS = [RUN, DEMO, VALIDATE, SCHEMA, EXPLAIN]
 const HELP_WIDTH = 100

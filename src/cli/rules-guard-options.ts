@@ -30,6 +30,32 @@ const MAX_POD = 253
 const MAX_TOOLS = 1000
 const FAULT_NAMES: readonly FaultName[] = FAULTS.map((fault) => fault.name)
 
+/** The options that keep rules within limits, whatever they are for. */
+export type LimitFlag = Extract<
+  RunFlag,
+  | 'environment'
+  | 'allow-production'
+  | 'max-percent'
+  | 'max-active'
+  | 'max-duration'
+  | 'allow-faults'
+  | 'deny-tools'
+  | 'pod'
+  | 'shadow'
+>
+
+/** What limits come to. */
+export type RuleBounds = Pick<GuardedRulesOptions, 'limits' | 'pod' | 'neverArmed'>
+
+/** Checks the options that keep rules within limits. Throws nothing but a `UsageError`. */
+export function parseBounds(flags: FlagValues<LimitFlag>, env: Environment): RuleBounds {
+  return {
+    pod: podOf(flags.optional('pod'), env),
+    neverArmed: neverArmed(flags),
+    limits: limitsOf(flags),
+  }
+}
+
 /** Checks the options about rules. Throws nothing but a `UsageError`. */
 export function parseRunRules(flags: FlagValues<RunFlag>, env: Environment): RunRules {
   const percent = flags.required('header-faults-max-percent')
@@ -38,18 +64,16 @@ export function parseRunRules(flags: FlagValues<RunFlag>, env: Environment): Run
   return {
     path: pathOf(flags.optional('rules')),
     pollMs: parseDuration(poll.text, poll.source, POLL),
-    pod: podOf(flags.optional('pod'), env),
     environment: flags.optional('environment')?.text.trim(),
-    neverArmed: neverArmed(flags),
-    limits: limitsOf(flags),
+    ...parseBounds(flags, env),
     guard: guardOf(flags),
     headerFaults: flags.switch('header-faults') ? { maxPercent } : undefined,
   }
 }
 
-function limitsOf(flags: FlagValues<RunFlag>): RuleLimits {
+function limitsOf(flags: FlagValues<LimitFlag>): RuleLimits {
   const optional = (
-    name: RunFlag,
+    name: LimitFlag,
     parse: (text: string, source: string, range: Range) => number,
     range: Range,
   ): number | undefined => {
@@ -85,7 +109,7 @@ function guardOf(flags: FlagValues<RunFlag>): GuardConfig | undefined {
 }
 
 /** Why no rule may ever act here. */
-function neverArmed(flags: FlagValues<RunFlag>): string | undefined {
+function neverArmed(flags: FlagValues<LimitFlag>): string | undefined {
   const isAllowed = flags.switch('allow-production')
   const given = flags.optional('environment')
   if (given === undefined) return undefined

@@ -1,6 +1,7 @@
 import { githubLines, problemLines, problemsJson } from '../rules/problem-format.ts'
 import type { FileProblems, ProblemFormat } from '../rules/problem-format.ts'
-import { readRulesFile } from './rules-file.ts'
+import { plain } from '../rules/problem.ts'
+import { readRulesSource } from './rules-source.ts'
 
 /** How to check, and where to write. */
 export interface ValidateOptions {
@@ -11,27 +12,26 @@ export interface ValidateOptions {
 
 const FAILED = 1
 
-/** Checks rules files, `-` being standard input; the result is the exit code. */
+/** Checks rules files and directories of them, `-` being standard input; the result is the exit code. */
 export async function validateCommand(
-  files: readonly string[],
+  paths: readonly string[],
   { format, write = (text) => void process.stdout.write(text) }: ValidateOptions,
 ): Promise<number> {
   const checked: FileProblems[] = []
-  for (const file of files) {
-    const result = await check(file)
-    checked.push(result)
-    if (format === 'github') write(githubLines(result))
-    else if (format === 'text') write(textOf(result))
+  for (const path of paths) {
+    const { files, version } = await readRulesSource(path)
+    checked.push(...files)
+    // Nothing is wrong with no rules at all, but whoever meant some wants to know.
+    const note = version.kind === 'absent' ? `, without rules: ${version.reason}` : ''
+    for (const file of files) {
+      if (format === 'github') write(githubLines(file))
+      else if (format === 'text') write(textOf(file, note))
+    }
   }
   if (format === 'json') write(problemsJson(checked))
   return checked.every(({ problems }) => problems.length === 0) ? 0 : FAILED
 }
 
-function textOf(result: FileProblems): string {
-  return result.problems.length === 0 ? `${result.file}: ok\n` : problemLines(result)
-}
-
-async function check(file: string): Promise<FileProblems> {
-  const parsed = await readRulesFile(file)
-  return { file, problems: parsed.ok ? [] : parsed.problems }
+function textOf(result: FileProblems, note: string): string {
+  return result.problems.length === 0 ? `${plain(result.file)}: ok${note}\n` : problemLines(result)
 }

@@ -51,10 +51,6 @@ function chosen(
 }
 
 function named(choice: EventChoice): string {
-  if (typeof choice === 'number') return `event ${choice} comes`
-  return choice === 'last'
-    ? 'its answer comes'
-    : choice === 'all'
-      ? 'all events come'
-      : 'notifications come'
+  if (typeof choice === 'number') return `event ${choice}`
+  return { last: 'its answer', all: 'every event', notifications: 'notifications' }[choice]
 }

@@ -11,6 +11,7 @@ export function explainText(explanation: Explanation): string {
   if (disarmed !== undefined) lines.push(...wrapped(`Nothing is armed: ${disarmed}.`), '')
   if (rules.length === 0) lines.push('There are no rules for it.')
   for (const rule of rules) lines.push(...linesOf(rule))
+  lines.push(...legend(rules))
   return `${lines.join('\n')}\n`
 }
 
@@ -42,16 +43,12 @@ const RESULT: Readonly<Record<string, string>> = {
 }
 
 function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook): string {
-  switch (result) {
-    case 'stopped':
-      return `but ${stoppedBy ?? 'an earlier rule'} hits and says then: stop`
-    case 'not_selected':
-      return `but \`first\`, \`after\` or \`every\` leaves out call ${forecast?.ordinal ?? 0}`
-    case 'forbidden':
-      return `but a limit forbids it: ${limit ?? 'it has had its share'}`
-    default:
-      return RESULT[result ?? ''] ?? ''
+  if (result === 'stopped') return `but ${stoppedBy ?? 'an earlier rule'} hits and says then: stop`
+  if (result === 'forbidden') return `but a limit forbids it: ${limit ?? 'it has had its share'}`
+  if (result === 'not_selected') {
+    return `but \`first\`, \`after\` or \`every\` leaves out call ${forecast?.ordinal ?? 0}`
   }
+  return RESULT[result ?? ''] ?? ''
 }
 
 function drawLines(forecast: Forecast | undefined): string[] {
@@ -95,10 +92,21 @@ function faultLines({ fault, config, answers }: FaultOutlook): string[] {
   return lines
 }
 
-function answerText({ acts, does, needs, reason }: AnswerOutlook): string {
+function answerText({ acts, does, needs, reason, behind }: AnswerOutlook): string {
+  if (behind !== undefined) return `has no turn behind ${behind}`
   if (acts === 'yes') return does ?? ''
   if (acts === 'depends') return `${does ?? ''}, given ${needs ?? ''}`
-  return reason === undefined ? 'nothing' : `nothing (${reason}): ${NOT_APPLICABLE[reason]}`
+  return `does not act (${reason ?? ''})`
+}
+
+/** What the words and brackets mean that were used. */
+function legend(rules: readonly RuleOutlook[]): string[] {
+  const answers = rules.flatMap((rule) => rule.faults.flatMap((fault) => fault.answers))
+  const reasons = new Set(answers.flatMap(({ reason }) => reason ?? []))
+  const lines = [...reasons].flatMap((reason) => wrapped(`${reason}: ${NOT_APPLICABLE[reason]}`))
+  if (answers.some(({ here }) => !here))
+    lines.push('In brackets: answers that this call does not get.')
+  return lines.length === 0 ? [] : ['', ...lines]
 }
 
 function short(value: number): string {

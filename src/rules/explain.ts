@@ -2,6 +2,7 @@ import { FAULTS } from '../filters/index.ts'
 import type { Facts } from './call-facts.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import { faultOutlook, type AnswerOutlook } from './fault-outlook.ts'
+import { reached } from './fault-reach.ts'
 import type { RuleSet } from './rule-set.ts'
 import type { RuleResult } from './rule-counts.ts'
 import { RuleState } from './rule-state.ts'
@@ -75,7 +76,30 @@ export function explain(
       if (hits && rule.stop && !isMereShadow) stoppedBy[chain] ??= rule.name
       return { ...outcome, faults: faultsOf(rule, facts, outcome.matches, batched) }
     })
-  return { disarmed, rules }
+  return { disarmed, rules: together(rules, ruleSet, batched) }
+}
+
+/** The faults of the rules that hit, as they come one after another. */
+function together(
+  rules: readonly RuleOutlook[],
+  { rules: compiled }: RuleSet,
+  batched: boolean,
+): readonly RuleOutlook[] {
+  const isHttp = new Set(compiled.filter((rule) => rule.isHttp).map(({ name }) => name))
+  const hitting = rules.filter(({ result }) => result === 'drawn')
+  const faults = hitting.flatMap(({ rule, faults: own }) =>
+    own.map(({ fault, answers }) => ({
+      name: `${rule}/${fault}`,
+      isHttp: isHttp.has(rule),
+      answers,
+    })),
+  )
+  const answers = reached(faults, batched).values()
+  return rules.map((rule) =>
+    rule.result === 'drawn'
+      ? { ...rule, faults: rule.faults.map((own) => ({ ...own, answers: answers.next().value! })) }
+      : rule,
+  )
 }
 
 function outcomeOf(

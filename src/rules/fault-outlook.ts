@@ -1,7 +1,13 @@
 import type { Fault } from '../filters/fault.ts'
 import { FAULTS, type FaultUse } from '../filters/index.ts'
 import type { NotApplicableReason } from '../filters/not-applicable.ts'
-import { NOTHING, type Outlook, type OutlookSetting } from '../filters/outlook.ts'
+import {
+  NOTHING,
+  type Asked,
+  type Outlook,
+  type OutlookHook,
+  type OutlookSetting,
+} from '../filters/outlook.ts'
 import { isExactId } from '../mcp/reply.ts'
 import type { Facts } from './call-facts.ts'
 
@@ -14,12 +20,18 @@ export interface AnswerOutlook {
   /** Whether the call that is explained can be answered so. */
   readonly here: boolean
   readonly acts: 'yes' | 'depends' | 'no'
+  /** When it does: before the app gets the call, when the answer is there, while it flows, or as HTTP. */
+  readonly by?: OutlookHook
   /** In a few words; absent where it does not act. */
   readonly does?: string
   /** What else it takes where that depends. */
   readonly needs?: string
   /** Why it does not act, as logs say it. */
   readonly reason?: NotApplicableReason
+  /** The app does not get the call. */
+  readonly ends?: true
+  /** The rule and fault that keep the call from the app, so that this one has no turn. */
+  readonly behind?: string
 }
 
 interface Way {
@@ -41,6 +53,15 @@ const OF_HTTP: readonly (readonly [AnswerKind, Way])[] = [
   ['http', {}],
   ['http-sse', { stream: true }],
 ]
+
+/** What leaves nothing of a call for the app. */
+const ENDS: ReadonlySet<Asked> = new Set([
+  'status',
+  'status for all',
+  'message',
+  'reset',
+  'silence',
+])
 
 /** What a rule's fault would do, for each way to answer. `batched` says that it is one of several calls. */
 export function faultOutlook(
@@ -85,7 +106,9 @@ function settled(
     needs ??= 'a stream that begins with the answer'
   }
   if (any === true && !setting.ends) needs ??= 'events on the stream'
-  return needs === undefined ? { acts: 'yes', does } : { acts: 'depends', does, needs }
+  if (needs !== undefined) return { acts: 'depends', by, does, needs }
+  const ends = by === 'request' && asks !== undefined && ENDS.has(asks)
+  return { acts: 'yes', by, does, ...(ends ? { ends } : {}) }
 }
 
 /** What the fault says; where it says nothing, what it has hooks for. */

@@ -82,7 +82,13 @@ describe('squall explain', () => {
   test('tells which dimension failed', async () => {
     const { stdout } = await runProgram(['explain', good, '--tool', 'other', '--json'])
     expect(JSON.parse(stdout)).toMatchObject({
-      rules: [{ rule: 'slow-search', matches: false, failing: [{ dimension: 'tool' }] }],
+      request: { method: 'POST', path: '/mcp' },
+      explained: [
+        {
+          call: { id: 1, method: 'tools/call', name: 'other' },
+          rules: [{ rule: 'slow-search', matches: false, failing: [{ dimension: 'tool' }] }],
+        },
+      ],
     })
   })
 
@@ -99,6 +105,8 @@ test.each([
   ['explain'],
   ['explain', good, '--header', 'nonsense'],
   ['explain', good, '--args', '{'],
+  ['explain', good, '--request', join(folder, 'missing')],
+  ['explain', good, '--request', good],
 ])('squall %s … is one line and exit 2', async (...args) => {
   const { code, stderr } = await runProgram(args)
   expect(code).toBe(2)

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -51,13 +51,42 @@ describe('squall validate', () => {
   it.each([
     ['missing.yaml', 'cannot be read'],
     ['dangling.yaml', 'cannot be read'],
-    ['.', 'it is a directory'],
     ['large.yaml', '1 MiB'],
   ])('tells that %s is no rules file', async (name, reason) => {
     const { code, text } = await validate('text', name)
     expect(code).toBe(1)
     expect(text).toContain(reason)
     expect(text.split('\n').length).toBe(2)
+  })
+
+  it('takes a directory as a running sidecar does', async () => {
+    await mkdir(at('rules'))
+    const write = (name: string, text: string) => writeFile(at(`rules/${name}`), text)
+    const rule = (name: string) => `rules: [{ name: ${name}, faults: [{ hang: {} }] }]`
+    await write('a.yaml', rule('a'))
+    await write('b.json', '{ "rules": [] }')
+    await write('.hidden.yaml', 'nonsense')
+    await write('notes.txt', 'nonsense')
+    const ok = 'rules/a.yaml: ok\nrules/b.json: ok\n'
+    expect(await validate('text', 'rules')).toEqual({ code: 0, text: ok })
+    await write('c.yaml', rule('a'))
+    const { code, text } = await validate('text', 'rules')
+    expect(code).toBe(1)
+    expect(text).toMatch(
+      /^rules\/a\.yaml: ok\nrules\/b\.json: ok\nrules\/c\.yaml:1:\d+: rules\[0\]\.name: /,
+    )
+    const report = JSON.parse((await validate('json', 'rules')).text) as { files: object[] }
+    expect(report.files).toMatchObject([{ ok: true }, { ok: true }, { ok: false }])
+  })
+
+  it('says where there are no rules', async () => {
+    await mkdir(at('empty'))
+    await writeFile(at('empty.yaml'), '')
+    const { code, text } = await validate('text', 'empty', 'empty.yaml')
+    expect(code).toBe(0)
+    expect(text).toBe(
+      'empty: ok, without rules: the directory has no rules file\nempty.yaml: ok, without rules: the file is empty\n',
+    )
   })
 
   it('does not wait for the end of a file that has none', async () => {

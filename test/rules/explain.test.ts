@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { compileRules } from '../../src/rules/compile.ts'
 import { explain } from '../../src/rules/explain.ts'
 import { explainText } from '../../src/rules/explain-text.ts'
+import { planCall, planHttp } from '../../src/rules/plan.ts'
 import { Bench, facts, rule } from './facts.ts'
 
 describe('an explanation', () => {
@@ -65,7 +66,8 @@ describe('an explanation', () => {
 
   it('says what the faults do', () => {
     const { rules } = explain(new Bench([{}]).ruleSet, facts(), 0)
-    const answered = { acts: 'yes', does: 'answered with a tool error' }
+    const does = 'answered with a tool error'
+    const answered = { acts: 'yes', by: 'request', does, ends: true }
     expect(rules[0]!.faults).toEqual([
       {
         fault: 'abort',
@@ -80,6 +82,51 @@ describe('an explanation', () => {
         ],
       },
     ])
+  })
+
+  it('says which fault keeps others from having a turn', () => {
+    const abort = { fault: 'abort', config: { toolError: 'x', at: 'request' } } as const
+    const late = { fault: 'delay', config: { fixed: 1, max: 9, at: 'response' } } as const
+    const early = { fault: 'delay', config: { fixed: 1, max: 9, at: 'request' } } as const
+    const bench = new Bench([
+      { name: 'a', faults: [early, late] },
+      { name: 'b', faults: [abort] },
+      { name: 'c', faults: [early] },
+      { name: 'd', faults: [late], match: { http: {} } },
+    ])
+    const json = (batched: boolean) =>
+      explain(bench.ruleSet, facts(), 0, undefined, batched).rules.map((each) => [
+        each.rule,
+        ...each.faults.map(({ answers }) => answers[0]!.behind ?? answers[0]!.acts),
+      ])
+    expect(json(false)).toEqual([
+      ['a', 'yes', 'b/abort'],
+      ['b', 'yes'],
+      ['c', 'b/abort'],
+      ['d', 'b/abort'],
+    ])
+    expect(json(true).at(-1)).toEqual(['d', 'yes'])
+    bench.load([
+      { name: 'a', faults: [early] },
+      {
+        name: 'b',
+        faults: [{ fault: 'hang', config: { at: 'request', keepAlive: false } }],
+        match: { http: {} },
+      },
+    ])
+    expect(json(false)).toEqual([
+      ['a', 'b/hang'],
+      ['b', 'yes'],
+    ])
+  })
+
+  it('knows that rules about HTTP stop each other, and no rules about calls', () => {
+    const bench = new Bench([{ name: 'a', match: { http: {} }, stops: true }, { name: 'b' }])
+    const { rules } = explain(bench.ruleSet, facts(), 0)
+    expect(rules.map(({ result }) => result)).toEqual(['drawn', 'drawn'])
+    const clock = () => bench.now
+    expect(planHttp(bench.ruleSet, facts(), bench.states, clock)?.hits).toHaveLength(1)
+    expect(planCall(bench.ruleSet, facts(), bench.states, clock)?.hits).toHaveLength(1)
   })
 
   it('leaves rules about calls out of plain HTTP, and tells why others fail there', () => {
@@ -107,14 +154,16 @@ describe('an explanation', () => {
             (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
         stops: matches, and hits this call
           abort {"toolError":"injected","at":"request"}
-            JSON, stream: answered with a tool error
-            (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
+            JSON, stream: has no turn behind slow/abort
+            (HTTP+SSE, batch in JSON, batch by stream: has no turn behind slow/abort)
         late: matches, but stops hits and says then: stop
           abort {"toolError":"injected","at":"request"}
             JSON, stream: answered with a tool error
             (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
         elsewhere: does not match
           tool: wants a or b*, found search
+
+        In brackets: answers that this call does not get.
         "
       `)
     const off = new Bench([{ name: 'a' }], { enabled: false })

@@ -101,10 +101,18 @@ export class BodyAnswer implements AnswerPart {
         return
       }
     } else if (call?.actsOnAnswer === true) {
-      const frame = out[0] === whole ? whole : new AppFrame('body', joined(out), undefined, true)
+      const bytes = joined(out)
+      const only = onlyElement(bytes)
+      const message = out[0] === whole ? whole.message : undefined
+      const frame = new AppFrame('body', only ?? bytes, message, true)
       const after = await this.#through(call, frame)
       if (outlet.over || this.#replaced(after)) return
-      if (after.length !== 1 || after[0] !== frame) out = after
+      if (after.length !== 1 || after[0] !== frame) {
+        // A batch of one stays a batch.
+        if (only === undefined) out = after
+        else this.#send(jsonArray(after.map(({ raw }) => raw).filter(isThere)), false)
+        if (outlet.over) return
+      }
     }
     if (out[0] === whole && out.length === 1) {
       this.#pass()
@@ -213,6 +221,17 @@ export class BodyAnswer implements AnswerPart {
 
 function isContentType(name: string): boolean {
   return name === 'content-type'
+}
+
+/** The only message of a batch that has no other. */
+function onlyElement(body: Uint8Array): Uint8Array | undefined {
+  if (onlyMessage(body) === undefined) return undefined
+  const elements = jsonElements(body)
+  return elements?.length === 1 ? elements[0] : undefined
+}
+
+function isThere({ length }: Uint8Array): boolean {
+  return length > 0
 }
 
 function joined(frames: readonly LaneFrame[]): Uint8Array {

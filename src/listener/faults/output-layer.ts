@@ -20,6 +20,8 @@ export interface LayerSetting {
   readonly limit: number
   /** The client gets something else than the app sent. */
   readonly changed: () => void
+  /** The status alone says how a call ends: another body makes no difference to that. */
+  readonly endsByStatus: boolean
 }
 
 /**
@@ -59,13 +61,13 @@ async function* transformed(
   output: AsyncIterable<Uint8Array>,
   input: ByteFlow,
 ): AsyncGenerator<Uint8Array, undefined> {
-  const { turn, changed } = setting
+  const { turn, changed, endsByStatus } = setting
   let iterator: AsyncIterator<Uint8Array> | undefined
   let over = false
   const told = (): void => {
     if (!tap.changed) return
     tap.changed = false
-    changed()
+    if (!endsByStatus) changed()
   }
   try {
     try {

@@ -1,6 +1,8 @@
 import { CutAnswer } from '../../filters/cut-answer.ts'
 import type { HeaderLines, ResponseHead } from '../../mcp/http.ts'
+import { isModern } from '../../mcp/revision.ts'
 import type { Failure, ResponseSink } from '../../mcp/transfer.ts'
+import type { CallRun } from './call-run.ts'
 import { BrokenOff, ChunkQueue } from './chunk-queue.ts'
 import { withMarks } from './fault-mark.ts'
 import type { FaultRun } from './fault-run.ts'
@@ -93,7 +95,8 @@ export class OutputStage {
       for (const { owner, turn } of this.#run.outputs) {
         const changed = (): void => void (owner.madeOutcome = true)
         const limit = this.#run.options.maxBody
-        flow = await outputLayer({ turn, limit, changed }, flow)
+        const endsByStatus = this.#endsByStatus(flow.head.status, owner)
+        flow = await outputLayer({ turn, limit, changed, endsByStatus }, flow)
         if (this.#over) return
       }
       const headers = withMarks(flow.head.headers, this.#run.takeHeadMarks())
@@ -106,6 +109,12 @@ export class OutputStage {
       // Not waited for: what a fault still holds wakes up with the end of the exchange.
       flow.body.return?.().catch(() => undefined)
     }
+  }
+
+  /** Where an error's body may say more than its status, it is not known here what it says. */
+  #endsByStatus(status: number, owner: CallRun): boolean {
+    const call = owner.call ?? this.#run.calls[0]?.call
+    return status >= 300 && !((status === 400 || status === 404) && isModern(call?.revision))
   }
 
   async #send({ body }: OutputFlow): Promise<void> {
