@@ -15,7 +15,10 @@ export class PlainAnswer implements AnswerPart {
   }
 
   end(trailers: HeaderLines): void {
-    this.#setting.outlet.end(trailers)
+    const { outlet, run } = this.#setting
+    // What faults still do with the bytes is none of the app's time.
+    if (outlet.stage !== undefined) run.options.onAnswered?.(undefined)
+    outlet.end(trailers)
   }
 
   resume(): void {

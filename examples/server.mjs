@@ -1,0 +1,114 @@
+// A small MCP server to try the rules files of this folder against: `node examples/server.mjs`.
+// It listens on 127.0.0.1:3000 (PORT changes that) at /mcp and answers with event streams, or with
+// JSON bodies when started with --json. GET /executed tells what it really did.
+import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { z } from 'zod'
+
+const enableJsonResponse = process.argv.includes('--json')
+const executed = {}
+const sessions = new Map()
+let isReleased = false
+
+const tools = {
+  search_docs: {
+    description: 'Search the handbook',
+    inputSchema: { query: z.string() },
+    outputSchema: { results: z.array(z.object({ title: z.string(), score: z.number() })) },
+    run: ({ query }) => ({
+      results: [8, 7, 6, 5].map((score) => ({ title: `${query}, part ${9 - score}`, score })),
+    }),
+  },
+  get_weather: {
+    description: 'The weather in a city',
+    inputSchema: { city: z.string() },
+    outputSchema: { city: z.string(), temperature: z.number(), humidity: z.number() },
+    run: ({ city }) => ({ city, temperature: 21.5, humidity: 40 }),
+  },
+  list_orders: {
+    description: 'All orders of a customer',
+    inputSchema: { customer: z.string() },
+    outputSchema: { orders: z.array(z.object({ id: z.string(), total: z.number() })) },
+    run: ({ customer }) => ({
+      orders: Array.from({ length: 20 }, (_, n) => ({ id: `${customer}-${n + 1}`, total: n * 10 })),
+    }),
+  },
+  create_ticket: {
+    description: 'Opens a ticket. Not idempotent: two calls are two tickets',
+    inputSchema: { title: z.string() },
+    outputSchema: { ticket: z.number() },
+    run: () => ({ ticket: executed.create_ticket }),
+  },
+  fetch_document: {
+    description: 'The text of a document',
+    inputSchema: { id: z.string() },
+    run: ({ id }) => `${id}: ${'All work and no play. '.repeat(1000)}`,
+  },
+}
+
+function mcpServer() {
+  const server = new McpServer({ name: 'squall-examples', version: '1.0.0' })
+  const register = (name, { run, ...about }) =>
+    server.registerTool(name, about, (args) => {
+      executed[name] = (executed[name] ?? 0) + 1
+      const answer = run(args)
+      return typeof answer === 'string'
+        ? { content: [{ type: 'text', text: answer }] }
+        : {
+            content: [{ type: 'text', text: JSON.stringify(answer) }],
+            structuredContent: answer,
+          }
+    })
+  let hasReport = false
+  const release = () => {
+    isReleased = true
+    if (!hasReport) register('run_report', { description: 'New here', run: () => 'The report' })
+    hasReport = true
+  }
+  for (const [name, tool] of Object.entries(tools)) register(name, tool)
+  register('upgrade', {
+    description: 'A new release of this server, with a tool more',
+    run: () => {
+      release()
+      return 'upgraded'
+    },
+  })
+  if (isReleased) release()
+  return server
+}
+
+/** A session for whoever initializes; a call without one is answered too, so that curl can make it. */
+async function transportFor(session, message) {
+  if (session !== undefined) return sessions.get(session)
+  const transport = new StreamableHTTPServerTransport({
+    enableJsonResponse,
+    sessionIdGenerator: message?.method === 'initialize' ? randomUUID : undefined,
+    onsessioninitialized: (id) => void sessions.set(id, transport),
+    onsessionclosed: (id) => void sessions.delete(id),
+  })
+  await mcpServer().connect(transport)
+  return transport
+}
+
+async function serve(request, response) {
+  const json = (status, value) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+  if (request.url === '/executed') return json(200, executed)
+  if (request.url !== '/mcp') return json(404, { error: 'MCP is at /mcp' })
+  let text = ''
+  for await (const part of request.setEncoding('utf8')) text += part
+  const message = text === '' ? undefined : JSON.parse(text)
+  const transport = await transportFor(request.headers['mcp-session-id'], message)
+  if (transport !== undefined) return transport.handleRequest(request, response, message)
+  const error = { code: -32001, message: 'Session not found' }
+  return json(404, { jsonrpc: '2.0', id: null, error })
+}
+
+const server = createServer((request, response) => {
+  serve(request, response).catch((error) => response.destroy(error))
+})
+server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () =>
+  process.stdout.write(`http://127.0.0.1:${server.address().port}/mcp\n`),
+)

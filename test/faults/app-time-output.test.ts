@@ -1,0 +1,33 @@
+import { afterEach, expect, test } from 'vitest'
+import {
+  event,
+  json,
+  post,
+  request,
+  result,
+  Stage,
+  streamHead,
+  LAST_CHUNK,
+} from '../accounting/stage.ts'
+import type { AppExchange } from '../support/raw-app.ts'
+import { rule } from './push-app.ts'
+
+let stage: Stage
+
+afterEach(() => stage.close())
+
+const JSON_ANSWER = (exchange: AppExchange): void => void exchange.write(json(result(1)))
+const STREAM = (exchange: AppExchange): void =>
+  void exchange.send([streamHead(), event(result(1)), LAST_CHUNK])
+test.each([
+  ['throttle', 'body', { rate: 200, direction: 'response' }, JSON_ANSWER],
+  ['throttle', 'stream', { rate: 200, direction: 'response' }, STREAM],
+  ['hang', 'body', { at: 'headers', for: 400, keepAlive: false }, JSON_ANSWER],
+  ['hang', 'stream', { at: 'headers', for: 400, keepAlive: false }, STREAM],
+])('%s %s is no time of the app', async (fault, _kind, config, script) => {
+  stage = await Stage.open(script, { rules: [rule(fault as never, config as never)] })
+  await stage.exchange(post(request(1)))
+  await stage.ends({ 'tools/call echo: ok': 1 })
+  expect(await stage.sum('squall_call_duration_seconds', '_sum')).toBeGreaterThan(0.25)
+  expect(await stage.sum('squall_upstream_duration_seconds', '_sum')).toBeLessThan(0.2)
+})
