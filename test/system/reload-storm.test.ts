@@ -1,0 +1,5 @@
+import { it } from 'vitest'
+import { reloadStorm } from '../live/reload-storm.ts'
+
+it('a thousand versions under load fail no call, and the last good one is always in force', () =>
+  reloadStorm(1_000))
