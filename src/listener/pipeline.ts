@@ -189,7 +189,7 @@ export class Pipeline implements PassageOwner {
     }
     const { planner } = this.#parts
     const faults =
-      planner?.hasRules === true
+      planner?.mayHit(exchange.head, calls) === true
         ? planner.forCalls({
             head: exchange.head,
             posted,

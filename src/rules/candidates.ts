@@ -6,6 +6,11 @@ export class Candidates {
   readonly #at: number[] = []
   #count = 0
 
+  /** True when there is no rule to walk to. */
+  get isEmpty(): boolean {
+    return this.#count === 0
+  }
+
   /** Forgets the lists. */
   clear(): void {
     this.#count = 0

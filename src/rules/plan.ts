@@ -1,3 +1,5 @@
+import type { Call } from '../mcp/call.ts'
+import type { HeaderLines } from '../mcp/http.ts'
 import { Hit } from './hit.ts'
 import type { CallFacts, ExchangeFacts, Facts } from './call-facts.ts'
 import type { Candidates } from './candidates.ts'
@@ -14,6 +16,17 @@ export interface Plan {
   readonly hits: readonly Hit[]
   /** True when there is nothing but shadow hits: run no fault. */
   readonly shadow: boolean
+}
+
+/** False when no rule can hit a call: what it costs to find out is all that most calls pay. */
+export function mayHit({ index }: RuleSet, call: Call, headers: HeaderLines): boolean {
+  if (index.hasHttp || index.hasHttpAnswer) return true
+  const names = index.forMethod(call.method)
+  if (names === undefined) return false
+  const { candidates } = index
+  candidates.clear()
+  names.gather(call.name, headers, candidates)
+  return !candidates.isEmpty
 }
 
 /** The rules that hit a call, or undefined when none does. Counts in the rules' states. */

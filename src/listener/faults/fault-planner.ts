@@ -4,7 +4,7 @@ import { headerValue, targetPath, type RequestHead } from '../../mcp/http.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
 import type { CallFacts, ExchangeFacts } from '../../rules/call-facts.ts'
 import { withHeaderFaults, type HeaderFaults } from '../../rules/header-faults.ts'
-import { finishPlan, planCall, planHttp, planHttpAnswer, type Plan } from '../../rules/plan.ts'
+import { finishPlan, mayHit, planCall, planHttp, planHttpAnswer, type Plan } from '../../rules/plan.ts'
 import type { RuleSet } from '../../rules/rule-set.ts'
 import type { RulesInForce } from '../../rules/rules-in-force.ts'
 import type { FaultListener } from './fault-events.ts'
@@ -60,10 +60,17 @@ export class FaultPlanner {
     this.#parts = parts
   }
 
-  /** False as long as nothing can be hit. */
-  get hasRules(): boolean {
+  /** False when nothing can hit any of the calls. */
+  mayHit({ headers }: RequestHead, calls: readonly Call[]): boolean {
     const { rules, headerFaults } = this.#parts
-    return rules.ruleSet.rules.length > 0 || headerFaults !== undefined
+    if (headerFaults !== undefined) return true
+    const { ruleSet } = rules
+    try {
+      for (const call of calls) if (mayHit(ruleSet, call, headers)) return true
+    } catch (error) {
+      this.#parts.broke(error)
+    }
+    return false
   }
 
   /** On whose behalf everything of a session is turned away; undefined when it is not. */
