@@ -1,3 +1,4 @@
+import type { Call } from '../mcp/call.ts'
 import { eventPicker } from './event-choice.ts'
 import type { EventChoice } from './event-choice.ts'
 import type { FaultContext, FrameTransform } from './fault.ts'
@@ -31,13 +32,24 @@ export function duplicate(choice: EventChoice, ctx: FaultContext): FrameTransfor
   }
 }
 
-/** The stream ends, in good order, before the first chosen event. */
-export function close(choice: EventChoice, ctx: FaultContext): FrameTransform {
+/**
+ * The stream ends, in good order, before the first chosen event. Once for each call, which `closed`
+ * remembers: a client that resumes the stream gets what is left of it, as from an app that closed it.
+ */
+export function close(
+  choice: EventChoice,
+  ctx: FaultContext,
+  closed: WeakSet<Call>,
+): FrameTransform {
   return async function* (frames) {
     const picks = eventPicker(choice)
+    const { call } = ctx
+    const again = call !== undefined && closed.has(call)
+    if (again) ctx.spare()
     for await (const frame of frames) {
-      if (picks(frame)) {
+      if (!again && picks(frame)) {
         ctx.injected('close')
+        if (call !== undefined) closed.add(call)
         return
       }
       yield frame

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { Call } from '../mcp/call.ts'
 import { duration, section } from './config-schema.ts'
 import { eventChoice } from './event-choice.ts'
 import { exclusive } from './exclusive.ts'
@@ -19,7 +20,7 @@ export const stream = defineFault({
   name: 'stream',
   summary: 'loses, repeats, reorders or tears events of a stream',
   meets:
-    'An answer by event stream in which chosen events are missing, come twice, in another order, or in pieces; what arrives is byte for byte what the app sent, with `wrongId` but for the id. Without the answer, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and takes an answer with a wrong id. An answer that comes twice is reported and otherwise without effect. Events in pieces harm only parsers that take a read for an event. Answers in JSON have no events: only `wrongId` acts on them.',
+    'An answer by event stream in which chosen events are missing, come twice, in another order, or in pieces; what arrives is byte for byte what the app sent, with `wrongId` but for the id. Without the answer, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and takes an answer with a wrong id. An answer that comes twice is reported and otherwise without effect. Events in pieces harm only parsers that take a read for an event. Answers in JSON have no events: only `wrongId` acts on them. The stream of HTTP+SSE is shared by all calls: there `close` ends the events of the call and leaves the stream open.',
   elsewhere:
     'toxiproxy: `slicer` tears bytes anywhere, as `split` does with events; `limit_data` ends a connection, as `close` does. Chaos Mesh: `NetworkChaos` with `loss`, `duplicate` and `reorder` is about packets, which TCP mends before anyone sees it. Envoy and Istio have nothing like it.',
   example: `- name: lost-answer
@@ -71,7 +72,8 @@ export const stream = defineFault({
     ),
     close: Type.Optional(
       eventChoice({
-        description: 'The stream ends, in good order, before the first of these events.',
+        description:
+          'The stream ends, in good order, before the first of these events. A client that resumes it gets the rest there.',
         examples: ['last'],
       }),
     ),
@@ -92,16 +94,17 @@ export const stream = defineFault({
       const how = { events: config.split, pieces, pause }
       return { onOutput: (ctx) => split(how, ctx) }
     }
-    return { onResponse: (ctx) => damage(config, ctx) }
+    const closed = new WeakSet<Call>()
+    return { onResponse: (ctx) => damage(config, ctx, closed) }
   },
 })
 
 type StreamConfig = Parameters<typeof stream.create>[0]
 
-function damage(config: StreamConfig, ctx: FaultContext): FrameTransform {
+function damage(config: StreamConfig, ctx: FaultContext, closed: WeakSet<Call>): FrameTransform {
   if (config.drop !== undefined) return drop(config.drop, ctx)
   if (config.duplicate !== undefined) return duplicate(config.duplicate, ctx)
   if (config.reorder !== undefined) return reorder(config.reorder, ctx)
   if (config.wrongId !== undefined) return wrongAnswerId(config.wrongId, ctx)
-  return close(config.close ?? 'last', ctx)
+  return close(config.close ?? 'last', ctx, closed)
 }

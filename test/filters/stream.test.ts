@@ -52,6 +52,17 @@ describe('stream', () => {
     },
   )
 
+  it('closes the stream of a call once, so that a client which resumes it gets its answer', async () => {
+    const fault = stream.create({ close: 'last' })
+    const sent = async (ctx: Context): Promise<number> =>
+      (await texts(fault.onResponse!(ctx)(frames(...ALL)))).length
+    const [first, second] = [new Context(), new Context()]
+    expect([await sent(first), first.effects, first.spared]).toEqual([4, 1, 0])
+    expect([await sent(second), second.effects, second.spared]).toEqual([5, 0, 1])
+    const other = new Context({ call: { ...TOOL_CALL, id: 2 } })
+    expect([await sent(other), other.effects]).toEqual([4, 1])
+  })
+
   it('cannot send an answer ahead of nothing', async () => {
     expect(await through({ reorder: 'last' }, [PRIMER, ANSWER])).toEqual(['0 1', 0])
     expect(await through({ reorder: 'all' }, [P1])).toEqual(['0', 0])

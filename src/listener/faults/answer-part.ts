@@ -1,4 +1,5 @@
 import type { HeaderLines, ResponseHead } from '../../mcp/http.ts'
+import type { Failure } from '../../mcp/transfer.ts'
 import type { FaultRun } from './fault-run.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import type { Coding } from '../content-coding.ts'
@@ -9,6 +10,8 @@ export interface AnswerPart {
   /** False asks the app to pause until it is resumed. */
   data(chunk: Uint8Array): boolean
   end(trailers: HeaderLines): void
+  /** The app broke off: what faults held of its answer goes out as it came, and then the client is told. */
+  fail(failure: Failure): void
   /** The client takes data again. */
   resume(): void
   /** The answer is over for another reason: nothing more is to be sent. */

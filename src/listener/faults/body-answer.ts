@@ -3,6 +3,7 @@ import { linesWithout, type HeaderLines } from '../../mcp/http.ts'
 import { parseMessages, toMessage } from '../../mcp/json-rpc.ts'
 import type { Message } from '../../mcp/message.ts'
 import { asJson, type Reply } from '../../mcp/reply.ts'
+import type { Failure } from '../../mcp/transfer.ts'
 import { decodeWhole } from '../content-coding.ts'
 import type { AnswerPart, AnswerSetting } from './answer-part.ts'
 import type { CallRun } from './call-run.ts'
@@ -37,6 +38,11 @@ export class BodyAnswer implements AnswerPart {
     this.#setting.run.options.onAnswered?.(undefined)
     if (this.#passing) this.#setting.outlet.end(trailers)
     else void this.#answer(trailers).catch((error: unknown) => this.#broke(error, trailers))
+  }
+
+  fail(failure: Failure): void {
+    if (!this.#passing) this.#pass()
+    this.#setting.outlet.fail(failure)
   }
 
   resume(): void {

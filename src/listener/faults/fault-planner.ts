@@ -4,7 +4,14 @@ import { headerValue, targetPath, type RequestHead } from '../../mcp/http.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
 import type { CallFacts, ExchangeFacts } from '../../rules/call-facts.ts'
 import { withHeaderFaults, type HeaderFaults } from '../../rules/header-faults.ts'
-import { finishPlan, mayHit, planCall, planHttp, planHttpAnswer, type Plan } from '../../rules/plan.ts'
+import {
+  finishPlan,
+  mayHit,
+  planCall,
+  planHttp,
+  planHttpAnswer,
+  type Plan,
+} from '../../rules/plan.ts'
 import type { RuleSet } from '../../rules/rule-set.ts'
 import type { RulesInForce } from '../../rules/rules-in-force.ts'
 import type { FaultListener } from './fault-events.ts'

@@ -51,8 +51,8 @@ export class FaultedSink implements ResponseSink {
 
   fail(failure: Failure): void {
     if (this.#outlet.over) return
-    this.#outlet.fail(failure)
-    this.#part?.stop()
+    if (this.#part === undefined) this.#outlet.fail(failure)
+    else this.#part.fail(failure)
   }
 
   /** The client takes data again. */

@@ -23,14 +23,17 @@ export function interruptibleWait(ms: number, wake: AbortSignal, stop: AbortSign
       if (stop.aborted) reject(new TurnOver())
       else resolve()
     }
-    const arm = (left: number): void => {
-      if (left === Infinity) return
-      const piece = Math.min(left, MAX_TIMER)
-      timer = setTimeout(() => (left > piece ? arm(left - piece) : settle()), piece)
+    const due = performance.now() + ms
+    // Timers count whole milliseconds from when the loop last looked at the clock, so that one may
+    // fire early: then the rest is waited for.
+    const arm = (): void => {
+      const left = due - performance.now()
+      if (left <= 0) settle()
+      else timer = setTimeout(arm, Math.min(Math.ceil(left), MAX_TIMER))
     }
     sleepersOf(wake).add(settle)
     sleepersOf(stop).add(settle)
-    arm(ms)
+    if (ms !== Infinity) arm()
   })
 }
 

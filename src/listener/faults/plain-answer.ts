@@ -1,4 +1,5 @@
 import type { HeaderLines } from '../../mcp/http.ts'
+import type { Failure } from '../../mcp/transfer.ts'
 import type { AnswerPart, AnswerSetting } from './answer-part.ts'
 
 /** An answer that no fault wants to see: only its head may carry marks. */
@@ -19,6 +20,10 @@ export class PlainAnswer implements AnswerPart {
     // What faults still do with the bytes is none of the app's time.
     if (outlet.stage !== undefined) run.options.onAnswered?.(undefined)
     outlet.end(trailers)
+  }
+
+  fail(failure: Failure): void {
+    this.#setting.outlet.fail(failure)
   }
 
   resume(): void {

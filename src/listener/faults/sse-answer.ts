@@ -4,6 +4,7 @@ import { eventMessage } from '../../mcp/event-message.ts'
 import { headerValue, type HeaderLines } from '../../mcp/http.ts'
 import type { Message } from '../../mcp/message.ts'
 import { asSseEvent } from '../../mcp/reply.ts'
+import type { Failure } from '../../mcp/transfer.ts'
 import { SseFramer, type SseFrame } from '../../mcp/sse-framer.ts'
 import { decoderFor } from '../content-coding.ts'
 import type { AnswerPart, AnswerSetting } from './answer-part.ts'
@@ -97,12 +98,28 @@ export class SseAnswer implements AnswerPart {
   end(trailers: HeaderLines): void {
     this.#ending = true
     const decoder = this.#decoder
-    if (decoder === undefined || decoder.destroyed) void this.#finish(trailers)
+    const { outlet } = this.#setting
+    const finish = (): void => void this.#finish(() => outlet.end(trailers))
+    if (decoder === undefined || decoder.destroyed) finish()
     else {
-      decoder.once('close', () => void this.#finish(trailers))
+      decoder.once('close', finish)
       decoder.end()
       decoder.resume()
     }
+  }
+
+  fail(failure: Failure): void {
+    const { run, outlet } = this.#setting
+    const fail = (): void => outlet.fail(failure)
+    // A reset throws away what was not read; half of what is compressed is nothing.
+    if (failure.kind === 'reset' || this.#decoder !== undefined) {
+      fail()
+      this.stop()
+      return
+    }
+    this.#ending = true
+    run.disarm()
+    void this.#finish(fail)
   }
 
   resume(): void {
@@ -131,7 +148,7 @@ export class SseAnswer implements AnswerPart {
     this.#setting.resumeApp()
   }
 
-  async #finish(trailers: HeaderLines): Promise<void> {
+  async #finish(last: () => void): Promise<void> {
     const { outlet } = this.#setting
     const rest = this.#framer.end()
     try {
@@ -149,7 +166,7 @@ export class SseAnswer implements AnswerPart {
     this.#sendMarks()
     this.#out.send(rest)
     this.#out.release()
-    outlet.end(trailers)
+    last()
   }
 
   #frame(frame: SseFrame): void {

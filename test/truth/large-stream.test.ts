@@ -1,0 +1,89 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterEach, expect, test } from 'vitest'
+import { event, LAST_CHUNK, post, request, result, Stage, streamHead } from '../accounting/stage.ts'
+import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import { drained } from '../support/raw-app.ts'
+import { RawClient } from '../support/raw-client.ts'
+
+const MIB = 1024 * 1024
+const EVENTS = 20
+/** One MiB in events of 4 KiB. */
+const PIECE = Buffer.concat(
+  Array.from({ length: 256 }, () =>
+    event({ jsonrpc: '2.0', method: 'notifications/message', params: { data: 'x'.repeat(4000) } }),
+  ),
+)
+const SLACK = 12 * MIB
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const FAULTS: readonly (readonly [string, RuleSpec['faults'][number]])[] = [
+  ['delay at event', { fault: 'delay', config: { fixed: 0, at: 'event', max: 1 } }],
+  ['delay at response', { fault: 'delay', config: { fixed: 5, at: 'response', max: 10 } }],
+  ['stream drop last', { fault: 'stream', config: { drop: 'last' } }],
+  ['stream split last', { fault: 'stream', config: { split: 'last', pieces: 3, pause: 1 } }],
+  ['reset before the answer', { fault: 'reset', config: { at: 'stream', how: 'rst' } }],
+  [
+    'reset after events',
+    { fault: 'reset', config: { at: 'stream', after: { events: 256 * EVENTS }, how: 'fin' } },
+  ],
+  ['corrupt', { fault: 'corrupt', config: { mode: 'garbage' } }],
+  ['abort at response', { fault: 'abort', config: { toolError: 'injected', at: 'response' } }],
+]
+
+let stage: Stage
+afterEach(() => stage.close())
+
+test.each(FAULTS.flatMap(([name, use]) => [false, true].map((slow) => ({ name, use, slow }))))(
+  'a stream of 20 MiB is not kept: $name, slow client: $slow',
+  async ({ use, slow }) => {
+    let peak = 0
+    const look = (): void => {
+      peak = Math.max(peak, bytesHeld())
+    }
+    stage = await Stage.open(
+      async (exchange) => {
+        const { socket } = exchange
+        await exchange.write(streamHead())
+        for (let sent = 0; sent < EVENTS && !socket.destroyed; sent++) {
+          if (sent % 5 === 4) look()
+          if (!socket.write(PIECE)) await drained(socket)
+        }
+        await exchange.write(event(result(1)))
+        await exchange.write(LAST_CHUNK)
+      },
+      { rules: [{ name: 'r', match: { tool: 'echo' }, faults: [use] }] },
+    )
+    const client = await RawClient.connect(stage.squall.port, { keepBody: false, keepBytes: false })
+    const before = bytesHeld()
+    await client.send(post(request(1)), 'POST')
+    if (slow) await readSlowly(client, look)
+    await Promise.race([client.answer(), client.gone])
+    look()
+    client.close()
+    expect(client.received).toBeGreaterThan(EVENTS * MIB)
+    expect(stage.squall.faults!.injected).not.toEqual([])
+    expect(stage.squall.faults!.broken).toEqual([])
+    expect(peak - before).toBeLessThan(SLACK)
+  },
+)
+
+/** Buffers of this process, and its heap, without what only waits to be collected. */
+function bytesHeld(): number {
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+/** Reads a little at a time, and nothing at all for a while. */
+async function readSlowly({ socket }: RawClient, look: () => void): Promise<void> {
+  for (let pause = 0; pause < 5; pause++) {
+    socket.pause()
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    look()
+    socket.resume()
+    await new Promise((resolve) => setTimeout(resolve, 3))
+  }
+}

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { documentedDraw } from './documented-draw.ts'
+import { tellsTheTruth } from './truth.ts'
+
+test('the draw read from the documentation gives its vectors', () => {
+  expect(documentedDraw('42', 'slow-search', '1')).toBe(0.5182975324749447)
+  expect(documentedDraw('7', 'wetter-überall', '{"city":"Köln 🌧"}')).toBe(0.9349625729998148)
+})
+
+test('metrics, the log, the wire, the clients and the app tell the same of every call', async () => {
+  await tellsTheTruth(20_000, 7)
+}, 120_000)

@@ -1,0 +1,163 @@
+import { expect } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { Random } from '../support/random.ts'
+import { startSquall, type Squall } from '../support/squall.ts'
+import { mountRules } from '../live/rules-folder.ts'
+import { parseExposition } from '../telemetry/exposition.ts'
+import { planSession, runSession, type PlannedExchange } from './busy-session.ts'
+import { RULES } from './foretold.ts'
+import { startScriptedApp } from './scripted-app.ts'
+import { add, startWireTap } from './wire-tap.ts'
+
+const SESSIONS = 24
+
+type Counts = Record<string, number>
+
+/** Makes so many calls, and compares what everybody tells of them with what the seed foretells. */
+export async function tellsTheTruth(count: number, seed: number): Promise<void> {
+  const random = new Random(seed)
+  const app = await startScriptedApp(count)
+  const mounted = await mountRules(RULES)
+  const squall = await startSquall('--upstream', app.url, '--rules', mounted.file)
+  const tap = await startWireTap(squall.port)
+  try {
+    const sessions = Array.from({ length: SESSIONS }, (_, first) => {
+      const numbers = { first, step: SESSIONS, end: count }
+      return planSession(`s${first}`, new Random(random.int(0, 2 ** 31)), numbers)
+    })
+    const begun = performance.now()
+    const surprises = await Promise.all(
+      sessions.map((plans, index) => runSession(`s${index}`, tap.port, plans)),
+    )
+    const seconds = (performance.now() - begun) / 1000
+    process.stderr.write(`${count} calls in ${seconds.toFixed(1)} s\n`)
+    expect(surprises.flat().slice(0, 5)).toEqual([])
+    await eventually(async () => {
+      const open = await squall.metric('squall_pending_calls')
+      return open === 0 ? undefined : `${open} calls are open`
+    })
+    const plans = sessions.flat()
+    const counted = await scraped(squall)
+    const foretold = foretellAll(plans)
+    expect(counted.calls).toEqual(foretold.calls)
+    expect(counted.errors).toEqual(failuresOf(foretold.calls))
+    expect(counted.injected).toEqual(foretold.injected)
+    expect(logged(squall)).toEqual(foretold.lines)
+    expect(Object.fromEntries(tap.marks)).toEqual(foretold.marks)
+    expect(Object.fromEntries(tap.marksOfTools)).toEqual(foretold.marksOfTools)
+    expect(tap.resets).toBe(foretold.resets)
+    expect(tap.left).toBe(foretold.left)
+    expect(counted.results).toEqual(counted.matched)
+    expect(counted.applied).toEqual(foretold.applied)
+    expect(executedOtherwise(plans, app.executed)).toEqual([])
+    expect(squall.logs.filter(({ level }) => String(level) === 'error')).toEqual([])
+  } finally {
+    await tap.close()
+    await squall.close()
+    await mounted.remove()
+    await app.close()
+  }
+}
+
+function foretellAll(plans: readonly PlannedExchange[]) {
+  const calls = new Map<string, number>()
+  const injected = new Map<string, number>()
+  const applied = new Map<string, number>()
+  const marks = new Map<string, number>()
+  const marksOfTools = new Map<string, number>()
+  const lines: string[] = []
+  let resets = 0
+  let left = 0
+  for (const { calls: sent, foretold } of plans) {
+    const sameTool = new Set(sent.map(({ params }) => params.name)).size === 1
+    for (const [index, told] of foretold.entries()) {
+      const { id, params } = sent[index]!
+      add(calls, `${params.name} ${told.outcome} ${told.origin}`)
+      if (told.sees === 'reset') resets++
+      if (told.sees === 'nothing') left++
+      for (const mark of told.injected) {
+        add(injected, `${mark} ${params.name}`)
+        add(applied, mark.split('/')[0]!)
+        lines.push(`${mark} ${params.name} ${id}`)
+        if (told.unmarked.includes(mark)) continue
+        add(marks, mark)
+        if (sameTool) add(marksOfTools, `${mark} ${params.name}`)
+      }
+    }
+  }
+  return {
+    calls: Object.fromEntries(calls),
+    injected: Object.fromEntries(injected),
+    applied: Object.fromEntries(applied),
+    marks: Object.fromEntries(marks),
+    marksOfTools: Object.fromEntries(marksOfTools),
+    lines: lines.toSorted(),
+    resets,
+    left,
+  }
+}
+
+/** Every line that tells of a fault. */
+function logged({ logs }: Squall): readonly string[] {
+  return logs
+    .filter(({ msg }) => msg === 'fault injected')
+    .map(
+      ({ rule, fault, tool, id }) =>
+        `${rule as string}/${fault as string} ${tool as string} ${id as number}`,
+    )
+    .toSorted()
+}
+
+/** What the metrics tell. */
+async function scraped(squall: Squall) {
+  const text = await (await fetch(`${squall.admin}/metrics`)).text()
+  const families = parseExposition(text)
+  const by = (name: string, key: (labels: Readonly<Record<string, string>>) => string): Counts => {
+    const counts = new Map<string, number>()
+    for (const { labels, value } of families.get(name)!.lines) {
+      if (value > 0) add(counts, key(labels), value)
+    }
+    return Object.fromEntries(counts)
+  }
+  const evaluations = 'squall_rule_evaluations_total'
+  return {
+    calls: by('squall_calls_total', ({ tool, outcome, origin }) => `${tool} ${outcome} ${origin}`),
+    errors: by('squall_errors_total', ({ tool, kind, origin }) => `${tool} ${kind} ${origin}`),
+    injected: by(
+      'squall_faults_injected_total',
+      ({ rule, fault, tool }) => `${rule}/${fault} ${tool}`,
+    ),
+    matched: by('squall_rule_matches_total', ({ rule }) => rule!),
+    results: by(evaluations, ({ rule }) => rule!),
+    applied: onlyOf(
+      by(evaluations, ({ rule, result }) => `${result} ${rule}`),
+      'applied ',
+    ),
+  }
+}
+
+function failuresOf(calls: Counts): Counts {
+  return Object.fromEntries(
+    Object.entries(calls).filter(([name]) => !/ (?:ok|cancelled) /.test(name)),
+  )
+}
+
+function onlyOf(counts: Counts, prefix: string): Counts {
+  const entries = Object.entries(counts).filter(([name]) => name.startsWith(prefix))
+  return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), value]))
+}
+
+/** Calls that the app got although it should not have, more than once, or not at all. */
+function executedOtherwise(plans: readonly PlannedExchange[], executed: Uint8Array): unknown[] {
+  const wrong: unknown[] = []
+  for (const { calls, foretold } of plans) {
+    for (const [index, { params }] of calls.entries()) {
+      const times = executed[params.arguments.n]!
+      const wanted = foretold[index]!.executed
+      // Whoever leaves at once may be gone before the app has heard of it.
+      const right = params.name === 'held' && wanted ? times <= 1 : times === Number(wanted)
+      if (!right) wrong.push({ params, times, wanted })
+    }
+  }
+  return wrong.slice(0, 5)
+}
