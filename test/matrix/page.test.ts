@@ -1,0 +1,28 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { format, resolveConfig } from 'prettier'
+import { expect, test } from 'vitest'
+import { FAULTS } from '../../src/filters/index.ts'
+import { matrixPage } from './page.ts'
+import { SETTINGS } from './settings.ts'
+import { VARIANTS } from './variants/index.ts'
+
+const file = fileURLToPath(new URL('../../docs/matrix.md', import.meta.url))
+
+test('every fault is in the matrix, with one row for every way to answer', () => {
+  expect([...new Set(VARIANTS.map(({ fault }) => fault))].toSorted()).toEqual(
+    FAULTS.map(({ name }) => name).toSorted(),
+  )
+  const all = SETTINGS.map(({ id }) => id).toSorted()
+  for (const { fault, config, rows } of VARIANTS) {
+    expect(rows.flatMap((row) => row.in).toSorted(), `${fault}: ${config}`).toEqual(all)
+  }
+})
+
+test('the page is as the matrix says', async () => {
+  const options = { ...(await resolveConfig(file)), filepath: file }
+  const page = await format(matrixPage(VARIANTS), options)
+  if (process.env['UPDATE'] !== undefined) await writeFile(file, page)
+  const kept = await readFile(file, 'utf8').catch(() => '')
+  expect(kept, 'UPDATE=1 npx vitest run test/matrix/page.test.ts brings it up to date').toBe(page)
+})

@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { parseRules } from '../../src/rules/parse.ts'
+import { RESULTS } from '../../src/rules/rule-counts.ts'
+import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import { metricValue } from '../support/metric-value.ts'
+import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { parseExposition } from '../telemetry/exposition.ts'
+import { startHost } from './host.ts'
+import type { Setting, SettingId } from './settings.ts'
+import { realOf, type Observed, type Variant } from './variant.ts'
+
+/** What a client met by one variant in one setting. */
+export interface Cell {
+  readonly variant: Variant
+  /** Through Squall, with the fault. */
+  readonly injected: Observed
+  /** Of a server that really fails so, without Squall; undefined where there is none. */
+  readonly real: Met | undefined
+}
+
+/** What a client met by itself. */
+export type Met = Pick<Observed, 'says' | 'next'>
+
+/** A client is to meet one variant at one address. */
+export interface Meeting {
+  /** The name of the tool that is called. */
+  readonly cell: string
+  readonly variant: Variant
+  readonly expected: Observed | undefined
+  readonly origin: string
+  /** What each of the client's requests carries. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** How fast it goes. */
+export interface Pace {
+  /** So many clients. */
+  readonly atOnce: number
+  /** In milliseconds, where nothing is going to come: waiting for long shows nothing more. */
+  readonly patience: number
+}
+
+/** A kind of client: what it is expected to report, and how it is made to. */
+export interface Kind {
+  readonly expected: (variant: Variant, setting: SettingId) => Observed | undefined
+  /** Has clients meet what they are to meet; what they report, by cell. */
+  readonly meetAll: (
+    setting: Setting,
+    meetings: readonly Meeting[],
+    pace: Pace,
+  ) => Promise<ReadonlyMap<string, Met>>
+}
+
+interface Plan {
+  readonly id: string
+  readonly variant: Variant
+  readonly expected: Observed | undefined
+}
+
+/**
+ * On a machine that is busy, a client gives up before its call has come to where it is to fail. What
+ * is not as expected is tried again with more time, and fails the test when it is so again.
+ */
+const PACES: readonly Pace[] = [
+  { atOnce: 24, patience: 500 },
+  { atOnce: 8, patience: 1500 },
+  { atOnce: 2, patience: 3000 },
+]
+
+/** Runs all cells of a setting: a real server, Squall with a rule per cell, real clients. */
+export async function runCells(
+  setting: Setting,
+  kind: Kind,
+  variants: readonly Variant[],
+): Promise<readonly Cell[]> {
+  const plans = variants.map((variant, index) => {
+    const expected = kind.expected(variant, setting.id)
+    return { id: `c${index}`, variant, expected }
+  })
+  const host = await startHost(setting.id)
+  const rules = rulesOf(PACES.flatMap((_, round) => plans.map((plan) => inRound(plan, round))))
+  const squall = await startSidecar({ upstream: host.origin, rules })
+  const run = async (some: readonly Plan[], pace: Pace): Promise<readonly Cell[]> => {
+    const meetings = some.flatMap(({ id, variant, expected }) => {
+      const common = { variant, expected }
+      const through = { ...common, cell: id, origin: squall.url, headers: { 'x-cell': id } }
+      const fails = realOf(variant, setting.id)
+      // What the fault leaves alone is not to be compared with what fails.
+      if (fails === undefined || (expected?.rule ?? 'applied') !== 'applied') return [through]
+      const headers = { 'x-cell': realCell(id), 'x-fail-by': fails }
+      return [through, { ...common, cell: realCell(id), origin: host.origin, headers }]
+    })
+    const met = await kind.meetAll(setting, meetings, pace)
+    const told = await accounts(squall, some)
+    return some.map(({ id, variant }) => ({
+      variant,
+      injected: {
+        ...met.get(id)!,
+        ran: host.ran(id),
+        counted: variant.method !== undefined ? '–' : (told.get(id) ?? 'open'),
+        rule: resultOf(squall, id),
+      },
+      real: met.get(realCell(id)),
+    }))
+  }
+  try {
+    const cells = new Map<Variant, Cell>()
+    let doubtful: readonly Plan[] = plans
+    for (const [round, pace] of PACES.entries()) {
+      const some = doubtful.map((plan) => inRound(plan, round))
+      for (const cell of await run(some, pace)) cells.set(cell.variant, cell)
+      doubtful = doubtful.filter((plan) => !isFine(cells.get(plan.variant)!, plan.expected))
+      if (doubtful.length === 0) break
+    }
+    return [...cells.values()]
+  } finally {
+    await squall.close()
+    await host.close()
+  }
+}
+
+function realCell(id: string): string {
+  return `r-${id}`
+}
+
+/** The rule and the tool of a cell are its own in each round. */
+function inRound(plan: Plan, round: number): Plan {
+  return { ...plan, id: `${plan.id}-${round}` }
+}
+
+function isFine({ injected, real }: Cell, expected: Observed | undefined): boolean {
+  if (expected === undefined) return true
+  const { says, next } = expected
+  return isDeepStrictEqual(injected, expected) && (!real || isDeepStrictEqual(real, { says, next }))
+}
+
+/** A rule per cell. */
+function rulesOf(plans: readonly Plan[]): readonly RuleSpec[] {
+  const lines = plans.map(({ id, variant }) => {
+    const { fault, config, method, before } = variant
+    const about = method === undefined ? `tool: ${id}` : `method: ${method}`
+    return `  - name: ${id}
+    match: { ${about}, headers: { x-cell: ${id} } }
+    times: ${before === 'call' || method !== undefined ? 2 : 1}
+    faults: [${fault}: ${config}]
+`
+  })
+  const parsed = parseRules(`version: 1\nrules:\n${lines.join('')}`)
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
+  return parsed.file.rules
+}
+
+/** How each tool's calls were counted, once all of them have ended that will. */
+async function accounts(
+  squall: RunningSidecar,
+  plans: readonly Plan[],
+): Promise<ReadonlyMap<string, string>> {
+  const isOpen = ({ expected }: Plan): boolean => expected?.counted === 'open'
+  const open = plans.filter(isOpen).length
+  for (let tries = 0; tries < 100; tries++) {
+    if (metricValue(await squall.metrics(), 'squall_pending_calls') <= open) break
+    await sleep(15)
+  }
+  const lines = parseExposition(await squall.metrics()).get('squall_calls_total')?.lines ?? []
+  const told = new Map<string, string>()
+  for (const { labels, value } of lines) {
+    const { tool, outcome, origin } = labels
+    if (tool === undefined || tool === '') continue
+    const word = `${outcome}/${origin}${value > 1 ? ` ×${value}` : ''}`
+    told.set(tool, [told.get(tool) ?? [], word].flat().join(', '))
+  }
+  return told
+}
+
+/** What became of the hits of a cell's rule. */
+function resultOf(squall: RunningSidecar, name: string): string {
+  const index = squall.faults!.rules.ruleSet.rules.findIndex((rule) => rule.name === name)
+  const counts = squall.faults!.counts(index)
+  const found = RESULTS.filter((result) => counts[result] > 0)
+  return found.length === 0 ? 'not hit' : found.join(', ')
+}

@@ -1,0 +1,3 @@
+import { testSdkMatrix } from './matrix-tests.ts'
+
+testSdkMatrix('v2')

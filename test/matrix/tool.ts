@@ -1,0 +1,37 @@
+/** A result of the tool. */
+export interface ToolResult {
+  content: { type: 'text'; text: string }[]
+  structuredContent: Record<string, unknown>
+  [more: string]: unknown
+}
+
+/** What a tool says that fails. */
+export const TOOL_ERROR = 'db-7 is gone'
+
+/** What every tool of the matrix answers to its n-th call. */
+export function resultOf(n: unknown): ToolResult {
+  const structuredContent = { n, city: 'Oslo', temperature: 21, items: [1, 2, 3, 4, 5, 6] }
+  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
+}
+
+/** A tool as it is listed. */
+export function listed(name: string): {
+  name: string
+  inputSchema: { type: 'object' }
+  outputSchema: { type: 'object'; properties: Record<string, object>; required: string[] }
+} {
+  return {
+    name,
+    inputSchema: { type: 'object' },
+    outputSchema: {
+      type: 'object',
+      properties: {
+        n: { type: 'number' },
+        city: { type: 'string' },
+        temperature: { type: 'number' },
+        items: { type: 'array' },
+      },
+      required: ['n', 'city', 'temperature'],
+    },
+  }
+}

@@ -1,0 +1,298 @@
+import type { Variant } from '../variant.ts'
+
+/** Answers that are cut short. */
+export const CUTS: readonly Variant[] = [
+  {
+    fault: 'reset',
+    config: '{}',
+    real: 'reset before',
+    rows: [
+      {
+        in: ['json', 'sse', 'resumable', 'push', 'modern-json', 'modern-sse'],
+        says: 'TypeError: fetch failed',
+        counted: 'reset/injected',
+      },
+    ],
+  },
+  {
+    fault: 'reset',
+    config: '{ how: fin }',
+    real: 'fin before',
+    rows: [
+      {
+        in: ['json', 'sse', 'resumable', 'push', 'modern-json', 'modern-sse'],
+        says: 'TypeError: fetch failed',
+        counted: 'reset/injected',
+      },
+    ],
+  },
+  {
+    fault: 'reset',
+    config: '{ at: response }',
+    real: 'reset without headers',
+    rows: [
+      {
+        in: ['json', 'modern-json'],
+        says: 'TypeError: fetch failed',
+        ran: 1,
+        counted: 'reset/injected',
+      },
+      {
+        in: ['sse', 'modern-sse'],
+        says: 'timeout',
+        ran: 1,
+        counted: 'reset/injected',
+        why: 'The head is out already, with the first event.',
+      },
+      {
+        in: ['resumable'],
+        says: 'ok, and complains',
+        ran: 1,
+        counted: 'ok/injected',
+        why: 'The head is out already, with the first events; the client resumes the stream and gets the answer.',
+      },
+      {
+        in: ['push'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'The stream carries the answers to other calls too, so it is left alone.',
+      },
+    ],
+  },
+  {
+    fault: 'reset',
+    config: '{ at: response, how: fin }',
+    real: 'fin without headers',
+    rows: [
+      {
+        in: ['json', 'modern-json'],
+        says: 'TypeError: fetch failed',
+        ran: 1,
+        counted: 'reset/injected',
+      },
+      {
+        in: ['sse', 'modern-sse'],
+        says: 'timeout',
+        ran: 1,
+        counted: 'incomplete/injected',
+        why: 'The head is out already, with the first event.',
+      },
+      {
+        in: ['resumable'],
+        says: 'ok, and complains',
+        ran: 1,
+        counted: 'ok/injected',
+        why: 'The head is out already, with the first events; the client resumes the stream and gets the answer.',
+      },
+      {
+        in: ['push'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'The stream carries the answers to other calls too, so it is left alone.',
+      },
+    ],
+  },
+  {
+    fault: 'reset',
+    config: '{ at: stream }',
+    real: 'reset within',
+    rows: [
+      {
+        in: ['json', 'modern-json'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'A body has no events.',
+      },
+      { in: ['sse', 'modern-sse'], says: 'timeout', ran: 1, counted: 'reset/injected' },
+      {
+        in: ['resumable'],
+        says: 'ok, and complains',
+        ran: 1,
+        counted: 'ok/upstream',
+        why: 'The client resumes the stream and gets the answer.',
+      },
+      {
+        in: ['push'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'The stream carries the answers to other calls too, so it is left alone.',
+      },
+    ],
+  },
+  {
+    fault: 'reset',
+    config: '{ at: stream, how: fin }',
+    real: 'fin within',
+    rows: [
+      {
+        in: ['json', 'modern-json'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'A body has no events.',
+      },
+      { in: ['sse', 'modern-sse'], says: 'timeout', ran: 1, counted: 'incomplete/injected' },
+      {
+        in: ['resumable'],
+        says: 'ok, and complains',
+        ran: 1,
+        counted: 'ok/upstream',
+        why: 'The client resumes the stream and gets the answer.',
+      },
+      {
+        in: ['push'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'The stream carries the answers to other calls too, so it is left alone.',
+      },
+    ],
+  },
+  {
+    fault: 'reset',
+    config: '{ at: stream, after: { bytes: 20B } }',
+    real: 'reset after 20 bytes',
+    rows: [
+      {
+        in: ['json', 'modern-json'],
+        says: 'TypeError: terminated',
+        ran: 1,
+        counted: 'reset/injected',
+      },
+      { in: ['sse', 'modern-sse'], says: 'timeout', ran: 1, counted: 'reset/injected' },
+      {
+        in: ['resumable'],
+        says: 'timeout',
+        ran: 1,
+        counted: 'reset/injected',
+        why: 'The cut is ahead of the first event id, so that there is nothing to resume by.',
+      },
+      {
+        in: ['push'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'The stream carries the answers to other calls too, so it is left alone.',
+      },
+    ],
+  },
+  {
+    fault: 'truncate',
+    config: '{}',
+    real: 'half, broken',
+    rows: [
+      {
+        in: ['json', 'modern-json'],
+        says: 'TypeError: terminated',
+        ran: 1,
+        counted: 'incomplete/injected',
+      },
+      { in: ['sse', 'modern-sse'], says: 'timeout', ran: 1, counted: 'incomplete/injected' },
+      {
+        in: ['resumable'],
+        says: 'ok, and complains',
+        ran: 1,
+        counted: 'ok/upstream',
+        why: 'The client resumes the stream and gets the answer.',
+      },
+      {
+        in: ['push'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'The stream carries the answers to other calls too, so it is left alone.',
+      },
+    ],
+  },
+  {
+    fault: 'truncate',
+    config: '{ framing: clean }',
+    real: 'half, clean',
+    rows: [
+      { in: ['json', 'modern-json'], says: 'SyntaxError', ran: 1, counted: 'incomplete/injected' },
+      { in: ['sse', 'modern-sse'], says: 'timeout', ran: 1, counted: 'incomplete/injected' },
+      {
+        in: ['resumable'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        why: 'The client resumes the stream and gets the answer.',
+      },
+      {
+        in: ['push'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'The stream carries the answers to other calls too, so it is left alone.',
+      },
+    ],
+  },
+  {
+    fault: 'truncate',
+    config: '{ after: { events: 1 }, framing: clean }',
+    real: 'stream ends',
+    rows: [
+      {
+        in: ['json', 'modern-json'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'A body has no events.',
+      },
+      { in: ['sse', 'modern-sse'], says: 'timeout', ran: 1, counted: 'incomplete/injected' },
+      {
+        in: ['resumable'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        why: 'The client resumes the stream and gets the answer.',
+      },
+      {
+        in: ['push'],
+        says: 'ok',
+        ran: 1,
+        counted: 'ok/upstream',
+        rule: 'not_applicable',
+        why: 'The stream carries the answers to other calls too, so it is left alone.',
+      },
+    ],
+  },
+  {
+    fault: 'truncate',
+    config: '{ content: { items: 2 } }',
+    rows: [
+      {
+        in: ['json', 'sse', 'resumable', 'push', 'modern-json', 'modern-sse'],
+        says: 'ok (changed)',
+        ran: 1,
+        counted: 'ok/upstream',
+      },
+    ],
+  },
+  {
+    fault: 'truncate',
+    config: '{ content: { chars: 2 } }',
+    rows: [
+      {
+        in: ['json', 'sse', 'resumable', 'push', 'modern-json', 'modern-sse'],
+        says: 'ok (changed)',
+        ran: 1,
+        counted: 'ok/upstream',
+      },
+    ],
+  },
+]
