@@ -1,17 +1,22 @@
 import type { RecentFaults } from '../listener/faults/recent-faults.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import type { Logger } from '../telemetry/log.ts'
+import type { ToolsSource } from '../telemetry/tool-sample.ts'
 import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
 import { arm, disarm } from './api-changes.ts'
+import { showFaults } from './api-faults.ts'
 import { showRules } from './api-rules.ts'
 import { showRulesState } from './api-state.ts'
 import { isoTime } from './api-time.ts'
+import { EventStreams } from './event-streams.ts'
+import { liveSnapshots } from './live-snapshot.ts'
 import type { AdminRoute, Readiness } from './routes.ts'
 
 /** What the API shows and changes. */
 export interface ApiSources {
   readonly rules: RulesInForce
   readonly recent: RecentFaults | undefined
+  readonly tools: ToolsSource
   readonly readiness: () => Readiness | Promise<Readiness>
   readonly version: string
   /** Where this runs, as the operator calls it. */
@@ -21,8 +26,25 @@ export interface ApiSources {
   readonly logger: Logger
 }
 
-/** The paths of the API by name. */
-export function apiRoutes(sources: ApiSources): readonly (readonly [string, AdminRoute])[] {
+/** The API of the rules, by path. */
+export interface Api {
+  readonly routes: readonly (readonly [string, AdminRoute])[]
+  /** Ends what would go on for ever. */
+  close(): void
+}
+
+/** Creates the API; nothing of it costs anything until somebody asks. */
+export function createApi(sources: ApiSources): Api {
+  const { rules, recent, tools } = sources
+  const state = (): object => showProcess(sources)
+  const streams = new EventStreams(liveSnapshots({ rules, recent, tools, state }))
+  return { routes: apiRoutes(sources, streams), close: () => streams.close() }
+}
+
+function apiRoutes(
+  sources: ApiSources,
+  streams: EventStreams,
+): readonly (readonly [string, AdminRoute])[] {
   const { rules, recent, logger } = sources
   return [
     [
@@ -47,6 +69,13 @@ export function apiRoutes(sources: ApiSources): readonly (readonly [string, Admi
       },
     ],
     [
+      '/api/events',
+      {
+        summary: 'all of this and the calls by tool, once a second, as server-sent events',
+        stream: (response) => streams.open(response),
+      },
+    ],
+    [
       '/api/disarm',
       {
         summary: 'POST, with the admin token: no rule acts until /api/arm',
@@ -64,24 +93,19 @@ export function apiRoutes(sources: ApiSources): readonly (readonly [string, Admi
 }
 
 async function showState(sources: ApiSources): Promise<AdminAnswer> {
-  const { rules, version, environment, canChange } = sources
   const { ready, reason } = await sources.readiness()
+  return jsonAnswer(200, { ...showProcess(sources), readiness: { ready, reason } })
+}
+
+/** What is known of the process and its rules without asking anybody. */
+function showProcess({ rules, version, environment, canChange }: ApiSources): object {
   const uptime = process.uptime()
-  return jsonAnswer(200, {
+  return {
     version,
     environment: environment ?? null,
     startedAt: isoTime(rules.clock() - uptime * 1000),
     uptimeSeconds: Math.round(uptime * 1000) / 1000,
-    readiness: { ready, reason },
     canChange,
     ...showRulesState(rules),
-  })
-}
-
-function showFaults(recent: RecentFaults | undefined): object {
-  const faults = recent?.list() ?? []
-  return {
-    total: recent?.total ?? 0,
-    faults: faults.map(({ at, entry }) => ({ at: isoTime(at), ...entry })),
   }
 }

@@ -8,13 +8,24 @@ import { isoTime } from './api-time.ts'
 // A file may hold more; what is left out is told by the count.
 const MAX_RULES = 1_000
 
+/** How rules are shown. */
+export interface RulesShown {
+  /** Leaves out what never came about: most of it, most of the time. */
+  readonly withoutZeros?: boolean
+}
+
 /** The rules in force, those of the file in its order, each with what became of its calls, as JSON. */
-export function showRules({ states, ruleSet, current, clock }: RulesInForce): object {
+export function showRules(
+  { states, ruleSet, current, clock }: RulesInForce,
+  { withoutZeros = false }: RulesShown = {},
+): object {
   const now = clock()
   const shown = [...states.builtIn, ...ruleSet.rules.slice(0, MAX_RULES)]
   const rules = shown.flatMap((rule) => {
     const state = states.of(rule)
-    return state === undefined ? [] : [showRule(rule, state, now)]
+    return state === undefined
+      ? []
+      : [{ ...showRule(rule, state, now), counts: shownCounts(state, withoutZeros) }]
   })
   return {
     generation: current?.generation ?? 0,
@@ -45,6 +56,13 @@ function showRule(rule: CompiledRule, state: RuleState, now: number): object {
     percent: builtIn ? null : percent,
     hits: counts.drawn,
     active: active.active,
-    counts: { ...counts },
   }
+}
+
+function shownCounts(
+  { counts }: RuleState,
+  withoutZeros: boolean,
+): Readonly<Record<string, number>> {
+  if (!withoutZeros) return { ...counts }
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))
 }

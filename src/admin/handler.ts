@@ -3,7 +3,7 @@ import type { Logger } from '../telemetry/log.ts'
 import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import { hasBody, readBody } from './request-body.ts'
-import { type AdminRoute, methodsOf } from './routes.ts'
+import { type AdminRoute, listed, methodsOf } from './routes.ts'
 
 /** Answers one request on the admin port. */
 export type AdminHandler = (request: IncomingMessage, response: ServerResponse) => void
@@ -27,7 +27,7 @@ export function createHandler(parts: HandlerParts): AdminHandler {
         parts.logger.error({ err }, 'the admin port failed to answer')
         return jsonAnswer(500, { error: 'internal error' })
       })
-      .then((result) => send(request, response, result))
+      .then((result) => (result === undefined ? undefined : send(request, response, result)))
       .catch(() => response.destroy())
   }
 }
@@ -36,16 +36,17 @@ async function answer(
   parts: HandlerParts,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<AdminAnswer> {
+): Promise<AdminAnswer | undefined> {
   const { routes } = parts
   const [path = ''] = (request.url ?? '').split('?', 1)
   const route = routes.get(path)
   if (route === undefined) {
-    return jsonAnswer(404, { error: 'not found', paths: [...routes.keys()] })
+    return jsonAnswer(404, { error: 'not found', paths: listed(routes) })
   }
   const { method } = request
-  const { read, change } = route
-  if (read !== undefined && (method === 'GET' || method === 'HEAD')) return read()
+  const { read, stream, change } = route
+  if (read !== undefined && (method === 'GET' || method === 'HEAD')) return read(request.headers)
+  if (stream !== undefined && method === 'GET') return stream(response)
   if (change !== undefined && method === 'POST') {
     return changed(parts, change, request, response)
   }

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { acceptsType } from '../mcp/accept.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
 import type { ChangeRequest } from './api-changes.ts'
@@ -10,9 +12,12 @@ export interface Readiness {
 
 /** One path of the admin port. */
 export interface AdminRoute {
-  readonly summary: string
+  /** What the list of paths says of it; without one it is not in the list. */
+  readonly summary?: string
   /** Answers GET, and HEAD without the body. */
-  readonly read?: () => AdminAnswer | Promise<AdminAnswer>
+  readonly read?: (headers: IncomingHttpHeaders) => AdminAnswer | Promise<AdminAnswer>
+  /** Answers GET by itself, for as long as it likes, or says why not. */
+  readonly stream?: (response: ServerResponse) => AdminAnswer | undefined
   /** Answers POST of somebody who may change things. */
   readonly change?: (request: ChangeRequest) => AdminAnswer
 }
@@ -22,14 +27,17 @@ export interface RouteSources {
   readonly metrics: { render(): Promise<Exposition> }
   readonly readiness: () => Readiness | Promise<Readiness>
   readonly version: string
+  /** What a browser gets for the list of paths. */
+  readonly page?: (() => Promise<AdminAnswer>) | undefined
 }
 
 const TEXT = 'text/plain; charset=utf-8'
 
 /** The methods of a path. */
-export function methodsOf({ read, change }: AdminRoute): readonly string[] {
+export function methodsOf({ read, stream, change }: AdminRoute): readonly string[] {
   return [
     ...(read === undefined ? [] : ['GET', 'HEAD']),
+    ...(stream === undefined ? [] : ['GET']),
     ...(change === undefined ? [] : ['POST']),
     'OPTIONS',
   ]
@@ -41,10 +49,7 @@ export function createRoutes(
   more: readonly (readonly [string, AdminRoute])[] = [],
 ): ReadonlyMap<string, AdminRoute> {
   const routes = new Map<string, AdminRoute>()
-  routes.set('/', {
-    summary: 'this list',
-    read: () => ({ status: 200, type: TEXT, body: index(sources.version, routes) }),
-  })
+  routes.set('/', root(sources, routes))
   routes.set('/livez', {
     summary: 'the process answers',
     read: () => ({ status: 200, type: TEXT, body: 'ok\n' }),
@@ -67,8 +72,28 @@ export function createRoutes(
   return routes
 }
 
+/** The paths that are told to people. */
+export function listed(routes: ReadonlyMap<string, AdminRoute>): readonly string[] {
+  return [...routes.keys()].filter((path) => routes.get(path)?.summary !== undefined)
+}
+
+function root(
+  { version, page }: RouteSources,
+  routes: ReadonlyMap<string, AdminRoute>,
+): AdminRoute {
+  const list = (): AdminAnswer => ({ status: 200, type: TEXT, body: index(version, routes) })
+  if (page === undefined) return { summary: 'this list', read: list }
+  return {
+    summary: 'this list; in a browser, a page that shows everything live',
+    read: async ({ accept }) => {
+      // Browsers ask for HTML by name; everybody else gets the list.
+      const answer = acceptsType(accept ?? '', 'text/html') ? await page() : list()
+      return { ...answer, headers: { ...answer.headers, vary: 'accept' } }
+    },
+  }
+}
+
 function index(version: string, routes: ReadonlyMap<string, AdminRoute>): string {
-  const lines = [`squall ${version}`, '']
-  for (const [path, route] of routes) lines.push(`${path.padEnd(12)} ${route.summary}`)
-  return `${lines.join('\n')}\n`
+  const paths = listed(routes).map((path) => `${path.padEnd(12)} ${routes.get(path)?.summary}`)
+  return `${[`squall ${version}`, '', ...paths].join('\n')}\n`
 }

@@ -5,10 +5,12 @@ import type { RecentFaults } from '../listener/faults/recent-faults.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
-import { apiRoutes } from './api-routes.ts'
+import type { ToolsSource } from '../telemetry/tool-sample.ts'
+import { type Api, createApi } from './api-routes.ts'
 import { changeGuard } from './change-guard.ts'
 import { type AdminHandler, createHandler } from './handler.ts'
-import { type AdminRoute, createRoutes, type Readiness } from './routes.ts'
+import { pageAnswer, pageRoutes } from './page-files.ts'
+import { createRoutes, type Readiness } from './routes.ts'
 
 /** What the admin port shows. */
 export interface AdminOptions {
@@ -20,6 +22,8 @@ export interface AdminOptions {
   readonly rules?: RulesInForce | undefined
   /** The faults that took effect last. */
   readonly recent?: RecentFaults | undefined
+  /** The calls by tool, as the page shows them. */
+  readonly tools?: ToolsSource | undefined
   /** What changes need; without one nothing can be changed. */
   readonly token?: string | undefined
   /** Where this runs, as the operator calls it. */
@@ -28,7 +32,7 @@ export interface AdminOptions {
   readonly bodyTimeoutMs?: number
 }
 
-/** The admin port: health, readiness, metrics, and an API of the rules. */
+/** The admin port: health, readiness, metrics, an API of the rules and a page that shows them. */
 export interface Admin {
   /** For use in a server of one's own. */
   readonly handler: AdminHandler
@@ -50,8 +54,11 @@ const CLOSE_GRACE_MS = 1_000
 /** Creates the admin port without binding it. */
 export function createAdmin(options: AdminOptions): Admin {
   const { logger, token, bodyTimeoutMs = BODY_TIMEOUT_MS } = options
+  const api = apiOf(options)
+  const page = api === undefined ? undefined : pageAnswer
+  const more = api === undefined ? [] : [...api.routes, ...pageRoutes()]
   const handler = createHandler({
-    routes: createRoutes(options, api(options)),
+    routes: createRoutes({ ...options, page }, more),
     guard: changeGuard(token),
     logger,
     bodyTimeoutMs,
@@ -72,15 +79,27 @@ export function createAdmin(options: AdminOptions): Admin {
   return {
     handler,
     listen: (address) => bind(server, address),
-    close: () => close(server),
+    close: () => {
+      api?.close()
+      return close(server)
+    },
   }
 }
 
-function api(options: AdminOptions): readonly (readonly [string, AdminRoute])[] {
-  const { rules, recent, readiness, version, environment, token, logger } = options
-  if (rules === undefined) return []
-  const canChange = token !== undefined
-  return apiRoutes({ rules, recent, readiness, version, environment, canChange, logger })
+/** Where no rule can ever come into force there is nothing to show. */
+function apiOf(options: AdminOptions): Api | undefined {
+  const { rules, recent, tools, readiness, version, environment, token, logger } = options
+  if (rules === undefined) return undefined
+  return createApi({
+    rules,
+    recent,
+    tools: tools ?? (() => []),
+    readiness,
+    version,
+    environment,
+    canChange: token !== undefined,
+    logger,
+  })
 }
 
 function close(server: Server): Promise<void> {

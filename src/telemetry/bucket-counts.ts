@@ -19,6 +19,11 @@ export class BucketCounts {
     this.sum += value
   }
 
+  /** Adds the number of values in each bucket to what is there. */
+  addTo(totals: Float64Array): void {
+    for (let i = 0; i < this.#counts.length; i++) totals[i]! += this.#counts[i]!
+  }
+
   /** Tells each upper bound with the number of values up to it; the last bound is infinite. */
   eachCumulative(tell: (bound: number, count: number) => void): void {
     let count = 0

@@ -5,6 +5,7 @@ import { bucketsOf } from './metric-table.ts'
 import { pushHistogram, type Sample } from './sampled-metric.ts'
 import type { CallRecord } from './telemetry.ts'
 import { MAX_TOOL_LABEL, toolLabel } from './tool-label.ts'
+import type { ToolSample } from './tool-sample.ts'
 
 const OUTCOME: Readonly<Record<Outcome, number>> = {
   ok: 0,
@@ -28,6 +29,8 @@ const OTHER = 'other'
 const CALL_BOUNDS = bucketsOf('squall_call_duration_seconds')
 const UPSTREAM_BOUNDS = bucketsOf('squall_upstream_duration_seconds')
 
+type Counts = Record<Origin, number>
+
 /** The durations of one tool; those of all other methods share the empty tool. */
 class ToolTimes {
   readonly tool: string
@@ -40,6 +43,21 @@ class ToolTimes {
     this.tool = tool
     this.callLabels = ORIGINS.map((origin) => ({ tool, origin }))
     this.upstreamLabels = { tool }
+  }
+
+  /** The durations, with no calls counted yet. */
+  sample(): ToolSample & { calls: Counts; errors: Counts } {
+    const seconds = new Float64Array(CALL_BOUNDS.length + 1)
+    const upstreamSeconds = new Float64Array(UPSTREAM_BOUNDS.length + 1)
+    for (const counts of this.call) counts?.addTo(seconds)
+    this.upstream?.addTo(upstreamSeconds)
+    return {
+      tool: this.tool,
+      calls: { upstream: 0, injected: 0, squall: 0 },
+      errors: { upstream: 0, injected: 0, squall: 0 },
+      seconds: { bounds: CALL_BOUNDS, counts: seconds },
+      upstreamSeconds: { bounds: UPSTREAM_BOUNDS, counts: upstreamSeconds },
+    }
   }
 }
 
@@ -173,6 +191,22 @@ export class CallCounts {
       pushHistogram(samples, 'squall_upstream_duration_seconds', upstreamLabels, upstream)
     }
     return samples
+  }
+
+  /** What there is of each tool that was called; all other methods share the empty tool. */
+  tools(): ToolSample[] {
+    const samples = new Map<ToolTimes, ToolSample & { calls: Counts; errors: Counts }>()
+    for (const { ends, times } of this.#cells()) {
+      if (!ends.some((value) => value > 0)) continue
+      const sample = samples.get(times) ?? times.sample()
+      samples.set(times, sample)
+      ends.forEach((value, i) => {
+        const origin = ORIGINS[Math.floor(i / OUTCOMES.length)] ?? 'upstream'
+        sample.calls[origin] += value
+        if (!NO_ERROR.has(OUTCOMES[i % OUTCOMES.length] ?? '')) sample.errors[origin] += value
+      })
+    }
+    return [...samples.values()]
   }
 
   #cells(): Set<CallCell> {

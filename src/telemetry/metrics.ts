@@ -7,6 +7,7 @@ import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
 import { pushHistogram, type Sample, SampledMetric } from './sampled-metric.ts'
+import type { ToolSample } from './tool-sample.ts'
 import type {
   CallRecord,
   GaugeName,
@@ -30,6 +31,8 @@ export interface Metrics extends Telemetry {
   /** From here on scrapes show these rules. */
   showRules(source: RulesSource): void
   render(): Promise<Exposition>
+  /** The calls by tool, for whoever shows them otherwise than by a scrape. */
+  tools(): readonly ToolSample[]
 }
 
 /** What metrics need to know of the program. */
@@ -146,6 +149,10 @@ class PromMetrics implements Metrics {
 
   showRules(source: RulesSource): void {
     this.#rules.source = source
+  }
+
+  tools(): readonly ToolSample[] {
+    return this.#calls.tools()
   }
 
   /** Scrapes that overlap share one rendering, so that many scrapers cost what one does. */

@@ -7,6 +7,7 @@ import { RuleStates } from '../../src/rules/rule-states.ts'
 import { RulesInForce } from '../../src/rules/rules-in-force.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import type { ToolsSource } from '../../src/telemetry/tool-sample.ts'
 import { facts } from '../rules/facts.ts'
 
 /** The token of the tests' admin port. */
@@ -24,10 +25,11 @@ export interface LogLine {
 export interface ApiSetup {
   readonly token?: string | undefined
   readonly bodyTimeoutMs?: number
+  readonly tools?: ToolsSource
 }
 
 /** An admin port in front of rules in force, as a process has them. */
-export async function startApi({ bodyTimeoutMs, ...setup }: ApiSetup = {}) {
+export async function startApi({ bodyTimeoutMs, tools, ...setup }: ApiSetup = {}) {
   const token = 'token' in setup ? setup.token : TOKEN
   const states = new RuleStates()
   const arming = new Arming(states, () => NOW)
@@ -50,6 +52,7 @@ export async function startApi({ bodyTimeoutMs, ...setup }: ApiSetup = {}) {
     version: '1.2.3',
     rules,
     recent,
+    tools: tools ?? (() => metrics.tools()),
     token,
     environment: 'staging',
     ...(bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs }),
@@ -63,6 +66,7 @@ export async function startApi({ bodyTimeoutMs, ...setup }: ApiSetup = {}) {
     rules,
     arming,
     recent,
+    metrics,
     log,
     close: () => admin.close(),
     /** A file is found, good or bad. */

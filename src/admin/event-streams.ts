@@ -1,0 +1,115 @@
+import type { ServerResponse } from 'node:http'
+import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
+
+/** What there is to tell at one moment, as JSON on one line. */
+export interface Told {
+  /** For those who heard everything before. */
+  readonly next: string
+  /** For those who did not. */
+  readonly whole: () => string
+}
+
+/** Where streams take what they tell. */
+export interface EventSource {
+  readonly tell: () => Told
+  /** Nobody listens any more. */
+  readonly rest: () => void
+}
+
+interface Reader {
+  readonly response: ServerResponse
+  /** How often in a row nothing could be written. */
+  skipped: number
+}
+
+const MAX_STREAMS = 16
+const EVERY_MS = 1_000
+// Who takes nothing for so long holds a place that others could have.
+const MAX_SKIPPED = 30
+const HEAD = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  // For proxies that would wait for more.
+  'x-accel-buffering': 'no',
+  connection: 'close',
+}
+
+/**
+ * Event streams of one text that is made once a second for all readers, and only while there are
+ * any. Who reads slowly misses some, and is told everything anew when there is room again.
+ */
+export class EventStreams {
+  readonly #source: EventSource
+  readonly #readers = new Set<Reader>()
+  #timer: NodeJS.Timeout | undefined
+  #told: Told | undefined
+
+  constructor(source: EventSource) {
+    this.#source = source
+  }
+
+  get size(): number {
+    return this.#readers.size
+  }
+
+  /** Answers with a stream, or says why not. */
+  open(response: ServerResponse): AdminAnswer | undefined {
+    if (response.destroyed) return undefined
+    if (this.#readers.size >= MAX_STREAMS) {
+      const error = `there are ${MAX_STREAMS} event streams open, which is the most there may be`
+      return jsonAnswer(503, { error }, { 'retry-after': '5' })
+    }
+    if (this.#timer === undefined) this.#begin()
+    const reader: Reader = { response, skipped: 0 }
+    this.#readers.add(reader)
+    response.on('close', () => this.#readers.delete(reader))
+    response.writeHead(200, HEAD)
+    response.write('retry: 2000\n\n')
+    if (this.#told !== undefined) send(reader, this.#told.whole())
+    return undefined
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    clearInterval(this.#timer)
+    this.#end()
+    for (const { response } of this.#readers) response.end()
+  }
+
+  #begin(): void {
+    this.#told = this.#source.tell()
+    this.#timer = setInterval(() => this.#tick(), EVERY_MS)
+    this.#timer.unref()
+  }
+
+  /** Ends a little after the last reader left: coming and going is no way to have more told. */
+  #tick(): void {
+    if (this.#readers.size === 0) {
+      this.#end()
+      return
+    }
+    const told = this.#source.tell()
+    this.#told = told
+    for (const reader of this.#readers) {
+      if (reader.response.writableNeedDrain) {
+        reader.skipped++
+        if (reader.skipped > MAX_SKIPPED) reader.response.destroy()
+      } else {
+        send(reader, reader.skipped > 0 ? told.whole() : told.next)
+        reader.skipped = 0
+      }
+    }
+  }
+
+  #end(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#told = undefined
+    this.#source.rest()
+  }
+}
+
+function send({ response }: Reader, json: string): void {
+  response.write(`data: ${json}\n\n`)
+}

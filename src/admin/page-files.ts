@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { AdminAnswer } from './admin-answer.ts'
+import type { AdminRoute } from './routes.ts'
+
+const HTML = 'text/html; charset=utf-8'
+const CSS = 'text/css; charset=utf-8'
+const JS = 'text/javascript; charset=utf-8'
+
+/** Nothing but what this port serves, nothing inline, nothing made from text. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+}
+
+/** The page's own parts. What is not named here is not served. */
+const OWN = [
+  'style.css',
+  'cards.css',
+  'fields.css',
+  'traffic.css',
+  'tables.css',
+  'narrow.css',
+  'theme.js',
+  'main.js',
+  'api.js',
+  'changes.js',
+  'charts.js',
+  'dom.js',
+  'faults-table.js',
+  'feed.js',
+  'format.js',
+  'history.js',
+  'reload-card.js',
+  'rows.js',
+  'rules-table.js',
+  'state-card.js',
+  'tools-table.js',
+] as const
+
+/** Of the chart library. */
+const LIBRARY = [
+  ['uplot.js', 'uPlot.iife.min.js'],
+  ['uplot.css', 'uPlot.min.css'],
+] as const
+
+/** The page itself. */
+export function pageAnswer(): Promise<AdminAnswer> {
+  return answer(own('index.html'), HTML)
+}
+
+/** What the page loads, by path. */
+export function pageRoutes(): readonly (readonly [string, AdminRoute])[] {
+  return [
+    ...OWN.map((name) => route(name, () => own(name))),
+    ...LIBRARY.map(([name, file]) => route(name, () => ofLibrary(file))),
+  ]
+}
+
+function route(name: string, file: () => string | URL): readonly [string, AdminRoute] {
+  const type = name.endsWith('.css') ? CSS : JS
+  return [`/page/${name}`, { read: () => answer(file(), type) }]
+}
+
+function own(name: string): URL {
+  return new URL(`./page/${name}`, import.meta.url)
+}
+
+/** Asked for when it is needed: a sidecar that nobody looks at does not search for it. */
+function ofLibrary(file: string): string {
+  const manifest = createRequire(import.meta.url).resolve('uplot/package.json')
+  return join(dirname(manifest), 'dist', file)
+}
+
+async function answer(file: string | URL, type: string): Promise<AdminAnswer> {
+  return { status: 200, type, body: await readFile(file, 'utf8'), headers: HEADERS }
+}

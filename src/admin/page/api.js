@@ -1,0 +1,18 @@
+/** Asks for a change; says what is true then, or why it was refused. */
+export async function change(path, token, reason) {
+  let answer
+  try {
+    answer = await fetch(path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(reason === '' ? {} : { reason }),
+    })
+  } catch {
+    return { error: 'Squall cannot be reached.' }
+  }
+  const body = await answer.json().catch(() => ({}))
+  if (answer.ok) return { body }
+  if (answer.status === 401) return { error: 'That is not the admin token. Nothing was changed.' }
+  const reasons = (body.reasons ?? []).map(({ by, reason: why }) => `${by}: ${why}`)
+  return { error: [body.error ?? `Refused with status ${answer.status}.`, ...reasons].join(' · ') }
+}

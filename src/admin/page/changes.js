@@ -1,0 +1,59 @@
+import { change } from './api.js'
+import { byId, setText } from './dom.js'
+import { foreign } from './format.js'
+
+const KEY = 'squall-token'
+
+/** Lets whoever has the token disarm and arm. The token stays in this tab and is never in an address. */
+export function listenForChanges(onChange) {
+  const token = byId('token')
+  const reason = byId('reason')
+  const result = byId('changed')
+  const buttons = [byId('disarm'), byId('arm')]
+  token.value = remembered()
+
+  const run = async (path, done) => {
+    const given = token.value.trim()
+    if (!/^[\u0021-\u007e]+$/.test(given)) {
+      say(given === '' ? 'Type the admin token first.' : 'That is not the admin token.', true)
+      token.focus()
+      return
+    }
+    for (const button of buttons) button.disabled = true
+    const { body, error } = await change(path, given, reason.value.trim())
+    for (const button of buttons) button.disabled = false
+    if (error !== undefined) {
+      say(error, true)
+      return
+    }
+    remember(given)
+    reason.value = ''
+    say(body.changed ? done : `${done} It was so already.`, false)
+    onChange(body)
+  }
+
+  const say = (text, isError) => {
+    result.dataset.error = String(isError)
+    setText(result, foreign(text, 600))
+  }
+
+  byId('changes').addEventListener('submit', (event) => event.preventDefault())
+  byId('disarm').addEventListener('click', () => void run('api/disarm', 'Disarmed.'))
+  byId('arm').addEventListener('click', () => void run('api/arm', 'Armed.'))
+}
+
+function remembered() {
+  try {
+    return sessionStorage.getItem(KEY) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+function remember(token) {
+  try {
+    sessionStorage.setItem(KEY, token)
+  } catch {
+    // It is still in its field.
+  }
+}

@@ -1,0 +1,170 @@
+import { byId, make, setAttribute, setText } from './dom.js'
+import { rate, seconds } from './format.js'
+
+const HEIGHT = 190
+const LEAST_SECONDS = 60
+const FONT = '12px system-ui, sans-serif'
+
+// Told apart by their dashes as well as by their colours.
+const ERRORS = {
+  name: 'errors',
+  format: rate,
+  tick: (value) => String(+value.toFixed(2)),
+  about: 'Errors per second',
+  series: [
+    { column: 'real', label: 'Real', color: '--real', dash: [], width: 2 },
+    { column: 'injected', label: 'Injected', color: '--injected', dash: [7, 4], width: 2 },
+    { column: 'squall', label: 'Squall’s own', color: '--own', dash: [2, 3], width: 1.5 },
+  ],
+}
+const LATENCY = {
+  name: 'latency',
+  format: seconds,
+  tick: seconds,
+  about: 'Latency',
+  series: [
+    { column: 'p95', label: 'Client p95', color: '--client', dash: [], width: 2 },
+    { column: 'p50', label: 'Client p50', color: '--client', dash: [7, 4], width: 1.5 },
+    { column: 'app95', label: 'App p95', color: '--app', dash: [], width: 1.5 },
+    { column: 'app50', label: 'App p50', color: '--app', dash: [2, 3], width: 1.5 },
+  ],
+}
+
+/** Both charts, drawn from a history. */
+export function createCharts() {
+  const charts = [new Chart(ERRORS), new Chart(LATENCY)]
+  const redraw = () => {
+    for (const chart of charts) chart.redraw()
+  }
+  document.addEventListener('themechange', redraw)
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw)
+  return {
+    show: (history, tool) => {
+      for (const chart of charts) chart.show(history, tool)
+    },
+  }
+}
+
+class Chart {
+  #spec
+  #box
+  #values
+  #plot
+  #data
+  /** Undefined while nobody points at the chart. */
+  #pointed
+
+  constructor(spec) {
+    this.#spec = spec
+    this.#box = byId(`${spec.name}-chart`)
+    this.#data = [[], ...spec.series.map(() => [])]
+    this.#values = spec.series.map(() => make('b'))
+    byId(`${spec.name}-legend`).append(
+      ...spec.series.map(({ label, column }, i) =>
+        make('li', {}, make('span', { class: `key ${column}` }), `${label} `, this.#values[i]),
+      ),
+    )
+    new ResizeObserver(() => this.#resize()).observe(this.#box)
+  }
+
+  show(history, tool) {
+    this.#data = history.of(
+      tool,
+      this.#spec.series.map(({ column }) => column),
+    )
+    if (this.#plot === undefined) this.#draw()
+    else this.#plot.setData(this.#data)
+    this.#tell()
+  }
+
+  /** Colours are read when a chart is made. */
+  redraw() {
+    if (this.#plot !== undefined) this.#draw()
+  }
+
+  #draw() {
+    this.#plot?.destroy()
+    const style = getComputedStyle(this.#box)
+    // A colour of the sheet may be a pair of colours: only a drawn one is known to be one.
+    const probe = make('span')
+    this.#box.append(probe)
+    const color = (name) => {
+      probe.style.color = `var(${name})`
+      return getComputedStyle(probe).color
+    }
+    const { tick, series } = this.#spec
+    const axis = {
+      stroke: color('--muted'),
+      font: FONT,
+      grid: { stroke: color('--grid'), width: 1 },
+      ticks: { show: false },
+    }
+    this.#plot = new globalThis.uPlot(
+      {
+        width: this.#width(),
+        height: HEIGHT,
+        legend: { show: false },
+        cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
+        scales: {
+          x: { range: () => this.#times() },
+          y: { range: (_, __, top) => [0, top > 0 ? top * 1.1 : 1] },
+        },
+        axes: [
+          { ...axis, size: 28, space: 70, values: (_, times) => times.map(clock) },
+          { ...axis, size: 58, space: 36, values: (_, values) => values.map(tick) },
+        ],
+        series: [
+          {},
+          ...series.map((each) => ({
+            label: each.label,
+            stroke: color(each.color),
+            dash: each.dash,
+            width: each.width,
+            spanGaps: false,
+            points: { show: false },
+          })),
+        ],
+        hooks: { setCursor: [({ cursor }) => this.#point(cursor.idx)] },
+        padding: [8, 28, 0, 0],
+      },
+      this.#data,
+      this.#box,
+    )
+    probe.remove()
+    setAttribute(this.#box, 'data-drawn', style.colorScheme)
+  }
+
+  /** From the first moment to the last, and a minute at least. */
+  #times() {
+    const [times] = this.#data
+    const to = times.at(-1) ?? Date.now() / 1000
+    return [Math.min(times[0] ?? to, to - LEAST_SECONDS), to]
+  }
+
+  #resize() {
+    this.#plot?.setSize({ width: this.#width(), height: HEIGHT })
+  }
+
+  #width() {
+    return Math.max(200, Math.floor(this.#box.clientWidth))
+  }
+
+  #point(index) {
+    this.#pointed = index ?? undefined
+    this.#tell()
+  }
+
+  /** The newest values, or those that somebody points at; the same for who cannot see the chart. */
+  #tell() {
+    const { format, about, series } = this.#spec
+    const index = this.#pointed ?? this.#data[0].length - 1
+    const texts = series.map((_, i) => format(this.#data[i + 1][index] ?? null))
+    for (const [i, text] of texts.entries()) setText(this.#values[i], text)
+    const told = series.map(({ label }, i) => `${label} ${texts[i]}`)
+    setAttribute(this.#box, 'aria-label', `${about} now: ${told.join(', ')}`)
+  }
+}
+
+function clock(time) {
+  return new Date(time * 1000).toLocaleTimeString('en-GB')
+}

@@ -1,0 +1,61 @@
+import { byId, make, setText } from './dom.js'
+import { count, foreign, many, seconds, timeOfDay } from './format.js'
+import { Rows } from './rows.js'
+
+const KEPT = 200
+const SHOWN = 50
+
+/** Shows the faults that took effect last, newest first. */
+export function createFaultsTable() {
+  let faults = []
+  const rows = new Rows(byId('faults-rows'), {
+    key: ({ number }) => number,
+    create: createRow,
+    columns: 4,
+    empty: 'No fault has taken effect yet.',
+  })
+  return {
+    /** Takes what is new, also while nothing is drawn. */
+    take: ({ faults: { whole, total, faults: fresh } }) => {
+      const numbered = fresh.map((fault, i) => ({ ...fault, number: total - i }))
+      faults = (whole ? numbered : [...numbered, ...faults]).slice(0, KEPT)
+    },
+    show: ({ faults: { total } }) => {
+      const shown = faults.slice(0, SHOWN)
+      rows.show(shown)
+      const said = shown.length < total ? `The last ${shown.length} of ${count(total)}.` : ''
+      setText(byId('faults-about'), said === '' ? `${many(total, 'fault')} so far.` : said)
+    },
+  }
+}
+
+function createRow({ at, rule, fault, tool, method, id, session, effect, delayMs }) {
+  const called = tool ?? method
+  const marks = [
+    ...(id === undefined ? [] : [`id ${foreign(JSON.stringify(id), 70)}`]),
+    ...(session === undefined ? [] : [`session ${foreign(session, 20)}`]),
+  ].map((mark) => make('small', { class: 'muted' }, mark))
+  const effects = [
+    ...(delayMs === undefined ? [] : [`${seconds(delayMs / 1000)} late`]),
+    ...(effect === undefined ? [] : [foreign(effect, 160)]),
+  ]
+  const row = make(
+    'tr',
+    {},
+    make('td', { class: 'time' }, make('time', { datetime: at ?? '' }, timeOfDay(at))),
+    make(
+      'th',
+      { scope: 'row' },
+      make('span', { class: 'name' }, foreign(rule)),
+      make('small', {}, foreign(fault, 40)),
+    ),
+    make(
+      'td',
+      {},
+      make('span', { class: 'name' }, called === undefined ? 'HTTP' : foreign(called)),
+      ...marks,
+    ),
+    make('td', { class: 'effect' }, effects.length === 0 ? '–' : effects.join(', ')),
+  )
+  return { row, update: () => undefined }
+}

@@ -1,0 +1,32 @@
+const STALE_MS = 4_000
+const AGAIN_MS = 3_000
+
+/** Listens to what Squall tells once a second, and goes on trying where that fails. */
+export function listen({ onData, onState }) {
+  let events
+  let heard = 0
+
+  const open = () => {
+    events = new EventSource('api/events')
+    events.addEventListener('message', ({ data }) => {
+      heard = Date.now()
+      onState('live')
+      onData(JSON.parse(data))
+    })
+    events.addEventListener('error', () => {
+      onState('lost')
+      // Refused: browsers try again by themselves only where a connection broke.
+      if (events.readyState === EventSource.CLOSED) setTimeout(open, AGAIN_MS)
+    })
+  }
+
+  setInterval(() => {
+    if (heard > 0 && Date.now() - heard > STALE_MS) onState('lost')
+  }, 1_000)
+  // What a hidden page is told is for nobody, and takes a place that others could have.
+  addEventListener('pagehide', () => events.close())
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) open()
+  })
+  open()
+}

@@ -1,0 +1,69 @@
+import { byId, make, setFacts, setText } from './dom.js'
+import { foreign, many, moment } from './format.js'
+
+const SHORT_DIGEST = 12
+const WORDS = {
+  none: 'Nothing yet',
+  applied: 'In force',
+  refused: 'Refused',
+  absent: 'No rules file',
+}
+
+/** Shows what became of the last version of the rules, with every mistake in it. */
+export function createReloadCard() {
+  const card = byId('reload')
+  const list = byId('problems')
+  let before = ''
+
+  return {
+    show: ({ state: { rules, lastReload } }) => {
+      const result = lastReload?.result ?? 'none'
+      card.dataset.result = result
+      setText(byId('reload-result'), WORDS[result] ?? foreign(result))
+      setText(byId('reload-about'), about(lastReload, rules))
+      setFacts(byId('version'), facts(rules))
+      const problems = lastReload?.problems ?? []
+      const text = JSON.stringify(problems)
+      if (text === before) return
+      before = text
+      list.replaceChildren(...problems.map(showProblem), ...more(lastReload))
+    },
+  }
+}
+
+function about(reload, { generation, since }) {
+  if (reload === null) return 'No version of the rules was found yet.'
+  const when = moment(reload.at)
+  if (reload.result === 'applied') return `Taken at ${when}.`
+  if (reload.result === 'absent') return `Since ${when}: ${foreign(reload.reason, 300)}`
+  const stays =
+    generation === 0
+      ? 'No rule is in force.'
+      : `Version ${generation} of ${moment(since)} stays in force.`
+  return `Found at ${when}, with ${many(reload.problemCount, 'mistake')}. ${stays}`
+}
+
+function facts({ count, generation, digest, since }) {
+  return [
+    ['Rules', String(count)],
+    ['Version', generation === 0 ? 'none' : String(generation)],
+    ['Since', moment(since)],
+    ['Digest', digest === null ? 'none' : foreign(digest).slice(0, SHORT_DIGEST)],
+  ]
+}
+
+function showProblem({ file, line, column, path, message }) {
+  const place = `${foreign(file)}:${line}:${column}`
+  return make(
+    'li',
+    {},
+    make('code', { class: 'place' }, place),
+    make('span', { class: 'message' }, foreign(message, 500)),
+    ...(path === '' ? [] : [make('code', { class: 'muted path' }, foreign(path, 200))]),
+  )
+}
+
+function more(reload) {
+  const left = (reload?.problemCount ?? 0) - (reload?.problems?.length ?? 0)
+  return left > 0 ? [make('li', { class: 'muted' }, `and ${many(left, 'more', 'more')}`)] : []
+}

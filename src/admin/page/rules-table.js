@@ -1,0 +1,102 @@
+import { byId, make, setText } from './dom.js'
+import { count, foreign, many, moment } from './format.js'
+import { Rows } from './rows.js'
+
+// In the order in which a call meets them.
+const WHY_NOT = [
+  ['disarmed', 'disarmed'],
+  ['forbidden', 'forbidden'],
+  ['other_pod', 'for other pods'],
+  ['not_yet', 'too early'],
+  ['expired', 'expired'],
+  ['exhausted', 'used up'],
+  ['not_selected', 'not selected'],
+  ['not_drawn', 'not drawn'],
+  ['shadow', 'shadow'],
+  ['overflow', 'one too many'],
+  ['spared', 'spared'],
+  ['not_applicable', 'not applicable'],
+  ['not_reached', 'not reached'],
+]
+
+/** Shows the rules with their hits; those without any stand out. */
+export function createRulesTable() {
+  const rows = new Rows(byId('rules-rows'), {
+    key: ({ name, builtIn }) => `${builtIn === true}${name}`,
+    create: createRow,
+    columns: 6,
+    empty: 'No rule is in force.',
+  })
+  return {
+    show: ({ state: { armed }, rules: { rules, count: all } }) => {
+      rows.show(rules.map((rule) => ({ ...rule, armed })))
+      setText(byId('rules-about'), about(rules, all))
+    },
+  }
+}
+
+function about(rules, all) {
+  if (rules.length === 0) return ''
+  const idle = rules.filter(({ hits }) => hits === 0).length
+  const own = rules.filter(({ builtIn }) => builtIn !== true).length
+  const left = all > own ? ` ${many(all - own, 'more rule')} of the file not shown.` : ''
+  const said = idle === 0 ? 'Every rule has hits.' : `${idle} of ${rules.length} without a hit yet.`
+  return `${said}${left} Counts are of this version of each rule.`
+}
+
+function createRow({ name, faults, about: what, builtIn, shadow }) {
+  const title = make('span', { class: 'name' }, foreign(name))
+  const details = [
+    faults.map((fault) => foreign(fault, 40)).join(' + '),
+    ...(what === 'http' ? ['HTTP'] : []),
+    ...(shadow === true ? ['shadow'] : []),
+    ...(builtIn === true ? ['asked for by headers'] : []),
+  ]
+  const whyNot = make('small', { class: 'muted' })
+  const [share, hits] = [1, 2].map(() => make('td', { class: 'number' }))
+  const [matched, active] = [1, 2].map(() => make('td', { class: 'number roomy' }))
+  const badge = make('span', { class: 'badge' })
+  const until = make('small', { class: 'muted' })
+  const row = make(
+    'tr',
+    {},
+    make(
+      'th',
+      { scope: 'row' },
+      title,
+      make('small', {}, details.filter((text) => text !== '').join(' · ')),
+      whyNot,
+    ),
+    share,
+    matched,
+    hits,
+    active,
+    make('td', {}, badge, until),
+  )
+  const update = (rule) => {
+    const status = statusOf(rule)
+    row.dataset.status = status.kind
+    setText(share, rule.percent === null ? '–' : `${+rule.percent.toFixed(2)} %`)
+    setText(matched, count(rule.counts.matched ?? 0))
+    setText(hits, count(rule.hits))
+    setText(active, count(rule.active))
+    setText(badge, status.text)
+    setText(until, rule.phase === 'on' && rule.until !== null ? `until ${moment(rule.until)}` : '')
+    setText(whyNot, reasonsOf(rule))
+  }
+  return { row, update }
+}
+
+function statusOf({ phase, hits, from, until, armed }) {
+  if (phase === 'expired') return { kind: 'over', text: `Over since ${moment(until)}` }
+  if (phase === 'not_yet') return { kind: 'over', text: `From ${moment(from)}` }
+  if (phase === 'other_pod') return { kind: 'over', text: 'Other pods' }
+  if (hits === 0) return { kind: 'idle', text: 'No hits' }
+  return armed ? { kind: 'on', text: 'On' } : { kind: 'over', text: 'Disarmed' }
+}
+
+function reasonsOf({ counts }) {
+  return WHY_NOT.filter(([result]) => counts[result] > 0)
+    .map(([result, word]) => `${word} ${count(counts[result])}`)
+    .join(' · ')
+}

@@ -1,0 +1,63 @@
+import { byId, make, setText } from './dom.js'
+import { foreign, many, moment, span } from './format.js'
+
+const WHO = {
+  environment: 'the environment',
+  operator: 'an operator',
+  guard: 'the guard',
+  draining: 'the end of this process',
+  file: 'the rules file',
+}
+
+/** Shows whether rules may act and why not, and says it aloud when that changes. */
+export function createStateCard() {
+  const card = byId('state')
+  const reasons = byId('reasons')
+  const announce = byId('announce')
+  let before
+  let snapshot
+
+  const showArming = ({ armed, reasons: list }) => {
+    const word = armed ? 'Armed' : 'Disarmed'
+    card.dataset.armed = String(armed)
+    setText(byId('armed'), word)
+    const texts = list.map(
+      ({ by, reason, at }) =>
+        `By ${WHO[by] ?? foreign(by)}, ${moment(at)}: ${foreign(reason, 300)}`,
+    )
+    const told = `${word}. ${texts.join(' ')}`
+    if (before !== undefined && told !== before) setText(announce, told)
+    if (told !== before) reasons.replaceChildren(...texts.map((text) => make('li', {}, text)))
+    before = told
+    if (snapshot !== undefined) {
+      setText(byId('armed-about'), about({ ...snapshot.state, armed }, snapshot.rules))
+    }
+    document.title = `${word} · Squall`
+  }
+
+  return {
+    showArming,
+    show: (now) => {
+      snapshot = now
+      const { state } = now
+      showArming(state)
+      setText(byId('about'), process(state))
+      byId('changes').hidden = !state.canChange
+      byId('no-changes').hidden = state.canChange
+    },
+  }
+}
+
+function about({ armed, shadow, activeFaults, maxActiveFaults }, { count }) {
+  const most = maxActiveFaults === null ? '' : ` of at most ${maxActiveFaults}`
+  const active = `${many(activeFaults, 'fault')}${most} in progress.`
+  if (!armed) return `No rule acts. ${active}`
+  if (count === 0) return 'Rules may act, and there are none.'
+  if (shadow) return 'In shadow: everything is matched and counted, nothing is done.'
+  return `${many(count, 'rule')} may act. ${active}`
+}
+
+function process({ version, environment, uptimeSeconds }) {
+  const where = environment === null ? '' : ` · ${foreign(environment, 60)}`
+  return `${foreign(version, 40)}${where} · up ${span(uptimeSeconds)}`
+}

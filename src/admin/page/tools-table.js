@@ -1,0 +1,68 @@
+import { byId, make, setText } from './dom.js'
+import { count, foreign, many, seconds } from './format.js'
+import { key } from './history.js'
+import { Rows } from './rows.js'
+
+/** What a tool is called; calls of other methods have none. */
+export function toolName({ tool }) {
+  return tool === '' ? 'Other methods' : foreign(tool)
+}
+
+/** Shows the calls by tool, in an order in which rows stay where they are. */
+export function createToolsTable() {
+  const rows = new Rows(byId('tools-rows'), {
+    key,
+    create: createRow,
+    columns: 7,
+    empty: 'No call has ended yet.',
+  })
+  return {
+    show: ({ tools }) => {
+      rows.show(tools.toSorted(byName))
+      const all = tools.reduce((sum, tool) => sum + calls(tool), 0)
+      setText(byId('tools-about'), `${many(all, 'call')} since the start. Latency: last 10 s.`)
+    },
+  }
+}
+
+function createRow(tool) {
+  const cells = [
+    'number',
+    'number real',
+    'number injected',
+    'number roomy',
+    'number',
+    'number roomy',
+  ].map((name) => make('td', { class: name }))
+  const row = make(
+    'tr',
+    {},
+    make('th', { scope: 'row' }, make('span', { class: 'name' }, toolName(tool))),
+    ...cells,
+  )
+  const update = (now) => {
+    const { errors, client, app } = now
+    const texts = [
+      count(calls(now)),
+      count(errors.upstream + errors.squall),
+      count(errors.injected),
+      seconds(client?.p50),
+      seconds(client?.p95),
+      seconds(app?.p95),
+    ]
+    for (const [i, text] of texts.entries()) setText(cells[i], text)
+    row.dataset.real = String(errors.upstream + errors.squall > 0)
+    row.dataset.injected = String(errors.injected > 0)
+  }
+  return { row, update }
+}
+
+function calls({ calls: { upstream, injected, squall } }) {
+  return upstream + injected + squall
+}
+
+/** Calls without a tool come last. */
+function byName(a, b) {
+  if (a.tool === '' || b.tool === '') return a.tool === '' ? 1 : -1
+  return a.tool < b.tool ? -1 : 1
+}
