@@ -25,7 +25,7 @@ test.each([
   ['hang', 'body', { at: 'headers', for: 400, keepAlive: false }, JSON_ANSWER],
   ['hang', 'stream', { at: 'headers', for: 400, keepAlive: false }, STREAM],
 ])('%s %s is no time of the app', async (fault, _kind, config, script) => {
-  stage = await Stage.open(script, { rules: [rule(fault as never, config as never)] })
+  stage = await Stage.open(script, { rules: [rule(fault, config)] })
   await stage.exchange(post(request(1)))
   await stage.ends({ 'tools/call echo: ok': 1 })
   expect(await stage.sum('squall_call_duration_seconds', '_sum')).toBeGreaterThan(0.25)

@@ -115,7 +115,7 @@ async function storm(versions: number, closers: (() => Promise<void>)[]): Promis
     const wanted = next.rule ?? rule
     // A link that is taken away for a moment is a version of its own, and one that says the same as
     // the next is not told twice.
-    await seen(squall, (last) => isOf(last, next) && (last !== before || next.rule === NONE))
+    await untilSeen(squall, (last) => isOf(last, next) && (last !== before || next.rule === NONE))
     if (next.kind === 'good') late.push(performance.now() - swappedAt)
     rule = wanted
     expect(await load.probe(), `version ${n} (${next.kind})`).toBe(rule === NONE ? 'fine' : rule)
@@ -137,7 +137,7 @@ async function storm(versions: number, closers: (() => Promise<void>)[]): Promis
 }
 
 /** Resolves when the version that was seen last is the one that is waited for. */
-function seen(squall: Squall, wanted: (last: Reload) => boolean): Promise<void> {
+function untilSeen(squall: Squall, wanted: (last: Reload) => boolean): Promise<void> {
   const rules = squall.running.rules!
   const end = performance.now() + PATIENCE
   return new Promise((resolve, reject) => {
