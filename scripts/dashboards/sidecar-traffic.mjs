@@ -1,0 +1,112 @@
+import { lessIsBetter, NEUTRAL } from './colours.mjs'
+import { rate } from './expressions.mjs'
+import { series, table } from './panel.mjs'
+import { POD } from './variables.mjs'
+
+const SIDECAR = '{{namespace}}/{{pod}} {{instance}}'
+
+/** What sidecars hold open. */
+export const traffic = [
+  series({
+    title: 'Connections',
+    description: 'Open connections: of clients, to the app, and tunnels after an upgrade.',
+    unit: 'short',
+    queries: [{ expr: `sum by (kind) (squall_connections{${POD}})`, legend: '{{kind}}' }],
+  }),
+  series({
+    title: 'Open streams and sessions',
+    description:
+      'Event streams that answer a request, streams that the server writes to at will, and sessions that are remembered.',
+    unit: 'short',
+    queries: [
+      { expr: `sum by (kind) (squall_open_streams{${POD}})`, legend: '{{kind}} streams' },
+      { expr: `sum(squall_sessions{${POD}})`, legend: 'sessions', role: 'plain' },
+    ],
+  }),
+  series({
+    title: 'Calls in progress',
+    description:
+      'Calls that have not ended yet, by sidecar. What only grows is an app that does not answer.',
+    unit: 'short',
+    queries: [
+      {
+        expr: `max by (namespace, pod, instance) (squall_pending_calls{${POD}})`,
+        legend: SIDECAR,
+        role: 'app',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Exchanges that carried no call',
+    description: 'Per second, by class and status: streams, notifications, plain HTTP, upgrades.',
+    unit: 'reqps',
+    queries: [
+      {
+        expr: rate('squall_http_requests_total', `${POD}, origin!="injected"`, 'class, code'),
+        legend: '{{class}} {{code}}',
+      },
+      {
+        expr: rate('squall_http_requests_total', `${POD}, origin="injected"`, 'class, code'),
+        legend: 'injected: {{class}} {{code}}',
+        role: 'injected',
+        shades: true,
+      },
+    ],
+  }),
+]
+
+/** What they turn away or forget. */
+export const bounds = [
+  series({
+    title: 'Refused by Squall',
+    description:
+      'Requests per second that Squall answered or turned away itself, by reason. These are real errors.',
+    unit: 'reqps',
+    thresholds: lessIsBetter(0.1, 1),
+    queries: [
+      {
+        expr: rate('squall_refused_total', POD, 'reason'),
+        legend: 'real: {{reason}}',
+        role: 'real',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Passed on unread',
+    description:
+      'Requests per second that looked like MCP and were passed on unread, by reason. No rule about calls sees them.',
+    unit: 'reqps',
+    thresholds: lessIsBetter(0.1, 1),
+    queries: [{ expr: rate('squall_unclassified_total', POD, 'reason'), legend: '{{reason}}' }],
+  }),
+  series({
+    title: 'Forgotten for want of room',
+    description:
+      'Entries per second dropped from a full table, and calls per second whose tool is counted as "other". A bound is too small for this traffic.',
+    unit: 'ops',
+    thresholds: lessIsBetter(0.1, 1),
+    queries: [
+      { expr: rate('squall_table_evictions_total', POD, 'table'), legend: '{{table}}' },
+      { expr: rate('squall_tool_names_dropped_total', POD), legend: 'tool names', role: 'plain' },
+    ],
+  }),
+  table({
+    title: 'Versions',
+    description: 'What each sidecar is, and since when it runs.',
+    unit: 's',
+    size: [12, 8],
+    by: ['namespace', 'workload', 'pod', 'instance', 'version', 'node'],
+    queries: [
+      {
+        column: 'Running for',
+        expr: `time() - max by (namespace, workload, pod, instance, version, node) (
+          process_start_time_seconds{${POD}} * on (job, instance) group_right () squall_build_info{${POD}}
+        )`,
+        decimals: 0,
+        thresholds: NEUTRAL,
+      },
+    ],
+  }),
+]

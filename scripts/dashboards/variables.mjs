@@ -1,0 +1,66 @@
+import { DATASOURCE } from './panel.mjs'
+
+/** Picks the sidecars; without such labels on the targets everything is shown. */
+export const POD = 'namespace=~"$namespace", workload=~"$workload", pod=~"$pod"'
+/** Picks tools, too. */
+export const TOOL = `${POD}, tool=~"$tool"`
+/** Picks rules, too. */
+export const RULE = `${POD}, rule=~"$rule"`
+
+function values(name, label, query, description) {
+  const definition = `label_values(${query}, ${name})`
+  return {
+    type: 'query',
+    name,
+    label,
+    description,
+    datasource: DATASOURCE,
+    definition,
+    query: { qryType: 1, query: definition, refId: 'PrometheusVariableQueryEditor-VariableQuery' },
+    // Also what has no such label: plain `All` would be a list of the values that there are.
+    allValue: '.*',
+    current: { selected: true, text: ['All'], value: ['$__all'] },
+    hide: 0,
+    includeAll: true,
+    multi: true,
+    options: [],
+    refresh: 2,
+    regex: '',
+    skipUrlSync: false,
+    sort: 1,
+  }
+}
+
+/** All variables that dashboards may have, by name. */
+export const VARIABLES = {
+  datasource: {
+    type: 'datasource',
+    name: 'datasource',
+    label: 'Data source',
+    description: 'The Prometheus that scrapes the sidecars.',
+    query: 'prometheus',
+    current: {},
+    hide: 0,
+    includeAll: false,
+    multi: false,
+    options: [],
+    refresh: 1,
+    regex: '',
+    skipUrlSync: false,
+  },
+  namespace: values('namespace', 'Namespace', 'squall_build_info', 'Namespaces with sidecars.'),
+  workload: values(
+    'workload',
+    'Workload',
+    'squall_build_info{namespace=~"$namespace"}',
+    'What the pods belong to.',
+  ),
+  pod: values(
+    'pod',
+    'Pod',
+    'squall_build_info{namespace=~"$namespace", workload=~"$workload"}',
+    'Pods with a sidecar.',
+  ),
+  tool: values('tool', 'Tool', `squall_calls_total{${POD}}`, 'Tools that were called.'),
+  rule: values('rule', 'Rule', `squall_rule_matches_total{${POD}}`, 'Rules, also those of before.'),
+}

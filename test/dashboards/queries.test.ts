@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest'
+import { LABELS, METRICS, type MetricSpec } from '../../src/telemetry/metric-table.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { parseExposition } from '../telemetry/exposition.ts'
+import { namesIn } from './promql.ts'
+import { dashboards, prometheusRules, queriesOf, type Query } from './shipped.ts'
+
+/** What the scraping adds to each series. */
+const TARGET = ['job', 'instance', 'namespace', 'workload', 'pod']
+const rules = prometheusRules()
+const boards = dashboards()
+const ruleQueries: readonly Query[] = rules.map(({ file, record, alert, expr }) => ({
+  where: `${file}: ${record ?? alert ?? ''}`,
+  expr,
+}))
+const queries = [...boards.flatMap(queriesOf), ...ruleQueries]
+const known = await knownMetrics()
+
+/** The labels of every series that there can be, by its name. */
+async function knownMetrics(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const metrics = new Map<string, readonly string[]>([['up', []]])
+  const declare = (name: string, type: string, labels: readonly string[]): void => {
+    if (type !== 'histogram') metrics.set(name, labels)
+    else {
+      metrics.set(`${name}_bucket`, [...labels, 'le'])
+      metrics.set(`${name}_sum`, labels)
+      metrics.set(`${name}_count`, labels)
+    }
+  }
+  const own: readonly MetricSpec[] = METRICS
+  const { text } = await createMetrics({ version: '0' }).render()
+  for (const [name, { type, lines }] of parseExposition(text)) {
+    const seen = lines
+      .flatMap(({ labels }) => Object.keys(labels))
+      .filter((label) => label !== 'le')
+    // Nothing has been collected yet, so that this one has no series to learn from.
+    declare(name, type, name === 'nodejs_gc_duration_seconds' ? ['kind'] : seen)
+  }
+  for (const { name, type, labels } of own) declare(name, type, labels)
+  // What is recorded has the labels that it is summed by.
+  for (const { record, expr } of rules) {
+    if (record !== undefined) metrics.set(record, labelsWithin(expr, metrics))
+  }
+  return metrics
+}
+
+function labelsWithin(expr: string, metrics: ReadonlyMap<string, readonly string[]>): string[] {
+  const { selectors, grouping } = namesIn(expr)
+  return [
+    ...new Set([...grouping, ...selectors.flatMap(({ metric }) => metrics.get(metric) ?? [])]),
+  ]
+}
+
+it('a query is read', () => {
+  expect(
+    namesIn(
+      'sum by (job, le) (rate(a_bucket{le=~"1|2.5", x!="y"}[5m])) / on (job) 2 * b:c offset 1h > 0',
+    ),
+  ).toEqual({
+    selectors: [
+      {
+        metric: 'a_bucket',
+        labels: [
+          { name: 'le', value: '1|2.5' },
+          { name: 'x', value: 'y' },
+        ],
+      },
+      { metric: 'b:c', labels: [] },
+    ],
+    grouping: ['job', 'le', 'job'],
+  })
+})
+
+describe.each(queries.map(({ where, expr }) => [where, expr] as const))('%s', (_, expr) => {
+  it('names only metrics, labels and values that there are', () => {
+    const { selectors, grouping } = namesIn(expr)
+    expect(selectors.length).toBeGreaterThan(0)
+    for (const { metric, labels } of selectors) {
+      expect(known.has(metric), metric).toBe(true)
+      for (const { name, value } of labels) {
+        expect([...TARGET, ...known.get(metric)!], `${metric}{${name}}`).toContain(name)
+        for (const each of valuesOf(name, value)) {
+          expect(LABELS[name as keyof typeof LABELS], `${name}="${each}"`).toContain(`\`${each}\``)
+        }
+      }
+    }
+    const there = [...TARGET, ...selectors.flatMap(({ metric }) => known.get(metric)!)]
+    for (const label of grouping) expect(there, label).toContain(label)
+  })
+})
+
+/** The values in a selector that are listed in the reference, as it has them. */
+function valuesOf(name: string, value: string): readonly string[] {
+  const listed = ['outcome', 'origin', 'result', 'class', 'table']
+  return listed.includes(name) && !value.includes('$') ? value.split('|') : []
+}
+
+it('every label in a legend, a mark or an annotation is one of the query', () => {
+  const check = (where: string, text: string, expr: string): void => {
+    for (const [, label] of text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)) {
+      expect([...TARGET, ...labelsWithin(expr, known)], `${where}: ${label}`).toContain(label)
+    }
+  }
+  for (const board of boards) {
+    for (const { title, type, targets = [] } of board.panels) {
+      for (const { legendFormat, expr } of targets) {
+        check(title, legendFormat, expr)
+        if (type !== 'timeseries') continue
+        // What a sum keeps is what tells its series apart.
+        const kept = namesIn(expr).grouping.filter((label) => !['le', ...TARGET].includes(label))
+        for (const label of kept) expect(legendFormat, title).toContain(`{{${label}}}`)
+      }
+    }
+    for (const { name, textFormat, expr } of board.annotations.list) check(name, textFormat, expr)
+  }
+  for (const { alert = '', annotations = {}, expr } of rules) {
+    for (const text of Object.values(annotations)) check(alert, text, expr)
+  }
+})
+
+it('every metric of Squall is in some dashboard', () => {
+  const shown = new Set(
+    boards
+      .flatMap(queriesOf)
+      .flatMap(({ expr }) => namesIn(expr).selectors.map(({ metric }) => metric)),
+  )
+  const missing = METRICS.filter(
+    ({ name }) => ![...shown].some((metric) => metric.startsWith(name)),
+  )
+  expect(missing.map(({ name }) => name)).toEqual([])
+})
+
+it('no alert counts injected errors, and each says how bad it is and what to do', () => {
+  const alerts = rules.filter(({ alert }) => alert !== undefined)
+  expect(alerts.length).toBeGreaterThan(8)
+  for (const { alert, labels, annotations, expr } of alerts) {
+    expect(['critical', 'warning', 'info'], alert).toContain(labels?.['severity'])
+    expect(annotations?.['summary'], alert).toMatch(/\w/)
+    expect(annotations?.['description'], alert).toMatch(/\w/)
+    expect(expr, alert).not.toContain('origin="injected"')
+    expect(expr, alert).not.toContain('squall_injected_errors')
+  }
+})

@@ -1,0 +1,156 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+
+const DEPLOY = new URL('../../deploy/', import.meta.url)
+
+/** One query of a panel. */
+export interface Target {
+  readonly refId: string
+  readonly expr: string
+  readonly legendFormat: string
+  readonly instant: boolean
+  readonly range: boolean
+  readonly format: string
+  readonly datasource: Datasource
+}
+
+/** Where queries go. */
+export interface Datasource {
+  readonly type: string
+  readonly uid: string
+}
+
+/** A change of some fields' configuration. */
+export interface Override {
+  readonly matcher: { readonly id: string; readonly options: string }
+  readonly properties: readonly { readonly id: string; readonly value: unknown }[]
+}
+
+/** One panel, or the heading of a row. */
+export interface Panel {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly description?: string
+  readonly gridPos: {
+    readonly x: number
+    readonly y: number
+    readonly w: number
+    readonly h: number
+  }
+  readonly datasource?: Datasource
+  readonly targets?: readonly Target[]
+  readonly fieldConfig?: {
+    readonly defaults: {
+      readonly unit: string
+      readonly thresholds: {
+        readonly mode: string
+        readonly steps: readonly { readonly value: number | null; readonly color: string }[]
+      }
+    }
+    readonly overrides: readonly Override[]
+  }
+  readonly options?: Readonly<Record<string, unknown>>
+}
+
+/** A dashboard as it is shipped. */
+export interface Dashboard {
+  readonly file: string
+  readonly uid: string
+  readonly title: string
+  readonly description: string
+  readonly schemaVersion: number
+  readonly tags: readonly string[]
+  readonly panels: readonly Panel[]
+  readonly templating: { readonly list: readonly Variable[] }
+  readonly annotations: { readonly list: readonly Annotation[] }
+}
+
+/** A choice that readers have. */
+export interface Variable {
+  readonly name: string
+  readonly type: string
+  readonly label: string
+  readonly definition?: string
+  readonly datasource?: Datasource
+  readonly allValue?: string
+}
+
+/** Marks on the graphs. */
+export interface Annotation {
+  readonly name: string
+  readonly expr: string
+  readonly datasource: Datasource
+  readonly textFormat: string
+}
+
+/** A rule of Prometheus. */
+export interface PrometheusRule {
+  readonly file: string
+  readonly expr: string
+  readonly record?: string
+  readonly alert?: string
+  readonly for?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** One thing that is asked of Prometheus. */
+export interface Query {
+  readonly where: string
+  readonly expr: string
+}
+
+/** All dashboards that are shipped. */
+export function dashboards(): readonly Dashboard[] {
+  const folder = new URL('grafana/', DEPLOY)
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => {
+      const text = readFileSync(new URL(file, folder), 'utf8')
+      return { ...(JSON.parse(text) as Omit<Dashboard, 'file'>), file }
+    })
+}
+
+/** The panels of a dashboard that show something. */
+export function panelsOf(dashboard: Dashboard): readonly Panel[] {
+  return dashboard.panels.filter(({ type }) => type !== 'row')
+}
+
+/** All rules of Prometheus that are shipped. */
+export function prometheusRules(): readonly PrometheusRule[] {
+  interface File {
+    readonly groups?: readonly { readonly rules: readonly Omit<PrometheusRule, 'file'>[] }[]
+  }
+  const folder = new URL('prometheus/', DEPLOY)
+  return ruleFiles().flatMap((file) => {
+    const { groups = [] } = parse(readFileSync(new URL(file, folder), 'utf8')) as File
+    return groups.flatMap(({ rules }) => rules.map((rule) => ({ ...rule, file })))
+  })
+}
+
+/** The names of the files with rules. */
+export function ruleFiles(): readonly string[] {
+  return readdirSync(new URL('prometheus/', DEPLOY)).filter(
+    (file) => file.endsWith('.yml') && !file.startsWith('scrape.'),
+  )
+}
+
+/** Every query of a dashboard: panels, marks, and the metrics that choices are listed from. */
+export function queriesOf(dashboard: Dashboard): readonly Query[] {
+  const of = (what: string): string => `${dashboard.title} / ${what}`
+  return [
+    ...panelsOf(dashboard).flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr, refId }) => ({ where: of(`${title} ${refId}`), expr })),
+    ),
+    ...dashboard.annotations.list.map(({ name, expr }) => ({ where: of(name), expr })),
+    ...dashboard.templating.list.flatMap(({ name, definition }) =>
+      definition === undefined ? [] : [{ where: of(`$${name}`), expr: listedBy(definition) }],
+    ),
+  ]
+}
+
+/** The part of `label_values(metric{…}, label)` that is a query. */
+function listedBy(definition: string): string {
+  return /^label_values\((.*), \w+\)$/.exec(definition)?.[1] ?? definition
+}

@@ -1,0 +1,161 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { MissingToolError } from './tools.ts'
+
+/** One series that a query was answered with: its labels, and its values over time. */
+export interface Series {
+  readonly metric: Readonly<Record<string, string>>
+  readonly values: readonly number[]
+}
+
+/** What is scraped: an address and the labels of the target. */
+export interface ScrapeTarget {
+  readonly address: string
+  readonly labels: Readonly<Record<string, string>>
+}
+
+/** A rule as Prometheus has loaded it. */
+export interface LoadedRule {
+  readonly name: string
+  readonly health: string
+  readonly lastError?: string
+  readonly lastEvaluation: string
+}
+
+/** A real Prometheus. */
+export interface Prometheus {
+  /** The value of a query at a moment, in seconds since the epoch; now unless told otherwise. */
+  instant(query: string, at?: number): Promise<readonly Series[]>
+  /** The values of a query each second of a time, its end included. */
+  range(query: string, from: number, to: number): Promise<readonly Series[]>
+  rules(): Promise<readonly LoadedRule[]>
+  close(): Promise<void>
+}
+
+interface Answer {
+  readonly status: string
+  readonly error?: string
+  readonly data: {
+    readonly result: readonly {
+      readonly metric: Readonly<Record<string, string>>
+      readonly value?: readonly [number, string]
+      readonly values?: readonly (readonly [number, string])[]
+    }[]
+    readonly groups: readonly { readonly rules: readonly LoadedRule[] }[]
+  }
+}
+
+const STARTUP = 20_000
+
+/** Runs promtool to its end, or fails with what it says. */
+export async function promtool(args: readonly string[], input = ''): Promise<string> {
+  const child = execFile('promtool', [...args])
+  let said = ''
+  child.stdout?.on('data', (text: string) => (said += text))
+  child.stderr?.on('data', (text: string) => (said += text))
+  child.stdin?.on('error', () => undefined).end(input)
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', () => reject(missing('promtool')))
+    child.once('close', resolve)
+  })
+  if (code !== 0) throw new Error(`promtool ${args.join(' ')} ended with ${code}:\n${said}`)
+  return said
+}
+
+/** Starts Prometheus on loopback, with its data in a folder that goes when it ends. */
+export async function startPrometheus(
+  targets: readonly ScrapeTarget[],
+  ruleFiles: readonly string[],
+): Promise<Prometheus> {
+  const folder = await mkdtemp(join(tmpdir(), 'squall-prometheus-'))
+  const config = join(folder, 'prometheus.yml')
+  const statics = targets.map(({ address, labels }) => ({ targets: [address], labels }))
+  await writeFile(
+    config,
+    stringify({
+      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      rule_files: ruleFiles,
+      scrape_configs: [{ job_name: 'squall', static_configs: statics }],
+    }),
+  )
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${config}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      '--web.listen-address=127.0.0.1:0',
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  const address = await addressOf(child).catch(async (error: unknown) => {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  })
+  const ask = async (
+    path: string,
+    params: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> => {
+    const response = await fetch(
+      `http://${address}/api/v1/${path}?${new URLSearchParams(params).toString()}`,
+    )
+    const answer = (await response.json()) as Answer
+    if (answer.status !== 'success') throw new Error(`${params['query'] ?? path}: ${answer.error}`)
+    return answer
+  }
+  const series = ({ data }: Answer): readonly Series[] =>
+    data.result.map(({ metric, value, values = value === undefined ? [] : [value] }) => ({
+      metric,
+      values: values.map(([, number]) => Number(number.replace('Inf', 'Infinity'))),
+    }))
+  return {
+    instant: async (query, at) =>
+      series(await ask('query', { query, ...(at === undefined ? {} : { time: String(at) }) })),
+    range: async (query, from, to) =>
+      series(
+        await ask('query_range', {
+          query,
+          start: String(to - Math.ceil(to - from)),
+          end: String(to),
+          step: '1',
+        }),
+      ),
+    rules: async () => (await ask('rules')).data.groups.flatMap(({ rules }) => rules),
+    close: async () => {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM')
+        await once(child, 'exit')
+      }
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Where it listens, which it says itself; and it answers only after it has read its rules. */
+async function addressOf(child: ReturnType<typeof spawn>): Promise<string> {
+  let said = ''
+  const address = await new Promise<string>((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`Prometheus did not start:\n${said}`)), STARTUP)
+    let found: string | undefined
+    child.once('error', () => reject(missing('prometheus')))
+    child.once('exit', () => reject(new Error(`Prometheus ended:\n${said}`)))
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-100_000)
+      found ??= /Listening on"? address=([\d.:]+)/.exec(said)?.[1]
+      if (found === undefined || !said.includes('ready to receive web requests')) return
+      clearTimeout(late)
+      resolve(found)
+    })
+  }).catch((error: unknown) => {
+    child.kill('SIGKILL')
+    throw error
+  })
+  return address
+}
+
+function missing(program: string): MissingToolError {
+  return new MissingToolError(`The program ${program} (of Debian's package prometheus)`)
+}

@@ -1,0 +1,165 @@
+import type { RequestListener } from 'node:http'
+import { startHttpApp } from '../support/http-app.ts'
+import { call, callMessage } from '../support/http-call.ts'
+import { portOf, startProgram } from '../support/program.ts'
+import { mountRules, type MountedRules } from '../live/rules-folder.ts'
+
+/** A sidecar as a process of its own. */
+export interface StagedSidecar {
+  readonly port: number
+  /** Where the admin port is. */
+  readonly admin: string
+  readonly pod: string
+  readonly mounted: MountedRules
+  metrics(): Promise<string>
+  kill(): Promise<void>
+}
+
+/** What clients saw, by `tool`, `tool/origin` for errors, and `rule/fault/tool` for faults. */
+export interface Seen {
+  readonly calls: Map<string, number>
+  readonly errors: Map<string, number>
+  readonly faults: Map<string, number>
+  /** Calls answered well whose answer a fault changed, by tool. */
+  readonly changed: Map<string, number>
+}
+
+/** Two sidecars in front of one app, under a load that is known call by call. */
+export interface Stage {
+  readonly sidecars: readonly StagedSidecar[]
+  /** Makes so many rounds of calls through each sidecar; what clients saw is added up. */
+  load(rounds: number, seen: Seen): Promise<void>
+  /** A call that fails for real. */
+  fail(sidecar: StagedSidecar): Promise<void>
+  close(): Promise<void>
+}
+
+/** Each matches some of the calls of a round; one matches none, one only looks. */
+const RULES = `seed: 7
+rules:
+  - name: slow-search
+    match: { tool: search }
+    percent: 50
+    faults: [delay: { fixed: 60ms }]
+  - name: flaky-echo
+    match: { tool: echo }
+    percent: 30
+    faults: [abort: { toolError: the database is away }]
+  - name: query-unavailable
+    match: { tool: query }
+    percent: 25
+    faults: [delay: { fixed: 5ms }, abort: { status: 503 }]
+  - name: short-weather
+    match: { tool: weather }
+    percent: 40
+    faults: [truncate: { content: { chars: 3 } }]
+  - name: only-watched
+    shadow: true
+    match: { tool: echo }
+    percent: 50
+    faults: [abort: { status: 500 }]
+  - name: nobody-calls
+    match: { tool: no_such_tool }
+    faults: [abort: { status: 500 }]
+  - name: health-down
+    match: { http: { path: /health } }
+    percent: 50
+    faults: [abort: { status: 503 }]
+`
+const ROUND = ['search', 'echo', 'echo', 'query', 'query', 'weather', 'weather', 'billing'] as const
+const FAILING = 'billing'
+const CHANGING = new Set(['truncate'])
+
+/** Nothing seen yet. */
+export function nothingSeen(): Seen {
+  return { calls: new Map(), errors: new Map(), faults: new Map(), changed: new Map() }
+}
+
+/** Starts the app and the sidecars. */
+export async function startStage(): Promise<Stage> {
+  const app = await startHttpApp(tools)
+  const sidecars = await Promise.all(
+    ['tools-0', 'tools-1'].map((pod) => startStaged(pod, `http://127.0.0.1:${app.port}`)),
+  )
+  let id = 0
+  const ask = async ({ port }: StagedSidecar, tool: string, seen: Seen): Promise<void> => {
+    const place = { port, host: '127.0.0.1' }
+    const { status, headers, text } = await call(place, callMessage(++id, tool))
+    const marks = String(headers['x-squall-fault'] ?? '').split(/,\s*/)
+    const faults = marks.flatMap((mark) => (mark === '' ? [] : [mark]))
+    const failed = status !== 200 || text.includes('"isError":true')
+    count(seen.calls, tool)
+    for (const mark of faults) count(seen.faults, `${mark}/${tool}`)
+    const of = (names: ReadonlySet<string>): boolean =>
+      faults.some((mark) => names.has(mark.split('/')[1] ?? ''))
+    if (failed) count(seen.errors, `${tool}/${of(new Set(['abort'])) ? 'injected' : 'real'}`)
+    else if (of(CHANGING)) count(seen.changed, tool)
+  }
+  return {
+    sidecars,
+    load: async (rounds, seen) => {
+      const each = async (sidecar: StagedSidecar): Promise<void> => {
+        for (let round = 0; round < rounds; round++) {
+          for (const tool of ROUND) await ask(sidecar, tool, seen)
+          const health = await fetch(`http://127.0.0.1:${sidecar.port}/health`)
+          await health.arrayBuffer()
+          const mark = health.headers.get('x-squall-fault')
+          if (mark !== null) count(seen.faults, `${mark}/`)
+        }
+      }
+      await Promise.all(sidecars.map(each))
+    },
+    fail: async ({ port }) => {
+      await call({ port, host: '127.0.0.1' }, callMessage(++id, 'always_broken'))
+    },
+    close: async () => {
+      for (const sidecar of sidecars) {
+        await sidecar.kill()
+        await sidecar.mounted.remove()
+      }
+      await app.close()
+    },
+  }
+}
+
+async function startStaged(pod: string, upstream: string): Promise<StagedSidecar> {
+  const mounted = await mountRules(RULES)
+  const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--upstream', upstream]
+  const guard = ['--guard-window', '2s', '--header-faults']
+  const program = startProgram(['run', ...places, '--rules', mounted.file, '--pod', pod, ...guard])
+  const admin = `127.0.0.1:${portOf(await program.logged('admin listening'))}`
+  return {
+    port: portOf(await program.logged('listening')),
+    admin,
+    pod,
+    mounted,
+    metrics: async () => (await fetch(`http://${admin}/metrics`)).text(),
+    kill: () => program.kill(),
+  }
+}
+
+interface AppCall {
+  readonly id: number
+  readonly params: { readonly name: string }
+}
+
+/** Who asks how the app is gets an answer, too. */
+const HEALTH = '{"id":0,"params":{"name":"health"}}'
+
+/** The app: one tool fails now and then by itself, one always. */
+const tools: RequestListener = (req, res) => {
+  let body = ''
+  req.setEncoding('utf8').on('data', (part: string) => (body += part))
+  req.on('end', () => {
+    const { id, params } = JSON.parse(body === '' ? HEALTH : body) as AppCall
+    if (params.name === 'always_broken') res.statusCode = 500
+    const isError = params.name === FAILING && id % 3 !== 0
+    const result = { content: [{ type: 'text', text: `${params.name} says ${id}` }], isError }
+    res.setHeader('content-type', 'application/json')
+    res.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+  })
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}

@@ -1,0 +1,292 @@
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  dashboards,
+  panelsOf,
+  prometheusRules,
+  queriesOf,
+  ruleFiles,
+} from '../dashboards/shipped.ts'
+import { eventually } from '../support/eventually.ts'
+import { metricOf } from '../support/metric.ts'
+import { promtool, startPrometheus, type Prometheus, type Series } from './prometheus-process.ts'
+import { nothingSeen, startStage, type Seen, type Stage } from './prometheus-stage.ts'
+
+const FOLDER = fileURLToPath(new URL('../../deploy/prometheus/', import.meta.url))
+const FILES = ruleFiles().map((file) => `${FOLDER}${file}`)
+const WARM_ROUNDS = 60
+const ROUNDS = 240
+const CALLS_IN_ROUND = 8
+const WORKLOAD = { namespace: 'shop', workload: 'tools' }
+
+let stage: Stage
+let prometheus: Prometheus
+/** Seconds since the epoch: before the load, after it, and when all the trouble has been seen. */
+let before: number
+let loaded: number
+let troubled: number
+/** What clients saw in all, and while Prometheus looked. */
+const seen = nothingSeen()
+const warm = nothingSeen()
+
+beforeAll(async () => {
+  stage = await startStage()
+  // Every series is there before the first scrape: what a counter starts with is no increase.
+  await stage.load(WARM_ROUNDS, warm)
+  prometheus = await startPrometheus(
+    stage.sidecars.map(({ admin, pod }) => ({ address: admin, labels: { ...WORKLOAD, pod } })),
+    FILES,
+  )
+  await become('count(count_over_time(squall_build_info[30s]) >= 2)', 2)
+  before = Date.now() / 1000
+  await stage.load(ROUNDS, seen)
+  await become('sum(squall_calls_total)', (WARM_ROUNDS + ROUNDS) * CALLS_IN_ROUND * 2)
+  // Rules stand on each other, so each is awaited a second after those before it have been evaluated.
+  const scraped = Date.now()
+  await eventually(async () => {
+    const rules = await prometheus.rules()
+    const late = rules.find(({ lastEvaluation }) => Date.parse(lastEvaluation) < scraped + 1100)
+    return late === undefined ? undefined : `${late.name} has not been evaluated`
+  })
+  loaded = Date.now() / 1000
+}, 60_000)
+
+afterAll(async () => {
+  await prometheus?.close()
+  await stage?.close()
+})
+
+/** Waits until Prometheus says so. */
+async function become(query: string, value: number): Promise<void> {
+  await eventually(async () => {
+    const now = (await prometheus.instant(query))[0]?.values[0]
+    return now === value ? undefined : `${query} is ${now}, not ${value}`
+  })
+}
+
+/** Fills in what readers choose. */
+function chosen(expr: string, choices: Readonly<Record<string, string>> = {}): string {
+  return expr
+    .replaceAll('$__rate_interval', '5s')
+    .replaceAll('$__range', '60s')
+    .replaceAll(/\$(\w+)/g, (_, name: string) => choices[name] ?? '.*')
+}
+
+function sum(counts: ReadonlyMap<string, number>, ends = ''): number {
+  return [...counts].reduce((total, [key, value]) => total + (key.endsWith(ends) ? value : 0), 0)
+}
+
+function both(pick: (each: Seen) => ReadonlyMap<string, number>): Map<string, number> {
+  const all = new Map(pick(warm))
+  for (const [key, value] of pick(seen)) all.set(key, (all.get(key) ?? 0) + value)
+  return all
+}
+
+function byLabels(series: readonly Series[], ...labels: string[]): Map<string, number> {
+  return new Map(
+    series.map(({ metric, values }) => [
+      labels.map((label) => metric[label]).join('/'),
+      values[0]!,
+    ]),
+  )
+}
+
+function known(series: readonly Series[]): boolean {
+  return series.some(({ values }) => values.some((value) => Number.isFinite(value)))
+}
+
+describe('promtool', () => {
+  it('finds no mistake in the rules', async () => {
+    expect(await promtool(['check', 'rules', ...FILES])).not.toContain('FAILED')
+  })
+
+  it('finds that they do what their tests say', async () => {
+    const tests = ['indicators', 'alerts', 'burn-rate'].map(
+      (name) => `${FOLDER}tests/${name}.test.yml`,
+    )
+    expect(await promtool(['test', 'rules', ...tests])).not.toContain('FAILED')
+  })
+
+  it('finds nothing amiss in what a sidecar exposes', async () => {
+    await promtool(['check', 'metrics'], await stage.sidecars[0]!.metrics())
+  })
+})
+
+describe('what was injected', () => {
+  it('is the same for clients, sidecars and Prometheus', async () => {
+    const query = 'sum by (rule, fault, tool) (squall_faults_injected_total)'
+    const counted = byLabels(await prometheus.instant(query, loaded), 'rule', 'fault', 'tool')
+    expect(Object.fromEntries(counted)).toEqual(Object.fromEntries(both(({ faults }) => faults)))
+    const texts = await Promise.all(stage.sidecars.map((sidecar) => sidecar.metrics()))
+    for (const [key, value] of counted) {
+      const [rule = '', fault = '', tool = ''] = key.split('/')
+      const told = texts.map((text) =>
+        metricOf(text, 'squall_faults_injected_total', { rule, fault, tool }),
+      )
+      expect(told[0]! + told[1]!, key).toBe(value)
+    }
+    expect(counted.size).toBe(6)
+  })
+
+  it('is told apart from what failed for real', async () => {
+    const query = (origin: string): string => `sum by (tool) (squall_errors_total{origin${origin}})`
+    const errors = both((each) => each.errors)
+    const injected = byLabels(await prometheus.instant(query('="injected"'), loaded), 'tool')
+    const real = byLabels(await prometheus.instant(query('!="injected"'), loaded), 'tool')
+    const told = [...injected].map(([tool, value]) => [`${tool}/injected`, value])
+    told.push(...[...real].map(([tool, value]) => [`${tool}/real`, value]))
+    expect(Object.fromEntries(told)).toEqual(Object.fromEntries(errors))
+    expect(sum(errors, '/real')).toBeGreaterThan(100)
+  })
+})
+
+describe('the indicators', () => {
+  const records = prometheusRules().flatMap(({ record }) => record ?? [])
+
+  it.each(records)('%s has data', async (record) => {
+    expect(known(await prometheus.instant(record, loaded))).toBe(true)
+  })
+
+  it('are what clients saw', async () => {
+    const calls = sum(seen.calls)
+    const injected = sum(seen.errors, '/injected')
+    const real = sum(seen.errors, '/real')
+    const changed = sum(seen.changed)
+    expect([injected, real, changed].every((value) => value > 100)).toBe(true)
+    const expected = {
+      effective_availability: (calls - injected - real - changed) / calls,
+      injected_errors: injected / calls,
+      real_errors: real / (calls - injected),
+    }
+    for (const [name, value] of Object.entries(expected)) {
+      const record = `workload:squall_${name}:ratio_rate5m`
+      const [told] = await prometheus.instant(record, loaded)
+      expect(told?.metric, record).toMatchObject({ ...WORKLOAD, job: 'squall' })
+      expect(told?.values[0], record).toBeCloseTo(value, 2)
+    }
+    const availability = expected.effective_availability
+    const [blast] = await prometheus.instant(
+      'workload:squall_predicted_blast_radius_fanout8:ratio_rate5m',
+      loaded,
+    )
+    expect(blast?.values[0]).toBeCloseTo(1 - availability ** 8, 1)
+  })
+
+  it('say what each tool lost', async () => {
+    const told = await prometheus.instant('tool:squall_effective_availability:ratio_rate5m', loaded)
+    const tools = byLabels(told, 'tool')
+    expect([...tools.keys()].toSorted()).toEqual(['billing', 'echo', 'query', 'search', 'weather'])
+    for (const [tool, value] of tools) {
+      const lost = ['injected', 'real'].map((origin) => seen.errors.get(`${tool}/${origin}`) ?? 0)
+      const good = seen.calls.get(tool)! - lost[0]! - lost[1]! - (seen.changed.get(tool) ?? 0)
+      expect(value, tool).toBeCloseTo(good / seen.calls.get(tool)!, 1.5)
+    }
+    const added = byLabels(
+      await prometheus.instant('tool:squall_added_latency_seconds:mean_rate5m', loaded),
+      'tool',
+    )
+    const delayed = seen.faults.get('slow-search/delay/search')! / seen.calls.get('search')!
+    expect(added.get('search')).toBeGreaterThan(delayed * 0.058)
+    expect(added.get('search')).toBeLessThan(delayed * 0.06 + 0.02)
+    expect(added.get('billing')).toBeLessThan(0.02)
+  })
+})
+
+describe('trouble', () => {
+  beforeAll(async () => {
+    const second = stage.sidecars[1]!
+    await eventually(async () => {
+      for (let i = 0; i < 20; i++) await stage.fail(second)
+      return metricOf(await second.metrics(), 'squall_armed') === 0 ? undefined : 'the guard waits'
+    })
+    await second.mounted.swap('rules: [{ name: wrong, faults: [explode: {}] }]')
+    await become('squall_disarmed_reason{pod="tools-1", reason="guard"}', 1)
+    await become('squall_rules_last_reload_success{pod="tools-1"}', 0)
+    await become('count(increase(squall_guard_trips_total[20s]) > 0)', 1)
+    troubled = Date.now() / 1000
+  }, 60_000)
+
+  it('all rules are evaluated without an error', async () => {
+    const rules = await prometheus.rules()
+    expect(rules).toHaveLength(prometheusRules().length)
+    expect(rules.filter(({ health }) => health !== 'ok')).toEqual([])
+  })
+
+  it.each([
+    'SquallArmedTooLong',
+    'SquallLastReloadFailed',
+    'SquallGuardTripped',
+    'SquallRuleWithoutHits',
+    'SquallRealErrorsRising',
+  ])('%s begins to count', async (name) => {
+    const { expr = '' } = prometheusRules().find(({ alert }) => alert === name) ?? {}
+    const found = await prometheus.instant(expr, troubled)
+    expect(found.length).toBeGreaterThan(0)
+    if (name === 'SquallRuleWithoutHits') expect(found[0]?.metric['rule']).toBe('nobody-calls')
+    if (name === 'SquallArmedTooLong') expect(found[0]?.metric['pod']).toBe('tools-0')
+  })
+
+  describe.each(dashboards().map((board) => [board.title, board] as const))('%s', (_, board) => {
+    const choices = { ...WORKLOAD, pod: 'tools-0|tools-1', tool: '.*', rule: '.*' }
+
+    it.each(queriesOf(board).map(({ where, expr }) => [where, expr] as const))(
+      '%s has data',
+      async (__, expr) => {
+        const all = await prometheus.range(chosen(expr), before, troubled)
+        expect(known(all)).toBe(true)
+        expect(known(await prometheus.range(chosen(expr, choices), before, troubled))).toBe(true)
+      },
+    )
+
+    it('tables and numbers have data at the end', async () => {
+      const now = panelsOf(board).flatMap(({ title, targets = [] }) =>
+        targets.filter(({ instant }) => instant).map(({ expr }) => ({ title, expr })),
+      )
+      expect(now.length).toBeGreaterThan(3)
+      for (const { title, expr } of now) {
+        expect(known(await prometheus.instant(chosen(expr), troubled)), title).toBe(true)
+      }
+    })
+
+    it('other choices show nothing of it', async () => {
+      for (const { targets = [], title } of panelsOf(board)) {
+        for (const { expr } of targets) {
+          const found = await prometheus.instant(chosen(expr, { namespace: 'elsewhere' }), loaded)
+          const values = found.flatMap((each) => each.values)
+          expect(
+            values.filter((value) => value !== 0),
+            title,
+          ).toEqual([])
+        }
+      }
+    })
+  })
+
+  it('numbers on the overview are what clients saw', async () => {
+    const [board] = dashboards()
+    const read = async (title: string): Promise<number> => {
+      const { targets = [] } = board!.panels.find((panel) => panel.title === title)!
+      return (await prometheus.instant(chosen(targets[0]!.expr), loaded))[0]!.values[0]!
+    }
+    const calls = sum(seen.calls)
+    const injected = sum(seen.errors, '/injected')
+    const real = sum(seen.errors, '/real')
+    expect(await read('Effective tool availability')).toBeCloseTo(
+      (calls - injected - real - sum(seen.changed)) / calls,
+      2,
+    )
+    expect(await read('Injected errors')).toBeCloseTo(injected / calls, 2)
+    expect(await read('Real errors')).toBeCloseTo(real / (calls - injected), 2)
+    expect(await read('Armed sidecars with rules')).toBe(2)
+    // An increase is extrapolated by at most one scrape.
+    const faults = await read('Faults injected')
+    expect(faults).toBeGreaterThan(sum(seen.faults) * 0.99)
+    expect(faults).toBeLessThan(sum(seen.faults) * 1.2)
+  })
+
+  it('a sidecar that has gone is told', async () => {
+    await stage.sidecars[1]!.kill()
+    const { expr = '' } = prometheusRules().find(({ alert }) => alert === 'SquallSidecarDown') ?? {}
+    await become(`count(${expr})`, 1)
+  })
+})
