@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createFault } from '../filters/index.ts'
-import { canonicalJson } from './canonical-json.ts'
+import { canonicalJson } from '../mcp/canonical-json.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import { compileCallMatch, compileHttpMatch, isHttpMatch } from './match-node.ts'
 import { RuleIndex } from './rule-set.ts'

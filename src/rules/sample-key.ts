@@ -3,7 +3,7 @@ import type { HeaderLines } from '../mcp/http.ts'
 import { isRecord } from '../mcp/json-rpc.ts'
 import { decodeHeaderValue } from '../mcp/name-header.ts'
 import type { Facts } from './call-facts.ts'
-import { canonicalJson } from './canonical-json.ts'
+import { canonicalJson } from '../mcp/canonical-json.ts'
 
 /** What a rule's draw is a function of. A header is named in lower case. */
 export type Sample = 'ordinal' | 'session' | 'args' | 'trace' | { readonly header: string }

@@ -1,4 +1,4 @@
-import { sameJson } from './canonical-json.ts'
+import { sameJson } from '../mcp/canonical-json.ts'
 import { SafeRegex } from './safe-regex.ts'
 
 /** The operators on a value. All that are given must hold. */

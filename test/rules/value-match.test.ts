@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_CANONICAL_DEPTH, canonicalJson, sameJson } from '../../src/rules/canonical-json.ts'
+import { MAX_CANONICAL_DEPTH, canonicalJson, sameJson } from '../../src/mcp/canonical-json.ts'
 import { parsePointer, pointedAt } from '../../src/mcp/json-pointer.ts'
 import { parseRevisionRange } from '../../src/rules/revision-range.ts'
 import { compileValue, matchesValue } from '../../src/rules/value-match.ts'

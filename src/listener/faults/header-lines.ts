@@ -1,1 +1,0 @@
-export { forChangedBody } from '../../mcp/changed-body.ts'

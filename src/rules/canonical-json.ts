@@ -1,1 +1,0 @@
-export { canonicalJson, MAX_CANONICAL_DEPTH, sameJson } from '../mcp/canonical-json.ts'
