@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -7,6 +8,8 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 20_000,
     pool: 'forks',
+    // Much of the time is waiting: one worker less than there are cores would be one alone on two.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     coverage: { include: ['src/**'], reporter: ['text-summary', 'json-summary'] },
   },
 })

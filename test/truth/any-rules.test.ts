@@ -43,6 +43,11 @@ function held(): number[] {
   return HELD.map((kind) => all.filter((each) => each === kind).length)
 }
 
+/** The text of an exchange without the comments of its event stream. */
+function withoutComments(text: string): string {
+  return text.replace(/(?<=\\n\\n|"):[^"\\]*\\n\\n/g, '')
+}
+
 /** Tells which faults acted. */
 async function run(rules: object, traffic: readonly AnyExchange[]): Promise<readonly string[]> {
   const app = await startAnyApp()
@@ -64,6 +69,7 @@ async function run(rules: object, traffic: readonly AnyExchange[]): Promise<read
     const sessions = new Set(injected.map(({ session }) => session as string))
     const known = traffic.map((_, index) => hashOf(`s${index}`))
     const pushHit = [...sessions].some((session) => !known.includes(session))
+    const reorders = JSON.stringify(rules).includes('"reorder"')
     let hit = 0
     for (const [index, how] of traffic.entries()) {
       expect(got[index]).not.toMatchObject({ kind: 'hung' })
@@ -73,7 +79,11 @@ async function run(rules: object, traffic: readonly AnyExchange[]): Promise<read
       if (how.kind === 'push' && how.marked) continue
       if (touched || got[index]!.kind !== 'answered' || how.breaks?.how === 'reset') continue
       const direct = await exchangeBy(app.port, how, `s${index}`)
-      expect({ how, got: got[index] }).toEqual({ how, got: direct })
+      // What waits for the next event to change places with it does not hold up comments.
+      const seenAs = reorders ? withoutComments : String
+      expect(seenAs(JSON.stringify({ how, got: got[index] }))).toBe(
+        seenAs(JSON.stringify({ how, got: direct })),
+      )
     }
     expect(squall.logs.filter(({ level }) => level === 'error' || level === 50)).toEqual([])
     const made = traffic.filter((_, index) => got[index]!.kind !== 'no stream')
