@@ -1,6 +1,9 @@
 /** A timer holds no more than this many milliseconds. */
 const MAX_TIMER = 2_147_483_647
 
+/** Half of what a timer can tell apart, in milliseconds. */
+const CLOSE_ENOUGH = 0.5
+
 /** The exchange is no longer a fault's to act on: what is under way passes untouched. */
 export class TurnOver extends Error {
   readonly code = 'SQUALL_TURN_OVER'
@@ -25,11 +28,11 @@ export function interruptibleWait(ms: number, wake: AbortSignal, stop: AbortSign
     }
     const due = performance.now() + ms
     // Timers count whole milliseconds from when the loop last looked at the clock, so that one may
-    // fire early: then the rest is waited for.
+    // fire early: then the rest is waited for, unless that would make it later than it is early.
     const arm = (): void => {
       const left = due - performance.now()
-      if (left <= 0) settle()
-      else timer = setTimeout(arm, Math.min(Math.ceil(left), MAX_TIMER))
+      if (left < CLOSE_ENOUGH) settle()
+      else timer = setTimeout(arm, Math.min(Math.round(left), MAX_TIMER))
     }
     sleepersOf(wake).add(settle)
     sleepersOf(stop).add(settle)
