@@ -12,7 +12,7 @@ import { FAULT_NAMES } from './any-fault.ts'
 import { anyRules } from './any-rules.ts'
 import { anyTraffic, type AnyExchange } from './any-traffic.ts'
 
-const RUNS = Number(process.env['SQUALL_TEST_RUNS'] ?? 150)
+const RUNS = Number(process.env['SQUALL_TEST_RUNS'] ?? 100)
 const HELD = ['Timeout', 'TCPSocketWrap', 'TCPServerWrap', 'FSEventWrap', 'StatWatcher']
 
 test('under any rules and any traffic nothing breaks, hangs, leaks or is miscounted', async () => {
