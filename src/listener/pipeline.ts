@@ -1,6 +1,6 @@
 import type { Call } from '../mcp/call.ts'
 import { inspectHead, type PostedMessages } from '../mcp/classify.ts'
-import { headerValue } from '../mcp/http.ts'
+import { headerValue, type RequestHead } from '../mcp/http.ts'
 import type { Failure, Upstream } from '../mcp/transfer.ts'
 import type { RefusalReason } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from './ambiguity.ts'
@@ -95,17 +95,19 @@ export class Pipeline implements PassageOwner {
         })
         return
       case 'stream': {
-        if (this.#turnsAway(exchange, headerValue(head.headers, 'mcp-session-id') ?? '')) return
+        if (this.#turnsAway(exchange, sessionOf(head))) return
         const push = this.#parts.push?.open()
         const observer = new PushObserver(ledger, telemetry, head, maxBody, push)
         this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, observer), push)
         return
       }
-      case 'session-end':
-        if (this.#turnsAway(exchange, headerValue(head.headers, 'mcp-session-id') ?? '')) return
-        ledger.sessions.forget(headerValue(head.headers, 'mcp-session-id') ?? '')
+      case 'session-end': {
+        const session = sessionOf(head)
+        if (this.#turnsAway(exchange, session)) return
+        ledger.sessions.forget(session)
         this.#pass(this.#uncalled(exchange, 'mcp', now(), 0))
         return
+      }
       case 'http':
         this.#pass(this.#uncalled(exchange, 'http', now(), 0))
     }
@@ -280,4 +282,9 @@ export class Pipeline implements PassageOwner {
     this.#parts.logger.error({ err: error }, 'an exchange failed inside Squall')
     this.refuse(exchange, 500, 'internal_error', 'an error of its own')
   }
+}
+
+/** The session that a request without a call names; empty where it names none. */
+function sessionOf(head: RequestHead): string {
+  return headerValue(head.headers, 'mcp-session-id') ?? ''
 }

@@ -68,11 +68,12 @@ export class Port {
     const push = faults && new PushStreams(options.maxBody)
     const planner =
       faults &&
+      push &&
       createPlanner(faults, options, {
         logger,
         sessions: this.#ledger.sessions,
         endpoints: this.#ledger.endpoints,
-        push: push!,
+        push,
         closing: this.#closing.signal,
         refuseWhile: (refused) => this.#front.refuseWhile(refused),
       })

@@ -1,41 +1,29 @@
 import { afterEach, expect, it } from 'vitest'
 import { readFile, writeFile } from 'node:fs/promises'
-import { answering, startHttpApp } from '../support/http-app.ts'
-import { call, callMessage } from '../support/http-call.ts'
 import { eventually } from '../support/eventually.ts'
-import { startSquall, type Squall } from '../support/squall.ts'
-import { failing, mountRules, type MountedRules } from './rules-folder.ts'
+import type { Squall } from '../support/squall.ts'
+import { startRuled, type RuledSquall } from './ruled-squall.ts'
+import { failing, type MountedRules } from './rules-folder.ts'
 
-const closers: (() => Promise<void>)[] = []
+const running: RuledSquall[] = []
 
 afterEach(async () => {
-  for (const close of closers.splice(0).toReversed()) await close()
+  for (const each of running.splice(0)) await each.close()
 })
 
-async function start(text: string | undefined, ...flags: readonly string[]) {
-  const app = await startHttpApp(answering('fine'))
-  closers.push(() => app.close())
-  const mounted = await mountRules(text)
-  closers.push(() => mounted.remove())
-  const upstream = `http://127.0.0.1:${app.port}`
-  const squall = await startSquall('--upstream', upstream, '--rules', mounted.file, ...flags)
-  closers.push(() => squall.close())
-  return { mounted, squall, probe: () => probe(squall) }
-}
-
-/** What a call of the tool `probe` meets: the name of a rule, or what the app says. */
-async function probe(squall: Squall): Promise<string> {
-  const { text } = await call({ port: squall.port, host: '127.0.0.1' }, callMessage(1, 'probe'))
-  const { result } = JSON.parse(text) as { result: { content: [{ text: string }] } }
-  return result.content[0].text
-}
-
-/** Waits until calls meet this. */
-async function meets(squall: Squall, wanted: string): Promise<void> {
-  await eventually(async () => {
-    const now = await probe(squall)
-    return now === wanted ? undefined : `calls meet ${now}, not ${wanted}`
-  })
+async function start(text: string | undefined) {
+  const started = await startRuled(text)
+  running.push(started)
+  const { mounted, squall } = started
+  /** What a call of the tool `probe` meets: the name of a rule, or what the app says. */
+  const probe = (): Promise<string> => started.text()
+  /** Waits until calls meet this. */
+  const meets = (wanted: string): Promise<void> =>
+    eventually(async () => {
+      const now = await probe()
+      return now === wanted ? undefined : `calls meet ${now}, not ${wanted}`
+    })
+  return { mounted, squall, probe, meets }
 }
 
 async function swapped(mounted: MountedRules, squall: Squall, text: string | undefined) {
@@ -52,10 +40,10 @@ it('a rule is in force from the first call on', async () => {
 })
 
 it('an edit takes effect while traffic passes, and so does the next', async () => {
-  const { mounted, squall } = await start(failing('one'))
+  const { mounted, meets } = await start(failing('one'))
   for (const rule of ['two', 'three', 'four']) {
     await mounted.swap(failing(rule))
-    await meets(squall, rule)
+    await meets(rule)
   }
 })
 
@@ -79,26 +67,26 @@ it('a version with a mistake changes nothing, and is told once with its line and
 })
 
 it('a file that goes takes its faults along, and brings them back', async () => {
-  const { mounted, squall } = await start(failing('one'))
+  const { mounted, meets } = await start(failing('one'))
   await mounted.swap(undefined)
-  await meets(squall, 'fine')
+  await meets('fine')
   await mounted.swap(failing('one'))
-  await meets(squall, 'one')
+  await meets('one')
 })
 
 it('a bad file at the start lets traffic pass, and not in silence', async () => {
-  const { mounted, squall, probe: ask } = await start('rules: 7\n')
+  const { mounted, squall, probe: ask, meets } = await start('rules: 7\n')
   expect(await ask()).toBe('fine')
   await squall.logged('the rules have mistakes; nothing is injected')
   await mounted.swap(failing('one'))
-  await meets(squall, 'one')
+  await meets('one')
 })
 
 it('no file at the start is no error, and one that comes later counts', async () => {
-  const { mounted, squall, probe: ask } = await start(undefined)
+  const { mounted, probe: ask, meets } = await start(undefined)
   expect(await ask()).toBe('fine')
   await mounted.swap(failing('late'))
-  await meets(squall, 'late')
+  await meets('late')
 })
 
 it('an edit frees what waits for a rule that is gone, and the answer is whole', async () => {
@@ -144,7 +132,7 @@ it('a rule that an edit leaves alone keeps its count', async () => {
 })
 
 it('a write in place counts as much as a swap', async () => {
-  const { mounted, squall } = await start(failing('one'))
+  const { mounted, meets } = await start(failing('one'))
   await writeFile(mounted.file, failing('two'))
-  await meets(squall, 'two')
+  await meets('two')
 })
