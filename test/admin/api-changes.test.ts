@@ -1,20 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Api, type ApiSetup, NOW, startApi, TOKEN } from './api-setup.ts'
+import { type Api, type ApiSetup, AT, RULES, TOKEN, startApi } from './api-setup.ts'
 
 const open: Api[] = []
-const AT = new Date(NOW).toISOString()
-const RULES = `
-maxActive: 9
-rules:
-  - name: slow
-    percent: 100
-    faults: [{ delay: { fixed: 1s } }, { abort: { status: 503 } }]
-  - name: never
-    percent: 0.5
-    match: { tool: nobody }
-    for: 1h
-    faults: [{ abort: { status: 503 } }]
-`
 
 afterEach(async () => {
   await Promise.all(open.splice(0).map((api) => api.close()))

@@ -14,6 +14,22 @@ import { facts } from '../rules/facts.ts'
 export const TOKEN = 'a-token-of-the-tests'
 
 export const NOW = 1_700_000_000_000
+/** The same, as the API writes it. */
+export const AT = new Date(NOW).toISOString()
+
+/** A file with a rule that hits everything and one that is never hit. */
+export const RULES = `
+maxActive: 9
+rules:
+  - name: slow
+    percent: 100
+    faults: [{ delay: { fixed: 1s } }, { abort: { status: 503 } }]
+  - name: never
+    percent: 0.5
+    match: { tool: nobody }
+    for: 1h
+    faults: [{ abort: { status: 503 } }]
+`
 
 /** One line of the log. */
 export interface LogLine {
