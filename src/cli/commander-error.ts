@@ -1,11 +1,8 @@
 import type { CommanderError } from 'commander'
 import { shown, UsageError } from './usage-error.ts'
 
-/** A command of the program. */
-export type CommandName = 'run' | 'demo' | 'validate' | 'schema' | 'explain'
-
 /** The parser's complaint as one line that says how to mend it. */
-export function commandLineError(error: CommanderError, command: CommandName): UsageError {
+export function commandLineError(error: CommanderError, command: string): UsageError {
   const help = helpOf(command)
   const quoted = /'([^]*)'/.exec(withoutSuggestion(error.message))?.[1] ?? ''
   const meant = suggestion(error.message)
@@ -22,19 +19,21 @@ export function commandLineError(error: CommanderError, command: CommandName): U
     }
     // Nothing to do was named: the parser would print its help as an error.
     case 'commander.help':
-      return new UsageError('NO_COMMAND', 'no command', 'use squall run, or see squall --help')
+      return command === 'run'
+        ? new UsageError('NO_COMMAND', 'no command', 'use squall run, or see squall --help')
+        : new UsageError('NO_COMMAND', `squall ${command}: no command`, help)
     default:
       return new UsageError('UNEXPECTED_ARGUMENT', withoutSuggestion(error.message), help)
   }
 }
 
 /** The complaint about a word that belongs to no option. */
-export function unexpectedArgument(text: string, command: CommandName): UsageError {
+export function unexpectedArgument(text: string, command: string): UsageError {
   const wrong = `unexpected argument ${shown(text)}`
   return new UsageError('UNEXPECTED_ARGUMENT', wrong, helpOf(command))
 }
 
-function helpOf(command: CommandName): string {
+function helpOf(command: string): string {
   return `see squall ${command} --help`
 }
 

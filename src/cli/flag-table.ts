@@ -3,6 +3,8 @@ import { RULES_RUN_FLAGS } from './rules-run-flags.ts'
 /** How one option of a command is declared. */
 export interface FlagSpec {
   readonly name: string
+  /** One letter that means the same. */
+  readonly short?: string
   /** The placeholder of its value; none for a switch. */
   readonly value?: string
   readonly repeatable?: boolean

@@ -3,7 +3,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it only has to run, and first
 import './settle-memory.ts'
 import { parseCommandLine } from './program.ts'
-import { readTlsFiles } from './tls-files.ts'
 import { oneLine, UsageError } from './usage-error.ts'
 import { readVersion } from './version.ts'
 
@@ -17,28 +16,7 @@ async function main(): Promise<number> {
     process.stdout.write(invocation.text)
     return 0
   }
-  if (invocation.kind === 'demo') {
-    const { demo } = await import('../demo/demo.ts')
-    return demo(invocation.options)
-  }
-  // Each is loaded only when it is asked for: run needs nothing of them.
-  if (invocation.kind === 'validate') {
-    const { validateCommand } = await import('./validate.ts')
-    return validateCommand(invocation.request.files, { format: invocation.request.format })
-  }
-  if (invocation.kind === 'explain') {
-    const { explainCommand } = await import('./explain.ts')
-    return explainCommand(invocation.request)
-  }
-  if (invocation.kind === 'schema') {
-    const { schemaCommand } = await import('./schema-command.ts')
-    process.stdout.write(schemaCommand())
-    return 0
-  }
-  readTlsFiles(invocation.options)
-  // Loaded only now: help and complaints need none of it.
-  const { run } = await import('./run.ts')
-  return run(invocation.options)
+  return invocation.start()
 }
 
 main().then(

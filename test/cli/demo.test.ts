@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { parseCommandLine } from '../../src/cli/program.ts'
+import { asked } from '../support/asked.ts'
 import { FAILURES } from '../../src/demo/failure-script.ts'
 import { PHASES } from '../../src/demo/phases/index.ts'
 import { type Program, runProgram, startProgram } from '../support/program.ts'
@@ -161,9 +161,9 @@ describe('squall demo', () => {
 
 describe('the command line of squall demo', () => {
   it('knows its options', () => {
-    const parse = (...args: string[]): unknown => parseCommandLine(['demo', ...args], {}, '1')
-    expect(parse()).toEqual({ kind: 'demo', options: { json: false, stay: false } })
-    expect(parse('--json', '--stay')).toEqual({ kind: 'demo', options: { json: true, stay: true } })
+    const parse = (...args: string[]): unknown => asked(['demo', ...args])
+    expect(parse()).toEqual({ json: false, stay: false })
+    expect(parse('--json', '--stay')).toEqual({ json: true, stay: true })
   })
 
   it.each([

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { explainCommand } from '../../src/cli/explain.ts'
+import type { ExplainRequest } from '../../src/cli/explain-options.ts'
 import { parseCommandLine } from '../../src/cli/program.ts'
 import { parseRecordedRequest } from '../../src/cli/recorded-request.ts'
 import { UsageError } from '../../src/cli/usage-error.ts'
 import { NOT_APPLICABLE } from '../../src/filters/not-applicable.ts'
 import type { RuleOutlook } from '../../src/rules/explain.ts'
+import { asked } from '../support/asked.ts'
 
 const RULES = `seed: 1
 rules:
@@ -35,10 +37,9 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true }))
 
 async function run(...args: readonly string[]) {
-  const invocation = parseCommandLine(['explain', ...args], {}, '0')
-  if (invocation.kind !== 'explain') throw new Error(invocation.kind)
+  const request = asked(['explain', ...args]) as ExplainRequest
   let text = ''
-  const code = await explainCommand(invocation.request, (part) => void (text += part))
+  const code = await explainCommand(request, (part) => void (text += part))
   return { code, text }
 }
 

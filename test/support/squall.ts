@@ -1,6 +1,7 @@
-import { parseCommandLine } from '../../src/cli/program.ts'
+import type { RunOptions } from '../../src/cli/run-options.ts'
 import { assemble, type Running } from '../../src/cli/assemble.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
+import { asked } from './asked.ts'
 import { eventually } from './eventually.ts'
 import { metricOf } from './metric.ts'
 import type { LogLine } from './program.ts'
@@ -27,15 +28,13 @@ export interface Squall {
 export async function startSquall(...flags: readonly string[]): Promise<Squall> {
   const listen = flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
   const args = ['run', ...listen, '--admin', '127.0.0.1:0', '--log-level', 'debug', ...flags]
-  const invocation = parseCommandLine(args, {}, '0.0.0')
-  if (invocation.kind !== 'run') throw new Error(`not a run: ${args.join(' ')}`)
   const logs: LogLine[] = []
   const logger = createLogger({
     level: 'debug',
     format: 'json',
     destination: { write: (line) => void logs.push(JSON.parse(line) as LogLine) },
   })
-  const running = await assemble(invocation.options, logger)
+  const running = await assemble(asked(args) as RunOptions, logger)
   const admin = `http://${running.admin!.text}`
   const metric: Squall['metric'] = async (name, labels) =>
     metricOf(await (await fetch(`${admin}/metrics`)).text(), name, labels)

@@ -1,0 +1,52 @@
+import type { FlagSpec } from './flag-table.ts'
+import type { Environment, RawFlags } from './flag-values.ts'
+
+/** One command of the program: what it is called, what it takes, and what it does. */
+export interface CommandSpec<Request> {
+  /** One word, or two for a command below another one, as `report merge`. */
+  readonly name: string
+  readonly description: string
+  readonly flags: readonly FlagSpec[]
+  /** How words that belong to no option are shown, and how many there may be. */
+  readonly operands?: { readonly form: string; readonly most: number }
+  /** What its help ends with. */
+  readonly note?: string
+  /** Checks everything that was given. Throws nothing but a `UsageError`. */
+  parse(raw: RawFlags, env: Environment, operands: readonly string[]): Request
+  /** Does it; the result is the exit code. What it needs is loaded only now. */
+  start(request: Request): Promise<number>
+}
+
+/** A command whose request only it knows. */
+export interface Command {
+  readonly name: string
+  readonly description: string
+  readonly flags: readonly FlagSpec[]
+  readonly operands: { readonly form: string; readonly most: number } | undefined
+  readonly note: string
+  ask(raw: RawFlags, env: Environment, operands: readonly string[]): Asked
+}
+
+/** What a command line asked for, checked and ready to be done. */
+export interface Asked {
+  readonly kind: 'command'
+  readonly name: string
+  readonly request: unknown
+  start(): Promise<number>
+}
+
+/** A command for the list of them. */
+export function defineCommand<Request>(spec: CommandSpec<Request>): Command {
+  const { name, description, flags, operands, note = '' } = spec
+  return {
+    name,
+    description,
+    flags,
+    operands,
+    note,
+    ask: (raw, env, words) => {
+      const request = spec.parse(raw, env, words)
+      return { kind: 'command', name, request, start: () => spec.start(request) }
+    },
+  }
+}

@@ -1,0 +1,15 @@
+import { defineCommand } from '../command.ts'
+import { parseDemoOptions } from '../demo-options.ts'
+import { DEMO_FLAGS } from '../flag-table.ts'
+
+/** `squall demo`. */
+export const DEMO = defineCommand({
+  name: 'demo',
+  description: 'see it work on this machine in seconds: an app, Squall in front of it, and clients',
+  flags: DEMO_FLAGS,
+  parse: (raw, env) => parseDemoOptions(raw, env),
+  start: async (options) => {
+    const { demo } = await import('../../demo/demo.ts')
+    return demo(options)
+  },
+})

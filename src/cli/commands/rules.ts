@@ -1,0 +1,44 @@
+import { defineCommand } from '../command.ts'
+import { parseExplain } from '../explain-options.ts'
+import { EXPLAIN_FLAGS, VALIDATE_FLAGS } from '../rules-flags.ts'
+import { parseValidate } from '../rules-options.ts'
+
+/** `squall validate`. */
+export const VALIDATE = defineCommand({
+  name: 'validate',
+  description: 'check rules files and directories of them, - being standard input',
+  operands: { form: '[paths...]', most: Infinity },
+  flags: VALIDATE_FLAGS,
+  parse: (raw, _env, paths) => parseValidate(raw, paths),
+  start: async ({ files, format }) => {
+    const { validateCommand } = await import('../validate.ts')
+    return validateCommand(files, { format })
+  },
+})
+
+/** `squall schema`. */
+export const SCHEMA = defineCommand({
+  name: 'schema',
+  description: 'print the JSON Schema of rules files, for editors',
+  flags: [],
+  parse: () => undefined,
+  start: async () => {
+    const { schemaCommand } = await import('../schema-command.ts')
+    process.stdout.write(schemaCommand())
+    return 0
+  },
+})
+
+/** `squall explain`. */
+export const EXPLAIN = defineCommand({
+  name: 'explain',
+  description:
+    'say which rules of a file or directory match a call, what they draw, and what their faults would do to it',
+  operands: { form: '[path]', most: 1 },
+  flags: EXPLAIN_FLAGS,
+  parse: (raw, _env, paths) => parseExplain(raw, paths),
+  start: async (request) => {
+    const { explainCommand } = await import('../explain.ts')
+    return explainCommand(request)
+  },
+})
