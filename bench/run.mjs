@@ -78,6 +78,12 @@ async function rounds(plan) {
     const ratio = cpuRatio(ruled, squall)
     verdicts.push(verdict('CPU with 20 rules ÷ without', ratio, BARS.unmatchedRules))
   }
+  const counted = results.find(({ name }) => name === 'squall-metrics-on')
+  const uncounted = results.find(({ name }) => name === 'squall-metrics-off')
+  if (counted && uncounted) {
+    const ratio = cpuRatio(counted, uncounted)
+    verdicts.push(verdict('CPU with metrics ÷ without', ratio, BARS.metrics))
+  }
   const workload = plan.workload.name
   return { measured: { workload, settings, machine, command, results }, verdicts, wrong }
 }

@@ -2,6 +2,7 @@ import { direct } from './direct.mjs'
 import { haproxy } from './haproxy.mjs'
 import { httpProxy } from './http-proxy.mjs'
 import { nginx } from './nginx.mjs'
+import { squallWithMetrics } from './squall-metrics.mjs'
 import { squallWithRules } from './squall-rules.mjs'
 import { squall } from './squall.mjs'
 import { undiciBaseline } from './undici-baseline.mjs'
@@ -30,6 +31,8 @@ export const PEERS = [
   squall,
   squallWithRules(20),
   squallWithRules(1000),
+  squallWithMetrics('on'),
+  squallWithMetrics('off'),
   undiciBaseline,
   httpProxy,
   haproxy,

@@ -50,22 +50,13 @@ export const INJECTED_ERRORS = `${TOOL}, method="tools/call", outcome!~"ok|cance
 /** Faults of the chosen rules on the chosen tools. */
 export const FAULTS = `${RULE}, tool=~"$tool"`
 
-// These change what a call asks or brings; it may fail by it or not.
-const CHANGING = 'rewrite|truncate|corrupt|stream|replay'
-// These fail a call, and bring nothing.
-const FAILING = 'abort|hang|reset|rateLimit|session|unauthorized'
-
 /**
  * The calls that ended well although a fault changed their question or answer, as an increase over what is
- * shown or per second; told from the faults, as the recording rules do. Arguments as for `rate`.
+ * shown or per second. Arguments as for `rate`.
  */
 function changed(by, range) {
   const all = rate('squall_calls_total', CALLS, by, range)
-  const count = (metric, selector) => `(${rate(metric, selector, by, range)} or 0 * ${all})`
-  const faults = (names) =>
-    count('squall_faults_injected_total', `${TOOL}, tool!="", fault=~"${names}"`)
-  const failed = count('squall_calls_total', INJECTED_ERRORS)
-  return `clamp_min(${faults(CHANGING)} - clamp_min(${failed} - ${faults(FAILING)}, 0), 0)`
+  return `(${rate('squall_calls_changed_total', `${TOOL}, tool!=""`, by, range)} or 0 * ${all})`
 }
 
 /** Untouched ÷ responded. */

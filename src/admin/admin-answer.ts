@@ -2,8 +2,11 @@
 export interface AdminAnswer {
   readonly status: number
   readonly type: string
-  readonly body: string
+  /** What is long is sent in the pieces in which it was made. */
+  readonly body: string | readonly Uint8Array[]
   readonly headers?: Readonly<Record<string, string>>
+  /** Why a change was not made, for the log: of a fixed list of texts. */
+  readonly refused?: string
 }
 
 /** A JSON answer on one line. */

@@ -1,13 +1,17 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { acceptsType } from '../mcp/accept.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
+import type { TextFormat } from '../telemetry/text-format.ts'
 import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
 import type { ChangeRequest } from './api-changes.ts'
+import { metricsFormat } from './metrics-format.ts'
 
 /** Whether traffic should be sent here, and why not. */
 export interface Readiness {
   readonly ready: boolean
   readonly reason: string
+  /** Whether traffic is taken, be the app there or not. */
+  readonly listening?: boolean
 }
 
 /** One path of the admin port. */
@@ -24,7 +28,7 @@ export interface AdminRoute {
 
 /** What the paths show. */
 export interface RouteSources {
-  readonly metrics: { render(): Promise<Exposition> }
+  readonly metrics: { render(format: TextFormat): Promise<Exposition> }
   readonly readiness: () => Readiness | Promise<Readiness>
   readonly version: string
   /** What a browser gets for the list of paths. */
@@ -57,15 +61,15 @@ export function createRoutes(
   routes.set('/readyz', {
     summary: 'whether traffic should be sent here, as JSON',
     read: async () => {
-      const { ready, reason } = await sources.readiness()
-      return jsonAnswer(ready ? 200 : 503, { ready, reason })
+      const { ready, reason, listening } = await sources.readiness()
+      return jsonAnswer(ready ? 200 : 503, { ready, reason, listening })
     },
   })
   routes.set('/metrics', {
-    summary: 'metrics in the Prometheus text format',
-    read: async () => {
-      const { contentType, text } = await sources.metrics.render()
-      return { status: 200, type: contentType, body: text }
+    summary: 'metrics, as Prometheus text or OpenMetrics',
+    read: async ({ accept }) => {
+      const { contentType, body } = await sources.metrics.render(metricsFormat(accept))
+      return { status: 200, type: contentType, body, headers: { vary: 'accept' } }
     },
   })
   for (const [path, route] of more) routes.set(path, route)

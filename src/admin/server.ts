@@ -5,16 +5,19 @@ import type { RecentFaults } from '../listener/faults/recent-faults.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
+import type { TextFormat } from '../telemetry/text-format.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
 import { type Api, createApi } from './api-routes.ts'
 import { changeGuard } from './change-guard.ts'
+import { appHealthRoutes } from './app-health.ts'
+import type { AppProbes } from './app-probe.ts'
 import { type AdminHandler, createHandler } from './handler.ts'
 import { pageAnswer, pageRoutes } from './page-files.ts'
 import { createRoutes, type Readiness } from './routes.ts'
 
 /** What the admin port shows. */
 export interface AdminOptions {
-  readonly metrics: { render(): Promise<Exposition> }
+  readonly metrics: { render(format: TextFormat): Promise<Exposition> }
   readonly readiness: () => Readiness | Promise<Readiness>
   readonly logger: Logger
   readonly version: string
@@ -26,6 +29,8 @@ export interface AdminOptions {
   readonly tools?: ToolsSource | undefined
   /** What changes need; without one nothing can be changed. */
   readonly token?: string | undefined
+  /** What is asked of the app on behalf of the kubelet. */
+  readonly appProbes?: AppProbes
   /** Where this runs, as the operator calls it. */
   readonly environment?: string | undefined
   /** How long the body of a change may take. */
@@ -56,7 +61,8 @@ export function createAdmin(options: AdminOptions): Admin {
   const { logger, token, bodyTimeoutMs = BODY_TIMEOUT_MS } = options
   const api = apiOf(options)
   const page = api === undefined ? undefined : pageAnswer
-  const more = api === undefined ? [] : [...api.routes, ...pageRoutes()]
+  const health = appHealthRoutes(options.appProbes ?? [], logger)
+  const more = api === undefined ? health : [...health, ...api.routes, ...pageRoutes()]
   const handler = createHandler({
     routes: createRoutes({ ...options, page }, more),
     guard: changeGuard(token),

@@ -1,12 +1,14 @@
-import { createAdmin, type Admin } from '../admin/server.ts'
+import { createControlSocket } from '../admin/control-socket.ts'
+import { createAdmin } from '../admin/server.ts'
 import type { BoundAddress } from '../listener/bind.ts'
 import { Sidecar } from '../listener/sidecar.ts'
 import type { SidecarOptions } from '../listener/sidecar-options.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { createMetrics, type Exposition, type Metrics } from '../telemetry/metrics.ts'
+import type { TextFormat } from '../telemetry/text-format.ts'
 import { formatUpstream } from '../upstream/address.ts'
-import { createRulesEngine, type RulesEngine } from './rules-engine.ts'
+import { createRulesEngine } from './rules-engine.ts'
 import type { RunOptions } from './run-options.ts'
 import { readVersion } from './version.ts'
 
@@ -32,6 +34,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   const engine = createRulesEngine(options.rules, metrics, logger)
   const telemetry = engine?.telemetry ?? metrics
   const sidecar = new Sidecar(sidecarOptions(options), telemetry, logger, engine?.parts)
+  if (options.admin !== undefined) await metrics.prepare()
   // Before the first call, so that none meets less than what the file says.
   await engine?.start()
   let listeners: BoundAddress[]
@@ -42,7 +45,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     throw error
   }
   const admin = createAdmin({
-    metrics: { render: () => scrape(sidecar, metrics) },
+    metrics: { render: (format) => scrape(sidecar, metrics, format) },
     readiness: () => sidecar.readiness(),
     logger,
     version,
@@ -50,12 +53,20 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     recent: engine?.recent,
     tools: () => metrics.tools(),
     token: options.adminToken,
+    appProbes: options.appProbes,
     environment: options.rules.environment,
   })
+  const control = createControlSocket(
+    { disarm: () => sidecar.podEnds(), appAccepts: () => sidecar.appAccepts() },
+    logger,
+  )
   let bound: BoundAddress | undefined
   try {
+    // First: whoever sees the admin port answer may rely on everything else.
+    if (options.control !== undefined) await control.listen(options.control)
     bound = options.admin === undefined ? undefined : await admin.listen(options.admin)
   } catch (error) {
+    control.close()
     await sidecar.close()
     await engine?.close()
     throw error
@@ -65,24 +76,24 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     logger.info({ address: text, upstream: formatUpstream(upstream) }, 'listening')
   }
   if (bound !== undefined) logger.info({ address: bound.text }, 'admin listening')
-  return running({ listeners, admin: bound, sidecar, metrics, rules: engine?.rules }, admin, engine)
+  const parts = { listeners, admin: bound, sidecar, metrics, rules: engine?.rules }
+  return running(parts, async () => {
+    control.close()
+    await engine?.close()
+    await admin.close()
+  })
 }
 
 /** Sizes of tables are told once a second; a scrape sees them as they are. */
-function scrape(sidecar: Sidecar, metrics: Metrics): ReturnType<Metrics['render']> {
+function scrape(sidecar: Sidecar, metrics: Metrics, format: TextFormat): Promise<Exposition> {
   sidecar.sweep()
-  return metrics.render()
+  return metrics.render(format)
 }
 
-function running(
-  parts: Omit<Running, 'drain' | 'close'>,
-  admin: Admin,
-  engine: RulesEngine | undefined,
-): Running {
+function running(parts: Omit<Running, 'drain' | 'close'>, rest: () => Promise<void>): Running {
   const end = (sidecar: () => Promise<void>) => async (): Promise<void> => {
     await sidecar()
-    await engine?.close()
-    await admin.close()
+    await rest()
   }
   return {
     ...parts,

@@ -68,7 +68,11 @@ export function createRulesEngine(
   return {
     rules: inForce,
     recent,
-    parts: { rules: inForce, listenerOf: (session) => report.of(session), headerFaults },
+    parts: {
+      rules: inForce,
+      listenerOf: (session, trace) => report.of(session, trace),
+      headerFaults,
+    },
     telemetry: watched(metrics, guard),
     start: async () => watcher?.start(),
     close: async () => {

@@ -141,8 +141,8 @@ export const catalog = defineFault({
           yield out
         }
       }
-    if (cursor === undefined) return { onResponse }
-    return { onResponse, onRequest: cursor === 'bad' ? refuseBad : leadBack }
+    if (cursor === undefined) return { changes: true, onResponse }
+    return { changes: true, onResponse, onRequest: cursor === 'bad' ? refuseBad : leadBack }
   },
 })
 

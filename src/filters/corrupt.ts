@@ -51,6 +51,7 @@ export const corrupt = defineFault({
   },
   create(config): Fault {
     return {
+      changes: true,
       onResponse: (ctx) => events(ctx, config.mode),
       onOutput: (ctx) => body(ctx, config),
     }

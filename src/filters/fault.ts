@@ -130,6 +130,11 @@ export interface FaultContext {
 
 /** A fault with its parameters, made once per rule. It implements the hooks that it needs and no others. */
 export interface Fault {
+  /**
+   * True where taking effect means that the call asks or brings something else than it would have: one
+   * that ends well all the same is counted as changed. Waits and failures are no change.
+   */
+  readonly changes?: true
   /** Called before the app gets the call. */
   onRequest?(ctx: FaultContext): Verdict | Promise<Verdict>
   /**

@@ -47,6 +47,7 @@ export const replay = defineFault({
   },
   create({ age, sameArguments, by }): Fault {
     return {
+      changes: true,
       onResponse: (ctx) => {
         const key = keyOf(ctx, sameArguments, by === 'caller')
         return replayed(ctx, key, age)

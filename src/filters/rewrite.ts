@@ -54,11 +54,13 @@ export const rewrite = defineFault({
     }
     if (config.in === 'arguments') {
       return {
+        changes: true,
         onRequest: (ctx) => editingArguments(ctx, (text, parts) => rewritten(ctx, text, parts)),
       }
     }
     const parts = partsOfAnswer(config)
     return {
+      changes: true,
       onResponse: (ctx) =>
         changingLast((frame: Frame) => {
           const text = frame.message?.kind === 'result' ? frameText(frame) : undefined

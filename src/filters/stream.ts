@@ -95,7 +95,7 @@ export const stream = defineFault({
       return { onOutput: (ctx) => split(how, ctx) }
     }
     const closed = new WeakSet<Call>()
-    return { onResponse: (ctx) => damage(config, ctx, closed) }
+    return { changes: true, onResponse: (ctx) => damage(config, ctx, closed) }
   },
 })
 

@@ -120,9 +120,13 @@ export const truncate = defineFault({
   },
   create({ after, framing, content }): Fault {
     if (content === undefined) {
-      return { onOutput: (ctx) => (output) => cutOutput(ctx, output, after ?? HALF, framing) }
+      return {
+        changes: true,
+        onOutput: (ctx) => (output) => cutOutput(ctx, output, after ?? HALF, framing),
+      }
     }
     return {
+      changes: true,
       onResponse: (ctx) =>
         changingLast((frame) => {
           const less = editResult(frame, (text, result) => shorten(text, result, content))

@@ -6,6 +6,8 @@ export interface CallEntry {
   readonly call: Call
   readonly session: string
   readonly receivedAt: number
+  /** The first 55 characters of a valid `traceparent` that came with the request. */
+  readonly trace: string | undefined
   /** When it went to the app; negative before. */
   sentAt: number
   /** When the app's answer to it was there, where a fault may keep it; negative before. */

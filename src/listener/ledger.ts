@@ -52,11 +52,12 @@ export class Ledger {
   }
 
   /** Opens a call. Calls of no session can only be answered on their own exchange. */
-  open(call: Call, session: string, receivedAt: number): CallEntry {
+  open(call: Call, session: string, receivedAt: number, trace?: string): CallEntry {
     const entry: CallEntry = {
       call,
       session,
       receivedAt,
+      trace,
       sentAt: -1,
       answeredAt: -1,
       faults: undefined,
@@ -91,6 +92,8 @@ export class Ledger {
       seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
       upstreamSeconds:
         timed && origin !== 'squall' && sentAt >= 0 ? (appEnd - sentAt) / 1000 : undefined,
+      changed: outcome === 'ok' && entry.faults?.hasChanged(call) === true,
+      trace: entry.trace,
     })
     entry.faults?.release(call)
   }

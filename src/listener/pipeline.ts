@@ -1,6 +1,7 @@
 import type { Call } from '../mcp/call.ts'
 import { inspectHead, type PostedMessages } from '../mcp/classify.ts'
 import { headerValue, type RequestHead } from '../mcp/http.ts'
+import { traceOf } from '../mcp/traceparent.ts'
 import type { Failure, Upstream } from '../mcp/transfer.ts'
 import type { RefusalReason } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from './ambiguity.ts'
@@ -156,7 +157,8 @@ export class Pipeline implements PassageOwner {
     const by = planner?.turnsAway(session)
     // A client that begins anew is let in, whatever session it still names.
     if (planner === undefined || by === undefined || calls[0]?.method === 'initialize') return false
-    const entries = calls.map((call) => ledger.open(call, '', receivedAt))
+    const trace = traceOf(exchange.head.headers)
+    const entries = calls.map((call) => ledger.open(call, '', receivedAt, trace))
     const { head, bytes } = expiredAnswer(exchange.head, calls, by)
     exchange.answer.head(head)
     exchange.answer.data(bytes)
@@ -165,7 +167,7 @@ export class Pipeline implements PassageOwner {
     if (calls.length === 0) {
       telemetry.http({ class: 'mcp', status: head.status, origin: 'injected' })
     }
-    planner.turnedAway(by, session, calls)
+    planner.turnedAway(by, session, calls, trace)
     return true
   }
 
@@ -184,7 +186,8 @@ export class Pipeline implements PassageOwner {
     }
     if (calls.length === 0) return this.#uncalled(exchange, 'mcp', receivedAt, size)
     const entries: CallEntry[] = []
-    for (const call of calls) entries.push(ledger.open(call, session, receivedAt))
+    const trace = traceOf(exchange.head.headers)
+    for (const call of calls) entries.push(ledger.open(call, session, receivedAt, trace))
     let observer: Observer = new CallObserver(ledger, telemetry, entries, session, maxBody)
     if (calls[0]!.method === 'initialize') {
       observer = new InitializeObserver(ledger.sessions, posted, session, observer)

@@ -1,7 +1,11 @@
+import { exemplified, type Exemplar } from './exemplar.ts'
+import { boundText, numberText, seriesText, type TextFormat } from './text-format.ts'
+
 /** Counts of one histogram series: plain numbers, so that a call costs no allocation. */
 export class BucketCounts {
   readonly #bounds: Float64Array
   readonly #counts: Float64Array
+  #exemplars: (Exemplar | undefined)[] | undefined
   sum = 0
 
   constructor(bounds: Float64Array) {
@@ -9,7 +13,7 @@ export class BucketCounts {
     this.#counts = new Float64Array(bounds.length + 1)
   }
 
-  observe(seconds: number): void {
+  observe(seconds: number, trace?: string): void {
     // One wrong clock reading must not turn the sum into NaN for good.
     const value = seconds > 0 && seconds < Infinity ? seconds : 0
     const bounds = this.#bounds
@@ -17,6 +21,7 @@ export class BucketCounts {
     while (i < bounds.length && value > bounds[i]!) i++
     this.#counts[i]!++
     this.sum += value
+    if (trace !== undefined) this.#exemplify(i, trace, value)
   }
 
   /** Adds the number of values in each bucket to what is there. */
@@ -24,12 +29,60 @@ export class BucketCounts {
     for (let i = 0; i < this.#counts.length; i++) totals[i]! += this.#counts[i]!
   }
 
-  /** Tells each upper bound with the number of values up to it; the last bound is infinite. */
-  eachCumulative(tell: (bound: number, count: number) => void): void {
-    let count = 0
+  /** The lines of the series; `series` has what stands before each number. */
+  text(series: HistogramText, format: TextFormat): string {
+    const { buckets, sum, count } = series.of(format)
+    const exemplars = format === 'openmetrics' ? this.#exemplars : undefined
+    let text = ''
+    let total = 0
     for (let i = 0; i < this.#counts.length; i++) {
-      count += this.#counts[i]!
-      tell(this.#bounds[i] ?? Infinity, count)
+      total += this.#counts[i]!
+      text += `${buckets[i]!}${total}${exemplars?.[i]?.text ?? ''}\n`
+    }
+    return `${text}${sum}${numberText(this.sum)}\n${count}${total}\n`
+  }
+
+  #exemplify(bucket: number, trace: string, value: number): void {
+    this.#exemplars ??= Array.from(this.#counts, () => undefined)
+    this.#exemplars[bucket] = exemplified(this.#exemplars[bucket], trace, value)
+  }
+}
+
+interface Parts {
+  readonly buckets: readonly string[]
+  readonly sum: string
+  readonly count: string
+}
+
+/** What stands before the numbers of one histogram series: written once, when somebody scrapes. */
+export class HistogramText {
+  readonly #name: string
+  readonly #labels: string
+  readonly #bounds: Float64Array
+  #prometheus: Parts | undefined
+  #openmetrics: Parts | undefined
+
+  /** `labels` as they stand between the braces. */
+  constructor(name: string, labels: string, bounds: Float64Array) {
+    this.#name = name
+    this.#labels = labels
+    this.#bounds = bounds
+  }
+
+  of(format: TextFormat): Parts {
+    if (format === 'prometheus') return (this.#prometheus ??= this.#make(format))
+    return (this.#openmetrics ??= this.#make(format))
+  }
+
+  #make(format: TextFormat): Parts {
+    const own = this.#labels === '' ? '' : `${this.#labels},`
+    const bounds = [...this.#bounds, Infinity]
+    return {
+      buckets: bounds.map((bound) =>
+        seriesText(`${this.#name}_bucket`, `${own}le="${boundText(bound, format)}"`),
+      ),
+      sum: seriesText(`${this.#name}_sum`, this.#labels),
+      count: seriesText(`${this.#name}_count`, this.#labels),
     }
   }
 }

@@ -1,30 +1,64 @@
-import { BucketCounts } from './bucket-counts.ts'
+import { BucketCounts, HistogramText } from './bucket-counts.ts'
+import { exemplified, type Exemplar } from './exemplar.ts'
 import { bucketsOf } from './metric-table.ts'
-import { pushHistogram, type Sample } from './sampled-metric.ts'
 import type { InjectedFault } from './telemetry.ts'
+import { labelsText, seriesText, type TextFormat } from './text-format.ts'
 import { MAX_TOOL_LABEL, toolLabel } from './tool-label.ts'
 
 const OTHER = 'other'
 const MAX_RULES = 2_000
 // Every rule could meet every tool: beyond this a new pair is counted without its tool.
-const MAX_SERIES = 10_000
-const DELAY_BOUNDS = bucketsOf('squall_injected_delay_seconds')
+const MAX_SERIES = 20_000
+const FAULTS = 'squall_faults_injected_total'
+const DELAY = 'squall_injected_delay_seconds'
+const DELAY_BOUNDS = bucketsOf(DELAY)
 
 /** How often one fault of one rule hit one tool. */
 interface Cell {
   readonly tool: string
   count: number
+  exemplar: Exemplar | undefined
+  /** What stands before the count; written once, when somebody scrapes. */
+  text: string | undefined
 }
 
 /** Everything that is counted for one rule. */
 class RuleCell {
-  readonly labels: { readonly rule: string }
+  readonly rule: string
   readonly faults = new Map<string, Map<string, Cell>>()
   delays: BucketCounts | undefined
+  #delayText: HistogramText | undefined
 
   constructor(rule: string) {
-    this.labels = { rule }
+    this.rule = rule
   }
+
+  injected(format: TextFormat): string {
+    const open = format === 'openmetrics'
+    let text = ''
+    for (const [fault, tools] of this.faults) {
+      for (const cell of tools.values()) {
+        const series = (cell.text ??= this.#series(fault, cell.tool))
+        const exemplar = open ? cell.exemplar : undefined
+        text += exemplar === undefined ? `${series}${cell.count}\n` : withTrace(cell, exemplar)
+      }
+    }
+    return text
+  }
+
+  delayed(format: TextFormat): string {
+    if (this.delays === undefined) return ''
+    this.#delayText ??= new HistogramText(DELAY, labelsText({ rule: this.rule }), DELAY_BOUNDS)
+    return this.delays.text(this.#delayText, format)
+  }
+
+  #series(fault: string, tool: string): string {
+    return seriesText(FAULTS, labelsText({ fault, tool, rule: this.rule }))
+  }
+}
+
+function withTrace({ text, count }: Cell, exemplar: Exemplar): string {
+  return `${text}${count}${exemplar.text}\n`
 }
 
 /** Counts what faults did: three lookups per fault, and then plain numbers. */
@@ -40,36 +74,23 @@ export class FaultCounts {
     this.#rules.set(OTHER, this.#otherRule)
   }
 
-  add({ rule, fault, tool, first, delaySeconds }: InjectedFault): void {
+  add({ rule, fault, tool, first, delaySeconds, trace }: InjectedFault): void {
     const cell = this.#ruleCell(rule)
-    if (first) this.#count(cell, fault, tool === undefined ? '' : this.#toolOf(tool))
+    if (first) this.#count(cell, fault, tool === undefined ? '' : this.#toolOf(tool), trace)
     if (delaySeconds !== undefined) {
-      ;(cell.delays ??= new BucketCounts(DELAY_BOUNDS)).observe(delaySeconds)
+      const delays = (cell.delays ??= new BucketCounts(DELAY_BOUNDS))
+      delays.observe(delaySeconds, trace)
     }
   }
 
-  /** Samples of the faults that took effect. */
-  injected(): Sample[] {
-    const samples: Sample[] = []
-    for (const { labels, faults } of this.#rules.values()) {
-      for (const [fault, tools] of faults) {
-        for (const { tool, count } of tools.values()) {
-          samples.push({ labels: { fault, tool }, sharedLabels: labels, value: count })
-        }
-      }
-    }
-    return samples
+  /** The lines of the faults that took effect. */
+  *injected(format: TextFormat): Iterable<string> {
+    for (const rule of this.#rules.values()) yield rule.injected(format)
   }
 
-  /** Samples of how long faults made calls wait. */
-  delays(): Sample[] {
-    const samples: Sample[] = []
-    for (const { labels, delays } of this.#rules.values()) {
-      if (delays !== undefined) {
-        pushHistogram(samples, 'squall_injected_delay_seconds', labels, delays)
-      }
-    }
-    return samples
+  /** The lines of how long faults made calls wait. */
+  *delays(format: TextFormat): Iterable<string> {
+    for (const rule of this.#rules.values()) yield rule.delayed(format)
   }
 
   #ruleCell(name: string): RuleCell {
@@ -84,7 +105,7 @@ export class FaultCounts {
     return cell
   }
 
-  #count({ faults }: RuleCell, fault: string, tool: string): void {
+  #count({ faults }: RuleCell, fault: string, tool: string, trace: string | undefined): void {
     let tools = faults.get(fault)
     if (tools === undefined) {
       tools = new Map()
@@ -92,13 +113,14 @@ export class FaultCounts {
     }
     const cell = tools.get(tool) ?? this.#newCell(tools, tool)
     cell.count++
+    if (trace !== undefined) cell.exemplar = exemplified(cell.exemplar, trace)
   }
 
   #newCell(tools: Map<string, Cell>, tool: string): Cell {
     const label = this.#series < MAX_SERIES ? tool : OTHER
     const known = tools.get(label)
     if (known !== undefined) return known
-    const cell = { tool: label, count: 0 }
+    const cell: Cell = { tool: label, count: 0, exemplar: undefined, text: undefined }
     tools.set(label, cell)
     this.#series++
     return cell

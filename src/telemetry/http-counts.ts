@@ -1,6 +1,6 @@
-import { ORIGIN, ORIGINS } from './call-counts.ts'
-import type { Sample } from './sampled-metric.ts'
+import { ORIGIN, ORIGINS } from './outcome-places.ts'
 import type { HttpRecord } from './telemetry.ts'
+import type { Sample } from './text-format.ts'
 
 const CLASS: Readonly<Record<HttpRecord['class'], number>> = { mcp: 0, http: 1, upgrade: 2 }
 const CLASSES = Object.keys(CLASS)

@@ -33,6 +33,12 @@ export const METRICS = [
     labels: ['tool', 'kind', 'origin'],
   },
   {
+    name: 'squall_calls_changed_total',
+    type: 'counter',
+    help: 'MCP calls that ended ok although a fault changed what they asked or brought; a delay is no change. A part of squall_calls_total.',
+    labels: ['tool'],
+  },
+  {
     name: 'squall_call_duration_seconds',
     type: 'histogram',
     help: 'Time of a call as the client sees it, from the last byte of the request to the last of the answer.',

@@ -1,12 +1,14 @@
-import type { Registry } from 'prom-client'
-import { BucketCounts } from './bucket-counts.ts'
+import { BucketCounts, HistogramText } from './bucket-counts.ts'
 import { CallCounts } from './call-counts.ts'
 import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
+import { inSlices } from './in-slices.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
+import { NodeMetrics } from './node-metrics.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
-import { pushHistogram, type Sample, SampledMetric } from './sampled-metric.ts'
+import { CONTENT_TYPE, END, headOf, samplesText } from './text-format.ts'
+import type { Sample, TextFormat } from './text-format.ts'
 import type { ToolSample } from './tool-sample.ts'
 import type {
   CallRecord,
@@ -23,6 +25,9 @@ import type {
 /** What a scrape is answered with. */
 export interface Exposition {
   readonly contentType: string
+  /** In pieces, as it was made. */
+  readonly body: readonly Uint8Array[]
+  /** All of it as text. */
   readonly text: string
 }
 
@@ -30,7 +35,10 @@ export interface Exposition {
 export interface Metrics extends Telemetry {
   /** From here on scrapes show these rules. */
   showRules(source: RulesSource): void
-  render(): Promise<Exposition>
+  /** Loads what scrapes need, so that no call waits for that at the first one. */
+  prepare(): Promise<void>
+  /** In Prometheus' own format unless told otherwise; exemplars are in OpenMetrics only. */
+  render(format?: TextFormat): Promise<Exposition>
   /** The calls by tool, for whoever shows them otherwise than by a scrape. */
   tools(): readonly ToolSample[]
 }
@@ -42,17 +50,8 @@ export interface MetricsOptions {
   readonly maxTools?: number
 }
 
-// Each scrape would list every open file or socket: with thousands of them, milliseconds in which
-// no traffic moves. How many connections there are is told by a gauge of our own.
-const COSTLY_DEFAULTS = [
-  'process_open_fds',
-  'nodejs_active_handles',
-  'nodejs_active_handles_total',
-  'nodejs_active_requests',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources',
-  'nodejs_active_resources_total',
-] as const
+const OVERHEAD = 'squall_overhead_seconds'
+const OVERHEAD_BOUNDS = bucketsOf(OVERHEAD)
 
 type TableName = Parameters<Telemetry['evicted']>[0]
 
@@ -63,10 +62,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
 class PromMetrics implements Metrics {
   readonly #version: string
-  #registry: Promise<Registry> | undefined
+  readonly #node = new NodeMetrics()
   readonly #calls: CallCounts
   readonly #http = new HttpCounts()
-  readonly #overhead = new BucketCounts(bucketsOf('squall_overhead_seconds'))
+  readonly #overhead = new BucketCounts(OVERHEAD_BOUNDS)
+  readonly #overheadText = new HistogramText(OVERHEAD, '', OVERHEAD_BOUNDS)
   readonly #unclassified: Record<UnclassifiedReason, number> = {
     too_large: 0,
     not_json: 0,
@@ -98,7 +98,7 @@ class PromMetrics implements Metrics {
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, refused: 0, absent: 0 }
   readonly #guardTrips: Record<GuardReason, number> = { error_rate: 0 }
   readonly #evictions: Record<TableName, number> = { sessions: 0, pending_calls: 0, endpoints: 0 }
-  #rendering: Promise<Exposition> | undefined
+  readonly #rendering = new Map<TextFormat, Promise<Exposition>>()
 
   constructor(options: MetricsOptions) {
     const calls = new CallCounts(options.maxTools ?? 200)
@@ -151,85 +151,97 @@ class PromMetrics implements Metrics {
     this.#rules.source = source
   }
 
+  prepare(): Promise<void> {
+    return this.#node.load()
+  }
+
   tools(): readonly ToolSample[] {
     return this.#calls.tools()
   }
 
   /** Scrapes that overlap share one rendering, so that many scrapers cost what one does. */
-  render(): Promise<Exposition> {
-    this.#rendering ??= this.#render().finally(() => {
-      this.#rendering = undefined
-    })
-    return this.#rendering
+  render(format: TextFormat = 'prometheus'): Promise<Exposition> {
+    const under = this.#rendering.get(format)
+    if (under !== undefined) return under
+    const rendering = this.#render(format).finally(() => this.#rendering.delete(format))
+    this.#rendering.set(format, rendering)
+    return rendering
   }
 
-  async #render(): Promise<Exposition> {
-    this.#registry ??= this.#register()
-    const registry = await this.#registry
+  async #render(format: TextFormat): Promise<Exposition> {
+    const node = await this.#node.read(format)
     this.#rules.refresh()
-    const text = await registry.metrics()
-    return { contentType: registry.contentType, text }
-  }
-
-  /** Loaded when somebody asks: where nobody scrapes, its memory is not spent. */
-  async #register(): Promise<Registry> {
-    const { collectDefaultMetrics, Registry } = await import('prom-client')
-    const registry = new Registry()
-    const sources = this.#sources(this.#version)
-    for (const spec of METRICS) {
-      new SampledMetric(spec, sources[spec.name]).registerIn(registry)
+    const body = await inSlices(this.#pieces(format, node))
+    return {
+      contentType: CONTENT_TYPE[format],
+      body,
+      get text(): string {
+        return Buffer.concat(body).toString('utf8')
+      },
     }
-    collectDefaultMetrics({ register: registry })
-    for (const name of COSTLY_DEFAULTS) registry.removeSingleMetric(name)
-    return registry
   }
 
-  /** Where each metric of the table takes its samples from. */
-  #sources(version: string): Record<MetricName, () => Sample[]> {
+  *#pieces(format: TextFormat, node: readonly string[]): Iterable<string> {
+    const sources = this.#sources(format)
+    for (const spec of METRICS) {
+      yield headOf(spec, format)
+      yield* sources[spec.name](spec.name)
+    }
+    yield* node
+    yield END[format]
+  }
+
+  /** Where each metric of the table takes its lines from. */
+  #sources(format: TextFormat): Record<MetricName, (name: string) => Iterable<string>> {
     const gauges = this.#gauges
     return {
       squall_calls_total: () => this.#calls.ended(),
-      squall_errors_total: () => this.#calls.failed(),
-      squall_call_duration_seconds: () => this.#calls.durations(),
-      squall_upstream_duration_seconds: () => this.#calls.upstreamDurations(),
-      squall_overhead_seconds: () => {
-        const samples: Sample[] = []
-        pushHistogram(samples, 'squall_overhead_seconds', {}, this.#overhead)
-        return samples
-      },
-      squall_http_requests_total: () => this.#http.samples(),
-      squall_unclassified_total: () => byLabel('reason', this.#unclassified),
-      squall_refused_total: () => byLabel('reason', this.#refused),
-      squall_faults_injected_total: () => this.#faults.injected(),
-      squall_injected_delay_seconds: () => this.#faults.delays(),
-      squall_rule_matches_total: () => this.#rules.matches(),
-      squall_rule_draws_total: () => this.#rules.draws(),
-      squall_rule_evaluations_total: () => this.#rules.evaluations(),
-      squall_active_faults: () => this.#rules.active(),
-      squall_faults_overflow_total: () => this.#rules.overflows(),
-      squall_armed: () => this.#rules.armed(),
-      squall_disarmed_reason: () => this.#rules.disarmedReasons(),
-      squall_guard_trips_total: () => byLabel('reason', this.#guardTrips),
-      squall_rules_reloads_total: () => byLabel('result', this.#reloads),
-      squall_rules_last_reload_success: () => this.#rules.lastReloadSuccess(),
-      squall_rules_last_reload_timestamp_seconds: () => this.#rules.lastReloadTime(),
-      squall_rules_info: () => this.#rules.info(),
-      squall_header_faults_ignored_total: () => this.#rules.ignoredHeaders(),
-      squall_connections: () =>
+      squall_errors_total: () => this.#calls.failed(format),
+      squall_calls_changed_total: () => this.#calls.changed(format),
+      squall_call_duration_seconds: () => this.#calls.durations(format),
+      squall_upstream_duration_seconds: () => this.#calls.upstreamDurations(format),
+      squall_overhead_seconds: () => [this.#overhead.text(this.#overheadText, format)],
+      squall_http_requests_total: of(() => this.#http.samples()),
+      squall_unclassified_total: of(() => byLabel('reason', this.#unclassified)),
+      squall_refused_total: of(() => byLabel('reason', this.#refused)),
+      squall_faults_injected_total: () => this.#faults.injected(format),
+      squall_injected_delay_seconds: () => this.#faults.delays(format),
+      squall_rule_matches_total: (name) => this.#rules.matches(name),
+      squall_rule_draws_total: (name) => this.#rules.draws(name),
+      squall_rule_evaluations_total: (name) => this.#rules.evaluations(name),
+      squall_active_faults: (name) => this.#rules.active(name),
+      squall_faults_overflow_total: (name) => this.#rules.overflows(name),
+      squall_armed: of(() => this.#rules.armed()),
+      squall_disarmed_reason: of(() => this.#rules.disarmedReasons()),
+      squall_guard_trips_total: of(() => byLabel('reason', this.#guardTrips)),
+      squall_rules_reloads_total: of(() => byLabel('result', this.#reloads)),
+      squall_rules_last_reload_success: of(() => this.#rules.lastReloadSuccess()),
+      squall_rules_last_reload_timestamp_seconds: of(() => this.#rules.lastReloadTime()),
+      squall_rules_info: of(() => this.#rules.info()),
+      squall_header_faults_ignored_total: of(() => this.#rules.ignoredHeaders()),
+      squall_connections: of(() =>
         byLabel('kind', {
           client: gauges.client_connections,
           upstream: gauges.upstream_connections,
           tunnel: gauges.tunnels,
         }),
-      squall_open_streams: () =>
+      ),
+      squall_open_streams: of(() =>
         byLabel('kind', { request: gauges.request_streams, push: gauges.push_streams }),
-      squall_sessions: () => single(gauges.sessions),
-      squall_pending_calls: () => single(gauges.pending_calls),
-      squall_table_evictions_total: () => byLabel('table', this.#evictions),
-      squall_tool_names_dropped_total: () => single(this.#calls.dropped),
-      squall_build_info: () => [{ labels: { version, node: process.versions.node }, value: 1 }],
+      ),
+      squall_sessions: of(() => single(gauges.sessions)),
+      squall_pending_calls: of(() => single(gauges.pending_calls)),
+      squall_table_evictions_total: of(() => byLabel('table', this.#evictions)),
+      squall_tool_names_dropped_total: of(() => single(this.#calls.dropped)),
+      squall_build_info: of(() => [
+        { labels: { version: this.#version, node: process.versions.node }, value: 1 },
+      ]),
     }
   }
+}
+
+function of(samples: () => readonly Sample[]): (name: string) => Iterable<string> {
+  return (name) => [samplesText(name, samples())]
 }
 
 function single(value: number): Sample[] {

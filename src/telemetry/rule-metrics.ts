@@ -1,12 +1,13 @@
 import type { RuleSample, RulesSample, RulesSource } from './rules-sample.ts'
-import type { Sample } from './sampled-metric.ts'
+import { labelsText, numberText, seriesText, type Sample } from './text-format.ts'
 import { toolLabel } from './tool-label.ts'
 
 // Shown from the start, so that the first increase is seen.
 const ALWAYS_SHOWN = 'applied'
 
 interface LabelledRule extends RuleSample {
-  readonly labels: { readonly rule: string }
+  /** The rule's label as it stands between the braces. */
+  readonly text: string
 }
 
 /** The metrics of rules: their numbers are kept elsewhere and asked for once per scrape. */
@@ -14,40 +15,43 @@ export class RuleMetrics {
   source: RulesSource | undefined
   #sample: RulesSample | undefined
   #rules: readonly LabelledRule[] = []
+  /** The label of each rule by its name: written once. */
+  #texts: ReadonlyMap<string, string> = new Map()
 
   /** Asks for the rules as they are now: all metrics of one scrape tell of the same moment. */
   refresh(): void {
     this.#sample = this.source?.()
-    this.#rules = labelled(this.#sample?.rules ?? [])
+    this.#label(this.#sample?.rules ?? [])
   }
 
-  matches(): Sample[] {
-    return this.#each(({ counts }) => counts['matched'])
+  matches(name: string): Iterable<string> {
+    return this.#each(name, ({ counts }) => counts['matched'])
   }
 
-  draws(): Sample[] {
-    return this.#each(({ counts }) => counts['drawn'])
+  draws(name: string): Iterable<string> {
+    return this.#each(name, ({ counts }) => counts['drawn'])
   }
 
-  overflows(): Sample[] {
-    return this.#each(({ counts }) => counts['overflow'])
+  overflows(name: string): Iterable<string> {
+    return this.#each(name, ({ counts }) => counts['overflow'])
   }
 
   /** Rules in force, and those taken back whose faults have not ended. */
-  active(): Sample[] {
-    return this.#each(({ active, inForce }) => (inForce || active > 0 ? active : undefined))
+  active(name: string): Iterable<string> {
+    return this.#each(name, ({ active, inForce }) => (inForce || active > 0 ? active : undefined))
   }
 
-  evaluations(): Sample[] {
-    const samples: Sample[] = []
-    for (const { counts, labels: sharedLabels } of this.#rules) {
+  *evaluations(name: string): Iterable<string> {
+    for (const { counts, text } of this.#rules) {
+      let lines = ''
       for (const [result, value] of Object.entries(counts)) {
         if (result === 'matched' || result === 'drawn') continue
         if (value === 0 && result !== ALWAYS_SHOWN) continue
-        samples.push({ labels: { result }, sharedLabels, value })
+        const labels = `${labelsText({ result })},${text}`
+        lines += `${seriesText(name, labels)}${numberText(value)}\n`
       }
+      yield lines
     }
-    return samples
   }
 
   armed(): Sample[] {
@@ -83,25 +87,26 @@ export class RuleMetrics {
     return ignored === undefined ? [] : [{ labels: {}, value: ignored }]
   }
 
-  #each(valueOf: (rule: RuleSample) => number | undefined): Sample[] {
-    const samples: Sample[] = []
+  *#each(name: string, valueOf: (rule: RuleSample) => number | undefined): Iterable<string> {
     for (const rule of this.#rules) {
       const value = valueOf(rule)
-      if (value !== undefined) samples.push({ labels: {}, sharedLabels: rule.labels, value })
+      if (value !== undefined) yield `${seriesText(name, rule.text)}${numberText(value)}\n`
     }
-    return samples
   }
-}
 
-/** Rules with their labels; names that come out alike are one series. */
-function labelled(rules: readonly RuleSample[]): readonly LabelledRule[] {
-  const byLabel = new Map<string, LabelledRule>()
-  for (const each of rules) {
-    const rule = toolLabel(each.name)
-    const before = byLabel.get(rule)
-    byLabel.set(rule, { ...(before === undefined ? each : sum(before, each)), labels: { rule } })
+  /** Gives rules their labels; names that come out alike are one series. */
+  #label(rules: readonly RuleSample[]): void {
+    const texts = new Map<string, string>()
+    const byText = new Map<string, LabelledRule>()
+    for (const each of rules) {
+      const text = this.#texts.get(each.name) ?? labelsText({ rule: toolLabel(each.name) })
+      texts.set(each.name, text)
+      const before = byText.get(text)
+      byText.set(text, { ...(before === undefined ? each : sum(before, each)), text })
+    }
+    this.#texts = texts
+    this.#rules = [...byText.values()]
   }
-  return [...byLabel.values()]
 }
 
 function sum(a: RuleSample, b: RuleSample): RuleSample {

@@ -11,6 +11,10 @@ export interface CallRecord {
   readonly seconds: number | undefined
   /** What the app took, from the request sent to the answer whole; undefined when it was never asked. */
   readonly upstreamSeconds: number | undefined
+  /** It ended well although a fault changed what it asked or brought. */
+  readonly changed?: boolean
+  /** The first 55 characters of a valid `traceparent` that came with the request. */
+  readonly trace?: string | undefined
 }
 
 /** What is told of one exchange that carried no call. */
@@ -46,6 +50,8 @@ export interface InjectedFault {
   readonly first: boolean
   /** How long it makes the call wait; undefined when it does not, or when nobody can say. */
   readonly delaySeconds: number | undefined
+  /** As of a call. */
+  readonly trace?: string | undefined
 }
 
 /** What became of a version of the rules. */

@@ -10,6 +10,8 @@ import { MissingToolError } from './tools.ts'
 export interface Series {
   readonly metric: Readonly<Record<string, string>>
   readonly values: readonly number[]
+  /** When each value was, in seconds since the epoch. */
+  readonly times: readonly number[]
 }
 
 /** What is scraped: an address and the labels of the target. */
@@ -26,13 +28,24 @@ export interface LoadedRule {
   readonly lastEvaluation: string
 }
 
+/** A trace that a series points at, as Prometheus has kept it. */
+export interface KeptExemplar {
+  readonly series: Readonly<Record<string, string>>
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+  /** Seconds since the epoch. */
+  readonly at: number
+}
+
 /** A real Prometheus. */
 export interface Prometheus {
   /** The value of a query at a moment, in seconds since the epoch; now unless told otherwise. */
   instant(query: string, at?: number): Promise<readonly Series[]>
-  /** The values of a query each second of a time, its end included. */
-  range(query: string, from: number, to: number): Promise<readonly Series[]>
+  /** The values of a query each second of a time, or as often as told, its end included. */
+  range(query: string, from: number, to: number, step?: number): Promise<readonly Series[]>
   rules(): Promise<readonly LoadedRule[]>
+  /** The exemplars of the series that a query names, of the last minute. */
+  exemplars(query: string): Promise<readonly KeptExemplar[]>
   close(): Promise<void>
 }
 
@@ -47,6 +60,17 @@ interface Answer {
     }[]
     readonly groups: readonly { readonly rules: readonly LoadedRule[] }[]
   }
+}
+
+interface ExemplarAnswer {
+  readonly data: readonly {
+    readonly seriesLabels: Readonly<Record<string, string>>
+    readonly exemplars: readonly {
+      readonly labels: Readonly<Record<string, string>>
+      readonly value: string
+      readonly timestamp: number
+    }[]
+  }[]
 }
 
 const STARTUP = 20_000
@@ -70,6 +94,7 @@ export async function promtool(args: readonly string[], input = ''): Promise<str
 export async function startPrometheus(
   targets: readonly ScrapeTarget[],
   ruleFiles: readonly string[],
+  every = '1s',
 ): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'squall-prometheus-'))
   const config = join(folder, 'prometheus.yml')
@@ -77,7 +102,7 @@ export async function startPrometheus(
   await writeFile(
     config,
     stringify({
-      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      global: { scrape_interval: every, evaluation_interval: every },
       rule_files: ruleFiles,
       scrape_configs: [{ job_name: 'squall', static_configs: statics }],
     }),
@@ -88,6 +113,7 @@ export async function startPrometheus(
       `--config.file=${config}`,
       `--storage.tsdb.path=${join(folder, 'data')}`,
       '--web.listen-address=127.0.0.1:0',
+      '--enable-feature=exemplar-storage',
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )
@@ -110,20 +136,34 @@ export async function startPrometheus(
     data.result.map(({ metric, value, values = value === undefined ? [] : [value] }) => ({
       metric,
       values: values.map(([, number]) => Number(number.replace('Inf', 'Infinity'))),
+      times: values.map(([time]) => time),
     }))
   return {
     instant: async (query, at) =>
       series(await ask('query', { query, ...(at === undefined ? {} : { time: String(at) }) })),
-    range: async (query, from, to) =>
+    range: async (query, from, to, step = 1) =>
       series(
         await ask('query_range', {
           query,
-          start: String(to - Math.ceil(to - from)),
+          start: String(to - Math.ceil((to - from) / step) * step),
           end: String(to),
-          step: '1',
+          step: String(step),
         }),
       ),
     rules: async () => (await ask('rules')).data.groups.flatMap(({ rules }) => rules),
+    exemplars: async (query) => {
+      const now = Date.now() / 1000
+      const asked = { query, start: String(now - 60), end: String(now + 1) }
+      const { data } = (await ask('query_exemplars', asked)) as unknown as ExemplarAnswer
+      return data.flatMap(({ seriesLabels, exemplars }) =>
+        exemplars.map(({ labels, value, timestamp }) => ({
+          series: seriesLabels,
+          labels,
+          value: Number(value),
+          at: timestamp,
+        })),
+      )
+    },
     close: async () => {
       if (child.exitCode === null && child.signalCode === null) {
         child.kill('SIGTERM')

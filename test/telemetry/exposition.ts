@@ -95,7 +95,7 @@ function parseLine(line: string): Line {
     else if (!end) throw new Error(`after a label: ${line}`)
   }
   const number = line.slice(open === -1 ? at + 1 : at + 2)
-  if (!/^(\+Inf|-Inf|Nan|-?\d+(\.\d+)?(e[+-]?\d+)?)$/.test(number))
+  if (!/^(\+Inf|-Inf|NaN|-?\d+(\.\d+)?(e[+-]?\d+)?)$/.test(number))
     throw new Error(`value: ${line}`)
   return { name, labels, value: Number(number.replace('Inf', 'Infinity')) }
 }

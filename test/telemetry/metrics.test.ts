@@ -62,6 +62,7 @@ describe('a scrape', () => {
     const metrics = createMetrics({ version: '1' })
     metrics.call(CALL)
     metrics.call({ ...CALL, outcome: 'reset' })
+    metrics.call({ ...CALL, changed: true })
     metrics.http({ class: 'http', status: 200, origin: 'upstream' })
     metrics.injected({ rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: 1 })
     metrics.showRules(() => ({

@@ -1,13 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
-import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { changeArming } from '../../src/top/change-arming.ts'
+import { topOnce } from '../../src/top/once.ts'
 import { startRuled } from '../live/ruled-squall.ts'
 import { mountRules } from '../live/rules-folder.ts'
 import { closers } from '../support/closers.ts'
 import { call } from '../support/http-call.ts'
 import { RawClient } from '../support/raw-client.ts'
+import { leakyApp, leakyUpgrades } from './leaky-app.ts'
+import { Secrets } from './secrets.ts'
 
 const opened = closers()
 
@@ -36,86 +38,6 @@ const REQUEST_HEADERS = [
   'last-event-id',
   'x-forwarded-for',
 ]
-const ANSWER_HEADERS = ['set-cookie', 'www-authenticate', 'x-answer', 'location', 'mcp-session-id']
-
-/** Makes secrets, and remembers where each was put. */
-class Secrets {
-  readonly #places = new Map<string, string>()
-
-  plant(place: string): string {
-    const secret = randomBytes(12).toString('hex')
-    this.#places.set(secret, place)
-    return secret
-  }
-
-  headers(names: readonly string[], place: string): Record<string, string> {
-    return Object.fromEntries(names.map((name) => [name, this.plant(`${place} ${name}`)]))
-  }
-
-  /** The places whose secrets are in a text, whole, encoded, or their beginning. */
-  foundIn(text: string): string[] {
-    const found = [...this.#places].filter(([secret]) => {
-      const encoded = Buffer.from(secret).toString('base64')
-      return text.includes(secret.slice(0, 12)) || text.includes(encoded)
-    })
-    return found.map(([, place]) => place)
-  }
-}
-
-/** Puts secrets into every part of an answer; the header `x-mode` says which kind of answer. */
-function leakyApp(secrets: Secrets): RequestListener {
-  return (req, res) => {
-    const mode = String(req.headers['x-mode'])
-    const put = (part: string): string => secrets.plant(`${mode} answer ${part}`)
-    const parts: Buffer[] = []
-    req.on('data', (part: Buffer) => parts.push(part))
-    req.on('end', () => {
-      if (mode === 'no-http') {
-        res.socket!.end(`HTTP/1.1 200 ${put('reason')}\r\n${put('line')}\r\n\r\n${put('body')}`)
-        return
-      }
-      const head = secrets.headers(ANSWER_HEADERS, `${mode} answer`)
-      if (mode === 'cut') {
-        res.writeHead(200, { ...head, 'content-type': 'application/json' })
-        res.write(`{"result": "${put('body')}`, () => res.destroy())
-        return
-      }
-      const { id } = readMessage(Buffer.concat(parts).toString())
-      const error = { code: -32000, message: put('message'), data: { deep: [put('data')] } }
-      const result = {
-        content: [{ type: 'text', text: put('text') }],
-        structuredContent: { key: put('structuredContent') },
-        _meta: { key: put('_meta') },
-        isError: mode === 'tool-error',
-      }
-      const message = { jsonrpc: '2.0', id, ...(mode === 'error' ? { error } : { result }) }
-      const isStream = mode === 'stream'
-      const type = isStream ? 'text/event-stream' : 'application/json'
-      res.writeHead(mode === 'status' ? 401 : 200, { ...head, 'content-type': type })
-      const data = JSON.stringify(message)
-      const note = {
-        jsonrpc: '2.0',
-        method: 'notifications/message',
-        params: { data: put('note') },
-      }
-      const bad = mode === 'bad-answer' ? `{"${put('bad JSON')}` : data
-      res.end(
-        isStream
-          ? `: ${put('comment')}\nid: ${put('event id')}\ndata: ${JSON.stringify(note)}\n\n` +
-              `data: {"${put('bad event')}\n\ndata: ${data}\n\n`
-          : bad,
-      )
-    })
-  }
-}
-
-function readMessage(text: string): { id?: unknown } {
-  try {
-    return JSON.parse(text) as { id?: unknown }
-  } catch {
-    return { id: null }
-  }
-}
 
 /** The first event of a stream that never ends by itself. */
 async function firstEvent(url: string): Promise<string> {
@@ -141,6 +63,7 @@ it('shows no secret of a request, an answer or an operator in logs, metrics or o
   await writeFile(tokenFile, token)
   const flags = ['--header-faults', '--admin-token-file', tokenFile]
   const { squall, app } = opened(await startRuled(RULES, flags, leakyApp(secrets)))
+  leakyUpgrades(app.server, secrets)
 
   const send = async (mode: string, method: string, params: object, more = {}): Promise<number> => {
     const headers = {
@@ -206,6 +129,56 @@ it('shows no secret of a request, an answer or an operator in logs, metrics or o
     client.close()
   }
 
+  const batch = ['plain', ...Object.keys(FAULTS)].map((name, id) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name, arguments: { a: put(`batch ${name} argument`) }, _meta: { m: put('_meta') } },
+  }))
+  for (const mode of ['fine', 'stream', 'error', 'status', 'cut']) {
+    const headers = { ...secrets.headers(REQUEST_HEADERS, `batch ${mode}`), 'x-mode': mode }
+    const place = { port: squall.port, host: '127.0.0.1', path: `/mcp?k=${put('batch query')}` }
+    const called = await call({ ...place, headers }, batch).catch(() => undefined)
+    if (mode === 'fine') expect(called?.status).toBe(200)
+  }
+
+  const lines = (place: string, mode: string): string =>
+    Object.entries({ ...secrets.headers(REQUEST_HEADERS, place), 'x-mode': mode })
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')
+  const stream = await RawClient.connect(squall.port)
+  opened(stream)
+  await stream.send(
+    `GET /sse?key=${put('sse query')} HTTP/1.1\r\nhost: a\r\naccept: text/event-stream\r\n${lines('sse', 'http+sse')}\r\n`,
+    'GET',
+  )
+  await stream.sees('endpoint')
+  const [, endpoint] = /data: (\S+)/.exec(stream.text)!
+  for (const [id, name] of ['plain', ...Object.keys(FAULTS)].entries()) {
+    const headers = { ...secrets.headers(REQUEST_HEADERS, 'posted'), 'x-mode': 'http+sse' }
+    const params = { name, arguments: { a: put('posted argument') } }
+    const message = { jsonrpc: '2.0', id: 1_000 + id, method: 'tools/call', params }
+    const place = { port: squall.port, host: '127.0.0.1', path: endpoint!, headers }
+    await call(place, message).catch(() => undefined)
+  }
+  expect(await stream.sees('"id":1000')).toBe(true)
+
+  for (const mode of ['ws fine', 'ws refused', 'ws cut']) {
+    const client = opened(await RawClient.connect(squall.port))
+    await client.send(
+      `GET /ws/${put('ws path')}?key=${put('ws query')} HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\n` +
+        `upgrade: websocket\r\nsec-websocket-key: ${put('ws key')}\r\n` +
+        `sec-websocket-protocol: ${put('ws protocol')}\r\n${lines(mode, mode)}\r\n`,
+      'GET',
+    )
+    if (mode === 'ws fine') {
+      expect((await client.head())!.status).toBe(101)
+      await client.send(put('ws frame'))
+      expect(await client.sees('frame ')).toBe(true)
+      client.close()
+    } else expect((await client.answer())!.status).toBe(mode === 'ws cut' ? 502 : 401)
+  }
+
   for (const authorization of [`Bearer ${put('wrong admin token')}`, `Bearer ${token}`]) {
     for (const path of ['disarm', 'arm']) {
       const headers = {
@@ -232,11 +205,23 @@ it('shows no secret of a request, an answer or an operator in logs, metrics or o
     shown[`/${path}`] = await response.text()
   }
   shown['/api/events'] = await firstEvent(`${squall.admin}/api/events`)
+  const places = [{ host: '127.0.0.1', port: squall.running.admin!.port }]
+  const tops = [true, false].map(async (json) => {
+    let text = ''
+    const write = (part: string): void => void (text += part)
+    expect(
+      await topOnce({ places, json, colours: false, width: 250, write, timeoutMs: 15_000 }),
+    ).toBe(0)
+    shown[`squall top${json ? ' --json' : ''}`] = text
+  })
+  await Promise.all(tops)
+  shown['what squall top did'] = await changeArming(places[0]!, 'arm', token)
   shown['logs'] = JSON.stringify(squall.logs)
   for (const rule of Object.keys(FAULTS)) {
     expect(shown['/api/faults'], `no fault of r-${rule}`).toContain(`"r-${rule}"`)
     expect(shown['logs'], `no line of r-${rule}`).toContain(`"r-${rule}"`)
   }
+  expect(shown['squall top']).toMatch(/r-late +delay/)
   for (const [where, text] of Object.entries(shown)) {
     expect(text.length, where).toBeGreaterThan(2)
     expect(secrets.foundIn(text), where).toEqual([])

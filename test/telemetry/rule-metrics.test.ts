@@ -111,7 +111,7 @@ describe('injected faults', () => {
 
   it('are bounded in series, and none is lost', async () => {
     const metrics = createMetrics({ version: '1' })
-    for (let rule = 0; rule < 150; rule++) {
+    for (let rule = 0; rule < 250; rule++) {
       for (let tool = 0; tool < 100; tool++) {
         metrics.injected({ ...INJECTED, rule: `rule-${rule}`, tool: `tool-${tool}` })
       }
@@ -120,10 +120,10 @@ describe('injected faults', () => {
       metrics.injected({ ...INJECTED, rule: `more-${rule}`, delaySeconds: 1 })
     }
     const text = await scrape(metrics)
-    expect(metricOf(text, 'squall_faults_injected_total')).toBe(150 * 100 + 5000)
-    expect(metricOf(text, 'squall_faults_injected_total', { rule: 'other' })).toBe(3150)
+    expect(metricOf(text, 'squall_faults_injected_total')).toBe(250 * 100 + 5000)
+    expect(metricOf(text, 'squall_faults_injected_total', { rule: 'other' })).toBe(3250)
     const { lines } = parseExposition(text).get('squall_faults_injected_total')!
-    expect(lines.length).toBeLessThan(13_000)
+    expect(lines.length).toBeLessThan(23_000)
   })
 })
 

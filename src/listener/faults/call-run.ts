@@ -48,6 +48,8 @@ export class CallRun implements TurnHost {
   /** A fault had kept the answer when the connection ended that it was for. */
   #held = false
   #edited = false
+  /** What is on its way to the client is what the app gave. */
+  #madeGood = false
   #turns: readonly FaultTurn[]
   #marks: string[] = []
   #headMarks: string[] = []
@@ -73,6 +75,11 @@ export class CallRun implements TurnHost {
     return this.madeOutcome || this.#held || this.#turns.some((turn) => turn.acting)
       ? 'injected'
       : 'upstream'
+  }
+
+  /** True when the client gets, or the app was asked, something else than without the faults. */
+  get changed(): boolean {
+    return this.#edited || (!this.#madeGood && this.#turns.some((turn) => turn.changed))
   }
 
   /** True when a fault wants to see the call before the app does. */
@@ -213,6 +220,7 @@ export class CallRun implements TurnHost {
   renew(signal: AbortSignal): void {
     this.#held ||= this.origin === 'injected'
     this.madeOutcome = this.#edited
+    this.#madeGood = false
     this.signal = signal
     this.appAnswer = undefined
     this.answered = false
@@ -224,6 +232,7 @@ export class CallRun implements TurnHost {
   /** What faults kept from the client gets through after all, by another connection. */
   makeGood(): void {
     this.#held = false
+    this.#madeGood = true
     this.madeOutcome = this.#edited
   }
 

@@ -13,7 +13,7 @@ import type { ExchangeHost } from './turn-setting.ts'
 export interface FaultParts {
   readonly rules: RulesInForce
   /** Told of the faults of one session's exchanges. */
-  readonly listenerOf: (session: string) => FaultListener
+  readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
   /** Undefined where callers may ask for nothing. */
   readonly headerFaults?: HeaderFaults | undefined
 }

@@ -2,6 +2,7 @@ import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, targetPath, type RequestHead } from '../../mcp/http.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
+import { traceOf } from '../../mcp/traceparent.ts'
 import type { CallFacts, ExchangeFacts } from '../../rules/call-facts.ts'
 import { withHeaderFaults, type HeaderFaults } from '../../rules/header-faults.ts'
 import {
@@ -27,7 +28,7 @@ export interface FaultPlannerParts {
   readonly rules: RulesInForce
   readonly sessions: Sessions
   /** Told of the faults of one session's exchanges. */
-  readonly listenerOf: (session: string) => FaultListener
+  readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
   /** Undefined where callers may ask for nothing. */
   readonly headerFaults: HeaderFaults | undefined
   readonly expired: ExpiredSessions
@@ -86,8 +87,13 @@ export class FaultPlanner {
   }
 
   /** An exchange was turned away on behalf of a rule. */
-  turnedAway({ place }: Behalf, session: string, calls: readonly Call[]): void {
-    const listener = this.#parts.listenerOf(session)
+  turnedAway(
+    { place }: Behalf,
+    session: string,
+    calls: readonly Call[],
+    trace: string | undefined,
+  ): void {
+    const listener = this.#parts.listenerOf(session, trace)
     const told = { ...place, effect: 'expired', delayMs: undefined, first: true }
     if (calls.length === 0) listener.injected({ ...told, call: undefined })
     for (const call of calls) listener.injected({ ...told, call })
@@ -189,7 +195,7 @@ export class FaultPlanner {
       now: rules.clock,
       host: hostOf(session),
       maxBody,
-      listener: listenerOf(session),
+      listener: listenerOf(session, traceOf(request.headers)),
       push,
       lanes: push,
       closing,

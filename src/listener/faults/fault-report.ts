@@ -42,19 +42,21 @@ export class FaultReport {
   }
 
   /** The listener of one exchange; its session's id is hashed and never shown. */
-  of(session: string | undefined): FaultListener {
-    return new ExchangeReport(this.#parts, session)
+  of(session: string | undefined, trace?: string): FaultListener {
+    return new ExchangeReport(this.#parts, session, trace)
   }
 }
 
 class ExchangeReport implements FaultListener {
   readonly #parts: FaultReportParts
   readonly #session: string | undefined
+  readonly #trace: string | undefined
   #sessionHash: string | undefined
 
-  constructor(parts: FaultReportParts, session: string | undefined) {
+  constructor(parts: FaultReportParts, session: string | undefined, trace: string | undefined) {
     this.#parts = parts
     this.#session = session === '' ? undefined : session
+    this.#trace = trace
   }
 
   injected(record: InjectedRecord): void {
@@ -68,6 +70,7 @@ class ExchangeReport implements FaultListener {
       tool: call?.method === TOOL_CALL ? (call.name ?? '') : undefined,
       first,
       delaySeconds: delayMs === undefined ? undefined : delayMs / 1000,
+      trace: this.#trace,
     })
     if (!first) return
     const entry: InjectedFaultEntry = {

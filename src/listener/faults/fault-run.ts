@@ -76,6 +76,11 @@ export class FaultRun {
     return this.calls.find((run) => run.call === call)?.origin ?? 'upstream'
   }
 
+  /** True for a call that faults changed, whoever made its outcome. Also to be asked after the end. */
+  hasChanged(call: Call): boolean {
+    return this.exchange.changed || (this.calls.find((run) => run.call === call)?.changed ?? false)
+  }
+
   /** Runs the request phase. Never rejects. */
   async request(texts: CallTexts): Promise<RequestOutcome> {
     const admit: Admit = (run, verdict, turn) => this.#admit(run, verdict, turn, texts)

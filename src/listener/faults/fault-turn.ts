@@ -38,6 +38,7 @@ export class FaultTurn {
   #acting = false
   #asleep = 0
   #acted: boolean
+  #actedHere = false
   #out = false
   #claims: (string | undefined)[] = []
 
@@ -88,6 +89,11 @@ export class FaultTurn {
   /** True once the fault took effect. */
   get acted(): boolean {
     return this.#acted
+  }
+
+  /** True once the fault has put something else in the place of what the call asks or brings. */
+  get changed(): boolean {
+    return this.fault.changes === true && (this.#actedHere || this.#acting)
   }
 
   /** What the fault puts on the wire to tell of itself; undefined when it is to leave no trace. */
@@ -230,6 +236,7 @@ export class FaultTurn {
     for (const effect of claims) {
       const first = !this.#acted
       this.#acted = true
+      this.#actedHere = true
       this.#hit.applied()
       if (this.context.marked) this.#host.mark(this.mark, this.inOutput)
       this.#host.listener.injected({ ...this.#place, effect, delayMs, first })

@@ -1,0 +1,38 @@
+// Squall as it is built, with its metrics or with telemetry that does nothing: what counting costs is
+// the difference. There is no such switch in the program.
+// node squall-metrics-server.mjs MAIN.js on|off --listen … --upstream …
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const [main, metrics, ...flags] = process.argv.slice(2)
+const dist = pathToFileURL(`${join(dirname(main), '..')}/`)
+/** @param {string} path */
+const built = (path) => import(new URL(path, dist).href)
+
+await built('cli/settle-memory.js')
+const { parseCommandLine } = await built('cli/program.js')
+const { sidecarOptions } = await built('cli/assemble.js')
+const { Sidecar } = await built('listener/sidecar.js')
+const { createLogger } = await built('telemetry/log.js')
+const { createMetrics } = await built('telemetry/metrics.js')
+
+const nothing = () => undefined
+const off = {
+  call: nothing,
+  http: nothing,
+  unclassified: nothing,
+  refused: nothing,
+  overhead: nothing,
+  gauge: nothing,
+  evicted: nothing,
+  injected: nothing,
+  reloaded: nothing,
+  guardTripped: nothing,
+}
+
+const { request } = parseCommandLine(['run', ...flags], {}, '0.0.0')
+const logger = createLogger({ level: request.logLevel, format: request.logFormat })
+const telemetry = metrics === 'off' ? off : createMetrics({ version: '0.0.0' })
+const sidecar = new Sidecar(sidecarOptions(request), telemetry, logger)
+await sidecar.listen()
+process.once('SIGTERM', () => void sidecar.close().then(() => process.exit(0)))
