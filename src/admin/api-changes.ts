@@ -25,7 +25,7 @@ const LIFTED = ['operator', 'guard'] as const satisfies readonly DisarmedBy[]
 /** No rule acts until an operator arms again. */
 export function disarm({ rules, logger }: ChangeParts, { body, from }: ChangeRequest): AdminAnswer {
   const read = readReason(body)
-  if ('error' in read) return jsonAnswer(400, read)
+  if ('error' in read) return refused(400, read)
   const changed = !rules.arming.reasons.some(({ by }) => by === 'operator')
   const reason = read.reason ?? NO_REASON
   rules.arming.disarm('operator', reason)
@@ -36,10 +36,10 @@ export function disarm({ rules, logger }: ChangeParts, { body, from }: ChangeReq
 /** Lifts what an operator or the guard disarmed; changes nothing where that would not be enough. */
 export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeRequest): AdminAnswer {
   const read = readReason(body)
-  if ('error' in read) return jsonAnswer(400, read)
+  if ('error' in read) return refused(400, read)
   const inTheWay = showArming(rules).reasons.filter((each) => !isLifted(each))
   if (inTheWay.length > 0) {
-    return jsonAnswer(409, {
+    return refused(409, {
       error: 'stays disarmed for reasons that cannot be lifted here; nothing was changed',
       reasons: inTheWay,
     })
@@ -47,6 +47,13 @@ export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeReques
   const lifted = LIFTED.filter((by) => rules.arming.lift(by))
   logger.info({ reason: read.reason, lifted, from }, 'armed on the admin port')
   return jsonAnswer(200, { ...showArming(rules), changed: lifted.length > 0 })
+}
+
+function refused(
+  status: number,
+  said: { readonly error: string; readonly reasons?: readonly ShownReason[] },
+): AdminAnswer {
+  return { ...jsonAnswer(status, said), refused: said.error }
 }
 
 function isLifted({ by }: ShownReason): boolean {

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
 import { tokenCheck } from './admin-token.ts'
+import type { ChangeProblem } from './change-problem.ts'
 
 /** Says why a request may not change anything; undefined when it may. */
-export type ChangeGuard = (headers: IncomingHttpHeaders) => AdminAnswer | undefined
+export type ChangeGuard = (headers: IncomingHttpHeaders) => ChangeProblem | undefined
 
 const NO_TOKEN = 'changes are off: no admin token is set (SQUALL_ADMIN_TOKEN or --admin-token-file)'
 
@@ -11,14 +11,14 @@ const NO_TOKEN = 'changes are off: no admin token is set (SQUALL_ADMIN_TOKEN or 
 export function changeGuard(token: string | undefined): ChangeGuard {
   const holdsToken = token === undefined ? undefined : tokenCheck(token)
   return (headers) => {
-    if (isForeign(headers)) return jsonAnswer(403, { error: 'not from pages of another origin' })
-    if (holdsToken === undefined) return jsonAnswer(403, { error: NO_TOKEN })
+    if (isForeign(headers)) return { status: 403, error: 'not from pages of another origin' }
+    if (holdsToken === undefined) return { status: 403, error: NO_TOKEN }
     if (holdsToken(headers.authorization)) return undefined
     const error =
       headers.authorization === undefined
         ? 'needs the admin token: authorization: Bearer …'
         : 'not the admin token'
-    return jsonAnswer(401, { error }, { 'www-authenticate': 'Bearer realm="squall admin"' })
+    return { status: 401, error, headers: { 'www-authenticate': 'Bearer realm="squall admin"' } }
   }
 }
 

@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from '../telemetry/log.ts'
 import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
 import type { ChangeGuard } from './change-guard.ts'
+import { type ChangeProblem, problemAnswer } from './change-problem.ts'
+import { RefusalLog } from './refusal-log.ts'
 import { hasBody, readBody } from './request-body.ts'
 import { type AdminRoute, listed, methodsOf } from './routes.ts'
 
@@ -17,8 +19,13 @@ export interface HandlerParts {
   readonly bodyTimeoutMs: number
 }
 
+interface Parts extends HandlerParts {
+  readonly refusals: RefusalLog
+}
+
 /** Answers by exact path; whoever asks for anything else is told what there is. */
-export function createHandler(parts: HandlerParts): AdminHandler {
+export function createHandler(handlerParts: HandlerParts): AdminHandler {
+  const parts: Parts = { ...handlerParts, refusals: new RefusalLog(handlerParts.logger) }
   return (request, response) => {
     // Several answers may be under way on one connection; a client that leaves is no news.
     response.on('error', () => {})
@@ -33,7 +40,7 @@ export function createHandler(parts: HandlerParts): AdminHandler {
 }
 
 async function answer(
-  parts: HandlerParts,
+  parts: Parts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AdminAnswer | undefined> {
@@ -48,7 +55,7 @@ async function answer(
   if (read !== undefined && (method === 'GET' || method === 'HEAD')) return read(request.headers)
   if (stream !== undefined && method === 'GET') return stream(response)
   if (change !== undefined && method === 'POST') {
-    return changed(parts, change, request, response)
+    return changed(parts, { path, change }, request, response)
   }
   const allow = methodsOf(route)
   // Says what there is, and lets no page of another origin do anything.
@@ -58,27 +65,41 @@ async function answer(
 
 /** A body is not even read before it is known that whoever sends it may change something. */
 async function changed(
-  { guard, bodyTimeoutMs }: HandlerParts,
-  change: NonNullable<AdminRoute['change']>,
+  { guard, bodyTimeoutMs, refusals }: Parts,
+  { path, change }: { readonly path: string; readonly change: NonNullable<AdminRoute['change']> },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AdminAnswer> {
+  const from = request.socket.remoteAddress
+  const refuse = (problem: ChangeProblem): AdminAnswer => {
+    refusals.add({ what: path, from, why: problem.error })
+    return problemAnswer(problem)
+  }
   const refusal = guard(request.headers)
-  if (refusal !== undefined) return refusal
+  if (refusal !== undefined) return refuse(refusal)
   const body = await readBody(request, response, bodyTimeoutMs)
-  if ('problem' in body) return jsonAnswer(body.problem.status, { error: body.problem.error })
-  return change({ body: body.value, from: request.socket.remoteAddress })
+  if ('problem' in body) return refuse(body.problem)
+  const done = change({ body: body.value, from })
+  if (done.refused !== undefined) refusals.add({ what: path, from, why: done.refused })
+  return done
 }
 
 function send(request: IncomingMessage, response: ServerResponse, result: AdminAnswer): void {
+  const pieces = typeof result.body === 'string' ? [Buffer.from(result.body)] : result.body
   response.statusCode = result.status
   response.setHeader('content-type', result.type)
-  response.setHeader('content-length', Buffer.byteLength(result.body))
+  response.setHeader('content-length', lengthOf(pieces))
   response.setHeader('cache-control', 'no-store')
   response.setHeader('x-content-type-options', 'nosniff')
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, value)
   // Where a body was not read to its end, nothing that follows it can be understood.
   if (hasBody(request) && !request.readableEnded) response.setHeader('connection', 'close')
   // Node leaves the body out where the request was a HEAD.
-  response.end(result.body)
+  response.cork()
+  for (const piece of pieces) response.write(piece)
+  response.end()
+}
+
+function lengthOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((length, piece) => length + piece.length, 0)
 }

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startRuled } from '../live/ruled-squall.ts'
 import { eventually } from '../support/eventually.ts'
 import { type BrowserPage, openTab } from './browser-page.ts'
 import { type BusySquall, HOSTILE, RULES, startBusy, TOKEN } from './busy-squall.ts'
@@ -219,6 +220,32 @@ describe('the admin page in a browser', () => {
     await open()
     await busy.squall.close()
     await page.reads('#feed', /No connection/)
+    page.forgive(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET/)
+  })
+
+  it('goes on by itself when Squall is back at the same port', async () => {
+    await open()
+    await busy.ask('query_db')
+    await page.reads('#tools-rows', /query_db/)
+    await busy.squall.close()
+    await page.reads('#feed', /No connection/)
+    const place = new URL(busy.squall.admin).host
+    const next = await startRuled(RULES.replace('flaky-db', 'after-the-restart'), [
+      '--admin',
+      place,
+    ])
+    try {
+      await page.reads('#feed', /Live/)
+      await page.reads('#rules-rows', /after-the-restart/)
+      // What the process before had counted is not shown as if this one had.
+      await page.reads('#tools-rows', /No call has ended yet/)
+      await next.ask('send_mail')
+      await page.reads('#tools-rows', /send_mail\s+1/)
+      await next.ask('send_mail')
+      await page.reads('#numbers', /Calls\/s\s+[1-9.]/)
+    } finally {
+      await next.close()
+    }
     page.forgive(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET/)
   })
 })

@@ -1,0 +1,75 @@
+import type { Place } from '../../top/place.ts'
+import type { TopOptions } from '../../top/top.ts'
+import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
+import { canonicalHost, isHost, isWildcard, parsePort, splitHostPort } from '../host.ts'
+import { parseAdminToken } from '../run-admin-token.ts'
+import { shown, UsageError } from '../usage-error.ts'
+import { TOP_FLAGS, type TopFlag } from './top-flags.ts'
+
+const DEFAULT = '127.0.0.1:15390'
+const DEFAULT_PORT = '15390'
+const MAX_SIDECARS = 64
+const FORM = 'write host:port or http://host:port, as of an admin port'
+
+/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
+export function parseTop(
+  raw: RawFlags,
+  env: Environment,
+  addresses: readonly string[],
+): TopOptions {
+  const flags = new FlagValues<TopFlag>(TOP_FLAGS, raw, env)
+  return {
+    places: parsePlaces(addresses.length === 0 ? [DEFAULT] : addresses),
+    json: flags.switch('json'),
+    once: flags.switch('once'),
+    token: parseAdminToken(flags, env),
+    noColour: (env['NO_COLOR'] ?? '') !== '',
+    dumb: env['TERM'] === 'dumb',
+  }
+}
+
+/** Each sidecar once: one that is named twice would count twice. */
+function parsePlaces(addresses: readonly string[]): readonly Place[] {
+  const places = new Map<string, Place>()
+  for (const text of addresses) {
+    const place = parsePlace(text)
+    places.set(`${canonicalHost(place.host)} ${place.port}`, place)
+  }
+  if (places.size > MAX_SIDECARS) {
+    throw new UsageError(
+      'BAD_VALUE',
+      `${places.size} sidecars are too many`,
+      `name ${MAX_SIDECARS} at most`,
+    )
+  }
+  return [...places.values()]
+}
+
+function parsePlace(text: string): Place {
+  if (text.includes('@')) {
+    // Not repeated: it may hold a password.
+    throw bad('an address holds a user name or password', 'leave it out')
+  }
+  if (/^https:/i.test(text)) {
+    throw bad(`${shown(text)} is https`, 'admin ports speak plain HTTP: write http://host:port')
+  }
+  const place = text.replace(/^http:\/\//i, '').replace(/\/$/, '')
+  if (/[/?#\\]/.test(place)) {
+    throw bad(`${shown(text)} has a path or a query`, 'end the address after the port')
+  }
+  const parts = /^\d+$/.test(place) ? { host: '127.0.0.1', port: place } : splitHostPort(place)
+  if (parts === undefined || !isHost(parts.host)) throw bad(`${shown(text)} is no address`, FORM)
+  if (isWildcard(parts.host)) {
+    throw bad(`${shown(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
+  }
+  const isOpen = parts.port === '' && !place.endsWith(':')
+  const port = parsePort(isOpen ? DEFAULT_PORT : parts.port)
+  if (port === undefined || port === 0) {
+    throw bad(`${shown(text)} has no valid port`, 'use a port from 1 to 65535')
+  }
+  return { host: parts.host, port }
+}
+
+function bad(wrong: string, mend: string): UsageError {
+  return new UsageError('BAD_ADDRESS', wrong, mend)
+}

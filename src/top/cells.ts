@@ -1,0 +1,40 @@
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Cn}\p{M}]/gu
+const ASCII = /^[\u0020-\u007e]*$/
+// Emoji and the scripts of East Asia take two cells.
+const WIDE =
+  /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]/u
+
+/** A text that somebody else wrote: cut, and with everything that a terminal could obey spelt out. */
+export function foreign(text: string, most = 120): string {
+  const cut = text.length > most ? `${text.slice(0, most)}…` : text
+  if (ASCII.test(cut)) return cut
+  return cut.replaceAll(UNSEEN, (mark) => `\\u{${mark.codePointAt(0)!.toString(16)}}`)
+}
+
+/** How many cells of a terminal a text takes that holds nothing unseen. */
+export function cells(text: string): number {
+  if (ASCII.test(text)) return text.length
+  let sum = 0
+  for (const char of text) sum += WIDE.test(char) ? 2 : 1
+  return sum
+}
+
+/** The text, cut with a mark where it takes more cells than this. */
+export function fit(text: string, most: number): string {
+  if (cells(text) <= most) return text
+  let kept = ''
+  let left = most - 1
+  for (const char of text) {
+    left -= cells(char)
+    if (left < 0) break
+    kept += char
+  }
+  return most < 1 ? '' : `${kept}…`
+}
+
+/** The text in exactly so many cells. */
+export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const shown = fit(text, width)
+  const space = ' '.repeat(Math.max(0, width - cells(shown)))
+  return align === 'left' ? shown + space : space + shown
+}

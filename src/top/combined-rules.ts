@@ -1,0 +1,67 @@
+import type { Rule, Snapshot } from './snapshot.ts'
+
+/** A rule in all sidecars that have it. */
+export interface CombinedRule {
+  readonly name: string
+  readonly faults: readonly string[]
+  readonly builtIn: boolean
+  readonly shadow: boolean
+  /** What it is doing, where all sidecars that have it agree; `mixed` where they do not. */
+  readonly state: RuleState | 'mixed'
+  /** In how many sidecars it is on. */
+  readonly on: number
+  /** How many sidecars have it. */
+  readonly of: number
+  readonly matched: number
+  readonly drawn: number
+  readonly applied: number
+  readonly active: number
+}
+
+/** What a rule is doing in one sidecar. */
+export type RuleState = 'on' | 'disarmed' | 'shadow' | 'not_yet' | 'expired' | 'other_pod'
+
+interface Seen {
+  readonly rule: Rule
+  readonly state: RuleState
+}
+
+/** The rules of all sidecars in the order of their files; equal ones are one. */
+export function combineRules(snapshots: readonly Snapshot[]): readonly CombinedRule[] {
+  const seen = new Map<string, Seen[]>()
+  for (const snapshot of snapshots) {
+    for (const rule of snapshot.rules) {
+      const key = JSON.stringify([rule.builtIn, rule.name, rule.faults])
+      const known = seen.get(key)
+      const one = { rule, state: stateOf(rule, snapshot) }
+      if (known === undefined) seen.set(key, [one])
+      else known.push(one)
+    }
+  }
+  return [...seen.values()].map(combineOne)
+}
+
+function stateOf({ phase, shadow }: Rule, { armed, shadow: allShadow }: Snapshot): RuleState {
+  if (phase !== 'on') return phase
+  if (!armed) return 'disarmed'
+  return shadow || allShadow ? 'shadow' : 'on'
+}
+
+function combineOne(all: readonly Seen[]): CombinedRule {
+  const [{ rule, state }] = all as readonly [Seen]
+  const sum = (of: (rule: Rule) => number): number =>
+    all.reduce((total, each) => total + of(each.rule), 0)
+  return {
+    name: rule.name,
+    faults: rule.faults,
+    builtIn: rule.builtIn,
+    shadow: all.some((each) => each.rule.shadow),
+    state: all.every((each) => each.state === state) ? state : 'mixed',
+    on: all.filter((each) => each.state === 'on').length,
+    of: all.length,
+    matched: sum(({ matched }) => matched),
+    drawn: sum(({ hits }) => hits),
+    applied: sum(({ applied }) => applied),
+    active: sum(({ active }) => active),
+  }
+}

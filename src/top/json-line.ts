@@ -1,0 +1,59 @@
+import type { Board } from './board.ts'
+import { combine } from './combined.ts'
+import { hits } from './figures.ts'
+import type { Rates } from './rates.ts'
+import type { SidecarView } from './sidecar-view.ts'
+
+const MAX_FAULTS = 20
+
+/** Everything at one moment as JSON on one line. */
+export function jsonLine(board: Board): string {
+  const { rules, tools, faults, digests, rates } = combine(board.sidecars)
+  const shown = {
+    at: board.at,
+    sidecars: board.sidecars.map(showSidecar),
+    differentRules: digests.length > 0,
+    perSecond: showRates(rates),
+    rules,
+    tools: tools.map(({ rates: ofTool, ...tool }) => ({ ...tool, perSecond: showRates(ofTool) })),
+    faults: faults.slice(0, MAX_FAULTS),
+  }
+  return `${JSON.stringify(shown)}\n`
+}
+
+function showSidecar(view: SidecarView): object {
+  const { address, link, problem, snapshot, rates } = view
+  const lost = { address, link, problem: problem === '' ? null : problem }
+  // What was true some time ago is not told as if it were now.
+  if (link !== 'live' || snapshot === undefined) return lost
+  const { version, environment, armed, reasons, shadow, activeFaults, digest, generation } =
+    snapshot
+  return {
+    ...lost,
+    version,
+    environment: environment === '' ? null : environment,
+    armed,
+    reasons,
+    shadow,
+    activeFaults,
+    digest: digest === '' ? null : digest,
+    generation,
+    ruleCount: snapshot.ruleCount,
+    lastReload: snapshot.lastReload ?? null,
+    hits: hits(view),
+    faultsTotal: snapshot.faults.total,
+    perSecond: showRates(rates),
+  }
+}
+
+function showRates(rates: Rates | undefined): object | null {
+  if (rates === undefined) return null
+  const { calls, injected, real, squall } = rates
+  const round = (value: number): number => Math.round(value * 1_000) / 1_000
+  return {
+    calls: round(calls),
+    injected: round(injected),
+    real: round(real),
+    squall: round(squall),
+  }
+}

@@ -1,0 +1,25 @@
+import { type Line, textLine } from './line.ts'
+
+const TEXT = `
+q      quit, as Ctrl-C
+p      pause: hold the screen still; what is heard meanwhile is not lost
+1 … 9  show one sidecar alone        0      show all of them again
+d      disarm: no rule acts any more (asks first, needs the admin token)
+a      arm: lift what an operator or the guard disarmed (the same)
+?      this help, and back
+
+INJ/S, INJECTED  errors that faults made
+REAL/S, REAL     errors of the app, with no fault to blame
+SQUALL           errors that Squall made itself, as when the app cannot be reached
+HITS, DRAWN      calls that rules picked; MATCHED were in their reach, APPLIED took effect
+g3               the third version of the rules in that process
+≠                the sidecars have different rules: look at their digests
+NO HITS          the rule acts and picked no call yet: its match may be mistaken
+
+Rates are of the last second, all else counts since the start, of rules since their version.
+Times are UTC.`
+
+/** What the keys do and the words mean. */
+export function helpLines(): readonly Line[] {
+  return TEXT.split('\n').map((text) => (text === '' ? [] : textLine(text)))
+}

@@ -1,0 +1,62 @@
+import type { CombinedRule } from '../combined-rules.ts'
+import { count } from '../figures.ts'
+import { type Line, type Span, span } from './line.ts'
+import { type Column, table } from './table.ts'
+
+const COLUMNS: readonly Column[] = [
+  { title: 'RULE', grow: 3 },
+  { title: 'FAULTS', grow: 2 },
+  { title: 'STATE', width: 10 },
+  { title: 'MATCHED', width: 8, align: 'right' },
+  { title: 'DRAWN', width: 8, align: 'right' },
+  { title: 'APPLIED', width: 8, align: 'right' },
+  { title: 'ACTIVE', width: 6, align: 'right', from: 100 },
+]
+
+const WORDS: Readonly<Record<CombinedRule['state'], string>> = {
+  on: 'on',
+  disarmed: 'disarmed',
+  shadow: 'shadow',
+  not_yet: 'later',
+  expired: 'over',
+  other_pod: 'other pods',
+  mixed: 'mixed',
+}
+
+/** The rules of all sidecars; those that hit nothing stand out. */
+export function ruleLines(
+  rules: readonly CombinedRule[],
+  live: number,
+  width: number,
+): { readonly head: Line; readonly rows: readonly Line[] } {
+  return table(
+    COLUMNS,
+    rules.map((rule) => row(rule, live)),
+    width,
+  )
+}
+
+/** Whether a rule that acts has not picked a single call. */
+export function isIdle({ on, drawn }: CombinedRule): boolean {
+  return on > 0 && drawn === 0
+}
+
+function row(rule: CombinedRule, live: number): readonly Span[] {
+  const { name, faults, builtIn, matched, drawn, applied, active } = rule
+  const idle = isIdle(rule)
+  return [
+    span(name, idle ? 'warn' : 'strong'),
+    span(builtIn ? 'asked for by headers' : faults.join('+')),
+    stateOf(rule, live, idle),
+    span(count(matched)),
+    span(count(drawn)),
+    span(count(applied)),
+    span(count(active)),
+  ]
+}
+
+function stateOf({ state, on }: CombinedRule, live: number, idle: boolean): Span {
+  if (idle) return span('NO HITS', 'warn')
+  if (on > 0) return span(on < live ? `on ${on} of ${live}` : 'on', 'good')
+  return span(WORDS[state], 'quiet')
+}

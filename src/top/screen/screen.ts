@@ -1,0 +1,125 @@
+import { type Board, type Look, shownSidecars } from '../board.ts'
+import { cells } from '../cells.ts'
+import { combine, type Combined, differingDigests } from '../combined.ts'
+import { shortDigest, timeOfDay } from '../figures.ts'
+import { allot, cutRows } from './allot.ts'
+import { faultLines } from './faults.ts'
+import { helpLines } from './help.ts'
+import { fitLine, type Line, span, textLine } from './line.ts'
+import { isIdle, ruleLines } from './rules.ts'
+import { type Numbered, sidecarLines } from './sidecars.ts'
+import { toolLines } from './tools.ts'
+import { trafficLines } from './traffic.ts'
+
+const KEYS = 'q quit  p pause  d disarm  a arm  1-9 one sidecar  0 all  ? help'
+const MIN_WIDTH = 40
+// On a screen without an end as well.
+const MAX_FAULTS = 20
+
+/** The whole screen at one moment; never more lines than the look is high. */
+export function renderScreen(board: Board, look: Look): readonly Line[] {
+  const width = Math.max(MIN_WIDTH, look.width)
+  const foot = look.notice === '' ? textLine(KEYS, 'quiet') : textLine(look.notice, 'strong')
+  const room = Math.max(0, look.height - 2)
+  const body = look.help ? helpLines() : bodyLines(board, look, width, room)
+  const kept = body.slice(0, room)
+  const space = Number.isFinite(room) ? Array.from({ length: room - kept.length }, () => []) : []
+  const lines = [titleLine(board, look, width), ...kept, ...space, foot]
+  return lines.slice(0, look.height).map((line) => fitLine(line, look.width - 1))
+}
+
+/** The same without a screen: as long as it needs to be, and nothing about keys. */
+export function renderReport(board: Board, width: number): readonly Line[] {
+  const look = { width, height: Infinity, focus: 0, paused: false, help: false, notice: '' }
+  return renderScreen(board, look).slice(0, -1)
+}
+
+function titleLine(board: Board, { focus, paused }: Look, width: number): Line {
+  const { sidecars } = board
+  const left = ` squall top  ${summary(board, focus)}`
+  const right = `${paused ? 'PAUSED  ' : ''}${timeOfDay(board.at)} UTC`
+  const gap = Math.max(2, width - 1 - cells(left) - right.length)
+  const isBad = sidecars.some(({ link }) => link === 'lost')
+  return [
+    span(left, 'strong'),
+    span(' '.repeat(gap)),
+    span(right, paused || isBad ? 'warn' : 'quiet'),
+  ]
+}
+
+function summary({ sidecars }: Board, focus: number): string {
+  if (sidecars[focus - 1] !== undefined) return `sidecar ${focus} of ${sidecars.length}`
+  const armed = sidecars.filter((each) => each.link === 'live' && each.snapshot?.armed === true)
+  const lost = sidecars.filter(({ link }) => link === 'lost').length
+  const said = [`${armed.length} armed`, ...(lost > 0 ? [`${lost} lost`] : [])].join(', ')
+  return `${sidecars.length} ${sidecars.length === 1 ? 'sidecar' : 'sidecars'}, ${said}`
+}
+
+function bodyLines(board: Board, look: Look, width: number, room: number): readonly Line[] {
+  const shown = shownSidecars(board, look)
+  const combined = combine(shown)
+  const top = [...topLines(board, look, width, room), [], ...trafficLines(combined, width)]
+  const live = shown.filter(({ link }) => link === 'live').length
+  const rules = ruleLines(combined.rules, live, width)
+  const tools = toolLines(combined.tools, width)
+  const faults = faultLines(combined.faults.slice(0, MAX_FAULTS), width)
+  const tables = [rules, tools, faults]
+  // Each has a blank line and a heading.
+  const left = Number.isFinite(room) ? room - top.length - 2 * tables.length : 1e9
+  const wanted = tables.map(({ rows }) => Math.max(1, rows.length))
+  const given = allot(left, wanted)
+  const empty =
+    live === 0
+      ? ['nothing is heard', 'nothing is heard', 'nothing is heard']
+      : ['no rule is in force', 'no call has ended yet', 'no fault has taken effect yet']
+  const more = [
+    (from: number) => moreRules(combined, from),
+    (from: number) => `${combined.tools.length - from} more`,
+    (from: number) => `${faults.rows.length - from} more`,
+  ]
+  return [
+    ...top,
+    ...tables.flatMap(({ head, rows }, i) => [
+      [],
+      head,
+      ...(rows.length === 0
+        ? [textLine(empty[i]!, 'quiet')].slice(0, given[i])
+        : cutRows(rows, given[i]!, more[i]!)),
+    ]),
+  ]
+}
+
+/** The sidecars, at most in a third of the room. */
+function topLines(board: Board, { focus }: Look, width: number, room: number): readonly Line[] {
+  const all = board.sidecars.map((view, i): Numbered => ({ number: i + 1, view }))
+  const one = all[focus - 1]
+  const digests = differingDigests(board.sidecars)
+  const { head, blocks } = sidecarLines(one === undefined ? all : [one], digests.length > 0, width)
+  const lines = [...warning(digests), head]
+  const most = Math.max(4, Math.floor(room / 3))
+  let used = lines.length
+  for (const [i, block] of blocks.entries()) {
+    used += block.length
+    const isLast = i === blocks.length - 1
+    if (i > 0 && used + (isLast ? 0 : 1) > most) {
+      lines.push(textLine(`… ${blocks.length - i} more sidecars`, 'warn'))
+      break
+    }
+    lines.push(...block)
+  }
+  return lines
+}
+
+function warning(digests: Combined['digests']): readonly Line[] {
+  if (digests.length === 0) return []
+  const said = digests.map(
+    ({ digest, sidecars }) => `${shortDigest(digest)} in ${sidecars.join(' ')}`,
+  )
+  return [textLine(`≠ DIFFERENT RULES: ${said.join(', ')}`, 'bad')]
+}
+
+function moreRules({ rules }: Combined, from: number): string {
+  const hidden = rules.slice(from)
+  const idle = hidden.filter(isIdle).length
+  return `${hidden.length} more${idle > 0 ? `, ${idle} of them without a hit` : ''}`
+}

@@ -1,0 +1,92 @@
+import { count, hits, rate, shortDigest, timeOfDay } from '../figures.ts'
+import type { SidecarView } from '../sidecar-view.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { type Line, type Span, span, type Tone } from './line.ts'
+import { type Column, table } from './table.ts'
+
+const COLUMNS: readonly Column[] = [
+  { title: '#', width: 2, align: 'right' },
+  { title: 'SIDECAR', grow: 1 },
+  { title: 'STATE', width: 8 },
+  { title: 'RULES', width: 13 },
+  { title: 'CALLS/S', width: 7, align: 'right' },
+  { title: 'INJ/S', width: 6, align: 'right' },
+  { title: 'REAL/S', width: 6, align: 'right' },
+  { title: 'HITS', width: 6, align: 'right' },
+  { title: 'ACTIVE', width: 6, align: 'right', from: 100 },
+  { title: 'ENVIRONMENT', width: 12, from: 100 },
+]
+
+/** A sidecar with its number on the screen. */
+export interface Numbered {
+  readonly number: number
+  readonly view: SidecarView
+}
+
+/** One line for each sidecar, and more below it where something is to be said. */
+export function sidecarLines(
+  sidecars: readonly Numbered[],
+  differing: boolean,
+  width: number,
+): { readonly head: Line; readonly blocks: readonly (readonly Line[])[] } {
+  const { head, rows } = table(
+    COLUMNS,
+    sidecars.map((each) => row(each, differing)),
+    width,
+  )
+  return { head, blocks: sidecars.map(({ view }, i) => [rows[i]!, ...notes(view)]) }
+}
+
+function row({ number, view }: Numbered, differing: boolean): readonly Span[] {
+  const { address, link, snapshot, rates } = view
+  const isLive = link === 'live'
+  const tone: Tone = isLive ? 'plain' : 'quiet'
+  // What was true some time ago is not shown as if it were now.
+  const known = isLive && snapshot !== undefined
+  const rules = known ? `${shortDigest(snapshot.digest)} g${snapshot.generation}` : ''
+  return [
+    span(String(number), 'quiet'),
+    span(address, isLive ? 'strong' : 'quiet'),
+    stateOf(view),
+    // What is alike needs no mark; a replica with other rules must be seen.
+    isLive && differing ? span(`≠${rules}`, 'bad') : span(rules, tone),
+    span(rate(rates?.calls), tone),
+    span(rate(rates?.injected), tone),
+    span(rate(rates?.real), tone),
+    span(known ? count(hits(view)) : '-', tone),
+    span(known ? count(snapshot.activeFaults) : '-', tone),
+    span(known ? snapshot.environment : '', tone),
+  ]
+}
+
+function stateOf({ link, snapshot }: SidecarView): Span {
+  if (link === 'lost') return span('LOST', 'bad')
+  if (snapshot === undefined) return span('…', 'quiet')
+  if (!snapshot.armed) return span('DISARMED', 'warn')
+  return snapshot.shadow ? span('shadow', 'warn') : span('armed', 'good')
+}
+
+function notes({ link, problem, snapshot }: SidecarView): readonly Line[] {
+  if (link === 'lost') return [note(`lost, trying again: ${problem}`, 'bad')]
+  if (snapshot === undefined) return [note('connecting', 'quiet')]
+  return [
+    ...snapshot.reasons.map((reason) => note(whyNot(reason), 'warn')),
+    ...reloadNotes(snapshot),
+  ]
+}
+
+function whyNot({ by, reason, at }: Snapshot['reasons'][number]): string {
+  return `disarmed by ${by}${at === '' ? '' : ` at ${timeOfDay(at)}`}: ${reason}`
+}
+
+function reloadNotes({ lastReload, generation }: Snapshot): readonly Line[] {
+  if (lastReload === undefined || lastReload.result === 'applied') return []
+  const { result, at, problem, problemCount } = lastReload
+  const more = problemCount > 1 ? ` (and ${problemCount - 1} more)` : ''
+  const stays = generation > 0 ? `; g${generation} stays in force` : ''
+  return [note(`rules ${result} at ${timeOfDay(at)}${stays}: ${problem}${more}`, 'bad')]
+}
+
+function note(text: string, tone: Tone): Line {
+  return [span(`     ${text}`, tone)]
+}

@@ -1,0 +1,28 @@
+import type { Combined } from '../combined.ts'
+import { rate, sparkline } from '../figures.ts'
+import { type Line, span } from './line.ts'
+
+const MAX_SECONDS = 120
+// What stands beside the bars.
+const BESIDE = 34
+
+/** Injected and real errors a second, as they went lately, one below the other on one scale. */
+export function trafficLines({ trend, rates }: Combined, width: number): readonly Line[] {
+  const seconds = Math.max(10, Math.min(MAX_SECONDS, width - BESIDE))
+  return [
+    [
+      span(' injected errors/s '),
+      span(rate(rates?.injected).padStart(6), 'warn'),
+      span(' '),
+      span(sparkline(trend, 'injected', seconds), 'warn'),
+      span(` ${seconds} s`, 'quiet'),
+    ],
+    [
+      span('     real errors/s '),
+      span(rate(rates?.real).padStart(6), 'bad'),
+      span(' '),
+      span(sparkline(trend, 'real', seconds), 'bad'),
+      span(rates !== undefined && rates.squall > 0 ? ` +${rate(rates.squall)} own` : ''),
+    ],
+  ]
+}

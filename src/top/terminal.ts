@@ -1,0 +1,92 @@
+import { type Line } from './screen/line.ts'
+import { paintLine } from './screen/paint.ts'
+
+/** What is written to, as far as it matters here. */
+export interface Output {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+  readonly writableNeedDrain?: boolean
+  write(text: string): unknown
+  on(event: 'resize', listener: () => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'resize', listener: () => void): unknown
+}
+
+/** Where keys come from. */
+export interface Input {
+  readonly isTTY?: boolean
+  setRawMode?(raw: boolean): unknown
+  resume(): unknown
+  pause(): unknown
+  on(event: 'data', listener: (data: Buffer | string) => void): unknown
+  off(event: 'data', listener: (data: Buffer | string) => void): unknown
+}
+
+/** A screen of one's own in a terminal. */
+export interface Terminal {
+  readonly width: number
+  readonly height: number
+  draw(lines: readonly Line[]): void
+  /** Gives back what was there before. */
+  close(): void
+}
+
+/** What a terminal tells. */
+export interface TerminalListener {
+  readonly onKeys: (sent: string) => void
+  readonly onResize: () => void
+}
+
+const ENTER = '\u001b[?1049h\u001b[?25l'
+const LEAVE = '\u001b[0m\u001b[?25h\u001b[?1049l'
+const HOME = '\u001b[H'
+const CLEAR_REST_OF_LINE = '\u001b[K'
+const CLEAR_BELOW = '\u001b[J'
+
+/** Takes the screen and the keys; they are given back however the process ends. */
+export function openTerminal(
+  output: Output,
+  input: Input,
+  colours: boolean,
+  { onKeys, onResize }: TerminalListener,
+): Terminal {
+  let open = true
+  const hear = (data: Buffer | string): void => onKeys(data.toString())
+  const close = (): void => {
+    if (!open) return
+    open = false
+    process.off('exit', close)
+    process.off('uncaughtExceptionMonitor', close)
+    output.off('resize', onResize)
+    input.off('data', hear)
+    if (input.isTTY === true) input.setRawMode?.(false)
+    input.pause()
+    output.write(LEAVE)
+  }
+  process.on('exit', close)
+  // Before the error is printed, which would be gone with the screen.
+  process.on('uncaughtExceptionMonitor', close)
+  output.on('resize', onResize)
+  output.write(ENTER)
+  if (input.isTTY === true) {
+    input.setRawMode?.(true)
+    input.on('data', hear)
+    input.resume()
+  }
+  return {
+    get width() {
+      return output.columns ?? 80
+    },
+    get height() {
+      return output.rows ?? 24
+    },
+    draw: (lines) => {
+      // A terminal that is slow gets the next one.
+      if (!open || output.writableNeedDrain === true) return
+      const text = lines.map((line) => paintLine(line, colours) + CLEAR_REST_OF_LINE).join('\r\n')
+      output.write(HOME + text + CLEAR_BELOW)
+    },
+    close,
+  }
+}

@@ -1,0 +1,39 @@
+import { topLines } from './lines.ts'
+import { topLive } from './live-screen.ts'
+import { topOnce } from './once.ts'
+import type { Place } from './place.ts'
+import type { Input, Output } from './terminal.ts'
+
+/** Everything `squall top` was told. */
+export interface TopOptions {
+  readonly places: readonly Place[]
+  readonly json: boolean
+  readonly once: boolean
+  /** What arming and disarming need. */
+  readonly token: string | undefined
+  /** Whether the surroundings ask for no colours. */
+  readonly noColour: boolean
+  /** Whether the terminal obeys nothing. */
+  readonly dumb: boolean
+}
+
+const NO_TERMINAL_WIDTH = 80
+
+/** Shows sidecars in the way that fits where it is shown; the result is the exit code. */
+export function top(
+  { places, json, once, token, noColour, dumb }: TopOptions,
+  output: Output = process.stdout,
+  input: Input = process.stdin,
+): Promise<number> {
+  const isScreen = output.isTTY === true && !dumb
+  const colours = isScreen && !noColour
+  if (once) {
+    const width = output.columns ?? NO_TERMINAL_WIDTH
+    // Whoever does not read on has read enough.
+    output.on('error', () => undefined)
+    const write = (text: string): void => void output.write(text)
+    return topOnce({ places, json, colours, width, write })
+  }
+  if (json || !isScreen) return topLines(places, json, output)
+  return topLive({ places, token, colours, output, input })
+}
