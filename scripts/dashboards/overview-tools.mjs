@@ -55,8 +55,8 @@ export const latency = [
           ${rate(`${CALL}_sum`, TOOL, 'tool')}
           - (${rate(`${APP}_sum`, TOOL, 'tool')} or 0 * ${rate(`${CALL}_sum`, TOOL, 'tool')})
         ) / (${rate(`${CALL}_count`, TOOL, 'tool')} > 0)`,
-        legend: 'injected: {{tool}}',
-        role: 'injected',
+        legend: '{{tool}}',
+        role: 'client',
         shades: true,
       },
     ],
@@ -113,6 +113,7 @@ export const tools = [
     unit: 'percentunit',
     max: 1,
     line: true,
+    extreme: 'min',
     thresholds: MORE_IS_BETTER,
     size: [24, 8],
     queries: [

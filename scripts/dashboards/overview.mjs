@@ -1,4 +1,4 @@
-import { ARMED_COLOURS, COLOURS, INJECTED, lessIsBetter, MORE_IS_BETTER } from './colours.mjs'
+import { ARMED_COLOURS, COLOURS, MORE_IS_BETTER } from './colours.mjs'
 import { dashboard, marks } from './dashboard.mjs'
 import {
   availability,
@@ -37,14 +37,8 @@ const now = [
     description: 'Calls that failed by a fault, of all calls; over the time shown.',
     unit: 'percentunit',
     decimals: 2,
-    thresholds: INJECTED,
-    queries: [
-      {
-        expr: sharesOver('$__range', INJECTED_ERRORS, CALLS),
-        legend: 'injected',
-        role: 'injected',
-      },
-    ],
+    role: 'injected',
+    queries: [{ expr: sharesOver('$__range', INJECTED_ERRORS, CALLS), legend: 'injected' }],
     instant: true,
   }),
   stat({
@@ -53,10 +47,8 @@ const now = [
       'Calls that failed by the app or by Squall itself, of those whose outcome no fault made; over the time shown.',
     unit: 'percentunit',
     decimals: 2,
-    thresholds: lessIsBetter(0.01, 0.05),
-    queries: [
-      { expr: sharesOver('$__range', REAL_ERRORS, OWN_CALLS), legend: 'real', role: 'real' },
-    ],
+    role: 'real',
+    queries: [{ expr: sharesOver('$__range', REAL_ERRORS, OWN_CALLS), legend: 'real' }],
     instant: true,
   }),
   stat({
@@ -65,13 +57,9 @@ const now = [
       'Faults that took effect over the time shown: one for each fault of a rule and call.',
     unit: 'short',
     decimals: 0,
-    thresholds: INJECTED,
+    role: 'injected',
     queries: [
-      {
-        expr: orZero(increase('squall_faults_injected_total', FAULTS)),
-        legend: 'injected',
-        role: 'injected',
-      },
+      { expr: orZero(increase('squall_faults_injected_total', FAULTS)), legend: 'injected' },
     ],
     instant: true,
   }),

@@ -1,4 +1,4 @@
-import { COLOURS, NEUTRAL } from './colours.mjs'
+import { anyOf, COLOURS, NEUTRAL } from './colours.mjs'
 
 /** Where every query goes: what the reader chose, never a fixed one. */
 export const DATASOURCE = { type: 'prometheus', uid: '${datasource}' }
@@ -73,8 +73,10 @@ function colour({ role, shades = false }, refId) {
   return [{ matcher: { id: 'byFrameRefID', options: refId }, properties: [{ id: 'color', value }] }]
 }
 
-/** Lines over time; `stack` piles them up, `bars` draws events. */
+/** Lines over time; `stack` piles them up, `bars` draws events. Each query has a role: a palette would take red and purple, too. */
 export function series(definition) {
+  const without = definition.queries.find(({ role }) => role === undefined)
+  if (without !== undefined) throw new Error(`${definition.title}: ${without.legend} has no role`)
   const { stack = false, bars = false, line, size = [12, 8] } = definition
   const custom = {
     drawStyle: bars ? 'bars' : 'line',
@@ -90,7 +92,7 @@ export function series(definition) {
     displayMode: 'table',
     placement: 'bottom',
     showLegend: true,
-    calcs: ['lastNotNull', 'max'],
+    calcs: ['lastNotNull', definition.extreme ?? 'max'],
   }
   return panel(
     'timeseries',
@@ -99,18 +101,23 @@ export function series(definition) {
   )
 }
 
-/** One number. */
+/** One number. With a role it has the colour of that, and is grey while it is zero. */
 export function stat(definition) {
+  const { role, thresholds = role === undefined ? NEUTRAL : anyOf(role) } = definition
   const options = {
     colorMode: 'value',
     graphMode: definition.instant === true ? 'none' : 'area',
     justifyMode: 'auto',
     orientation: 'auto',
+    percentChangeColorMode: 'standard',
+    showPercentChange: false,
+    wideLayout: true,
     reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
     textMode: definition.queries.length > 1 ? 'value_and_name' : 'auto',
   }
   const instant = definition.instant === true
-  return panel('stat', { ...definition, size: definition.size ?? [4, 4] }, { options, instant })
+  const size = definition.size ?? [4, 4]
+  return panel('stat', { ...definition, thresholds, size }, { options, instant })
 }
 
 /** States over time, a row each. */
@@ -119,7 +126,7 @@ export function states(definition) {
     mergeValues: true,
     rowHeight: 0.9,
     showValue: 'never',
-    legend: { displayMode: 'list', placement: 'bottom', showLegend: true },
+    legend: { displayMode: 'list', placement: 'bottom', showLegend: true, calcs: [] },
     tooltip: { mode: 'single', sort: 'none' },
   }
   const custom = { fillOpacity: 70, lineWidth: 0 }
@@ -139,12 +146,15 @@ export function heatmap(definition) {
     cellGap: 1,
     color: {
       mode: 'scheme',
+      fill: 'dark-blue',
       scheme: definition.scheme ?? 'Blues',
       steps: 64,
       reverse: false,
       exponent: 0.5,
     },
+    exemplars: { color: 'rgba(255,255,255,0.7)' },
     legend: { show: true },
+    showValue: 'never',
     rowsFrame: { layout: 'auto' },
     tooltip: { mode: 'single', showColorScale: false, yHistogram: false },
     yAxis: { axisPlacement: 'left', unit: definition.unit, reverse: false },
@@ -184,16 +194,22 @@ export function table(definition) {
         value: { type: 'color-background', mode: 'basic' },
       })
     } else if (role !== undefined) {
-      properties.push({ id: 'color', value: { mode: 'fixed', fixedColor: COLOURS[role] } })
+      properties.push({ id: 'thresholds', value: { mode: 'absolute', steps: anyOf(role) } })
       properties.push({ id: 'custom.cellOptions', value: { type: 'color-text' } })
     }
     return properties.length === 0
       ? []
       : [{ matcher: { id: 'byName', options: column }, properties }]
   })
+  const custom = {
+    align: 'auto',
+    cellOptions: { type: 'auto' },
+    filterable: false,
+    inspect: false,
+  }
   const options = {
     cellHeight: 'sm',
-    footer: { show: false, reducer: ['sum'], countRows: false, fields: '' },
+    frameIndex: 0,
     showHeader: true,
     ...(sortBy === undefined
       ? {}
@@ -203,7 +219,7 @@ export function table(definition) {
     'table',
     {
       ...definition,
-      // The columns say which query is which; the role of one is its column's colour.
+      // The columns say which query is which; the role of one is its column's colour where it is not zero.
       queries: queries.map(({ expr }) => ({ expr })),
       overrides: columns,
       size: definition.size ?? [24, 8],
@@ -212,7 +228,7 @@ export function table(definition) {
         { id: 'organize', options: organize },
       ],
     },
-    { options, custom: { align: 'auto', filterable: false }, format: 'table', instant: true },
+    { options, custom, format: 'table', instant: true },
   )
   return made
 }

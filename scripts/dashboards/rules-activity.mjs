@@ -1,10 +1,18 @@
-import { lessIsBetter } from './colours.mjs'
+import { ANY_IS_GOOD, lessIsBetter } from './colours.mjs'
 import { FAULTS, quantile, rate } from './expressions.mjs'
 import { series, states, table } from './panel.mjs'
 import { POD, RULE } from './variables.mjs'
 
 const APPLIED = `${RULE}, result="applied"`
 const DELAY = 'squall_injected_delay_seconds'
+
+const RELOADS = Object.entries({ applied: 'app', refused: 'client', absent: 'plain' }).map(
+  ([result, role]) => ({
+    expr: `sum(increase(squall_rules_reloads_total{${POD}, result="${result}"}[$__rate_interval]))`,
+    legend: `reload ${result}`,
+    role,
+  }),
+)
 
 /** What rules do over time. */
 export const activity = [
@@ -85,10 +93,7 @@ export const reloads = [
     title: 'Last reload',
     description: 'Whether the version of the rules found last was taken, by sidecar.',
     unit: 'short',
-    thresholds: [
-      { value: null, color: 'red' },
-      { value: 1, color: 'green' },
-    ],
+    thresholds: ANY_IS_GOOD,
     mappings: [
       {
         type: 'value',
@@ -108,7 +113,7 @@ export const reloads = [
     unit: 'short',
     size: [12, 7],
     hideValue: true,
-    by: ['namespace', 'workload', 'pod', 'instance', 'digest', 'generation'],
+    by: ['namespace', 'workload', 'pod', 'instance', 'generation', 'digest'],
     queries: [
       {
         column: 'in force',
@@ -123,10 +128,7 @@ export const reloads = [
     unit: 'short',
     bars: true,
     queries: [
-      {
-        expr: `sum by (result) (increase(squall_rules_reloads_total{${POD}}[$__rate_interval]))`,
-        legend: 'reload {{result}}',
-      },
+      ...RELOADS,
       {
         expr: `sum by (reason) (increase(squall_guard_trips_total{${POD}}[$__rate_interval]))`,
         legend: 'guard (real errors): {{reason}}',

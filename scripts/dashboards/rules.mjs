@@ -1,4 +1,4 @@
-import { COLOURS, INJECTED, lessIsBetter, NEUTRAL } from './colours.mjs'
+import { BAD, COLOURS, lessIsBetter, NEUTRAL, NONE_IS_GOOD } from './colours.mjs'
 import { dashboard, marks } from './dashboard.mjs'
 import { increase, mean, orZero, rate, share } from './expressions.mjs'
 import { series, stat, table } from './panel.mjs'
@@ -8,21 +8,24 @@ import { POD, RULE } from './variables.mjs'
 const MATCHES = 'squall_rule_matches_total'
 const DRAWS = 'squall_rule_draws_total'
 const RESULTS = 'squall_rule_evaluations_total'
-const APPLIED = `${RULE}, result="applied"`
 const DELAY = 'squall_injected_delay_seconds'
-const IN_FORCE = `squall_active_faults{${RULE}}`
-// Red for a rule that does nothing; what it does otherwise is neither good nor bad.
+// What callers ask for by headers is no rule of the file.
+const OF_FILE = `${RULE}, rule!="header-faults"`
+const APPLIED = `${OF_FILE}, result="applied"`
+const HITS = `${OF_FILE}, result=~"applied|shadow"`
+const IN_FORCE = `squall_active_faults{${OF_FILE}}`
+// A rule that does nothing stands out; what it does otherwise is neither good nor bad.
 const ANY_HIT = [
-  { value: null, color: COLOURS.real },
+  { value: null, color: BAD },
   { value: 0.5, color: 'transparent' },
 ]
 const ANY_AT_ALL = [
-  { value: null, color: 'orange' },
+  { value: null, color: 'yellow' },
   { value: 0.5, color: 'transparent' },
 ]
 
-/** Rules in force that have had no effect since their processes began. */
-const WITHOUT_HITS = `(sum by (rule) (${RESULTS}{${APPLIED}, rule!="header-faults"}) == 0) and on (rule) ${IN_FORCE}`
+/** Rules in force that have hit nothing since their processes began; one that only looks hits, too. */
+const WITHOUT_HITS = `(sum by (rule) (${RESULTS}{${HITS}}) == 0) and on (rule) ${IN_FORCE}`
 
 const now = [
   stat({
@@ -37,13 +40,10 @@ const now = [
   stat({
     title: 'Rules without a hit',
     description:
-      'Rules in force that have had no effect in any chosen pod since its process began.',
+      'Rules in force that have hit nothing in any chosen pod since its process began. A rule in shadow hits what it would have acted on.',
     unit: 'short',
     decimals: 0,
-    thresholds: [
-      { value: null, color: 'green' },
-      { value: 1, color: 'red' },
-    ],
+    thresholds: NONE_IS_GOOD,
     queries: [{ expr: orZero(`count(${WITHOUT_HITS})`), legend: 'without a hit' }],
     instant: true,
   }),
@@ -52,18 +52,15 @@ const now = [
     description: 'Calls on which faults act at this moment.',
     unit: 'short',
     decimals: 0,
-    thresholds: INJECTED,
-    queries: [{ expr: orZero(`sum(${IN_FORCE})`), legend: 'injected', role: 'injected' }],
+    role: 'injected',
+    queries: [{ expr: orZero(`sum(squall_active_faults{${RULE}})`), legend: 'injected' }],
   }),
   stat({
-    title: 'Sidecars whose last reload failed',
-    description: 'They refused the rules file found last and go on with the rules before.',
+    title: 'Last reload refused',
+    description: 'Sidecars that refused the rules file found last and go on with the rules before.',
     unit: 'short',
     decimals: 0,
-    thresholds: [
-      { value: null, color: 'green' },
-      { value: 1, color: 'red' },
-    ],
+    thresholds: NONE_IS_GOOD,
     queries: [
       { expr: orZero(`count(squall_rules_last_reload_success{${POD}} == 0)`), legend: 'refused' },
     ],
@@ -101,42 +98,48 @@ const rules = [
   table({
     title: 'Rules',
     description:
-      'What became of the calls that each rule matched, over the time shown. Red: nothing was hit. Orange: nothing was matched, often a name that nobody calls.',
+      'What became of the calls that each rule matched, over the time shown. Hits are what it acted on, or would have, if it is in shadow. Orange: nothing was hit. Yellow: nothing was matched, often a name that nobody calls.',
     unit: 'short',
     size: [24, 9],
     by: ['rule'],
-    sortBy: { column: 'Applied', desc: false },
+    sortBy: { column: 'Hits', desc: false },
     queries: [
       {
         column: 'Matched',
-        expr: increase(MATCHES, RULE, 'rule'),
+        expr: increase(MATCHES, OF_FILE, 'rule'),
         decimals: 0,
         thresholds: ANY_AT_ALL,
       },
-      { column: 'Drawn', expr: increase(DRAWS, RULE, 'rule'), decimals: 0 },
+      { column: 'Drawn', expr: increase(DRAWS, OF_FILE, 'rule'), decimals: 0 },
       {
-        column: 'Applied',
-        expr: increase(RESULTS, APPLIED, 'rule'),
+        column: 'Hits',
+        expr: increase(RESULTS, HITS, 'rule'),
         decimals: 0,
         thresholds: ANY_HIT,
       },
       {
+        column: 'Applied',
+        expr: increase(RESULTS, APPLIED, 'rule'),
+        decimals: 0,
+        role: 'injected',
+      },
+      {
         column: 'Skipped',
         expr: share(
-          increase(RESULTS, `${RULE}, result!="applied"`, 'rule'),
-          increase(RESULTS, RULE, 'rule'),
+          increase(RESULTS, `${OF_FILE}, result!="applied"`, 'rule'),
+          increase(RESULTS, OF_FILE, 'rule'),
         ),
         unit: 'percentunit',
       },
       {
         column: 'Overflow',
-        expr: increase('squall_faults_overflow_total', RULE, 'rule'),
+        expr: increase('squall_faults_overflow_total', OF_FILE, 'rule'),
         decimals: 0,
       },
       { column: 'Acting now', expr: `sum by (rule) (${IN_FORCE})`, decimals: 0, role: 'injected' },
       {
         column: 'Delay, mean',
-        expr: mean(DELAY, RULE, 'rule', '$__range'),
+        expr: mean(DELAY, OF_FILE, 'rule', '$__range'),
         unit: 's',
         role: 'injected',
       },
@@ -145,30 +148,52 @@ const rules = [
   table({
     title: 'Rules without a hit',
     description:
-      'Rules in force that have had no effect since their processes began, with how many calls they matched. `squall explain` with a call that one was meant for says which condition fails.',
+      'Rules in force that have hit nothing since their processes began, with how many calls they matched. `squall explain` with a call that one was meant for says which condition fails.',
     unit: 'short',
     size: [12, 7],
     by: ['rule'],
     queries: [
       {
         column: 'Matched',
-        expr: `sum by (rule) (${MATCHES}{${RULE}}) and on (rule) (${WITHOUT_HITS})`,
+        expr: `sum by (rule) (${MATCHES}{${OF_FILE}}) and on (rule) (${WITHOUT_HITS})`,
         decimals: 0,
-        thresholds: [{ value: null, color: COLOURS.real }],
+        thresholds: [{ value: null, color: BAD }],
       },
     ],
   }),
   series({
     title: 'Why calls were skipped',
     description:
-      'Calls per second that a rule matched and had no effect on, by rule and reason. The reasons are explained with the rules file.',
+      'Calls per second that a rule matched and had no effect on, by rule and reason: grey where it was not picked, blue where the rule was not to act, orange where it was picked in vain. The reasons are explained with the rules file.',
     unit: 'ops',
     stack: true,
     size: [12, 7],
     queries: [
       {
-        expr: rate(RESULTS, `${RULE}, result!="applied"`, 'rule, result'),
+        expr: rate(RESULTS, `${RULE}, result=~"not_selected|not_drawn"`, 'rule, result'),
         legend: '{{rule}}: {{result}}',
+        role: 'plain',
+        shades: true,
+      },
+      {
+        expr: rate(
+          RESULTS,
+          `${RULE}, result=~"disarmed|other_pod|not_yet|expired|exhausted"`,
+          'rule, result',
+        ),
+        legend: '{{rule}}: {{result}}',
+        role: 'app',
+        shades: true,
+      },
+      {
+        expr: rate(
+          RESULTS,
+          `${RULE}, result=~"shadow|overflow|spared|forbidden|not_applicable|not_reached"`,
+          'rule, result',
+        ),
+        legend: '{{rule}}: {{result}}',
+        role: 'client',
+        shades: true,
       },
     ],
   }),
@@ -193,7 +218,7 @@ export function rulesDashboard() {
       }),
       marks({
         name: 'Rules refused',
-        colour: COLOURS.real,
+        colour: BAD,
         expr: `${reload} squall_rules_last_reload_success{${POD}} == 0`,
         title: 'Rules refused',
         text: '{{pod}} {{instance}} goes on with the rules before',

@@ -1,4 +1,4 @@
-import { lessIsBetter, NEUTRAL } from './colours.mjs'
+import { lessIsBetter } from './colours.mjs'
 import { rate } from './expressions.mjs'
 import { series, table } from './panel.mjs'
 import { POD } from './variables.mjs'
@@ -11,7 +11,11 @@ export const traffic = [
     title: 'Connections',
     description: 'Open connections: of clients, to the app, and tunnels after an upgrade.',
     unit: 'short',
-    queries: [{ expr: `sum by (kind) (squall_connections{${POD}})`, legend: '{{kind}}' }],
+    queries: [
+      { expr: `sum(squall_connections{${POD}, kind="client"})`, legend: 'client', role: 'client' },
+      { expr: `sum(squall_connections{${POD}, kind="upstream"})`, legend: 'app', role: 'app' },
+      { expr: `sum(squall_connections{${POD}, kind="tunnel"})`, legend: 'tunnel', role: 'plain' },
+    ],
   }),
   series({
     title: 'Open streams and sessions',
@@ -19,7 +23,16 @@ export const traffic = [
       'Event streams that answer a request, streams that the server writes to at will, and sessions that are remembered.',
     unit: 'short',
     queries: [
-      { expr: `sum by (kind) (squall_open_streams{${POD}})`, legend: '{{kind}} streams' },
+      {
+        expr: `sum(squall_open_streams{${POD}, kind="request"})`,
+        legend: 'streams of requests',
+        role: 'app',
+      },
+      {
+        expr: `sum(squall_open_streams{${POD}, kind="push"})`,
+        legend: 'push streams',
+        role: 'client',
+      },
       { expr: `sum(squall_sessions{${POD}})`, legend: 'sessions', role: 'plain' },
     ],
   }),
@@ -45,6 +58,8 @@ export const traffic = [
       {
         expr: rate('squall_http_requests_total', `${POD}, origin!="injected"`, 'class, code'),
         legend: '{{class}} {{code}}',
+        role: 'app',
+        shades: true,
       },
       {
         expr: rate('squall_http_requests_total', `${POD}, origin="injected"`, 'class, code'),
@@ -79,7 +94,14 @@ export const bounds = [
       'Requests per second that looked like MCP and were passed on unread, by reason. No rule about calls sees them.',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
-    queries: [{ expr: rate('squall_unclassified_total', POD, 'reason'), legend: '{{reason}}' }],
+    queries: [
+      {
+        expr: rate('squall_unclassified_total', POD, 'reason'),
+        legend: '{{reason}}',
+        role: 'client',
+        shades: true,
+      },
+    ],
   }),
   series({
     title: 'Forgotten for want of room',
@@ -88,7 +110,12 @@ export const bounds = [
     unit: 'ops',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
-      { expr: rate('squall_table_evictions_total', POD, 'table'), legend: '{{table}}' },
+      {
+        expr: rate('squall_table_evictions_total', POD, 'table'),
+        legend: '{{table}}',
+        role: 'client',
+        shades: true,
+      },
       { expr: rate('squall_tool_names_dropped_total', POD), legend: 'tool names', role: 'plain' },
     ],
   }),
@@ -105,7 +132,6 @@ export const bounds = [
           process_start_time_seconds{${POD}} * on (job, instance) group_right () squall_build_info{${POD}}
         )`,
         decimals: 0,
-        thresholds: NEUTRAL,
       },
     ],
   }),

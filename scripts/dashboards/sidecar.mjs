@@ -1,4 +1,4 @@
-import { lessIsBetter } from './colours.mjs'
+import { ANY_IS_GOOD, lessIsBetter } from './colours.mjs'
 import { dashboard } from './dashboard.mjs'
 import { mean, orZero, quantile, rate } from './expressions.mjs'
 import { heatmap, series, stat } from './panel.mjs'
@@ -20,10 +20,7 @@ const now = [
     description: 'Sidecars that are scraped.',
     unit: 'short',
     decimals: 0,
-    thresholds: [
-      { value: null, color: 'red' },
-      { value: 1, color: 'green' },
-    ],
+    thresholds: ANY_IS_GOOD,
     queries: [{ expr: orZero(`count(squall_build_info{${POD}})`), legend: 'sidecars' }],
     instant: true,
   }),
@@ -151,6 +148,8 @@ const processes = [
       {
         expr: `${rate('process_cpu_seconds_total', POD, WHO)} and on (instance) squall_build_info`,
         legend: SIDECAR,
+        role: 'app',
+        shades: true,
       },
     ],
   }),
@@ -185,6 +184,8 @@ const processes = [
       {
         expr: `sum by (kind) (rate(nodejs_gc_duration_seconds_sum{${POD}}[$__rate_interval]) and on (job, instance) squall_build_info)`,
         legend: '{{kind}}',
+        role: 'app',
+        shades: true,
       },
     ],
   }),

@@ -39,7 +39,7 @@ export const VARIABLES = {
     label: 'Data source',
     description: 'The Prometheus that scrapes the sidecars.',
     query: 'prometheus',
-    current: {},
+    current: { selected: true, text: 'default', value: 'default' },
     hide: 0,
     includeAll: false,
     multi: false,

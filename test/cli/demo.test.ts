@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { asked } from '../support/asked.ts'
+import { runHere } from '../support/here.ts'
 import { FAILURES } from '../../src/demo/failure-script.ts'
 import { PHASES } from '../../src/demo/phases/index.ts'
 import { type Program, runProgram, startProgram } from '../support/program.ts'
@@ -52,16 +53,6 @@ function start(...args: readonly string[]): Program {
   return program
 }
 
-async function report(...args: readonly string[]): Promise<Report> {
-  const program = start('--json', ...args)
-  expect({ ...(await program.ended), stderr: program.stderr() }).toEqual({
-    code: 0,
-    signal: null,
-    stderr: '',
-  })
-  return JSON.parse(program.stdout()) as Report
-}
-
 function sum(rows: Rows, column: string): number {
   return Object.values(rows).reduce((total, row) => total + row[column]!, 0)
 }
@@ -76,22 +67,20 @@ function refuses(port: number): Promise<boolean> {
   })
 }
 
-async function staying(): Promise<{ program: Program; ports: number[]; places: Report['places'] }> {
-  const program = start('--json', '--stay')
-  while (program.lines.length === 0) await once(program.child.stdout!, 'data')
-  const { places } = program.lines[0] as unknown as Report
-  const ports = Object.values(places!).map((url) => Number(new URL(url).port))
-  return { program, ports, places }
-}
-
 describe('squall demo', () => {
   let printed: Awaited<ReturnType<typeof runProgram>>
+  let staying: Program
   let results: Report
 
   // Two at once: neither may be in the way of the other.
   beforeAll(async () => {
-    ;[results, printed] = await Promise.all([report(), runProgram(['demo'])])
+    staying = startProgram(['demo', '--json', '--stay'])
+    printed = await runProgram(['demo'])
+    while (staying.lines.length === 0) await once(staying.child.stdout!, 'data')
+    results = staying.lines[0] as unknown as Report
   }, PATIENCE)
+
+  afterAll(() => staying?.kill())
 
   it('finds everything as it should be', () => {
     expect(results.ok).toBe(true)
@@ -134,7 +123,8 @@ describe('squall demo', () => {
   it(
     'stays until it is told to stop, and leaves nothing behind',
     async () => {
-      const { program, ports, places } = await staying()
+      const { places } = results
+      const ports = Object.values(places!).map((url) => Number(new URL(url).port))
       expect(new Set(ports).size).toBe(3)
       const answer = await fetch(places!.squall, {
         method: 'POST',
@@ -143,8 +133,9 @@ describe('squall demo', () => {
       })
       expect(await answer.text()).toContain('book_flight')
       expect(await (await fetch(places!.metrics)).text()).toContain('squall_calls_total')
-      program.signal('SIGINT')
-      expect(await program.ended).toEqual({ code: 0, signal: null })
+      staying.signal('SIGINT')
+      expect(await staying.ended).toEqual({ code: 0, signal: null })
+      expect(staying.stderr()).toBe('')
       expect(await Promise.all(ports.map(refuses))).toEqual([true, true, true])
     },
     PATIENCE,
@@ -171,7 +162,7 @@ describe('the command line of squall demo', () => {
     [['--jsn'], 'squall: unknown option "--jsn"; did you mean --json?\n'],
     [['quick'], 'squall: unexpected argument "quick"; see squall demo --help\n'],
   ])('refuses %j in one line', async (args, line) => {
-    const { code, stdout, stderr } = await runProgram(['demo', ...args])
+    const { code, stdout, stderr } = await runHere(['demo', ...args])
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: line })
   })
 })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
+import { runHere } from '../support/here.ts'
 import { runProgram, startProgram, type Program } from '../support/program.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
@@ -70,13 +71,24 @@ const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = 
 test.each(misuses)(
   '%s ends the start with one line and exit code 2',
   async (_what, args, says, env = {}) => {
-    const ended = await runProgram(args, env)
+    const ended = await runHere(args, env)
     expect(ended.stderr).toMatch(/^squall: [^\n]+\n$/)
     expect(ended.stderr).toMatch(says)
     expect(ended.stdout).toBe('')
     expect(ended.code).toBe(2)
   },
 )
+
+test('the program itself ends so, whether by a flag or by a variable', async () => {
+  const few = misuses.filter(([what]) => /unknown flag|variable/.test(what))
+  expect(few).toHaveLength(2)
+  for (const [, args, says, env = {}] of few) {
+    const ended = await runProgram(args, env)
+    expect(ended).toMatchObject({ stdout: '', code: 2 })
+    expect(ended.stderr).toMatch(/^squall: [^\n]+\n$/)
+    expect(ended.stderr).toMatch(says)
+  }
+})
 
 test.each([
   ['--listen', ['--admin', 'off']],

@@ -1,25 +1,9 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-
-const MAIN = new URL('../../dist/cli/main.js', import.meta.url).pathname
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** Runs the built program to its end. */
-function runProgram(args: readonly string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [MAIN, ...args], (_error, stdout, stderr) => {
-      resolve({ code: child.exitCode ?? -1, stdout, stderr })
-    })
-  })
-}
+import { runHere } from '../support/here.ts'
+import { runProgram } from '../support/program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'squall-rules-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -44,13 +28,13 @@ const bad = file(
 
 describe('squall validate', () => {
   test('says that a good file is good', async () => {
-    const { code, stdout } = await runProgram(['validate', good])
+    const { code, stdout } = await runHere(['validate', good])
     expect(code).toBe(0)
     expect(stdout).toBe(`${good}: ok\n`)
   })
 
   test('names every mistake with its line and column, and fails', async () => {
-    const { code, stdout } = await runProgram(['validate', bad, good])
+    const { code, stdout } = await runHere(['validate', bad, good])
     expect(code).toBe(1)
     expect(stdout).toContain(`${bad}:4:14: `)
     expect(stdout).toContain(`${bad}:5:23: `)
@@ -58,29 +42,29 @@ describe('squall validate', () => {
   })
 
   test('speaks JSON and GitHub', async () => {
-    const json = await runProgram(['validate', '--json', bad])
+    const json = await runHere(['validate', '--json', bad])
     expect(JSON.stringify(JSON.parse(json.stdout))).toContain('"line":4')
-    const github = await runProgram(['validate', '--format', 'github', bad])
+    const github = await runHere(['validate', '--format', 'github', bad])
     expect(github.stdout).toMatch(/^::error file=/)
   })
 })
 
 test('squall schema prints the JSON Schema of the rules', async () => {
-  const { code, stdout } = await runProgram(['schema'])
+  const { code, stdout } = await runHere(['schema'])
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ title: 'Squall rules', type: 'object' })
 })
 
 describe('squall explain', () => {
   test('tells what a rule would do to a call', async () => {
-    const { code, stdout } = await runProgram(['explain', good, '--tool', 'search_docs'])
+    const { code, stdout } = await runHere(['explain', good, '--tool', 'search_docs'])
     expect(code).toBe(0)
     expect(stdout).toContain('slow-search: matches')
     expect(stdout).toContain('hits below 0.3')
   })
 
   test('tells which dimension failed', async () => {
-    const { stdout } = await runProgram(['explain', good, '--tool', 'other', '--json'])
+    const { stdout } = await runHere(['explain', good, '--tool', 'other', '--json'])
     expect(JSON.parse(stdout)).toMatchObject({
       request: { method: 'POST', path: '/mcp' },
       explained: [
@@ -93,7 +77,7 @@ describe('squall explain', () => {
   })
 
   test('does not explain by a file with mistakes', async () => {
-    const { code } = await runProgram(['explain', bad, '--tool', 'search_docs'])
+    const { code } = await runHere(['explain', bad, '--tool', 'search_docs'])
     expect(code).toBe(1)
   })
 })
@@ -108,7 +92,17 @@ test.each([
   ['explain', good, '--request', join(folder, 'missing')],
   ['explain', good, '--request', good],
 ])('squall %s … is one line and exit 2', async (...args) => {
-  const { code, stderr } = await runProgram(args)
+  const { code, stderr } = await runHere(args)
   expect(code).toBe(2)
   expect(stderr).toMatch(/^squall: [^\n]+\n$/)
+})
+
+test('the program says so itself, and ends with that code', async () => {
+  const [refused, failed] = await Promise.all([
+    runProgram(['explain', good, '--args', '{']),
+    runProgram(['validate', bad]),
+  ])
+  expect([refused.code, failed.code]).toEqual([2, 1])
+  expect(refused.stderr).toMatch(/^squall: [^\n]+\n$/)
+  expect(failed.stdout).toContain(`${bad}:4:14: `)
 })

@@ -117,9 +117,19 @@ describe.each(all.map((dashboard) => [dashboard.title, dashboard] as const))('%s
   it('shows injected things in one colour and real errors in another', () => {
     const seen = coloured(board)
     for (const { legend, colour, where } of seen) {
-      if (/injected|fault/.test(legend)) expect(colour, where).toBe(COLOURS.injected)
+      if (/injected|fault|^armed/.test(legend)) expect(colour, where).toBe(COLOURS.injected)
       else if (/\breal\b/.test(legend)) expect(colour, where).toBe(COLOURS.real)
       else expect(Object.values(COLOURS), where).not.toContain(colour)
+    }
+  })
+
+  it('gives nothing else those colours, nor others of their names', () => {
+    expect(JSON.stringify(board).match(/"([a-z-]+-)?(red|purple)"/)).toBe(null)
+    for (const panel of panels.filter(({ type }) => type === 'timeseries')) {
+      for (const { refId } of panel.targets ?? []) {
+        // Without a colour of its own a series takes one of a palette, in which both are.
+        expect(fixed(panel, 'byFrameRefID', refId), panel.title).toMatch(/^#/)
+      }
     }
   })
 
@@ -128,7 +138,8 @@ describe.each(all.map((dashboard) => [dashboard.title, dashboard] as const))('%s
       for (const { expr, legendFormat } of targets) {
         // Availability is what is left of both.
         if (type === 'table' || expr.includes('clamp_min')) continue
-        const parts = /origin="injected"|faults_injected|injected_delay|result="applied"/
+        const parts =
+          /origin="injected"|faults_injected|injected_delay|evaluations_total.*result="applied"/
         if (/squall_errors_total.*origin!=/.test(expr)) expect(legendFormat, title).toMatch(/^real/)
         else if (parts.test(expr) && !expr.includes('== 0')) {
           expect(legendFormat, title).toMatch(/injected/)
@@ -142,12 +153,12 @@ function coloured(board: Dashboard): readonly { legend: string; colour: string; 
   return panelsOf(board).flatMap((panel) => [
     ...(panel.targets ?? []).map(({ legendFormat, refId }) => ({
       legend: legendFormat.toLowerCase(),
-      colour: fixed(panel, 'byFrameRefID', refId),
+      colour: panel.type === 'stat' ? lastStep(panel) : fixed(panel, 'byFrameRefID', refId),
       where: `${panel.title} ${refId}`,
     })),
     ...(panel.type === 'table' ? (panel.fieldConfig?.overrides ?? []) : []).map(({ matcher }) => ({
       // A column about what rules do says so by being on the dashboard of rules.
-      legend: /^(Acting now|Delay, mean)$/.test(matcher.options)
+      legend: /^(Applied|Acting now|Delay, mean)$/.test(matcher.options)
         ? 'injected'
         : matcher.options.toLowerCase(),
       colour: fixed(panel, 'byName', matcher.options),
@@ -160,6 +171,13 @@ function fixed(panel: Panel, matcher: string, options: string): string {
   const found = panel.fieldConfig?.overrides.find(
     (override) => override.matcher.id === matcher && override.matcher.options === options,
   )
-  const value = found?.properties.find(({ id }) => id === 'color')?.value
-  return (value as { fixedColor?: string } | undefined)?.fixedColor ?? ''
+  const of = (id: string): unknown => found?.properties.find((each) => each.id === id)?.value
+  const thresholds = of('thresholds') as { steps: readonly { color: string }[] } | undefined
+  const colour = of('color') as { fixedColor?: string } | undefined
+  return colour?.fixedColor ?? thresholds?.steps.at(-1)?.color ?? ''
+}
+
+/** The colour of a number that is not zero. */
+function lastStep({ fieldConfig }: Panel): string {
+  return fieldConfig?.defaults.thresholds.steps.at(-1)?.color ?? ''
 }

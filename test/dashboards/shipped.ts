@@ -43,6 +43,7 @@ export interface Panel {
   readonly fieldConfig?: {
     readonly defaults: {
       readonly unit: string
+      readonly color?: { readonly mode: string }
       readonly thresholds: {
         readonly mode: string
         readonly steps: readonly { readonly value: number | null; readonly color: string }[]
@@ -82,6 +83,7 @@ export interface Annotation {
   readonly expr: string
   readonly datasource: Datasource
   readonly textFormat: string
+  readonly iconColor: string
 }
 
 /** A rule of Prometheus. */

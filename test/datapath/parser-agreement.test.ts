@@ -9,8 +9,9 @@ import { startRawApp, type AppRequest } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { valuesOf } from '../support/wire.ts'
+import { rounds } from '../support/rounds.ts'
 
-const CASES = 3200
+const CASES = rounds(1000, 3200)
 const LANES = 8
 /** How long an unfinished request is waited for before the client hangs up. */
 const SILENCE = 40

@@ -165,6 +165,7 @@ describe('readiness', () => {
       status: 503,
       ready: false,
       reason: `http://127.0.0.1:${port} does not accept connections`,
+      listening: true,
     })
     const app = await startRawApp({ port })
     await eventually(async () => ((await squall.readiness()).ready ? undefined : 'not ready'))
@@ -175,7 +176,12 @@ describe('readiness', () => {
 
   test('needs no app when told so', async () => {
     const squall = await inFront(await deadPort(), '--ready-without-upstream')
-    expect(await squall.readiness()).toEqual({ status: 200, ready: true, reason: 'listening' })
+    expect(await squall.readiness()).toEqual({
+      status: 200,
+      ready: true,
+      reason: 'listening',
+      listening: true,
+    })
   })
 
   test('ends with the drain', async () => {
@@ -185,7 +191,12 @@ describe('readiness', () => {
     await client.send(toolCall(1), 'POST')
     const { connection } = await app.received(1)
     const drained = squall.running.drain()
-    expect(await squall.readiness()).toEqual({ status: 503, ready: false, reason: 'draining' })
+    expect(await squall.readiness()).toEqual({
+      status: 503,
+      ready: false,
+      reason: 'draining',
+      listening: false,
+    })
     connection.socket.write(answer('200 OK', [], 'done'))
     expect((await client.answer())?.body.toString()).toBe('done')
     client.close()

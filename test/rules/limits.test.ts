@@ -9,6 +9,7 @@ import type { Sample } from '../../src/rules/sample-key.ts'
 import type { SchemaNode } from '../../src/rules/schema-node.ts'
 import { Bench, facts, type LooseRule } from './facts.ts'
 import { expectHeld, mostHits, type Strict } from './limits-world.ts'
+import { rounds } from '../support/rounds.ts'
 
 const LIMITS: Strict = {
   maxPercent: 20,
@@ -35,7 +36,7 @@ function schemaKeys(): string[] {
   return [...keys].sort()
 }
 
-const seeds = Array.from({ length: 12 }, (_, seed) => seed)
+const seeds = Array.from({ length: rounds(5, 12) }, (_, seed) => seed)
 const shared = (sample: string): string[] =>
   seeds.map((seed) => `seed: ${seed}, rules: [{ name: a, ${ABORT}, sample: ${sample} }]`)
 const match = (dimension: string): string => `match: { ${dimension} }`

@@ -38,18 +38,21 @@ function manyRules(count: number): string {
   return `seed: 42\nrules:\n${rules.join('')}`
 }
 
+/** Enough to be read in a thread. */
+const MANY = 120
+
 const threads = (): number =>
   process.getActiveResourcesInfo().filter((kind) => /Worker|MessagePort/.test(kind)).length
 
 describe('a large text', () => {
   it.each([
-    ['good', manyRules(500)],
-    ['with mistakes', `${manyRules(500)}  - nam: x\n`],
-    ['of strange keys', `${manyRules(500)}__proto__: 1\n`],
+    ['good', manyRules(MANY)],
+    ['with mistakes', `${manyRules(MANY)}  - nam: x\n`],
+    ['of strange keys', `${manyRules(MANY)}__proto__: 1\n`],
     ['of comments', `#${'-'.repeat(MAX_BETWEEN_CALLS)}\n`],
     [
       'with a key of the language itself',
-      `${manyRules(500)}  - name: z\n    match: { args: { /a: { exact: { __proto__: { b: 1 } } } } }\n    faults: [{ delay: { fixed: 1s } }]\n`,
+      `${manyRules(MANY)}  - name: z\n    match: { args: { /a: { exact: { __proto__: { b: 1 } } } } }\n    faults: [{ delay: { fixed: 1s } }]\n`,
     ],
   ])('%s is the same from a thread as from here', async (_, text) => {
     const there = await found(text)
@@ -59,7 +62,7 @@ describe('a large text', () => {
   })
 
   it('does not hold up anything else', async () => {
-    const there = await found(manyRules(2500))
+    const there = await found(manyRules(1200))
     const delay = performance.eventLoopUtilization()
     let longest = 0
     let before = performance.now()
@@ -80,12 +83,12 @@ describe('a large text', () => {
   })
 
   it('leaves no thread behind', async () => {
-    await parseWherever(await found(manyRules(500)), never, BUILT)
+    await parseWherever(await found(manyRules(MANY)), never, BUILT)
     await eventually(() => (threads() === 0 ? undefined : `${threads()} are left`))
   })
 
   it('is given up when it is told to', async () => {
-    const there = await found(manyRules(2500))
+    const there = await found(manyRules(1200))
     const giveUp = new AbortController()
     const parsing = parseWherever(there, giveUp.signal, BUILT)
     setTimeout(() => giveUp.abort(), 20)
@@ -95,7 +98,7 @@ describe('a large text', () => {
   })
 
   it('is refused when its thread fails', async () => {
-    const there = await found(manyRules(500))
+    const there = await found(manyRules(MANY))
     const broken = new URL(
       `data:text/javascript,${encodeURIComponent('throw new Error("broken")')}`,
     )
@@ -116,9 +119,9 @@ describe('a watcher of a large file', () => {
     const bench = await WatchBench.start((each) => writeFile(each.path, ruleNamed('zero')), {
       parser: BUILT,
     })
-    await bench.move(manyRules(500))
-    await bench.until((version) => version.kind === 'rules' && version.file.rules.length === 500)
-    await bench.move(manyRules(501))
+    await bench.move(manyRules(MANY))
+    await bench.until((version) => version.kind === 'rules' && version.file.rules.length === MANY)
+    await bench.move(manyRules(MANY + 1))
     await bench.move(ruleNamed('last'))
     await bench.told('last')
     await bench.close()

@@ -11,7 +11,17 @@ import { accepted } from './rules-text.ts'
 
 const LARGE = 1000
 
+const versions = new Map<string, RulesVersion>()
+
+/** Of one name and size there is one version, read once. */
 function version(name: string, count = 1): RulesVersion {
+  const key = `${name} ${count}`
+  const found = versions.get(key) ?? read(name, count)
+  versions.set(key, found)
+  return found
+}
+
+function read(name: string, count: number): RulesVersion {
   const rules = Array.from({ length: count }, (_, i) => ({
     name: `${name}-${i}`,
     match: { tool: `tool_${i}_*` },

@@ -10,7 +10,9 @@ import { RulesInForce } from '../../src/rules/rules-in-force.ts'
 import { eventually } from '../support/eventually.ts'
 import { Random } from '../support/random.ts'
 import { gist, ruleNamed, WatchBench } from './watch-bench.ts'
+import { rounds } from '../support/rounds.ts'
 
+const ROUNDS = rounds(12, 50)
 const benches: WatchBench[] = []
 
 afterEach(async () => {
@@ -202,7 +204,7 @@ describe('a storm of versions', () => {
       (path) => mkdir(path),
       (path) => writeFile(path, ruleNamed(`rule-${random.int(0, 1e6)}`)),
     ]
-    for (let round = 0; round < 50; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       for (let i = 0; i < 18; i++) {
         await replace(random.pick(any))
         if (random.chance(0.2)) await unlink(bench.path).catch(() => undefined)

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { expectShare } from './binomial.ts'
 import { Bench, facts } from './facts.ts'
 import type { LooseRule } from './facts.ts'
+import { rounds } from '../support/rounds.ts'
 
-const N = 200_000
+const N = rounds(60_000, 200_000)
 
 const session = (i: number) => facts({}, { session: `session-${i}` })
 const header = (i: number) => facts({}, { headers: ['x-user', `user-${i}`] })
@@ -45,7 +46,7 @@ describe('percent', () => {
       { probability: 1 },
       {},
     ])
-    for (let i = 0; i < 20_000; i++) expect(bench.hits()).toEqual(['rule-1', 'rule-3', 'rule-4'])
+    for (let i = 0; i < N / 10; i++) expect(bench.hits()).toEqual(['rule-1', 'rule-3', 'rule-4'])
   })
 
   it('is exact for small shares, too', () => {

@@ -1,0 +1,35 @@
+import { vi } from 'vitest'
+import type { Environment } from '../../src/cli/flag-values.ts'
+import { parseCommandLine } from '../../src/cli/program.ts'
+import { oneLine, UsageError } from '../../src/cli/usage-error.ts'
+
+/** What a command line came to. */
+export interface Came {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/**
+ * Runs a command line in this process, and tells its end as the program does. A process of its own takes
+ * half a second to start, so only what is about the program itself has one.
+ */
+export async function runHere(args: readonly string[], env: Environment = {}): Promise<Came> {
+  let stdout = ''
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    stdout += String(text)
+    return true
+  })
+  try {
+    const invocation = parseCommandLine(args, env, '0.0.0')
+    if (invocation.kind === 'print') return { code: 0, stdout: invocation.text, stderr: '' }
+    const code = await invocation.start()
+    return { code, stdout, stderr: '' }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const code = error instanceof UsageError ? 2 : 1
+    return { code, stdout, stderr: `squall: ${oneLine(reason)}\n` }
+  } finally {
+    spy.mockRestore()
+  }
+}

@@ -1,0 +1,193 @@
+import { mkdir } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dashboards, panelsOf, type Dashboard } from '../dashboards/shipped.ts'
+import { eventually } from '../support/eventually.ts'
+import { openTab } from './browser-page.ts'
+import { startChromium, type Chromium } from './chromium.ts'
+import { startPageServer, type PageServer } from './pictures/page-server.ts'
+import { takePicture, type DashboardPicture, type Line } from './pictures/picture.ts'
+import { startStory, type Chapter, type ChapterName, type Story } from './pictures/story.ts'
+import { startPrometheus, type Prometheus } from './prometheus-process.ts'
+
+const PICTURES = fileURLToPath(new URL('../../build/dashboards/', import.meta.url))
+const SECONDS = { quiet: 12, armed: 16, disarmed: 10, broken: 14, well: 14 }
+const EVERY = '500ms'
+const STEP = 0.5
+/** How far back rates look, and how long they remember what is over. */
+const RATE_SECONDS = 3
+const SETTLED = RATE_SECONDS + 1
+const boards = dashboards()
+
+let story: Story
+let prometheus: Prometheus
+let chromium: Chromium
+let page: PageServer
+let chapters: Record<ChapterName, Chapter>
+const pictures = new Map<string, DashboardPicture>()
+
+beforeAll(async () => {
+  await mkdir(PICTURES, { recursive: true })
+  story = await startStory()
+  const targets = story.sidecars.map(({ admin, pod }) => ({
+    address: admin,
+    labels: { namespace: 'shop', workload: 'tools', pod },
+  }))
+  prometheus = await startPrometheus(targets, [], EVERY)
+  await eventually(async () => {
+    const scraped = await prometheus.instant('count_over_time(squall_build_info[30s]) >= 2')
+    return scraped.length === 2 ? undefined : 'Prometheus does not scrape yet'
+  })
+  chapters = await story.play(SECONDS)
+  const from = chapters.quiet.from + RATE_SECONDS
+  const { to } = chapters.well
+  const choice = { rateInterval: `${RATE_SECONDS}s`, range: `${Math.round(to - from)}s` }
+  for (const board of boards) {
+    const span = { from, to, step: STEP }
+    pictures.set(board.title, await takePicture(board, prometheus, span, choice))
+  }
+  chromium = await startChromium()
+  page = await startPageServer()
+}, 180_000)
+
+afterAll(async () => {
+  await chromium?.close()
+  await page?.close()
+  await prometheus?.close()
+  await story?.close()
+})
+
+/** The lines of a panel of a dashboard. */
+function linesOf(title: string, panel: string): readonly Line[] {
+  const picture = pictures.get(title)
+  const found = picture?.panels.find(
+    ({ panel: { title: its, type } }) => its === panel && type !== 'row',
+  )
+  if (found === undefined) throw new Error(`there is no panel ${panel} in ${title}`)
+  return found.lines
+}
+
+/** Places of the times of a chapter, once rates have forgotten the chapter before. */
+function placesOf(chapter: ChapterName): readonly number[] {
+  const { times } = pictures.get('Squall / Overview')!
+  const { from, to } = chapters[chapter]
+  const within = times.flatMap((time, at) => (time > from + SETTLED && time < to ? [at] : []))
+  expect(within.length).toBeGreaterThan(8)
+  return within
+}
+
+/** The sum of those lines at each time of a chapter. */
+function during(chapter: ChapterName, lines: readonly Line[]): readonly number[] {
+  return placesOf(chapter).map((at) =>
+    lines.reduce((sum, { values }) => sum + (values[at] ?? 0), 0),
+  )
+}
+
+/** The values of a line in a chapter; a busy machine may miss a scrape. */
+function known(chapter: ChapterName, { values }: Line): readonly number[] {
+  return placesOf(chapter).flatMap((at) => values[at] ?? [])
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+describe.each([
+  'Errors: injected against real',
+  'Errors by tool: injected against real',
+  'Errors by kind: injected against real',
+])('%s', (title) => {
+  const of = (kind: string): readonly Line[] =>
+    linesOf('Squall / Overview', title).filter(({ name }) => name.startsWith(kind))
+
+  it('shows injected errors while rules are armed, and no real ones', () => {
+    expect(mean(during('armed', of('injected')))).toBeGreaterThan(2)
+    expect(Math.max(...during('armed', of('real')))).toBe(0)
+  })
+
+  it('shows real errors while the app is broken, and no injected ones', () => {
+    expect(mean(during('broken', of('real')))).toBeGreaterThan(2)
+    expect(Math.max(...during('broken', of('injected')))).toBe(0)
+  })
+
+  it.each(['quiet', 'disarmed', 'well'] as const)('shows none in the chapter %s', (chapter) => {
+    expect(Math.max(...during(chapter, [...of('injected'), ...of('real')]))).toBe(0)
+  })
+})
+
+describe('the overview', () => {
+  const lines = (title: string): readonly Line[] => linesOf('Squall / Overview', title)
+
+  it('shows what is left of the tools, whoever takes from it', () => {
+    const [tools] = [lines('Effective availability by tool')]
+    expect(tools.map(({ name }) => name)).toEqual(['billing', 'echo', 'query', 'search', 'weather'])
+    const of = (name: string): readonly Line[] => tools.filter(({ name: its }) => its === name)
+    expect(mean(during('quiet', tools))).toBe(5)
+    for (const tool of ['query', 'echo', 'weather']) {
+      expect(mean(during('armed', of(tool))), tool).toBeLessThan(0.9)
+    }
+    // A delay takes nothing away, and neither does a rule that only looks.
+    for (const tool of ['search', 'billing']) expect(mean(during('armed', of(tool)))).toBe(1)
+    for (const tool of tools) expect(mean(during('broken', [tool])), tool.name).toBeLessThan(0.9)
+    expect(mean(during('well', tools))).toBe(5)
+  })
+
+  it('shows delay while rules are armed, and that the app did not take it', () => {
+    const latency = lines('Latency: client, app and injected delay (p95)')
+    const of = (name: string): readonly Line[] => latency.filter(({ name: its }) => its === name)
+    expect(mean(during('armed', of('injected delay')))).toBeGreaterThan(0.25)
+    const added = (chapter: ChapterName): number =>
+      mean(during(chapter, of('client'))) - mean(during(chapter, of('app')))
+    expect(added('armed')).toBeGreaterThan(0.1)
+    expect(Math.abs(added('broken'))).toBeLessThan(0.05)
+  })
+
+  it('shows when each sidecar was armed', () => {
+    const armed = lines('Armed')
+    expect(armed).toHaveLength(2)
+    for (const line of armed) {
+      expect(new Set(known('armed', line))).toEqual(new Set([1]))
+      for (const chapter of ['disarmed', 'broken', 'well'] as const) {
+        expect(new Set(known(chapter, line)), chapter).toEqual(new Set([0]))
+      }
+    }
+    expect(lines('What disarms').filter(({ values }) => values[0] === 1)).not.toHaveLength(0)
+  })
+
+  it('marks when rules came into force', () => {
+    const { marks } = pictures.get('Squall / Overview')!
+    const { armed } = chapters
+    expect(marks.some(({ at }) => at > armed.from - 5 && at < armed.from + 2)).toBe(true)
+  })
+})
+
+describe.each(boards.map((board): [string, Dashboard] => [board.title, board]))(
+  '%s',
+  (_, board) => {
+    it('has data in every panel', () => {
+      for (const { title } of panelsOf(board)) {
+        const values = linesOf(board.title, title).flatMap((line) => line.values)
+        expect(
+          values.some((value) => value !== null),
+          title,
+        ).toBe(true)
+      }
+    })
+
+    it('is drawn', async () => {
+      page.show(pictures.get(board.title)!)
+      const tab = await openTab(chromium)
+      await tab.look(1600, 1000, 'dark')
+      await tab.open(page.url)
+      await eventually(async () => {
+        if (tab.complaints.length > 0) throw new Error(tab.complaints.join('\n'))
+        return (await tab.evaluate('document.title')) === 'drawn' ? undefined : 'nothing is drawn'
+      })
+      const drawn = await tab.evaluate<number>(`document.querySelectorAll('[data-drawn]').length`)
+      expect(drawn).toBe(panelsOf(board).length)
+      await tab.screenshot(`${PICTURES}${board.file.replace('.json', '.png')}`)
+      expect(tab.requests.filter((url) => !url.startsWith(new URL('/', page.url).href))).toEqual([])
+      await tab.close()
+    })
+  },
+)

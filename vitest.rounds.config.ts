@@ -1,0 +1,31 @@
+import { defineConfig } from 'vitest/config'
+
+/** Tests that repeat what they do a few times in `npm test`, and here many times. */
+const REPEATING = [
+  'datapath/byte-identity',
+  'datapath/parser-agreement',
+  'datapath/stale-connections',
+  'faults/outlook',
+  'live/replicas',
+  'rules/hostile-files',
+  'rules/limits',
+  'rules/mutated-files',
+  'rules/rules-watcher',
+  'rules/rules-watcher-bad-input',
+  'rules/rules-watcher-life',
+  'rules/safe-regex',
+  'rules/selection',
+  'truth/any-rules',
+  'truth/large-stream',
+]
+
+export default defineConfig({
+  test: {
+    include: REPEATING.map((name) => `test/${name}.test.ts`),
+    env: { SQUALL_TEST_ROUNDS: 'many' },
+    testTimeout: 180_000,
+    hookTimeout: 60_000,
+    pool: 'forks',
+    fileParallelism: false,
+  },
+})
