@@ -4,11 +4,13 @@ import type { UpstreamAddress } from '../upstream/address.ts'
 import {
   clashes,
   type HostPort,
+  isAt,
   isHost,
   isWildcard,
   parsePort,
   reaches,
   splitHostPort,
+  takes,
 } from './host.ts'
 import { shown, UsageError } from './usage-error.ts'
 
@@ -85,6 +87,18 @@ function upstreamPlace(
   return { host: parts.host, port }
 }
 
+/** A host alone, to be put in the place of another one. IPv6 may stand with or without brackets. */
+export function parseUpstreamHost(text: string, source: string): string {
+  const host = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text
+  if (!isHost(host) || (host !== text && !host.includes(':'))) {
+    throw bad(source, `${shown(text)} is no host`, 'write a name or an address, without a port')
+  }
+  if (isWildcard(host)) {
+    throw bad(source, `${shown(text)} names no single host`, 'use the address of the pod')
+  }
+  return host
+}
+
 function notUpstream(text: string, source: string): UsageError {
   const parts = /^\d+$/.test(text) ? { host: '127.0.0.1', port: text } : splitHostPort(text)
   if (parts !== undefined && isHost(parts.host) && parsePort(parts.port) !== undefined) {
@@ -106,11 +120,20 @@ function socketPath(text: string, source: string): string {
   return normal
 }
 
-/** True when connecting to the upstream would end at the listener: a loop. */
-export function loops(listen: ListenAddress, upstream: UpstreamAddress): boolean {
+/**
+ * True when connecting to the upstream would end at the listener: a loop. `own` are the addresses of
+ * this machine: a listener on every interface is reached by each of them.
+ */
+export function loops(
+  listen: ListenAddress,
+  upstream: UpstreamAddress,
+  own: readonly string[] = [],
+): boolean {
   if (listen.kind === 'unix') return upstream.kind === 'unix' && upstream.path === listen.path
+  if (upstream.kind === 'unix' || listen.port !== upstream.port) return false
   return (
-    upstream.kind === 'tcp' && listen.port === upstream.port && reaches(listen.host, upstream.host)
+    reaches(listen.host, upstream.host) ||
+    own.some((address) => isAt(address, upstream.host) && takes(listen.host, address))
   )
 }
 

@@ -11,6 +11,8 @@ export interface CommandSpec<Request> {
   readonly operands?: { readonly form: string; readonly most: number }
   /** What its help ends with. */
   readonly note?: string
+  /** False where options come from the command line alone. */
+  readonly fromEnvironment?: false
   /** Checks everything that was given. Throws nothing but a `UsageError`. */
   parse(raw: RawFlags, env: Environment, operands: readonly string[]): Request
   /** Does it; the result is the exit code. What it needs is loaded only now. */
@@ -24,6 +26,7 @@ export interface Command {
   readonly flags: readonly FlagSpec[]
   readonly operands: { readonly form: string; readonly most: number } | undefined
   readonly note: string
+  readonly fromEnvironment: boolean
   ask(raw: RawFlags, env: Environment, operands: readonly string[]): Asked
 }
 
@@ -37,13 +40,14 @@ export interface Asked {
 
 /** A command for the list of them. */
 export function defineCommand<Request>(spec: CommandSpec<Request>): Command {
-  const { name, description, flags, operands, note = '' } = spec
+  const { name, description, flags, operands, note = '', fromEnvironment = true } = spec
   return {
     name,
     description,
     flags,
     operands,
     note,
+    fromEnvironment,
     ask: (raw, env, words) => {
       const request = spec.parse(raw, env, words)
       return { kind: 'command', name, request, start: () => spec.start(request) }

@@ -7,13 +7,16 @@ export interface HostPort {
   readonly port: string
 }
 
-/** Splits `host`, `host:port`, `[v6]:port` and `:port`; undefined for anything else. */
+/**
+ * Splits `host`, `host:port`, `[v6]:port` and `:port`; undefined for anything else. `[v4]:port` is
+ * taken, too: a template that puts an address in does not know its family.
+ */
 export function splitHostPort(text: string): HostPort | undefined {
   if (text.startsWith('[')) {
     const end = text.indexOf(']')
     const host = text.slice(1, end === -1 ? 1 : end)
     const rest = text.slice(end + 1)
-    if (!isIPv6(host) || (rest !== '' && !rest.startsWith(':'))) return undefined
+    if ((!isIPv6(host) && !isIPv4(host)) || (rest !== '' && !rest.startsWith(':'))) return undefined
     return { host, port: rest.slice(1) }
   }
   const colon = text.indexOf(':')
@@ -76,6 +79,16 @@ export function clashes(one: string, other: string): boolean {
 /** True for the address that stands for every interface. */
 export function isWildcard(host: string): boolean {
   return canonicalHost(host) === '0.0.0.0' || canonicalHost(host) === '::'
+}
+
+/** True when both are the same address. */
+export function isAt(one: string, other: string): boolean {
+  return canonicalHost(one) === canonicalHost(other)
+}
+
+/** True when a listener bound to `listening` takes what is sent to an address of its machine. */
+export function takes(listening: string, address: string): boolean {
+  return covers(canonicalHost(listening), canonicalHost(address))
 }
 
 function covers(wildcard: string, host: string): boolean {

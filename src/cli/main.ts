@@ -20,7 +20,8 @@ async function main(): Promise<number> {
 }
 
 main().then(
-  (code) => process.exit(code),
+  // What is on its way to a pipe would be lost by an exit at once.
+  (code) => process.stdout.write('', () => process.exit(code)),
   (error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
     process.stderr.write(`squall: ${oneLine(reason)}\n`)

@@ -26,6 +26,7 @@ const LIMIT_NAMES: readonly string[] = [
   'max-duration',
   'allow-faults',
   'deny-tools',
+  'exclude-paths',
   'shadow',
 ] satisfies readonly LimitFlag[]
 

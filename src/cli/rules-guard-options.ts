@@ -28,6 +28,8 @@ const PRODUCTION = /^prod(uction)?$/i
 const ENVIRONMENT = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/
 const MAX_POD = 253
 const MAX_TOOLS = 1000
+const MAX_PATHS = 100
+const MAX_PATH = 1024
 const FAULT_NAMES: readonly FaultName[] = FAULTS.map((fault) => fault.name)
 
 /** The options that keep rules within limits, whatever they are for. */
@@ -40,6 +42,7 @@ export type LimitFlag = Extract<
   | 'max-duration'
   | 'allow-faults'
   | 'deny-tools'
+  | 'exclude-paths'
   | 'pod'
   | 'shadow'
 >
@@ -86,6 +89,7 @@ function limitsOf(flags: FlagValues<LimitFlag>): RuleLimits {
     maxDuration: optional('max-duration', parseDuration, DURATION),
     allowFaults: listOf(flags.all('allow-faults'), 'name a fault, such as delay')?.map(faultOf),
     denyTools: toolsOf(flags.all('deny-tools')),
+    excludePaths: pathsOf(flags.all('exclude-paths')),
     shadow: flags.switch('shadow'),
   }
 }
@@ -183,5 +187,24 @@ function toolsOf(lists: readonly Given[]): readonly string[] | undefined {
     if (!isGlob(text) || text.length <= MAX_GLOB) return text
     const wrong = `${source}: ${shown(text)} is too long`
     throw new UsageError('BAD_VALUE', wrong, `a glob may have ${MAX_GLOB} characters`)
+  })
+}
+
+function pathsOf(lists: readonly Given[]): readonly string[] | undefined {
+  const paths = listOf(lists, 'name a path, or a glob such as /admin/*')
+  if (paths === undefined) return undefined
+  const { source } = paths[0]!
+  if (paths.length > MAX_PATHS) {
+    throw new UsageError('BAD_VALUE', `${source}: too many`, `use at most ${MAX_PATHS}, or globs`)
+  }
+  return paths.map(({ text }) => {
+    const most = isGlob(text) ? MAX_GLOB : MAX_PATH
+    // A query is no part of what is compared, so that one with it would never be met.
+    if (/^[/*][^\s?#]*$/.test(text) && text.length <= most) return text
+    throw new UsageError(
+      'BAD_VALUE',
+      `${source}: ${shown(text)} is not a path`,
+      `begin with a slash, leave the query out, and use at most ${most} characters`,
+    )
   })
 }

@@ -64,6 +64,13 @@ export const RULES_RUN_FLAGS = [
     help: 'tools whose calls no rule hits, by name or glob, such as pay_*,delete_*',
   },
   {
+    name: 'exclude-paths',
+    value: 'paths',
+    repeatable: true,
+    group: GUARD,
+    help: 'paths at which no rule acts, exactly or by glob, such as /admin/*',
+  },
+  {
     name: 'guard-error-rate',
     value: 'percent',
     default: '50%',

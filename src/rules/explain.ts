@@ -134,6 +134,7 @@ function limitOn(
 ): string | undefined {
   if (rule.forbidden !== undefined) return `the fault ${rule.forbidden} is not allowed`
   if (facts.call !== undefined && states?.denies(facts.call) === true) return 'its tool is denied'
+  if (states?.excludes(facts.http.path) === true) return 'its path is excluded'
   return facts.untouchable === true
     ? 'it carries, or may carry, a call of a denied tool'
     : undefined

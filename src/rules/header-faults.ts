@@ -87,6 +87,7 @@ export class HeaderFaults {
 
   #forbids(asked: AskedFaults, facts: CallFacts): boolean {
     if (facts.untouchable === true || this.#states.denies(facts.call)) return true
+    if (this.#states.excludes(facts.http.path)) return true
     if (this.#forbidsDelay && asked.delay !== undefined) return true
     return this.#forbidsAbort && asked.abort !== undefined
   }

@@ -95,7 +95,9 @@ function planOf(
   isIndexed: boolean,
 ): Plan | undefined {
   const isUntouchable =
-    facts.untouchable === true || (facts.call !== undefined && states.denies(facts.call))
+    facts.untouchable === true ||
+    (facts.call !== undefined && states.denies(facts.call)) ||
+    states.excludes(facts.http.path)
   const isArmed = ruleSet.enabled && states.disarmed === undefined
   let hits: Hit[] | undefined
   let shadow = true

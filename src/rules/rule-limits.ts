@@ -14,6 +14,8 @@ export interface RuleLimits {
   readonly allowFaults?: readonly FaultName[] | undefined
   /** Names or globs of tools; no rule hits an exchange that carries a call of one. */
   readonly denyTools?: readonly string[] | undefined
+  /** Paths, or globs of them; no rule hits what is asked there. */
+  readonly excludePaths?: readonly string[] | undefined
   /** Everything is matched, drawn and counted; nothing is done. */
   readonly shadow?: boolean | undefined
 }
@@ -32,4 +34,13 @@ export function deniedCalls({ denyTools }: RuleLimits): ((call: Call) => boolean
   if (denyTools === undefined || denyTools.length === 0) return undefined
   const tools = compileText(denyTools)
   return ({ method, name }) => method === 'tools/call' && name !== undefined && tools.test(name)
+}
+
+/** Tells paths at which no rule acts; undefined when there are none. */
+export function excludedPaths({
+  excludePaths,
+}: RuleLimits): ((path: string) => boolean) | undefined {
+  if (excludePaths === undefined || excludePaths.length === 0) return undefined
+  const paths = compileText(excludePaths)
+  return (path) => paths.test(path)
 }

@@ -1,7 +1,7 @@
 import type { Call } from '../mcp/call.ts'
 import { ActiveLimit } from './active-limit.ts'
 import type { CompiledRule } from './compiled-rule.ts'
-import { deniedCalls, type RuleLimits } from './rule-limits.ts'
+import { deniedCalls, excludedPaths, type RuleLimits } from './rule-limits.ts'
 import type { RuleSet } from './rule-set.ts'
 import { RuleState } from './rule-state.ts'
 import { RuleTotals } from './rule-totals.ts'
@@ -15,6 +15,7 @@ export class RuleStates {
   readonly shadow: boolean
   readonly #maxActive: number
   readonly #isDenied: ((call: Call) => boolean) | undefined
+  readonly #isExcluded: ((path: string) => boolean) | undefined
   /** Of rules that stand in no file, by their digest. */
   readonly #builtIn = new Map<string, RuleState>()
   readonly #builtInRules: CompiledRule[] = []
@@ -29,6 +30,7 @@ export class RuleStates {
     this.active.limit = this.#maxActive
     this.shadow = limits.shadow ?? false
     this.#isDenied = deniedCalls(limits)
+    this.#isExcluded = excludedPaths(limits)
   }
 
   /** Whether there are tools whose calls no rule may hit. */
@@ -44,6 +46,11 @@ export class RuleStates {
   /** True for a call of a tool that no rule may hit. */
   denies(call: Call): boolean {
     return this.#isDenied !== undefined && this.#isDenied(call)
+  }
+
+  /** True for a path at which no rule may act. */
+  excludes(path: string): boolean {
+    return this.#isExcluded !== undefined && this.#isExcluded(path)
   }
 
   /** True when any of the calls is of a tool that no rule may hit: what they share is spared. */

@@ -156,8 +156,8 @@ function foundOf(isDirectory: boolean, opened: readonly Opened[]): FoundRules {
   return { kind: 'found', digest, isDirectory, texts, problems, writtenAt }
 }
 
-/** That of a single file is of its bytes alone, as everybody else would make it. */
-function digestOf(
+/** The digest of rules: that of a single file is of its bytes alone, as everybody else would make it. */
+export function digestOf(
   isDirectory: boolean,
   texts: readonly RulesText[],
   problems: readonly FileProblems[],

@@ -9,6 +9,7 @@ export const VALIDATE = defineCommand({
   description: 'check rules files and directories of them, - being standard input',
   operands: { form: '[paths...]', most: Infinity },
   flags: VALIDATE_FLAGS,
+  fromEnvironment: false,
   parse: (raw, _env, paths) => parseValidate(raw, paths),
   start: async ({ files, format }) => {
     const { validateCommand } = await import('../validate.ts')
@@ -21,6 +22,7 @@ export const SCHEMA = defineCommand({
   name: 'schema',
   description: 'print the JSON Schema of rules files, for editors',
   flags: [],
+  fromEnvironment: false,
   parse: () => undefined,
   start: async () => {
     const { schemaCommand } = await import('../schema-command.ts')
@@ -36,6 +38,7 @@ export const EXPLAIN = defineCommand({
     'say which rules of a file or directory match a call, what they draw, and what their faults would do to it',
   operands: { form: '[path]', most: 1 },
   flags: EXPLAIN_FLAGS,
+  fromEnvironment: false,
   parse: (raw, _env, paths) => parseExplain(raw, paths),
   start: async (request) => {
     const { explainCommand } = await import('../explain.ts')

@@ -1,0 +1,57 @@
+import { cell, GENERATED, table } from './markdown.mjs'
+
+/** The reference of all annotations, from their table in the code. */
+export async function annotationsPage(built) {
+  const { ANNOTATIONS } = await built('injector/annotations.js')
+  const forPods = ANNOTATIONS.filter(({ places }) => places.includes('pod'))
+  const forNamespaces = ANNOTATIONS.filter(({ places }) => !places.includes('pod'))
+  return `${GENERATED}
+
+# Annotations
+
+All of them begin with \`squall.dev/\`, and stand in the metadata of the pod template, not of the Deployment. What they do to a pod is told in [injection.md](../injection.md).
+
+Those with a “yes” can also stand on a namespace, as defaults for its pods. What the pod says comes first, then the namespace, then the settings of the injector. Values are text: write \`"3000"\` and \`"true"\`. A key that is not in this table, or a value that cannot be understood, is refused with what to write instead.
+
+${table(['Key', 'Value', 'Without it', 'Namespace', 'Meaning'], forPods.map(row))}
+
+## On namespaces alone
+
+${table(
+  ['Key', 'Kind', 'Value', 'Meaning'],
+  [
+    ...forNamespaces.map(({ key, form, meaning }) => [
+      `\`${key}\``,
+      'annotation',
+      cell(form),
+      cell(meaning),
+    ]),
+    ['`injection`', 'label', '`disabled`', 'nothing is injected in this namespace'],
+    [
+      '`environment`, without prefix',
+      'label',
+      'a name',
+      'where this is; `production` and `prod` need the annotation above',
+    ],
+  ],
+)}
+
+## Written by Squall
+
+| Key | By | Holds |
+| --- | --- | --- |
+| \`status\` | the injector | JSON: the mode, why that mode, the version, the ports, and what \`squall uninject\` puts back |
+| \`rules-touched\` | \`squall apply\` | when the rules were last applied, so that kubelet looks at once |
+`
+}
+
+function row({ key, form, fallback, places, meaning }) {
+  const isDefault = places.includes('namespace') ? 'yes' : '–'
+  return [
+    `\`${key}\``,
+    cell(form),
+    fallback === '' ? '–' : cell(fallback),
+    isDefault,
+    cell(meaning),
+  ]
+}

@@ -1,0 +1,55 @@
+import { cell, GENERATED, table } from './markdown.mjs'
+
+/** The reference of all commands but run, which has a page of its own, from their list in the code. */
+export async function commandsPage(built) {
+  const { COMMANDS } = await built('cli/commands/index.js')
+  const { envName } = await built('cli/flag-table.js')
+  const others = COMMANDS.filter(({ name }) => name !== 'run')
+  const rows = others.map(({ name, description }) => [
+    `[\`squall ${name}\`](#${anchor(name)})`,
+    cell(description),
+  ])
+  return `${GENERATED}
+
+# Commands
+
+\`squall run\` is the sidecar itself: its flags are on [a page of their own](flags.md).
+
+${table(['Command', 'What it does'], rows)}
+
+Exit codes: 0 when all is well, 1 when what was asked for failed or was not met, 2 when the command line, the environment or a file cannot be understood. Where a variable is named, it stands for the flag; the command line wins.
+
+${others.map((command) => section(command, envName)).join('\n\n')}
+`
+}
+
+function section({ name, description, operands, flags, fromEnvironment }, envName) {
+  const words = operands === undefined ? '' : ` ${operands.form}`
+  const options = flags.length === 0 ? '' : ' [options]'
+  const usage = `\`\`\`\nsquall ${name}${options}${words}\n\`\`\``
+  const head = fromEnvironment
+    ? ['Flag', 'Variable', 'Default', 'Meaning']
+    : ['Flag', 'Default', 'Meaning']
+  const rows = flags.map((flag) => row(flag, fromEnvironment ? envName(flag.name) : undefined))
+  const parts = [`## squall ${name}`, `${sentence(description)}`, usage]
+  return [...parts, ...(rows.length === 0 ? [] : [table(head, rows)])].join('\n\n')
+}
+
+function row({ name, short, value, default: fallback, help }, variable) {
+  const form = value === undefined ? `--${name}` : `--${name} <${value}>`
+  const none = value === undefined ? 'off' : '–'
+  return [
+    `\`${short === undefined ? '' : `-${short}, `}${form}\``,
+    ...(variable === undefined ? [] : [`\`${variable}\``]),
+    fallback === undefined ? none : `\`${fallback}\``,
+    cell(help),
+  ]
+}
+
+function sentence(text) {
+  return cell(`${text[0].toUpperCase()}${text.slice(1)}.`)
+}
+
+function anchor(name) {
+  return `squall-${name.replaceAll(' ', '-')}`
+}

@@ -1,0 +1,77 @@
+/** Comparing more lines than this with as many others takes too long. */
+const MOST_PAIRS = 4_000_000
+
+/**
+ * Carries a change over to a text that is written a little differently: `before` is the text as a
+ * writer would write it, `after` the same with a change. Lines that the change leaves alone stay
+ * exactly as they are in the text. Undefined when that takes too long.
+ */
+export function keepLines(text: string, before: string, after: string): string | undefined {
+  const own = text.split('\n')
+  const old = before.split('\n')
+  const fresh = after.split('\n')
+  // Which line of the text stands for which line of the writer.
+  const matches = pairs(old.map(bare), own.map(bare))
+  const kept = pairs(old, fresh)
+  if (matches === undefined || kept === undefined) return undefined
+  const ownOf = new Map(matches)
+  const keptBy = new Map(kept.map(([i, j]) => [j, i]))
+  const gone = new Set(old.keys())
+  for (const [i] of kept) gone.delete(i)
+  const removed = new Set([...gone].map((i) => ownOf.get(i)))
+  const lines: string[] = []
+  let next = 0
+  for (const [j, line] of fresh.entries()) {
+    const i = keptBy.get(j)
+    const place = i === undefined ? undefined : ownOf.get(i)
+    if (place === undefined) {
+      lines.push(line)
+      continue
+    }
+    // Blank lines and the like that the writer would not have kept.
+    for (; next < place; next++) if (!removed.has(next)) lines.push(own[next]!)
+    lines.push(own[place]!)
+    next = place + 1
+  }
+  for (; next < own.length; next++) if (!removed.has(next)) lines.push(own[next]!)
+  return lines.join('\n')
+}
+
+/** What of a line does not depend on how it is laid out. */
+function bare(line: string): string {
+  return line.replace(/\s+/g, '')
+}
+
+/** The longest list of pairs of equal lines, in the order of both. */
+function pairs(
+  one: readonly string[],
+  other: readonly string[],
+): readonly (readonly [number, number])[] | undefined {
+  let start = 0
+  while (start < one.length && start < other.length && one[start] === other[start]) start++
+  let end = 0
+  const most = Math.min(one.length, other.length) - start
+  while (end < most && one[one.length - 1 - end] === other[other.length - 1 - end]) end++
+  const rows = one.length - start - end
+  const columns = other.length - start - end
+  if (rows * columns > MOST_PAIRS) return undefined
+  const found: (readonly [number, number])[] = []
+  for (let i = 0; i < start; i++) found.push([i, i])
+  const width = columns + 1
+  const best = new Uint32Array((rows + 1) * width)
+  for (let i = rows - 1; i >= 0; i--) {
+    for (let j = columns - 1; j >= 0; j--) {
+      best[i * width + j] =
+        one[start + i] === other[start + j]
+          ? best[(i + 1) * width + j + 1]! + 1
+          : Math.max(best[(i + 1) * width + j]!, best[i * width + j + 1]!)
+    }
+  }
+  for (let i = 0, j = 0; i < rows && j < columns;) {
+    if (one[start + i] === other[start + j]) found.push([start + i++, start + j++])
+    else if (best[(i + 1) * width + j]! >= best[i * width + j + 1]!) i++
+    else j++
+  }
+  for (let k = end; k > 0; k--) found.push([one.length - k, other.length - k])
+  return found
+}

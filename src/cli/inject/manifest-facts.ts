@@ -1,0 +1,69 @@
+import type { InjectionContext, NamespaceFacts, ServicePorts } from '../../injector/injection.ts'
+import { isMap, type KubeObject } from './pod-places.ts'
+
+/** What the manifests themselves say about the place where their pods will be. */
+export interface ManifestFacts {
+  namespace(name: string): NamespaceFacts
+  /** Undefined when the manifests hold no Service of the namespace: others may be in the cluster. */
+  services(namespace: string): InjectionContext['services']
+}
+
+/** What is known of a namespace that no manifest holds. */
+export type ToldFacts = Pick<NamespaceFacts, 'labels' | 'annotations'>
+
+/** Collects namespaces and Services from what the manifests hold. */
+export function manifestFacts(
+  objects: readonly KubeObject[],
+  told: ToldFacts,
+  defaultNamespace: string,
+): ManifestFacts {
+  const namespaces = new Map<string, NamespaceFacts>()
+  const services = new Map<string, ServicePorts[]>()
+  for (const { kind, name, namespace = defaultNamespace, value } of objects) {
+    if (kind === 'Namespace') {
+      const { labels, annotations } = isMap(value['metadata']) ? value['metadata'] : {}
+      namespaces.set(name, {
+        name,
+        labels: { ...texts(labels), ...told.labels },
+        annotations: { ...texts(annotations), ...told.annotations },
+      })
+    } else if (kind === 'Service') {
+      const list = services.get(namespace) ?? []
+      services.set(namespace, [...list, servicePorts(name, value['spec'])])
+    }
+  }
+  return {
+    namespace: (name) => namespaces.get(name) ?? { name, ...told },
+    services: (namespace) => services.get(namespace),
+  }
+}
+
+function servicePorts(name: string, spec: unknown): ServicePorts {
+  const { selector, ports } = isMap(spec) ? spec : {}
+  const list = Array.isArray(ports) ? ports.filter(isMap) : []
+  return {
+    name,
+    selector: texts(selector),
+    ports: list.flatMap(({ port, targetPort, protocol }) =>
+      typeof port === 'number'
+        ? [
+            {
+              port,
+              targetPort:
+                typeof targetPort === 'number' || typeof targetPort === 'string'
+                  ? targetPort
+                  : undefined,
+              protocol: typeof protocol === 'string' ? protocol : undefined,
+            },
+          ]
+        : [],
+    ),
+  }
+}
+
+function texts(value: unknown): Readonly<Record<string, string>> {
+  if (!isMap(value)) return {}
+  return Object.fromEntries(
+    Object.entries(value).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
+  )
+}

@@ -1,0 +1,234 @@
+import {
+  containerName,
+  cpu,
+  duration,
+  guardRate,
+  image,
+  like,
+  maxDuration,
+  memory,
+  memoryRequest,
+  objectName,
+  oneOf,
+  paths,
+  percent,
+  ports,
+  type ValueCheck,
+} from './value-checks.ts'
+import { upstreamHost } from './upstream-host.ts'
+
+/** Where a key may stand. Those of a namespace are defaults for its pods. */
+export type Place = 'pod' | 'namespace'
+
+/** One key of the vocabulary, without its prefix. */
+export interface AnnotationSpec {
+  readonly key: string
+  readonly places: readonly Place[]
+  /** How its value is written. */
+  readonly form: string
+  /** What holds without it; empty where nothing does. */
+  readonly fallback: string
+  readonly meaning: string
+  readonly check: ValueCheck
+}
+
+const BOTH = ['pod', 'namespace'] as const
+const BOOLEAN = oneOf('true', 'false')
+
+/** Everything that may be said to the injector, in the order of the documentation. */
+export const ANNOTATIONS = [
+  {
+    key: 'inject',
+    places: ['pod'],
+    form: '`true`, `false`',
+    fallback: '`false`',
+    meaning: 'put the sidecar into this pod; may be a label, too. `false` in either wins',
+    check: BOOLEAN,
+  },
+  {
+    key: 'ports',
+    places: BOTH,
+    form: '`3000`, `mcp`, `3000,4000`',
+    fallback: 'the only TCP port that is declared',
+    meaning: 'ports of the app to take over, by number or name',
+    check: ports,
+  },
+  {
+    key: 'container',
+    places: BOTH,
+    form: 'a name',
+    fallback: 'any container',
+    meaning: 'container that the ports belong to, where several declare some',
+    check: containerName,
+  },
+  {
+    key: 'mode',
+    places: BOTH,
+    form: '`auto`, `redirect`, `port`, `bind`',
+    fallback: '`auto`',
+    meaning: 'how traffic gets into the sidecar',
+    check: oneOf('auto', 'redirect', 'port', 'bind'),
+  },
+  {
+    key: 'rules',
+    places: BOTH,
+    form: 'a name',
+    fallback: '`squall-rules`',
+    meaning: 'ConfigMap of the same namespace with the rules; it need not be there',
+    check: objectName,
+  },
+  {
+    key: 'rules-key',
+    places: BOTH,
+    form: 'a key',
+    fallback: 'all keys that end in `.yaml`, `.yml` or `.json`',
+    meaning: 'key of that ConfigMap to read, and no other',
+    check: like(
+      /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/,
+      'write a key of the ConfigMap, such as rules.yaml',
+    ),
+  },
+  {
+    key: 'upstream-host',
+    places: BOTH,
+    form: '`127.0.0.1`, `::1`, `pod-ip`',
+    fallback: '`pod-ip` in mode `redirect`, `127.0.0.1` in the others',
+    meaning: 'where within the pod the app listens',
+    check: upstreamHost,
+  },
+  {
+    key: 'environment',
+    places: BOTH,
+    form: 'a name',
+    fallback: 'the label `environment` of the namespace',
+    meaning: 'where this is; with `production` or `prod` no rule ever acts',
+    check: like(
+      /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/,
+      'use letters, digits, dots and dashes, such as staging',
+    ),
+  },
+  {
+    key: 'max-percent',
+    places: BOTH,
+    form: 'a percentage',
+    fallback: '',
+    meaning: 'highest share of the calls it matches that any one rule may hit',
+    check: percent,
+  },
+  {
+    key: 'max-duration',
+    places: BOTH,
+    form: 'a duration',
+    fallback: '',
+    meaning: 'longest time that a rule is in force, counted from when it appeared',
+    check: maxDuration,
+  },
+  {
+    key: 'guard-error-rate',
+    places: BOTH,
+    form: 'a percentage, `off`',
+    fallback: '`50%`',
+    meaning: 'share of real errors beyond which everything is disarmed',
+    check: guardRate,
+  },
+  {
+    key: 'guard-window',
+    places: BOTH,
+    form: 'a duration',
+    fallback: '`30s`',
+    meaning: 'how far back real errors are looked at',
+    check: duration(1_000, 3_600_000, 'write a duration from 1s to 1h, such as 30s'),
+  },
+  {
+    key: 'exclude-paths',
+    places: BOTH,
+    form: '`/admin/*`, `/a,/b`',
+    fallback: '',
+    meaning: 'paths at which no rule acts, exactly or by glob',
+    check: paths,
+  },
+  {
+    key: 'rewrite-probes',
+    places: BOTH,
+    form: '`true`, `false`',
+    fallback: '`true`',
+    meaning: 'lead probes and hooks of the taken ports past the faults',
+    check: BOOLEAN,
+  },
+  {
+    key: 'native-sidecar',
+    places: BOTH,
+    form: '`true`, `false`',
+    fallback: '`true` from Kubernetes 1.33 on',
+    meaning: 'run the sidecar as an init container that is always restarted (from 1.29 on)',
+    check: BOOLEAN,
+  },
+  {
+    key: 'image',
+    places: BOTH,
+    form: 'an image',
+    fallback: 'the image that the injector was set up with',
+    meaning: 'image of the sidecar',
+    check: image,
+  },
+  {
+    key: 'log-level',
+    places: BOTH,
+    form: '`debug`, `info`, `warn`, `error`',
+    fallback: '`info`',
+    meaning: 'what the sidecar logs',
+    check: oneOf('debug', 'info', 'warn', 'error'),
+  },
+  {
+    key: 'cpu-request',
+    places: BOTH,
+    form: 'a quantity',
+    fallback: '`10m`',
+    meaning: 'CPU that the sidecar is promised',
+    check: cpu,
+  },
+  {
+    key: 'cpu-limit',
+    places: BOTH,
+    form: 'a quantity',
+    fallback: '`1`',
+    meaning: 'CPU that the sidecar may use',
+    check: cpu,
+  },
+  {
+    key: 'memory-request',
+    places: BOTH,
+    form: 'a quantity',
+    fallback: '`64Mi`',
+    meaning: 'memory that the sidecar is promised',
+    check: memoryRequest,
+  },
+  {
+    key: 'memory-limit',
+    places: BOTH,
+    form: 'a quantity',
+    fallback: '`256Mi`',
+    meaning: 'memory that the sidecar may use; the heap of Node is bounded to fit',
+    check: memory,
+  },
+  {
+    key: 'allow-production',
+    places: ['namespace'],
+    form: '`true`, `false`',
+    fallback: '`false`',
+    meaning: 'allow the sidecar, and faults, in a namespace that is labelled as production',
+    check: BOOLEAN,
+  },
+] as const satisfies readonly AnnotationSpec[]
+
+/** A key that may be written, without its prefix. */
+export type AnnotationKey = (typeof ANNOTATIONS)[number]['key']
+
+/** The key under which the injector writes what it did. */
+export const STATUS_KEY = 'status'
+
+/** Keys that others of Squall's commands write on pods; they ask for nothing. */
+export const MARKS: readonly string[] = [STATUS_KEY, 'rules-digest', 'rules-touched']
+
+/** The label of a namespace that forbids injection with the value `disabled`. */
+export const INJECTION_LABEL = 'injection'

@@ -1,0 +1,79 @@
+import { INJECTION_LABEL } from './annotations.ts'
+import type { InjectionContext, UntouchedReason } from './injection.ts'
+import type { Pod } from './pod-types.ts'
+import { quoted, Refusal } from './refusal.ts'
+import { isAsked } from './wishes.ts'
+
+/** Why a pod is left as it is. */
+export interface LeftAlone {
+  readonly reason: UntouchedReason
+  readonly message: string
+}
+
+const MIRROR = 'kubernetes.io/config.mirror'
+
+/** Says why nothing is to be done with a pod; undefined when it is to be injected. */
+export function leaveAlone(
+  pod: Pod,
+  { namespace, settings }: InjectionContext,
+): LeftAlone | undefined {
+  const { prefix } = settings
+  const asked = isAsked(pod, prefix)
+  if (asked === undefined) {
+    const message = `nobody asked: add the annotation ${prefix}inject: "true" to the pod template`
+    return { reason: 'not_requested', message }
+  }
+  if (!asked) return { reason: 'opted_out', message: `${prefix}inject is false` }
+  const label = `${prefix}${INJECTION_LABEL}`
+  if (namespace.labels[label] === 'disabled') {
+    const message = `the namespace ${quoted(namespace.name)} forbids it by the label ${label}=disabled`
+    return { reason: 'namespace_disabled', message }
+  }
+  if (pod.metadata?.annotations?.[MIRROR] !== undefined) {
+    const message = 'a static pod is run by its node alone: change its manifest on the node'
+    return { reason: 'mirror_pod', message }
+  }
+  if (isWindows(pod)) {
+    return { reason: 'windows', message: 'the pod is for Windows, and the sidecar is for Linux' }
+  }
+  return undefined
+}
+
+/** Refuses places where no sidecar may be, unless they were opened by their owner. */
+export function refusePlace(context: InjectionContext, isProductionAllowed: boolean): void {
+  const { namespace, settings } = context
+  if (settings.excludedNamespaces.includes(namespace.name)) {
+    throw new Refusal(
+      'excluded_namespace',
+      `nothing is injected in the namespace ${quoted(namespace.name)}`,
+      'run the app in another one',
+    )
+  }
+  const environment = namespaceEnvironment(context)
+  if (environment === undefined || !isProduction(environment, context) || isProductionAllowed)
+    return
+  throw new Refusal(
+    'production',
+    `the namespace ${quoted(namespace.name)} is labelled ${settings.environmentLabel}=${environment}`,
+    `whoever owns it can allow it by the annotation ${settings.prefix}allow-production: "true" on the namespace`,
+  )
+}
+
+/** What the namespace says about where it is. */
+export function namespaceEnvironment({
+  namespace,
+  settings,
+}: InjectionContext): string | undefined {
+  const value = namespace.labels[settings.environmentLabel]
+  return value === '' ? undefined : value
+}
+
+/** True for environments that count as production. */
+export function isProduction(environment: string, { settings }: InjectionContext): boolean {
+  const name = environment.toLowerCase()
+  return settings.productionEnvironments.some((each) => each.toLowerCase() === name)
+}
+
+function isWindows({ spec }: Pod): boolean {
+  return spec?.os?.name === 'windows' || spec?.nodeSelector?.['kubernetes.io/os'] === 'windows'
+}

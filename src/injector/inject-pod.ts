@@ -1,0 +1,196 @@
+import { addedAnnotations } from './added-annotations.ts'
+import { STATUS_KEY } from './annotations.ts'
+import { changeContainers } from './change-containers.ts'
+import { checkBinding } from './check-binding.ts'
+import { checkServices } from './check-services.ts'
+import { chooseLifecycle } from './choose-lifecycle.ts'
+import { chooseMode } from './choose-mode.ts'
+import { isProduction, leaveAlone, namespaceEnvironment, refusePlace } from './gatekeeper.ts'
+import { REDIRECT, RULES_VOLUME, RUN_VOLUME, SIDECAR } from './injected-names.ts'
+import { StatusError, type Undo, writeStatus } from './injection-status.ts'
+import type { Injection, InjectionContext } from './injection.ts'
+import type { Plan } from './plan.ts'
+import type { Pod } from './pod-types.ts'
+import { redirectContainer } from './redirect-container.ts'
+import { quoted, Refusal } from './refusal.ts'
+import { sidecarContainer, sidecarVolumes } from './sidecar-container.ts'
+import { sidecarResources } from './sidecar-resources.ts'
+import { takenPorts } from './taken-ports.ts'
+import { uninjectPod } from './uninject-pod.ts'
+import { readWishes, refuseUnknownKeys, type Wishes } from './wishes.ts'
+
+const DEFAULT_GRACE = 30
+
+/**
+ * Puts the sidecar into a pod that asks for it, or says why not. What an earlier run did is taken
+ * back first, so that twice is as good as once. The pod is one that `parsePod` let through.
+ */
+export function injectPod(pod: Pod, context: InjectionContext): Injection {
+  try {
+    const left = leaveAlone(pod, context)
+    if (left?.reason === 'opted_out') return { kind: 'untouched', ...left }
+    refuseUnknownKeys(pod, context.settings.prefix)
+    if (left !== undefined) return { kind: 'untouched', ...left }
+    return injected(uninjectPod(pod, context.settings.prefix), context)
+  } catch (error) {
+    if (error instanceof Refusal) {
+      return { kind: 'refused', reason: error.reason, message: error.message }
+    }
+    if (error instanceof StatusError) {
+      return { kind: 'refused', reason: 'bad_status', message: error.message }
+    }
+    throw error
+  }
+}
+
+function injected(pod: Pod, context: InjectionContext): Injection {
+  const { settings } = context
+  const wishes = readWishes(pod, context)
+  const isAllowed = wishes.get('allow-production') === 'true'
+  refusePlace(context, isAllowed)
+  refuseTakenNames(pod)
+  const ports = takenPorts(pod, wishes, settings)
+  const { mode, why } = chooseMode(pod, wishes, ports, context)
+  const { native, warnings } = chooseLifecycle(pod, wishes, mode, context)
+  const changed = changeContainers(pod, { mode, ports, wishes, settings })
+  const environment = environmentOf(wishes, context)
+  const plan: Plan = {
+    mode,
+    ports,
+    native,
+    wishes,
+    settings,
+    image: imageOf(wishes, context),
+    resources: sidecarResources(wishes, settings.resources),
+    environment,
+    isProductionAllowed: isAllowed && environment === PRODUCTION,
+    graceSeconds: pod.spec?.terminationGracePeriodSeconds ?? DEFAULT_GRACE,
+    probes: changed.probes,
+  }
+  const result = assemble(pod, plan, changed, why)
+  const said = [
+    ...warnings,
+    ...changed.warnings,
+    ...(mode === 'port' ? checkServices(pod, ports, context) : []),
+    ...(mode === 'bind' ? checkBinding(pod, ports) : []),
+    ...placeWarnings(plan, context),
+  ]
+  return { kind: 'injected', pod: result, mode, why, warnings: said }
+}
+
+/** What `squall run` knows as the place where no rule acts. */
+const PRODUCTION = 'production'
+
+/** The label of a namespace that counts as production outweighs what its pods say. */
+function environmentOf(wishes: Wishes, context: InjectionContext): string | undefined {
+  const label = namespaceEnvironment(context)
+  if (label !== undefined && isProduction(label, context)) return PRODUCTION
+  const environment = wishes.get('environment') ?? label
+  return environment !== undefined && isProduction(environment, context) ? PRODUCTION : environment
+}
+
+function placeWarnings(plan: Plan, { namespace }: InjectionContext): readonly string[] {
+  const { mode, environment, isProductionAllowed } = plan
+  const warnings: string[] = []
+  if (environment === PRODUCTION && !isProductionAllowed) {
+    warnings.push('the environment is production: rules are read and counted, and none ever acts')
+  }
+  if (namespace.isKnown === false && mode === 'redirect') {
+    warnings.push(
+      'the namespace cannot be read: should it enforce Pod Security, the pod is rejected, and mode port is the way',
+    )
+  }
+  return warnings
+}
+
+function imageOf(wishes: Wishes, { settings }: InjectionContext): string {
+  const { allowedImages, prefix } = settings
+  const image = wishes.get('image')
+  if (image === undefined) return settings.image
+  if (allowedImages.length === 0 || allowedImages.some((start) => image.startsWith(start))) {
+    return image
+  }
+  throw new Refusal(
+    'image',
+    `${prefix}image is ${quoted(image)}, which is not among the images that are allowed`,
+    `use one that begins with ${allowedImages.join(' or ')}, or leave it out`,
+  )
+}
+
+function refuseTakenNames({ spec }: Pod): void {
+  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+  const hit =
+    containers.find(({ name }) => name === SIDECAR || name === REDIRECT) ??
+    (spec?.volumes ?? []).find(({ name }) => name === RULES_VOLUME || name === RUN_VOLUME)
+  if (hit === undefined) return
+  throw new Refusal(
+    'name_taken',
+    `the pod has something named ${hit.name} that the injector did not put there`,
+    'give it another name, or take the sidecar that was written by hand out',
+  )
+}
+
+function assemble(
+  pod: Pod,
+  plan: Plan,
+  changed: ReturnType<typeof changeContainers>,
+  why: string,
+): Pod {
+  const { mode, ports, native, settings } = plan
+  const { metadata, spec } = pod
+  const sidecar = sidecarContainer(plan)
+  const added = addedAnnotations(pod, plan)
+  const init = [
+    ...changed.initContainers,
+    ...(mode === 'redirect' ? [redirectContainer(plan)] : []),
+    ...(native ? [sidecar] : []),
+  ]
+  const undo: Undo = {
+    ...changed.undo,
+    ...(Object.keys(added).length > 0 && { annotations: added }),
+    ...emptyParts(pod),
+  }
+  const status = writeStatus({
+    mode,
+    why,
+    version: settings.version,
+    ports: Object.fromEntries(
+      ports.map(({ number, listen }) => [String(number), mode === 'bind' ? number : listen]),
+    ),
+    native,
+    undo,
+  })
+  if (status === undefined) {
+    throw new Refusal('too_large', 'the probes of the pod are too long to keep', 'shorten them')
+  }
+  return {
+    ...pod,
+    metadata: {
+      ...metadata,
+      annotations: {
+        ...metadata?.annotations,
+        ...added,
+        [`${settings.prefix}${STATUS_KEY}`]: status,
+      },
+    },
+    spec: {
+      ...spec,
+      containers: native ? changed.containers : [sidecar, ...changed.containers],
+      ...(init.length > 0 && { initContainers: init }),
+      volumes: [...(spec?.volumes ?? []), ...sidecarVolumes(plan)],
+    },
+  }
+}
+
+/** Lists and maps with nothing in them, which are told apart from those that were not there. */
+function emptyParts({ metadata, spec }: Pod): Pick<Undo, 'empty'> {
+  const parts = {
+    annotations: metadata?.annotations,
+    initContainers: spec?.initContainers,
+    volumes: spec?.volumes,
+  }
+  const empty = Object.entries(parts).filter(
+    ([, part]) => part === null || (part !== undefined && Object.keys(part).length === 0),
+  )
+  return empty.length === 0 ? {} : { empty: Object.fromEntries(empty) }
+}

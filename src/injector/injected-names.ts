@@ -1,0 +1,33 @@
+/** Name of the sidecar. */
+export const SIDECAR = 'squall'
+
+/** Name of the init container that redirects traffic. */
+export const REDIRECT = 'squall-redirect'
+
+/** Name of the volume with rules. */
+export const RULES_VOLUME = 'squall-rules'
+
+/** Name of the volume that only the sidecar sees. */
+export const RUN_VOLUME = 'squall-run'
+
+/** Where that volume is. */
+export const RUN_FOLDER = '/run/squall'
+
+/** Where the sidecar reads its rules. */
+export const RULES_FOLDER = '/etc/squall/rules'
+
+/** Name of the admin port. */
+export const ADMIN_PORT_NAME = 'squall-admin'
+
+/** Where the admin port answers probes of the app's containers. */
+export const APP_HEALTH = '/app-health'
+
+/**
+ * Where Kubernetes mounts the token of the pod's account into every container that has nothing
+ * there. Squall asks the API server nothing, and should not be able to.
+ */
+export const NO_TOKEN = {
+  name: RUN_VOLUME,
+  mountPath: '/var/run/secrets/kubernetes.io/serviceaccount',
+  readOnly: true,
+} as const

@@ -1,0 +1,98 @@
+import type { Mode } from './injection.ts'
+import type { Handler } from './pod-types.ts'
+
+/** What the injector writes about its work: for people, and for taking it back. */
+export interface InjectionStatus {
+  readonly mode: Mode
+  readonly why: string
+  readonly version: string
+  /** The port of the sidecar for each port of the app. */
+  readonly ports: Readonly<Record<string, number>>
+  readonly native: boolean
+  readonly undo: Undo
+}
+
+/** What was there before, where it was changed. */
+export interface Undo {
+  /** How probes and hooks asked, by `container/probe`. */
+  readonly probes?: Readonly<Record<string, Handler>>
+  /** Names of ports, by `container/number`. */
+  readonly ports?: Readonly<Record<string, string>>
+  /** Annotations that were added, with their values. */
+  readonly annotations?: Readonly<Record<string, string>>
+  /** Lists and maps that were there without anything in them. */
+  readonly empty?: Readonly<Partial<Record<Emptiable, null | readonly [] | Record<string, never>>>>
+}
+
+/** Lists and maps of a pod that something is added to. */
+export type Emptiable = 'annotations' | 'initContainers' | 'volumes'
+
+/** The status of a pod says nothing that can be taken back. */
+export class StatusError extends Error {
+  override readonly name = 'StatusError'
+  readonly code = 'BAD_INJECTION_STATUS'
+
+  constructor(key: string) {
+    super(
+      `the annotation ${key} is not what the injector wrote, so that nothing can be taken back by it: remove it and what was injected, or start from the manifest that was not injected`,
+    )
+  }
+}
+
+const MAX_LENGTH = 128 * 1024
+
+/** The status as an annotation; undefined when it is too long for one. */
+export function writeStatus(status: InjectionStatus): string | undefined {
+  const text = JSON.stringify(status)
+  return text.length <= MAX_LENGTH ? text : undefined
+}
+
+/** What a pod's annotation says. Throws `StatusError` when it was not written by the injector. */
+export function readStatus(text: string, key: string): InjectionStatus {
+  let value: unknown
+  try {
+    value = text.length <= MAX_LENGTH ? JSON.parse(text) : undefined
+  } catch {
+    throw new StatusError(key)
+  }
+  if (!isStatus(value)) throw new StatusError(key)
+  return value
+}
+
+function isStatus(value: unknown): value is InjectionStatus {
+  if (!isObject(value) || typeof value['mode'] !== 'string') return false
+  const undo = value['undo']
+  if (!isObject(undo)) return false
+  const { probes = {}, ports = {}, annotations = {}, empty = {} } = undo
+  return (
+    isObject(probes) &&
+    Object.values(probes).every(isHandler) &&
+    isTexts(ports) &&
+    isTexts(annotations) &&
+    isObject(empty) &&
+    Object.values(empty).every(isEmpty)
+  )
+}
+
+function isHandler(value: unknown): boolean {
+  return (
+    isObject(value) &&
+    Object.entries(value).every(
+      ([kind, action]) =>
+        (kind === 'httpGet' || kind === 'tcpSocket' || kind === 'grpc') &&
+        (action === null || isObject(action)),
+    )
+  )
+}
+
+function isTexts(value: unknown): boolean {
+  return isObject(value) && Object.values(value).every((each) => typeof each === 'string')
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,39 @@
+/** What whoever runs the injector decides for every pod. Made by `parseInjectorSettings`. */
+export interface InjectorSettings {
+  /** Image of the sidecar and of the init container, with its tag or digest. */
+  readonly image: string
+  readonly imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never' | undefined
+  /** Beginnings of images that the annotation `image` may name; none for any. */
+  readonly allowedImages: readonly string[]
+  /** Version of the injector, for the status. */
+  readonly version: string
+  /** What keys begin with, with its slash: `squall.dev/`. */
+  readonly prefix: string
+  readonly adminPort: number
+  /** The first port that the sidecar takes traffic on; more of them follow it. */
+  readonly firstListenPort: number
+  /** Who the sidecar runs as; never 0. */
+  readonly user: number
+  readonly resources: SidecarResources
+  /** ConfigMap with rules, unless an annotation names another. */
+  readonly rules: string
+  /** Secret with the token of the admin API under `token`; it need not be there. */
+  readonly adminSecret: string
+  /** Label of namespaces that says where they are, and its values that mean production. */
+  readonly environmentLabel: string
+  readonly productionEnvironments: readonly string[]
+  /** Namespaces in which nothing is ever injected. */
+  readonly excludedNamespaces: readonly string[]
+  /** Add `prometheus.io/…` annotations to pods that have none. */
+  readonly scrapeAnnotations: boolean
+  /** Defaults for every pod, by annotation without prefix, such as `max-percent`. */
+  readonly defaults: Readonly<Record<string, string>>
+}
+
+/** What the sidecar is promised, and what it may use. */
+export interface SidecarResources {
+  readonly cpuRequest: string
+  readonly cpuLimit: string
+  readonly memoryRequest: string
+  readonly memoryLimit: string
+}

@@ -1,0 +1,128 @@
+/** One operation of a JSON Patch (RFC 6902), of those that are needed. */
+export type PatchOperation =
+  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+
+/** Comparing longer lists element by element would take longer than it saves. */
+const MOST_COMPARED = 256
+
+/**
+ * The operations that turn one JSON value into another; none when they are equal. What a patch adds
+ * to is always there when it does: where a parent is missing, it is added with what is in it.
+ */
+export function jsonPatch(before: unknown, after: unknown): readonly PatchOperation[] {
+  const operations: PatchOperation[] = []
+  compare(before, after, '', operations)
+  return operations
+}
+
+function compare(before: unknown, after: unknown, path: string, into: PatchOperation[]): void {
+  // Parts that were carried along are the same objects, however large and deep they are.
+  if (before === after) return
+  if (Array.isArray(before) && Array.isArray(after)) compareLists(before, after, path, into)
+  else if (isMap(before) && isMap(after)) compareMaps(before, after, path, into)
+  else into.push({ op: 'replace', path, value: after })
+}
+
+type JsonMap = Readonly<Record<string, unknown>>
+
+function compareMaps(before: JsonMap, after: JsonMap, path: string, into: PatchOperation[]): void {
+  for (const key of Object.keys(before)) {
+    if (!has(after, key)) into.push({ op: 'remove', path: `${path}/${escaped(key)}` })
+  }
+  for (const key of Object.keys(after)) {
+    const value = after[key]
+    if (value === undefined) continue
+    const place = `${path}/${escaped(key)}`
+    if (has(before, key)) compare(before[key], value, place, into)
+    else into.push({ op: 'add', path: place, value })
+  }
+}
+
+/**
+ * Elements with the same name are the same element, changed; the others are the same when they are
+ * equal. What is common in order stays, and the rest goes and comes.
+ */
+function compareLists(
+  before: readonly unknown[],
+  after: readonly unknown[],
+  path: string,
+  into: PatchOperation[],
+): void {
+  if (before.length > MOST_COMPARED || after.length > MOST_COMPARED) {
+    if (!isEqual(before, after)) into.push({ op: 'replace', path, value: after })
+    return
+  }
+  const kept = commonPairs(before, after)
+  const staying = new Set(kept.map(([i]) => i))
+  for (let i = before.length - 1; i >= 0; i--) {
+    if (!staying.has(i)) into.push({ op: 'remove', path: `${path}/${i}` })
+  }
+  const partners = new Map(kept.map(([i, j]) => [j, i]))
+  after.forEach((value, j) => {
+    const partner = partners.get(j)
+    if (partner === undefined) into.push({ op: 'add', path: `${path}/${j}`, value })
+    else compare(before[partner], value, `${path}/${j}`, into)
+  })
+}
+
+/** The longest list of pairs of one element each that are the same, in the order of both. */
+function commonPairs(
+  before: readonly unknown[],
+  after: readonly unknown[],
+): readonly (readonly [number, number])[] {
+  const best = Array.from({ length: before.length + 1 }, () => Array.from(after, () => 0).concat(0))
+  const same = before.map((one) => after.map((other) => isSame(one, other)))
+  for (let i = before.length - 1; i >= 0; i--) {
+    for (let j = after.length - 1; j >= 0; j--) {
+      best[i]![j] = same[i]![j]!
+        ? best[i + 1]![j + 1]! + 1
+        : Math.max(best[i + 1]![j]!, best[i]![j + 1]!)
+    }
+  }
+  const pairs: (readonly [number, number])[] = []
+  let i = 0
+  let j = 0
+  while (i < before.length && j < after.length) {
+    if (same[i]![j]!) pairs.push([i++, j++])
+    else if (best[i + 1]![j]! >= best[i]![j + 1]!) i++
+    else j++
+  }
+  return pairs
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  const name = nameOf(one)
+  return name === undefined ? isEqual(one, other) : name === nameOf(other)
+}
+
+function nameOf(value: unknown): string | undefined {
+  const name = isMap(value) ? value['name'] : undefined
+  return typeof name === 'string' ? name : undefined
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((each, i) => isEqual(each, other[i]))
+  }
+  if (!isMap(one) || !isMap(other)) return false
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => has(other, key) && isEqual(one[key], other[key]))
+  )
+}
+
+function isMap(value: unknown): value is JsonMap {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function has(map: JsonMap, key: string): boolean {
+  return Object.hasOwn(map, key) && map[key] !== undefined
+}
+
+function escaped(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}

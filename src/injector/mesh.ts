@@ -1,0 +1,47 @@
+import type { InjectionContext } from './injection.ts'
+import type { Pod } from './pod-types.ts'
+
+/** Containers of service meshes, which capture the traffic of their pod themselves. */
+const MESHES: ReadonlyMap<string, string> = new Map([
+  ['istio-proxy', 'Istio'],
+  ['istio-init', 'Istio'],
+  ['istio-validation', 'Istio'],
+  ['linkerd-proxy', 'Linkerd'],
+  ['linkerd-init', 'Linkerd'],
+  ['kuma-sidecar', 'Kuma'],
+  ['kuma-init', 'Kuma'],
+  ['consul-dataplane', 'Consul'],
+  ['consul-connect-inject-init', 'Consul'],
+  ['envoy-sidecar', 'Consul'],
+  ['osm-init', 'Open Service Mesh'],
+  ['proxyinit', 'App Mesh'],
+  ['nginx-mesh-sidecar', 'NGINX Service Mesh'],
+  ['nginx-mesh-init', 'NGINX Service Mesh'],
+])
+
+/** True for a container that is part of a mesh. */
+export function isMesh(container: string): boolean {
+  return MESHES.has(container)
+}
+
+/**
+ * The mesh that captures the traffic of a pod, in words. Its own webhook may come later than this
+ * one, so that what asks for it counts as much as what is there.
+ */
+export function meshOf(
+  { metadata, spec }: Pod,
+  { namespace }: InjectionContext,
+): string | undefined {
+  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+  const found = containers.find(({ name }) => isMesh(name))
+  if (found !== undefined) return `the pod has ${MESHES.get(found.name)}'s container ${found.name}`
+  const pod = { ...metadata?.labels, ...metadata?.annotations }
+  const istio = pod['sidecar.istio.io/inject']
+  if (istio === 'true') return 'the pod asks for the sidecar of Istio'
+  const { labels, annotations } = namespace
+  const isIstio = labels['istio-injection'] === 'enabled' || labels['istio.io/rev'] !== undefined
+  if (isIstio && istio !== 'false') return 'Istio injects its sidecar in the namespace'
+  const linkerd = pod['linkerd.io/inject'] ?? annotations['linkerd.io/inject']
+  if (linkerd === 'enabled' || linkerd === 'ingress') return 'Linkerd injects its sidecar'
+  return undefined
+}

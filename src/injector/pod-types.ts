@@ -1,0 +1,154 @@
+/*
+ * The parts of a pod that injection reads or writes. Everything else of a pod is carried along
+ * untouched, so that none of these types says all that an object may hold.
+ */
+
+/** A pod, or the template of one. */
+export interface Pod {
+  readonly metadata?: ObjectMeta | null
+  readonly spec?: PodSpec | null
+}
+
+/** Names, labels and annotations. */
+export interface ObjectMeta {
+  readonly name?: string
+  readonly generateName?: string
+  readonly namespace?: string
+  readonly labels?: Readonly<Record<string, string>> | null
+  readonly annotations?: Readonly<Record<string, string>> | null
+}
+
+/** What runs in a pod. */
+export interface PodSpec {
+  readonly containers?: readonly Container[] | null
+  readonly initContainers?: readonly Container[] | null
+  readonly volumes?: readonly Volume[] | null
+  readonly hostNetwork?: boolean
+  readonly restartPolicy?: string
+  readonly terminationGracePeriodSeconds?: number | null
+  readonly nodeSelector?: Readonly<Record<string, string>> | null
+  readonly os?: { readonly name?: string } | null
+}
+
+/** One container, whether it runs beside others or before them. */
+export interface Container {
+  readonly name: string
+  readonly image?: string
+  readonly imagePullPolicy?: string
+  readonly command?: readonly string[]
+  readonly args?: readonly string[]
+  readonly env?: readonly EnvVar[] | null
+  readonly ports?: readonly ContainerPort[] | null
+  /** `Always` makes a native sidecar of an init container. */
+  readonly restartPolicy?: string
+  readonly livenessProbe?: Probe | null
+  readonly readinessProbe?: Probe | null
+  readonly startupProbe?: Probe | null
+  readonly lifecycle?: Lifecycle | null
+  readonly resources?: Resources
+  readonly securityContext?: SecurityContext
+  readonly terminationMessagePolicy?: string
+  readonly volumeMounts?: readonly VolumeMount[] | null
+}
+
+/** A port that a container says it listens on. */
+export interface ContainerPort {
+  readonly name?: string
+  readonly containerPort: number
+  readonly hostPort?: number
+  /** TCP when there is none. */
+  readonly protocol?: string
+}
+
+/** How a probe or a hook asks. At most one of them is there. */
+export interface Handler {
+  readonly httpGet?: HttpGetAction | null
+  readonly tcpSocket?: TcpSocketAction | null
+  readonly grpc?: GrpcAction | null
+  readonly exec?: { readonly command?: readonly string[] } | null
+}
+
+/** A probe: how it asks, and when. */
+export interface Probe extends Handler {
+  readonly initialDelaySeconds?: number
+  readonly timeoutSeconds?: number
+  readonly periodSeconds?: number
+  readonly successThreshold?: number
+  readonly failureThreshold?: number
+}
+
+/** An HTTP request that passes with a status from 200 to 399. */
+export interface HttpGetAction {
+  readonly path?: string
+  readonly port: number | string
+  readonly host?: string
+  readonly scheme?: string
+  readonly httpHeaders?: readonly { readonly name: string; readonly value: string }[] | null
+}
+
+/** A connection that passes when it is accepted. */
+export interface TcpSocketAction {
+  readonly port: number | string
+  readonly host?: string
+}
+
+/** A call of the gRPC health service. */
+export interface GrpcAction {
+  readonly port: number
+  readonly service?: string | null
+}
+
+/** What is done when a container has started and before it is stopped. */
+export interface Lifecycle {
+  readonly postStart?: Handler | null
+  readonly preStop?: Handler | null
+}
+
+/** A variable: its value, or where it is from. */
+export interface EnvVar {
+  readonly name: string
+  readonly value?: string
+  readonly valueFrom?: {
+    readonly fieldRef?: { readonly fieldPath: string }
+    readonly secretKeyRef?: {
+      readonly name: string
+      readonly key: string
+      readonly optional?: boolean
+    }
+  }
+}
+
+/** A volume of the pod. */
+export interface Volume {
+  readonly name: string
+  readonly configMap?: {
+    readonly name: string
+    readonly optional?: boolean
+    readonly items?: readonly { readonly key: string; readonly path: string }[]
+  }
+  readonly emptyDir?: { readonly medium?: string; readonly sizeLimit?: string }
+}
+
+/** Where a container sees a volume. */
+export interface VolumeMount {
+  readonly name: string
+  readonly mountPath: string
+  readonly readOnly?: boolean
+}
+
+/** What a container is promised, and what it may use. */
+export interface Resources {
+  readonly requests?: Readonly<Record<string, string>>
+  readonly limits?: Readonly<Record<string, string>>
+}
+
+/** What a container may do. */
+export interface SecurityContext {
+  readonly runAsUser?: number
+  readonly runAsGroup?: number
+  readonly runAsNonRoot?: boolean
+  readonly readOnlyRootFilesystem?: boolean
+  readonly allowPrivilegeEscalation?: boolean
+  readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] }
+  readonly seccompProfile?: { readonly type: string }
+}

@@ -1,0 +1,128 @@
+import { actionsOf, HANDLER_PLACES, PORT_ACTIONS, withActions } from './handler-places.ts'
+import { APP_HEALTH } from './injected-names.ts'
+import type { Mode } from './injection.ts'
+import type { Container, Handler, Probe } from './pod-types.ts'
+import type { TakenPort } from './taken-ports.ts'
+
+/** A container with its probes led past the faults. */
+export interface RewrittenProbes {
+  readonly container: Container
+  /** How they asked before, by `container/probe`, to restore them. */
+  readonly originals: Readonly<Record<string, Handler>>
+  /** What the sidecar is to ask in their stead, by the same keys. */
+  readonly probes: Readonly<Record<string, AppProbe>>
+}
+
+/** A probe of the app that the sidecar makes: one way of asking, with a number for its port. */
+export type AppProbe = Handler & Pick<Probe, 'timeoutSeconds'>
+
+interface Aim {
+  readonly kind: (typeof PORT_ACTIONS)[number]
+  readonly action: { readonly port: number | string }
+  readonly number: number
+}
+
+/** No check of the sidecar takes longer. */
+const MAX_SECONDS = 3600
+
+/** Where probes that aim at a taken port would meet faults, the sidecar makes them by itself. */
+export function rewriteProbes(
+  before: Container,
+  ports: readonly TakenPort[],
+  adminPort: number,
+): RewrittenProbes {
+  const probes: Record<string, AppProbe> = {}
+  const rest = eachAim(before, ports, (handler, aim, key) => {
+    const { timeoutSeconds } = handler as Probe
+    const target = { [aim.kind]: { ...aim.action, port: aim.number } } as Handler
+    probes[key] =
+      timeoutSeconds === undefined
+        ? target
+        : { ...target, timeoutSeconds: Math.min(timeoutSeconds, MAX_SECONDS) }
+    return withActions(handler, { httpGet: { path: `${APP_HEALTH}/${key}`, port: adminPort } })
+  })
+  return { ...rest, probes }
+}
+
+/**
+ * In mode `port` only the name of a port moves. A probe that uses the name asks by number from then
+ * on: kubelet looks for the name in the container of the probe.
+ */
+export function numberProbes(before: Container, ports: readonly TakenPort[]): RewrittenProbes {
+  const rest = eachAim(before, ports, (handler, { kind, action, number }) =>
+    typeof action.port === 'number' || /^\d+$/.test(action.port)
+      ? undefined
+      : withActions(handler, { ...actionsOf(handler), [kind]: { ...action, port: number } }),
+  )
+  return { ...rest, probes: {} }
+}
+
+/** Puts back how probes asked, unless somebody else changed them in the meantime. */
+export function restoreProbes(
+  before: Container,
+  originals: Readonly<Record<string, Handler>>,
+): Container {
+  let container = before
+  for (const place of HANDLER_PLACES) {
+    const key = `${before.name}/${place.word}`
+    const original = Object.hasOwn(originals, key) ? originals[key] : undefined
+    const current = place.read(before)
+    if (original === undefined || !current) continue
+    const restored = restoredHandler(current, original, `${APP_HEALTH}/${key}`)
+    if (restored !== undefined) container = place.write(container, restored)
+  }
+  return container
+}
+
+function restoredHandler(current: Handler, original: Handler, path: string): Handler | undefined {
+  if (current.httpGet?.path === path) return withActions(current, original)
+  const kind = PORT_ACTIONS.find((each) => original[each])
+  const was = kind && original[kind]
+  const is = kind && current[kind]
+  if (!kind || !was || !is || typeof was.port !== 'string' || typeof is.port === 'string') {
+    return undefined
+  }
+  return withActions(current, { ...actionsOf(current), [kind]: { ...is, port: was.port } })
+}
+
+/** Changes the handlers of a container that aim at a taken port. */
+function eachAim(
+  before: Container,
+  ports: readonly TakenPort[],
+  change: (handler: Handler, aim: Aim, key: string) => Handler | undefined,
+): Pick<RewrittenProbes, 'container' | 'originals'> {
+  let container = before
+  const originals: Record<string, Handler> = {}
+  for (const place of HANDLER_PLACES) {
+    const handler = place.read(before)
+    const aim = handler ? aimOf(handler, before) : undefined
+    if (!handler || !aim || !ports.some(({ number }) => number === aim.number)) continue
+    const key = `${before.name}/${place.word}`
+    const changed = change(handler, aim, key)
+    if (changed === undefined) continue
+    originals[key] = actionsOf(handler)
+    container = place.write(container, changed)
+  }
+  return { container, originals }
+}
+
+/** Which port of the pod a handler asks; undefined when it asks another host, or none. */
+function aimOf(handler: Handler, container: Container): Aim | undefined {
+  const kind = PORT_ACTIONS.find((each) => handler[each])
+  const action = kind && handler[kind]
+  if (!kind || !action || ('host' in action && action.host)) return undefined
+  const number = portNumber(action.port, container)
+  return number === undefined ? undefined : { kind, action, number }
+}
+
+function portNumber(port: number | string, { ports }: Container): number | undefined {
+  if (typeof port === 'number') return port
+  const named = (ports ?? []).find(({ name }) => name === port)
+  if (named !== undefined) return named.containerPort
+  return /^\d{1,5}$/.test(port) ? Number(port) : undefined
+}
+
+/** The modes in which what kubelet asks at the pod's address reaches the sidecar. */
+export function meetsFaults(mode: Mode): boolean {
+  return mode !== 'port'
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { injectCommand } from '../../../src/cli/inject/inject.ts'
+import { parseInject, parseUninject } from '../../../src/cli/inject/inject-options.ts'
+import { uninjectCommand } from '../../../src/cli/inject/uninject.ts'
+
+type Text = string | Uint8Array
+type Texts = Text | readonly Text[]
+
+/** What came of a command on manifests. */
+export interface Outcome {
+  readonly code: number
+  readonly text: string
+  readonly told: string
+}
+
+/** Runs `squall inject` on manifests, each in a file of its own. */
+export function inject(
+  texts: Texts,
+  flags: Readonly<Record<string, readonly string[]>> = {},
+): Promise<Outcome> {
+  return onFiles(texts, (file, out) =>
+    injectCommand(parseInject(new Map(Object.entries({ ...flags, file })), {}), out),
+  )
+}
+
+/** Runs `squall uninject`, likewise. */
+export function uninject(
+  texts: Texts,
+  flags: Readonly<Record<string, readonly string[]>> = {},
+): Promise<Outcome> {
+  return onFiles(texts, (file, out) =>
+    uninjectCommand(parseUninject(new Map(Object.entries({ ...flags, file })), {}), out),
+  )
+}
+
+type Out = Parameters<typeof uninjectCommand>[1]
+
+async function onFiles(
+  texts: Texts,
+  run: (files: readonly string[], out: Out) => Promise<number>,
+): Promise<Outcome> {
+  const folder = await mkdtemp(join(tmpdir(), 'squall-inject-'))
+  try {
+    const files: string[] = []
+    const list = typeof texts === 'string' || texts instanceof Uint8Array ? [texts] : texts
+    for (const [i, text] of list.entries()) {
+      const file = join(folder, `${i}.yaml`)
+      await writeFile(file, text)
+      files.push(file)
+    }
+    let text = ''
+    let told = ''
+    const code = await run(files, {
+      write: async (part) => void (text += part),
+      tell: async (part) => void (told += part),
+    })
+    return { code, text, told }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}

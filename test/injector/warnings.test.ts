@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { injectPod } from '../../src/injector/inject-pod.ts'
+import type { Injection, InjectionContext } from '../../src/injector/injection.ts'
+import type { Pod } from '../../src/injector/pod-types.ts'
+import { contextOf, podOf } from './contexts.ts'
+
+type Injected = Extract<Injection, { kind: 'injected' }>
+
+function inject(pod: Pod, context: InjectionContext = contextOf()): Injected {
+  const injection = injectPod(pod, context)
+  if (injection.kind === 'injected') return injection
+  throw new Error(`${injection.reason}: ${injection.message}`)
+}
+
+describe('Services in mode port', () => {
+  const pod = podOf({ mode: 'port' })
+  const service = (targetPort: number | string | undefined, selector = { app: 'tools' }) =>
+    contextOf({ services: [{ name: 'tools', selector, ports: [{ port: 3000, targetPort }] }] })
+
+  it.each([
+    [
+      'by number',
+      service(3000),
+      /Service "tools" leads its port 3000 to the number 3000, past Squall: write targetPort: mcp/,
+    ],
+    ['by leaving the target out', service(undefined), /past Squall/],
+    ['unseen', contextOf(), /cannot be checked/],
+  ])('that lead to the app %s are warned of', (_, context, says) => {
+    expect(inject(pod, context).warnings.join()).toMatch(says)
+  })
+
+  it.each([
+    ['by name', service('mcp')],
+    ['for other pods', service(3000, { app: 'others' })],
+  ])('that lead to the app %s are not', (_, context) => {
+    expect(inject(pod, context).warnings).toEqual([])
+  })
+})
+
+describe('mode bind', () => {
+  it('warns when nothing says that the app listens on loopback', () => {
+    expect(inject(podOf({ mode: 'bind' })).warnings.join()).toMatch(/EADDRINUSE/)
+    const containers = [
+      { name: 'app', ports: [{ containerPort: 80 }], env: [{ name: 'HOST', value: '127.0.0.1' }] },
+    ]
+    expect(inject(podOf({ mode: 'bind' }, { containers })).warnings).toEqual([
+      expect.stringMatching(/port 80 depends on the container runtime/),
+    ])
+  })
+})

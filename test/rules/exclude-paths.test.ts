@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { explain } from '../../src/rules/explain.ts'
+import { planHttp } from '../../src/rules/plan.ts'
+import { Bench, facts, type LooseRule } from './facts.ts'
+import { Counter } from './header-counter.ts'
+
+const EXCLUDED = { excludePaths: ['/admin/*', '/billing'] }
+
+const at = (path: string) => facts({}, { http: { method: 'POST', path } })
+
+describe('paths that are excluded', () => {
+  it('are hit by no rule, and counted as forbidden', () => {
+    const bench = new Bench([{ name: 'all' }], {}, {}, EXCLUDED)
+    expect(bench.hits(at('/admin/mcp'))).toEqual([])
+    expect(bench.hits(at('/billing'))).toEqual([])
+    expect(bench.hits(at('/billing/x'))).toEqual(['all'])
+    expect(bench.hits(at('/mcp'))).toEqual(['all'])
+    expect(bench.states.of(bench.rules[0]!)?.counts).toMatchObject({ forbidden: 2, matched: 4 })
+  })
+
+  it('are hit by no rule that names them, for exchanges either', () => {
+    const spec: LooseRule = {
+      match: { http: { path: '/billing' } },
+      faults: [{ fault: 'abort', config: { status: 503, at: 'request' } }],
+    }
+    const bench = new Bench([spec], {}, {}, EXCLUDED)
+    const { call: _, ...exchange } = at('/billing')
+    expect(planHttp(bench.ruleSet, exchange, bench.states, () => bench.now)).toBeUndefined()
+    const open = new Bench([spec])
+    expect(planHttp(open.ruleSet, exchange, open.states, () => open.now)).toBeDefined()
+  })
+
+  it('give nothing to callers who ask for faults', () => {
+    const headers = { 'x-squall-abort': '503' }
+    expect(new Counter({ excludePaths: ['/mcp'] }).plan(headers)).toBeUndefined()
+    expect(new Counter({ excludePaths: ['/other'] }).plan(headers)).toBeDefined()
+  })
+
+  it('are named where a rule is explained', () => {
+    const bench = new Bench([{ name: 'all' }], {}, {}, EXCLUDED)
+    const told = explain(bench.ruleSet, at('/billing'), bench.now, bench.states)
+    expect(JSON.stringify(told)).toContain('its path is excluded')
+  })
+})
