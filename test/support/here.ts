@@ -16,8 +16,10 @@ export interface Came {
  */
 export async function runHere(args: readonly string[], env: Environment = {}): Promise<Came> {
   let stdout = ''
-  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text, ...rest) => {
     stdout += String(text)
+    const written: unknown = rest.at(-1)
+    if (typeof written === 'function') written()
     return true
   })
   try {

@@ -1,0 +1,24 @@
+import { type Expectation, parseExpectation } from '../../load/expectation.ts'
+import { LoadError } from '../../load/load-error.ts'
+import { parseSlo, type SloGate } from '../../load/slo.ts'
+import type { Given } from '../flag-values.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** The conditions of `--expect`. */
+export function expectationsOf(all: readonly Given[]): Expectation[] {
+  return all.map((given) => asUsage(given, () => parseExpectation(given.text)))
+}
+
+/** The gates of `--slo`. */
+export function gatesOf(all: readonly Given[]): SloGate[] {
+  return all.map((given) => asUsage(given, () => parseSlo(given.text)))
+}
+
+function asUsage<T>({ source }: Given, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    throw new UsageError('BAD_VALUE', `${source}: ${error.wrong}`, error.mend)
+  }
+}

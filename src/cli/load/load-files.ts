@@ -1,0 +1,51 @@
+import { writeFile } from 'node:fs/promises'
+import { LoadError } from '../../load/load-error.ts'
+import { readBounded } from '../read-bounded.ts'
+import { shown, UsageError } from '../usage-error.ts'
+
+/** Reads a file of text and what it says. Throws a `UsageError`. */
+export async function readAs<T>(
+  path: string,
+  source: string,
+  most: number,
+  read: (text: string) => T,
+): Promise<T> {
+  let bytes: Uint8Array
+  try {
+    bytes = await readBounded(path, most)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    throw new UsageError(
+      'BAD_FILE',
+      `${source}: ${shown(path)} cannot be read (${code})`,
+      'check that it is there and readable',
+    )
+  }
+  if (bytes.length > most) {
+    throw new UsageError(
+      'BAD_FILE',
+      `${source}: ${shown(path)} is too large`,
+      `use up to ${most} bytes`,
+    )
+  }
+  try {
+    return read(Buffer.from(bytes).toString('utf8'))
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    throw new UsageError('BAD_FILE', `${source}: ${error.wrong}`, error.mend)
+  }
+}
+
+/** Writes a file. Throws a `UsageError` when it cannot. */
+export async function writeText(path: string, source: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    throw new UsageError(
+      'BAD_FILE',
+      `${source}: ${shown(path)} cannot be written (${code})`,
+      'check its folder',
+    )
+  }
+}

@@ -1,0 +1,60 @@
+import { parseBaseline } from '../../load/baseline.ts'
+import { parseCalls } from '../../load/calls-file.ts'
+import type { LoadOptions } from '../../load/load-options.ts'
+import { UsageError } from '../usage-error.ts'
+import { expectationsOf, gatesOf } from './load-checks.ts'
+import { readAs } from './load-files.ts'
+import type { LoadRequest } from './load-request.ts'
+
+const MAX_CALLS_FILE = 1024 * 1024
+const MAX_TOKEN_FILE = 64 * 1024
+const MAX_BASELINE = 64 * 1024 * 1024
+
+/** Reads the files that the request names, and puts together what the load needs. */
+export async function loadInputs(request: LoadRequest, version: string): Promise<LoadOptions> {
+  const { callsFile, baselineFile, authTokenFile, revision, shard } = request
+  // Before any file is read: these are mistakes of the command line.
+  const expectations = expectationsOf(request.expect)
+  const slo = gatesOf(request.slo)
+  const calls =
+    callsFile === undefined ? [] : await readAs(callsFile, '--calls', MAX_CALLS_FILE, parseCalls)
+  const baseline =
+    baselineFile === undefined
+      ? undefined
+      : await readAs(baselineFile, '--baseline', MAX_BASELINE, parseBaseline)
+  const token =
+    authTokenFile === undefined
+      ? undefined
+      : await readAs(authTokenFile, '--auth-token-file', MAX_TOKEN_FILE, tokenIn)
+  const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return {
+    target: {
+      url: request.url,
+      client: request.client,
+      connections: request.connections,
+      headers: { ...request.headers, ...bearer },
+      ...(revision !== undefined && { revision }),
+    },
+    work: { tools: request.tools, calls, fanOut: request.fanOut, sequential: request.sequential },
+    pace: request.pace,
+    resilience: request.resilience,
+    checks: {
+      expectations,
+      slo,
+      ...(baseline !== undefined && { baseline }),
+    },
+    seed: request.seed,
+    version,
+    ...(shard !== undefined && { shard }),
+  }
+}
+
+function tokenIn(text: string): string {
+  const token = text.trim()
+  if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
+  throw new UsageError(
+    'BAD_FILE',
+    '--auth-token-file: the file holds no token',
+    'write the token alone into it, on one line',
+  )
+}

@@ -1,0 +1,79 @@
+import type { Recorder } from '../../load/recorder.ts'
+import { latency, wholeNumber } from './shown-numbers.ts'
+
+/** Where progress is shown. */
+export interface ProgressOutput {
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+  write(text: string): unknown
+}
+
+/** Shows how far a load is. */
+export interface Progress {
+  /** Takes away what is drawn over. */
+  stop(): void
+}
+
+const REDRAW_MS = 250
+const LINE_MS = 5000
+const BAR = 20
+const WIDTH = 80
+
+/** How far a load is to go: calls, or milliseconds. */
+export interface Goal {
+  readonly calls: number | undefined
+  readonly durationMs: number | undefined
+}
+
+/** Draws a bar on a terminal, and writes a line now and then elsewhere. */
+export function showProgress(
+  output: ProgressOutput,
+  recorder: Recorder,
+  goal: Goal,
+  env: Readonly<Record<string, string | undefined>>,
+): Progress {
+  const live = output.isTTY === true && env['TERM'] !== 'dumb' && (env['CI'] ?? '') === ''
+  const draw = (): void => {
+    const line = progressLine(recorder, goal)
+    if (!live) {
+      output.write(`${line}\n`)
+      return
+    }
+    const share = shareDone(recorder, goal)
+    const filled = Math.round(BAR * share)
+    const bar = '█'.repeat(filled) + '░'.repeat(BAR - filled)
+    // Never the last column: a line that wraps could not be taken back.
+    const width = Math.min(WIDTH, output.columns ?? WIDTH) - 1
+    output.write(`\r${`${bar} ${line}`.slice(0, width)}\u001b[K`)
+  }
+  const timer = setInterval(draw, live ? REDRAW_MS : LINE_MS)
+  timer.unref()
+  return {
+    stop() {
+      clearInterval(timer)
+      if (live) output.write('\r\u001b[K')
+    },
+  }
+}
+
+/** How far it is, how fast, and what went wrong, in one line. */
+export function progressLine(recorder: Recorder, goal: Goal): string {
+  const { counts, originCounts, arrivals, elapsedMs } = recorder
+  const done = `${Math.floor(shareDone(recorder, goal) * 100)}%`
+  const perSecond = elapsedMs === 0 ? 0 : counts.calls / (elapsedMs / 1000)
+  const errors = Object.entries(originCounts).filter(([, count]) => count > 0)
+  const told = errors.map(([origin, count]) => `${wholeNumber(count)} ${origin}`)
+  return [
+    `${done} ${wholeNumber(counts.calls)} calls`,
+    `${wholeNumber(perSecond)}/s`,
+    `p99 ${latency(recorder.latencies.quantile(0.99))}`,
+    ...(arrivals.dropped > 0 ? [`dropped ${wholeNumber(arrivals.dropped)}`] : []),
+    told.length === 0 ? 'no errors' : `errors ${told.join(', ')}`,
+  ].join('  ')
+}
+
+function shareDone({ counts, elapsedMs }: Recorder, { calls, durationMs }: Goal): number {
+  const byCalls = calls === undefined || calls === 0 ? 0 : counts.calls / calls
+  const byTime = durationMs === undefined ? 0 : elapsedMs / durationMs
+  return Math.min(1, Math.max(byCalls, byTime))
+}

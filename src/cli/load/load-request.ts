@@ -1,0 +1,90 @@
+import type { ListenAddress } from '../../listener/address.ts'
+import type { ClientKind, Shard } from '../../load/result.ts'
+import type { LoadPace, LoadResilience } from '../../load/load-options.ts'
+import { CLIENT_KINDS } from '../../load/result.ts'
+import { parseListen } from '../address.ts'
+import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
+import { parseChoice, parseCount } from '../units.ts'
+import { shown, UsageError } from '../usage-error.ts'
+import { LOAD_FLAGS, type LoadFlag } from './load-flags.ts'
+import { parseHeaders } from './load-headers.ts'
+import { parsePace, parseResilience } from './load-pace.ts'
+import { parseShard } from './load-shard.ts'
+import { parseTarget } from './load-target.ts'
+
+/** Everything that `squall load` was told; its files are still to be read. */
+export interface LoadRequest {
+  readonly url: URL
+  readonly client: ClientKind
+  readonly connections: number
+  readonly revision: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly authTokenFile: string | undefined
+  readonly tools: readonly string[]
+  readonly callsFile: string | undefined
+  readonly fanOut: number
+  readonly sequential: boolean
+  readonly pace: LoadPace
+  readonly resilience: LoadResilience
+  readonly expect: readonly Given[]
+  readonly slo: readonly Given[]
+  readonly recordBaseline: string | undefined
+  readonly baselineFile: string | undefined
+  readonly seed: number
+  readonly shard: Shard | undefined
+  readonly json: boolean
+  readonly out: string | undefined
+  readonly report: string | undefined
+  readonly metrics: ListenAddress | undefined
+}
+
+/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
+export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
+  const flags = new FlagValues<LoadFlag>(LOAD_FLAGS, raw, env)
+  const text = (name: LoadFlag): string | undefined => flags.optional(name)?.text
+  const count = (name: LoadFlag, min: number, max: number): number => {
+    const given = flags.required(name)
+    return parseCount(given.text, given.source, { min, max })
+  }
+  const client = flags.required('client')
+  const metrics = flags.optional('metrics')
+  const fanOut = count('fan-out', 1, 1000)
+  return {
+    url: parseTarget(flags.optional('target')),
+    client: parseChoice(client.text, client.source, CLIENT_KINDS),
+    connections: count('connections', 1, 50_000),
+    revision: revisionOf(flags),
+    headers: parseHeaders(flags.all('header')),
+    authTokenFile: text('auth-token-file'),
+    tools: flags
+      .all('tools')
+      .flatMap((given) => given.text.split(','))
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+    callsFile: text('calls'),
+    fanOut,
+    sequential: flags.switch('sequential'),
+    pace: parsePace(flags),
+    resilience: parseResilience(flags, fanOut),
+    expect: flags.all('expect'),
+    slo: flags.all('slo'),
+    recordBaseline: text('record-baseline'),
+    baselineFile: text('baseline'),
+    seed: count('seed', 0, 2 ** 32 - 1),
+    shard: parseShard(flags.optional('shard'), env),
+    json: flags.switch('json'),
+    out: text('out'),
+    report: text('report'),
+    metrics: metrics === undefined ? undefined : parseListen(metrics.text, metrics.source),
+  }
+}
+
+function revisionOf(flags: FlagValues<LoadFlag>): string | undefined {
+  const given = flags.optional('revision')
+  if (given === undefined || /^\d{4}-\d{2}-\d{2}$/.test(given.text)) return given?.text
+  throw new UsageError(
+    'BAD_VALUE',
+    `${given.source}: ${shown(given.text)} is no revision`,
+    'write it as 2025-11-25 or 2026-07-28',
+  )
+}

@@ -1,0 +1,130 @@
+import type { ErrorCount, LoadResult, Origin, ToolResult } from '../../load/result.ts'
+import { latency, percentage, plainNumber, wholeNumber } from './shown-numbers.ts'
+
+/** Paints a text that is good or bad news. */
+export type Paint = (tone: 'good' | 'bad' | 'strong', text: string) => string
+
+const MAX_TOOLS = 30
+const MAX_FAULTS = 20
+const NAME = 26
+
+/** The result of a load for people, in 80 columns. */
+export function loadTable(result: LoadResult, paint: Paint): string {
+  const lines = [
+    ...headLines(result, paint),
+    '',
+    ...indicatorLines(result),
+    '',
+    ...toolLines(result, paint),
+    ...faultLines(result, paint),
+    ...sloLines(result, paint),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function headLines(
+  { run, counts, arrivals, held, latency: all }: LoadResult,
+  paint: Paint,
+): string[] {
+  const seconds = run.durationMs / 1000
+  const rate = seconds === 0 ? 0 : counts.calls / seconds
+  const { p50, p90, p99, max } = all.summary
+  const lines = [
+    paint('strong', `${clean(run.server, 40)} at ${clean(run.target, 60)}`),
+    `${run.model} model, client ${run.client}, revision ${run.revision}, seed ${run.seed}`,
+    `${wholeNumber(counts.calls)} calls in ${seconds.toFixed(1)} s (${wholeNumber(rate)}/s), ${wholeNumber(counts.tasks)} tasks, ${wholeNumber(counts.retries)} retries`,
+    `latency p50 ${latency(p50)}, p90 ${latency(p90)}, p99 ${latency(p99)}, max ${latency(max)}`,
+  ]
+  if (!run.complete) lines.push(paint('bad', 'ended early: this is a part of what was asked for'))
+  const { dropped, late, abandoned, skipped } = arrivals
+  if (dropped + late + abandoned + skipped > 0) {
+    lines.push(
+      `arrivals: ${wholeNumber(dropped)} dropped, ${wholeNumber(late)} late, ${wholeNumber(skipped)} skipped, ${wholeNumber(abandoned)} given up`,
+    )
+  }
+  if (held.asked > 0) {
+    lines.push(`streams held: ${held.opened} of ${held.asked}, lost ${held.lost}`)
+  }
+  return lines
+}
+
+function indicatorLines({ indicators: i }: LoadResult): string[] {
+  const rows: [string, string][] = [
+    ['Tool-call success (TCSR)', percentage(i.tcsr)],
+    [
+      'Effective availability (ETA)',
+      `${percentage(i.eta)} = ${percentage(i.etaResponded)} responded x ${percentage(i.etaUsable)} usable`,
+    ],
+    ['Schema conformance (SCR)', percentage(i.scr)],
+    ['Deadline adherence', percentage(i.deadlineAdherence)],
+    [
+      'Calls per task (TCAF)',
+      `${plainNumber(i.tcaf)}, and ${plainNumber(i.retriesPerTask)} retries`,
+    ],
+    [
+      'Blast radius',
+      `${percentage(i.blastRadius)} of tasks (predicted ${percentage(i.blastRadiusPredicted)})`,
+    ],
+    ['Degraded tasks', percentage(i.degraded)],
+    [
+      'Silent failures',
+      `${percentage(i.silentFailures)} of tasks, against ${percentage(i.safeFailures)} safe ones`,
+    ],
+  ]
+  return rows.map(([name, value]) => `${name.padEnd(30)} ${value}`)
+}
+
+function toolLines({ tools }: LoadResult, paint: Paint): string[] {
+  const head = `${'Tool'.padEnd(NAME)}${['calls', 'ok', 'injected', 'real', 'other', 'p99'].map(cell).join('')}`
+  const rows = tools.slice(0, MAX_TOOLS).map((tool) => {
+    const by = errorsBy(tool)
+    const other = by('unattributed') + by('squall') + by('client')
+    const counts = [tool.calls, tool.ok, by('injected'), by('real'), other].map(wholeNumber)
+    const cells = [...counts, latency(tool.latency.summary.p99)].map(cell).join('')
+    return `${clean(tool.tool, NAME - 1).padEnd(NAME)}${cells}`
+  })
+  const more = tools.length > MAX_TOOLS ? [`… and ${tools.length - MAX_TOOLS} more`] : []
+  return [paint('strong', head), ...rows, ...more]
+}
+
+function errorsBy({ errors }: ToolResult): (origin: Origin) => number {
+  return (wanted) =>
+    errors
+      .filter(({ origin }) => origin === wanted)
+      .reduce((sum, { count }: ErrorCount) => sum + count, 0)
+}
+
+function faultLines({ faults }: LoadResult, paint: Paint): string[] {
+  if (faults.length === 0) return []
+  const head = `${'Fault seen'.padEnd(NAME + 8)}${['answers', 'errors', 'wrong'].map(cell).join('')}`
+  const rows = faults.slice(0, MAX_FAULTS).map(({ rule, fault, seen, errors, wrong }) => {
+    const cells = [seen, errors, wrong].map(wholeNumber).map(cell).join('')
+    return `${clean(`${rule}/${fault}`, NAME + 7).padEnd(NAME + 8)}${cells}`
+  })
+  return ['', paint('strong', head), ...rows]
+}
+
+function sloLines({ slo }: LoadResult, paint: Paint): string[] {
+  if (slo.length === 0) return []
+  const rows = slo.map(({ gate, measured, ok }) => {
+    const mark = ok ? paint('good', 'held    ') : paint('bad', 'breached')
+    return `${mark} ${gate.padEnd(20)} ${measuredText(gate, measured)}`
+  })
+  return ['', ...rows]
+}
+
+function measuredText(gate: string, measured: number | null): string {
+  if (measured === null) return 'nothing to measure'
+  if (gate.includes('%')) return percentage(measured)
+  return /\d\s*m?s$|\dm$/.test(gate) ? latency(measured) : plainNumber(measured)
+}
+
+function cell(text: string): string {
+  return text.padStart(9)
+}
+
+function clean(text: string, most: number): string {
+  // oxlint-disable-next-line no-control-regex
+  const plain = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, '?')
+  return plain.length > most ? `${plain.slice(0, most - 1)}…` : plain
+}

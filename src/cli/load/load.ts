@@ -1,0 +1,115 @@
+import type { ListenAddress } from '../../listener/address.ts'
+import { metricsPage } from '../../load/metrics-page.ts'
+import { type MetricsServer, serveMetrics } from '../../load/metrics-server.ts'
+import type { LoadOptions } from '../../load/load-options.ts'
+import type { LoadResult } from '../../load/result.ts'
+import { type RunningLoad, runLoad } from '../../load/run-load.ts'
+import { shardOf } from '../../load/shard.ts'
+import { UsageError } from '../usage-error.ts'
+import { readVersion } from '../version.ts'
+import { writeText } from './load-files.ts'
+import { loadInputs } from './load-inputs.ts'
+import { type Progress, showProgress } from './load-progress.ts'
+import type { LoadRequest } from './load-request.ts'
+import { loadTable } from './load-table.ts'
+import { painter } from './painter.ts'
+import { reportWriter, type WriteReport } from './report-writer.ts'
+
+const BREACHED = 1
+/** What shells say of a program that Ctrl-C has ended. */
+const INTERRUPTED = 130
+
+/** Runs a load, shows it and writes what was asked for. The result is the exit code. */
+export async function loadCommand(request: LoadRequest): Promise<number> {
+  const options = await loadInputs(request, readVersion())
+  // Before the load, so that what is missing is not noticed at its end.
+  const writeReport = request.report === undefined ? undefined : await reportWriter()
+  const interrupt = interruption()
+  let progress: Progress | undefined
+  let metrics: MetricsServer | undefined
+  let running: RunningLoad | undefined
+  if (request.metrics !== undefined) {
+    metrics = await openMetrics(request.metrics, () => running && metricsPage(running.recorder))
+    if (!request.json) process.stderr.write(`metrics: http://${metrics.address}/metrics\n`)
+  }
+  try {
+    const { result, baseline } = await runLoad(options, {
+      stop: interrupt.signal,
+      recordBaseline: request.recordBaseline !== undefined,
+      begun: (run) => {
+        running = run
+        if (request.json) return
+        progress = showProgress(process.stderr, run.recorder, goalOf(options), process.env)
+      },
+    })
+    progress?.stop()
+    if (request.recordBaseline !== undefined) {
+      const text = `${JSON.stringify(baseline)}\n`
+      await writeText(request.recordBaseline, '--record-baseline', text)
+    }
+    await writeResult(request, result, writeReport)
+    const held = result.slo.every(({ ok }) => ok)
+    if (!result.run.complete) return INTERRUPTED
+    return held ? 0 : BREACHED
+  } finally {
+    progress?.stop()
+    interrupt.forget()
+    await metrics?.close()
+  }
+}
+
+async function writeResult(
+  request: LoadRequest,
+  result: LoadResult,
+  writeReport: WriteReport | undefined,
+): Promise<void> {
+  const json = `${JSON.stringify(result)}\n`
+  if (request.out !== undefined) await writeText(request.out, '--out', json)
+  if (request.report !== undefined) await writeReport?.(request.report, result)
+  const text = request.json ? json : loadTable(result, painter(process.stdout, process.env))
+  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()))
+}
+
+/** The first Ctrl-C ends the load early, with a result; the second one ends the program. */
+function interruption(): { readonly signal: AbortSignal; forget(): void } {
+  const controller = new AbortController()
+  const onSignal = (): void => {
+    if (controller.signal.aborted) process.exit(INTERRUPTED)
+    controller.abort()
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  return {
+    signal: controller.signal,
+    forget() {
+      process.off('SIGINT', onSignal)
+      process.off('SIGTERM', onSignal)
+    },
+  }
+}
+
+async function openMetrics(
+  address: ListenAddress,
+  page: () => string | undefined,
+): Promise<MetricsServer> {
+  const place =
+    address.kind === 'unix' ? { path: address.path } : { host: address.host, port: address.port }
+  try {
+    return await serveMetrics(place, () => page() ?? '')
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    throw new UsageError(
+      'CANNOT_LISTEN',
+      `--metrics: the address cannot be bound (${code})`,
+      'choose another one, such as 127.0.0.1:0',
+    )
+  }
+}
+
+function goalOf({ pace, shard, work }: LoadOptions): {
+  readonly calls: number | undefined
+  readonly durationMs: number | undefined
+} {
+  const { tasks, durationMs } = shardOf(pace, shard)
+  return { calls: tasks === undefined ? undefined : tasks * work.fanOut, durationMs }
+}

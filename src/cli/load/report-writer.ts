@@ -1,0 +1,11 @@
+import type { LoadResult } from '../../load/result.ts'
+import { writeText } from './load-files.ts'
+
+/** Writes the result of a load as a page for people. */
+export type WriteReport = (path: string, result: LoadResult) => Promise<void>
+
+/** Loads what writes reports: only who wants one pays for it. */
+export async function reportWriter(): Promise<WriteReport> {
+  const { writeReport } = await import('../../report/write-report.ts')
+  return (path, result) => writeText(path, '--report', writeReport(result))
+}

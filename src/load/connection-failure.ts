@@ -1,0 +1,43 @@
+import type { CallAnswer } from './load-client.ts'
+
+/** What was known when the connection failed. */
+export interface FailedAt {
+  /** The time for the call was over. */
+  readonly late: boolean
+  /** The head of an answer had come. */
+  readonly headSeen: boolean
+  readonly marks: readonly string[]
+}
+
+const NOT_REACHED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+/** How an attempt ended that ended with an error of the connection. */
+export function connectionFailure(error: unknown, { late, headSeen, marks }: FailedAt): CallAnswer {
+  if (late) return { kind: 'timeout', marks, message: 'no answer in time' }
+  const code = codeOf(error)
+  const message = error instanceof Error ? error.message : String(error)
+  if (code !== undefined && NOT_REACHED.has(code)) return { kind: 'refused', marks, message: code }
+  if (code?.startsWith('HPE_') === true) return { kind: 'malformed', marks, message: code }
+  // A head and no reset: the other side closed before it had said all.
+  const cut = headSeen && code !== 'ECONNRESET'
+  return { kind: cut ? 'incomplete' : 'reset', marks, message: code ?? message }
+}
+
+/** The code of an error, or of what caused it. */
+export function codeOf(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    const { code } = at as { readonly code?: unknown }
+    if (typeof code === 'string') return code
+    const [first] = (at as { readonly errors?: readonly unknown[] }).errors ?? []
+    if (first !== undefined) return codeOf(first)
+  }
+  return undefined
+}

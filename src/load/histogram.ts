@@ -1,0 +1,147 @@
+import type { HistogramData, Latency, LatencySummary } from './result.ts'
+
+/** Each doubling is cut into so many buckets: a value is off by at most 1/256 of itself. */
+const PER_OCTAVE = 128
+/** About 19 hours in microseconds; longer ones count as this. */
+const MAX_VALUE = 2 ** 36
+const BUCKETS = bucketOf(MAX_VALUE) + 1
+
+/** Counts latencies in buckets that grow with the value. */
+export class Histogram {
+  readonly #counts = new Map<number, number>()
+  #count = 0
+  #sum = 0
+  #min = Infinity
+  #max = 0
+
+  static from(data: HistogramData): Histogram {
+    const histogram = new Histogram()
+    histogram.addAll(data)
+    return histogram
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Takes a latency in milliseconds. */
+  add(ms: number): void {
+    const value = Math.min(MAX_VALUE, Math.max(0, Math.round(ms * 1000)))
+    const bucket = bucketOf(value)
+    this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + 1)
+    this.#count++
+    this.#sum += value
+    if (value < this.#min) this.#min = value
+    if (value > this.#max) this.#max = value
+  }
+
+  /** Takes all that another one holds. */
+  addAll(data: HistogramData): void {
+    if (data.count === 0) return
+    let bucket = 0
+    for (let i = 0; i + 1 < data.buckets.length; i += 2) {
+      bucket += data.buckets[i]!
+      if (bucket >= BUCKETS) throw new RangeError('a histogram has a bucket that does not exist')
+      this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + data.buckets[i + 1]!)
+    }
+    this.#count += data.count
+    this.#sum += data.sum
+    this.#min = Math.min(this.#min, data.min)
+    this.#max = Math.max(this.#max, data.max)
+  }
+
+  /** Milliseconds that a share of the values stays within; null when there are none. */
+  quantile(share: number): number | null {
+    if (this.#count === 0) return null
+    const rank = Math.max(1, Math.ceil(share * this.#count))
+    let seen = 0
+    for (const [bucket, count] of this.#sorted()) {
+      seen += count
+      if (seen >= rank) return this.#within(middleOf(bucket)) / 1000
+    }
+    return this.#max / 1000
+  }
+
+  /** How many values are at most so many milliseconds, as exactly as the buckets tell. */
+  countUpTo(ms: number): number {
+    const limit = ms * 1000
+    let seen = 0
+    for (const [bucket, count] of this.#counts) if (middleOf(bucket) <= limit) seen += count
+    return seen
+  }
+
+  get sumMs(): number {
+    return this.#sum / 1000
+  }
+
+  summary(): LatencySummary {
+    const empty = this.#count === 0
+    return {
+      mean: empty ? null : round(this.#sum / this.#count / 1000),
+      min: empty ? null : round(this.#min / 1000),
+      p50: rounded(this.quantile(0.5)),
+      p90: rounded(this.quantile(0.9)),
+      p95: rounded(this.quantile(0.95)),
+      p99: rounded(this.quantile(0.99)),
+      p999: rounded(this.quantile(0.999)),
+      max: empty ? null : round(this.#max / 1000),
+    }
+  }
+
+  data(): HistogramData {
+    const buckets: number[] = []
+    let last = 0
+    for (const [bucket, count] of this.#sorted()) {
+      buckets.push(bucket - last, count)
+      last = bucket
+    }
+    const min = this.#count === 0 ? 0 : this.#min
+    return {
+      unit: 'us',
+      perOctave: PER_OCTAVE,
+      count: this.#count,
+      sum: this.#sum,
+      min,
+      max: this.#max,
+      buckets,
+    }
+  }
+
+  latency(): Latency {
+    return { summary: this.summary(), histogram: this.data() }
+  }
+
+  #sorted(): readonly (readonly [number, number])[] {
+    return [...this.#counts].sort(([a], [b]) => a - b)
+  }
+
+  #within(value: number): number {
+    return Math.min(this.#max, Math.max(this.#min, value))
+  }
+}
+
+/** Below 128 each value has its own bucket; from there on 128 buckets reach to the double. */
+function bucketOf(value: number): number {
+  if (value < PER_OCTAVE) return value
+  const octave = Math.floor(Math.log2(value)) - 7
+  const scaled = Math.floor(value / 2 ** octave)
+  // A logarithm may be off by one where the value is next to a power of two.
+  if (scaled >= 2 * PER_OCTAVE) return (octave + 2) * PER_OCTAVE
+  if (scaled < PER_OCTAVE) return (octave + 1) * PER_OCTAVE - 1
+  return octave * PER_OCTAVE + scaled
+}
+
+function middleOf(bucket: number): number {
+  if (bucket < PER_OCTAVE) return bucket
+  const octave = Math.floor(bucket / PER_OCTAVE) - 1
+  const low = (bucket - octave * PER_OCTAVE) * 2 ** octave
+  return low + (2 ** octave - 1) / 2
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : round(ms)
+}

@@ -1,0 +1,84 @@
+import { setMaxListeners } from 'node:events'
+import type { Baseline } from './baseline.ts'
+import { BaselineRecorder } from './baseline.ts'
+import { buildResult } from './build-result.ts'
+import { planCalls } from './call-plan.ts'
+import { CallRunner } from './call-runner.ts'
+import { runClosedModel } from './closed-model.ts'
+import { closeClients, openClients } from './client-pool.ts'
+import { HeldStreamSet } from './held-stream-set.ts'
+import type { Endpoint, LoadClient } from './load-client.ts'
+import type { LoadOptions } from './load-options.ts'
+import { openEndpoint } from './open-endpoint.ts'
+import { runOpenModel } from './open-model.ts'
+import { Recorder } from './recorder.ts'
+import type { LoadResult } from './result.ts'
+import { shardOf } from './shard.ts'
+import { taskRunner } from './task-runner.ts'
+
+/** What a caller may want of a run beside its result. */
+export interface LoadHooks {
+  /** No further tasks begin; what is under way is given up, and the result says that it is a part. */
+  readonly stop?: AbortSignal
+  /** Called once, when the target has answered and the load begins. */
+  readonly begun?: (run: RunningLoad) => void
+  /** Record how the results look. */
+  readonly recordBaseline?: boolean
+}
+
+/** A load that goes on. */
+export interface RunningLoad {
+  readonly endpoint: Endpoint
+  /** Grows as the load goes on. */
+  readonly recorder: Recorder
+}
+
+/** What a run brings. */
+export interface LoadRun {
+  readonly result: LoadResult
+  /** How the results looked, when that was to be recorded. */
+  readonly baseline: Baseline | undefined
+}
+
+/** Runs a load to its end. Throws a `LoadError` when it cannot begin. */
+export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadRun> {
+  const { target, work, checks, resilience, seed } = options
+  const pace = shardOf(options.pace, options.shard)
+  const stop = hooks.stop ?? new AbortController().signal
+  // Each call under way listens to it.
+  setMaxListeners(0, stop)
+  const stream = options.shard === undefined ? '' : `shard ${options.shard.index}`
+  const endpoint = await openEndpoint(target, options.version)
+  let clients: LoadClient[] = []
+  const held = new HeldStreamSet(pace.hold)
+  try {
+    const plan = planCalls(work, endpoint.tools, checks.expectations, seed, stream)
+    clients = await openClients(endpoint, pace.clients)
+    await held.open(clients)
+    const startedAt = new Date()
+    const recorder = new Recorder()
+    const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined
+    const { baseline } = checks
+    const context = { resilience, recorder, baseline, recording, signal: stop, seed }
+    const runner = new CallRunner(context)
+    const { degrade, deadlineMs } = resilience
+    const form = { sequential: work.sequential, degrade, deadlineMs }
+    const runTask = taskRunner(plan, runner, recorder, form)
+    hooks.begun?.({ endpoint, recorder })
+    const model = { clients, callsPerTask: work.fanOut, stop }
+    const { durationMs, tasks, rampMs, maxInFlight, rate } = pace
+    if (rate === undefined) {
+      await runClosedModel({ ...model, rampMs, durationMs, tasks }, runTask, recorder)
+    } else {
+      const arrivals = { tasksPerSecond: rate / work.fanOut, rampMs, durationMs, tasks }
+      await runOpenModel({ ...model, plan: arrivals, maxInFlight }, runTask, recorder)
+    }
+    const ended = { startedAt, durationMs: recorder.elapsedMs, complete: !stop.aborted }
+    const result = buildResult(options, endpoint, recorder, held.counts(), ended)
+    return { result, baseline: recording?.baseline() }
+  } finally {
+    held.close()
+    await closeClients(clients)
+    await endpoint.close()
+  }
+}

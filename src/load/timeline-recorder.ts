@@ -1,0 +1,111 @@
+import { Histogram } from './histogram.ts'
+import { ORIGINS, type Origin, type Timeline, type TimePoint } from './result.ts'
+
+/** More points than this are put together in pairs, so that a run of days has a result as well. */
+const MAX_POINTS = 3600
+
+interface Slot {
+  calls: number
+  ok: number
+  retries: number
+  dropped: number
+  inFlight: number
+  readonly errors: Record<Origin, number>
+  latency: Histogram
+}
+
+/** Keeps what happened in each second; after an hour in each two seconds, and so on. */
+export class TimelineRecorder {
+  #intervalMs = 1000
+  #slots: Slot[] = []
+
+  /** What is counted at so many milliseconds after the start. */
+  at(elapsedMs: number): Slot {
+    let index = this.#indexOf(elapsedMs)
+    while (index >= MAX_POINTS) {
+      this.#halve()
+      index = this.#indexOf(elapsedMs)
+    }
+    while (this.#slots.length <= index) this.#slots.push(emptySlot(this.#slots.at(-1)?.inFlight))
+    return this.#slots[index]!
+  }
+
+  timeline(): Timeline {
+    const intervalMs = this.#intervalMs
+    return { intervalMs, points: this.#slots.map((slot, i) => toPoint(slot, i * intervalMs)) }
+  }
+
+  #indexOf(elapsedMs: number): number {
+    return Math.floor(Math.max(0, elapsedMs) / this.#intervalMs)
+  }
+
+  #halve(): void {
+    const slots: Slot[] = []
+    for (let i = 0; i < this.#slots.length; i += 2) {
+      slots.push(together(this.#slots[i]!, this.#slots[i + 1]))
+    }
+    this.#slots = slots
+    this.#intervalMs *= 2
+  }
+}
+
+/** The points of several runs on one line; `offsets` say by how much each began later than the first. */
+export function mergeTimelines(
+  timelines: readonly Timeline[],
+  offsets: readonly number[],
+): Timeline {
+  let intervalMs = Math.max(1000, ...timelines.map((each) => each.intervalMs))
+  const lasts = timelines.map(({ points }, i) => (points.at(-1)?.at ?? 0) + offsets[i]!)
+  while (Math.max(...lasts) / intervalMs >= MAX_POINTS) intervalMs *= 2
+  const slots: Slot[] = []
+  // What is under way is a level and not a count: only the last interval of each part tells it.
+  timelines.forEach(({ points }, run) => {
+    const levels = new Map<number, number>()
+    for (const point of points) {
+      const index = Math.floor((point.at + offsets[run]!) / intervalMs)
+      while (slots.length <= index) slots.push(emptySlot())
+      addPoint(slots[index]!, point)
+      levels.set(index, point.inFlight)
+    }
+    for (const [index, level] of levels) slots[index]!.inFlight += level
+  })
+  return { intervalMs, points: slots.map((slot, i) => toPoint(slot, i * intervalMs)) }
+}
+
+function addPoint(slot: Slot, point: TimePoint): void {
+  slot.calls += point.calls
+  slot.ok += point.ok
+  slot.retries += point.retries
+  slot.dropped += point.dropped
+  for (const origin of ORIGINS) slot.errors[origin] += point.errors[origin]
+  slot.latency.addAll(point.histogram)
+}
+
+function together(a: Slot, b: Slot | undefined): Slot {
+  if (b === undefined) return a
+  addPoint(a, toPoint(b, 0))
+  a.inFlight = b.inFlight
+  return a
+}
+
+function toPoint(slot: Slot, at: number): TimePoint {
+  const { calls, ok, retries, errors, dropped, inFlight, latency } = slot
+  const { p50, p99 } = latency.summary()
+  return {
+    at,
+    calls,
+    ok,
+    retries,
+    errors: { ...errors },
+    dropped,
+    inFlight,
+    p50,
+    p99,
+    histogram: latency.data(),
+  }
+}
+
+function emptySlot(inFlight = 0): Slot {
+  const errors = { injected: 0, real: 0, unattributed: 0, squall: 0, client: 0 }
+  return { calls: 0, ok: 0, retries: 0, dropped: 0, inFlight, errors, latency: new Histogram() }
+}

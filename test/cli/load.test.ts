@@ -1,0 +1,179 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadInputs } from '../../src/cli/load/load-inputs.ts'
+import type { LoadRequest } from '../../src/cli/load/load-request.ts'
+import { UsageError } from '../../src/cli/usage-error.ts'
+import type { LoadResult } from '../../src/load/result.ts'
+import { type ScriptedServer, startScripted } from '../load/scripted-server.ts'
+import { asked } from '../support/asked.ts'
+import { eventually } from '../support/eventually.ts'
+import { startProgram } from '../support/program.ts'
+
+let server: ScriptedServer
+let folder: string
+
+beforeAll(async () => {
+  server = await startScripted((call) =>
+    call % 4 === 3 ? { ending: 'tool error', mark: 'r/abort' } : 'ok',
+  )
+  folder = await mkdtemp(join(tmpdir(), 'squall-load-'))
+})
+
+afterAll(async () => {
+  await server.close()
+  await rm(folder, { recursive: true })
+})
+
+const target = (): string[] => ['--target', server.url.href, '--tools', 'work', '--clients', '1']
+
+async function squall(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const program = startProgram(args, env)
+  const { code } = await program.ended
+  return { code, stdout: program.stdout(), stderr: program.stderr() }
+}
+
+test('--json prints the result and nothing else, a breached gate is exit code 1, and merging judges again', async () => {
+  server.calls.length = 0
+  const token = join(folder, 'token')
+  await writeFile(token, 'sesame-open\n')
+  const out = join(folder, 'a.json')
+  const { code, stdout, stderr } = await squall([
+    'load',
+    ...target(),
+    '--tasks',
+    '8',
+    '--json',
+    '--out',
+    out,
+    '--slo',
+    'success>99%',
+    '--slo',
+    'p99<1m',
+    '--auth-token-file',
+    token,
+    '--header',
+    'x-key=hush',
+  ])
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+  const result = JSON.parse(stdout) as LoadResult
+  expect(result.schema).toBe('squall.load/1')
+  expect(result.slo.map(({ ok }) => ok)).toEqual([false, true])
+  expect(result.indicators.tcsr).toBe(6 / 8)
+  expect(await readFile(out, 'utf8')).toBe(stdout)
+  expect(server.headers()).toMatchObject({ authorization: 'Bearer sesame-open', 'x-key': 'hush' })
+  expect(stdout).not.toMatch(/sesame|hush/)
+
+  const all = join(folder, 'all.json')
+  const merged = await squall(['report', 'merge', out, out, '-o', all])
+  expect(merged).toEqual({ code: 1, stdout: '', stderr: '' })
+  const both = JSON.parse(await readFile(all, 'utf8')) as LoadResult
+  expect(both.counts.calls).toBe(16)
+})
+
+test('elsewhere a table is printed without colours, and a held gate is exit code 0', async () => {
+  server.calls.length = 0
+  const { code, stdout } = await squall([
+    'load',
+    ...target(),
+    '--tasks',
+    '4',
+    '--slo',
+    'blast<=25%',
+  ])
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/Blast radius +25\.0 % of tasks/)
+  expect(stdout).toMatch(/^work +4 +3 +1 +0 +0 /m)
+  expect(stdout).toMatch(/^r\/abort +1 +1 +0$/m)
+  expect(stdout).toMatch(/^held +blast<=25%/m)
+  // oxlint-disable-next-line no-control-regex
+  expect(stdout).not.toMatch(/\u001b/)
+  expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
+})
+
+test('Ctrl-C ends it early with the result so far, and it can be scraped while it runs', async () => {
+  const program = startProgram([
+    'load',
+    ...target(),
+    '--rate',
+    '100/s',
+    '--duration',
+    '10m',
+    '--metrics',
+    '127.0.0.1:0',
+    '--out',
+    join(folder, 'part.json'),
+  ])
+  const address = (): string | undefined => /http:\S+/.exec(program.stderr())?.[0]
+  await eventually(async () => {
+    const url = address()
+    if (url === undefined) return 'no address'
+    const page = await (await fetch(url)).text()
+    const calls = /squall_load_calls_total\{tool="work",result="success"\} (\d+)/.exec(page)?.[1]
+    return Number(calls ?? 0) > 5 ? undefined : `only ${calls} calls`
+  })
+  program.signal('SIGINT')
+  expect((await program.ended).code).toBe(130)
+  const result = JSON.parse(await readFile(join(folder, 'part.json'), 'utf8')) as LoadResult
+  expect(result.run.complete).toBe(false)
+  expect(result.counts.calls).toBeGreaterThan(5)
+  expect(program.stdout()).toMatch(/ended early/)
+})
+
+test('what is wrong with a command line is said with how to mend it, and never with a secret', () => {
+  const wrong = (...args: readonly string[]): string => {
+    try {
+      asked(['load', '--target', 'http://localhost/mcp', ...args])
+      return 'nothing'
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  expect(wrong('--target', 'localhost:3000')).toMatch(/no http or https URL; write the URL/)
+  expect(wrong('--target', 'http://me:secret@host/mcp')).toMatch(/holds a user name or password/)
+  expect(wrong('--target', 'http://me:secret@host/mcp')).not.toMatch(/secret/)
+  expect(wrong('--header', 'secret')).toMatch(/no header name; write name=value/)
+  expect(wrong('--header', 'x-a=sec\nret')).toMatch(/x-a cannot be in a header/)
+  expect(wrong('--header', 'mcp-session-id=1')).toMatch(/set by the client itself/)
+  expect(wrong('--rate', 'fast')).toMatch(/no rate; write calls per second or per minute/)
+  expect(wrong('--degrade', '1')).toMatch(/leaves nothing of a task of 1/)
+  expect(wrong('--skip-late')).toMatch(/goes with --deadline/)
+  expect(wrong('--breaker', '2')).toMatch(/no share/)
+  expect(wrong('--client', 'mine')).toMatch(/use one of lean, sdk-v1, sdk-v2/)
+  expect(wrong('--shard', '4/4')).toMatch(/no shard 4 of 4; the first index is 0/)
+  expect(wrong('--shard', '/4')).toMatch(/JOB_COMPLETION_INDEX/)
+  expect(wrong('--revision', 'newest')).toMatch(/no revision/)
+  expect(() => asked(['load'])).toThrow(/--target is missing/)
+  expect(() => asked(['report', 'merge'])).toThrow(/nothing to merge/)
+})
+
+test('flags, their environment and the index of a Job are read into a request', () => {
+  const args = ['load', '--rate', '120/m', '--ramp', '2s', '--retry-budget', '10%', '--shard', '/3']
+  const env = {
+    SQUALL_TARGET: 'https://mcp.example.com/mcp',
+    SQUALL_TOOLS: 'a, b',
+    SQUALL_FAN_OUT: '8',
+    JOB_COMPLETION_INDEX: '2',
+  }
+  expect(asked(args, env) as LoadRequest).toMatchObject({
+    tools: ['a', 'b'],
+    fanOut: 8,
+    pace: { rate: 2, rampMs: 2000, durationMs: 10_000, clients: 10 },
+    resilience: { retries: 0, retryBudget: 0.1, timeoutMs: 60_000 },
+    shard: { index: 2, count: 3 },
+  })
+})
+
+test.each([
+  [['--slo', 'p99<2'], /unit of time; write it as 250ms or 2s/],
+  [['--expect', 'total>1'], /no JSON Pointer/],
+  [['--calls', '/no/such/file'], /--calls: .* cannot be read \(ENOENT\)/],
+])('%s is bad usage', async (args, why) => {
+  const inputs = loadInputs(asked(['load', ...target(), ...args]) as LoadRequest, '0.0.0')
+  await expect(inputs).rejects.toThrow(why)
+  await expect(inputs).rejects.toBeInstanceOf(UsageError)
+})

@@ -1,0 +1,123 @@
+// Needs Prometheus. The client's indicators and the recording rules made from the sidecar's own series.
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { predictedBlastRadius } from '../../src/indicators/blast-radius.ts'
+import { parseExpectation } from '../../src/load/expectation.ts'
+import type { LoadResult, ToolResult } from '../../src/load/result.ts'
+import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
+import { load } from '../load/load-run.ts'
+import { scriptedListener } from '../load/scripted-server.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Prometheus, startPrometheus } from './prometheus-process.ts'
+
+const INDICATORS = fileURLToPath(new URL('../../deploy/prometheus/indicators.yml', import.meta.url))
+const FAN_OUT = 8
+/** Rules that stand on others see them as they were some tenths of a second before: of the few seconds here, a hundredth. */
+const APART = 0.01
+const RULES = `seed: 11
+rules:
+  - name: flaky-work
+    match: { tool: work }
+    percent: 20
+    faults: [abort: { toolError: the database is away }]
+  - name: empty-rest
+    match: { tool: rest }
+    percent: 30
+    faults: [rewrite: { set: { /total: 0 } }]
+`
+
+let ruled: RuledSquall
+let prometheus: Prometheus
+let result: LoadResult
+
+beforeAll(async () => {
+  let call = 0
+  // One call in ten fails for real.
+  const script = (): 'ok' | 'rpc error' => (call++ % 10 === 3 ? 'rpc error' : 'ok')
+  ruled = await startRuled(RULES, [], scriptedListener(script))
+  // Every series is there before the first scrape: what a counter starts with is no increase.
+  // And far enough from zero, where Prometheus takes a counter to have begun.
+  const warm = await run(60)
+  prometheus = await startPrometheus(
+    [{ address: ruled.squall.admin.replace('http://', ''), labels: { workload: 'tools' } }],
+    [INDICATORS],
+  )
+  await become('count(count_over_time(squall_build_info[30s]) >= 2)', 1)
+  result = await run(150)
+  const calls = warm.counts.calls + result.counts.calls
+  await become('sum(squall_calls_total{method="tools/call"})', calls)
+  const scraped = Date.now()
+  await eventually(async () => {
+    const rules = await prometheus.rules()
+    const late = rules.find(({ lastEvaluation }) => Date.parse(lastEvaluation) < scraped + 1100)
+    return late === undefined ? undefined : `${late.name} has not been evaluated`
+  })
+}, 60_000)
+
+afterAll(async () => {
+  await prometheus?.close()
+  await ruled?.close()
+})
+
+function run(tasks: number): Promise<LoadResult> {
+  return load({
+    url: new URL(`http://127.0.0.1:${ruled.squall.port}/mcp`),
+    work: { tools: ['work', 'rest'], fanOut: FAN_OUT },
+    pace: { clients: 4, tasks },
+    checks: { expectations: [parseExpectation('*:/structuredContent/total>0')] },
+  })
+}
+
+async function become(query: string, value: number): Promise<void> {
+  await eventually(async () => {
+    const now = (await prometheus.instant(query))[0]?.values[0]
+    return now === value ? undefined : `${query} is ${now} and not ${value}`
+  })
+}
+
+async function recorded(name: string, labels = ''): Promise<number> {
+  const [series, ...more] = await prometheus.instant(`${name}{${labels}}`)
+  expect(more).toEqual([])
+  return series!.values[0]!
+}
+
+function tool(name: string): ToolResult {
+  return result.tools.find((entry) => entry.tool === name)!
+}
+
+function near(value: number, wanted: number): void {
+  expect(Math.abs(value - wanted), `${value} beside ${wanted}`).toBeLessThan(APART)
+}
+
+function share(entry: ToolResult, origin: string): number {
+  const errors = entry.errors.filter((error) => error.origin === origin)
+  return errors.reduce((sum, { count }) => sum + count, 0)
+}
+
+it('meets errors of both kinds, and answers that are wrong without an error', () => {
+  expect(share(tool('work'), 'injected')).toBeGreaterThan(50)
+  expect(share(tool('rest'), 'injected')).toBe(0)
+  expect(share(tool('rest'), 'real')).toBeGreaterThan(20)
+  expect(tool('rest').responded - tool('rest').correct).toBeGreaterThan(50)
+})
+
+it.each(['work', 'rest'])('says the same of %s from both sides', async (name) => {
+  const entry = tool(name)
+  const { calls, responded, correct } = entry
+  const of = (rule: string): Promise<number> =>
+    recorded(`tool:${rule}:ratio_rate5m`, `tool="${name}"`)
+  expect(await of('squall_responded')).toBeCloseTo(responded / calls, 9)
+  near(await of('squall_untouched'), correct / responded)
+  near(await of('squall_effective_availability'), correct / calls)
+  const injected = share(entry, 'injected')
+  expect(await of('squall_injected_errors')).toBeCloseTo(injected / calls, 9)
+  expect(await of('squall_real_errors')).toBeCloseTo(share(entry, 'real') / (calls - injected), 9)
+})
+
+it('says the same of all tools together, and predicts the same', async () => {
+  const { eta } = result.indicators
+  const recordedEta = await recorded('workload:squall_effective_availability:ratio_rate5m')
+  near(recordedEta, eta!)
+  const predicted = await recorded('workload:squall_predicted_blast_radius_fanout8:ratio_rate5m')
+  near(predicted, predictedBlastRadius(1 - eta!, FAN_OUT))
+})

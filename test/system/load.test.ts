@@ -1,0 +1,97 @@
+// Needs nothing but Node, and about two minutes.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { binomialBounds } from '../../src/indicators/blast-radius.ts'
+import type { LoadResult } from '../../src/load/result.ts'
+import { type Program, startProgram } from '../support/program.ts'
+
+const APP = fileURLToPath(new URL('load-app.mjs', import.meta.url))
+const RULES = fileURLToPath(new URL('../../examples/fan-out.yaml', import.meta.url))
+const TASKS = 5000
+
+let app: ChildProcess
+let sidecar: Program
+let folder: string
+let direct: string
+let faulty: string
+
+beforeAll(async () => {
+  app = spawn(process.execPath, [APP], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [port] = (await once(app.stdout!, 'data')) as [Buffer]
+  direct = `http://127.0.0.1:${port.toString().trim()}`
+  sidecar = startProgram([
+    'run',
+    '--listen',
+    '127.0.0.1:0',
+    '--admin',
+    'off',
+    '--log-level',
+    'info',
+    '--upstream',
+    direct,
+    '--rules',
+    RULES,
+  ])
+  const { address } = (await sidecar.logged('listening')) as { readonly address: string }
+  faulty = `http://${address}`
+  folder = await mkdtemp(join(tmpdir(), 'squall-load-'))
+})
+
+afterAll(async () => {
+  await sidecar?.kill()
+  app?.kill('SIGKILL')
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function load(origin: string, ...args: readonly string[]): Promise<LoadResult> {
+  const out = join(folder, 'result.json')
+  const program = startProgram(['load', '--target', `${origin}/mcp`, '--out', out, ...args])
+  const { code } = await program.ended
+  expect(code, program.stderr()).toBe(0)
+  return JSON.parse(await readFile(out, 'utf8')) as LoadResult
+}
+
+test('two percent of calls hit 5,000 tasks of eight calls within the bounds of chance', async () => {
+  const result = await load(faulty, '--tasks', String(TASKS), '--fan-out', '8')
+  const { low, high } = binomialBounds(1 - 0.98 ** 8, TASKS, 4)
+  expect(result.counts).toMatchObject({ tasks: TASKS, calls: TASKS * 8, retries: 0 })
+  expect(result.indicators.blastRadius).toBeGreaterThan(low)
+  expect(result.indicators.blastRadius).toBeLessThan(high)
+  expect(result.errors.map(({ origin }) => origin)).toEqual(['injected'])
+})
+
+test('with two retries and a call to do without, 5,000 tasks fail next to never', async () => {
+  const args = ['--retries', '2', '--retry-budget', '10%', '--degrade', '1']
+  const result = await load(faulty, '--tasks', String(TASKS), '--fan-out', '8', ...args)
+  // Three failures in a row at two percent each: 8 in a million calls, and there are 35,000.
+  expect(result.counts.failedTasks).toBeLessThanOrEqual(4)
+  expect(result.indicators.tcaf).toBe(8)
+  const { low, high } = binomialBounds(0.02, TASKS * 8, 5)
+  expect(result.counts.retries).toBeGreaterThan(low * TASKS * 8)
+  expect(result.counts.retries).toBeLessThan(high * TASKS * 8 * 1.1)
+})
+
+test('1,000 calls a second for a minute arrive within one percent, and a stall of two seconds shows', async () => {
+  const running = load(direct, '--rate', '1000/s', '--duration', '60s', '--clients', '20')
+  await new Promise((resolve) => setTimeout(resolve, 30_000))
+  app.kill('SIGSTOP')
+  await new Promise((resolve) => setTimeout(resolve, 2000))
+  app.kill('SIGCONT')
+  const result = await running
+  expect(result.arrivals.planned).toBe(60_000)
+  expect(result.arrivals.started).toBeGreaterThanOrEqual(59_400)
+  expect(result.counts.calls).toBe(result.arrivals.started)
+  expect(result.counts.success).toBe(result.counts.calls)
+  expect(result.run.durationMs).toBeGreaterThan(59_400)
+  expect(result.run.durationMs).toBeLessThan(60_600)
+  // 2,000 of 60,000 calls were due during the stall, evenly: one in a hundred waited 1.4 s or more.
+  const { p50, p99, max } = result.latency.summary
+  expect(p50).toBeLessThan(100)
+  expect(p99).toBeGreaterThan(1300)
+  expect(max).toBeGreaterThan(1900)
+})
