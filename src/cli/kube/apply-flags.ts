@@ -1,0 +1,47 @@
+import type { FlagSpec } from '../flag-table.ts'
+import { CLUSTER_FLAGS } from './cluster-flags.ts'
+
+const RULES = 'The rules:'
+const OUTPUT = 'Waiting and output:'
+
+/** The options of `squall apply`. */
+export const APPLY_FLAGS = [
+  {
+    name: 'filename',
+    short: 'f',
+    value: 'file',
+    group: RULES,
+    help: 'rules file to apply; - is standard input',
+  },
+  {
+    name: 'configmap',
+    value: 'name',
+    default: 'squall-rules',
+    group: RULES,
+    help: 'ConfigMap that the sidecars read; it is made when it is not there',
+  },
+  {
+    name: 'key',
+    value: 'key',
+    default: 'rules.yaml',
+    group: RULES,
+    help: 'key of it to write; the others stay as they are',
+  },
+  ...CLUSTER_FLAGS,
+  {
+    name: 'timeout',
+    value: 'duration',
+    default: '120s',
+    group: OUTPUT,
+    help: 'how long to wait until every sidecar has the rules',
+  },
+  {
+    name: 'no-wait',
+    group: OUTPUT,
+    help: 'do not wait: write the ConfigMap, touch the pods, and end',
+  },
+  { name: 'json', group: OUTPUT, help: 'print the outcome as one JSON document' },
+] as const satisfies readonly FlagSpec[]
+
+/** The name of an option of `squall apply`. */
+export type ApplyFlag = (typeof APPLY_FLAGS)[number]['name']

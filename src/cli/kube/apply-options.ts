@@ -1,0 +1,50 @@
+import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
+import { parseDuration } from '../units.ts'
+import { shown, UsageError } from '../usage-error.ts'
+import { APPLY_FLAGS, type ApplyFlag } from './apply-flags.ts'
+import { type ClusterOptions, objectName, parseCluster } from './cluster-options.ts'
+
+/** Everything `squall apply` was told. */
+export interface ApplyRequest {
+  readonly file: string
+  readonly configMap: string
+  readonly key: string
+  readonly cluster: ClusterOptions
+  readonly timeoutMs: number
+  readonly wait: boolean
+  readonly json: boolean
+}
+
+const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
+const TIMEOUT = { min: 1_000, max: 3_600_000 }
+
+/** Checks the command line and the environment. Throws nothing but a `UsageError`. */
+export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
+  const flags = new FlagValues<ApplyFlag>(APPLY_FLAGS, raw, env)
+  const file = flags.optional('filename')
+  if (file === undefined) {
+    throw new UsageError(
+      'MISSING_VALUE',
+      'no rules file',
+      'name one with -f, or - for standard input',
+    )
+  }
+  const key = flags.required('key')
+  if (!KEY.test(key.text)) {
+    throw new UsageError(
+      'BAD_VALUE',
+      `${key.source}: ${shown(key.text)} is no key of a ConfigMap`,
+      'use letters, digits, dots and dashes, such as rules.yaml',
+    )
+  }
+  const timeout = flags.required('timeout')
+  return {
+    file: file.text,
+    configMap: objectName(flags.required('configmap')),
+    key: key.text,
+    cluster: parseCluster(flags, env),
+    timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
+    wait: !flags.switch('no-wait'),
+    json: flags.switch('json'),
+  }
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import { compileRules } from '../../rules/compile.ts'
+import { MAX_FILE_BYTES } from '../../rules/parse.ts'
+import type { FileProblems } from '../../rules/problem-format.ts'
+import { parseFound } from '../../rules/rules-parser.ts'
+import { readBounded } from '../read-bounded.ts'
+import { shown, UsageError } from '../usage-error.ts'
+
+/** The text of a rules file with what is wrong with it, which may be nothing. */
+export interface CheckedRules {
+  readonly text: string
+  readonly problems: readonly FileProblems[]
+}
+
+/** Reads a rules file once, `-` being standard input, and checks it as `squall validate` does. */
+export async function readCheckedRules(file: string): Promise<CheckedRules> {
+  let bytes: Uint8Array
+  try {
+    bytes = await readBounded(file, MAX_FILE_BYTES)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new UsageError(
+      'BAD_FILE',
+      `${shown(file)} cannot be read (${code ?? message})`,
+      'check the path and its permissions',
+    )
+  }
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  const version = parseFound({
+    kind: 'found',
+    digest,
+    isDirectory: false,
+    texts: [{ file, bytes }],
+    problems: [],
+    writtenAt: 0,
+  })
+  const text = Buffer.from(bytes).toString('utf8')
+  if (version.kind === 'refused') return { text, problems: version.problems }
+  if (version.kind === 'rules') {
+    try {
+      compileRules(version.file)
+    } catch (error) {
+      const message = (error as Error).message
+      const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
+      return { text, problems: [{ file, problems: [problem] }] }
+    }
+  }
+  return { text, problems: [] }
+}

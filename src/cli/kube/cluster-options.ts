@@ -1,0 +1,85 @@
+import type { KubeClient } from '../../kube/kube-client.ts'
+import { isKubeError } from '../../kube/kube-error.ts'
+import type { Environment, FlagValues, Given } from '../flag-values.ts'
+import { shown, UsageError } from '../usage-error.ts'
+import { readVersion } from '../version.ts'
+import type { ClusterFlag } from './cluster-flags.ts'
+
+/** Which cluster, and what of it. */
+export interface ClusterOptions {
+  readonly namespace: string | undefined
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+  readonly selector: string | undefined
+  readonly prefix: string
+  readonly env: Environment
+}
+
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+const PREFIX = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/$/
+const MAX_SELECTOR = 2_000
+
+/** Checks the options about the cluster. */
+export function parseCluster(flags: FlagValues<ClusterFlag>, env: Environment): ClusterOptions {
+  const namespace = flags.optional('namespace')
+  const selector = flags.optional('selector')
+  const prefix = flags.required('annotation-prefix')
+  if (!PREFIX.test(prefix.text)) {
+    throw new UsageError(
+      'BAD_VALUE',
+      `${prefix.source}: ${shown(prefix.text)} is no prefix`,
+      'write a domain and a slash, such as squall.dev/',
+    )
+  }
+  if (selector !== undefined && selector.text.length > MAX_SELECTOR) {
+    throw new UsageError('BAD_VALUE', `${selector.source} is too long`, 'select by fewer labels')
+  }
+  return {
+    namespace: namespace && objectName(namespace),
+    kubeconfig: flags.optional('kubeconfig')?.text,
+    context: flags.optional('context')?.text,
+    selector: selector?.text,
+    prefix: prefix.text,
+    env,
+  }
+}
+
+/** The name of something that the API server keeps. */
+export function objectName({ text, source }: Given): string {
+  if (NAME.test(text)) return text
+  throw new UsageError(
+    'BAD_VALUE',
+    `${source}: ${shown(text)} is no name`,
+    'use lower case letters, digits and dashes',
+  )
+}
+
+/** A client for what was asked for; a kubeconfig that cannot be used is bad usage. */
+export async function clientFor({ kubeconfig, context, env }: ClusterOptions): Promise<KubeClient> {
+  const { connectKube } = await import('../../kube/connect.ts')
+  try {
+    return connectKube({ kubeconfig, context, env, version: readVersion() })
+  } catch (error) {
+    if (!isKubeError(error, 'config')) throw error
+    const [wrong = '', ...mend] = (error as Error).message.split('; ')
+    throw new UsageError('BAD_FILE', wrong, mend.join('; ') || 'mend it')
+  }
+}
+
+/** Ends a wait at the first Ctrl-C; the second ends the program. */
+export function onInterrupt(): { readonly signal: AbortSignal; readonly release: () => void } {
+  const stop = new AbortController()
+  const asked = (): void => {
+    if (stop.signal.aborted) process.exit(1)
+    stop.abort()
+  }
+  process.on('SIGINT', asked)
+  process.on('SIGTERM', asked)
+  return {
+    signal: stop.signal,
+    release: () => {
+      process.off('SIGINT', asked)
+      process.off('SIGTERM', asked)
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import type { PodProgress, Progress } from '../../kube/await-rules.ts'
+import { plain } from '../../rules/problem.ts'
+
+/** Shows how far pods are: one line that is written over on a terminal, else a line for each change. */
+export interface ProgressOutput {
+  show(progress: Progress): void
+  end(): void
+}
+
+/** Where progress is written. */
+export interface ProgressStream {
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+  write(text: string): unknown
+}
+
+const CLEAR_LINE = '\r\u001b[2K'
+
+/** Writes progress to a terminal or a file. */
+export function progressOutput(stream: ProgressStream): ProgressOutput {
+  return stream.isTTY === true ? onTerminal(stream) : onPlain(stream)
+}
+
+function onTerminal(stream: ProgressStream): ProgressOutput {
+  return {
+    show: (progress) => {
+      const all = [...progress]
+      const done = all.filter(([, { state }]) => state !== 'waiting').length
+      const waiting = all.find(([, { state }]) => state === 'waiting')
+      const next = waiting ? `; ${waiting[0].pod.name}: ${plain(waiting[1].detail)}` : ''
+      const text = `${done} of ${all.length} pods${next}`
+      stream.write(`${CLEAR_LINE}${text.slice(0, Math.max(20, (stream.columns ?? 80) - 1))}`)
+    },
+    end: () => void stream.write(CLEAR_LINE),
+  }
+}
+
+function onPlain(stream: ProgressStream): ProgressOutput {
+  const told = new Map<unknown, string>()
+  return {
+    show: (progress) => {
+      for (const [awaited, { state, detail }] of progress) {
+        if (told.get(awaited) === state) continue
+        told.set(awaited, state)
+        stream.write(`${awaited.pod.name}: ${state}, ${plain(detail)}\n`)
+      }
+    },
+    end: () => undefined,
+  }
+}
+
+/** What is said of one pod at the end. */
+export function progressLines(name: string, progress: PodProgress): string {
+  const head = `  ${name}: ${progress.state}, ${plain(progress.detail)}\n`
+  if (progress.state !== 'refused') return head
+  const lines = progress.problems.map(
+    ({ file, line, column, message }) =>
+      `    ${plain(file)}:${line}:${column}: ${plain(message)}\n`,
+  )
+  return `${head}${lines.join('')}`
+}

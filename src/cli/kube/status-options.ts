@@ -1,0 +1,25 @@
+import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
+import { UsageError } from '../usage-error.ts'
+import { type ClusterOptions, parseCluster } from './cluster-options.ts'
+import { STATUS_FLAGS, type StatusFlag } from './status-flags.ts'
+
+/** Everything `squall status` was told. */
+export interface StatusRequest {
+  readonly cluster: ClusterOptions
+  readonly allNamespaces: boolean
+  readonly json: boolean
+}
+
+/** Checks the command line and the environment. Throws nothing but a `UsageError`. */
+export function parseStatus(raw: RawFlags, env: Environment): StatusRequest {
+  const flags = new FlagValues<StatusFlag>(STATUS_FLAGS, raw, env)
+  const allNamespaces = flags.switch('all-namespaces')
+  if (allNamespaces && raw.has('namespace')) {
+    throw new UsageError(
+      'BAD_COMBINATION',
+      '--all-namespaces and --namespace contradict each other',
+      'leave one of the two out',
+    )
+  }
+  return { cluster: parseCluster(flags, env), allNamespaces, json: flags.switch('json') }
+}

@@ -1,0 +1,36 @@
+import { parse } from 'yaml'
+import type { InjectorSettings } from '../../injector/injector-settings.ts'
+import { parseInjectorSettings, SettingsError } from '../../injector/parse-settings.ts'
+import { NO_FILE, readBounded } from '../../listener/bounded-file.ts'
+import { shown, UsageError } from '../usage-error.ts'
+
+/** The settings of the injector from a file, or the usual ones without one. */
+export function readInjectorSettings(file: string | undefined, version: string): InjectorSettings {
+  try {
+    return parseInjectorSettings(file === undefined ? {} : readYaml(file), version)
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    const from = file === undefined ? '' : `--settings: ${shown(file)}: `
+    throw new UsageError('BAD_FILE', `${from}${error.message}`, 'mend the settings')
+  }
+}
+
+function readYaml(file: string): unknown {
+  let text: string
+  try {
+    text = readBounded(file).toString('utf8')
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? NO_FILE
+    throw new UsageError(
+      'BAD_FILE',
+      `--settings: ${shown(file)} cannot be read (${reason})`,
+      'check the path and its permissions',
+    )
+  }
+  try {
+    return parse(text, { maxAliasCount: 20, logLevel: 'error' }) as unknown
+  } catch (error) {
+    const [why = ''] = (error as Error).message.split('\n')
+    throw new UsageError('BAD_FILE', `--settings: ${shown(file)} is no YAML: ${why}`, 'mend it')
+  }
+}

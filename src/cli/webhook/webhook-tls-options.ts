@@ -1,0 +1,106 @@
+import type { FlagValues, Given } from '../flag-values.ts'
+import { isHost } from '../host.ts'
+import { objectName } from '../kube/cluster-options.ts'
+import { parseDuration, type Range } from '../units.ts'
+import { shown, UsageError } from '../usage-error.ts'
+import type { WebhookFlag } from './webhook-flags.ts'
+
+/** Where the certificate comes from. */
+export type WebhookTls =
+  | { readonly kind: 'mounted'; readonly folder: string }
+  | {
+      readonly kind: 'managed'
+      readonly secret: string
+      readonly hosts: readonly [string, ...string[]]
+      readonly configuration: string
+      readonly authorityMs: number
+      readonly leafMs: number
+      readonly rotateBeforeMs: number
+      readonly checkMs: number
+      readonly settleMs: number
+    }
+
+const HOUR = 3_600_000
+const LIFETIME: Range = { min: 1_000, max: 50 * 8_766 * HOUR }
+const CHECK: Range = { min: 10, max: 24 * HOUR }
+const SETTLE: Range = { min: 0, max: HOUR }
+const OWN = ['tls-host', 'webhook-configuration'] as const satisfies readonly WebhookFlag[]
+
+/** Checks where the certificate comes from: one place, with all that belongs to it. */
+export function parseWebhookTls(flags: FlagValues<WebhookFlag>): WebhookTls {
+  const folder = flags.optional('tls-dir')
+  const secret = flags.optional('tls-secret')
+  if (folder !== undefined && secret !== undefined) {
+    throw bad(`${folder.source} and ${secret.source} contradict each other`, 'leave one out')
+  }
+  if (folder !== undefined) {
+    const useless = OWN.map((name) => flags.optional(name)).find((given) => given !== undefined)
+    if (useless !== undefined) {
+      throw bad(`${useless.source} has no effect with ${folder.source}`, 'leave it out')
+    }
+    return { kind: 'mounted', folder: folder.text }
+  }
+  if (secret === undefined) {
+    throw new UsageError(
+      'MISSING_VALUE',
+      'there is no certificate',
+      'name a folder with --tls-dir, or a Secret with --tls-secret',
+    )
+  }
+  return managed(flags, secret)
+}
+
+function managed(flags: FlagValues<WebhookFlag>, secret: Given): WebhookTls {
+  const time = (name: WebhookFlag, range: Range): number => {
+    const { text, source } = flags.required(name)
+    return parseDuration(text, source, range)
+  }
+  const [first, ...rest] = flags.all('tls-host').map(hostName)
+  const configuration = flags.optional('webhook-configuration')
+  if (first === undefined || configuration === undefined) {
+    const missing = first === undefined ? '--tls-host' : '--webhook-configuration'
+    throw new UsageError('MISSING_VALUE', `${secret.source} needs ${missing}`, 'add it')
+  }
+  const leafMs = time('leaf-lifetime', LIFETIME)
+  const rotateBeforeMs = time('rotate-before', LIFETIME)
+  const checkMs = time('certificate-check', CHECK)
+  const authorityMs = time('ca-lifetime', LIFETIME)
+  const settleMs = time('ca-settle', SETTLE)
+  if (rotateBeforeMs >= leafMs) {
+    throw bad('--rotate-before is not shorter than --leaf-lifetime', 'choose about a third of it')
+  }
+  // Checks come up to a quarter later, and a new authority has to settle.
+  if (2 * checkMs + settleMs > rotateBeforeMs) {
+    throw bad(
+      '--rotate-before leaves no time for two checks',
+      'make it longer, or --certificate-check and --ca-settle shorter',
+    )
+  }
+  if (authorityMs < 2 * leafMs) {
+    throw bad('--ca-lifetime is shorter than two of --leaf-lifetime', 'make it longer')
+  }
+  return {
+    kind: 'managed',
+    secret: objectName(secret),
+    hosts: [first, ...rest],
+    configuration: objectName(configuration),
+    authorityMs,
+    leafMs,
+    rotateBeforeMs,
+    checkMs,
+    settleMs,
+  }
+}
+
+function hostName({ text, source }: Given): string {
+  if (isHost(text) && !text.endsWith('.')) return text
+  throw new UsageError(
+    'BAD_VALUE',
+    `${source}: ${shown(text)} is no name of a host`,
+    'write it as squall.chaos.svc',
+  )
+}
+
+function bad(wrong: string, mend: string): UsageError {
+  return new UsageError('BAD_COMBINATION', wrong, mend)
+}

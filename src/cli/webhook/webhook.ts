@@ -1,0 +1,104 @@
+import { BindError } from '../../listener/bind.ts'
+import { createLogger, type Logger } from '../../telemetry/log.ts'
+import { isKubeError } from '../../kube/kube-error.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
+import { CertificateError } from '../../webhook/serving-certificate.ts'
+import { startWebhook, type Webhook, type WebhookOptions } from '../../webhook/webhook.ts'
+import { UsageError } from '../usage-error.ts'
+import { readVersion } from '../version.ts'
+import { readInjectorSettings } from './injector-settings-file.ts'
+import { keepHeapSmall } from './small-heap.ts'
+import type { WebhookRequest } from './webhook-options.ts'
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
+/** Runs the webhook until it is told to stop; the result is the exit code. */
+export async function webhookCommand(request: WebhookRequest): Promise<number> {
+  keepHeapSmall()
+  const version = readVersion()
+  const settings = readInjectorSettings(request.settingsFile, version)
+  const logger = createLogger({ level: request.logLevel, format: request.logFormat })
+  surviveOwnErrors(logger)
+  const stop = stopAsked(logger)
+  const client = (): Promise<KubeClient> => clientOf(request, version)
+  const { tls } = request
+  const options: WebhookOptions = {
+    ...request,
+    settings,
+    version,
+    certificate:
+      tls.kind === 'mounted' ? tls : { ...tls, namespace: await namespaceOf(request, client) },
+  }
+  const webhook = await start(options, logger, client, stop)
+  if (webhook !== undefined) {
+    const { reviews, admin } = webhook
+    logger.info({ address: reviews.text, admin: admin.text }, 'taking reviews')
+    if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve))
+    await webhook.drain()
+  }
+  logger.info({}, 'stopped')
+  logger.flush()
+  return 0
+}
+
+async function start(
+  options: WebhookOptions,
+  logger: Logger,
+  client: () => Promise<KubeClient>,
+  stop: AbortSignal,
+): Promise<Webhook | undefined> {
+  try {
+    return await startWebhook(options, logger, client, stop)
+  } catch (error) {
+    if (error instanceof BindError) {
+      throw new UsageError('CANNOT_LISTEN', error.problem, error.remedy)
+    }
+    if (!(error instanceof CertificateError)) throw error
+    if (stop.aborted) return undefined
+    throw new UsageError('BAD_FILE', error.message, 'see docs/webhook.md for certificates')
+  }
+}
+
+async function namespaceOf(
+  { cluster }: WebhookRequest,
+  client: () => Promise<KubeClient>,
+): Promise<string> {
+  if (cluster.namespace !== undefined) return cluster.namespace
+  const asked = await client()
+  await asked.close()
+  return asked.namespace
+}
+
+async function clientOf({ cluster }: WebhookRequest, version: string): Promise<KubeClient> {
+  const { connectKube } = await import('../../kube/connect.ts')
+  try {
+    const { kubeconfig, context, env } = cluster
+    return connectKube({ kubeconfig, context, env, version })
+  } catch (error) {
+    if (!isKubeError(error, 'config')) throw error
+    const [wrong = '', ...mend] = (error as Error).message.split('; ')
+    throw new UsageError('BAD_FILE', wrong, mend.join('; ') || 'mend it')
+  }
+}
+
+/** A bug on one review must not end all the others. */
+function surviveOwnErrors(logger: Logger): void {
+  const survive = (error: unknown): void => {
+    logger.error({ err: error }, 'an error inside Squall was not caught where it was made')
+  }
+  process.on('uncaughtException', survive)
+  process.on('unhandledRejection', survive)
+}
+
+/** The first signal asks for a drain; the second ends at once. */
+function stopAsked(logger: Logger): AbortSignal {
+  const stop = new AbortController()
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(1)
+      logger.info({ signal }, 'draining; a second signal ends at once')
+      stop.abort()
+    })
+  }
+  return stop.signal
+}

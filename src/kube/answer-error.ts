@@ -1,0 +1,68 @@
+import { fieldsOf, textOf } from './json-shape.ts'
+import { KubeError, type KubeErrorCode, told } from './kube-error.ts'
+
+const CODES: Readonly<Record<number, KubeErrorCode>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  413: 'too_large',
+  422: 'invalid',
+  429: 'too_many_requests',
+}
+
+/** What an answer that is no success means, with what to do about it. */
+export function answerError(
+  what: string,
+  status: number,
+  json: unknown,
+  bytes: Buffer,
+  cluster: string,
+): KubeError {
+  const fields = fieldsOf(json)
+  const message = textOf(fields['message'])
+  const said = told(message ?? textOf(fields['error']) ?? bytes.subarray(0, 300).toString('utf8'))
+  const code =
+    status === 409
+      ? fields['reason'] === 'AlreadyExists'
+        ? 'exists'
+        : 'conflict'
+      : (CODES[status] ?? 'answer')
+  return new KubeError(code, `cannot ${what}: ${meaning(code, status, said, cluster)}`, status)
+}
+
+function meaning(code: KubeErrorCode, status: number, said: string, cluster: string): string {
+  const answered = said === '' ? `the API server answers ${status}` : said
+  switch (code) {
+    case 'unauthorized':
+      return `the API server does not accept the credentials of ${cluster}; log in again`
+    case 'forbidden':
+      return `${answered}; ${missingRight(said)}`
+    case 'not_found':
+      return said === '' ? 'there is no such thing' : said
+    case 'conflict':
+      return `${answered}; somebody else changed it at the same time, try again`
+    case 'too_many_requests':
+      return `${answered}; the API server is busy, try again later`
+    case 'config':
+    case 'exists':
+    case 'invalid':
+    case 'unreachable':
+    case 'timeout':
+    case 'too_large':
+    case 'answer':
+    default:
+      return answered
+  }
+}
+
+/** The right that is missing, as a rule of a Role has it; the API server names all its parts. */
+function missingRight(said: string): string {
+  const match =
+    /User "([^"]*)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?/.exec(
+      said,
+    )
+  if (match === null) return 'ask whoever runs the cluster for the right to do it'
+  const [, user, verb, resource, group, namespace] = match
+  const kind = namespace === undefined ? 'ClusterRole' : `Role in "${namespace}"`
+  return `give ${user} a ${kind} with apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["${verb}"]`
+}

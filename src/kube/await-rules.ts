@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AwaitedPod } from './apply-rules.ts'
+import { inParallel } from './in-parallel.ts'
+import type { KubeClient } from './kube-client.ts'
+import { KubeError } from './kube-error.ts'
+import { sidecarState, type SidecarProblem } from './sidecar-api.ts'
+
+/** How far a pod is with new rules. */
+export type PodProgress =
+  | { readonly state: 'waiting'; readonly detail: string }
+  | { readonly state: 'applied'; readonly detail: string }
+  | {
+      readonly state: 'refused'
+      readonly detail: string
+      readonly problems: readonly SidecarProblem[]
+    }
+  /** Its sidecar does not run, or the rules are none of its own; it is not waited for. */
+  | { readonly state: 'skipped' | 'gone'; readonly detail: string }
+
+/** Each pod with how far it is. */
+export type Progress = ReadonlyMap<AwaitedPod, PodProgress>
+
+/** How to wait. */
+export interface AwaitOptions {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** Told after each round. */
+  readonly onProgress: (progress: Progress) => void
+}
+
+/** Often at first, for kubelet may be quick; then less and less. */
+const POLL_MS = 200
+const MAX_POLL_MS = 2_000
+const AT_A_TIME = 8
+const ASK_MS = 3_000
+
+/**
+ * Asks the sidecars again and again until each has read the new rules, or refused them, or the time
+ * is over. Throws where the right to ask is missing: waiting would not help.
+ */
+export async function awaitRules(
+  client: KubeClient,
+  pods: readonly AwaitedPod[],
+  options: AwaitOptions,
+): Promise<Progress> {
+  const { timeoutMs, signal, onProgress } = options
+  const until = performance.now() + timeoutMs
+  const progress = new Map(pods.map((pod) => [pod, begin(pod)]))
+  for (let pollMs = POLL_MS; ; pollMs = Math.min(MAX_POLL_MS, 1.5 * pollMs)) {
+    const open = pods.filter((pod) => progress.get(pod)?.state === 'waiting')
+    const left = until - performance.now()
+    if (open.length === 0 || left <= 0 || signal.aborted) break
+    await inParallel(open, AT_A_TIME, async (pod) => {
+      if (signal.aborted) return
+      progress.set(
+        pod,
+        await look(client, pod, signal, Math.ceil(Math.min(ASK_MS, Math.max(left, 100)))),
+      )
+    })
+    onProgress(progress)
+    if ([...progress.values()].some(({ state }) => state === 'waiting')) {
+      const pause = Math.max(0, Math.min(pollMs, until - performance.now()))
+      await sleep(pause, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  return progress
+}
+
+function begin({ pod, digest }: AwaitedPod): PodProgress {
+  if (digest === undefined) return { state: 'skipped', detail: 'reads another key' }
+  switch (pod.sidecar) {
+    case 'running':
+      return { state: 'waiting', detail: 'not asked yet' }
+    case 'starting':
+      return { state: 'skipped', detail: 'its sidecar does not run yet; it will start with them' }
+    case 'ended':
+    case 'absent':
+    default:
+      return { state: 'skipped', detail: 'its sidecar does not run' }
+  }
+}
+
+async function look(
+  client: KubeClient,
+  { pod, digest }: AwaitedPod,
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<PodProgress> {
+  try {
+    const state = await sidecarState(client, pod, { signal, timeoutMs })
+    const last = state.lastReload
+    if (last?.digest === digest && last?.result === 'refused') {
+      const { problems } = last
+      return { state: 'refused', detail: 'the rules have mistakes', problems }
+    }
+    if (state.digest === digest || last?.digest === digest) {
+      const how = last?.result === 'absent' ? `, no rules: ${last.reason ?? ''}` : ''
+      return { state: 'applied', detail: `${armedText(state)}${how}` }
+    }
+    return { state: 'waiting', detail: `still has ${shortDigest(state.digest)}` }
+  } catch (error) {
+    if (!(error instanceof KubeError)) {
+      if (signal.aborted) return { state: 'waiting', detail: 'stopped' }
+      throw error
+    }
+    if (error.code === 'forbidden' || error.code === 'unauthorized') throw error
+    if (error.code === 'not_found') return { state: 'gone', detail: 'the pod has gone' }
+    return { state: 'waiting', detail: error.message }
+  }
+}
+
+/** Whether rules may act, and why not. */
+export function armedText({
+  armed,
+  reasons,
+}: {
+  readonly armed: boolean
+  readonly reasons: readonly { readonly by: string; readonly reason: string }[]
+}): string {
+  if (armed) return 'armed'
+  return `disarmed by ${reasons.map(({ by, reason }) => (reason === '' ? by : `${by} (${reason})`)).join(', ')}`
+}
+
+/** The beginning of a digest, which is enough for people. */
+export function shortDigest(digest: string | undefined): string {
+  return digest === undefined ? 'none' : digest.slice(0, 8)
+}

@@ -1,0 +1,177 @@
+import { spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import type { ClusterTls, Credentials, CredentialSource } from './cluster-access.ts'
+import { fieldsOf, type Fields, listOf, textOf } from './json-shape.ts'
+import { KubeError, told } from './kube-error.ts'
+import { checkedToken } from './token.ts'
+
+/** A program that prints credentials, as a kubeconfig describes it. */
+export interface ExecSpec {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly apiVersion: string
+  readonly hint: string | undefined
+  readonly interactive: boolean
+  /** Whose it is, for messages. */
+  readonly where: string
+}
+
+/** What the program is told of the cluster, where it asks for it. */
+export interface ExecCluster {
+  readonly server: string
+  readonly tls: ClusterTls
+  readonly extensions: unknown
+}
+
+const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1']
+const TIMEOUT_MS = 60_000
+const MAX_OUTPUT = 1024 * 1024
+/** What expires so soon is fetched anew. */
+const MARGIN_MS = 10_000
+
+/** Checks what a kubeconfig says about its program. */
+export function readExecSpec(fields: Fields, folder: string, where: string): ExecSpec {
+  const command = textOf(fields['command'])
+  const apiVersion = textOf(fields['apiVersion'])
+  if (command === undefined) throw new KubeError('config', `${where}: exec has no command`)
+  if (apiVersion === undefined || !VERSIONS.includes(apiVersion)) {
+    throw new KubeError('config', `${where}: exec.apiVersion must be one of ${VERSIONS.join(', ')}`)
+  }
+  const { args } = fields
+  return {
+    // A bare name is looked up in PATH; any other is relative to the kubeconfig.
+    command: /[/\\]/.test(command) ? resolve(folder, command) : command,
+    args: Array.isArray(args) ? args.map(String) : [],
+    env: Object.fromEntries(
+      listOf(fields['env']).map(({ name, value }) => [String(name), textOf(value) ?? '']),
+    ),
+    apiVersion,
+    hint: textOf(fields['installHint']),
+    interactive: fields['interactiveMode'] !== 'Never' && (process.stdin.isTTY ?? false),
+    where,
+  }
+}
+
+/** Credentials of a program, kept until they end or are refused. */
+export class ExecCredentials implements CredentialSource {
+  readonly #spec: ExecSpec
+  readonly #more: Credentials
+  readonly #cluster: ExecCluster | undefined
+  readonly #now: () => number
+  #known: { readonly credentials: Credentials; readonly until: number } | undefined
+  #asking: Promise<Credentials> | undefined
+
+  constructor(
+    spec: ExecSpec,
+    more: Credentials,
+    cluster: ExecCluster | undefined,
+    now: () => number = () => Date.now(),
+  ) {
+    this.#spec = spec
+    this.#more = more
+    this.#cluster = cluster
+    this.#now = now
+  }
+
+  get(refused: boolean): Promise<Credentials> {
+    const known = this.#known
+    if (!refused && known !== undefined && known.until - MARGIN_MS > this.#now()) {
+      return Promise.resolve(known.credentials)
+    }
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  async #ask(): Promise<Credentials> {
+    const { credentials, until } = readAnswer(await run(this.#spec, this.#cluster), this.#spec)
+    this.#known = { credentials: { ...this.#more, ...credentials }, until }
+    return this.#known.credentials
+  }
+}
+
+/** The output holds secrets: it is in no message. */
+function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> {
+  const info = {
+    kind: 'ExecCredential',
+    apiVersion: spec.apiVersion,
+    spec: { interactive: spec.interactive, ...(cluster && { cluster: shownCluster(cluster) }) },
+  }
+  return new Promise((done, fail) => {
+    const failed = (what: string): void => {
+      const hint = spec.hint === undefined ? '' : `; ${told(spec.hint)}`
+      fail(new KubeError('unauthorized', `${spec.where}: ${told(spec.command)} ${what}${hint}`))
+    }
+    const child = spawn(spec.command, spec.args, {
+      env: { ...process.env, ...spec.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+      // What it has to say to the user, it says to the user.
+      stdio: [spec.interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'],
+      timeout: TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+    })
+    const chunks: Buffer[] = []
+    let size = 0
+    child.stdout.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > MAX_OUTPUT) child.kill('SIGKILL')
+    })
+    child.once('error', ({ code }: NodeJS.ErrnoException) => {
+      failed(code === 'ENOENT' ? 'is not installed' : `cannot be run (${code ?? 'error'})`)
+    })
+    child.once('close', (code, signal) => {
+      if (size > MAX_OUTPUT) failed('printed more than 1 MiB')
+      else if (code === 0) done(Buffer.concat(chunks).toString('utf8'))
+      else if (code === null) failed(`was ended (${signal}): it has 60 seconds`)
+      else failed(`ended with code ${code}; run it by hand to see why`)
+    })
+  })
+}
+
+function shownCluster({ server, tls, extensions }: ExecCluster): object {
+  const own = listOf(extensions).find(({ name }) => name === 'client.authentication.k8s.io/exec')
+  return {
+    server,
+    'insecure-skip-tls-verify': tls.insecure,
+    ...(tls.servername !== undefined && { 'tls-server-name': tls.servername }),
+    ...(tls.ca !== undefined && {
+      'certificate-authority-data': Buffer.from(tls.ca).toString('base64'),
+    }),
+    config: own?.['extension'] ?? null,
+  }
+}
+
+function readAnswer(
+  text: string,
+  spec: ExecSpec,
+): { readonly credentials: Credentials; readonly until: number } {
+  let answer: Fields
+  try {
+    answer = fieldsOf(JSON.parse(text))
+  } catch {
+    throw new KubeError('unauthorized', `${spec.where}: ${told(spec.command)} printed no JSON`)
+  }
+  const wrong = (what: string): KubeError =>
+    new KubeError('unauthorized', `${spec.where}: ${told(spec.command)} printed ${what}`)
+  if (answer['kind'] !== 'ExecCredential') throw wrong('no ExecCredential')
+  if (answer['apiVersion'] !== spec.apiVersion)
+    throw wrong(`another version than ${spec.apiVersion}`)
+  const status = fieldsOf(answer['status'])
+  const token = textOf(status['token'])
+  const cert = textOf(status['clientCertificateData'])
+  const key = textOf(status['clientKeyData'])
+  if ((cert === undefined) !== (key === undefined)) throw wrong('half a client certificate')
+  if (token === undefined && cert === undefined) throw wrong('neither a token nor a certificate')
+  const expires = textOf(status['expirationTimestamp'])
+  const until = expires === undefined ? Infinity : Date.parse(expires)
+  if (Number.isNaN(until)) throw wrong('an expirationTimestamp that is no time')
+  return {
+    credentials: {
+      ...(token !== undefined && { token: checkedToken(token, spec.where) }),
+      ...(cert !== undefined && { cert, key }),
+    },
+    until,
+  }
+}

@@ -1,0 +1,156 @@
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from './json-shape.ts'
+import type { KubeClient, PatchType } from './kube-client.ts'
+
+/** A kind of thing that the API server keeps. */
+export interface ResourceKind {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  readonly namespaced: boolean
+}
+
+export const CONFIG_MAPS: ResourceKind = kind('', 'configmaps')
+export const SECRETS: ResourceKind = kind('', 'secrets')
+export const PODS: ResourceKind = kind('', 'pods')
+export const SERVICES: ResourceKind = kind('', 'services')
+export const NAMESPACES: ResourceKind = { ...kind('', 'namespaces'), namespaced: false }
+export const MUTATING_WEBHOOKS: ResourceKind = {
+  ...kind('admissionregistration.k8s.io', 'mutatingwebhookconfigurations'),
+  namespaced: false,
+}
+
+/** One thing, or all of a namespace where there is no name, or of the cluster without a namespace. */
+export interface Place {
+  readonly kind: ResourceKind
+  readonly namespace?: string | undefined
+  readonly name?: string | undefined
+}
+
+/** How long a request may take, and what ends it sooner. */
+export interface Limits {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number
+}
+
+/** What is kept of each thing. */
+export interface Metadata {
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly resourceVersion: string | undefined
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+  readonly isLeaving: boolean
+}
+
+const PAGE = '500'
+/** A cluster with more pods in one list is asked for less at a time. */
+const MAX_PAGES = 200
+
+/** Reads one thing. */
+export async function getResource(
+  client: KubeClient,
+  place: Place,
+  limits: Limits = {},
+): Promise<Fields> {
+  const what = describe('read', place)
+  return fieldsOf(await client.request({ method: 'GET', path: pathOf(place), what, ...limits }))
+}
+
+/** Creates one thing. */
+export async function createResource(
+  client: KubeClient,
+  place: Place,
+  body: Fields,
+  limits: Limits = {},
+): Promise<Fields> {
+  const path = pathOf({ ...place, name: undefined })
+  const what = describe('create', place)
+  return fieldsOf(await client.request({ method: 'POST', path, body, what, ...limits }))
+}
+
+/** Replaces one thing; with a `resourceVersion` in it only when nobody changed it since. */
+export async function replaceResource(
+  client: KubeClient,
+  place: Place,
+  body: Fields,
+  limits: Limits = {},
+): Promise<Fields> {
+  const what = describe('update', place)
+  return fieldsOf(
+    await client.request({ method: 'PUT', path: pathOf(place), body, what, ...limits }),
+  )
+}
+
+/** Changes some of one thing. */
+export async function patchResource(
+  client: KubeClient,
+  place: Place,
+  patch: PatchType,
+  body: Fields,
+  limits: Limits = {},
+): Promise<Fields> {
+  const what = describe('patch', place)
+  const path = pathOf(place)
+  return fieldsOf(await client.request({ method: 'PATCH', path, body, patch, what, ...limits }))
+}
+
+/** Reads all things of a kind, page by page. */
+export async function listResources(
+  client: KubeClient,
+  place: Place,
+  selector?: string,
+  limits: Limits = {},
+): Promise<readonly Fields[]> {
+  const what = describe('list', place)
+  const items: Fields[] = []
+  let next: string | undefined
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const query = { limit: PAGE, continue: next, labelSelector: selector }
+    const answer = fieldsOf(
+      await client.request({ method: 'GET', path: pathOf(place), query, what, ...limits }),
+    )
+    items.push(...listOf(answer['items']))
+    next = textOf(fieldsOf(answer['metadata'])['continue'])
+    if (next === undefined) break
+  }
+  return items
+}
+
+/** What stands in the metadata of a thing. */
+export function metadataOf(thing: Fields): Metadata {
+  const metadata = fieldsOf(thing['metadata'])
+  return {
+    name: textOf(metadata['name']) ?? '',
+    namespace: textOf(metadata['namespace']),
+    resourceVersion: textOf(metadata['resourceVersion']),
+    labels: textsOf(metadata['labels']),
+    annotations: textsOf(metadata['annotations']),
+    isLeaving: metadata['deletionTimestamp'] !== undefined,
+  }
+}
+
+/** Where something is below the API server. */
+export function pathOf({
+  kind: { group, version, plural, namespaced },
+  namespace,
+  name,
+}: Place): string {
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
+  const within = namespaced && namespace !== undefined ? `/namespaces/${part(namespace)}` : ''
+  return `${root}${within}/${plural}${name === undefined ? '' : `/${part(name)}`}`
+}
+
+function describe(verb: string, { kind: { plural, namespaced }, namespace, name }: Place): string {
+  const which = name === undefined ? '' : ` "${name}"`
+  if (!namespaced) return `${verb} ${plural}${which}`
+  return `${verb} ${plural}${which} ${namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`}`
+}
+
+/** A name that would lead elsewhere is no name. */
+function part(name: string): string {
+  return name === '.' || name === '..' ? encodeURIComponent(`${name}/`) : encodeURIComponent(name)
+}
+
+function kind(group: string, plural: string): ResourceKind {
+  return { group, version: 'v1', plural, namespaced: true }
+}

@@ -1,0 +1,127 @@
+import type { InjectedPod } from './injected-pod.ts'
+import { type Fields, fieldsOf, listOf, textOf } from './json-shape.ts'
+import type { KubeClient } from './kube-client.ts'
+import { told } from './kube-error.ts'
+import { type Limits, pathOf, PODS } from './resources.ts'
+
+/** A mistake that a sidecar found in its rules. */
+export interface SidecarProblem {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  readonly message: string
+}
+
+/** What a sidecar says of itself. */
+export interface SidecarState {
+  readonly version: string
+  readonly armed: boolean
+  readonly reasons: readonly { readonly by: string; readonly reason: string }[]
+  readonly shadow: boolean
+  /** Of the rules in force. */
+  readonly digest: string | undefined
+  readonly ruleCount: number
+  /** The version of the rules that was found last. */
+  readonly lastReload:
+    | {
+        readonly result: string
+        readonly digest: string
+        readonly reason: string | undefined
+        readonly problems: readonly SidecarProblem[]
+      }
+    | undefined
+}
+
+/** One rule of a sidecar. */
+export interface SidecarRule {
+  readonly name: string
+  readonly hits: number
+  readonly phase: string
+  readonly builtIn: boolean
+}
+
+const MAX_BYTES = 4 * 1024 * 1024
+
+/** Asks a sidecar for its state, through the API server. */
+export async function sidecarState(
+  client: KubeClient,
+  pod: InjectedPod,
+  limits: Limits,
+): Promise<SidecarState> {
+  const state = await ask(client, pod, '/api/state', limits)
+  const rules = fieldsOf(state['rules'])
+  const last = fieldsOf(state['lastReload'])
+  const digest = textOf(last['digest'])
+  return {
+    version: told(textOf(state['version']) ?? '?'),
+    armed: state['armed'] === true,
+    reasons: listOf(state['reasons']).map(({ by, reason }) => ({
+      by: told(textOf(by) ?? '?'),
+      reason: told(textOf(reason) ?? ''),
+    })),
+    shadow: state['shadow'] === true,
+    digest: textOf(rules['digest']),
+    ruleCount: numberOf(rules['count']),
+    lastReload:
+      digest === undefined
+        ? undefined
+        : {
+            result: told(textOf(last['result']) ?? '?'),
+            digest,
+            reason: toldText(last['reason']),
+            problems: listOf(last['problems']).map((each) => ({
+              file: told(textOf(each['file']) ?? '?'),
+              line: numberOf(each['line']),
+              column: numberOf(each['column']),
+              message: told(
+                [textOf(each['path']), textOf(each['message'])].filter(Boolean).join(': '),
+              ),
+            })),
+          },
+  }
+}
+
+/** Asks a sidecar for its rules. */
+export async function sidecarRules(
+  client: KubeClient,
+  pod: InjectedPod,
+  limits: Limits,
+): Promise<readonly SidecarRule[]> {
+  const answer = await ask(client, pod, '/api/rules', limits)
+  return listOf(answer['rules']).map((rule) => ({
+    name: told(textOf(rule['name']) ?? '?'),
+    hits: numberOf(rule['hits']),
+    phase: told(textOf(rule['phase']) ?? '?'),
+    builtIn: rule['builtIn'] === true,
+  }))
+}
+
+async function ask(
+  client: KubeClient,
+  { namespace, name, adminPort }: InjectedPod,
+  path: string,
+  limits: Limits,
+): Promise<Fields> {
+  const proxy = pathOf({ kind: PODS, namespace, name: `${name}:${adminPort}` })
+    // The colon stands for itself here.
+    .replace('%3A', ':')
+  const what = `ask the sidecar of pod "${name}" in namespace "${namespace}"`
+  return fieldsOf(
+    await client.request({
+      method: 'GET',
+      path: `${proxy}/proxy${path}`,
+      what,
+      maxBytes: MAX_BYTES,
+      ...limits,
+    }),
+  )
+}
+
+function toldText(value: unknown): string | undefined {
+  const text = textOf(value)
+  return text === undefined ? undefined : told(text)
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0
+}

@@ -1,0 +1,115 @@
+import { configMapKeys, expectedDigest } from './config-map-rules.ts'
+import { inParallel } from './in-parallel.ts'
+import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
+import type { KubeClient } from './kube-client.ts'
+import { isKubeError, KubeError } from './kube-error.ts'
+import { CONFIG_MAPS, getResource, type Limits, listResources, PODS } from './resources.ts'
+import { sidecarRules, sidecarState, type SidecarRule, type SidecarState } from './sidecar-api.ts'
+
+/** A pod with what its sidecar says. */
+export interface SidecarReport {
+  readonly pod: InjectedPod
+  /** Undefined when it could not be asked. */
+  readonly state: SidecarState | undefined
+  readonly rules: readonly SidecarRule[]
+  /** Why it could not be asked. */
+  readonly trouble: string | undefined
+  /** `other` when its rules are not those of its ConfigMap. */
+  readonly digest: 'current' | 'other' | 'unknown'
+}
+
+/** Whose sidecars to look at. */
+export interface OverviewScope {
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined
+  readonly selector: string | undefined
+  readonly prefix: string
+}
+
+const AT_A_TIME = 8
+const ASK_MS = 3_000
+
+/** Asks every sidecar in reach how it is. */
+export async function sidecarOverview(
+  client: KubeClient,
+  { namespace, selector, prefix }: OverviewScope,
+  { signal }: Limits,
+): Promise<readonly SidecarReport[]> {
+  const found = await listResources(client, { kind: PODS, namespace }, selector, { signal })
+  const pods = found
+    .map((pod) => readInjectedPod(pod, prefix))
+    .filter((pod) => pod !== undefined)
+    .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+  const expected = await expectedDigests(client, pods, { signal })
+  return inParallel(pods, AT_A_TIME, (pod) => report(client, pod, expected.get(pod), { signal }))
+}
+
+async function report(
+  client: KubeClient,
+  pod: InjectedPod,
+  expected: string | undefined,
+  { signal }: Limits,
+): Promise<SidecarReport> {
+  const nothing = { pod, state: undefined, rules: [], digest: 'unknown' } as const
+  if (pod.sidecar !== 'running') return { ...nothing, trouble: TROUBLE[pod.sidecar] }
+  const limits = { signal, timeoutMs: ASK_MS }
+  try {
+    const state = await sidecarState(client, pod, limits)
+    const rules = await sidecarRules(client, pod, limits)
+    const has = state.digest ?? state.lastReload?.digest
+    const digest =
+      expected === undefined || has === undefined
+        ? 'unknown'
+        : state.digest === expected || state.lastReload?.digest === expected
+          ? state.lastReload?.result === 'refused'
+            ? 'other'
+            : 'current'
+          : 'other'
+    return { pod, state, rules, trouble: undefined, digest }
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error
+    return { ...nothing, trouble: error.message }
+  }
+}
+
+const TROUBLE = {
+  starting: 'its sidecar does not run yet',
+  ended: 'the pod has ended',
+  absent:
+    'it asks for a sidecar and has none: it was made while the webhook was away; delete the pod so that it is made again',
+} as const
+
+/** What each sidecar should have by now. Without the right to read ConfigMaps this is not known. */
+async function expectedDigests(
+  client: KubeClient,
+  pods: readonly InjectedPod[],
+  limits: Limits,
+): Promise<ReadonlyMap<InjectedPod, string | undefined>> {
+  const places = new Map(
+    pods.flatMap(({ namespace, rules }) =>
+      rules === undefined
+        ? []
+        : [[`${namespace}/${rules.configMap}`, { namespace, name: rules.configMap }] as const],
+    ),
+  )
+  const read = await inParallel([...places], AT_A_TIME, async ([key, { namespace, name }]) => {
+    const place = { kind: CONFIG_MAPS, namespace, name }
+    const found = await getResource(client, place, limits).catch((error: unknown) => {
+      if (isKubeError(error, 'not_found', 'forbidden')) return undefined
+      throw error
+    })
+    return [key, found && configMapKeys(found)] as const
+  })
+  const keys = new Map(read)
+  return new Map(
+    pods.map((pod) => {
+      const { rules } = pod
+      const known = rules && keys.get(`${pod.namespace}/${rules.configMap}`)
+      return [pod, known && expectedDigest(known, rules)] as const
+    }),
+  )
+}
+
+function keyOf({ namespace, name }: InjectedPod): string {
+  return `${namespace}/${name}`
+}

@@ -1,0 +1,151 @@
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { isIP } from 'node:net'
+import {
+  derBits,
+  derInteger,
+  derObject,
+  derOctets,
+  derSequence,
+  derSet,
+  derTagged,
+  derText,
+  derTime,
+  derTrue,
+} from './der.ts'
+
+/** A certificate and its key, both as PEM. */
+export interface CertificatePair {
+  readonly cert: string
+  readonly key: string
+}
+
+/** From when to when a certificate is good. */
+export interface Validity {
+  readonly from: Date
+  readonly until: Date
+}
+
+/** An authority that certificates can be issued by. */
+export interface Issuer extends CertificatePair {
+  readonly name: string
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+}
+
+const ECDSA_WITH_SHA256 = derSequence(derObject('1.2.840.10045.4.3.2'))
+const COMMON_NAME = '2.5.4.3'
+const BASIC_CONSTRAINTS = '2.5.29.19'
+const KEY_USAGE = '2.5.29.15'
+const EXTENDED_KEY_USAGE = '2.5.29.37'
+const SUBJECT_KEY = '2.5.29.14'
+const AUTHORITY_KEY = '2.5.29.35'
+const ALTERNATIVE_NAMES = '2.5.29.17'
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
+const MAX_COMMON_NAME = 64
+
+/** Signs certificates, and lists of revoked ones. */
+const AUTHORITY_USAGE = derBits(Buffer.from([0b0000_0110]), 1)
+/** Signs in a handshake. */
+const SERVER_USAGE = derBits(Buffer.from([0b1000_0000]), 7)
+
+/** Makes an authority that signs itself. */
+export function createAuthority(name: string, validity: Validity): Issuer {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const id = keyId(publicKey)
+  const cert = certificate({ issuer: name, subject: name, validity, publicKey, privateKey }, [
+    extension(BASIC_CONSTRAINTS, 'critical', derSequence(derTrue(), derInteger(Buffer.from([0])))),
+    extension(KEY_USAGE, 'critical', AUTHORITY_USAGE),
+    extension(SUBJECT_KEY, 'optional', derOctets(id)),
+  ])
+  return { name, privateKey, publicKey, cert, key: pemOfKey(privateKey) }
+}
+
+/** Makes a server's certificate for names and addresses. */
+export function issueServer(
+  issuer: Issuer,
+  hosts: readonly [string, ...string[]],
+  validity: Validity,
+): CertificatePair {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const subject = hosts[0].slice(0, MAX_COMMON_NAME)
+  const parts = { issuer: issuer.name, subject, validity, publicKey, privateKey: issuer.privateKey }
+  const cert = certificate(parts, [
+    extension(BASIC_CONSTRAINTS, 'critical', derSequence()),
+    extension(KEY_USAGE, 'critical', SERVER_USAGE),
+    extension(EXTENDED_KEY_USAGE, 'optional', derSequence(derObject(SERVER_AUTH))),
+    extension(SUBJECT_KEY, 'optional', derOctets(keyId(publicKey))),
+    extension(
+      AUTHORITY_KEY,
+      'optional',
+      derSequence(derTagged(0, 'bytes', keyId(issuer.publicKey))),
+    ),
+    extension(ALTERNATIVE_NAMES, 'optional', derSequence(...hosts.map(alternativeName))),
+  ])
+  return { cert, key: pemOfKey(privateKey) }
+}
+
+interface Parts {
+  readonly issuer: string
+  readonly subject: string
+  readonly validity: Validity
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
+}
+
+function certificate(parts: Parts, extensions: readonly Buffer[]): string {
+  const { issuer, subject, validity, publicKey, privateKey } = parts
+  const version3 = derTagged(0, 'values', derInteger(Buffer.from([2])))
+  const contents = derSequence(
+    version3,
+    derInteger(randomBytes(16)),
+    ECDSA_WITH_SHA256,
+    commonName(issuer),
+    derSequence(derTime(validity.from), derTime(validity.until)),
+    commonName(subject),
+    publicKey.export({ type: 'spki', format: 'der' }),
+    derTagged(3, 'values', derSequence(...extensions)),
+  )
+  const signature = sign('sha256', contents, privateKey)
+  return pem('CERTIFICATE', derSequence(contents, ECDSA_WITH_SHA256, derBits(signature)))
+}
+
+function commonName(name: string): Buffer {
+  return derSequence(derSet(derSequence(derObject(COMMON_NAME), derText(name))))
+}
+
+function extension(id: string, weight: 'critical' | 'optional', value: Buffer): Buffer {
+  const critical = weight === 'critical' ? [derTrue()] : []
+  return derSequence(derObject(id), ...critical, derOctets(value))
+}
+
+function alternativeName(host: string): Buffer {
+  if (isIP(host) === 0) return derTagged(2, 'bytes', Buffer.from(host, 'latin1'))
+  return derTagged(7, 'bytes', addressBytes(host))
+}
+
+function addressBytes(address: string): Buffer {
+  if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number))
+  const full = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [before = '', after] = full.split('::')
+  const head = before === '' ? [] : before.split(':')
+  const tail = after === undefined || after === '' ? [] : after.split(':')
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
+  const groups = [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16))
+  return Buffer.from(groups.flatMap((group) => [group >> 8, group & 0xff]))
+}
+
+/** What ties a certificate to the key that it was signed by. */
+function keyId(key: KeyObject): Buffer {
+  return createHash('sha1')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest()
+}
+
+function pemOfKey(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+function pem(label: string, der: Buffer): string {
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? []
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
+}

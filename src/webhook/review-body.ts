@@ -1,0 +1,71 @@
+import type { IncomingMessage } from 'node:http'
+
+/** Why a body was not read to its end. */
+export type BodyProblem = 'too_large' | 'slow_body' | 'overload' | 'gone'
+
+/** How much may be read, and for how long. */
+export interface BodyLimits {
+  readonly maxBytes: number
+  readonly timeoutMs: number
+  readonly room: BodyRoom
+}
+
+/** How much of all bodies together may be in memory. */
+export class BodyRoom {
+  #left: number
+
+  constructor(bytes: number) {
+    this.#left = bytes
+  }
+
+  /** Takes some of it, where there is enough. */
+  take(bytes: number): boolean {
+    if (bytes > this.#left) return false
+    this.#left -= bytes
+    return true
+  }
+
+  give(bytes: number): void {
+    this.#left += bytes
+  }
+}
+
+/** Reads a body whole, or says why not. What it holds counts until `done` is called. */
+export function readReviewBody(
+  request: IncomingMessage,
+  { maxBytes, timeoutMs, room }: BodyLimits,
+): Promise<
+  { readonly bytes: Buffer; readonly done: () => void } | { readonly problem: BodyProblem }
+> {
+  return new Promise((resolve) => {
+    const declared = Number(request.headers['content-length'] ?? 0)
+    if (declared > maxBytes) return resolve({ problem: 'too_large' })
+    const chunks: Buffer[] = []
+    let size = 0
+    const done = (): void => {
+      room.give(size)
+      size = 0
+    }
+    const end = (problem: BodyProblem | undefined): void => {
+      clearTimeout(timer)
+      request.removeAllListeners('data')
+      request.off('end', whole).off('close', gone)
+      if (problem === undefined) return resolve({ bytes: Buffer.concat(chunks), done })
+      done()
+      // Nobody waits for the rest; it is read to nowhere until the connection is cut.
+      request.resume()
+      resolve({ problem })
+    }
+    const whole = (): void => end(undefined)
+    const gone = (): void => end('gone')
+    const timer = setTimeout(() => end('slow_body'), timeoutMs)
+    request.on('data', (chunk: Buffer) => {
+      if (size + chunk.length > maxBytes) return end('too_large')
+      if (!room.take(chunk.length)) return end('overload')
+      size += chunk.length
+      chunks.push(chunk)
+    })
+    request.once('end', whole).once('close', gone)
+    request.on('error', () => undefined)
+  })
+}

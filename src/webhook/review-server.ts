@@ -1,0 +1,62 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { Socket } from 'node:net'
+import type { CertificatePair } from './issue-certificate.ts'
+
+const MAX_HEAD_BYTES = 16 * 1024
+const HEAD_TIMEOUT_MS = 5_000
+const HANDSHAKE_TIMEOUT_MS = 5_000
+const SWEEP_MS = 1_000
+// API servers keep a connection for as long as it is kept here.
+const KEEP_ALIVE_MS = 60_000
+const MAX_CONNECTIONS = 1_000
+
+/** What a server of reviews is made with. */
+export interface ReviewServerOptions {
+  readonly pair: CertificatePair
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void
+  /** How long a whole review may take to arrive. */
+  readonly reviewTimeoutMs: number
+}
+
+/** A server that speaks TLS 1.2 or newer and HTTP/1.1, with a bound on everything. */
+export function createReviewServer(options: ReviewServerOptions): Server {
+  const { pair, handler, reviewTimeoutMs } = options
+  const server = createServer(
+    {
+      cert: pair.cert,
+      key: pair.key,
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: ['http/1.1'],
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      headersTimeout: Math.min(HEAD_TIMEOUT_MS, reviewTimeoutMs),
+      // A body that is late is answered by the handler, which can say why.
+      requestTimeout: reviewTimeoutMs + SWEEP_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: SWEEP_MS,
+    },
+    handler,
+  )
+  server.maxConnections = MAX_CONNECTIONS
+  // Nobody is told to go on with a body that will not be read.
+  server.on('checkContinue', handler)
+  server.on('upgrade', (_request: IncomingMessage, socket: Socket) => socket.destroy())
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => socket.destroy())
+  // A handshake that fails is the client's affair; without this its socket would stay.
+  server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy())
+  return server
+}
+
+/** Stops accepting, lets answers under way end, and cuts what is left after a while. */
+export function endServer(server: Server, graceMs: number): Promise<void> {
+  if (!server.listening) return Promise.resolve()
+  return new Promise((resolve) => {
+    const grace = setTimeout(() => server.closeAllConnections(), graceMs)
+    server.close(() => {
+      clearTimeout(grace)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

@@ -1,0 +1,95 @@
+import { type Fields, fieldsOf, isFields, textOf, textsOf } from '../kube/json-shape.ts'
+import { isDeeperThan } from './json-depth.ts'
+
+/** Why something that was sent is no review that can be answered. */
+export type BadReviewReason = 'too_deep' | 'not_json' | 'version' | 'no_request'
+
+/** An AdmissionReview, as far as it matters. */
+export interface Review {
+  readonly uid: string
+  /** Whether a pod is to be made; anything else is let through. */
+  readonly isPodCreation: boolean
+  /** What it is about, for messages: `UPDATE of deployments`. */
+  readonly about: string
+  readonly namespace: string
+  /** Its name, or what its name will begin with. */
+  readonly podName: string
+  readonly dryRun: boolean
+  /** The pod; undefined where the review holds none. */
+  readonly object: Fields | undefined
+  readonly annotations: Readonly<Record<string, string>>
+  readonly labels: Readonly<Record<string, string>>
+  /** The kind of what makes the pod. */
+  readonly owner: string
+}
+
+/** A review, or what is wrong with what was sent. */
+export type ParsedReview =
+  | { readonly ok: true; readonly review: Review }
+  | { readonly ok: false; readonly reason: BadReviewReason; readonly message: string }
+
+/** Pods nest about fifteen deep, and what is kept of their fields a little more. */
+const MAX_DEPTH = 100
+const MAX_UID = 256
+
+/** Reads an AdmissionReview of version v1. Never throws. */
+export function parseReview(bytes: Uint8Array): ParsedReview {
+  if (isDeeperThan(bytes, MAX_DEPTH)) {
+    return bad('too_deep', `the review nests deeper than ${MAX_DEPTH} levels`)
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
+  } catch {
+    return bad('not_json', 'the body is not JSON; send an AdmissionReview')
+  }
+  const { apiVersion, kind, request } = fieldsOf(value)
+  if (kind !== 'AdmissionReview' || apiVersion !== 'admission.k8s.io/v1') {
+    return bad(
+      'version',
+      'the body is no AdmissionReview of admission.k8s.io/v1; set admissionReviewVersions: ["v1"] in the webhook configuration',
+    )
+  }
+  const fields = fieldsOf(request)
+  const uid = textOf(fields['uid'])
+  if (uid === undefined || uid.length > MAX_UID) {
+    return bad('no_request', 'the review has no request with a uid')
+  }
+  return { ok: true, review: read(uid, fields) }
+}
+
+function read(uid: string, request: Fields): Review {
+  const resource = fieldsOf(request['resource'])
+  const operation = textOf(request['operation']) ?? 'no operation'
+  const below = textOf(request['subResource'])
+  const object = isFields(request['object']) ? request['object'] : undefined
+  const metadata = fieldsOf(object?.['metadata'])
+  const group = textOf(resource['group']) ?? ''
+  const plural = textOf(resource['resource']) ?? 'nothing'
+  const isPod = group === '' && plural === 'pods' && resource['version'] === 'v1'
+  return {
+    uid,
+    isPodCreation: isPod && below === undefined && operation === 'CREATE',
+    about: `${operation} of ${group === '' ? '' : `${group}/`}${plural}${below === undefined ? '' : `/${below}`}`,
+    // A pod that a controller makes has neither of its own yet.
+    namespace: textOf(request['namespace']) ?? textOf(metadata['namespace']) ?? '',
+    podName:
+      textOf(metadata['name']) ?? textOf(request['name']) ?? textOf(metadata['generateName']) ?? '',
+    dryRun: request['dryRun'] === true,
+    object,
+    annotations: textsOf(metadata['annotations']),
+    labels: textsOf(metadata['labels']),
+    owner: ownerOf(metadata['ownerReferences']),
+  }
+}
+
+/** Who controls the pod, or the pod itself. */
+function ownerOf(references: unknown): string {
+  if (!Array.isArray(references)) return 'Pod'
+  const controller = references.map(fieldsOf).find((each) => each['controller'] === true)
+  return textOf(controller?.['kind']) ?? 'Pod'
+}
+
+function bad(reason: BadReviewReason, message: string): ParsedReview {
+  return { ok: false, reason, message }
+}

@@ -1,0 +1,81 @@
+import type { NamespaceFacts, ServicePorts } from '../injector/injection.ts'
+import { fieldsOf, listOf, textOf, textsOf, type Fields } from '../kube/json-shape.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import { getResource, listResources, metadataOf, NAMESPACES, SERVICES } from '../kube/resources.ts'
+import { AgedCache } from './aged-cache.ts'
+import { DecideError, NO_SURROUNDINGS, type Surroundings } from './decide.ts'
+
+/** What may be read, and how. */
+export interface SurroundingsOptions {
+  readonly client: KubeClient
+  readonly readNamespaces: boolean
+  readonly readServices: boolean
+  readonly now: () => number
+  /** How old an answer may be. */
+  readonly maxAgeMs?: number
+}
+
+/** Below the five seconds that an API server waits for a webhook. */
+const TIMEOUT_MS = 2_500
+const MAX_AGE_MS = 10_000
+const MAX_NAMESPACES = 1_000
+
+/** Asks the API server, and remembers its answers for a moment. */
+export function readSurroundings(options: SurroundingsOptions): Surroundings {
+  const { client, readNamespaces, readServices, now, maxAgeMs = MAX_AGE_MS } = options
+  const namespaces = new AgedCache<NamespaceFacts>(maxAgeMs, MAX_NAMESPACES, now)
+  const services = new AgedCache<readonly ServicePorts[]>(maxAgeMs, MAX_NAMESPACES, now)
+  const limits = { timeoutMs: TIMEOUT_MS }
+  return {
+    namespace: (name) => {
+      if (!readNamespaces) return NO_SURROUNDINGS.namespace(name)
+      return namespaces
+        .get(name, async () => {
+          const found = await getResource(client, { kind: NAMESPACES, name }, limits)
+          const { labels, annotations } = metadataOf(found)
+          return { name, labels, annotations }
+        })
+        .catch((error: unknown) => {
+          throw unreadable('namespace_unreadable', error)
+        })
+    },
+    services: (namespace) => {
+      if (!readServices) return NO_SURROUNDINGS.services(namespace)
+      return services
+        .get(namespace, async () => {
+          const found = await listResources(
+            client,
+            { kind: SERVICES, namespace },
+            undefined,
+            limits,
+          )
+          return found.map(servicePorts)
+        })
+        .catch((error: unknown) => {
+          throw unreadable('services_unreadable', error)
+        })
+    },
+  }
+}
+
+function unreadable(reason: string, error: unknown): DecideError {
+  return new DecideError(reason, `the webhook ${(error as Error).message}`, error)
+}
+
+function servicePorts(service: Fields): ServicePorts {
+  const spec = fieldsOf(service['spec'])
+  return {
+    name: metadataOf(service).name,
+    selector: textsOf(spec['selector']),
+    ports: listOf(spec['ports']).map((each) => {
+      const { port, targetPort } = each
+      return {
+        name: textOf(each['name']),
+        port: typeof port === 'number' ? port : 0,
+        targetPort:
+          typeof targetPort === 'number' || typeof targetPort === 'string' ? targetPort : undefined,
+        protocol: textOf(each['protocol']),
+      }
+    }),
+  }
+}

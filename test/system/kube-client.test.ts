@@ -1,0 +1,174 @@
+import { X509Certificate } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { touchPods, writeConfigMap } from '../../src/kube/apply-rules.ts'
+import { connectKube } from '../../src/kube/connect.ts'
+import { readInjectedPod } from '../../src/kube/injected-pod.ts'
+import type { KubeClient } from '../../src/kube/kube-client.ts'
+import { isKubeError } from '../../src/kube/kube-error.ts'
+import {
+  CONFIG_MAPS,
+  createResource,
+  getResource,
+  listResources,
+  metadataOf,
+  MUTATING_WEBHOOKS,
+  patchResource,
+  PODS,
+  replaceResource,
+} from '../../src/kube/resources.ts'
+import { splitPem } from '../../src/webhook/managed-secret.ts'
+import { ManagedCertificate } from '../../src/webhook/managed-certificate.ts'
+import { ServingCertificate } from '../../src/webhook/serving-certificate.ts'
+import { createWebhookMetrics } from '../../src/webhook/webhook-metrics.ts'
+import { type ApiServer, apiServerMissing, startApiServer } from './api-server-process.ts'
+
+// What the tests' own API server is taken to do, asked of a real one.
+const missing = apiServerMissing()
+if (missing !== undefined) {
+  process.stderr.write(`tests with an API server are left out: ${missing}\n`)
+}
+
+describe.skipIf(missing !== undefined)('with a real API server', () => {
+  let server: ApiServer
+  let client: KubeClient
+  const place = { kind: CONFIG_MAPS, namespace: 'default', name: 'rules' }
+
+  const connect = (kubeconfig: string): KubeClient =>
+    connectKube({ kubeconfig, context: undefined, env: {}, version: 'test' })
+
+  const codeOf = (action: Promise<unknown>): Promise<string> =>
+    action.then(
+      () => 'done',
+      (error: { code: string }) => error.code,
+    )
+
+  beforeAll(async () => {
+    server = await startApiServer()
+    client = connect(server.kubeconfig)
+  }, 120_000)
+  afterAll(async () => {
+    await client?.close()
+    await server?.close()
+  })
+
+  it('refuses what is stale, double or gone by the codes that are expected', async () => {
+    const made = await createResource(client, place, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'rules' },
+      data: { a: '1' },
+    })
+    await patchResource(client, place, 'merge', { data: { b: '2' } })
+    expect((await getResource(client, place))['data']).toEqual({ a: '1', b: '2' })
+    expect(await codeOf(replaceResource(client, place, made))).toBe('conflict')
+    expect(await codeOf(createResource(client, place, { metadata: { name: 'rules' } }))).toBe(
+      'exists',
+    )
+    expect(await codeOf(getResource(client, { ...place, name: 'gone' }))).toBe('not_found')
+    expect(await codeOf(getResource(client, { ...place, namespace: '../x' }))).not.toBe('done')
+  })
+
+  it('says which right is missing, so that it can be given', async () => {
+    await server.run('kubectl', ['create', 'serviceaccount', 'tester'])
+    const { text } = await server.run('kubectl', ['create', 'token', 'tester'])
+    const tester = connect(server.kubeconfigFor(text.trim()))
+    const error = await patchResource(tester, place, 'merge', {}).catch((caught: unknown) => caught)
+    await tester.close()
+    expect(isKubeError(error, 'forbidden')).toBe(true)
+    expect(String(error)).toContain(
+      'give system:serviceaccount:default:tester a Role in "default" with apiGroups: [""], resources: ["configmaps"], verbs: ["patch"]',
+    )
+    expect(String(error)).not.toContain(text.trim())
+    const stranger = connect(server.kubeconfigFor('nobody-knows-this'))
+    expect(await codeOf(getResource(stranger, place))).toBe('unauthorized')
+    await stranger.close()
+  })
+
+  it('takes rules and touched pods as apply writes them', async () => {
+    const target = {
+      namespace: 'default',
+      configMap: 'squall-rules',
+      key: 'rules.yaml',
+      text: 'rules: []\n',
+      selector: undefined,
+      prefix: 'squall.dev/',
+    }
+    expect(await writeConfigMap(client, target, undefined, {})).toBe('created')
+    expect(await writeConfigMap(client, { ...target, text: '# none\n' }, undefined, {})).toBe(
+      'changed',
+    )
+    const pods = { kind: PODS, namespace: 'default' }
+    for (const name of ['one', 'two', 'three']) {
+      await createResource(
+        client,
+        { ...pods, name },
+        {
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { name, labels: { app: 'shop' } },
+          spec: { containers: [{ name: 'squall', image: 'squall' }] },
+        },
+      )
+    }
+    const found = await listResources(client, pods, 'app=shop')
+    const injected = found.map((pod) => readInjectedPod(pod, 'squall.dev/')!)
+    expect(await touchPods(client, injected, 'squall.dev/', new Date(), {})).toEqual([])
+    const touched = await getResource(client, { ...pods, name: 'two' })
+    expect(metadataOf(touched).annotations['squall.dev/rules-touched']).toMatch(/Z$/)
+  })
+
+  it('lets replicas that start at once agree on one authority, which all webhooks trust', async () => {
+    const configuration = { kind: MUTATING_WEBHOOKS, name: 'squall' }
+    const webhook = (name: string): object => ({
+      name,
+      admissionReviewVersions: ['v1'],
+      sideEffects: 'None',
+      // Of nothing: it is not to be asked here.
+      rules: [],
+      clientConfig: { service: { name: 'squall', namespace: 'default' } },
+    })
+    await createResource(client, configuration, {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'MutatingWebhookConfiguration',
+      metadata: { name: 'squall' },
+      webhooks: [webhook('one.squall.dev'), webhook('two.squall.dev')],
+    })
+    const certificates = await Promise.all(Array.from({ length: 4 }, () => managed(client)))
+    const shown = new Set(certificates.map(({ current }) => current?.cert))
+    expect(shown.size).toBe(1)
+    const { webhooks } = (await getResource(client, configuration)) as unknown as {
+      webhooks: { clientConfig: { caBundle: string; service: { name: string } } }[]
+    }
+    const leaf = new X509Certificate([...shown][0]!)
+    for (const { clientConfig } of webhooks) {
+      expect(clientConfig.service.name).toBe('squall')
+      const bundle = splitPem(Buffer.from(clientConfig.caBundle, 'base64').toString())
+      expect(bundle).toHaveLength(1)
+      expect(leaf.verify(new X509Certificate(bundle[0]!).publicKey)).toBe(true)
+    }
+  })
+})
+
+async function managed(client: KubeClient): Promise<ServingCertificate> {
+  const quiet = (): void => undefined
+  const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+  const now = (): number => Date.now()
+  const certificate = new ServingCertificate(logger, createWebhookMetrics('test'), now)
+  const replica = new ManagedCertificate(
+    {
+      secret: 'squall-webhook',
+      namespace: 'default',
+      configuration: 'squall',
+      hosts: ['squall.default.svc'],
+      authorityMs: 36_000_000,
+      leafMs: 3_600_000,
+      rotateBeforeMs: 600_000,
+      checkMs: 60_000,
+      settleMs: 0,
+    },
+    { client, certificate, logger, now },
+  )
+  await replica.start()
+  await replica.close()
+  return certificate
+}

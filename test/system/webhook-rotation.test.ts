@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'node:https'
+import type { TLSSocket } from 'node:tls'
+import { expect, test } from 'vitest'
+import { splitPem } from '../../src/webhook/managed-secret.ts'
+import { startCluster } from '../kube/cluster.ts'
+import { closers } from '../support/closers.ts'
+import { portOf, startProgram, type Program } from '../support/program.ts'
+import { ASK, podOf, reviewOf } from '../webhook/stage.ts'
+
+// Needs the built program and nothing more.
+
+const opened = closers()
+const SECONDS = 70
+const RATE = 100
+/** One review in so many is on a connection of its own, and sees the certificate of the moment. */
+const FRESH = 5
+/** An API server hears of a changed webhook configuration this much later. */
+const LAG_MS = 1_000
+const HOST = 'squall.chaos.svc'
+const CONFIGURATION = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/squall'
+const BODY = JSON.stringify(reviewOf(podOf(ASK)))
+
+test('authorities and leaves of seconds rotate in two replicas, and no review fails', async () => {
+  const cluster = opened(await startCluster('chaos'))
+  cluster.api.put(CONFIGURATION, { webhooks: [{ name: 'inject.squall.dev', clientConfig: {} }] })
+  const replicas = [start(cluster.kubeconfig), start(cluster.kubeconfig)]
+  const lines = await Promise.all(replicas.map((program) => program.logged('taking reviews')))
+  const ports = lines.map(portOf)
+
+  const bundles: { at: number; pem: string }[] = []
+  const seen = { leaves: new Set<string>(), authorities: new Set<string>() }
+  const look = setInterval(() => {
+    const { webhooks } = cluster.api.store.get(CONFIGURATION) as {
+      webhooks: { clientConfig: { caBundle?: string } }[]
+    }
+    const pem = Buffer.from(webhooks[0]!.clientConfig.caBundle ?? '', 'base64').toString()
+    for (const each of splitPem(pem)) seen.authorities.add(each)
+    if (bundles.at(-1)?.pem !== pem) bundles.push({ at: performance.now(), pem })
+  }, 20)
+  opened({ close: () => clearInterval(look) })
+  await sleep(LAG_MS + 100)
+
+  // Connections that an API server keeps outlive the certificate that they began with.
+  const kept = new Agent({ keepAlive: true, maxSockets: 4, maxCachedSessions: 0 })
+  opened({ close: () => kept.destroy() })
+  const failures: string[] = []
+  const under: Promise<void>[] = []
+  const begin = performance.now()
+  for (let i = 0; i < SECONDS * RATE; i++) {
+    const wait = begin + (i * 1000) / RATE - performance.now()
+    if (wait > 0) await sleep(wait)
+    const known = bundles.findLast(({ at }) => at <= performance.now() - LAG_MS)!
+    const agent = i % FRESH === 0 ? new Agent({ maxCachedSessions: 0 }) : kept
+    under.push(
+      ask(ports[i % 2]!, known.pem, agent).then(
+        (serial) => void seen.leaves.add(serial),
+        (error: unknown) => void failures.push(String(error)),
+      ),
+    )
+  }
+  await Promise.all(under)
+  expect(failures).toEqual([])
+  expect(seen.leaves.size).toBeGreaterThanOrEqual(5)
+  expect(seen.authorities.size).toBeGreaterThanOrEqual(2)
+  const complaints = replicas.flatMap((program) =>
+    program.lines.filter(({ level }) => level === 'error' || level === 'warn'),
+  )
+  expect(complaints).toEqual([])
+  console.log(
+    `${SECONDS * RATE} reviews, none failed; ${seen.leaves.size} leaves, ${seen.authorities.size} authorities`,
+  )
+})
+
+function start(kubeconfig: string): Program {
+  const program = startProgram(
+    [
+      'webhook',
+      '--listen=127.0.0.1:0',
+      '--admin=127.0.0.1:0',
+      '--namespace=chaos',
+      '--tls-secret=tls',
+      `--tls-host=${HOST}`,
+      '--webhook-configuration=squall',
+      '--ca-lifetime=60s',
+      '--leaf-lifetime=30s',
+      '--rotate-before=20s',
+      '--certificate-check=1s',
+      '--ca-settle=3s',
+    ],
+    { KUBECONFIG: kubeconfig },
+  )
+  opened({ close: () => program.kill() })
+  return program
+}
+
+/** Asks as an API server that trusts these authorities; the result is the serial that it was shown. */
+function ask(port: number, ca: string, agent: Agent): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json' }
+    const place = { host: '127.0.0.1', port, servername: HOST, path: '/mutate', method: 'POST' }
+    const asked = request({ ...place, agent, ca, headers }, (response) => {
+      const { serialNumber } = (response.socket as TLSSocket).getPeerCertificate()
+      response.resume()
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve(serialNumber)
+        else reject(new Error(`status ${response.statusCode}`))
+      })
+    })
+    asked.setTimeout(10_000, () => asked.destroy(new Error('no answer')))
+    asked.on('error', reject)
+    asked.end(BODY)
+  })
+}
