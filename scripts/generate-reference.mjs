@@ -2,6 +2,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
+import { CHART_FILES } from './lib/chart.mjs'
+import { annotationsPage } from './lib/annotations-page.mjs'
+import { commandsPage } from './lib/commands-page.mjs'
 import { DASHBOARDS } from './lib/dashboards.mjs'
 import { flagsPage } from './lib/flags-page.mjs'
 import { metricsPage } from './lib/metrics-page.mjs'
@@ -10,11 +13,14 @@ import { rulesPage, rulesSchema } from './lib/rules-pages.mjs'
 const ROOT = new URL('../', import.meta.url)
 
 const PAGES = [
+  { path: 'docs/reference/annotations.md', make: annotationsPage },
+  { path: 'docs/reference/commands.md', make: commandsPage },
   { path: 'docs/reference/flags.md', make: flagsPage },
   { path: 'docs/reference/metrics.md', make: metricsPage },
   { path: 'docs/reference/rules.md', make: rulesPage },
   { path: 'deploy/rules.schema.json', make: rulesSchema },
   ...DASHBOARDS,
+  ...CHART_FILES,
 ]
 
 /** The modules that pages are made from come out of the build; without it there is nothing to say. */

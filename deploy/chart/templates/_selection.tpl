@@ -1,0 +1,43 @@
+{{/* Which pods ask for the sidecar. */}}
+{{- define "squall.matchConditions" -}}
+- name: asks-for-squall
+  expression: >-
+    (has(object.metadata.annotations)
+    && 'squall.dev/inject' in object.metadata.annotations
+    && object.metadata.annotations['squall.dev/inject'] != 'false')
+    || (has(object.metadata.labels)
+    && 'squall.dev/inject' in object.metadata.labels
+    && object.metadata.labels['squall.dev/inject'] != 'false')
+{{- end -}}
+
+{{- define "squall.podRules" -}}
+- apiGroups: ['']
+  apiVersions: [v1]
+  operations: [CREATE]
+  resources: [pods]
+  scope: Namespaced
+{{- end -}}
+
+{{- define "squall.excludedNamespaces" -}}
+{{- append .Values.webhook.excludedNamespaces .Release.Namespace | uniq | toJson -}}
+{{- end -}}
+
+{{/* Namespaces in which injection is possible, wherever they are. */}}
+{{- define "squall.namespaceExpressions" -}}
+- key: kubernetes.io/metadata.name
+  operator: NotIn
+  values: {{ include "squall.excludedNamespaces" . }}
+- key: squall.dev/injection
+  operator: NotIn
+  values: [disabled]
+{{- with .Values.webhook.namespaceSelector }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Where the webhook can read namespaces, it is the one that refuses, and owners can give leave. */}}
+{{- define "squall.passesProductionBy" -}}
+{{- if and (ne .Values.production.action "allow") (not (and (eq .Values.production.action "refuse") .Values.webhook.readNamespaces)) -}}
+true
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,41 @@
+{{/* How the webhook is started. */}}
+{{- define "squall.webhookArgs" -}}
+- webhook
+- --listen=:{{ .Values.webhook.port }}
+- --admin=:{{ .Values.webhook.adminPort }}
+- --settings=/etc/squall/injector/settings.yaml
+- --kubernetes-version={{ .Capabilities.KubeVersion.Version }}
+{{- if eq .Values.certificates.mode "selfManaged" }}
+- --tls-secret={{ include "squall.certificateSecret" . }}
+- --tls-host={{ include "squall.host" . }}
+- --webhook-configuration={{ include "squall.fullname" . }}
+- --namespace={{ .Release.Namespace }}
+{{- else }}
+- --tls-dir=/etc/squall/tls
+{{- end }}
+{{- if .Values.webhook.readNamespaces }}
+- --read-namespaces
+{{- end }}
+{{- if .Values.webhook.readServices }}
+- --read-services
+{{- end }}
+- --review-timeout={{ sub .Values.webhook.timeoutSeconds 1 }}s
+- --log-level={{ .Values.webhook.logLevel }}
+{{- end -}}
+
+{{/* What the webhook does with pods. */}}
+{{- define "squall.settings" -}}
+{{- $sidecar := .Values.sidecar -}}
+image: {{ default (include "squall.image" .) $sidecar.image }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+allowedImages: {{ $sidecar.allowedImages | toJson }}
+user: {{ $sidecar.user | int }}
+resources: {{- toYaml $sidecar.resources | nindent 2 }}
+rules: {{ $sidecar.rules }}
+adminSecret: {{ $sidecar.adminSecret }}
+environmentLabel: {{ .Values.production.label }}
+productionEnvironments: {{ eq .Values.production.action "allow" | ternary (list) .Values.production.values | toJson }}
+excludedNamespaces: {{ include "squall.excludedNamespaces" . }}
+scrapeAnnotations: {{ $sidecar.scrapeAnnotations }}
+defaults: {{ $sidecar.defaults | toJson }}
+{{- end -}}

@@ -1,0 +1,142 @@
+import { fileURLToPath } from 'node:url'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { injectCommand } from '../../src/cli/inject/inject.ts'
+import type { InjectRequest } from '../../src/cli/inject/inject-options.ts'
+import { parseCommandLine } from '../../src/cli/program.ts'
+import { parseRules } from '../../src/rules/parse.ts'
+import { deployed, type Manifest, manifestProblems, manifestsOf } from './manifest-problems.ts'
+
+const FILES = ['mcp-server.yaml', 'load-job.yaml', 'pod-monitor.yaml']
+const { version } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { version: string }
+
+interface Container {
+  readonly image: string
+  readonly args: readonly string[]
+  readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[]
+}
+
+interface Template {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> }
+  readonly spec: {
+    readonly containers: readonly Container[]
+    readonly initContainers?: readonly Container[]
+  }
+}
+
+function example(file: string): readonly Manifest[] {
+  return deployed(`examples/${file}`)
+}
+
+function templateOf(manifests: readonly Manifest[], kind: string): Template {
+  const found = manifests.find((each) => each.kind === kind)!
+  return (found['spec'] as { template: Template }).template
+}
+
+describe.each(FILES)('deploy/examples/%s', (file) => {
+  it('holds what Kubernetes takes', () => {
+    for (const manifest of example(file)) {
+      expect(manifestProblems(manifest), manifest.kind).toEqual([])
+    }
+  })
+})
+
+describe('the example of a server', () => {
+  it('has rules without a mistake, which end by themselves', () => {
+    const rules = example('mcp-server.yaml').find(({ kind }) => kind === 'ConfigMap')!
+    const data = rules['data'] as Record<string, string>
+    const parsed = parseRules(Buffer.from(data['rules.yaml']!))
+    expect(parsed).toMatchObject({ ok: true })
+    if (parsed.ok) expect(parsed.file.rules.every((rule) => rule.for !== undefined)).toBe(true)
+  })
+
+  it.each([
+    ['privileged', 'redirect', ['squall-redirect', 'squall']],
+    ['restricted', 'port', ['squall']],
+  ])('gets the sidecar under Pod Security %s, by mode %s', async (level, mode, names) => {
+    const injected = await inject({ 'pod-security.kubernetes.io/enforce': level })
+    for (const manifest of injected) expect(manifestProblems(manifest), manifest.kind).toEqual([])
+    const { metadata, spec } = templateOf(injected, 'Deployment')
+    expect(JSON.parse(metadata.annotations['squall.dev/status']!)).toMatchObject({ mode })
+    const { initContainers = [] } = spec
+    expect(initContainers.map(({ name }: { name?: string } & Container) => name)).toEqual(names)
+    // What the injector writes is what the program takes.
+    for (const { args } of initContainers) {
+      expect(parseCommandLine(args, { SQUALL_UPSTREAM_HOST: '10.0.0.1' }, version).kind).toBe(
+        'command',
+      )
+    }
+    const port = initContainers.at(-1)!.ports?.find(({ name }) => name === 'squall-admin')
+    expect(port).toMatchObject({ containerPort: 15_390 })
+  })
+})
+
+describe('the example of a load', () => {
+  it('runs the part that its pod has the index of', () => {
+    const job = example('load-job.yaml')[0]!
+    const spec = job['spec'] as { completions: number; completionMode: string }
+    const { args, image } = templateOf([job], 'Job').spec.containers[0]!
+    expect(image).toBe(`squall:${version}`)
+    expect(spec.completionMode).toBe('Indexed')
+    for (let index = 0; index < spec.completions; index++) {
+      const env = { JOB_COMPLETION_INDEX: String(index) }
+      expect(parseCommandLine(args, env, version)).toMatchObject({
+        name: 'load',
+        request: { shard: { index, count: spec.completions } },
+      })
+    }
+  })
+})
+
+it('monitors relabel as the example for plain Prometheus does', () => {
+  const monitor = example('pod-monitor.yaml')[0]!
+  const text = readFileSync(
+    new URL('../../deploy/prometheus/scrape.example.yml', import.meta.url),
+    'utf8',
+  )
+  const { scrape_configs: jobs } = parse(text) as {
+    scrape_configs: {
+      relabel_configs: { source_labels: string[]; regex?: string; target_label?: string }[]
+    }[]
+  }
+  const plain = jobs[0]!.relabel_configs
+    .filter((each) => each.target_label === 'workload')
+    .map(({ source_labels: sourceLabels, regex, target_label: targetLabel }) => ({
+      sourceLabels,
+      ...(regex !== undefined && { regex }),
+      targetLabel,
+    }))
+  expect(
+    (monitor['spec'] as { podMetricsEndpoints: object[] }).podMetricsEndpoints[0],
+  ).toMatchObject({
+    port: 'squall-admin',
+    relabelings: plain,
+  })
+})
+
+async function inject(
+  namespaceLabels: Readonly<Record<string, string>>,
+): Promise<readonly Manifest[]> {
+  let text = ''
+  let told = ''
+  const request: InjectRequest = {
+    files: [fileURLToPath(new URL('../../deploy/examples/mcp-server.yaml', import.meta.url))],
+    format: 'yaml',
+    namespace: 'default',
+    namespaceLabels,
+    namespaceAnnotations: {},
+    minor: 33,
+    annotations: {},
+    image: undefined,
+    settingsFile: undefined,
+  }
+  const code = await injectCommand(request, {
+    write: (part) => (text += part),
+    tell: (part) => (told += part),
+  })
+  expect(code, told).toBe(0)
+  return manifestsOf(text)
+}

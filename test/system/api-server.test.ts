@@ -1,0 +1,296 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { parseCommandLine } from '../../src/cli/program.ts'
+import type { WebhookRequest } from '../../src/cli/webhook/webhook-options.ts'
+import { parseInjectorSettings } from '../../src/injector/parse-settings.ts'
+import { connectKube } from '../../src/kube/connect.ts'
+import { createLogger } from '../../src/telemetry/log.ts'
+import { startWebhook, type Webhook } from '../../src/webhook/webhook.ts'
+import { type Manifest, manifestsOf } from '../deploy/manifest-problems.ts'
+import { type ApiServer, apiServerMissing, startApiServer } from './api-server-process.ts'
+import { CHART, HELM, helmMissing, NAMESPACE } from './helm.ts'
+
+// A real API server decides which pods reach the webhook. There are no nodes, so no pod runs.
+const missing = helmMissing() ?? apiServerMissing()
+if (missing !== undefined)
+  process.stderr.write(`tests with an API server are left out: ${missing}\n`)
+
+const INSTALL = fileURLToPath(new URL('../../deploy/manifests/install.yaml', import.meta.url))
+const VERSION = '0.1.0'
+const ASKS = { annotations: { 'squall.dev/inject': 'true' } }
+const NAMESPACES = {
+  shop: {},
+  live: { environment: 'production' },
+  tight: { 'pod-security.kubernetes.io/enforce': 'restricted' },
+}
+
+let server: ApiServer
+
+function pod(name: string, metadata: object): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, ...metadata },
+    spec: {
+      containers: [
+        {
+          name: 'app',
+          image: 'app',
+          ports: [{ name: 'mcp', containerPort: 3000 }],
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            runAsNonRoot: true,
+            capabilities: { drop: ['ALL'] },
+            seccompProfile: { type: 'RuntimeDefault' },
+          },
+        },
+      ],
+    },
+  })
+}
+
+async function kubectl(args: readonly string[], input?: string): Promise<string> {
+  const { ok, text } = await server.run('kubectl', args, input)
+  if (!ok) throw new Error(text)
+  return text
+}
+
+function create(
+  namespace: string,
+  name: string,
+  metadata: object,
+): Promise<{ ok: boolean; text: string }> {
+  return server.run('kubectl', ['create', '-n', namespace, '-f', '-'], pod(name, metadata))
+}
+
+/** Everything that has the chart's label, in the whole cluster. */
+async function left(): Promise<string> {
+  const kinds =
+    'deploy,svc,cm,secret,sa,pdb,netpol,role,rolebinding,clusterrole,clusterrolebinding,mutatingwebhookconfiguration,validatingadmissionpolicy,validatingadmissionpolicybinding'
+  return kubectl([
+    'get',
+    kinds,
+    '-A',
+    '-l',
+    'app.kubernetes.io/part-of=squall',
+    '-o',
+    'name',
+    '--ignore-not-found',
+  ])
+}
+
+function caBundle(): Promise<string> {
+  return kubectl([
+    'get',
+    'mutatingwebhookconfiguration',
+    'squall',
+    '-o',
+    'jsonpath={.webhooks[0].clientConfig.caBundle}',
+  ])
+}
+
+describe.skipIf(missing !== undefined)('a real API server', () => {
+  beforeAll(async () => {
+    server = await startApiServer()
+    for (const [name, labels] of Object.entries(NAMESPACES)) {
+      await kubectl(
+        ['create', '-f', '-'],
+        JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }),
+      )
+    }
+  }, 120_000)
+
+  afterAll(() => server?.close())
+
+  describe('with the chart, and no webhook that answers', () => {
+    const release = ['squall', CHART, '-n', NAMESPACE]
+
+    beforeAll(async () => {
+      const { ok, text } = await server.run(HELM, ['install', ...release, '--create-namespace'])
+      expect(ok, text).toBe(true)
+    })
+
+    it('refuses the pods that ask, and lets all others pass', async () => {
+      for (const metadata of [ASKS, { labels: { 'squall.dev/inject': 'true' } }]) {
+        const { ok, text } = await create('shop', 'asks', metadata)
+        expect(ok).toBe(false)
+        expect(text).toContain('failed calling webhook "inject.squall.dev"')
+      }
+      expect(await create('shop', 'plain', {})).toMatchObject({ ok: true })
+      const not = { annotations: { 'squall.dev/inject': 'false', other: 'x' }, labels: { a: 'b' } }
+      expect(await create('shop', 'not', not)).toMatchObject({ ok: true })
+      expect(await create(NAMESPACE, 'own', ASKS)).toMatchObject({ ok: true })
+      await kubectl(['label', 'namespace', 'tight', 'squall.dev/injection=disabled'])
+      expect(await create('tight', 'disabled', ASKS)).toMatchObject({ ok: true })
+      await kubectl(['label', 'namespace', 'tight', 'squall.dev/injection-'])
+    })
+
+    it('refuses in production by the policy, and only those that ask', async () => {
+      const { ok, text } = await create('live', 'asks', ASKS)
+      expect(ok).toBe(false)
+      expect(text).toContain('labelled as production')
+      expect(await create('live', 'plain', {})).toMatchObject({ ok: true })
+    })
+
+    it('keeps the certificate in upgrades, changes modes, and leaves nothing when it goes', async () => {
+      const before = await caBundle()
+      expect(before.length).toBeGreaterThan(100)
+      for (const set of [
+        'webhook.replicas=3',
+        'certificates.mode=selfManaged',
+        'certificates.mode=generated',
+      ]) {
+        const { ok, text } = await server.run(HELM, ['upgrade', ...release, '--set', set])
+        expect(ok, text).toBe(true)
+        if (set === 'webhook.replicas=3') expect(await caBundle()).toBe(before)
+      }
+      expect((await server.run(HELM, ['uninstall', 'squall', '-n', NAMESPACE])).ok).toBe(true)
+      expect(await left()).toBe('')
+    })
+  })
+
+  describe('with install.yaml, and a webhook with the rights that it gives', () => {
+    let webhook: Webhook
+    const stop = new AbortController()
+
+    beforeAll(async () => {
+      await kubectl(['apply', '-f', INSTALL])
+      const token = await kubectl(['-n', NAMESPACE, 'create', 'token', 'squall'])
+      webhook = await start(
+        manifestsOf(readFileSync(INSTALL, 'utf8')),
+        server.kubeconfigFor(token.trim()),
+      )
+    }, 60_000)
+
+    afterAll(async () => {
+      stop.abort()
+      await webhook?.close()
+    })
+
+    async function start(manifests: readonly Manifest[], kubeconfig: string): Promise<Webhook> {
+      const find = (kind: string): Manifest => manifests.find((each) => each.kind === kind)!
+      const { template } = find('Deployment')['spec'] as {
+        template: { spec: { containers: { args: string[] }[] } }
+      }
+      const data = find('ConfigMap')['data'] as Record<string, string>
+      // There is no Service without nodes, so it is reached by its address.
+      const own = template.spec.containers[0]!.args.filter((arg) => !/^--(listen|admin)=/.test(arg))
+      const places = ['--listen=127.0.0.1:0', '--admin=127.0.0.1:0', '--tls-host=127.0.0.1']
+      const asked = parseCommandLine([...own, ...places], {}, VERSION) as {
+        request: WebhookRequest
+      }
+      const { request } = asked
+      if (request.tls.kind !== 'managed')
+        throw new Error('install.yaml manages certificates itself')
+      const started = await startWebhook(
+        {
+          ...request,
+          shutdownDelayMs: 0,
+          version: VERSION,
+          settings: parseInjectorSettings(parse(data['settings.yaml']!), VERSION),
+          certificate: { ...request.tls, namespace: request.cluster.namespace! },
+        },
+        createLogger({ level: 'error', format: 'json' }),
+        () =>
+          Promise.resolve(
+            connectKube({ kubeconfig, context: undefined, env: {}, version: VERSION }),
+          ),
+        stop.signal,
+      )
+      const url = `https://127.0.0.1:${(started.reviews as { port: number }).port}/mutate`
+      await kubectl([
+        'patch',
+        'mutatingwebhookconfiguration',
+        'squall',
+        '--type=json',
+        '-p',
+        JSON.stringify([
+          { op: 'remove', path: '/webhooks/0/clientConfig/service' },
+          { op: 'add', path: '/webhooks/0/clientConfig/url', value: url },
+        ]),
+      ])
+      return started
+    }
+
+    it('its certificate is trusted, and stays so when the file is applied again', async () => {
+      const before = await caBundle()
+      expect(Buffer.from(before, 'base64').toString()).toContain('BEGIN CERTIFICATE')
+      const { text } = await server.run('kubectl', ['apply', '--dry-run=server', '-f', INSTALL])
+      expect(text).toContain('secret/squall-self-managed-tls unchanged')
+      expect(await caBundle()).toBe(before)
+    })
+
+    it.each([
+      ['shop', 'redirect', 'squall-redirect squall'],
+      ['tight', 'port', 'squall'],
+    ])('a pod in %s gets the sidecar by mode %s', async (namespace, mode, containers) => {
+      const made = await server.run(
+        'kubectl',
+        ['create', '-n', namespace, '-f', '-'],
+        pod('injected', ASKS),
+      )
+      expect(made.ok, made.text).toBe(true)
+      const read = (path: string): Promise<string> =>
+        kubectl(['get', 'pod', 'injected', '-n', namespace, '-o', `jsonpath={${path}}`])
+      expect(JSON.parse(await read('.metadata.annotations.squall\\.dev/status'))).toMatchObject({
+        mode,
+      })
+      const [first, all] = [
+        await read('.spec.containers[*].name'),
+        await read('.spec.initContainers[*].name'),
+      ]
+      expect(`${all} ${first}`).toContain(containers.split(' ')[0])
+      expect(`${all} ${first}`.split(' ').filter((name) => name.startsWith('squall'))).toEqual(
+        containers.split(' '),
+      )
+    })
+
+    it('pods of the webhook itself pass Pod Security, which its namespace enforces', async () => {
+      const deployment = manifestsOf(readFileSync(INSTALL, 'utf8')).find(
+        ({ kind }) => kind === 'Deployment',
+      )!
+      const { template } = deployment['spec'] as { template: { metadata: object; spec: object } }
+      const own = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        ...template,
+        metadata: { ...template.metadata, name: 'webhook' },
+      }
+      await kubectl(['create', '-n', NAMESPACE, '-f', '-'], JSON.stringify(own))
+      const lax = {
+        ...own,
+        metadata: { name: 'lax' },
+        spec: { containers: [{ name: 'a', image: 'a' }] },
+      }
+      const { ok, text } = await server.run(
+        'kubectl',
+        ['create', '-n', NAMESPACE, '-f', '-'],
+        JSON.stringify(lax),
+      )
+      expect(ok).toBe(false)
+      expect(text).toContain('violates PodSecurity "restricted')
+    })
+
+    it('production is refused by the webhook, with what its owner can do', async () => {
+      const { ok, text } = await create('live', 'asks', ASKS)
+      expect(ok).toBe(false)
+      expect(text).toContain('squall.dev/allow-production: "true"')
+    })
+
+    it('a wrong wish is refused with what to write', async () => {
+      const wrong = { annotations: { 'squall.dev/inject': 'yes' } }
+      const { ok, text } = await create('shop', 'wrong', wrong)
+      expect(ok).toBe(false)
+      expect(text).toContain('use one of true, false')
+    })
+
+    it('nothing is left when the file is deleted', async () => {
+      await kubectl(['delete', '--wait=false', '-f', INSTALL])
+      expect(
+        (await left()).split('\n').filter((name) => !name.startsWith('namespace/') && name !== ''),
+      ).toEqual([])
+    })
+  })
+})

@@ -1,0 +1,57 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { parse, stringify } from 'yaml'
+import type { Manifest } from '../deploy/manifest-problems.ts'
+
+const FOLDER = new URL('golden/chart/', import.meta.url)
+const DEPLOY = new URL('../../deploy/', import.meta.url)
+const NEW = '(made anew each time)'
+
+/** What a golden file is to hold: the objects by name, without what is random or kept elsewhere. */
+export function golden(manifests: readonly Manifest[], hasRandom: boolean): string {
+  return manifests
+    .map((each) => shortened(hasRandom ? withoutSecrets(each) : each))
+    .sort((a, b) => keyOf(a).localeCompare(keyOf(b)))
+    .map((each) => `---\n${stringify(each, { lineWidth: 0, aliasDuplicateObjects: false })}`)
+    .join('')
+}
+
+/** The golden file of that name; with `UPDATE=1` it is written first. */
+export function keptGolden(name: string, text: string): string {
+  const file = new URL(`${name}.yaml`, FOLDER)
+  if (process.env['UPDATE'] === '1') {
+    mkdirSync(FOLDER, { recursive: true })
+    writeFileSync(file, text)
+  }
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
+}
+
+function keyOf({ kind, metadata }: Manifest): string {
+  return `${kind}/${metadata.name}`
+}
+
+function withoutSecrets(manifest: Manifest): Manifest {
+  const text = JSON.stringify(manifest, (key, value: unknown) =>
+    ['ca.crt', 'tls.crt', 'tls.key', 'caBundle'].includes(key) ? NEW : value,
+  )
+  return JSON.parse(text) as Manifest
+}
+
+/** Files of `deploy/` are named here and not repeated; each has to be the same as its source. */
+function shortened(manifest: Manifest): Manifest {
+  const [, name = ''] =
+    /-(indicators|alerts|overview|rules|sidecar)$/.exec(manifest.metadata.name) ?? []
+  if (manifest.kind === 'PrometheusRule') {
+    return { ...manifest, spec: same(manifest['spec'], `prometheus/${name}.yml`) }
+  }
+  if (manifest.kind === 'ConfigMap' && manifest.metadata.name.includes('-dashboard-')) {
+    const [[key, text] = ['', '']] = Object.entries(manifest['data'] as Record<string, string>)
+    return { ...manifest, data: { [key]: same(parse(text), `grafana/${name}.json`) } }
+  }
+  return manifest
+}
+
+function same(value: unknown, path: string): string {
+  const source: unknown = parse(readFileSync(new URL(path, DEPLOY), 'utf8'))
+  return isDeepStrictEqual(value, source) ? `(deploy/${path})` : `(not what deploy/${path} is)`
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { CHART, helmMissing, template } from './helm.ts'
+
+const missing = helmMissing()
+
+const EXTERNAL = 'certificates.mode=external,certificates.external.secretName=mine'
+
+describe.skipIf(missing !== undefined)('values that are wrong', () => {
+  it.each([
+    ['replicas=2', "'replicas' not allowed"],
+    ['webhook.replica=2', "'replica' not allowed"],
+    ['webhook.replicas=0', '/webhook/replicas'],
+    ['webhook.replicas=two', '/webhook/replicas'],
+    ['webhook.matchBy=namespace', "/webhook/matchBy': value must be one of 'annotation', 'label'"],
+    ['webhook.failurePolicy=fail', "value must be one of 'Fail', 'Ignore'"],
+    ['webhook.timeoutSeconds=31', '/webhook/timeoutSeconds'],
+    ['webhook.port=443', '/webhook/port'],
+    ['webhook.port=15391', 'webhook.port and webhook.adminPort are both 15391: choose two'],
+    ['webhook.readNamespaces=yes', '/webhook/readNamespaces'],
+    ['webhook.resources.limit.memory=1Gi', "'limit' not allowed"],
+    ['webhook.resources.limits.memory=lots', '/webhook/resources/limits/memory'],
+    ['webhook.namespaceSelector[0].key=a', "missing property 'operator'"],
+    ['image.repository=a b', '/image/repository'],
+    ['image.repository=squall:1.0', '/image/repository'],
+    ['image.digest=abc', '/image/digest'],
+    ['image.pullPolicy=Sometimes', '/image/pullPolicy'],
+    ['production.action=warn', "value must be one of 'refuse', 'ignore', 'allow'"],
+    ['production.values=prod', '/production/values'],
+    ['sidecar.user=0', '/sidecar/user'],
+    ['sidecar.defaults.max-percents=20', "'max-percents' not allowed"],
+    ['sidecar.defaults.inject=true', "'inject' not allowed"],
+    ['certificates.mode=cert-manager', "'generated', 'certManager', 'external', 'selfManaged'"],
+    ['certificates.certManager.duration=90d', '/certificates/certManager/duration'],
+    [
+      'certificates.mode=external',
+      'certificates.mode=external needs certificates.external.secretName',
+    ],
+    [EXTERNAL, 'certificates.mode=external needs certificates.external.caBundle'],
+    [`${EXTERNAL},certificates.external.caBundle=LS0t`, 'needs certificates.external.caBundle'],
+    [
+      'certificates.external.secretName=mine',
+      'is for certificates.mode=external, and the mode is generated',
+    ],
+    ['serviceAccount.create=false', 'serviceAccount.create=false needs serviceAccount.name'],
+    ['networkPolicy.apiServerPorts={http}', '/networkPolicy/apiServerPorts/0'],
+    ['monitoring.rules=true', '/monitoring/rules'],
+    ['monitoring.interval=often', '/monitoring/interval'],
+    ['fullnameOverride=Storm', '/fullnameOverride'],
+    ['commonLabels.team=1', '/commonLabels/team'],
+  ])('%s is refused: %s', async (set, message) => {
+    const { ok, error } = await template(['--set', set])
+    expect(ok).toBe(false)
+    expect(error).toContain(message)
+  })
+
+  it('an annotation cannot be asked for before Kubernetes 1.30, and the way out is told', async () => {
+    const { ok, error } = await template(['-f', `${CHART}ci/default.yaml`], '1.29.9')
+    expect(ok).toBe(false)
+    expect(error).toContain('webhook.matchBy=annotation needs Kubernetes 1.30')
+    expect(error).toContain('set webhook.matchBy=label')
+  })
+
+  it('clusters that are too old are refused', async () => {
+    const { ok, error } = await template(['--set', 'webhook.matchBy=label'], '1.24.0')
+    expect(ok).toBe(false)
+    expect(error).toContain('>=1.25.0')
+  })
+})
