@@ -1,5 +1,5 @@
 // A small MCP server to try the rules files of this folder against: `node examples/server.mjs`.
-// It listens on 127.0.0.1:3000 (PORT changes that) at /mcp and answers with event streams, or with
+// It listens on 127.0.0.1:3000 (HOST and PORT change that) at /mcp and answers with event streams, or with
 // JSON bodies when started with --json. GET /executed tells what it really did.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -109,6 +109,14 @@ async function serve(request, response) {
 const server = createServer((request, response) => {
   serve(request, response).catch((error) => response.destroy(error))
 })
-server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () =>
-  process.stdout.write(`http://127.0.0.1:${server.address().port}/mcp\n`),
+const host = process.env.HOST ?? '127.0.0.1'
+server.listen(Number(process.env.PORT ?? 3000), host, () =>
+  process.stdout.write(
+    `http://${host.includes(':') ? `[${host}]` : host}:${server.address().port}/mcp\n`,
+  ),
 )
+// The first process of a container ends only if it does so itself.
+process.on('SIGTERM', () => {
+  server.close(() => process.exit())
+  setTimeout(() => process.exit(), 2000).unref()
+})

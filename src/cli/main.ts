@@ -19,6 +19,11 @@ async function main(): Promise<number> {
   return invocation.start()
 }
 
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // Who reads has seen enough, as `head` does.
+  if (error.code !== 'EPIPE') throw error
+})
+
 main().then(
   // What is on its way to a pipe would be lost by an exit at once.
   (code) => process.stdout.write('', () => process.exit(code)),

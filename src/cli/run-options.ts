@@ -1,8 +1,11 @@
+import type { AppProbes } from '../admin/app-probe.ts'
 import type { ListenAddress } from '../listener/address.ts'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../telemetry/log.ts'
 import type { UpstreamAddress } from '../upstream/address.ts'
+import { parseAppProbes } from './app-probes.ts'
 import { RUN_FLAGS, type RunFlag } from './flag-table.ts'
-import { type Environment, FlagValues, type RawFlags } from './flag-values.ts'
+import { type Environment, FlagValues, type Given, type RawFlags } from './flag-values.ts'
+import { parseControl } from './lifecycle/lifecycle-options.ts'
 import { parseRunRules, type RunRules } from './rules-guard-options.ts'
 import { parseAdminToken } from './run-admin-token.ts'
 import { parsePlaces } from './run-places.ts'
@@ -36,6 +39,10 @@ export interface RunOptions {
   readonly routes: readonly [Route, ...Route[]]
   /** Undefined when it is off. */
   readonly admin: ListenAddress | undefined
+  /** Path of the socket for hooks in the sidecar's own container; undefined when there is none. */
+  readonly control: string | undefined
+  /** What the admin port asks the app on behalf of Kubernetes. */
+  readonly appProbes: AppProbes
   /** What changes by the admin port need; undefined when nothing can be changed. */
   readonly adminToken: string | undefined
   readonly tls: ListenerTls | undefined
@@ -91,6 +98,8 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
   return deepFreeze({
     routes,
     admin,
+    control: optionally(flags.optional('control'), parseControl),
+    appProbes: parseAppProbes(flags),
     adminToken: parseAdminToken(flags, env),
     tls: parseListenerTls(flags),
     upstreamTls: parseUpstreamTls(flags, routes),
@@ -113,6 +122,13 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     logLevel: parseChoice(level.text, level.source, LOG_LEVELS),
     logFormat: parseChoice(format.text, format.source, LOG_FORMATS),
   })
+}
+
+function optionally<Value>(
+  given: Given | undefined,
+  parse: (given: Given) => Value,
+): Value | undefined {
+  return given === undefined ? undefined : parse(given)
 }
 
 function deepFreeze<Value extends object>(value: Value): Value {

@@ -1,6 +1,7 @@
+import { networkInterfaces } from 'node:os'
 import { formatListen, type ListenAddress } from '../listener/address.ts'
-import { formatUpstream } from '../upstream/address.ts'
-import { loops, overlaps, parseListen, parseUpstream } from './address.ts'
+import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
+import { loops, overlaps, parseListen, parseUpstream, parseUpstreamHost } from './address.ts'
 import type { RunFlag } from './flag-table.ts'
 import type { FlagValues, Given } from './flag-values.ts'
 import type { Route } from './run-options.ts'
@@ -32,18 +33,31 @@ export function parsePlaces(flags: FlagValues<RunFlag>): Places {
       `use at most ${MAX_ROUTES}`,
     )
   }
+  const moved = flags.optional('upstream-host')
   const bound: Named[] = []
   const routes = listens.map((given, i): Route => {
     const listen = parseListen(given.text, given.source)
     bound.push({ address: listen, source: given.source })
     const { text, source } = upstreams[i]!
-    return { listen, upstream: parseUpstream(text, source) }
+    return { listen, upstream: movedTo(moved, parseUpstream(text, source)) }
   })
   const admin = parseAdmin(flags.required('admin'))
   if (admin !== undefined) bound.push(admin)
   refuseOverlaps(bound)
   refuseLoops(bound, routes)
   return { routes: routes as [Route, ...Route[]], admin: admin?.address }
+}
+
+/** The same app at another host: where its address is known only when the pod runs. */
+function movedTo(moved: Given | undefined, upstream: UpstreamAddress): UpstreamAddress {
+  if (moved === undefined) return upstream
+  const host = parseUpstreamHost(moved.text, moved.source)
+  if (upstream.kind === 'tcp') return { ...upstream, host }
+  throw new UsageError(
+    'BAD_COMBINATION',
+    `${moved.source}: ${formatUpstream(upstream)} has no host that could be replaced`,
+    'leave it out, or give --upstream as a URL',
+  )
 }
 
 function parseAdmin({ text, source }: Given): Named | undefined {
@@ -63,12 +77,15 @@ function refuseOverlaps(bound: readonly Named[]): void {
 }
 
 function refuseLoops(bound: readonly Named[], routes: readonly Route[]): void {
+  const own = Object.values(networkInterfaces()).flatMap(
+    (addresses) => addresses?.map(({ address }) => address) ?? [],
+  )
   for (const { upstream } of routes) {
-    const own = bound.find(({ address }) => loops(address, upstream))
-    if (own === undefined) continue
+    const hit = bound.find(({ address }) => loops(address, upstream, own))
+    if (hit === undefined) continue
     throw new UsageError(
       'LOOP',
-      `--upstream ${formatUpstream(upstream)} is where ${own.source} ${formatListen(own.address)} listens`,
+      `--upstream ${formatUpstream(upstream)} is where ${hit.source} ${formatListen(hit.address)} listens`,
       'point --upstream at the app',
     )
   }

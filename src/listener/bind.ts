@@ -17,7 +17,7 @@ export class BindError extends Error {
   readonly remedy: string
 
   constructor(address: ListenAddress, cause: NodeJS.ErrnoException) {
-    const [problem, remedy] = explain(cause)
+    const [problem, remedy] = explain(cause, address)
     super(`cannot listen on ${formatListen(address)}: ${problem}; ${remedy}`)
     this.problem = `cannot listen on ${formatListen(address)}: ${problem}`
     this.remedy = remedy
@@ -30,6 +30,10 @@ export async function bind(server: Server, address: ListenAddress): Promise<Boun
     await listen(server, address)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
+    // A kernel without IPv6 has no address that takes both families.
+    if (code === 'EAFNOSUPPORT' && address.kind === 'tcp' && address.host === '::') {
+      return bind(server, { ...address, host: '0.0.0.0' })
+    }
     if (code !== 'EADDRINUSE' || address.kind !== 'unix' || !(await isStale(address.path))) {
       throw new BindError(address, error as Error)
     }
@@ -70,11 +74,17 @@ function isStale(path: string): Promise<boolean> {
   })
 }
 
-function explain(error: NodeJS.ErrnoException): [problem: string, remedy: string] {
+function explain(
+  error: NodeJS.ErrnoException,
+  { kind }: ListenAddress,
+): [problem: string, remedy: string] {
   switch (error.code) {
     case 'EADDRINUSE':
       return ['it is in use', 'stop what listens there or choose another address']
     case 'EACCES':
+      if (kind === 'unix') {
+        return ['permission denied', 'let this user write to the directory of the socket']
+      }
       return ['permission denied', 'ports below 1024 need root or CAP_NET_BIND_SERVICE']
     case 'EADDRNOTAVAIL':
       return ['this machine has no such address', 'choose one that `ip addr` shows, or 0.0.0.0']

@@ -13,6 +13,8 @@ import { TlsFiles } from './tls-files.ts'
 export interface Readiness {
   readonly ready: boolean
   readonly reason: string
+  /** Whether traffic is taken, be the app there or not. */
+  readonly listening: boolean
 }
 
 const SWEEP_INTERVAL = 1_000
@@ -78,14 +80,27 @@ export class Sidecar {
 
   /** Ready means listening, and the app behind each listener accepting connections. */
   async readiness(): Promise<Readiness> {
-    if (this.#state !== 'listening') return { ready: false, reason: this.#state }
-    if (this.#options.readyWithoutUpstream) return { ready: true, reason: 'listening' }
+    const listening = this.#state === 'listening'
+    if (!listening) return { ready: false, reason: this.#state, listening }
+    if (this.#options.readyWithoutUpstream) return { ready: true, reason: 'listening', listening }
     for (const port of this.#ports) {
       if (!(await port.upstreamAccepts())) {
-        return { ready: false, reason: `${port.upstreamName} does not accept connections` }
+        const reason = `${port.upstreamName} does not accept connections`
+        return { ready: false, reason, listening }
       }
     }
-    return { ready: true, reason: 'listening, upstream accepts' }
+    return { ready: true, reason: 'listening, upstream accepts', listening }
+  }
+
+  /** Whether the app behind any listener accepts connections. */
+  async appAccepts(): Promise<boolean> {
+    for (const port of this.#ports) if (await port.upstreamAccepts()) return true
+    return false
+  }
+
+  /** The pod ends: no fault acts any more, and traffic is served on until the drain. */
+  podEnds(): void {
+    this.#arming?.disarm('draining', 'the pod is terminating')
   }
 
   /** Bounded tables let go of what is stale, and gauges of table sizes are brought up to date. */

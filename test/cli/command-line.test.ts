@@ -25,6 +25,7 @@ function complaint(args: readonly string[], env: Environment = {}): UsageError {
 describe('squall run', () => {
   it('has defaults for everything', () => {
     expect(options('')).toEqual({
+      appProbes: [],
       routes: [
         {
           listen: { kind: 'tcp', host: '127.0.0.1', port: 15300 },
@@ -72,6 +73,7 @@ describe('squall run', () => {
         '--log-level debug --log-format pretty',
     )
     expect(given).toEqual({
+      appProbes: [],
       routes: [
         {
           listen: { kind: 'tcp', host: '::', port: 1 },

@@ -88,7 +88,7 @@ describe('kubectl', () => {
       const input = readFileSync(new URL(name, GOLDEN), 'utf8')
       const document = input.split(/^---$/m).find((each) => each.includes('template:')) ?? ''
       const flags = {
-        'kube-version': ['1.33'],
+        'kubernetes-version': ['1.33'],
         annotation: ['environment=yes', 'guard-error-rate=off', 'log-level=debug'],
       }
       const { text } = await inject(document, flags)

@@ -11,7 +11,7 @@ export const INJECT = defineCommand({
 The result is written to standard output, and what was done to standard error. Namespaces and
 Services in the input count, so that targetPorts can be checked. Where a pod is refused nothing is
 written, and the exit code is 1.
-Example: squall inject -f deployment.yaml --kube-version 1.33 | kubectl apply -f -`,
+Example: squall inject -f deployment.yaml --kubernetes-version 1.33 | kubectl apply -f -`,
   parse: (raw, env) => parseInject(raw, env),
   start: async (request) => {
     const { injectCommand } = await import('../inject/inject.ts')

@@ -48,7 +48,7 @@ export const INJECT_FLAGS = [
     help: 'annotation of the namespace, likewise',
   },
   {
-    name: 'kube-version',
+    name: 'kubernetes-version',
     value: 'version',
     group: PLACE,
     help: 'version of the cluster, such as 1.33; it decides about native sidecars',

@@ -53,7 +53,7 @@ export function parseInject(raw: RawFlags, env: Environment): InjectRequest {
     namespace: namespace.text,
     namespaceLabels: pairs(flags.all('namespace-label')),
     namespaceAnnotations: pairs(flags.all('namespace-annotation')),
-    minor: parseMinor(flags.optional('kube-version')),
+    minor: parseMinor(flags.optional('kubernetes-version')),
     annotations: pairs(flags.all('annotation')),
     image: flags.optional('image')?.text,
     settingsFile: flags.optional('settings')?.text,

@@ -138,7 +138,7 @@ metadata:
     expect(code).toBe(1)
     expect(told).toMatch(/unnamed_port.*"baseline"/)
     const named = pod().replace('- containerPort', '- name: mcp\n      containerPort')
-    const { text } = await inject(namespace + named, { 'kube-version': ['v1.34.1-gke.1'] })
+    const { text } = await inject(namespace + named, { 'kubernetes-version': ['v1.34.1-gke.1'] })
     expect(text).toContain('restartPolicy: Always')
   })
 
@@ -208,7 +208,7 @@ other: *meta
 
 describe('squall uninject', () => {
   it.each(INPUTS)('gives back what $name held', async ({ text: before }) => {
-    const { text } = await inject(before, { 'kube-version': ['1.33'] })
+    const { text } = await inject(before, { 'kubernetes-version': ['1.33'] })
     const { code, text: after, told } = await uninject(text)
     expect(code).toBe(0)
     expect(valuesOf(after)).toEqual(valuesOf(before))

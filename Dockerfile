@@ -1,0 +1,63 @@
+# The image holds Node, nft and Squall: no shell, no package manager.
+# It builds for linux/amd64 and linux/arm64, and needs no secrets.
+ARG BASE=node:24-bookworm-slim
+
+# What is compiled is the same for every platform, so it is compiled on the builder's own.
+FROM --platform=$BUILDPLATFORM ${BASE} AS build
+WORKDIR /build
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts/copy-page.mjs scripts/
+COPY src src
+# Maps and types are for those who build upon it; whether types are right was checked before.
+RUN node_modules/.bin/tsc -p tsconfig.build.json --noCheck --sourceMap false --declaration false \
+  && node scripts/copy-page.mjs \
+  && chmod 755 dist/cli/main.js
+
+FROM --platform=$BUILDPLATFORM ${BASE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The list is made of what is installed: left to omit what is for development, npm omits what is for both.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts \
+  && npm pkg delete devDependencies \
+  && npm sbom --sbom-type=application --sbom-format=cyclonedx >/sbom.cdx.json \
+  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
+  && rm -rf node_modules/.bin node_modules/.package-lock.json
+
+FROM ${BASE} AS system
+RUN command -v nft >/dev/null \
+  || { apt-get update && apt-get install -y --no-install-recommends nftables; }
+COPY deploy/image/gather.sh /
+RUN sh /gather.sh /system node nft env \
+  && mkdir -p /system/etc /system/run/squall /system/tmp /system/usr/local/bin \
+  && printf 'root:x:0:0::/:/\nsquall:x:65532:65532::/:/\n' >/system/etc/passwd \
+  && printf 'root:x:0:\nsquall:x:65532:\n' >/system/etc/group \
+  && printf 'hosts: files dns\n' >/system/etc/nsswitch.conf \
+  && chmod 1777 /system/tmp \
+  && chown 65532:65532 /system/run/squall \
+  && ln -s /app/dist/cli/main.js /system/usr/local/bin/squall
+
+FROM scratch
+ARG VERSION=0.0.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Squall" \
+  org.opencontainers.image.description="A sidecar that takes over a pod's MCP port and turns chosen calls into failures" \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}"
+COPY --from=system /system/ /
+COPY --from=dependencies /sbom.cdx.json /usr/share/sbom/squall.cdx.json
+COPY --from=dependencies /app/node_modules /app/node_modules
+COPY --from=build /build/dist /app/dist
+COPY package.json LICENSE /app/
+ENV NODE_ENV=production \
+  PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
+WORKDIR /
+USER 65532:65532
+EXPOSE 15300 15390
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s \
+  CMD ["squall", "wait-ready", "--ready-wait", "2s"]
+ENTRYPOINT ["squall"]
+CMD ["run"]

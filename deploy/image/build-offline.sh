@@ -1,0 +1,66 @@
+#!/bin/sh
+# build-offline.sh [IMAGE]: builds the image without any registry of images, as root, on Linux.
+# The base image is made from programs of this machine: Node 24 (NODE24, or else the `node` on PATH),
+# npm, nft, a shell and what else the Dockerfile runs. Packages come from npm's cache where they are
+# in it. STORAGE names a folder for the images; buildah's own is used without it.
+set -eu
+
+cd "$(dirname "$0")/../.."
+image=${1:-localhost/squall:local}
+base=localhost/squall-build-base:local
+node=$(readlink -f "${NODE24:-$(command -v node)}")
+tools='sh cat chmod chown cp env find head ldd ln mkdir printf readlink rm sed sort bash uname'
+
+set -- --storage-driver vfs
+[ -z "${STORAGE:-}" ] || set -- "$@" --root "$STORAGE/root" --runroot "$STORAGE/run"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+
+case $("$node" --version) in
+  v24.*) ;;
+  *) echo "build-offline: $node is not Node 24; name one by NODE24" >&2; exit 1 ;;
+esac
+for tool in buildah nft npm; do
+  command -v "$tool" >/dev/null || { echo "build-offline: $tool is missing" >&2; exit 1; }
+done
+
+if ! buildah "$@" inspect --type image "$base" >/dev/null 2>&1; then
+  root=$work/root
+  mkdir -p "$root/usr/local/bin" "$root/usr/local/lib/node_modules" "$root/root" "$root/tmp" "$root/etc"
+  # Programs name /bin and /lib, wherever they are.
+  for folder in bin sbin lib lib64; do
+    mkdir -p "$root/usr/$folder" && ln -s "usr/$folder" "$root/$folder"
+  done
+  # shellcheck disable=SC2086 -- they are words
+  PATH=$PATH:/usr/sbin:/sbin sh deploy/image/gather.sh "$root" $tools nft
+  sh deploy/image/gather.sh "$root" "$node"
+  rm -rf "$root/usr/share/sbom"
+  [ "$node" = /usr/local/bin/node ] || mv "$root$node" "$root/usr/local/bin/node"
+  cp -RL "$(npm root -g)/npm" "$root/usr/local/lib/node_modules/npm"
+  ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
+  chmod 755 "$root/usr/local/lib/node_modules/npm/bin/npm-cli.js"
+  echo 'root:x:0:0::/root:/bin/sh' >"$root/etc/passwd"
+  chmod 1777 "$root/tmp"
+  certificates=/etc/ssl/certs/ca-certificates.crt
+  if [ -f "$certificates" ]; then cp -L --parents "$certificates" "$root/"; fi
+  container=$(buildah "$@" from scratch)
+  buildah "$@" add -q "$container" "$root" /
+  buildah "$@" config --env PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin "$container"
+  buildah "$@" commit -q --format docker "$container" "$base" >/dev/null
+  buildah "$@" rm "$container" >/dev/null
+fi
+
+# npm finds what it needs in the cache of this machine, and fetches only what is not there.
+cat >"$work/npmrc" <<END
+cache=/npm-cache
+prefer-offline=true
+cafile=/etc/ssl/certs/ca-certificates.crt
+update-notifier=false
+END
+mkdir -p "$(npm config get cache)"
+# Its format is the one that knows of health checks.
+buildah "$@" bud --isolation chroot --format docker --layers=false --pull-never \
+  --build-arg BASE="$base" --build-arg VERSION="$(node -p 'require("./package.json").version')" \
+  --volume "$(npm config get cache):/npm-cache:rw" --volume "$work/npmrc:/root/.npmrc:ro" \
+  --tag "$image" .

@@ -1,0 +1,134 @@
+import { request as plainRequest, type IncomingMessage } from 'node:http'
+import { request as tlsRequest } from 'node:https'
+import { isIP } from 'node:net'
+import type { CheckContext, Finding, HttpAction } from './app-probe.ts'
+
+const MAX_REDIRECTS = 10
+const MAX_HEAD_BYTES = 64 * 1024
+// As much as the kubelet reads before it judges.
+const MAX_BODY_BYTES = 10 * 1024
+const DEFAULTS = ['user-agent', 'accept', 'host']
+
+/** Where a request goes; the first one's host is where redirects may lead. */
+interface Place {
+  readonly tls: boolean
+  readonly host: string
+  readonly port: number
+  readonly path: string
+  /** Whether headers of the probe may name another host. */
+  readonly named: boolean
+}
+
+/** Asks as the kubelet would: 200 to 399 is well, certificates are not checked, redirects stay at the host. */
+export async function checkHttp(action: HttpAction, context: CheckContext): Promise<Finding> {
+  let place: Place = { ...action, named: true }
+  for (let redirects = 0; ; redirects++) {
+    const response = await ask(place, action, context)
+    const status = response.statusCode ?? 0
+    if (status < 300 || status > 399) {
+      return { ok: status >= 200 && status <= 299, status, why: `the app answered ${status}` }
+    }
+    const next = redirected(place, response)
+    if (next === undefined || next.host.toLowerCase() !== action.host.toLowerCase()) {
+      return { ok: true, status, why: `the app answered ${status}, which is not followed` }
+    }
+    if (redirects === MAX_REDIRECTS - 1) {
+      return { ok: false, status, why: `the app redirected ${MAX_REDIRECTS} times` }
+    }
+    place = next
+  }
+}
+
+/** The head of the answer, its body being read as far as the kubelet would. */
+function ask(
+  place: Place,
+  { headers }: HttpAction,
+  { signal, userAgent }: CheckContext,
+): Promise<IncomingMessage> {
+  const { tls, host, port, path } = place
+  const options = {
+    host,
+    port,
+    path,
+    headers: sent(place, headers, userAgent),
+    // A connection of its own, as every probe has.
+    agent: false as const,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    signal,
+  }
+  return new Promise((resolve, reject) => {
+    const request = tls
+      ? tlsRequest({
+          ...options,
+          rejectUnauthorized: false,
+          servername: isIP(host) === 0 ? host : '',
+        })
+      : plainRequest(options)
+    request.on('error', reject)
+    request.on('response', (response) => {
+      const done = (): void => {
+        resolve(response)
+        request.destroy()
+      }
+      let size = 0
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        if (size >= MAX_BODY_BYTES) done()
+      })
+      response.on('error', reject)
+      response.on('end', done)
+    })
+    request.on('upgrade', (response, socket) => {
+      socket.destroy()
+      resolve(response)
+    })
+    request.end()
+  })
+}
+
+/** Names and values in turn, so that a name may come twice. */
+function sent(
+  { tls, host, port, named }: Place,
+  given: HttpAction['headers'],
+  userAgent: string,
+): string[] {
+  const own = (name: string, fallback: string): string[] => {
+    const values = given.filter(([key]) => key.toLowerCase() === name).map(([, value]) => value)
+    if (values.length === 0) return [name, fallback]
+    // An empty one means that none is wanted.
+    return values[0] === '' ? [] : values.flatMap((value) => [name, value])
+  }
+  const name = host.includes(':') ? `[${host}]` : host
+  const authority = port === (tls ? 443 : 80) ? name : `${name}:${port}`
+  const hostValue = named ? given.find(([key]) => key.toLowerCase() === 'host')?.[1] : undefined
+  return [
+    'host',
+    hostValue === undefined || hostValue === '' ? authority : hostValue,
+    ...own('user-agent', userAgent),
+    ...own('accept', '*/*'),
+    ...given.filter(([key]) => !DEFAULTS.includes(key.toLowerCase())).flat(),
+  ]
+}
+
+/** Where an answer leads; undefined when it leads nowhere. */
+function redirected(place: Place, { statusCode, headers }: IncomingMessage): Place | undefined {
+  const { location } = headers
+  if (location === undefined || ![301, 302, 303, 307, 308].includes(statusCode ?? 0)) {
+    return undefined
+  }
+  const name = place.host.includes(':') ? `[${place.host}]` : place.host
+  const base = `${place.tls ? 'https' : 'http'}://${name}:${place.port}${place.path}`
+  if (!URL.canParse(location, base)) throw new Error('the app redirected to no place')
+  const url = new URL(location, base)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new Error(`the app redirected to ${url.protocol}`)
+  }
+  const tls = url.protocol === 'https:'
+  return {
+    tls,
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (tls ? 443 : 80) : Number(url.port),
+    path: `${url.pathname}${url.search}`,
+    named: place.named && !/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(location),
+  }
+}

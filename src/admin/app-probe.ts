@@ -1,0 +1,55 @@
+/** How an HTTP request to the app is made. */
+export interface HttpAction {
+  readonly kind: 'http'
+  readonly tls: boolean
+  readonly host: string
+  readonly port: number
+  /** Path and query, as they go over the wire. */
+  readonly path: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+}
+
+/** A connection that is only made. */
+export interface TcpAction {
+  readonly kind: 'tcp'
+  readonly host: string
+  readonly port: number
+}
+
+/** A call of the gRPC health service. */
+export interface GrpcAction {
+  readonly kind: 'grpc'
+  readonly host: string
+  readonly port: number
+  readonly service: string
+}
+
+/** A probe or a hook as it stood in the pod before the admin port stood in for the app. */
+export interface AppProbe {
+  /** `container/readyz`, as in its path. */
+  readonly key: string
+  /** Of a hook the kubelet asks only whether it was answered at all. */
+  readonly isHook: boolean
+  readonly timeoutMs: number
+  readonly action: HttpAction | TcpAction | GrpcAction
+}
+
+/** Everything that the admin port may ask the app. */
+export type AppProbes = readonly AppProbe[]
+
+/** How a check ended. */
+export interface Finding {
+  readonly ok: boolean
+  /** What the app answered; undefined when it did not, or not in HTTP. */
+  readonly status?: number
+  /** One line for people. */
+  readonly why: string
+}
+
+/** What every check is given. */
+export interface CheckContext {
+  /** Ends the check: its time is over, or nobody waits any more. */
+  readonly signal: AbortSignal
+  /** Who asks, as they call themselves. */
+  readonly userAgent: string
+}

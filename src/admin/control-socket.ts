@@ -1,0 +1,92 @@
+import { chmodSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { bind } from '../listener/bind.ts'
+import type { Logger } from '../telemetry/log.ts'
+
+/** What the socket can do to the sidecar. */
+export interface Controlled {
+  /** No fault acts from here on; traffic is served as before. */
+  disarm(): void
+  /** Whether any app still takes connections. */
+  appAccepts(): Promise<boolean>
+}
+
+/** The socket by which hooks in the sidecar's own container reach it. */
+export interface ControlSocket {
+  listen(path: string): Promise<void>
+  close(): void
+}
+
+/** The path that `squall pre-stop` posts to. */
+export const PRE_STOP_PATH = '/pre-stop'
+
+const MAX_HEAD_BYTES = 4 * 1024
+const MAX_CONNECTIONS = 8
+const MAX_WAIT_MS = 3_600_000
+const POLL_MS = 200
+
+/**
+ * Creates the socket. It needs no token: it is a file that only the sidecar's own user may open, in
+ * a volume that no other container mounts, and nothing on the network leads to it.
+ */
+export function createControlSocket(controlled: Controlled, logger: Logger): ControlSocket {
+  const closing = new AbortController()
+  const server = createServer({ maxHeaderSize: MAX_HEAD_BYTES }, (request, response) => {
+    response.on('error', () => undefined)
+    answer(controlled, request, response, closing.signal).catch((err: unknown) => {
+      logger.error({ err }, 'the control socket failed to answer')
+      response.destroy()
+    })
+  })
+  server.maxConnections = MAX_CONNECTIONS
+  return {
+    listen: async (path) => {
+      await bind(server, { kind: 'unix', path })
+      chmodSync(path, 0o600)
+    },
+    close: () => {
+      closing.abort()
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+async function answer(
+  controlled: Controlled,
+  request: IncomingMessage,
+  response: ServerResponse,
+  closing: AbortSignal,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://control')
+  const wait = Number(url.searchParams.get('wait') ?? '0')
+  if (request.method !== 'POST' || url.pathname !== PRE_STOP_PATH) {
+    return end(response, 404, 'POST /pre-stop is all there is')
+  }
+  if (!Number.isInteger(wait) || wait < 0 || wait > MAX_WAIT_MS) {
+    return end(response, 400, `wait must be a number of milliseconds up to ${MAX_WAIT_MS}`)
+  }
+  // At once, whatever is waited for then: a pod on its way out must not fail for our sake.
+  controlled.disarm()
+  const gone = await appGone(controlled, wait, closing)
+  end(response, 200, gone ? 'disarmed; the app is gone' : 'disarmed; the app still runs')
+}
+
+async function appGone(
+  controlled: Controlled,
+  wait: number,
+  closing: AbortSignal,
+): Promise<boolean> {
+  const until = performance.now() + wait
+  while (await controlled.appAccepts()) {
+    if (closing.aborted || performance.now() >= until) return false
+    await sleep(POLL_MS)
+  }
+  return true
+}
+
+function end(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+  response.end(`${text}\n`)
+}

@@ -1,0 +1,44 @@
+import { request, type RequestOptions } from 'node:http'
+import type { ListenAddress } from '../../listener/address.ts'
+
+/** What the sidecar answered. */
+export interface LocalAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+/** What to ask, and where. */
+export interface LocalRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly timeoutMs: number
+}
+
+const MAX_ANSWER = 16 * 1024
+
+/** Asks the sidecar on this machine one thing. */
+export function askLocal(
+  address: ListenAddress,
+  { method, path, timeoutMs }: LocalRequest,
+): Promise<LocalAnswer> {
+  const place: RequestOptions =
+    address.kind === 'unix'
+      ? { socketPath: address.path }
+      : { host: address.host, port: address.port }
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(timeoutMs)
+    const asked = request({ ...place, method, path, agent: false, signal }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (part: string) => {
+        if (text.length < MAX_ANSWER) text += part
+      })
+      response.on('error', reject)
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+    })
+    asked.on('error', (error) =>
+      reject(signal.aborted ? new Error(`no answer in ${timeoutMs} ms`) : error),
+    )
+    asked.end()
+  })
+}

@@ -1,0 +1,58 @@
+/** Why rules could not be set. */
+export type NftProblem =
+  'NOT_FOUND' | 'NOT_ALLOWED' | 'NOT_SUPPORTED' | 'TIMED_OUT' | 'REFUSED' | 'CANNOT_START'
+
+/** `nft` did not do what it was asked: what is wrong, and how to mend it. */
+export class NftError extends Error {
+  override readonly name = 'NftError'
+  readonly code: NftProblem
+
+  constructor(code: NftProblem, wrong: string, mend: string) {
+    super(`${wrong}; ${mend}`)
+    this.code = code
+  }
+}
+
+const MAX_QUOTED = 200
+const NOT_ALLOWED = /operation not permitted|permission denied|you must be root/i
+// What a kernel without these modules says depends on which of them it misses.
+const NOT_SUPPORTED =
+  /no such file or directory|not supported|cache initialization failed|unknown symbol/i
+
+/** `nft` could not even be started. */
+export function startProblem(program: string, error: NodeJS.ErrnoException): NftError {
+  if (error.code === 'ENOENT') {
+    return new NftError(
+      'NOT_FOUND',
+      `${program} is not found`,
+      'install nftables, or give the path of nft by --nft',
+    )
+  }
+  const wrong = `${program} cannot be started: ${error.code ?? error.message}`
+  return new NftError('CANNOT_START', wrong, 'give the path of nft by --nft')
+}
+
+/** `nft` ended with an error: the reason is in what it wrote. */
+export function endProblem(stderr: string): NftError {
+  if (NOT_ALLOWED.test(stderr)) {
+    return new NftError(
+      'NOT_ALLOWED',
+      'the kernel allows no change of rules here',
+      'run as user 0 with the capability NET_ADMIN, or use a mode that needs none: squall.dev/mode: port',
+    )
+  }
+  if (NOT_SUPPORTED.test(stderr)) {
+    return new NftError(
+      'NOT_SUPPORTED',
+      `the kernel cannot redirect: ${quoted(stderr)}`,
+      'load nft_chain_nat and nft_redir on the node (modprobe), or use squall.dev/mode: port',
+    )
+  }
+  const mend = 'check that this nft is version 0.9.6 or newer'
+  return new NftError('REFUSED', `nft refused the rules: ${quoted(stderr)}`, mend)
+}
+
+function quoted(stderr: string): string {
+  const line = stderr.split('\n').find((text) => text.trim() !== '') ?? 'it gave no reason'
+  return line.trim().slice(0, MAX_QUOTED)
+}

@@ -1,0 +1,141 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { parsePreStop, parseWaitReady } from '../../../src/cli/lifecycle/lifecycle-options.ts'
+import { preStopCommand } from '../../../src/cli/lifecycle/pre-stop.ts'
+import { waitReadyCommand } from '../../../src/cli/lifecycle/wait-ready.ts'
+import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
+import { failing } from '../../live/rules-folder.ts'
+import { answering, startHttpApp } from '../../support/http-app.ts'
+import { startSquall } from '../../support/squall.ts'
+
+const closers: (() => unknown)[] = []
+
+afterEach(async () => {
+  vi.restoreAllMocks()
+  for (const close of closers.splice(0).toReversed()) await close()
+})
+
+interface Controlled {
+  readonly ruled: RuledSquall
+  readonly socketPath: string
+}
+
+/** Squall with a rule that fails every call, and a control socket. */
+async function controlled(): Promise<Controlled> {
+  const folder = await mkdtemp(join(tmpdir(), 'squall-control-'))
+  closers.push(() => rm(folder, { recursive: true }))
+  const socketPath = join(folder, 'control.sock')
+  const ruled = await startRuled(failing('broken'), ['--control', `unix:${socketPath}`])
+  closers.push(() => ruled.close())
+  return { ruled, socketPath }
+}
+
+/** What the command prints, with its exit code. */
+async function preStop(socketPath: string, waitMs: number): Promise<readonly [number, string]> {
+  let text = ''
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
+    text += String(part)
+    return true
+  })
+  try {
+    return [await preStopCommand({ socketPath, waitMs }), text.trim()]
+  } finally {
+    write.mockRestore()
+  }
+}
+
+describe('pre-stop', () => {
+  test('disarms at once, and traffic is served as before', async () => {
+    const { ruled, socketPath } = await controlled()
+    expect(await ruled.text()).toBe('broken')
+    expect(await preStop(socketPath, 0)).toEqual([0, 'disarmed; the app still runs'])
+    expect(await ruled.text()).toBe('fine')
+    expect((await ruled.squall.readiness()).ready).toBe(true)
+    const state = (await (await fetch(`${ruled.squall.admin}/api/state`)).json()) as object
+    expect(JSON.stringify(state)).toContain('the pod is terminating')
+  })
+
+  test('returns when the app is gone', async () => {
+    const { ruled, socketPath } = await controlled()
+    let isOver = false
+    const stopped = preStop(socketPath, 10_000).finally(() => (isOver = true))
+    await ruled.squall.logged('disarmed')
+    expect(await ruled.text()).toBe('fine')
+    expect(isOver).toBe(false)
+    await ruled.app.close()
+    expect(await stopped).toEqual([0, 'disarmed; the app is gone'])
+  })
+
+  test('the socket is for its owner alone, and does nothing else', async () => {
+    const { socketPath, ruled } = await controlled()
+    expect((await stat(socketPath)).mode & 0o777).toBe(0o600)
+    const ask = (method: string, path: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const asked = request({ socketPath, method, path, agent: false }, (response) => {
+          response.resume()
+          resolve(response.statusCode!)
+        })
+        asked.on('error', reject).end()
+      })
+    expect(await ask('GET', '/pre-stop')).toBe(404)
+    expect(await ask('POST', '/api/disarm')).toBe(404)
+    expect(await ask('POST', '/pre-stop?wait=-1')).toBe(400)
+    expect(await ask('POST', '/pre-stop?wait=1e9')).toBe(400)
+    expect(await ruled.text()).toBe('broken')
+    expect((await fetch(`${ruled.squall.admin}/pre-stop`, { method: 'POST' })).status).toBe(404)
+  })
+
+  test('without a sidecar it says so', async () => {
+    await expect(preStopCommand({ socketPath: '/nowhere/x.sock', waitMs: 0 })).rejects.toThrow(
+      'no squall run at /nowhere/x.sock: connect ENOENT',
+    )
+  })
+
+  test('its options', () => {
+    const env = { SQUALL_CONTROL: 'unix:/run/squall/control.sock' }
+    expect(parsePreStop(new Map(), env)).toEqual({
+      socketPath: '/run/squall/control.sock',
+      waitMs: 20_000,
+    })
+    expect(() => parsePreStop(new Map(), {})).toThrow('--control is missing')
+    expect(() => parsePreStop(new Map(), { SQUALL_CONTROL: '0.0.0.0:1' })).toThrow(
+      'is no control socket',
+    )
+  })
+})
+
+describe('wait-ready', () => {
+  test('is there once traffic is taken, be the app there or not', async () => {
+    const gone = await startHttpApp(answering('fine'))
+    await gone.close()
+    const upstream = `http://127.0.0.1:${gone.port}`
+    const squall = await startSquall('--upstream', upstream)
+    closers.push(() => squall.close())
+    const admin = { kind: 'tcp', host: '127.0.0.1', port: squall.running.admin!.port } as const
+    expect(await waitReadyCommand({ admin, waitMs: 2000, withApp: false })).toBe(0)
+    await expect(waitReadyCommand({ admin, waitMs: 100, withApp: true })).rejects.toThrow(
+      `is not ready after 100 ms: ${upstream} does not accept connections`,
+    )
+    const app = await startHttpApp(answering('fine'), { host: '127.0.0.1', port: gone.port })
+    closers.push(() => app.close())
+    expect(await waitReadyCommand({ admin, waitMs: 5000, withApp: true })).toBe(0)
+  })
+
+  test('gives up in time where nothing listens', async () => {
+    const admin = { kind: 'unix', path: '/nowhere/admin.sock' } as const
+    await expect(waitReadyCommand({ admin, waitMs: 100, withApp: false })).rejects.toThrow(
+      'squall run at unix:/nowhere/admin.sock is not ready after 100 ms: connect ENOENT',
+    )
+  })
+
+  test('its options', () => {
+    const parse = (admin: string) => parseWaitReady(new Map(), { SQUALL_ADMIN: admin }).admin
+    expect(parse(':15390')).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 15390 })
+    expect(parse('0.0.0.0:1')).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 1 })
+    expect(parse('[fd00::1]:1')).toEqual({ kind: 'tcp', host: 'fd00::1', port: 1 })
+    expect(() => parse('off')).toThrow('give squall run an admin port')
+  })
+})

@@ -1,0 +1,72 @@
+// A process inside a network namespace: an app on a port, or a client, told by messages what to do.
+import { Agent, createServer, request } from 'node:http'
+
+const agents = new Map()
+let asked = 0
+
+/** Serves on a port of one address, and counts what it is asked. */
+function serve({ host, port }) {
+  const server = createServer((req, res) => {
+    const parts = []
+    req.on('data', (part) => parts.push(part))
+    req.on('end', () => {
+      asked++
+      const body = Buffer.concat(parts).toString()
+      const { id = null } = body === '' ? {} : JSON.parse(body)
+      const result = { content: [{ type: 'text', text: 'fine' }] }
+      res.setHeader('content-type', 'application/json')
+      res.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    })
+  })
+  server.keepAliveTimeout = 60_000
+  return new Promise((resolve, reject) => {
+    server.on('error', reject)
+    server.listen(port, host, () => resolve('listening'))
+  })
+}
+
+/** Calls a tool; a client with a name keeps its connection. */
+function call({ host, port, client }) {
+  if (client !== undefined && !agents.has(client)) {
+    agents.set(client, new Agent({ keepAlive: true, maxSockets: 1 }))
+  }
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'probe', arguments: {} },
+  })
+  return new Promise((resolve) => {
+    const sent = request({
+      host,
+      port,
+      method: 'POST',
+      path: '/mcp',
+      agent: client === undefined ? false : agents.get(client),
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'content-length': Buffer.byteLength(body),
+      },
+      timeout: 5000,
+    })
+    sent.on('timeout', () => sent.destroy(new Error('timed out')))
+    sent.on('error', (error) => resolve(error.code ?? error.message))
+    sent.on('response', (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part) => (text += part))
+      response.on('error', (error) => resolve(error.code))
+      response.on('end', () =>
+        resolve(response.statusCode === 200 ? JSON.parse(text).result.content[0].text : text),
+      )
+    })
+    sent.end(body)
+  })
+}
+
+const operations = { serve, call, asked: () => asked }
+
+process.on('message', async ({ id, operation, ...given }) => {
+  process.send({ id, answer: await operations[operation](given) })
+})
+process.on('disconnect', () => process.exit())

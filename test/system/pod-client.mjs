@@ -1,0 +1,44 @@
+// A client outside the pod: an MCP client of the SDK, and a kubelet that asks for probes.
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+
+let client
+
+async function connect({ url }) {
+  client = new Client({ name: 'outside', version: '1.0.0' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  return (await client.listTools()).tools.map(({ name }) => name)
+}
+
+/** What the call comes to, in one line. */
+async function call({ tool, args }) {
+  try {
+    const { isError, content } = await client.callTool({ name: tool, arguments: args })
+    return `${isError ? 'error' : 'ok'}: ${content[0].text}`
+  } catch (error) {
+    return `failed: ${error.message}`
+  }
+}
+
+/** A probe as the kubelet makes it. */
+async function probe({ url }) {
+  try {
+    const headers = { 'user-agent': 'kube-probe/1.33', connection: 'close' }
+    const response = await fetch(url, { headers, redirect: 'manual' })
+    return {
+      status: response.status,
+      mark: response.headers.get('x-squall-fault'),
+      text: await response.text(),
+    }
+  } catch (error) {
+    return { status: 0, mark: null, text: String(error.cause?.code ?? error.message) }
+  }
+}
+
+const operations = { connect, call, probe }
+
+process.on('message', async ({ id, operation, ...given }) => {
+  const answer = await operations[operation](given).catch((error) => `thrown: ${error.message}`)
+  process.send({ id, answer })
+})
+process.on('disconnect', () => process.exit())

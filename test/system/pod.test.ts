@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Container, Handler, Pod } from '../../src/injector/pod-types.ts'
+import { failing } from '../live/rules-folder.ts'
+import { buildImages, inspectImage, SQUALL_IMAGE } from './pod-images.ts'
+import { APP, injectedByCommand, injectedByWebhook, template } from './pod-manifest.ts'
+import { armed, POD_IP, type PodStage, startPod } from './pod-stage.ts'
+
+const POLL = { timeout: 15_000, interval: 100 }
+const ADMIN = `http://${POD_IP}:15390`
+const WEATHER = ['get_weather', { city: 'Oslo' }] as const
+
+beforeAll(buildImages, 330_000)
+
+function container(pod: Pod, name: string): Container {
+  return pod.spec!.containers!.find((one) => one.name === name)!
+}
+
+/** The parts of the app that no mode may change. */
+function untouched({
+  ports,
+  readinessProbe,
+  livenessProbe,
+  lifecycle,
+  ...rest
+}: Container): object {
+  void [ports, readinessProbe, livenessProbe, lifecycle]
+  return rest
+}
+
+test('the image is small, and says what it is and how it is', async () => {
+  const { size, config } = await inspectImage(SQUALL_IMAGE)
+  process.stderr.write(`the image has ${Math.round(size / 1e6)} MB\n`)
+  expect(size).toBeLessThan(170e6)
+  expect(config).toMatchObject({
+    User: '65532:65532',
+    Entrypoint: ['squall'],
+    Cmd: ['run'],
+    Healthcheck: { Test: ['CMD', 'squall', 'wait-ready', '--ready-wait', '2s'] },
+    Labels: { 'org.opencontainers.image.licenses': 'Apache-2.0' },
+  })
+})
+
+/** The port that clients use, how the app listens, and who injects. */
+const MODES = {
+  redirect: { port: 3000, host: '::', inject: injectedByWebhook },
+  port: { port: 15_300, host: '::', inject: (pod: Pod) => injectedByCommand(pod, 'port') },
+  bind: { port: 3000, host: '127.0.0.1', inject: (pod: Pod) => injectedByCommand(pod, 'bind') },
+} as const
+
+describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mode) => {
+  const { port, host, inject } = MODES[mode]
+  const place = `http://${POD_IP}:${port}`
+  const before = template(host)
+  let pod: Pod
+  let stage: PodStage
+
+  beforeAll(async () => {
+    pod = await inject(before)
+    stage = await startPod(`squall-${mode}-${process.pid}`, pod)
+  }, 120_000)
+
+  afterAll(() => stage?.close())
+
+  test("the app's container is as it was, but for what must lead elsewhere", () => {
+    const [was, is] = [container(before, APP), container(pod, APP)]
+    expect(untouched(is)).toEqual(untouched(was))
+    expect(is.ports).toEqual(mode === 'port' ? [{ containerPort: 3000 }] : was.ports)
+    expect(is.livenessProbe).toMatchObject({ periodSeconds: 2, failureThreshold: 2 })
+  })
+
+  test('runs with no more rights than it says', async () => {
+    const caps = '{{.EffectiveCaps}} {{.HostConfig.ReadonlyRootfs}} {{.Config.User}}'
+    expect(await stage.inspect('squall', caps)).toBe('[] true 65532:65532')
+    const { output } = await stage.exec('squall', 'node', '-p', STATUS)
+    expect(output).toBe('CapEff 0000000000000000, CapBnd 0000000000000000, NoNewPrivs 1')
+    expect(pod.spec!.initContainers?.length ?? 0).toBe(mode === 'redirect' ? 1 : 0)
+    expect((await stage.exec('squall', 'sh', '-c', 'true')).code).not.toBe(0)
+    expect((await stage.exec('squall', 'node', '-p', UNLISTED)).output).toBe(
+      'many packages, unlisted:',
+    )
+  })
+
+  test('its hook after the start ends when traffic is taken', async () => {
+    const ran = await stage.exec('squall', 'squall', 'wait-ready')
+    expect(ran, await stage.logs('squall')).toEqual({ code: 0, output: '' })
+  })
+
+  test('an MCP client meets the faults of the mounted rules, as they come and go', async () => {
+    await expect.poll(() => stage.probe(`${place}/executed`), POLL).toMatchObject({ status: 200 })
+    expect(await stage.connect(`${place}/mcp`)).toContain('get_weather')
+    expect(await stage.call(...WEATHER)).toMatch(/^ok: .*Oslo/)
+    await stage.rules.swap(failing('storm', 'get_weather'))
+    await expect.poll(() => stage.call(...WEATHER), POLL).toBe('error: storm')
+    expect(await stage.call('search_docs', { query: 'a' })).toMatch(/^ok: /)
+    await stage.rules.swap(failing('flood', 'get_weather'))
+    await expect.poll(() => stage.call(...WEATHER), POLL).toBe('error: flood')
+    await stage.rules.swap(undefined)
+    await stage.rules.swap(armed('get_weather', '/executed'))
+    await expect.poll(() => stage.call(...WEATHER), POLL).toBe('error: broken')
+  })
+
+  test('probes pass while faults act on the same path', async () => {
+    expect(await stage.probe(`${place}/executed`)).toMatchObject({ status: 503 })
+    const [app, own] = [container(pod, APP), container(pod, 'squall')]
+    // Where nothing is redirected the app's probes reach the app as they are.
+    if (mode !== 'port') expect(await asked(app.readinessProbe!)).toBe(200)
+    else expect(app.readinessProbe).toMatchObject({ tcpSocket: { port: 3000 } })
+    for (const probe of [app.livenessProbe, own.readinessProbe, own.livenessProbe]) {
+      expect(await asked(probe!)).toBe(200)
+    }
+    expect((await stage.probe(`${ADMIN}/app-health/${APP}/startupz`)).status).toBe(404)
+  })
+
+  /** What the kubelet gets for a probe or a hook. */
+  async function asked({ httpGet }: Handler): Promise<number> {
+    return (await stage.probe(`http://${POD_IP}:${httpGet!.port}${httpGet!.path}`)).status
+  }
+
+  test('on its way out it disarms at once, and serves until the app is gone', async () => {
+    expect(await stage.call(...WEATHER)).toBe('error: broken')
+    const hook = container(pod, 'squall').lifecycle!.preStop!.exec!.command!
+    let isOver = false
+    const stopping = stage.exec('squall', ...hook).finally(() => (isOver = true))
+    await expect.poll(() => stage.call(...WEATHER), POLL).toMatch(/^ok: /)
+    expect(await asked(container(pod, APP).lifecycle!.preStop!)).toBe(200)
+    expect(isOver).toBe(false)
+    expect(await stage.stop(APP, 10)).toBe(0)
+    expect(await stopping).toEqual({ code: 0, output: 'disarmed; the app is gone' })
+    expect(await stage.stop('squall', 10)).toBe(0)
+    expect(await stage.logs('squall')).toContain('"msg":"stopped"')
+  })
+})
+
+const STATUS = `['CapEff', 'CapBnd', 'NoNewPrivs'].map((name) => name + ' ' +
+  /\\t(.*)/.exec(fs.readFileSync('/proc/self/status', 'utf8').split('\\n').find((line) =>
+  line.startsWith(name + ':')))[1]).join(', ')`
+
+/** What is installed, and what of it the list of parts leaves out. */
+const UNLISTED = `const { components } = JSON.parse(fs.readFileSync('/usr/share/sbom/squall.cdx.json', 'utf8'))
+  const listed = components.map(({ name }) => name)
+  const installed = fs.readdirSync('/app/node_modules').flatMap((name) => name[0] !== '@' ? [name] :
+    fs.readdirSync('/app/node_modules/' + name).map((inner) => name + '/' + inner))
+  ;(installed.length > 20 ? 'many' : 'few') + ' packages, unlisted: ' +
+    installed.filter((name) => !listed.includes(name)).join(' ')`
