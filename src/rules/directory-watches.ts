@@ -1,11 +1,13 @@
 import { stat } from 'node:fs/promises'
 import { basename, isAbsolute } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FSWatcher, watch as watchWith } from 'chokidar'
 import type { WatchPlace } from './watch-places.ts'
 
 interface Watch {
   readonly watcher: FSWatcher
+  /** Resolves when it is set up, or cannot be. */
+  readonly settled: Promise<void>
   /** Tells one directory from another that took its place. */
   readonly identity: string
   /** Its directory may have been removed or renamed: events can no longer be relied on. */
@@ -13,11 +15,16 @@ interface Watch {
   hasFailed: boolean
 }
 
+/** A file system that does not answer must not hold up those that do. */
+const SETTLE_LIMIT = 500
+
 /** Watches directories for as long as they matter, and tells when something may have changed. */
 export class DirectoryWatches {
   readonly #onHint: () => void
   readonly #onError: (error: unknown) => void
   readonly #watches = new Map<string, Watch>()
+  /** Those that are still open although they are given up. */
+  readonly #ending = new Set<Promise<void>>()
   #places: ReadonlyMap<string, WatchPlace> = new Map()
   #closed = false
 
@@ -51,7 +58,8 @@ export class DirectoryWatches {
   /** Nothing is watched any more. */
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all([...this.#watches].map(([directory, watch]) => this.#drop(directory, watch)))
+    for (const [directory, watch] of this.#watches) void this.#drop(directory, watch)
+    await Promise.all(this.#ending)
   }
 
   #add(directory: string, identity: string, watch: typeof watchWith): void {
@@ -64,7 +72,10 @@ export class DirectoryWatches {
       depth: 0,
       atomic: false,
     })
-    const entry: Watch = { watcher, identity, isStale: false, hasFailed: false }
+    const settled = new Promise<void>((resolve) => {
+      watcher.once('ready', resolve).once('error', () => resolve())
+    })
+    const entry: Watch = { watcher, settled, identity, isStale: false, hasFailed: false }
     this.#watches.set(directory, entry)
     // The raw events, for the others are held back, thinned out, and silent on what is ignored. Any of
     // them may be late or missing: they are hints.
@@ -88,17 +99,23 @@ export class DirectoryWatches {
     return this.#places.get(directory)?.concerns(name) ?? false
   }
 
-  async #drop(directory: string, { watcher }: Watch): Promise<void> {
+  #drop(directory: string, watch: Watch): Promise<void> {
     this.#watches.delete(directory)
-    watcher.removeAllListeners()
-    // An error that comes later has nobody to tell, and must not end the process.
-    watcher.on('error', () => undefined)
-    // Between two steps of its own, in which it would forget what it has just opened.
-    await nextTurn()
-    const closing = watcher.close()
-    watcher.on('error', () => undefined)
-    await closing
+    const end = ended(watch).finally(() => this.#ending.delete(end))
+    this.#ending.add(end)
+    return end
   }
+}
+
+/** Closes a watch. One that is still being set up would forget what it has just opened. */
+async function ended({ watcher, settled }: Watch): Promise<void> {
+  await Promise.race([settled, sleep(SETTLE_LIMIT, undefined, { ref: false })])
+  watcher.removeAllListeners()
+  // An error that comes later has nobody to tell, and must not end the process.
+  watcher.on('error', () => undefined)
+  const closing = watcher.close()
+  watcher.on('error', () => undefined)
+  await closing
 }
 
 async function identityOf(directory: string): Promise<string | undefined> {

@@ -69,7 +69,10 @@ describe('a drain', () => {
     await app.received(1)
     await signalled(program, 'SIGTERM')
     const ready = await fetch(`${admin}/readyz`)
-    expect([ready.status, await ready.json()]).toEqual([503, { ready: false, reason: 'draining' }])
+    expect([ready.status, await ready.json()]).toMatchObject([
+      503,
+      { ready: false, reason: 'draining' },
+    ])
     expect(await idle.gone).toBe('fin')
     const refused = connect(port, '127.0.0.1')
     const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException]

@@ -134,8 +134,8 @@ async function inject(
     settingsFile: undefined,
   }
   const code = await injectCommand(request, {
-    write: (part) => (text += part),
-    tell: (part) => (told += part),
+    write: async (part) => void (text += part),
+    tell: async (part) => void (told += part),
   })
   expect(code, told).toBe(0)
   return manifestsOf(text)

@@ -144,7 +144,7 @@ describe('rewrite of arguments', () => {
   it('edits the call as it came', async () => {
     const ctx = new Context({ call })
     const fault = rewrite.create(config({ in: 'arguments', rename: { '/q': 'query' } }))
-    expect(Object.keys(fault)).toEqual(['onRequest'])
+    expect(Object.keys(fault)).toEqual(['changes', 'onRequest'])
     const verdict = await fault.onRequest!(ctx)
     if (verdict.kind !== 'edit') throw new TypeError(verdict.kind)
     expect(verdict.edit(text)).toBe(text.replace('"q"', '"query"'))

@@ -28,7 +28,7 @@ function output(text: string, headers: readonly string[], step = 4) {
 /** What is made of an answer: its headers, its text, and how it ends. */
 async function cut(config: Partial<Config>, whole: Output, ctx = new Context()) {
   const fault = truncate.create({ framing: 'broken', ...config })
-  expect(Object.keys(fault)).toEqual(['onOutput'])
+  expect(Object.keys(fault)).toEqual(['changes', 'onOutput'])
   const after = await fault.onOutput!(ctx)(whole)
   const early = ctx.effects
   let text = ''
@@ -159,7 +159,7 @@ describe('less content', () => {
   async function less(content: Config['content'], result: string): Promise<string> {
     const ctx = new Context()
     const fault = truncate.create({ framing: 'broken', ...(content && { content }) })
-    expect(Object.keys(fault)).toEqual(['onResponse'])
+    expect(Object.keys(fault)).toEqual(['changes', 'onResponse'])
     const [text = ''] = await texts(fault.onResponse!(ctx)(frames(resultFrame(result))))
     expect(ctx.effects).toBe(text === resultJson(result) ? 0 : 1)
     expect(() => JSON.parse(text)).not.toThrow()

@@ -4,6 +4,7 @@ import { readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Pool } from 'undici'
 import type { Reload } from '../../src/rules/rules-in-force.ts'
+import { eventually } from '../support/eventually.ts'
 import { answering, startHttpApp } from '../support/http-app.ts'
 import { callMessage } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
@@ -133,7 +134,8 @@ async function storm(versions: number, closers: (() => Promise<void>)[]): Promis
   )
   expect(inotifyWatches()).toBeLessThanOrEqual(watches + MAX_WATCHES)
   await squall.running.close()
-  expect(inotifyWatches()).toBe(watches)
+  // The kernel's side of a watch ends some turns after it was closed.
+  await eventually(() => (inotifyWatches() === watches ? undefined : 'a watch was left behind'))
 }
 
 /** Resolves when the version that was seen last is the one that is waited for. */
