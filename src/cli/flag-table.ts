@@ -52,6 +52,24 @@ export const RUN_FLAGS = [
     group: PLACES,
     help: 'file with the token that changes by the admin port need (or SQUALL_ADMIN_TOKEN itself); without one nothing can be changed there',
   },
+  {
+    name: 'upstream-host',
+    value: 'host',
+    group: PLACES,
+    help: 'host that replaces the one of every --upstream, such as the address of the pod',
+  },
+  {
+    name: 'app-probes',
+    value: 'json',
+    group: PLACES,
+    help: 'probes and hooks of the app, done unfaulted by the admin port: "container/readyz" → handler, as JSON',
+  },
+  {
+    name: 'control',
+    value: 'socket',
+    group: PLACES,
+    help: 'socket for squall pre-stop, in a place that only this container sees: unix:/path.sock',
+  },
   { name: 'tls-cert', value: 'file', group: TLS, help: 'certificate to listen with, as PEM' },
   { name: 'tls-key', value: 'file', group: TLS, help: 'key of that certificate, as PEM' },
   {
@@ -201,7 +219,17 @@ export type RunFlag = (typeof RUN_FLAGS)[number]['name']
 /** The options of `squall demo`. */
 export const DEMO_FLAGS = [
   { name: 'json', group: DEMO, help: 'print the results as one line of JSON, and nothing else' },
-  { name: 'stay', group: DEMO, help: 'keep the app and the sidecar running until Ctrl-C' },
+  {
+    name: 'stay',
+    group: DEMO,
+    help: 'keep app, sidecar and a gentle load running until Ctrl-C, with the admin page and rules to edit',
+  },
+  {
+    name: 'report',
+    value: 'file',
+    group: DEMO,
+    help: 'where to write the HTML report; a file in the folder for temporary ones by default, and none with --json',
+  },
 ] as const satisfies readonly FlagSpec[]
 
 /** The name of an option of `squall demo`. */

@@ -1,12 +1,17 @@
-import { constants } from 'node:os'
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { DemoOptions } from '../cli/demo-options.ts'
 import { readVersion } from '../cli/version.ts'
-import { type Places, type Played, showEnd, showPlaces } from './end-screen.ts'
+import { type Played, showEnd } from './end-screen.ts'
 import type { Check } from './phase.ts'
 import { PHASES } from './phases/index.ts'
+import { demoReport } from './report.ts'
 import { Screen } from './screen.ts'
 import { Stage } from './stage.ts'
+import { goOn, type Places, placesOf, showPlaces } from './stay.ts'
 
 const TOO_LONG_MS = 60_000
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
@@ -30,20 +35,49 @@ export async function demo(options: DemoOptions): Promise<number> {
     const checks = checksOf(played, stage)
     const failed = checks.filter(({ ok }) => !ok)
     const places = options.stay ? placesOf(stage) : undefined
-    showEnd(screen, played, seconds, options.stay)
-    if (options.json)
-      stdout.write(`${JSON.stringify(report(played, checks, seconds, places), short)}\n`)
+    const report = await writeDemoReport(options, played)
+    showEnd(screen, played, { seconds, stays: options.stay, report })
+    if (options.json) {
+      const found = { ...resultOf(played, checks, seconds), ...(report && { report }) }
+      stdout.write(`${JSON.stringify({ ...found, ...(places && { places }) }, short)}\n`)
+    }
     for (const { what } of failed) process.stderr.write(`squall: demo: not so: ${what}\n`)
     for (const text of stage.ownErrors) process.stderr.write(`squall: demo: ${text}\n`)
-    if (places !== undefined) {
-      stage.app.failing = true
-      showPlaces(screen, places)
-      await stopped
-    }
+    if (places !== undefined) await stay(stage, screen, places, stopped)
     return failed.length === 0 ? 0 : 1
   } finally {
     await stage.close()
   }
+}
+
+async function stay(
+  stage: Stage,
+  screen: Screen,
+  places: Places,
+  stopped: Promise<unknown>,
+): Promise<void> {
+  showPlaces(screen, places)
+  const stop = new AbortController()
+  const going = goOn(stage, stop.signal)
+  await Promise.race([stopped, going])
+  stop.abort()
+  await going
+}
+
+/** Where it is said, or else in a place that nobody has to clean up. */
+async function writeDemoReport(
+  { json, report }: DemoOptions,
+  played: readonly Played[],
+): Promise<string | undefined> {
+  if (report !== undefined) {
+    await writeFile(report, demoReport(played))
+    return report
+  }
+  if (json) return undefined
+  const file = join(tmpdir(), `squall-demo-${randomBytes(3).toString('hex')}.html`)
+  // Others can write there as well: never through a link that somebody has put in place.
+  await writeFile(file, demoReport(played), { flag: 'wx', mode: 0o600 })
+  return file
 }
 
 /** Some call was never answered: better a message than to stand still. */
@@ -54,7 +88,7 @@ async function tooLong(): Promise<never> {
 
 /** Measured numbers are not better for having fifteen digits. */
 function short(_key: string, value: unknown): unknown {
-  return typeof value === 'number' ? Number(value.toFixed(3)) : value
+  return typeof value === 'number' ? Number(value.toFixed(4)) : value
 }
 
 async function play(stage: Stage, screen: Screen): Promise<Played[]> {
@@ -89,27 +123,12 @@ function checksOf(played: readonly Played[], { ownErrors }: Stage): Check[] {
   return [...played.flatMap(({ result }) => result.checks), own]
 }
 
-function placesOf({ app, sidecar }: Stage): Places {
-  const at = (port: number, path: string): string => `http://127.0.0.1:${port}${path}`
-  return {
-    app: at(app.port, '/mcp'),
-    squall: at(sidecar.port, '/mcp'),
-    metrics: at(sidecar.adminPort, '/metrics'),
-  }
-}
-
-function report(
-  played: readonly Played[],
-  checks: readonly Check[],
-  seconds: number,
-  places: Places | undefined,
-): object {
+function resultOf(played: readonly Played[], checks: readonly Check[], seconds: number): object {
   return {
     version: readVersion(),
     ok: checks.every(({ ok }) => ok),
     seconds,
     checks,
     phases: Object.fromEntries(played.map(({ phase, result }) => [phase.key, result.numbers])),
-    ...(places === undefined ? {} : { places }),
   }
 }

@@ -1,5 +1,7 @@
-import type { Phase, PhaseResult } from './phase.ts'
-import type { Screen } from './screen.ts'
+import { percentage, plainNumber, wholeNumber } from '../report/shown-numbers.ts'
+import { endingsOf } from '../report/endings.ts'
+import type { DemoRun, Phase, PhaseResult } from './phase.ts'
+import type { Screen, Tone } from './screen.ts'
 
 /** A phase that was played. */
 export interface Played {
@@ -7,61 +9,116 @@ export interface Played {
   readonly result: PhaseResult
 }
 
-const WORD = 12
-const RUN = 'node dist/cli/main.js run --upstream http://127.0.0.1:3000'
+/** What the end screen says beside the results. */
+export interface EndFacts {
+  readonly seconds: number
+  readonly stays: boolean
+  /** Where the report is; undefined when none was written. */
+  readonly report: string | undefined
+}
+
+const WORD = 11
+const NAME = 25
+const CELL = 13
 
 /** What a reader should know who sees nothing else of the demo. */
-export function showEnd(
-  screen: Screen,
-  played: readonly Played[],
-  seconds: number,
-  stays: boolean,
-): void {
+export function showEnd(screen: Screen, played: readonly Played[], facts: EndFacts): void {
   const strong = (text: string): string => screen.paint('strong', text)
+  const runs = played.flatMap(({ result }) => (result.run === undefined ? [] : [result.run]))
   screen.rule()
   screen.line(
-    ` ${strong('Squall')} is a sidecar for MCP servers. It takes over their port and makes`,
+    ` ${strong('Squall')} stands in front of an MCP server and breaks the calls that you choose,`,
   )
-  screen.line(' chosen calls fail, by a rules file that is edited live: see what your agents')
-  screen.line(' do then. Of every error it says whether it was injected or the app made it.')
+  screen.line(' by a rules file that is edited live. Of each error it says whose it is.')
   screen.line()
-  screen.line(` Seen in ${seconds.toFixed(1)} s, over real connections on this machine:`)
+  for (const line of conclusion(screen, runs)) screen.line(` ${line}`)
+  screen.line()
+  for (const line of runTable(screen, runs)) screen.line(` ${line}`)
+  screen.line()
   for (const part of played) showPart(screen, part)
   screen.line()
-  if (!stays) screen.line(` keep it running   ${strong('npm run demo -- --stay')}`)
-  screen.line(` on your server    ${strong(RUN)}`)
-  screen.line(' read on           README.md')
+  if (facts.report !== undefined) screen.line(` report    ${facts.report}`)
+  if (!facts.stays)
+    screen.line(' go on     squall demo --stay       its page, load, and rules for you to edit')
+  screen.line(' yours     squall run --upstream http://127.0.0.1:3000 --rules rules.yaml')
+  screen.line(
+    screen.paint(
+      'quiet',
+      ` Measured here, over real connections, in ${facts.seconds.toFixed(1)} s.`,
+    ),
+  )
   screen.rule()
 }
 
-function showPart(screen: Screen, { phase, result }: Played): void {
-  const ok = result.checks.every((check) => check.ok)
-  const word = screen.paint('strong', phase.word.padEnd(WORD))
-  result.summary.forEach((text, i) => {
-    screen.line(i === 0 ? `  ${screen.mark(ok)} ${word}${text}` : `${' '.repeat(WORD + 4)}${text}`)
+/** The one thing to remember, in numbers that were just measured. */
+function conclusion(screen: Screen, runs: readonly DemoRun[]): string[] {
+  const [, broken, retried] = runs
+  if (broken === undefined || retried === undefined) return []
+  const { tcsr, blastRadius } = broken.result.indicators
+  const strong = (share: number | null): string => screen.paint('strong', percentage(share))
+  return [
+    `Tasks of 8 calls: with ${strong(tcsr === null ? null : 1 - tcsr)} of the calls broken, ${strong(blastRadius)} of the tasks failed;`,
+    `with a client that tries again, ${strong(retried.result.indicators.blastRadius)}.`,
+  ]
+}
+
+interface Row {
+  readonly name: string
+  readonly tone?: Tone
+  readonly shown: (run: DemoRun) => string
+}
+
+const ROWS: readonly Row[] = [
+  { name: 'calls', shown: ({ result }) => wholeNumber(result.counts.calls) },
+  { name: 'faults injected', shown: ({ faults }) => wholeNumber(faults) },
+  {
+    name: 'calls failed: injected',
+    tone: 'injected',
+    shown: ({ result }) => wholeNumber(endingsOf(result).injected),
+  },
+  {
+    name: '              the app’s',
+    tone: 'real',
+    shown: ({ result }) => {
+      const { real, unattributed } = endingsOf(result)
+      return wholeNumber(real + unattributed)
+    },
+  },
+  { name: 'success        TCSR', shown: ({ result }) => percentage(result.indicators.tcsr) },
+  { name: 'availability   ETA', shown: ({ result }) => percentage(result.indicators.eta) },
+  {
+    name: 'tasks failed   blast',
+    tone: 'strong',
+    shown: ({ result }) => percentage(result.indicators.blastRadius),
+  },
+  {
+    name: '  by 1 - (1 - e)^8',
+    tone: 'quiet',
+    shown: ({ result }) => percentage(result.indicators.blastRadiusPredicted),
+  },
+  { name: 'calls per task TCAF', shown: ({ result }) => plainNumber(result.indicators.tcaf) },
+  {
+    name: 'retries per task',
+    shown: ({ result }) => plainNumber(result.indicators.retriesPerTask),
+  },
+]
+
+function runTable(screen: Screen, runs: readonly DemoRun[]): string[] {
+  const head = runs.map(({ column }) => column.padStart(CELL)).join('')
+  const rows = ROWS.map(({ name, tone, shown }) => {
+    const cells = runs.map((run) => {
+      const text = shown(run)
+      const isNone = text === '0' || text === '0 %'
+      const painted = tone === undefined || isNone ? text : screen.paint(tone, text)
+      return `${' '.repeat(Math.max(0, CELL - text.length))}${painted}`
+    })
+    return `${name.padEnd(NAME)}${cells.join('')}`
   })
+  return [`${' '.repeat(NAME)}${screen.paint('strong', head)}`, ...rows]
 }
 
-/** Where everything is, while it stays. */
-export interface Places {
-  readonly app: string
-  readonly squall: string
-  readonly metrics: string
-}
-
-/** Tells where app and sidecar are, and what to try on them. */
-export function showPlaces(screen: Screen, { app, squall, metrics }: Places): void {
-  screen.line()
-  screen.line(` app      ${app}`)
-  screen.line(` Squall   ${squall}`)
-  screen.line(` metrics  ${metrics}`)
-  screen.line()
-  screen.line(' Book a flight through Squall; the app fails one booking in eight:')
-  screen.line(`   curl -si ${squall} -H 'content-type: application/json' \\`)
-  screen.line(`     -d '{"jsonrpc":"2.0","id":1,"method":"tools/call",`)
-  screen.line(`     "params":{"name":"book_flight","arguments":{"to":"Oslo"}}}'`)
-  screen.line(` Then ask how the calls ended:`)
-  screen.line(`   curl -s ${metrics} | grep squall_calls_total`)
-  screen.line()
-  screen.line(' Ctrl-C ends both.')
+function showPart(screen: Screen, { result }: Played): void {
+  for (const { word, text, ok } of result.summary ?? []) {
+    screen.line(` ${screen.mark(ok)} ${screen.paint('strong', word.padEnd(WORD))}${text}`)
+  }
 }

@@ -1,11 +1,8 @@
-/** `12,345`. */
-export function count(value: number): string {
-  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',')
-}
+import { wholeNumber } from '../report/shown-numbers.ts'
 
 /** Milliseconds, as exact as they are worth. */
 export function millis(value: number): string {
-  return Math.abs(value) < 10 ? value.toFixed(2) : count(value)
+  return Math.abs(value) < 10 ? value.toFixed(2) : wholeNumber(value)
 }
 
 /** A difference of milliseconds, with its sign. */

@@ -1,3 +1,4 @@
+import type { LoadResult } from '../load/result.ts'
 import type { Screen } from './screen.ts'
 import type { Stage } from './stage.ts'
 
@@ -7,13 +8,33 @@ export interface Check {
   readonly ok: boolean
 }
 
+/** A load of the demo, for the table at its end and for the report. */
+export interface DemoRun {
+  /** What it is called beside the others: up to 11 characters. */
+  readonly column: string
+  readonly about: string
+  readonly result: LoadResult
+  /** How often the sidecar says that a fault took effect. */
+  readonly faults: number
+}
+
+/** A line of the end screen. */
+export interface Summary {
+  readonly ok: boolean
+  /** Up to 10 characters. */
+  readonly word: string
+  /** Up to 65 characters. */
+  readonly text: string
+}
+
 /** What a phase found. */
 export interface PhaseResult {
   /** Every number of it, for `--json`. */
   readonly numbers: Readonly<Record<string, unknown>>
   readonly checks: readonly Check[]
-  /** What stays with a reader at the end: up to two lines of at most 60 characters. */
-  readonly summary: readonly string[]
+  /** What stays with a reader at the end; a load speaks by its column. */
+  readonly summary?: readonly Summary[]
+  readonly run?: DemoRun
 }
 
 /** One part of the demo. */
@@ -21,7 +42,5 @@ export interface Phase {
   /** Its key in `--json`. */
   readonly key: string
   readonly title: string
-  /** One word for the end screen. */
-  readonly word: string
   run(stage: Stage, screen: Screen): Promise<PhaseResult>
 }

@@ -1,4 +1,4 @@
-import { count } from './format.ts'
+import { wholeNumber } from '../report/shown-numbers.ts'
 
 /** Where the demo is shown. */
 export interface Terminal {
@@ -8,9 +8,17 @@ export interface Terminal {
 }
 
 /** Colours by what they mean. */
-export type Tone = 'strong' | 'good' | 'bad' | 'quiet'
+export type Tone = 'strong' | 'good' | 'bad' | 'quiet' | 'injected' | 'real'
 
-const CODES: Readonly<Record<Tone, string>> = { strong: '1', good: '32', bad: '31', quiet: '2' }
+const CODES: Readonly<Record<Tone, string>> = {
+  strong: '1',
+  good: '32',
+  bad: '31',
+  quiet: '2',
+  // As everywhere: what was injected is purple, and what is real is red.
+  injected: '35',
+  real: '31',
+}
 const WIDTH = 80
 const BAR = 30
 const REDRAW_MS = 60
@@ -26,7 +34,9 @@ export class Screen {
   constructor(out: Terminal | undefined, env: Readonly<Record<string, string | undefined>>) {
     this.#out = out
     const plain = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
-    this.#colours = out?.isTTY === true && !plain
+    // A program that takes pictures has no terminal, and asks for colours all the same.
+    const wanted = !['', '0'].includes(env['FORCE_COLOR'] ?? '')
+    this.#colours = (out?.isTTY === true || wanted) && !plain
   }
 
   /** The text in the colour of its meaning, where there are colours. */
@@ -54,14 +64,14 @@ export class Screen {
   }
 
   /** How far something is; only on a terminal, and gone with the next line. */
-  progress(done: number, of: number, note: string): void {
+  progress(share: number, done: number, note: string): void {
     if (this.#out?.isTTY !== true) return
     const now = performance.now()
-    if (done < of && now - this.#drawnAt < REDRAW_MS) return
+    if (share < 1 && now - this.#drawnAt < REDRAW_MS) return
     this.#drawnAt = now
-    const filled = Math.round((BAR * done) / of)
+    const filled = Math.round(BAR * Math.min(1, share))
     const bar = '█'.repeat(filled) + '░'.repeat(BAR - filled)
-    const text = `   ${bar} ${count(done)}/${count(of)} ${note}`
+    const text = `   ${bar} ${wholeNumber(done)} ${note}`
     // Never the last column: a line that wraps could not be taken back.
     this.#out.write(`\r${text.slice(0, this.#columns - 1)}\u001b[K`)
     this.#barShown = true

@@ -1,7 +1,8 @@
-import { COUNT_NAMES } from '../indicators/counts.ts'
+import { COUNT_NAMES, noCounts } from '../indicators/counts.ts'
+import { indicatorsOf } from '../indicators/indicators.ts'
 import { isRecord } from '../mcp/json-rpc.ts'
 import { LoadError } from './load-error.ts'
-import { LOAD_SCHEMA, type LoadResult } from './result.ts'
+import { LOAD_SCHEMA, type LoadResult, ORIGINS } from './result.ts'
 import { schemaCheck } from './schema-check.ts'
 
 const count = { type: 'number', minimum: 0 }
@@ -19,7 +20,12 @@ const histogram = {
     buckets: { type: 'array', items: { type: 'integer', minimum: 0 }, maxItems: 10_000 },
   },
 }
-const latency = { type: 'object', required: ['summary', 'histogram'], properties: { histogram } }
+const measured = { type: ['number', 'null'] }
+const latency = {
+  type: 'object',
+  required: ['summary', 'histogram'],
+  properties: { summary: { type: 'object', additionalProperties: measured }, histogram },
+}
 const errors = {
   type: 'array',
   items: {
@@ -28,19 +34,39 @@ const errors = {
     properties: { kind: text, origin: text, code: { type: 'number' }, count },
   },
 }
-const counts = (names: readonly string[]): object => ({
+interface CountsSchema {
+  readonly type: 'object'
+  readonly required: readonly string[]
+  readonly properties: Readonly<Record<string, typeof count>>
+}
+const counts = (names: readonly string[]): CountsSchema => ({
   type: 'object',
   required: names,
   properties: Object.fromEntries(names.map((name) => [name, count])),
 })
+const TOOL_COUNTS = [
+  'calls',
+  'ok',
+  'retries',
+  'responded',
+  'schemaOk',
+  'usable',
+  'correct',
+  'inTime',
+]
+const POINT_COUNTS = ['at', 'calls', 'ok', 'retries', 'dropped', 'inFlight']
+/** Of what counts nothing, every indicator is there as well. */
+const INDICATOR_NAMES = Object.keys(indicatorsOf(noCounts()))
 const listOf = (items: object): object => ({ type: 'array', items })
 
-/** What a merge relies on; the rest is carried along. */
+/** What a merge and a report rely on; the rest is carried along. */
 const SCHEMA = {
   type: 'object',
   required: [
+    'squall',
     'run',
     'counts',
+    'indicators',
     'arrivals',
     'errors',
     'latency',
@@ -53,23 +79,42 @@ const SCHEMA = {
   properties: {
     run: {
       type: 'object',
-      required: ['target', 'startedAt', 'durationMs', 'seed', 'complete', 'options'],
-      properties: { target: text, startedAt: text, durationMs: count, seed: { type: 'number' } },
+      required: ['target', 'server', 'startedAt', 'durationMs', 'seed', 'complete', 'options'],
+      properties: {
+        target: text,
+        server: text,
+        revision: text,
+        client: text,
+        startedAt: text,
+        durationMs: count,
+        seed: { type: 'number' },
+        options: { type: 'object' },
+      },
     },
+    squall: text,
     counts: counts(COUNT_NAMES),
+    indicators: { type: 'object', required: INDICATOR_NAMES, additionalProperties: measured },
     arrivals: counts(['planned', 'started', 'dropped', 'late', 'abandoned', 'skipped']),
     held: counts(['asked', 'opened', 'refused', 'lost']),
     errors,
     latency,
     tools: listOf({
       type: 'object',
-      required: ['tool', 'calls', 'ok', 'retries', 'responded', 'errors', 'latency'],
-      properties: { tool: text, calls: count, ok: count, retries: count, errors, latency },
+      required: ['tool', 'errors', 'latency', ...TOOL_COUNTS],
+      properties: { ...counts(TOOL_COUNTS).properties, tool: text, errors, latency },
     }),
     faults: listOf({
       type: 'object',
       required: ['rule', 'fault', 'seen', 'errors', 'wrong', 'tools', 'latency'],
-      properties: { rule: text, fault: text, seen: count, tools: { type: 'object' }, latency },
+      properties: {
+        rule: text,
+        fault: text,
+        seen: count,
+        errors: count,
+        wrong: count,
+        tools: { type: 'object', additionalProperties: count },
+        latency,
+      },
     }),
     timeline: {
       type: 'object',
@@ -79,11 +124,21 @@ const SCHEMA = {
         points: listOf({
           type: 'object',
           required: ['at', 'calls', 'ok', 'retries', 'errors', 'dropped', 'inFlight', 'histogram'],
-          properties: { at: count, calls: count, errors: { type: 'object' }, histogram },
+          properties: {
+            ...counts(POINT_COUNTS).properties,
+            errors: counts(ORIGINS),
+            p50: measured,
+            p99: measured,
+            histogram,
+          },
         }),
       },
     },
-    slo: listOf({ type: 'object', required: ['gate'], properties: { gate: text } }),
+    slo: listOf({
+      type: 'object',
+      required: ['gate', 'measured', 'ok'],
+      properties: { gate: text, measured, ok: { type: 'boolean' } },
+    }),
   },
 }
 

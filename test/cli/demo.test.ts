@@ -1,10 +1,16 @@
 import { once } from 'node:events'
+import { access, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { asked } from '../support/asked.ts'
 import { runHere } from '../support/here.ts'
-import { FAILURES } from '../../src/demo/failure-script.ts'
 import { PHASES } from '../../src/demo/phases/index.ts'
+import type { IndicatorCounts } from '../../src/indicators/counts.ts'
+import type { Indicators } from '../../src/indicators/indicators.ts'
+import type { ErrorCount } from '../../src/load/result.ts'
+import { wholeNumber } from '../../src/report/shown-numbers.ts'
 import { type Program, runProgram, startProgram } from '../support/program.ts'
 
 // A demo bounds its own time; a busy machine adds to it.
@@ -14,13 +20,27 @@ interface Row {
   readonly calls: number
   readonly [ending: string]: number
 }
-type Rows = Readonly<Record<string, Row>>
+
+interface Account {
+  readonly calls: number
+  readonly injected: number
+  readonly real: number
+  readonly faults: number
+}
+
+interface Load {
+  readonly counts: IndicatorCounts
+  readonly indicators: Indicators
+  readonly errors: readonly ErrorCount[]
+  readonly squall: Readonly<Record<string, Account>>
+}
 
 interface Report {
   readonly ok: boolean
   readonly seconds: number
   readonly checks: readonly { readonly what: string; readonly ok: boolean }[]
-  readonly places?: { readonly app: string; readonly squall: string; readonly metrics: string }
+  readonly places?: Readonly<Record<'app' | 'squall' | 'page' | 'metrics' | 'rules', string>>
+  readonly report?: string
   readonly phases: {
     readonly nobodyNotices: {
       readonly messages: number
@@ -28,17 +48,11 @@ interface Report {
       readonly direct: { readonly bytes: number; readonly sha256: string }
       readonly squall: { readonly bytes: number; readonly sha256: string }
     }
-    readonly everyCallAccounted: {
-      readonly calls: number
-      readonly failed: number
-      readonly script: Rows
-      readonly clients: Rows
-      readonly squall: Rows
-    }
-    readonly life: {
-      readonly restart: { readonly asked: number; readonly refused: number }
-      readonly drain: { readonly ending: string }
-    }
+    readonly clean: Load
+    readonly twoPercent: Load
+    readonly withRetries: Load
+    readonly editedLive: Load & { readonly script: Readonly<Record<string, Row>> }
+    readonly life: { readonly restart: { readonly asked: number; readonly refused: number } }
   }
 }
 
@@ -53,8 +67,12 @@ function start(...args: readonly string[]): Program {
   return program
 }
 
-function sum(rows: Rows, column: string): number {
-  return Object.values(rows).reduce((total, row) => total + row[column]!, 0)
+function sum(rows: Readonly<Record<string, object>>, column: string): number {
+  return Object.values(rows).reduce((total, row) => total + (row as Row)[column]!, 0)
+}
+
+function errorsOf({ errors }: Load, origin: string): number {
+  return errors.filter((each) => each.origin === origin).reduce((all, { count }) => all + count, 0)
 }
 
 function refuses(port: number): Promise<boolean> {
@@ -68,19 +86,24 @@ function refuses(port: number): Promise<boolean> {
 }
 
 describe('squall demo', () => {
+  let folder: string
   let printed: Awaited<ReturnType<typeof runProgram>>
   let staying: Program
   let results: Report
 
   // Two at once: neither may be in the way of the other.
   beforeAll(async () => {
-    staying = startProgram(['demo', '--json', '--stay'])
-    printed = await runProgram(['demo'])
+    folder = await mkdtemp(join(tmpdir(), 'squall-demo-test-'))
+    staying = startProgram(['demo', '--json', '--stay', '--report', join(folder, 'staying.html')])
+    printed = await runProgram(['demo'], { TMPDIR: folder })
     while (staying.lines.length === 0) await once(staying.child.stdout!, 'data')
     results = staying.lines[0] as unknown as Report
   }, PATIENCE)
 
-  afterAll(() => staying?.kill())
+  afterAll(async () => {
+    await staying?.kill()
+    await rm(folder, { recursive: true, force: true })
+  })
 
   it('finds everything as it should be', () => {
     expect(results.ok).toBe(true)
@@ -97,15 +120,20 @@ describe('squall demo', () => {
   })
 
   it('has numbers that fit together', () => {
-    const { calls, failed, script, clients, squall } = results.phases.everyCallAccounted
-    expect(squall).toEqual(script)
-    expect(clients).toEqual(script)
-    expect(sum(script, 'calls')).toBe(calls)
-    expect(calls - sum(script, 'ok')).toBe(failed)
-    for (const way of FAILURES) expect(sum(script, way)).toBeGreaterThan(0)
-    const { restart, drain } = results.phases.life
+    const { clean, twoPercent, withRetries, editedLive, life } = results.phases
+    expect(clean.indicators.tcsr).toBe(1)
+    expect(sum(clean.squall, 'faults')).toBe(0)
+    const { counts, indicators } = twoPercent
+    expect(errorsOf(twoPercent, 'injected')).toBe(counts.calls - counts.success)
+    expect(sum(twoPercent.squall, 'injected')).toBe(counts.calls - counts.success)
+    expect(indicators.blastRadius).toBeCloseTo(counts.failedTasks / counts.tasks, 3)
+    expect(withRetries.counts.retries).toBeGreaterThan(0)
+    expect(withRetries.counts.failedTasks).toBeLessThan(counts.failedTasks)
+    const { script, squall } = editedLive
+    expect(sum(squall, 'real')).toBe(sum(script, 'calls') - sum(script, 'ok'))
+    expect(sum(squall, 'injected')).toBeGreaterThan(errorsOf(editedLive, 'injected'))
+    const { restart } = life
     expect(restart.refused).toBe(restart.asked)
-    expect(drain.ending).toBe('ok')
   })
 
   it('prints plain lines that fit a terminal when it is piped', () => {
@@ -113,30 +141,55 @@ describe('squall demo', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     // oxlint-disable-next-line no-control-regex
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/)
-    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
-    for (const { title, word } of PHASES) {
-      expect(stdout).toContain(title)
-      expect(stdout).toContain(`✓ ${word}`)
+    const fits = stdout.split('\n').filter((line) => !line.startsWith(' report '))
+    expect(fits.filter((line) => line.length > 80)).toEqual([])
+    for (const { title } of PHASES) expect(stdout).toContain(title)
+  })
+
+  it('writes its report where it was told to, or else among temporary files', async () => {
+    expect(results.report).toBe(join(folder, 'staying.html'))
+    const place = /^ report +(\S+)$/m.exec(printed.stdout)![1]!
+    expect(place).toMatch(new RegExp(`^${folder}/squall-demo-[0-9a-f]{6}\\.html$`))
+    const { counts } = results.phases.twoPercent
+    const report = await readFile(results.report!, 'utf8')
+    expect(report).toContain(`<b>${wholeNumber(counts.calls - counts.success)}</b>`)
+    expect(await readFile(place, 'utf8')).toContain('<title>Squall demo · Squall</title>')
+  })
+
+  it('ends with the screen that the picture in the documents shows', async () => {
+    const svg = await readFile(new URL('../../docs/demo.svg', import.meta.url), 'utf8')
+    const script = new URL('../../scripts/lib/terminal-svg.mjs', import.meta.url).href
+    const { linesOfSvg } = (await import(script)) as {
+      readonly linesOfSvg: (text: string) => string[]
     }
+    expect(unbalanced(svg)).toEqual([])
+    const screens = printed.stdout.split(`${'─'.repeat(80)}\n`)
+    const now = screens.at(-2)!.split('\n').map(masked)
+    expect(linesOfSvg(svg).map(masked)).toEqual(now.filter((line) => line !== ''))
   })
 
   it(
     'stays until it is told to stop, and leaves nothing behind',
     async () => {
-      const { places } = results
-      const ports = Object.values(places!).map((url) => Number(new URL(url).port))
+      const { rules, ...urls } = results.places!
+      const ports = Object.values(urls).map((url) => Number(new URL(url).port))
       expect(new Set(ports).size).toBe(3)
-      const answer = await fetch(places!.squall, {
+      const answer = await fetch(urls.squall, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
       })
       expect(await answer.text()).toContain('book_flight')
-      expect(await (await fetch(places!.metrics)).text()).toContain('squall_calls_total')
+      expect(await (await fetch(urls.metrics)).text()).toContain('squall_calls_total')
+      expect(await (await fetch(urls.page, { headers: { accept: 'text/html' } })).text()).toContain(
+        '<title>Squall</title>',
+      )
+      expect(await readFile(rules, 'utf8')).toContain('two-percent')
       staying.signal('SIGINT')
       expect(await staying.ended).toEqual({ code: 0, signal: null })
       expect(staying.stderr()).toBe('')
-      expect(await Promise.all(ports.map(refuses))).toEqual([true, true, true])
+      expect(await Promise.all(ports.map(refuses))).toEqual(ports.map(() => true))
+      await expect(access(dirname(rules))).rejects.toThrow('ENOENT')
     },
     PATIENCE,
   )
@@ -150,11 +203,34 @@ describe('squall demo', () => {
   })
 })
 
+/** A line of the screen without what is another one each time. */
+function masked(line: string): string {
+  return line
+    .replace(/^ report .*/, 'report #')
+    .replace(/^report .*/, 'report #')
+    .replaceAll(/[<>]? ?\d[\d,.]*/g, '#')
+    .replaceAll(/\s+/g, '')
+}
+
+/** What is opened and not closed in markup, or closed and not opened. */
+function unbalanced(svg: string): string[] {
+  const open: string[] = []
+  const bad: string[] = []
+  for (const [, end, name, empty] of svg.matchAll(/<(\/?)([a-z]+)(?:\s[^<>]*?)?(\/?)>/g)) {
+    if (end === '/' && open.pop() !== name) bad.push(name!)
+    if (end === '' && empty === '') open.push(name!)
+  }
+  const stray = svg.match(/&(?!(amp|lt|gt);)|<(?![/a-z])/g) ?? []
+  return [...bad, ...open, ...stray]
+}
+
 describe('the command line of squall demo', () => {
   it('knows its options', () => {
     const parse = (...args: string[]): unknown => asked(['demo', ...args])
-    expect(parse()).toEqual({ json: false, stay: false })
-    expect(parse('--json', '--stay')).toEqual({ json: true, stay: true })
+    const none = { json: false, stay: false, report: undefined }
+    expect(parse()).toEqual(none)
+    expect(parse('--json', '--stay')).toEqual({ ...none, json: true, stay: true })
+    expect(parse('--report', 'a.html')).toEqual({ ...none, report: 'a.html' })
   })
 
   it.each([

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { progressLine, showProgress } from '../../src/cli/load/load-progress.ts'
-import { latency, percentage } from '../../src/cli/load/shown-numbers.ts'
+import { latency, percentage } from '../../src/report/shown-numbers.ts'
 import { Recorder } from '../../src/load/recorder.ts'
 
 afterEach(() => vi.useRealTimers())

@@ -23,6 +23,8 @@ export interface BrowserPage {
   click(selector: string): Promise<void>
   /** Width and height of the window, and how it is looked at. */
   look(width: number, height: number, scheme: 'dark' | 'light'): Promise<void>
+  /** Looks at it as on paper of this size, until it is looked at otherwise. */
+  paper(width: number, height: number): Promise<void>
   /** The whole page as a picture. */
   screenshot(file: string): Promise<void>
   /** Drops complaints that a test is about. */
@@ -102,6 +104,12 @@ export async function openTab({ tools }: Chromium): Promise<BrowserPage> {
       await send('Emulation.setDeviceMetricsOverride', metrics)
       const features = [{ name: 'prefers-color-scheme', value: scheme }]
       await send('Emulation.setEmulatedMedia', { features })
+    },
+    paper: async (width, height) => {
+      const metrics = { width, height, deviceScaleFactor: 1, mobile: false }
+      await send('Emulation.setDeviceMetricsOverride', metrics)
+      const features = [{ name: 'prefers-color-scheme', value: 'dark' }]
+      await send('Emulation.setEmulatedMedia', { media: 'print', features })
     },
     screenshot: async (file) => {
       const shot = await send('Page.captureScreenshot', { captureBeyondViewport: true })

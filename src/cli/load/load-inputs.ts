@@ -49,7 +49,8 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
   }
 }
 
-function tokenIn(text: string): string {
+/** The token that is alone in a file. Throws a `UsageError`. */
+export function tokenIn(text: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
   throw new UsageError(

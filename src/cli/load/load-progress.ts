@@ -1,5 +1,5 @@
 import type { Recorder } from '../../load/recorder.ts'
-import { latency, wholeNumber } from './shown-numbers.ts'
+import { latency, wholeNumber } from '../../report/shown-numbers.ts'
 
 /** Where progress is shown. */
 export interface ProgressOutput {

@@ -1,5 +1,11 @@
 import type { ErrorCount, LoadResult, Origin, ToolResult } from '../../load/result.ts'
-import { latency, percentage, plainNumber, wholeNumber } from './shown-numbers.ts'
+import {
+  gateValue,
+  latency,
+  percentage,
+  plainNumber,
+  wholeNumber,
+} from '../../report/shown-numbers.ts'
 
 /** Paints a text that is good or bad news. */
 export type Paint = (tone: 'good' | 'bad' | 'strong', text: string) => string
@@ -108,15 +114,9 @@ function sloLines({ slo }: LoadResult, paint: Paint): string[] {
   if (slo.length === 0) return []
   const rows = slo.map(({ gate, measured, ok }) => {
     const mark = ok ? paint('good', 'held    ') : paint('bad', 'breached')
-    return `${mark} ${gate.padEnd(20)} ${measuredText(gate, measured)}`
+    return `${mark} ${gate.padEnd(20)} ${gateValue(gate, measured)}`
   })
   return ['', ...rows]
-}
-
-function measuredText(gate: string, measured: number | null): string {
-  if (measured === null) return 'nothing to measure'
-  if (gate.includes('%')) return percentage(measured)
-  return /\d\s*m?s$|\dm$/.test(gate) ? latency(measured) : plainNumber(measured)
 }
 
 function cell(text: string): string {

@@ -1,159 +1,187 @@
-import type { RulesInForce } from '../../rules/rules-in-force.ts'
-import { fanOut } from '../fan-out.ts'
-import { count, millis, table } from '../format.ts'
-import { BlameByTool } from '../injected.ts'
-import { LiveRules } from '../live-rules.ts'
-import type { Phase, PhaseResult } from '../phase.ts'
-import { PlainClient } from '../plain-client.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { endingsOf } from '../../report/endings.ts'
+import { wholeNumber } from '../../report/shown-numbers.ts'
+import { demoLoad, type Loaded } from '../demo-load.ts'
+import { FAILURES } from '../failure-script.ts'
+import { millis, table } from '../format.ts'
+import type { Check, Phase, PhaseResult } from '../phase.ts'
+import { type Probed, probe } from '../probe.ts'
+import { MISTAKEN, OUTAGE, SLOW_SEARCH } from '../rules-texts.ts'
+import { tallyOf } from '../scrape.ts'
 import type { Screen } from '../screen.ts'
-import { seededCalls } from '../seeded-calls.ts'
-import type { DemoSidecar, Stage } from '../stage.ts'
+import type { Edit, Stage } from '../stage.ts'
 import type { Tally } from '../tally.ts'
 
+const DURATION_MS = 2_000
+const BETWEEN_MS = 400
 const SEED = 21
-const CALLS = 1_600
-const CLIENTS = 8
-const WIDTH = 8
-const BUDGET_MS = 2_000
+const TITLE = 'The rules file is edited while calls pass, and the app fails by itself'
 
-const RULES = `version: 1
-seed: 42
-rules:
-  - name: flaky-db
-    match: { tool: query_db }
-    percent: 30
-    faults: [abort: { toolError: connection to db-7 lost }]
-  - name: slow-search
-    match: { tool: 'search_*' }
-    percent: 20
-    faults: [delay: { fixed: 40ms, jitter: 10ms }]
-`
-const MISTAKE = RULES.replace('percent: 30', 'precent: 30')
-const MORE = RULES.replace('percent: 30', 'percent: 100')
-
-/** Edits a rules file while the app fails by itself, and tells whose errors are whose. */
+/** Edits the rules while load runs and the app fails by its own script, and tells whose errors are whose. */
 export const editedLive: Phase = {
   key: 'editedLive',
-  title: 'Faults by a rules file, edited live',
-  word: 'surgical',
+  title: TITLE,
   async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
-    const live = await LiveRules.open()
-    try {
-      return await play(stage, screen, live)
-    } finally {
-      await live.remove()
+    const armed = await stage.edit(SLOW_SEARCH)
+    const before = await tallyNow(stage)
+    const did = stage.app.truth.copy()
+    stage.app.failing = true
+    let made: Edits | undefined
+    const beside = async (): Promise<number> => {
+      made = await editing(stage, screen)
+      return made.during.calls + made.stillDuring.calls + made.after.calls
+    }
+    const loaded = await demoLoad(stage, screen, { seed: SEED, durationMs: DURATION_MS, beside })
+    const edits = made!
+    stage.app.failing = false
+    const seen: Seen = {
+      ...loaded,
+      edits,
+      truth: stage.app.truth.since(did),
+      squall: (await tallyNow(stage)).since(before),
+    }
+    const checks = checksOf(seen)
+    screen.line()
+    for (const line of report(loaded)) screen.line(`   ${line}`)
+    for (const { ok, what } of checks) screen.check(ok, what)
+    const live = checks.at(-1)!.ok
+    const apart = checks.slice(0, -1).every(({ ok }) => ok)
+    const endings = endingsOf(loaded.result)
+    const own = endings.real + endings.unattributed
+    const takenMs = Math.max(armed.takenMs, edits.outage.takenMs, edits.emptied.takenMs)
+    return {
+      numbers: {
+        takenMs,
+        counts: loaded.result.counts,
+        indicators: loaded.result.indicators,
+        errors: loaded.result.errors,
+        script: seen.truth,
+        squall: loaded.told,
+        refusedAt: problemOf(edits.mistaken),
+      },
+      checks,
+      summary: [
+        {
+          ok: apart,
+          word: 'told apart',
+          text: `${wholeNumber(endings.injected + own)} errors: ${wholeNumber(endings.injected)} injected, ${wholeNumber(own)} the app’s own, ${apart ? 'and its script agrees' : 'but its script says else'}`,
+        },
+        {
+          ok: live,
+          word: 'live',
+          text: live
+            ? `an edit is in force after ${millis(takenMs)} ms; one with a slip changes nothing`
+            : 'not every edit did what it should',
+        },
+      ],
+      run: {
+        column: 'edited live',
+        about: `${TITLE}. Saved while it ran: a slow search, an outage of the database, a slip, and nothing. Each is in force up to ${millis(takenMs)} ms later.`,
+        result: loaded.result,
+        faults: loaded.told.total().faults - markedOf(edits),
+      },
     }
   },
 }
 
-async function play(stage: Stage, screen: Screen, live: LiveRules): Promise<PhaseResult> {
-  // The app of this demo fails more often than any guard would bear.
-  const flags = { rules: live.file, 'guard-error-rate': 'off' }
-  const sidecar = await stage.addSidecar(flags)
-  const rules = sidecar.running.rules!
-  for (const line of RULES.trimEnd().split('\n')) screen.line(screen.paint('quiet', `   ${line}`))
-  screen.line()
-  const armedMs = await edited(live, rules, RULES)
+interface Edits {
+  readonly outage: Edit
+  readonly mistaken: Edit
+  readonly emptied: Edit
+  /** How calls of the database ended after each edit. */
+  readonly during: Probed
+  readonly stillDuring: Probed
+  readonly after: Probed
+}
+
+/** What all who watched say of the same calls. */
+interface Seen extends Loaded {
+  readonly edits: Edits
+  readonly truth: Tally
+  readonly squall: Tally
+}
+
+async function editing(stage: Stage, screen: Screen): Promise<Edits> {
+  const { port } = stage.sidecar
+  await wait(BETWEEN_MS)
+  const outage = await stage.edit(OUTAGE)
+  const during = await probe(port, 'query_db')
   screen.line(
-    `   saved; in force ${millis(armedMs)} ms later. The app fails by its own script as well:`,
+    `   saved: the database is away. ${during.marked} of ${during.calls} calls fail ${millis(outage.takenMs)} ms later`,
   )
-  screen.line()
-  const { did, seen, blame } = await load(stage, sidecar, screen)
-  const right = blame.tools.every((tool) => {
-    const { calls, ok } = did.row(tool)
-    const saw = seen.row(tool)
-    const { injected, real } = blame.of(tool)
-    return real === calls - ok && real + injected === saw.calls - saw.ok
-  })
-  for (const line of report(blame)) screen.line(`   ${line}`)
-  screen.check(right, `injected + real = what clients saw; real = the app's script`)
-
-  const inForce = rules.current
-  await edited(live, rules, MISTAKE)
-  const last = rules.last!.version
-  const [problem] = last.kind === 'refused' ? last.problems.flatMap(({ problems }) => problems) : []
-  const kept = rules.current === inForce
+  await wait(BETWEEN_MS)
+  const mistaken = await stage.edit(MISTAKEN)
+  const stillDuring = await probe(port, 'query_db')
+  const problem = problemOf(mistaken)
   screen.line(
-    `   a slip in an edit:   rules.yaml:${problem?.line}:${problem?.column} ${problem?.hint ?? problem?.message}`,
+    `   saved: a slip. rules.yaml:${problem?.line}:${problem?.column} ${problem?.hint ?? problem?.message}`,
   )
-  screen.check(kept, 'the last good version stays in force')
-  const allMs = await edited(live, rules, MORE)
-  const all = await allFail(sidecar)
-  screen.check(all, `percent: 100 saved; every query_db fails ${millis(allMs)} ms later`)
-  await edited(live, rules, '')
-  const none = await allSucceed(sidecar)
-  screen.check(none, 'the file emptied; nothing is injected any more')
-  const total = blame.tools.reduce((sum, tool) => sum + blame.of(tool).faults, 0)
-  return {
-    numbers: { armedMs, blame, faults: total, refusedAt: problem, allMs },
-    checks: [
-      { what: 'injected and real errors are told apart, to the call', ok: right },
-      { what: 'an edit with a mistake changes nothing', ok: kept && problem !== undefined },
-      { what: 'edits take effect at once, both ways', ok: all && none },
-    ],
-    summary: [
-      `${count(total)} faults injected, none taken for the app's errors;`,
-      `an edit is in force ${millis(armedMs)} ms after it was saved`,
-    ],
-  }
-}
-
-/** Saves a version; resolves with how many milliseconds later it was taken or refused. */
-async function edited(live: LiveRules, rules: RulesInForce, text: string): Promise<number> {
-  const before = rules.last
-  await live.write(text)
-  const savedAt = performance.now()
-  await new Promise<void>((resolve) => {
-    const look = (): void => {
-      if (rules.last === before) setImmediate(look)
-      else resolve()
-    }
-    look()
-  })
-  return performance.now() - savedAt
-}
-
-async function load(
-  { app }: Stage,
-  sidecar: DemoSidecar,
-  screen: Screen,
-): Promise<{ did: Tally; seen: Tally; blame: BlameByTool }> {
-  const before = app.truth.copy()
-  app.failing = true
-  const { seen } = await fanOut(
-    seededCalls(SEED, CALLS),
-    { clients: CLIENTS, width: WIDTH, budgetMs: BUDGET_MS },
-    () => new PlainClient(sidecar.port, WIDTH),
-    (done) => screen.progress(done, CALLS, 'calls'),
+  await wait(BETWEEN_MS)
+  const emptied = await stage.edit('')
+  const after = await probe(port, 'query_db')
+  screen.line(
+    `   saved: nothing. ${after.marked} of ${after.calls} calls carry a mark ${millis(emptied.takenMs)} ms later`,
   )
-  app.failing = false
-  const blame = new BlameByTool((await sidecar.admin('/metrics')).text)
-  return { did: app.truth.since(before), seen, blame }
+  return { outage, mistaken, emptied, during, stillDuring, after }
 }
 
-function report(blame: BlameByTool): readonly string[] {
-  const rows = blame.tools.map((tool) => {
-    const { calls, injected, real, faults } = blame.of(tool)
-    return [tool, ...[calls, injected, real, faults - injected].map(count)]
+interface Problem {
+  readonly line?: number | undefined
+  readonly column?: number | undefined
+  readonly hint?: string | undefined
+  readonly message: string
+}
+
+function problemOf({ version }: Edit): Problem | undefined {
+  if (version.kind !== 'refused') return undefined
+  return version.problems.flatMap(({ problems }) => problems)[0]
+}
+
+function checksOf({ result, told, truth, squall, edits }: Seen): Check[] {
+  const { during, stillDuring, after, mistaken } = edits
+  const failed = during.failed + stillDuring.failed + after.failed
+  const endings = endingsOf(result)
+  const script = truth.total()
+  const own = script.calls - script.ok
+  const { injected, real } = told.total()
+  const sameWays = truth.tools.every((tool) =>
+    FAILURES.every((way) => truth.row(tool)[way] === squall.row(tool)[way]),
+  )
+  return [
+    {
+      what: 'Squall’s real errors are those of the app’s script, by tool and way',
+      ok: sameWays && real === own && own > 0,
+    },
+    {
+      what: 'clients saw the marks of the others, and none on the app’s',
+      ok:
+        endings.injected + markedOf(edits) === injected &&
+        endings.real + endings.unattributed + failed === real,
+    },
+    {
+      what: 'edits take effect at once, both ways, and one with a slip changes nothing',
+      ok:
+        during.marked === during.calls &&
+        stillDuring.marked === stillDuring.calls &&
+        after.marked === 0 &&
+        problemOf(mistaken) !== undefined,
+    },
+  ]
+}
+
+/** What was asked beside the load. */
+function markedOf({ during, stillDuring, after }: Edits): number {
+  return during.marked + stillDuring.marked + after.marked
+}
+
+async function tallyNow({ sidecar }: Stage): Promise<Tally> {
+  return tallyOf((await sidecar.admin('/metrics')).text)
+}
+
+function report({ told }: Loaded): readonly string[] {
+  const rows = told.tools.map((tool) => {
+    const { calls, injected, real, faults } = told.of(tool)
+    return [tool, ...[calls, injected, real, faults - injected].map(wholeNumber)]
   })
   return table([['', 'calls', 'injected errors', 'real errors', 'delayed'], ...rows])
-}
-
-async function allFail(sidecar: DemoSidecar): Promise<boolean> {
-  return (await endings(sidecar)).every((ending) => ending === 'tool_error')
-}
-
-async function allSucceed(sidecar: DemoSidecar): Promise<boolean> {
-  return (await endings(sidecar)).every((ending) => ending === 'ok')
-}
-
-async function endings({ port }: DemoSidecar): Promise<readonly string[]> {
-  const client = new PlainClient(port, 1)
-  const found: string[] = []
-  for (let id = 0; id < 20; id++) {
-    const params = { name: 'query_db', arguments: { sql: 'select 1' } }
-    found.push((await client.send({ id, method: 'tools/call', params })).ending)
-  }
-  client.close()
-  return found
 }

@@ -12,17 +12,13 @@ export interface RestartResult {
   readonly refused: number
   /** What the client was told. */
   readonly reason: string
-  readonly readyWhileDown: number
   readonly recovered: boolean
   readonly recoveredMs: number
   readonly heardAfter: boolean
-  readonly readyAfter: number
 }
 
 const ASKED = 20
 const PATIENCE_MS = 3_000
-// Readiness is looked up afresh after this.
-const PROBE_MS = 1_100
 
 /** Kills the app under a client that holds a stream, and starts it again. */
 export async function restartApp(stage: Stage, client: PlainClient): Promise<RestartResult> {
@@ -37,33 +33,21 @@ export async function restartApp(stage: Stage, client: PlainClient): Promise<Res
   const asked = calls.slice(0, ASKED)
   const answers = await Promise.all(asked.map((call) => client.send(call)))
   const refused = answers.filter((answer, i) => isRefusal(answer, asked[i]!)).length
-  const readyWhileDown = await readiness(stage, 503)
   await app.start()
   const answer = await client.send(calls[ASKED]!)
   const again = await client.hold()
   const heardAfter = await hears(stage, again)
   again.close()
-  const readyAfter = await readiness(stage, 200)
   return {
     heardBefore,
     streamBrokeMs,
     asked: ASKED,
     refused,
     reason: reasonOf(answers[0]!),
-    readyWhileDown,
     recovered: answer.ending === 'ok',
     recoveredMs: answer.milliseconds,
     heardAfter,
-    readyAfter,
   }
-}
-
-/** The status of /readyz; asked twice where the first is of a moment ago. */
-async function readiness({ sidecar }: Stage, wanted: number): Promise<number> {
-  const { status } = await sidecar.admin('/readyz')
-  if (status === wanted) return status
-  await wait(PROBE_MS)
-  return (await sidecar.admin('/readyz')).status
 }
 
 async function hears(stage: Stage, stream: HeldStream): Promise<boolean> {

@@ -1,0 +1,42 @@
+import { Histogram } from '../../load/histogram.ts'
+import { LoadError } from '../../load/load-error.ts'
+import { parseResult } from '../../load/parse-result.ts'
+import type { LoadResult } from '../../load/result.ts'
+import { reportMarkdown } from '../../report/markdown.ts'
+import type { TitledRun } from '../../report/report.ts'
+import { writeReport } from '../../report/write-report.ts'
+import { readAs, writeText } from '../load/load-files.ts'
+import type { ReportRequest } from './report-request.ts'
+
+const MAX_RESULT = 256 * 1024 * 1024
+
+/** Writes a report of results that were written before. */
+export async function reportCommand(
+  { runs, out, title }: ReportRequest,
+  form: 'html' | 'markdown',
+): Promise<number> {
+  const titled: TitledRun[] = []
+  for (const { file, title: name } of runs) {
+    const result = await readAs(file, form, MAX_RESULT, (text) => shownResult(text, file))
+    titled.push({ title: name, result })
+  }
+  const write = form === 'html' ? writeReport : reportMarkdown
+  const text = write(titled, title === undefined ? {} : { title })
+  if (out !== undefined) await writeText(out, '--out', text)
+  else await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()))
+  return 0
+}
+
+function shownResult(text: string, file: string): LoadResult {
+  const result = parseResult(text, file)
+  try {
+    Histogram.from(result.latency.histogram)
+  } catch {
+    throw new LoadError(
+      'BAD_INPUT',
+      `${file} has latencies that cannot be read`,
+      'give files that squall load --out wrote',
+    )
+  }
+  return result
+}

@@ -1,0 +1,55 @@
+const THOUSANDS = /\B(?=(\d{3})+(?!\d))/g
+const NONE = '-'
+
+/** A whole number as people read it: `12,345`. */
+export function wholeNumber(value: number): string {
+  return String(Math.round(value)).replace(THOUSANDS, ',')
+}
+
+/** A share in percent, with as many digits as say something. */
+export function percentage(share: number | null): string {
+  if (share === null) return NONE
+  const percent = share * 100
+  // 100 % is said only when it is all of it.
+  if (percent === 0 || percent === 100) return `${percent} %`
+  const digits = percent > 99 || percent < 1 ? 2 : 1
+  const text = percent.toFixed(digits)
+  if (Number(text) === 100) return '> 99.99 %'
+  return Number(text) === 0 ? '< 0.01 %' : `${text} %`
+}
+
+/** A latency as people read it. */
+export function latency(ms: number | null): string {
+  if (ms === null) return NONE
+  if (ms < 10) return `${ms.toFixed(2)} ms`
+  if (ms < 1000) return `${ms.toFixed(0)} ms`
+  return `${(ms / 1000).toFixed(2)} s`
+}
+
+/** A plain number with at most two decimals. */
+export function plainNumber(value: number | null): string {
+  return value === null ? NONE : String(Math.round(value * 100) / 100)
+}
+
+/** A duration of a whole run. */
+export function duration(ms: number): string {
+  const seconds = ms / 1000
+  if (seconds < 120) return `${seconds.toFixed(1)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 120) return `${minutes} min ${Math.round(seconds % 60)} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** What a gate measured, in the unit in which the gate was written. */
+export function gateValue(gate: string, measured: number | null): string {
+  if (measured === null) return 'nothing to measure'
+  if (gate.includes('%')) return percentage(measured)
+  return /\d\s*m?s$|\dm$/.test(gate.trim()) ? latency(measured) : plainNumber(measured)
+}
+
+/** A moment, without the fractions of a second. */
+export function moment(iso: string): string {
+  const time = Date.parse(iso)
+  if (Number.isNaN(time)) return NONE
+  return `${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}

@@ -1,0 +1,82 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Stage } from '../../src/demo/stage.ts'
+import { runHere } from '../support/here.ts'
+import { sampleRuns } from '../report/sample-runs.ts'
+
+let folder: string
+let file: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'squall-report-'))
+  file = join(folder, 'calm.json')
+  await writeFile(file, JSON.stringify((await sampleRuns(200)).plain))
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe('squall report html and markdown', () => {
+  it('write results beside each other, under the names that they are given', async () => {
+    const out = join(folder, 'out.html')
+    const args = ['report', 'html', file, file, '--name', 'before', '--title', 'A day', '-o', out]
+    expect(await runHere(args)).toEqual({ code: 0, stdout: '', stderr: '' })
+    const html = await readFile(out, 'utf8')
+    expect(html).toContain('<title>A day · Squall</title>')
+    expect(html).toContain('<h2 id="verdict-0">before</h2>')
+    expect(html).toContain('<h2 id="verdict-1">calm</h2>')
+    const { code, stdout } = await runHere(['report', 'markdown', file])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^# Load report\n/)
+  })
+
+  it('is what squall load writes by --report', async () => {
+    const stage = await Stage.open()
+    try {
+      const target = `http://127.0.0.1:${stage.sidecar.port}/mcp`
+      const report = join(folder, 'load.html')
+      const out = join(folder, 'load.json')
+      const args = ['load', '--target', target, '--tasks', '5', '--report', report, '--out', out]
+      expect(await runHere([...args, '--json'])).toMatchObject({ code: 0, stderr: '' })
+      const again = join(folder, 'again.html')
+      const named = ['--name', 'squall-demo-app 1.0.0', '-o', again]
+      expect((await runHere(['report', 'html', out, ...named])).code).toBe(0)
+      const html = await readFile(report, 'utf8')
+      expect(html).toContain('All 5 calls did what they should.')
+      expect(await readFile(again, 'utf8')).toBe(html)
+    } finally {
+      await stage.close()
+    }
+  })
+
+  it.each([
+    [[], 'squall: there is nothing to report; name files of squall load --out\n'],
+    [
+      ['no.json'],
+      'squall: html: "no.json" cannot be read (ENOENT); check that it is there and readable\n',
+    ],
+    [
+      ['FILE', '--name', 'a', '--name', 'b'],
+      'squall: there are 2 names for 1 files; give one --name for each file, in the same order\n',
+    ],
+    [
+      ['BROKEN'],
+      'squall: html: BROKEN is no result of squall load; give files that squall load --out wrote\n',
+    ],
+    [
+      ['WRONG'],
+      'squall: html: WRONG is no result of squall load; give files that squall load --out wrote\n',
+    ],
+  ])('refuse %j in one line', async (args, line) => {
+    const broken = join(folder, 'broken.json')
+    const wrong = join(folder, 'wrong.json')
+    await writeFile(broken, '{}')
+    const result = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>
+    await writeFile(wrong, JSON.stringify({ ...result, indicators: { tcsr: '<b>' } }))
+    const names: Readonly<Record<string, string>> = { FILE: file, BROKEN: broken, WRONG: wrong }
+    const come = await runHere(['report', 'html', ...args.map((arg) => names[arg] ?? arg)])
+    const stderr = line.replace('BROKEN', broken).replace('WRONG', wrong)
+    expect(come).toEqual({ code: 2, stdout: '', stderr })
+  })
+})
