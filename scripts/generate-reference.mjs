@@ -8,7 +8,7 @@ import { commandsPage } from './lib/commands-page.mjs'
 import { DASHBOARDS } from './lib/dashboards.mjs'
 import { flagsPage } from './lib/flags-page.mjs'
 import { metricsPage } from './lib/metrics-page.mjs'
-import { rulesPage, rulesSchema } from './lib/rules-pages.mjs'
+import { experimentSchema, rulesPage, rulesSchema } from './lib/rules-pages.mjs'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -19,6 +19,7 @@ const PAGES = [
   { path: 'docs/reference/metrics.md', make: metricsPage },
   { path: 'docs/reference/rules.md', make: rulesPage },
   { path: 'deploy/rules.schema.json', make: rulesSchema },
+  { path: 'deploy/experiment.schema.json', make: experimentSchema },
   ...DASHBOARDS,
   ...CHART_FILES,
 ]

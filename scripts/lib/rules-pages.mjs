@@ -11,3 +11,9 @@ export async function rulesSchema(built) {
   const { schemaCommand } = await built('cli/schema-command.js')
   return schemaCommand()
 }
+
+/** The JSON Schema of the plans of experiments, as the program prints it. */
+export async function experimentSchema(built) {
+  const { planSchemaText } = await built('experiment/plan-schema.js')
+  return planSchemaText()
+}

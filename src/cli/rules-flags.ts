@@ -18,6 +18,11 @@ export const VALIDATE_FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
+/** The options of `squall schema`. */
+export const SCHEMA_FLAGS = [
+  { name: 'experiment', group: OUTPUT, help: 'that of the plans of squall experiment' },
+] as const satisfies readonly FlagSpec[]
+
 const LIMIT_NAMES: readonly string[] = [
   'pod',
   'environment',

@@ -127,7 +127,8 @@ export class RulesWatcher {
         return found
       }
       this.#isWanted = false
-      await sleep(SETTLE, undefined, { ref: false, signal }).catch(() => undefined)
+      // At the start nothing else may keep the process alive yet.
+      await sleep(SETTLE, undefined, { signal }).catch(() => undefined)
     }
   }
 

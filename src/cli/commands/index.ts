@@ -1,7 +1,45 @@
 import type { Command } from '../command.ts'
 import { DEMO } from './demo.ts'
+import {
+  EXPERIMENT_CATALOG,
+  EXPERIMENT_LIST,
+  EXPERIMENT_RUN,
+  EXPERIMENT_VALIDATE,
+} from './experiment.ts'
+import { INJECT, UNINJECT } from './inject.ts'
+import { LOAD } from './load.ts'
+import { REPORT_MERGE } from './report-merge.ts'
+import { REPORT_HTML, REPORT_MARKDOWN } from './report.ts'
 import { EXPLAIN, SCHEMA, VALIDATE } from './rules.ts'
+import { APPLY, STATUS } from './kube.ts'
+import { PRE_STOP, WAIT_READY } from './lifecycle.ts'
+import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
+import { TOP } from './top.ts'
+import { WEBHOOK } from './webhook.ts'
 
 /** The commands of the program, in the order in which its help lists them. */
-export const COMMANDS: readonly Command[] = [RUN, DEMO, VALIDATE, SCHEMA, EXPLAIN]
+export const COMMANDS: readonly Command[] = [
+  RUN,
+  DEMO,
+  TOP,
+  LOAD,
+  REPORT_HTML,
+  REPORT_MARKDOWN,
+  REPORT_MERGE,
+  EXPERIMENT_RUN,
+  EXPERIMENT_VALIDATE,
+  EXPERIMENT_CATALOG,
+  EXPERIMENT_LIST,
+  VALIDATE,
+  SCHEMA,
+  EXPLAIN,
+  APPLY,
+  STATUS,
+  INJECT,
+  UNINJECT,
+  WEBHOOK,
+  REDIRECT,
+  WAIT_READY,
+  PRE_STOP,
+]

@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts'
 import { parseExplain } from '../explain-options.ts'
-import { EXPLAIN_FLAGS, VALIDATE_FLAGS } from '../rules-flags.ts'
+import { EXPLAIN_FLAGS, SCHEMA_FLAGS, VALIDATE_FLAGS } from '../rules-flags.ts'
 import { parseValidate } from '../rules-options.ts'
 
 /** `squall validate`. */
@@ -20,11 +20,16 @@ export const VALIDATE = defineCommand({
 /** `squall schema`. */
 export const SCHEMA = defineCommand({
   name: 'schema',
-  description: 'print the JSON Schema of rules files, for editors',
-  flags: [],
+  description: 'print the JSON Schema of rules files, or of the plans of experiments, for editors',
+  flags: SCHEMA_FLAGS,
   fromEnvironment: false,
-  parse: () => undefined,
-  start: async () => {
+  parse: (raw) => raw.has('experiment'),
+  start: async (ofExperiments) => {
+    if (ofExperiments) {
+      const { planSchemaText } = await import('../../experiment/plan-schema.ts')
+      process.stdout.write(planSchemaText())
+      return 0
+    }
     const { schemaCommand } = await import('../schema-command.ts')
     process.stdout.write(schemaCommand())
     return 0

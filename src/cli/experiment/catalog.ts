@@ -1,0 +1,26 @@
+import { CATALOG } from '../../experiment/catalog.ts'
+import { nearestName } from '../../rules/nearest-name.ts'
+import { shown, UsageError } from '../usage-error.ts'
+
+/** `squall experiment catalog`: the ready plans, or the text of one. */
+export function showCatalog(
+  name: string | undefined,
+  write: (text: string) => void = (text) => void process.stdout.write(text),
+): number {
+  if (name === undefined) {
+    for (const { name: each, about } of CATALOG) write(`${each.padEnd(20)}${about}\n`)
+    return 0
+  }
+  const names = CATALOG.map((each) => each.name)
+  const found = CATALOG.find((each) => each.name === name)
+  if (found !== undefined) {
+    write(found.text)
+    return 0
+  }
+  const near = nearestName(name, names)
+  throw new UsageError(
+    'BAD_VALUE',
+    `there is no plan ${shown(name)}`,
+    near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`,
+  )
+}

@@ -1,0 +1,99 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { FlagSpec } from '../flag-table.ts'
+import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
+import { parseHeaders } from '../load/load-headers.ts'
+import { UsageError } from '../usage-error.ts'
+import {
+  EXPERIMENT_LIST_FLAGS,
+  EXPERIMENT_RUN_FLAGS,
+  EXPERIMENT_VALIDATE_FLAGS,
+  type ExperimentFlag,
+} from './experiment-flags.ts'
+
+/** Everything that `squall experiment run` was told. */
+export interface ExperimentRunRequest {
+  readonly plan:
+    | { readonly kind: 'file'; readonly path: string }
+    | { readonly kind: 'again'; readonly id: string }
+  readonly headers: Readonly<Record<string, string>>
+  readonly authTokenFile: string | undefined
+  readonly experiments: string
+  readonly stateFolder: string
+  readonly json: boolean
+}
+
+/** Checks what `squall experiment run` was given. Throws nothing but a `UsageError`. */
+export function parseExperimentRun(
+  raw: RawFlags,
+  env: Environment,
+  paths: readonly string[],
+): ExperimentRunRequest {
+  const flags = valuesOf(EXPERIMENT_RUN_FLAGS, raw, env)
+  const [path] = paths
+  const again = flags.optional('again')?.text
+  if (path !== undefined && again !== undefined) {
+    throw new UsageError('BAD_COMBINATION', 'a plan and --again exclude each other', 'name one')
+  }
+  if (path === undefined && again === undefined) throw noPlan('run')
+  return {
+    plan: path === undefined ? { kind: 'again', id: again! } : { kind: 'file', path },
+    headers: parseHeaders(flags.all('header')),
+    authTokenFile: flags.optional('auth-token-file')?.text,
+    experiments: flags.required('experiments').text,
+    stateFolder: flags.optional('state-dir')?.text ?? defaultState(env),
+    json: flags.switch('json'),
+  }
+}
+
+/** What `squall experiment list` was told. */
+export interface ExperimentListRequest {
+  readonly experiments: string
+  readonly json: boolean
+}
+
+/** Checks what `squall experiment list` was given. Throws nothing but a `UsageError`. */
+export function parseExperimentList(raw: RawFlags, env: Environment): ExperimentListRequest {
+  const flags = valuesOf(EXPERIMENT_LIST_FLAGS, raw, env)
+  return { experiments: flags.required('experiments').text, json: flags.switch('json') }
+}
+
+/** What `squall experiment validate` was told. */
+export interface ExperimentValidateRequest {
+  readonly paths: readonly string[]
+  readonly json: boolean
+}
+
+/** Checks what `squall experiment validate` was given. Throws nothing but a `UsageError`. */
+export function parseExperimentValidate(
+  raw: RawFlags,
+  env: Environment,
+  paths: readonly string[],
+): ExperimentValidateRequest {
+  if (paths.length === 0) throw noPlan('validate')
+  return { paths, json: valuesOf(EXPERIMENT_VALIDATE_FLAGS, raw, env).switch('json') }
+}
+
+function valuesOf(
+  specs: readonly FlagSpec[],
+  raw: RawFlags,
+  env: Environment,
+): FlagValues<ExperimentFlag> {
+  return new FlagValues<ExperimentFlag>(specs, raw, env)
+}
+
+function noPlan(command: string): UsageError {
+  return new UsageError(
+    'MISSING_VALUE',
+    'no plan',
+    `see squall experiment ${command} --help, and squall experiment catalog for ready ones`,
+  )
+}
+
+function defaultState(env: Environment): string {
+  const base = env['XDG_STATE_HOME']
+  return join(
+    base !== undefined && base.startsWith('/') ? base : join(homedir(), '.local', 'state'),
+    'squall',
+  )
+}

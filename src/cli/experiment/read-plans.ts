@@ -1,0 +1,56 @@
+import { type KeptPlan, NotKeptError, readAndKeep, readKept } from '../../experiment/kept-plan.ts'
+import { MAX_PLAN_BYTES, type ReadPlan } from '../../experiment/read-plan.ts'
+import { problemLines } from '../../rules/problem-format.ts'
+import { plain } from '../../rules/problem.ts'
+import type { PlacedRefusal } from '../../experiment/static-refusals.ts'
+import { readBounded } from '../read-bounded.ts'
+import { shown, UsageError } from '../usage-error.ts'
+import type { ExperimentRunRequest } from './experiment-request.ts'
+
+/** Reads the plan that is asked for. Throws a `UsageError` where there is none. */
+export async function readAsked({
+  plan,
+  experiments,
+}: Pick<ExperimentRunRequest, 'plan' | 'experiments'>): Promise<{
+  readonly read: ReadPlan
+  readonly kept: KeptPlan
+}> {
+  if (plan.kind === 'file') return readPlanFile(plan.path)
+  try {
+    return await readKept(experiments, plan.id)
+  } catch (error) {
+    if (!(error instanceof NotKeptError)) throw error
+    throw new UsageError('BAD_FILE', `--again ${shown(plan.id)}`, error.message)
+  }
+}
+
+/** Reads a plan. Throws a `UsageError` where there is none. */
+export async function readPlanFile(
+  path: string,
+): Promise<{ readonly read: ReadPlan; readonly kept: KeptPlan }> {
+  let text: string
+  try {
+    text = await textOf(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const why = code ?? (error as Error).message
+    throw new UsageError('BAD_FILE', `${shown(path)} cannot be read (${why})`, 'name a plan')
+  }
+  return readAndKeep(path, text, textOf)
+}
+
+/** What keeps a plan from being run, a line each, as compilers write it. */
+export function complaints(file: string, read: ReadPlan): string {
+  if (!read.ok) return read.problems.map(problemLines).join('')
+  return read.refusals.map((refusal) => refusalLine(file, refusal)).join('')
+}
+
+function refusalLine(file: string, { line, column, code, wrong, mend }: PlacedRefusal): string {
+  return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(mend)}\n`
+}
+
+async function textOf(path: string): Promise<string> {
+  const bytes = await readBounded(path, MAX_PLAN_BYTES)
+  if (bytes.length > MAX_PLAN_BYTES) throw new Error('it has more than 1 MiB')
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+}

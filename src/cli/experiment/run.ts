@@ -1,0 +1,101 @@
+import type { ExperimentResult } from '../../experiment/experiment-result.ts'
+import { noteLines } from '../../experiment/experiment-text.ts'
+import { addToHistory, historyEntry, readHistory } from '../../experiment/history.ts'
+import { RefusedError } from '../../experiment/refusal.ts'
+import { runExperiment } from '../../experiment/run-experiment.ts'
+import { writeReports } from '../../experiment/write-reports.ts'
+import { plain } from '../../rules/problem.ts'
+import { readAs } from '../load/load-files.ts'
+import { tokenIn } from '../load/load-inputs.ts'
+import { shown, UsageError } from '../usage-error.ts'
+import { readVersion } from '../version.ts'
+import { experimentProgress } from './experiment-progress.ts'
+import type { ExperimentRunRequest } from './experiment-request.ts'
+import { complaints, readAsked } from './read-plans.ts'
+
+const FAILED = 1
+/** What shells say of a program that Ctrl-C has ended. */
+const INTERRUPTED = 130
+const MAX_TOKEN_FILE = 64 * 1024
+
+/** `squall experiment run`: the result is the exit code. */
+export async function runPlan(request: ExperimentRunRequest): Promise<number> {
+  const { json, experiments, stateFolder } = request
+  const { read, kept } = await readAsked(request)
+  if (!read.ok) {
+    process.stderr.write(complaints(kept.file, read))
+    throw new UsageError('BAD_FILE', `${shown(kept.file)} is no plan`, 'mend what is wrong with it')
+  }
+  if (read.refusals.length > 0) return refused(read.refusals, json, complaints(kept.file, read))
+  const headers = { ...request.headers, ...(await bearer(request.authTokenFile)) }
+  const past = await readHistory(experiments)
+  const interrupt = interruption()
+  try {
+    const result = await runExperiment({
+      plan: read.plan,
+      version: readVersion(),
+      headers,
+      stateFolder,
+      stop: interrupt.signal,
+      past,
+      onEvent: json ? () => {} : experimentProgress(process.stderr, process.env),
+      ...(request.plan.kind === 'again' && { again: request.plan.id }),
+    })
+    const folder = await writeReports(experiments, result, kept)
+    await addToHistory(experiments, historyEntry(result))
+    await write(json ? `${JSON.stringify(result)}\n` : resultText(result, folder))
+    if (interrupt.signal.aborted) return INTERRUPTED
+    return result.verdict === 'held' ? 0 : FAILED
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error
+    if (interrupt.signal.aborted) return INTERRUPTED
+    return refused(error.refusals, json, `${plainLines(error.message)}\n`)
+  } finally {
+    interrupt.forget()
+  }
+}
+
+async function refused(
+  refusals: RefusedError['refusals'],
+  json: boolean,
+  text: string,
+): Promise<number> {
+  if (json) await write(`${JSON.stringify({ refused: refusals })}\n`)
+  else process.stderr.write(`${text}nothing was done\n`)
+  return FAILED
+}
+
+function resultText(result: ExperimentResult, folder: string): string {
+  return `${noteLines(result).map(plain).join('\n')}\nreport: ${plain(folder)}/report.html\n`
+}
+
+async function bearer(file: string | undefined): Promise<Readonly<Record<string, string>>> {
+  if (file === undefined) return {}
+  const token = await readAs(file, '--auth-token-file', MAX_TOKEN_FILE, tokenIn)
+  return { authorization: `Bearer ${token}` }
+}
+
+/** The first signal puts everything back; the second one ends the program, and the rules by themselves. */
+function interruption(): { readonly signal: AbortSignal; forget(): void } {
+  const controller = new AbortController()
+  const onSignal = (): void => {
+    if (controller.signal.aborted) process.exit(INTERRUPTED)
+    controller.abort()
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.on(signal, onSignal)
+  return {
+    signal: controller.signal,
+    forget() {
+      for (const signal of signals) process.off(signal, onSignal)
+    },
+  }
+}
+
+function plainLines(text: string): string {
+  return text.split('\n').map(plain).join('\n')
+}
+
+function write(text: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(text, () => resolve()))
+}

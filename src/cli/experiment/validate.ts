@@ -1,0 +1,23 @@
+import type { ExperimentValidateRequest } from './experiment-request.ts'
+import { plain } from '../../rules/problem.ts'
+import { complaints, readPlanFile } from './read-plans.ts'
+
+const FAILED = 1
+
+/** `squall experiment validate`: what is wrong with plans; the result is the exit code. */
+export async function validatePlans(
+  { paths, json }: ExperimentValidateRequest,
+  write: (text: string) => void = (text) => void process.stdout.write(text),
+): Promise<number> {
+  const files = []
+  for (const path of paths) {
+    const { read } = await readPlanFile(path)
+    const ok = read.ok && read.refusals.length === 0
+    const problems = read.ok ? [] : read.problems
+    files.push({ file: path, ok, problems, refusals: read.ok ? read.refusals : [] })
+    if (!json) write(ok ? `${plain(path)}: ok\n` : complaints(path, read))
+  }
+  const ok = files.every((each) => each.ok)
+  if (json) write(`${JSON.stringify({ ok, files }, null, 2)}\n`)
+  return ok ? 0 : FAILED
+}

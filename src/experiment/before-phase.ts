@@ -1,0 +1,74 @@
+import { AbortWatch } from './abort-watch.ts'
+import type { PhaseResult } from './experiment-result.ts'
+import { runPhase } from './phase.ts'
+import { phaseLoad } from './phase-load.ts'
+import { refuse, RefusedError } from './refusal.ts'
+import { hitNothing } from './rules-reach.ts'
+import type { Context } from './context.ts'
+import { brokenWords } from './steadiness.ts'
+
+const BEGIN_MS = 1000
+
+/** What was there before. */
+export interface Before {
+  readonly phase: PhaseResult
+  /** The names of all tools of the server. */
+  readonly tools: readonly string[]
+}
+
+/** Looks whether all is as it should be before anything is done. Throws a `RefusedError` if not. */
+export async function beforehand(context: Context): Promise<Before> {
+  const { plan, probe, stop, onEvent } = context
+  const durationMs = plan.file.steadyState.for
+  const began = performance.now()
+  onEvent({ kind: 'phase', label: 'steady state before', durationMs })
+  const aborts = new AbortWatch(plan.aborts)
+  const { result, end, tools } = await runPhase({
+    label: 'before',
+    load: phaseLoad(plan, context, durationMs),
+    probe,
+    stop,
+    beginWithinMs: BEGIN_MS,
+    seen: () => {},
+    tick: ({ at, load, steady, calls, draining }) => {
+      const elapsedMs = at - began
+      onEvent({
+        kind: 'moment',
+        elapsedMs,
+        durationMs,
+        calls,
+        measured: steady,
+        applied: undefined,
+      })
+      const breach = draining ? undefined : aborts.look(load, at)
+      if (breach === undefined) return undefined
+      return { code: 'ABORT_CONDITION', why: `${breach.gate} without any fault`, breach }
+    },
+  })
+  const before = { phase: result, tools: tools.map(({ name }) => name) }
+  if (stop.aborted) return before
+  if (end?.code === 'TARGET_LOST') {
+    throw refuse('TARGET_UNUSABLE', `the target cannot be called: ${end.why}`, 'check target.url')
+  }
+  const wrong = end === undefined ? brokenWords(plan.steady, result.measured) : [end.why]
+  if (wrong.length > 0) {
+    throw refuse(
+      'NOT_STEADY',
+      `not in steady state before anything was done: ${wrong.join('; ')}`,
+      'find out what is wrong, or let steadyState say what is normal',
+    )
+  }
+  const nothing =
+    plan.rules === undefined
+      ? undefined
+      : hitNothing(plan.rules, calledTools(context, before.tools), plan.file.target.headers ?? {})
+  if (nothing !== undefined) throw new RefusedError(nothing)
+  onEvent({ kind: 'phase-over', label: 'steady state before', text: 'holds' })
+  return before
+}
+
+/** The tools that the load calls: those of the plan, or else all that the server has. */
+function calledTools({ plan }: Context, listed: readonly string[]): readonly string[] {
+  const named = [...(plan.file.load.tools ?? []), ...plan.calls.map(({ tool }) => tool)]
+  return named.length > 0 ? named : listed
+}

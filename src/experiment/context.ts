@@ -1,0 +1,44 @@
+import type { Arming } from './arming.ts'
+import type { StageResult } from './experiment-result.ts'
+import type { HistoryEntry } from './history.ts'
+import type { End } from './phase.ts'
+import type { Means } from './phase-load.ts'
+import type { Plan } from './plan.ts'
+import type { Probe } from './probe.ts'
+import type { ExperimentEvent } from './progress.ts'
+import type { Steadiness } from './steadiness.ts'
+
+/** What an experiment is run with. */
+export interface ExperimentOptions extends Means {
+  readonly plan: Plan
+  /** Where locks are. */
+  readonly stateFolder: string
+  /** Aborted by Ctrl-C: everything is put back at once. */
+  readonly stop: AbortSignal
+  readonly onEvent: (event: ExperimentEvent) => void
+  /** Earlier runs, the oldest first. */
+  readonly past: readonly HistoryEntry[]
+  /** How long the sidecar may take to read new rules. */
+  readonly inForceMs?: number
+  /** The run that this one repeats. */
+  readonly again?: string
+}
+
+/** What the parts of an experiment share. */
+export interface Context extends ExperimentOptions {
+  readonly id: string
+  readonly arming: Arming
+  readonly probe: Probe | undefined
+  readonly steadiness: Steadiness
+  readonly names: readonly string[]
+  /** Puts back what was there, once; the result is whether that was possible. */
+  readonly rollback: () => Promise<boolean>
+}
+
+/** What came of the stages. */
+export interface Stages {
+  readonly results: readonly StageResult[]
+  readonly end: (End & { readonly stage: string | null }) | undefined
+  /** From the end seen to the rules put back. */
+  readonly rollbackMs: number | null
+}

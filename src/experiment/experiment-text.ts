@@ -1,0 +1,78 @@
+import { markdownText } from '../report/foreign-text.ts'
+import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
+import { shownMeasure } from './gate.ts'
+
+/** What came of an experiment, in one line. */
+export function verdictLine({ verdict, stage, code, why }: ExperimentResult): string {
+  const where = stage === null || verdict === 'held' ? '' : ` at ${stage}`
+  return `${verdict}${where}: ${why}${code === null ? '' : ` (${code})`}`
+}
+
+/** What only the one who ran it can know, a sentence each. */
+export function noteLines(result: ExperimentResult): readonly string[] {
+  const { mttdMs, mttrMs, rollbackMs, steadyAfter, restored, proposals } = result
+  const lines = [
+    `Verdict: ${verdictLine(result)}.`,
+    mttdMs === null
+      ? 'Nothing was seen to leave the steady state.'
+      : `First seen ${seconds(mttdMs)} after the injection (MTTD); steady again ${mttrMs === null ? 'never' : `${seconds(mttrMs)} after it (MTTR)`}.`,
+  ]
+  if (rollbackMs !== null) lines.push(`Rolled back ${rollbackMs} ms after the breach was seen.`)
+  if (!restored) {
+    lines.push(
+      'The rules file was not put back: somebody else has written it meanwhile. The rules of the experiment end by themselves.',
+    )
+  }
+  if (steadyAfter !== null) {
+    lines.push(`After it the steady state ${steadyAfter ? 'holds' : 'does not hold'}.`)
+  }
+  for (const { why, write } of proposals) lines.push(`Widen next: ${write} (${why}).`)
+  return lines
+}
+
+/** The report on one page of Markdown. */
+export function experimentMarkdown(result: ExperimentResult): string {
+  const { name, description, id, again, target, environment, startedAt } = result
+  const { seed, planDigest, rulesDigest, before, stages, after } = result
+  const phases = [before, ...stages, ...(after === null ? [] : [after])]
+  const blocks = [
+    `# ${markdownText(name)}: ${result.verdict}`,
+    ...(description === undefined ? [] : [markdownText(description)]),
+    noteLines(result)
+      .map((line) => `- ${markdownText(line)}`)
+      .join('\n'),
+    [
+      '| | calls | success | errors | p95 | drawn | hit |',
+      '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
+      ...phases.map(row),
+    ].join('\n'),
+    [
+      `- run ${id}${again === undefined ? '' : `, which repeats ${markdownText(again)}`}, begun ${startedAt}`,
+      `- target ${markdownText(target)}, environment ${markdownText(environment)}`,
+      `- seed ${seed}, plan ${planDigest.slice(0, 12)}, rules ${rulesDigest?.slice(0, 12) ?? 'none'}`,
+      `- run it again exactly: \`squall experiment run --again ${id}\``,
+    ].join('\n'),
+  ]
+  return `${blocks.join('\n\n')}\n`
+}
+
+function row(phase: PhaseResult | StageResult): string {
+  const { label, load } = phase
+  const hits = 'drawn' in phase ? [String(phase.drawn), String(phase.applied)] : ['', '']
+  const indicators = load?.indicators
+  const failed = indicators?.etaResponded
+  const cells = [
+    markdownText(label),
+    String(load?.counts.calls ?? 0),
+    shownMeasure('success', indicators?.tcsr ?? null),
+    shownMeasure('errors', failed === undefined || failed === null ? null : 1 - failed),
+    shownMeasure('p95', load?.latency.summary.p95 ?? null),
+    ...hits,
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+/** A time as people read it. */
+export function seconds(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`
+}

@@ -1,0 +1,116 @@
+import { constants } from 'node:fs'
+import { open, readFile, stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ProcessIdentity, statOf } from './process-identity.ts'
+import { refuse } from './refusal.ts'
+
+/** Which process is meant. */
+export interface Victim {
+  readonly pidFile: string
+  /** A part of its command line. */
+  readonly command: string
+}
+
+const MAX_PID_TEXT = 32
+const MAX_ANCESTORS = 64
+const POLL_MS = 50
+
+/**
+ * Finds the process that a file names. The file and the process must be this user's own, and the
+ * process neither this one nor one that it came from. Throws a `RefusedError`.
+ */
+export async function findVictim(victim: Victim): Promise<ProcessIdentity> {
+  const pid = await readPid(victim.pidFile)
+  if ((await statOf(process.pid)) === undefined) {
+    throw unsafe('this system does not tell whose a process is', 'kill processes on Linux alone')
+  }
+  if (await isAncestor(pid)) {
+    throw unsafe(`process ${pid} is this program itself, or runs it`, 'name another process')
+  }
+  const { state, began } = (await statOf(pid)) ?? {}
+  if (began === undefined || state === 'Z') {
+    throw unsafe(`process ${pid} does not run`, 'start it, or mend what writes the file')
+  }
+  const owner = await stat(`/proc/${pid}`).catch(() => undefined)
+  if (owner?.uid !== process.getuid?.()) {
+    throw unsafe(`process ${pid} belongs to another user`, 'run as the user of the process')
+  }
+  const line = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll(
+    '\0',
+    ' ',
+  )
+  if (!line.includes(victim.command)) {
+    throw unsafe(
+      `the command line of process ${pid} does not have "${victim.command}" in it`,
+      'the number may have become that of another process: look at kill.pidFile and kill.command',
+    )
+  }
+  return { pid, began }
+}
+
+/** Kills the process that the file names, looked at just before. */
+export async function killVictim(victim: Victim): Promise<ProcessIdentity> {
+  const found = await findVictim(victim)
+  process.kill(found.pid, 'SIGKILL')
+  return found
+}
+
+/** Waits until the file names another process that lives; undefined when the time is over. */
+export async function awaitSuccessor(
+  victim: Victim,
+  dead: ProcessIdentity,
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<ProcessIdentity | undefined> {
+  const until = performance.now() + withinMs
+  while (performance.now() < until && !signal.aborted) {
+    try {
+      const found = await findVictim(victim)
+      if (found.pid !== dead.pid || found.began !== dead.began) return found
+    } catch {
+      // Not written again, or not alive yet.
+    }
+    await sleep(POLL_MS, undefined, { signal }).catch(() => {})
+  }
+  return undefined
+}
+
+async function readPid(path: string): Promise<number> {
+  const handle = await open(
+    path,
+    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  ).catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === 'ELOOP' ? 'is a link' : `cannot be read (${error.code ?? ''})`
+    throw unsafe(`the file ${why}`, 'name the file that the process itself writes')
+  })
+  try {
+    const stats = await handle.stat()
+    if (!stats.isFile()) throw unsafe('it is no plain file', 'name a file')
+    if (stats.uid !== process.getuid?.()) {
+      throw unsafe('the file belongs to another user', 'use one that is yours')
+    }
+    if ((stats.mode & 0o022) !== 0) {
+      throw unsafe('others may write the file', 'take that right away: chmod go-w')
+    }
+    if (stats.size > MAX_PID_TEXT) throw unsafe('the file is too long', 'it holds one number')
+    const text = (await handle.readFile('utf8')).trim()
+    const pid = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : 0
+    if (pid <= 1) throw unsafe('the file holds no number above 1', 'it holds one number')
+    return pid
+  } finally {
+    await handle.close()
+  }
+}
+
+async function isAncestor(pid: number): Promise<boolean> {
+  let at = process.pid
+  for (let step = 0; step < MAX_ANCESTORS && at > 0; step++) {
+    if (at === pid) return true
+    at = (await statOf(at))?.parent ?? 0
+  }
+  return false
+}
+
+function unsafe(wrong: string, mend: string): Error {
+  return refuse('PID_FILE_UNSAFE', `kill.pidFile: ${wrong}`, mend)
+}

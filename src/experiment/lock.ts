@@ -1,0 +1,139 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { link, mkdir, readFile, rename, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts'
+import { refuse } from './refusal.ts'
+import type { Previous } from './rules-place.ts'
+
+/** Who holds a target, and what is to be put back when they die. */
+export interface LockHolder extends ProcessIdentity {
+  readonly id: string
+  readonly host: string
+  readonly startedAt: string
+  readonly target: string
+  readonly backup?: Backup
+}
+
+/** A rules file that was taken over. */
+export interface Backup extends Omit<Previous, 'bytes'> {
+  readonly path: string
+  /** In base64; null when there was no file. */
+  readonly bytes: string | null
+}
+
+/** A target that is held: no other experiment runs on it from here. */
+export interface Lock {
+  /** One that died while it held the target. */
+  readonly dead: LockHolder | undefined
+  /** Notes what is to be put back when this process dies. */
+  note(path: string, previous: Previous): Promise<void>
+  release(): Promise<void>
+}
+
+const ATTEMPTS = 100
+const PAUSE_MS = 20
+/** Who clears a dead lock away is done at once; longer means that they died in it. */
+const CLEARING_MS = 5000
+
+/** Takes a target. Throws a `RefusedError` when somebody else has it who still lives. */
+export async function takeLock(folder: string, target: URL, id: string): Promise<Lock> {
+  const path = join(folder, `${keyOf(target)}.lock`)
+  const shown = `${target.origin}${target.pathname}`
+  const own: LockHolder = {
+    ...(await ownIdentity()),
+    id,
+    host: hostname(),
+    startedAt: new Date().toISOString(),
+    target: shown,
+  }
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    if (await create(path, own)) return heldLock(path, own, undefined)
+    const holder = await readHolder(path)
+    if (holder !== undefined && (await isAlive(holder))) {
+      throw refuse(
+        'EXPERIMENT_RUNNING',
+        `the experiment ${holder.id} runs on ${shown} (process ${holder.pid}, since ${holder.startedAt})`,
+        'wait until it is over, or end it with Ctrl-C',
+      )
+    }
+    const dead = await takeFromDead(path, own)
+    if (dead !== undefined) return heldLock(path, own, dead.holder)
+    await sleep(PAUSE_MS)
+  }
+  throw refuse('EXPERIMENT_RUNNING', `others begin on ${shown} right now`, 'try again')
+}
+
+/** Makes the file, with all that is in it, unless it is there: nobody sees a part of it. */
+async function create(path: string, own: LockHolder): Promise<boolean> {
+  const beside = `${path}.${randomUUID()}`
+  await writeFile(beside, JSON.stringify(own), { flag: 'wx', mode: 0o600 })
+  try {
+    await link(beside, path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return false
+  } finally {
+    await unlink(beside).catch(() => {})
+  }
+}
+
+/** Replaces the lock of a dead holder; one at a time, or the lock of the quickest would be taken. */
+async function takeFromDead(
+  path: string,
+  own: LockHolder,
+): Promise<{ readonly holder: LockHolder | undefined } | undefined> {
+  const clearing = `${path}.clearing`
+  try {
+    await mkdir(clearing)
+  } catch {
+    const since = await stat(clearing).catch(() => undefined)
+    if (since !== undefined && Date.now() - since.mtimeMs > CLEARING_MS) {
+      await rmdir(clearing).catch(() => {})
+    }
+    return undefined
+  }
+  try {
+    const holder = await readHolder(path)
+    if (holder !== undefined && (await isAlive(holder))) return undefined
+    await unlink(path).catch(() => {})
+    return (await create(path, own)) ? { holder } : undefined
+  } finally {
+    await rmdir(clearing).catch(() => {})
+  }
+}
+
+function heldLock(path: string, own: LockHolder, dead: LockHolder | undefined): Lock {
+  return {
+    dead,
+    async note(file, { bytes, mode, uid, gid }) {
+      const base64 = bytes === undefined ? null : Buffer.from(bytes).toString('base64')
+      const backup: Backup = { path: file, bytes: base64, mode, uid, gid }
+      const beside = `${path}.${own.pid}`
+      await writeFile(beside, JSON.stringify({ ...own, backup }), { mode: 0o600 })
+      await rename(beside, path)
+    },
+    async release() {
+      const holder = await readHolder(path)
+      if (holder?.id === own.id) await unlink(path).catch(() => {})
+    },
+  }
+}
+
+async function readHolder(path: string): Promise<LockHolder | undefined> {
+  try {
+    const value = JSON.parse(await readFile(path, 'utf8')) as Partial<LockHolder>
+    const { pid, id } = value
+    if (!Number.isSafeInteger(pid) || (pid ?? 0) < 1 || typeof id !== 'string') return undefined
+    return value as LockHolder
+  } catch {
+    return undefined
+  }
+}
+
+function keyOf({ protocol, host, pathname }: URL): string {
+  return createHash('sha256').update(`${protocol}//${host}${pathname}`).digest('hex').slice(0, 24)
+}

@@ -1,0 +1,47 @@
+/** Why an experiment is not begun. The codes are stable. */
+export const REFUSAL_CODES = [
+  'NO_GATE',
+  'NO_ENVIRONMENT',
+  'PRODUCTION',
+  'STAGES_NOT_ASCENDING',
+  'STAGE_SKIPPED',
+  'RULES_HIT_NOTHING',
+  'RULES_STAGED',
+  'EXPERIMENT_RUNNING',
+  'SIDECAR_UNREACHABLE',
+  'ENVIRONMENT_MISMATCH',
+  'SIDECAR_DISARMED',
+  'OTHER_RULES',
+  'RULES_NOT_IN_FORCE',
+  'TARGET_UNUSABLE',
+  'NOT_STEADY',
+  'PID_FILE_UNSAFE',
+] as const
+
+/** The code of one reason. */
+export type RefusalCode = (typeof REFUSAL_CODES)[number]
+
+/** One reason not to begin: what is wrong, and how to mend it. */
+export interface Refusal {
+  readonly code: RefusalCode
+  readonly wrong: string
+  readonly mend: string
+  /** What in the plan it is about, where it is about the plan. */
+  readonly path?: readonly (string | number)[]
+}
+
+/** An experiment that was not begun. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError'
+  readonly refusals: readonly Refusal[]
+
+  constructor(...refusals: readonly Refusal[]) {
+    super(refusals.map(({ code, wrong, mend }) => `${code}: ${wrong}; ${mend}`).join('\n'))
+    this.refusals = refusals
+  }
+}
+
+/** Short for one reason alone. */
+export function refuse(code: RefusalCode, wrong: string, mend: string): RefusedError {
+  return new RefusedError({ code, wrong, mend })
+}

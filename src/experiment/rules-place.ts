@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { lstat, open, rename, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { refuse } from './refusal.ts'
+
+/** What was in a rules file before; undefined bytes mean that there was none. */
+export interface Previous {
+  readonly bytes: Uint8Array | undefined
+  readonly mode: number
+  readonly uid: number
+  readonly gid: number
+}
+
+const MAX_BYTES = 1024 * 1024
+const NEW_FILE = 0o644
+
+/** Somebody else has written the file meanwhile. */
+export class RulesChangedError extends Error {
+  override readonly name = 'RulesChangedError'
+}
+
+/** A sidecar's rules file, taken over for a time. */
+export class RulesPlace {
+  readonly path: string
+  readonly previous: Previous
+  #written: Buffer | undefined
+
+  private constructor(path: string, previous: Previous) {
+    this.path = path
+    this.previous = previous
+  }
+
+  /** Looks at the file. Throws a `RefusedError` when it is none that may be replaced. */
+  static async open(path: string): Promise<RulesPlace> {
+    return new RulesPlace(path, await readPrevious(path))
+  }
+
+  /** Replaces the whole file at once. Throws when somebody else has written it meanwhile. */
+  async write(text: string): Promise<void> {
+    if (!(await this.#isOurs())) throw new RulesChangedError(`${this.path} was changed`)
+    const bytes = Buffer.from(text)
+    await replace(this.path, bytes, this.previous)
+    this.#written = bytes
+  }
+
+  /** Puts back what was there; false when somebody else has written the file meanwhile. */
+  async restore(): Promise<boolean> {
+    if (this.#written === undefined) return true
+    if (!(await this.#isOurs())) return false
+    await putBack(this.path, this.previous)
+    this.#written = undefined
+    return true
+  }
+
+  /** Whether the file holds what it held before, or what was written last. */
+  async #isOurs(): Promise<boolean> {
+    const now = await readFileNow(this.path)
+    const expected = this.#written ?? this.previous.bytes
+    return now === undefined || expected === undefined
+      ? now === expected
+      : Buffer.compare(now, expected) === 0
+  }
+}
+
+/** Puts what was in a file before in its place again. */
+export async function putBack(path: string, previous: Previous): Promise<void> {
+  if (previous.bytes === undefined) await unlink(path)
+  else await replace(path, previous.bytes, previous)
+}
+
+async function readPrevious(path: string): Promise<Previous> {
+  const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw unusable(`it cannot be looked at (${error.code ?? error.message})`)
+  })
+  if (stats === undefined) return { bytes: undefined, mode: NEW_FILE, uid: -1, gid: -1 }
+  // Who replaces a link leaves the file that it leads to as it was.
+  if (!stats.isFile()) throw unusable('it is no plain file, but a link, a folder or a device')
+  if (stats.size > MAX_BYTES) throw unusable('it has more than 1 MiB')
+  try {
+    const bytes = await readFileNow(path)
+    return { bytes, mode: stats.mode & 0o777, uid: stats.uid, gid: stats.gid }
+  } catch (error) {
+    throw unusable(`it cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`)
+  }
+}
+
+function unusable(why: string): Error {
+  return refuse(
+    'RULES_NOT_IN_FORCE',
+    `sidecar.rulesFile cannot be taken over: ${why}`,
+    'name the very file that the sidecar reads, and run where you may write it',
+  )
+}
+
+async function readFileNow(path: string): Promise<Buffer | undefined> {
+  try {
+    const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    try {
+      return await handle.readFile()
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function replace(path: string, bytes: Uint8Array, previous: Previous): Promise<void> {
+  const beside = join(dirname(path), `.${basename(path)}.${randomUUID()}`)
+  const handle = await open(beside, 'wx', previous.mode)
+  try {
+    await handle.writeFile(bytes)
+    await handle.chmod(previous.mode)
+    // The sidecar may be somebody else, and the file for it alone.
+    if (previous.uid >= 0) await handle.chown(previous.uid, previous.gid).catch(() => {})
+    await handle.close()
+    await rename(beside, path)
+  } catch (error) {
+    await handle.close().catch(() => {})
+    await unlink(beside).catch(() => {})
+    throw error
+  }
+}

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { ruleNames } from './armed-rules.ts'
+import { Arming, IN_FORCE_MS } from './arming.ts'
+import { afterwards } from './after-phase.ts'
+import { beforehand } from './before-phase.ts'
+import type { Context, ExperimentOptions } from './context.ts'
+import type { ExperimentResult, PhaseResult } from './experiment-result.ts'
+import { experimentResult } from './finish.ts'
+import { findVictim } from './kill.ts'
+import { takeLock, type Lock } from './lock.ts'
+import { preflight } from './preflight.ts'
+import { Probe } from './probe.ts'
+import { putBackOfDead } from './recover-dead.ts'
+import { refuse } from './refusal.ts'
+import { RulesChangedError, RulesPlace } from './rules-place.ts'
+import { runStages } from './stages.ts'
+import { Steadiness } from './steadiness.ts'
+
+/** Runs an experiment. Throws a `RefusedError` when it is not begun. */
+export async function runExperiment(options: ExperimentOptions): Promise<ExperimentResult> {
+  const { plan, stateFolder } = options
+  const id = newId(new Date())
+  if (plan.file.kill !== undefined) {
+    await findVictim({ pidFile: plan.pidFile!, command: plan.file.kill.command })
+  }
+  const lock = await takeLock(stateFolder, plan.target, id)
+  try {
+    return await locked(options, id, lock)
+  } finally {
+    await lock.release()
+  }
+}
+
+async function locked(
+  options: ExperimentOptions,
+  id: string,
+  lock: Lock,
+): Promise<ExperimentResult> {
+  const { plan, stop, onEvent, version, inForceMs = IN_FORCE_MS } = options
+  if (lock.dead !== undefined && (await putBackOfDead(lock.dead, plan.admin))) {
+    onEvent({
+      kind: 'note',
+      text: `the experiment ${lock.dead.id} died: its rules file is put back`,
+    })
+  }
+  const state = await preflight(plan, lock.dead?.id)
+  const place = await RulesPlace.open(plan.rulesFile)
+  await lock.note(plan.rulesFile, place.previous)
+  const arming = new Arming(plan, id, place, { aheadMs: state.aheadMs, inForceMs })
+  let restoring: Promise<boolean> | undefined
+  const rollback = (): Promise<boolean> => (restoring ??= arming.rollback())
+  const onStop = (): void => void rollback().catch(() => {})
+  stop.addEventListener('abort', onStop, { once: true })
+  const target = { url: plan.target, client: 'lean', headers: allHeaders(options) } as const
+  const probe = plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version)
+  const names = ruleNames(plan)
+  const steadiness = new Steadiness()
+  const context: Context = { ...options, id, arming, probe, steadiness, names, rollback }
+  const startedAt = new Date()
+  try {
+    if (!stop.aborted) await claim(arming, stop)
+    const { phase: before, tools } = await beforehand(context)
+    const stages = await runStages(context)
+    const restored = await rollback()
+    onEvent({ kind: 'rolled-back', restored })
+    const after = await lookAgain(context)
+    return experimentResult(context, { startedAt, before, tools, stages, restored, after })
+  } finally {
+    stop.removeEventListener('abort', onStop)
+    await rollback()
+    await probe?.close()
+  }
+}
+
+/** Lets others see that an experiment begins; of two that begin at once one is late. */
+async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
+  try {
+    await arming.arm(undefined, stop)
+  } catch (error) {
+    if (!(error instanceof RulesChangedError)) throw error
+    throw refuse('EXPERIMENT_RUNNING', 'somebody else writes the rules file', 'try again')
+  }
+}
+
+async function lookAgain(
+  context: Context,
+): Promise<{ readonly phase: PhaseResult; readonly steady: boolean } | undefined> {
+  return context.stop.aborted ? undefined : afterwards(context)
+}
+
+function allHeaders({ plan, headers }: ExperimentOptions): Readonly<Record<string, string>> {
+  return { ...plan.file.target.headers, ...headers }
+}
+
+/** Sorts by time, and is short enough for the name of a rule. */
+function newId(now: Date): string {
+  const [day = '', time = ''] = now.toISOString().split('T')
+  const digits = `${day.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`
+  return `${digits}-${randomBytes(3).toString('hex')}`
+}

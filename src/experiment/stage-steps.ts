@@ -1,0 +1,46 @@
+import type { Refusal } from './refusal.ts'
+
+/** The first stage is no larger, in percent. */
+export const FIRST_STAGE = 25
+/** No stage is more than so many times the one before. */
+export const MAX_FACTOR = 3
+/** No stage is more than so many points above the one before. */
+export const MAX_POINTS = 40
+
+/** Why a row of stages widens too fast, or not at all. */
+export function stageRefusals(
+  stages: readonly number[],
+  key: 'stages' | 'pods',
+): readonly Refusal[] {
+  const refusals: Refusal[] = []
+  for (const [index, share] of stages.entries()) {
+    const before = stages[index - 1]
+    const path = [key, index]
+    if (share <= (before ?? 0)) {
+      refusals.push({
+        code: 'STAGES_NOT_ASCENDING',
+        wrong: `the stage ${share}% does not widen ${before === undefined ? 'anything' : `the ${before}% before it`}`,
+        mend: 'write stages from the smallest to the largest, each above the one before',
+        path,
+      })
+    } else if (share > widest(before)) {
+      refusals.push({
+        code: 'STAGE_SKIPPED',
+        wrong: `${before === undefined ? 'the first stage' : `from ${before}% to`} ${share}% skips a stage`,
+        mend:
+          before === undefined
+            ? `begin with ${FIRST_STAGE}% or less`
+            : `go to ${widest(before)}% at most: no more than ${MAX_FACTOR} times, and ${MAX_POINTS} points, at a time`,
+        path,
+      })
+    }
+  }
+  return refusals
+}
+
+/** The largest stage that may follow another one, or be the first. */
+export function widest(before: number | undefined): number {
+  if (before === undefined) return FIRST_STAGE
+  const most = Math.min(before * MAX_FACTOR, before + MAX_POINTS, 100)
+  return Math.round(most * 1e6) / 1e6
+}

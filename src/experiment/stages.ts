@@ -1,0 +1,176 @@
+import { AbortWatch } from './abort-watch.ts'
+import type { StageResult } from './experiment-result.ts'
+import { isBroken, shownMeasure } from './gate.ts'
+import { awaitSuccessor, killVictim } from './kill.ts'
+import { type End, measuredOf, type Moment, runPhase } from './phase.ts'
+import { phaseLoad } from './phase-load.ts'
+import type { Stage } from './plan.ts'
+import { RefusedError } from './refusal.ts'
+import { RulesChangedError } from './rules-place.ts'
+import type { Context, Stages } from './context.ts'
+import { type Hits, NO_HITS, ruleHits, sidecarWatch } from './sidecar-watch.ts'
+import { anyBroken } from './steadiness.ts'
+
+/** The target may just have been killed, or answer late. */
+const BEGIN_MS = 2000
+
+/** Goes through the stages until one does not hold. */
+export async function runStages(context: Context): Promise<Stages> {
+  const { plan, stop } = context
+  const results: StageResult[] = []
+  const aborts = new AbortWatch(plan.aborts)
+  for (const [index, stage] of plan.stages.entries()) {
+    if (stop.aborted) break
+    const { result, end, rollbackMs } = await runStage(context, stage, index, aborts)
+    if (result !== undefined) results.push(result)
+    if (end !== undefined) return { results, end: { ...end, stage: stage.label }, rollbackMs }
+  }
+  if (!stop.aborted) return { results, end: undefined, rollbackMs: null }
+  const stage = results.at(-1)?.label ?? null
+  const end: End = { code: 'INTERRUPTED', why: 'it was ended by hand' }
+  return { results, end: { ...end, stage }, rollbackMs: null }
+}
+
+interface StageEnd {
+  readonly result: StageResult | undefined
+  readonly end: End | undefined
+  readonly rollbackMs: number | null
+}
+
+async function runStage(
+  context: Context,
+  stage: Stage,
+  index: number,
+  aborts: AbortWatch,
+): Promise<StageEnd> {
+  const { plan, probe, stop, onEvent, steadiness, arming, rollback } = context
+  const durationMs = plan.file.hold
+  try {
+    await arming.arm(stage, stop)
+  } catch (error) {
+    if (stop.aborted) return { result: undefined, end: undefined, rollbackMs: null }
+    return { result: undefined, end: notArmed(error), rollbackMs: null }
+  }
+  const count = plan.stages.length
+  onEvent({ kind: 'phase', label: stage.label, stage: { index, count }, durationMs })
+  const began = performance.now()
+  steadiness.injected(began)
+  let hits: Hits = NO_HITS
+  let restartMs: number | null = null
+  let watched = false
+  let rolledBack: Promise<number> | undefined
+  const tick = ({ at, load, steady, calls, draining }: Moment): End | undefined => {
+    const elapsedMs = at - began
+    const { applied } = hits
+    onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
+    if (draining) return undefined
+    const loose = anyBroken(plan.aborts, load)
+    watched ||= loose !== undefined
+    steadiness.look(at, loose === true || anyBroken(plan.steady, steady))
+    const breach = aborts.look(load, at)
+    if (breach === undefined) return undefined
+    const found = shownMeasure(breach.measure, breach.measured)
+    return { code: 'ABORT_CONDITION', why: `${breach.gate}: it is ${found}`, breach }
+  }
+  const seen = (end: End): void => {
+    const at = performance.now()
+    rolledBack = rollback().then(() => performance.now() - at)
+    // Whoever awaits it later is told; nobody may before.
+    rolledBack.catch(() => {})
+    onEvent({ kind: 'seen', end, breach: end.breach })
+  }
+  const phase = await runPhase({
+    label: stage.label,
+    load: phaseLoad(plan, context, durationMs),
+    probe,
+    stop,
+    beginWithinMs: BEGIN_MS,
+    tick,
+    seen,
+    beside: sidecarWatch(context, (latest) => (hits = latest)),
+    ...(plan.file.kill !== undefined && {
+      begun: async (signal: AbortSignal): Promise<End | undefined> => {
+        const { end, ms } = await killOnce(context, signal)
+        restartMs = ms
+        return end
+      },
+    }),
+  })
+  if (phase.end === undefined && !stop.aborted) hits = await ruleHits(context).catch(() => hits)
+  const result = { ...phase.result, share: stage.share ?? null, ...hits, restartMs }
+  const end = phase.end ?? (stop.aborted ? undefined : judged(context, result, watched))
+  if (end !== undefined && rolledBack === undefined) seen(end)
+  const text = end === undefined ? stageWords(result) : end.why
+  onEvent({ kind: 'phase-over', label: stage.label, text })
+  return { result, end, rollbackMs: rolledBack === undefined ? null : await rolledBack }
+}
+
+function notArmed(error: unknown): End {
+  if (error instanceof RulesChangedError) {
+    return { code: 'RULES_CHANGED', why: 'somebody else has written the rules file' }
+  }
+  if (!(error instanceof RefusedError)) throw error
+  return { code: 'NOT_IN_FORCE', why: error.refusals[0]?.wrong ?? '' }
+}
+
+/** What speaks against going on after a stage that was held to its end. */
+function judged(
+  { plan }: Context,
+  { load, share, matched, applied }: StageResult,
+  watched: boolean,
+): End | undefined {
+  if (load === undefined || load.counts.calls === 0) {
+    return { code: 'NO_CALLS', why: 'no call came to an end' }
+  }
+  // Too few calls to be watched are looked at as a whole.
+  const whole = measuredOf(load)
+  const gate = watched ? undefined : plan.aborts.find((each) => isBroken(each, whole) === true)
+  if (gate !== undefined) {
+    const { text, measure } = gate
+    const breach = { gate: text, measure, measured: whole[measure] }
+    const why = `${text}, over the whole stage: it is ${shownMeasure(measure, whole[measure])}`
+    return { code: 'ABORT_CONDITION', why, breach }
+  }
+  const broken = load.slo.find(({ ok }) => !ok)
+  if (broken !== undefined) {
+    return { code: 'SLO', why: `${broken.gate} did not hold` }
+  }
+  if (share !== null && applied === 0) {
+    const why =
+      matched === 0
+        ? 'the sidecar saw no call that the rules match: is target.url behind sidecar.admin?'
+        : `none of the ${matched} calls that the rules match was hit: more load, or a longer hold`
+    return { code: 'NO_HITS', why }
+  }
+  return undefined
+}
+
+async function killOnce(
+  { plan, onEvent }: Context,
+  signal: AbortSignal,
+): Promise<{ readonly end: End | undefined; readonly ms: number | null }> {
+  const { command, restartWithin } = plan.file.kill!
+  const victim = { pidFile: plan.pidFile!, command }
+  try {
+    const dead = await killVictim(victim)
+    const at = performance.now()
+    onEvent({ kind: 'note', text: `killed process ${dead.pid}` })
+    const next = await awaitSuccessor(victim, dead, restartWithin, signal)
+    if (next !== undefined) {
+      const ms = Math.round(performance.now() - at)
+      onEvent({ kind: 'note', text: `process ${next.pid} took its place after ${ms} ms` })
+      return { end: undefined, ms }
+    }
+    if (signal.aborted) return { end: undefined, ms: null }
+    const why = `nobody took the place of process ${dead.pid} within ${restartWithin / 1000} s`
+    return { end: { code: 'NOT_RESTARTED', why }, ms: null }
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error
+    return { end: { code: 'NOT_RESTARTED', why: error.refusals[0]?.wrong ?? '' }, ms: null }
+  }
+}
+
+function stageWords({ load, drawn, applied, share }: StageResult): string {
+  const calls = `${load?.counts.calls ?? 0} calls`
+  return share === null ? `held, ${calls}` : `held, ${calls}, ${drawn} drawn, ${applied} hit`
+}

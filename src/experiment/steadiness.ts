@@ -1,0 +1,51 @@
+import { type GateSample, recoveryOf, type Recovery } from '../indicators/recovery.ts'
+import { type Gate, isBroken, type Measured, shownMeasure } from './gate.ts'
+
+/** Whether any gate is broken; undefined where not one of them could be measured. */
+export function anyBroken(gates: readonly Gate[], measured: Measured): boolean | undefined {
+  const found = gates.map((gate) => isBroken(gate, measured))
+  if (found.includes(true)) return true
+  return found.includes(false) ? false : undefined
+}
+
+/** What of the gates does not hold, in words; a gate that cannot be measured does not hold. */
+export function brokenWords(gates: readonly Gate[], measured: Measured): readonly string[] {
+  return gates
+    .filter((gate) => isBroken(gate, measured) !== false)
+    .map(({ measure, limit, operator }) => {
+      const wants = operator === '>' ? 'at most' : 'at least'
+      const found = shownMeasure(measure, measured[measure])
+      return `${measure} is ${found}, and has to be ${wants} ${shownMeasure(measure, limit)}`
+    })
+}
+
+/** Keeps when gates were broken, from the first injection on. */
+export class Steadiness {
+  readonly #samples: GateSample[] = []
+  readonly #injections: number[] = []
+
+  /** Something begins to go wrong on purpose. */
+  injected(at: number): void {
+    this.#injections.push(at)
+  }
+
+  look(at: number, broken: boolean | undefined): void {
+    if (broken !== undefined && this.#injections.length > 0) this.#samples.push({ at, broken })
+  }
+
+  /** For how long nothing has been broken any more. */
+  steadyForMs(since: number, now: number): number {
+    const after = this.#samples.filter(({ at }) => at >= since)
+    const lastBroken = after.findLastIndex(({ broken }) => broken)
+    const first = after[lastBroken + 1]
+    return first === undefined ? 0 : now - first.at
+  }
+
+  /** Times to detect and to recover, from the beginning of the stage in which a breach was first seen. */
+  recovery(steadyForMs: number): Recovery {
+    const first = this.#samples.find(({ broken }) => broken)
+    const injectedAt = this.#injections.findLast((at) => at <= (first?.at ?? Infinity))
+    if (injectedAt === undefined) return { detectMs: undefined, recoverMs: undefined }
+    return recoveryOf(this.#samples, injectedAt, steadyForMs)
+  }
+}

@@ -1,0 +1,55 @@
+import { writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { ExperimentEvent } from '../../src/experiment/progress.ts'
+import { type ExperimentStage, startExperimentStage } from '../experiment/stage.ts'
+import type { Step } from '../load/scripted-server.ts'
+
+let stage: ExperimentStage
+let ending: Step = 'ok'
+
+beforeEach(async () => {
+  ending = 'ok'
+  stage = await startExperimentStage(() => ending)
+})
+
+afterEach(() => stage.close())
+
+test('calls that only their time ends are no breach once no further ones begin', async () => {
+  const rules = [{ name: 'mute', match: { tool: 'work' }, times: 3, faults: ['hang'] }]
+  const load = { timeout: '1600ms' }
+  const result = await stage.run({ rules, load, abortOn: { errors: '>50%', p50: '>1100ms' } })
+  expect(result.verdict).toBe('held')
+  expect(result.stages[0]!.applied).toBe(3)
+})
+
+test('calls of which none ends are a breach, although none is slow yet', async () => {
+  const rules = [{ name: 'mute', match: { tool: 'work' }, first: 1000, faults: ['hang'] }]
+  const load = { rate: undefined, clients: 1, timeout: '1m' }
+  const asked = { rules, load, hold: '20s', abortOn: { p95: '>1200ms' } }
+  const result = await stage.run(asked)
+  expect(result).toMatchObject({ verdict: 'breached', code: 'ABORT_CONDITION' })
+})
+
+test('the guard of the sidecar ends it, and renewals do not lift the guard before that is seen', async () => {
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.kind === 'phase' && event.stage !== undefined) ending = 'tool error'
+    if (event.kind === 'rolled-back') ending = 'ok'
+  }
+  const abortOn = { errors: '>90% for 1h' }
+  const asked = { hold: '20s', sidecar: { expiry: '1s' }, abortOn }
+  const result = await stage.run(asked, { onEvent })
+  expect(result).toMatchObject({ verdict: 'breached', code: 'GUARD' })
+})
+
+test('rules that somebody else writes meanwhile are theirs to keep', async () => {
+  const theirs = '# mine\nrules: []\n'
+  let written: Promise<void> | undefined
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.kind === 'phase' && event.stage !== undefined) {
+      written ??= writeFile(stage.rulesFile, theirs)
+    }
+  }
+  const result = await stage.run({ hold: '20s' }, { onEvent })
+  expect(result).toMatchObject({ verdict: 'inconclusive', code: 'RULES_CHANGED', restored: false })
+  expect(await stage.rules()).toBe(theirs)
+})

@@ -1,0 +1,183 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { CATALOG } from '../../src/experiment/catalog.ts'
+import type { ExperimentResult } from '../../src/experiment/experiment-result.ts'
+import type { HistoryEntry } from '../../src/experiment/history.ts'
+import { eventually } from '../support/eventually.ts'
+import { runProgram, startProgram } from '../support/program.ts'
+import { startSquall, type Squall } from '../support/squall.ts'
+
+// Needs nothing more than Node and the built program; on Linux alone, because a process is killed.
+
+const SERVER = fileURLToPath(new URL('../../examples/server.mjs', import.meta.url))
+
+let folder: string
+let server: RestartingServer
+let squall: Squall
+let kept: readonly string[]
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'squall-experiments-'))
+  server = await startRestarting(at('server.pid'))
+  await writeFile(at('rules.yaml'), 'rules: []\n')
+  const upstream = `http://127.0.0.1:${server.port}`
+  const flags = ['--upstream', upstream, '--rules', at('rules.yaml'), '--environment', 'staging']
+  // Process kills are real errors, and the guard is not what is tested here.
+  squall = await startSquall(...flags, '--guard-error-rate', 'off')
+  kept = ['--experiments', at('experiments'), '--state-dir', at('state')]
+})
+
+afterAll(async () => {
+  await squall.close()
+  await server.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+function at(name: string): string {
+  return join(folder, name)
+}
+
+/** One stage, and limits that it keeps. */
+const SHORT = { stages: ['20%'], hold: '1s', slo: ['success>10%'], abortOn: { errors: '>99%' } }
+
+function readyText(wanted: string): string {
+  return CATALOG.find(({ name }) => name === wanted)!.text
+}
+
+/** A ready plan as it stands, but for where things are and for how long it takes. */
+async function ready(text: string, changes: Readonly<Record<string, unknown>>): Promise<string> {
+  const plan = parse(text) as Record<string, Record<string, unknown>>
+  const url = `http://127.0.0.1:${squall.port}/mcp`
+  const path = at('plan.yaml')
+  const placed = {
+    ...plan,
+    target: { ...plan['target'], url },
+    sidecar: { ...plan['sidecar'], admin: squall.admin, expiry: '5s' },
+    steadyState: { ...plan['steadyState'], p95: '5s', for: '500ms', within: '30s' },
+    ...changes,
+  }
+  await writeFile(path, JSON.stringify(placed))
+  return path
+}
+
+test.each(CATALOG)('the ready plan $name comes to a verdict', async ({ name, text }) => {
+  const plan = await ready(text, { hold: name === 'process-kill' ? '5s' : '2s' })
+  const { stdout, stderr, code } = await runProgram(['experiment', 'run', plan, '--json', ...kept])
+  if (stdout === '') throw new Error(stderr)
+  const result = JSON.parse(stdout) as ExperimentResult
+  expect(result.verdict, `${result.code}: ${result.why}`).not.toBe('inconclusive')
+  expect(code).toBe(result.verdict === 'held' ? 0 : 1)
+  expect(result).toMatchObject({ name, restored: true, steadyAfter: true })
+  for (const stage of result.stages) {
+    if (name === 'process-kill') expect(stage.restartMs).toBeGreaterThan(0)
+    else expect(stage.applied).toBeGreaterThan(0)
+  }
+})
+
+test('Ctrl-C puts everything back, leaves a part of a report, and ends with 130', async () => {
+  const plan = await ready(readyText('latency'), { hold: '1m' })
+  const program = startProgram(['experiment', 'run', plan, ...kept])
+  await eventually(async () => ((await isArmed()) ? undefined : program.stderr()))
+  program.signal('SIGINT')
+  expect((await program.ended).code).toBe(130)
+  expect(program.stdout()).toContain('inconclusive')
+  await eventually(async () => ((await isArmed()) ? 'armed' : undefined))
+})
+
+test('a run is kept with its reports, listed, and repeated exactly', async () => {
+  const rulesFile = at('slow.yaml')
+  await writeFile(
+    rulesFile,
+    'seed: 9\nrules: [{ name: broken, match: { tool: search_docs }, faults: [abort: { toolError: x }] }]',
+  )
+  const plan = await ready(readyText('latency'), { rules: './slow.yaml', ...SHORT })
+  const first = await runProgram(['experiment', 'run', plan, '--json', ...kept])
+  expect(first).toMatchObject({ code: 0, stderr: '' })
+  const result = JSON.parse(first.stdout) as ExperimentResult
+  expect(result).toMatchObject({ schema: 'squall.experiment/1', verdict: 'held', seed: 9 })
+  const place = join(at('experiments'), result.id)
+  const files = ['plan.json', 'report.html', 'report.json', 'report.md']
+  expect((await readdir(place)).sort()).toEqual(files)
+  expect(JSON.parse(await readFile(join(place, 'report.json'), 'utf8'))).toEqual(result)
+  expect(await readFile(join(place, 'report.md'), 'utf8')).toContain('# latency: held')
+  expect(await readFile(join(place, 'report.html'), 'utf8')).toContain('Stage 20%')
+  // What was edited since does not matter.
+  await writeFile(rulesFile, 'rules: []')
+  await writeFile(plan, '')
+  const again = await runProgram(['experiment', 'run', '--again', result.id, ...kept])
+  expect(again.code).toBe(0)
+  const listed = await runProgram(['experiment', 'list', '--json', ...kept.slice(0, 2)])
+  const [one, two] = (JSON.parse(listed.stdout) as HistoryEntry[]).slice(-2)
+  expect(one).toMatchObject({ id: result.id, rulesDigest: result.rulesDigest, seed: 9 })
+  const { planDigest, rulesDigest, seed } = one!
+  expect(two).toMatchObject({ again: result.id, planDigest, rulesDigest, seed, verdict: 'held' })
+})
+
+test('refusals, breaches and plans with mistakes have their own exit codes', async () => {
+  const url = `http://127.0.0.1:${squall.port}/mcp`
+  const target = { url, environment: 'production' }
+  const refused = await ready(readyText('latency'), { target })
+  const validated = await runProgram(['experiment', 'validate', refused])
+  expect(validated.code).toBe(1)
+  expect(validated.stdout).toMatch(/plan\.yaml:\d+:\d+: PRODUCTION: the environment is production/)
+  const run = await runProgram(['experiment', 'run', refused, '--json', ...kept])
+  expect(run.code).toBe(1)
+  expect(JSON.parse(run.stdout)).toMatchObject({ refused: [{ code: 'PRODUCTION' }] })
+  const bad = await ready(readyText('latency'), { holdd: '1m' })
+  const mistaken = await runProgram(['experiment', 'run', bad, ...kept])
+  expect(mistaken.code).toBe(2)
+  expect(mistaken.stderr).toContain('unknown key "holdd"; did you mean `hold`?')
+  expect((await runProgram(['experiment', 'run', ...kept])).code).toBe(2)
+})
+
+async function isArmed(): Promise<boolean> {
+  const answer = await fetch(`${squall.admin}/api/rules`)
+  const { rules } = (await answer.json()) as { rules: { name: string; phase: string }[] }
+  return rules.some(({ name, phase }) => name === 'slow-search' && phase === 'on')
+}
+
+interface RestartingServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** A server that is started again when it dies, as a supervisor would, and a file with its number. */
+async function startRestarting(pidFile: string): Promise<RestartingServer> {
+  const port = await freePort()
+  let child: ChildProcess
+  let closed = false
+  const start = async (): Promise<void> => {
+    child = spawn(process.execPath, [SERVER], {
+      env: { ...process.env, PORT: String(port) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    child.once('exit', () => void (closed || start()))
+    await once(child.stdout!, 'data')
+    await writeFile(pidFile, String(child.pid), { mode: 0o600 })
+  }
+  await start()
+  return {
+    port,
+    close: async () => {
+      closed = true
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  probe.listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  await new Promise<void>((resolve) => probe.close(() => resolve()))
+  return port
+}
