@@ -66,7 +66,9 @@ function call({ host, port, client }) {
 
 const operations = { serve, call, asked: () => asked }
 
-process.on('message', async ({ id, operation, ...given }) => {
+async function answered({ id, operation, ...given }) {
   process.send({ id, answer: await operations[operation](given) })
-})
+}
+
+process.on('message', (message) => void answered(message))
 process.on('disconnect', () => process.exit())

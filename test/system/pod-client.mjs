@@ -37,8 +37,10 @@ async function probe({ url }) {
 
 const operations = { connect, call, probe }
 
-process.on('message', async ({ id, operation, ...given }) => {
+async function answered({ id, operation, ...given }) {
   const answer = await operations[operation](given).catch((error) => `thrown: ${error.message}`)
   process.send({ id, answer })
-})
+}
+
+process.on('message', (message) => void answered(message))
 process.on('disconnect', () => process.exit())
