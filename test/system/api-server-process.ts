@@ -40,7 +40,7 @@ export function apiServerMissing(): string | undefined {
     try {
       execFileSync(program, args, { stdio: 'ignore' })
     } catch {
-      return `${program} is not there: sh test/system/install-api-server.sh builds what is missing`
+      return `${program} is not there: sh test/system/cluster/tools/build.sh builds what is missing`
     }
   }
   return undefined

@@ -19,8 +19,10 @@ export const HELM = builtTool('helm', process.env['SQUALL_HELM'])
 
 /** A program that the system tests build themselves, or the one on `PATH`, unless another is chosen. */
 export function builtTool(name: string, chosen: string | undefined): string {
-  const built = fileURLToPath(new URL(`../../build/system-tools/bin/${name}`, import.meta.url))
-  return chosen ?? (existsSync(built) ? built : name)
+  const built = ['system-tools', 'cluster']
+    .map((folder) => fileURLToPath(new URL(`../../build/${folder}/bin/${name}`, import.meta.url)))
+    .find((path) => existsSync(path))
+  return chosen ?? built ?? name
 }
 
 /** What a run of helm came to. */
