@@ -5,8 +5,9 @@ const LIMIT = 10_000
 /** Asks again until nothing is wrong any more, for what can only be asked. Fails with the last complaint. */
 export async function eventually(
   complaint: () => string | undefined | Promise<string | undefined>,
+  limit = LIMIT,
 ): Promise<void> {
-  const end = performance.now() + LIMIT
+  const end = performance.now() + limit
   for (;;) {
     const wrong = await complaint()
     if (wrong === undefined) return
