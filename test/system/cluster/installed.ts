@@ -1,4 +1,5 @@
 import { failing } from '../../live/rules-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 import { CHART, helmMissing, NAMESPACE } from '../helm.ts'
 import { SQUALL_IMAGE } from '../pod-images.ts'
 import { buildClusterImages, importImages } from './images.ts'
@@ -69,6 +70,11 @@ export async function install(): Promise<Installed> {
     if (!ok) throw new Error(text)
     await webhookReady(stage)
     note(`webhooks ready after ${since(from)}`)
+    // The proxies of Services learn of ready pods a moment later.
+    await eventually(async () => {
+      const refusal = await stage.wouldRefuse()
+      return refusal === '' ? undefined : refusal
+    }, 30_000)
     return { cluster, stage, before }
   } catch (error) {
     const logs = await cluster.lastLogs()
