@@ -3,6 +3,7 @@ import { encodeHeaderValue } from '../mcp/name-header.ts'
 import { isModern } from '../mcp/revision.ts'
 import { connectionFailure } from './connection-failure.ts'
 import { openHeldStream } from './held-stream.ts'
+import { limitCall } from './call-limit.ts'
 import type { CallAnswer, CallBounds, HeldStream } from './load-client.ts'
 import type { LoadTarget } from './load-options.ts'
 import { marksOf } from './marks.ts'
@@ -49,31 +50,22 @@ export class LeanWire {
     method: string,
     params: Readonly<Record<string, unknown>>,
     speaking: Speaking | undefined,
-    { timeoutMs, signal }: CallBounds,
+    bounds: CallBounds,
   ): Promise<WireAnswer> {
     const id = ++this.#id
-    const controller = new AbortController()
-    const giveUp = (): void => controller.abort()
-    signal.addEventListener('abort', giveUp, { once: true })
-    let late = false
-    const timer = setTimeout(() => {
-      late = true
-      giveUp()
-    }, timeoutMs)
+    const limit = limitCall(bounds)
     let headers: Dispatcher.ResponseData['headers'] | undefined
     try {
-      if (signal.aborted) giveUp()
-      const answer = await this.#post({ id, method, params }, speaking, controller.signal)
+      const answer = await this.#post({ id, method, params }, speaking, limit.signal)
       headers = answer.headers
       const read = await readAnswer(answer, id)
       const session = answer.headers['mcp-session-id']
       return typeof session === 'string' ? { ...read, session } : read
     } catch (error) {
       const marks = marksOf(headers?.['x-squall-fault'])
-      return connectionFailure(error, { late, headSeen: headers !== undefined, marks })
+      return connectionFailure(error, { late: limit.late, headSeen: headers !== undefined, marks })
     } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', giveUp)
+      limit.release()
     }
   }
 

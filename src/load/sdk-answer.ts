@@ -1,4 +1,5 @@
 import { isRecord } from '../mcp/json-rpc.ts'
+import { limitCall } from './call-limit.ts'
 import { codeOf, connectionFailure } from './connection-failure.ts'
 import type { CallAnswer, CallBounds } from './load-client.ts'
 import type { MarkedFetch, SeenAnswer } from './marked-fetch.ts'
@@ -13,7 +14,7 @@ const CONNECTION_CLOSED = -32000
 export async function sdkAnswer(
   marked: MarkedFetch,
   call: SdkCall,
-  { timeoutMs, signal }: CallBounds,
+  bounds: CallBounds,
 ): Promise<CallAnswer> {
   const seen: SeenAnswer = {
     status: undefined,
@@ -21,24 +22,16 @@ export async function sdkAnswer(
     retryAfterMs: undefined,
     marks: [],
   }
-  const controller = new AbortController()
-  const giveUp = (): void => controller.abort()
-  signal.addEventListener('abort', giveUp, { once: true })
-  let late = false
-  const timer = setTimeout(() => {
-    late = true
-    giveUp()
-  }, timeoutMs)
+  const limit = limitCall(bounds)
   try {
-    const options = { signal: controller.signal, timeout: timeoutMs + 10_000 }
+    const options = { signal: limit.signal, timeout: bounds.timeoutMs + 10_000 }
     const result = await marked.watch(seen, () => call(options))
     if (isRecord(result)) return toolAnswer(result, seen.marks)
     return { kind: 'malformed', marks: seen.marks, message: 'the result is no object' }
   } catch (error) {
-    return failure(error, seen, late)
+    return failure(error, seen, limit.late)
   } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', giveUp)
+    limit.release()
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
 import { parseChoice } from '../units.ts'
+import { parseAnnotationPrefix } from '../annotation-prefix.ts'
 import { shown, UsageError } from '../usage-error.ts'
 import { INJECT_FLAGS, type InjectFlag, UNINJECT_FLAGS, type UninjectFlag } from './inject-flags.ts'
 
@@ -34,7 +35,6 @@ export interface UninjectRequest extends ManifestRequest {
 type Texts = Readonly<Record<string, string>>
 
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
-const PREFIX = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\/$/
 const MOST_FILES = 1000
 
 /** Checks what `squall inject` was given. Throws nothing but a `UsageError`. */
@@ -63,15 +63,8 @@ export function parseInject(raw: RawFlags, env: Environment): InjectRequest {
 /** Checks what `squall uninject` was given. Throws nothing but a `UsageError`. */
 export function parseUninject(raw: RawFlags, env: Environment): UninjectRequest {
   const flags = new FlagValues<UninjectFlag>(UNINJECT_FLAGS, raw, env)
-  const prefix = flags.required('annotation-prefix')
-  if (!PREFIX.test(prefix.text)) {
-    throw new UsageError(
-      'BAD_VALUE',
-      `${prefix.source}: ${shown(prefix.text)} is no prefix`,
-      'write a domain and a slash, such as squall.dev/',
-    )
-  }
-  return { ...parseManifests(flags), prefix: prefix.text }
+  const prefix = parseAnnotationPrefix(flags.required('annotation-prefix'))
+  return { ...parseManifests(flags), prefix }
 }
 
 function parseManifests(flags: FlagValues<'file' | 'output'>): ManifestRequest {

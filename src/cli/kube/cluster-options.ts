@@ -1,6 +1,7 @@
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { isKubeError } from '../../kube/kube-error.ts'
 import type { Environment, FlagValues, Given } from '../flag-values.ts'
+import { parseAnnotationPrefix } from '../annotation-prefix.ts'
 import { shown, UsageError } from '../usage-error.ts'
 import { readVersion } from '../version.ts'
 import type { ClusterFlag } from './cluster-flags.ts'
@@ -16,21 +17,13 @@ export interface ClusterOptions {
 }
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
-const PREFIX = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/$/
 const MAX_SELECTOR = 2_000
 
 /** Checks the options about the cluster. */
 export function parseCluster(flags: FlagValues<ClusterFlag>, env: Environment): ClusterOptions {
   const namespace = flags.optional('namespace')
   const selector = flags.optional('selector')
-  const prefix = flags.required('annotation-prefix')
-  if (!PREFIX.test(prefix.text)) {
-    throw new UsageError(
-      'BAD_VALUE',
-      `${prefix.source}: ${shown(prefix.text)} is no prefix`,
-      'write a domain and a slash, such as squall.dev/',
-    )
-  }
+  const prefix = parseAnnotationPrefix(flags.required('annotation-prefix'))
   if (selector !== undefined && selector.text.length > MAX_SELECTOR) {
     throw new UsageError('BAD_VALUE', `${selector.source} is too long`, 'select by fewer labels')
   }
@@ -39,7 +32,7 @@ export function parseCluster(flags: FlagValues<ClusterFlag>, env: Environment): 
     kubeconfig: flags.optional('kubeconfig')?.text,
     context: flags.optional('context')?.text,
     selector: selector?.text,
-    prefix: prefix.text,
+    prefix,
     env,
   }
 }
