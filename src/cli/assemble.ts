@@ -117,6 +117,7 @@ export function sidecarOptions(options: RunOptions): SidecarOptions {
     upstreamInsecure: upstreamTls.insecure,
     readyWithoutUpstream: options.readyWithoutUpstream,
     strict: options.strict,
+    engine: options.engine,
     maxHead: options.maxHeadBytes,
     maxBody: options.maxBodyBytes,
     maxConnections: options.maxConnections,

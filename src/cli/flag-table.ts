@@ -113,6 +113,13 @@ export const RUN_FLAGS = [
     help: 'treat doubt as an error instead of letting traffic pass',
   },
   {
+    name: 'engine',
+    value: 'name',
+    default: 'splice',
+    group: BEHAVIOUR,
+    help: 'splice passes plain exchanges on as bytes, general takes all of them through node:http and undici; what clients and the app see is the same',
+  },
+  {
     name: 'max-head',
     value: 'size',
     default: '64KiB',

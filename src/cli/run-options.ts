@@ -1,5 +1,6 @@
 import type { AppProbes } from '../admin/app-probe.ts'
 import type { ListenAddress } from '../listener/address.ts'
+import { ENGINES, type Engine } from '../listener/engine.ts'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../telemetry/log.ts'
 import type { UpstreamAddress } from '../upstream/address.ts'
 import { parseAppProbes } from './app-probes.ts'
@@ -63,6 +64,7 @@ export interface RunOptions {
   readonly upstreamIdleMs: number
   readonly clientKeepaliveMs: number
   readonly drainTimeoutMs: number
+  readonly engine: Engine
   readonly logLevel: LogLevel
   readonly logFormat: LogFormat
 }
@@ -92,6 +94,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     const { text, source } = flags.required(name)
     return parseDuration(text, source, range)
   }
+  const engine = flags.required('engine')
   const level = flags.required('log-level')
   const format = flags.required('log-format')
   const { routes, admin } = parsePlaces(flags)
@@ -119,6 +122,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     upstreamIdleMs: time('upstream-idle'),
     clientKeepaliveMs: time('client-keepalive'),
     drainTimeoutMs: time('drain-timeout', TIME_OR_NONE),
+    engine: parseChoice(engine.text, engine.source, ENGINES),
     logLevel: parseChoice(level.text, level.source, LOG_LEVELS),
     logFormat: parseChoice(format.text, format.source, LOG_FORMATS),
   })

@@ -1,5 +1,6 @@
 import type { UpstreamAddress } from '../upstream/address.ts'
 import type { ListenAddress } from './address.ts'
+import type { Engine } from './engine.ts'
 import type { FrontLimits } from './http-front.ts'
 import type { TlsPaths } from './tls-files.ts'
 
@@ -18,6 +19,7 @@ export interface SidecarOptions extends FrontLimits {
   readonly upstreamInsecure: boolean
   readonly readyWithoutUpstream: boolean
   readonly strict: boolean
+  readonly engine: Engine
   readonly maxBody: number
   readonly maxPending: number
   readonly pendingTtl: number

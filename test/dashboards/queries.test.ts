@@ -92,8 +92,30 @@ describe.each(queries.map(({ where, expr }) => [where, expr] as const))('%s', (_
 /** The values in a selector that are listed in the reference, as it has them. */
 function valuesOf(name: string, value: string): readonly string[] {
   const listed = ['outcome', 'origin', 'result', 'class', 'table']
-  return listed.includes(name) && !value.includes('$') ? value.split('|') : []
+  // An empty one picks the series that do not have the label.
+  const written = value !== '' && !value.includes('$')
+  return listed.includes(name) && written ? value.split('|') : []
 }
+
+const records = rules.flatMap((rule) =>
+  rule.record === undefined ? [] : [[rule.record, rule] as const],
+)
+
+describe.each(records)('%s', (_, rule) => {
+  const read = namesIn(rule.expr).selectors.map(({ metric }) => metric)
+  const recorded = read.filter((metric) => rules.some(({ record }) => record === metric))
+
+  it('stands only on what its own group has recorded for the same moment', () => {
+    const before = rules.slice(0, rules.indexOf(rule))
+    const fresh = before.filter(({ file, group }) => file === rule.file && group === rule.group)
+    const names = fresh.map(({ record }) => record)
+    expect(recorded.filter((metric) => !names.includes(metric))).toEqual([])
+  })
+
+  it('reads either what was scraped or what was recorded, as a scrape may end between two rules', () => {
+    expect([0, read.length]).toContain(recorded.length)
+  })
+})
 
 it('every label in a legend, a mark or an annotation is one of the query', () => {
   const check = (where: string, text: string, expr: string): void => {

@@ -89,6 +89,8 @@ export interface Annotation {
 /** A rule of Prometheus. */
 export interface PrometheusRule {
   readonly file: string
+  /** Rules of one group are evaluated in order, and for one moment. */
+  readonly group: string
   readonly expr: string
   readonly record?: string
   readonly alert?: string
@@ -122,12 +124,17 @@ export function panelsOf(dashboard: Dashboard): readonly Panel[] {
 /** All rules of Prometheus that are shipped. */
 export function prometheusRules(): readonly PrometheusRule[] {
   interface File {
-    readonly groups?: readonly { readonly rules: readonly Omit<PrometheusRule, 'file'>[] }[]
+    readonly groups?: readonly {
+      readonly name: string
+      readonly rules: readonly Omit<PrometheusRule, 'file' | 'group'>[]
+    }[]
   }
   const folder = new URL('prometheus/', DEPLOY)
   return ruleFiles().flatMap((file) => {
     const { groups = [] } = parse(readFileSync(new URL(file, folder), 'utf8')) as File
-    return groups.flatMap(({ rules }) => rules.map((rule) => ({ ...rule, file })))
+    return groups.flatMap(({ name, rules }) =>
+      rules.map((rule) => ({ ...rule, file, group: name })),
+    )
   })
 }
 

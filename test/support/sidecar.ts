@@ -3,6 +3,7 @@ import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'
 import type { RuleSpec } from '../../src/rules/rule-spec.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
+import { ENGINE_UNDER_TEST } from './engine.ts'
 import { ruleStage, type RuleStage } from './rules.ts'
 
 export interface StartOptions extends Partial<Omit<SidecarOptions, 'pairs'>> {
@@ -55,6 +56,7 @@ export async function startSidecar({
     upstreamInsecure: false,
     readyWithoutUpstream: false,
     strict: false,
+    engine: ENGINE_UNDER_TEST,
     maxHead: 65_536,
     headTimeout: 60_000,
     bodyTimeout: 300_000,

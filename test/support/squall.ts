@@ -2,6 +2,7 @@ import type { RunOptions } from '../../src/cli/run-options.ts'
 import { assemble, type Running } from '../../src/cli/assemble.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { asked } from './asked.ts'
+import { ENGINE_UNDER_TEST } from './engine.ts'
 import { eventually } from './eventually.ts'
 import { metricOf } from './metric.ts'
 import type { LogLine } from './program.ts'
@@ -27,7 +28,9 @@ export interface Squall {
 /** Starts Squall with the flags given, on free ports of loopback where they name none. */
 export async function startSquall(...flags: readonly string[]): Promise<Squall> {
   const listen = flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
-  const args = ['run', ...listen, '--admin', '127.0.0.1:0', '--log-level', 'debug', ...flags]
+  const engine = flags.includes('--engine') ? [] : ['--engine', ENGINE_UNDER_TEST]
+  const own = [...listen, ...engine, '--admin', '127.0.0.1:0', '--log-level', 'debug']
+  const args = ['run', ...own, ...flags]
   const logs: LogLine[] = []
   const logger = createLogger({
     level: 'debug',

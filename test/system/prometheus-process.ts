@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { eventually } from '../support/eventually.ts'
 import { MissingToolError } from './tools.ts'
 
 /** One series that a query was answered with: its labels, and its values over time. */
@@ -47,6 +48,36 @@ export interface Prometheus {
   /** The exemplars of the series that a query names, of the last minute. */
   exemplars(query: string): Promise<readonly KeptExemplar[]>
   close(): Promise<void>
+}
+
+/** The limit of what is awaited from Prometheus: it has to come, and never decides how a test ends. */
+const AWAITED = 60_000
+
+/** Waits until the first value of a query is this. */
+export async function queryBecomes(
+  prometheus: Prometheus,
+  query: string,
+  value: number,
+): Promise<void> {
+  await eventually(async () => {
+    const now = (await prometheus.instant(query))[0]?.values[0]
+    return now === value ? undefined : `${query} is ${now}, not ${value}`
+  }, AWAITED)
+}
+
+/**
+ * Waits for an evaluation that began after now, and tells for which moment it was: asked for that moment, a
+ * rule and all above it in its group say what they said then. `lastEvaluation` tells when, and not for which.
+ */
+export async function evaluatedAnew(prometheus: Prometheus, record: string): Promise<number> {
+  const now = Date.now() / 1000
+  let moment = 0
+  await eventually(async () => {
+    const [series] = await prometheus.instant(`max(timestamp(${record}))`)
+    moment = series?.values[0] ?? 0
+    return moment > now ? undefined : `${record} has not been evaluated`
+  }, AWAITED)
+  return moment
 }
 
 interface Answer {
