@@ -26,10 +26,7 @@ const STATUS_LINE_END = '\r\n'
 export function prepareHead(res: ServerResponse, head: ResponseHead): void {
   const lines = endToEnd(head.headers)
   const text = `HTTP/1.1 ${head.status} ${head.reason}\r\n${linesText(lines)}`
-  // Header lines come from a strict parser, the reason phrase from reading over its shoulder.
-  if (head.reason !== 'OK' && UNSAFE.test(head.reason)) {
-    throw new UnsafeAnswerError('the reason phrase holds a line break or NUL')
-  }
+  assertSafeReason(head)
   const framing = framingLines(head)
   const keeps = keepsBodyless(res, head.status)
   res.writeHead(head.status, '', (keeps ? [...framing, ...KEEP_ALIVE] : framing) as string[])
@@ -41,6 +38,13 @@ export function prepareHead(res: ServerResponse, head: ResponseHead): void {
     from += framing[i]!.length + framing[i + 1]!.length + ': \r\n'.length
   }
   prepared._header = text + own.slice(from)
+}
+
+/** Header lines come from a strict parser, the reason phrase from reading over its shoulder. */
+export function assertSafeReason({ reason }: ResponseHead): void {
+  if (reason !== 'OK' && UNSAFE.test(reason)) {
+    throw new UnsafeAnswerError('the reason phrase holds a line break or NUL')
+  }
 }
 
 /** What node:http needs to know to frame the body; these lines are ours already. */

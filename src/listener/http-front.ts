@@ -1,30 +1,18 @@
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { RefusalReason, Telemetry } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from './ambiguity.ts'
 import { cutSocket } from './cut-socket.ts'
 import { answerBadRequest } from './bad-request.ts'
+import type { FrontOptions } from './front-options.ts'
 import { NodeExchange, requestHead } from './node-exchange.ts'
+import { createNodeServer } from './node-server.ts'
 import { ClientConnection } from './client-connection.ts'
 import { mayBeIgnored, withoutUpgrade } from './upgrade-offer.ts'
 import type { Exchange } from './exchange.ts'
-
-/** Bounds of a listener. */
-export interface FrontLimits {
-  readonly maxHead: number
-  readonly headTimeout: number
-  readonly bodyTimeout: number
-  readonly maxConnections: number
-  readonly clientKeepalive: number
-}
+import { AnswerTexts } from './splice/answer-text.ts'
+import { SpliceConnection, type SpliceHost } from './splice/splice-connection.ts'
 
 /** Where a front hands over what it took in. */
 export interface FrontTarget {
@@ -33,57 +21,42 @@ export interface FrontTarget {
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void
 }
 
-/** Connections above the bound that are still answered with 503; any more are closed at once. */
-const OVERLOAD_RESERVE = 256
 const TOO_MANY = 'too many client connections'
-const CHECK_INTERVAL = 1_000
-const TCP_KEEP_ALIVE = 60_000
 
 /** A node:http server as front end: sockets in, exchanges out. */
 export class HttpFront {
   readonly server: Server
-  readonly #limits: FrontLimits
+  readonly #limits: FrontOptions
   readonly #target: FrontTarget
   readonly #telemetry: Telemetry
   readonly #connections = new Map<Socket, ClientConnection>()
-  /** The event by which node:http takes over a socket. */
-  readonly #arrival: 'connection' | 'secureConnection'
+  /** By which node:http takes over a socket. */
+  readonly #general: (socket: Socket) => void
+  /** Undefined where every connection is node:http's from its first byte. */
+  readonly #splice: SpliceHost | undefined
   readonly #upgraded = new WeakSet<Socket>()
   #draining = false
   #refused: (() => boolean) | undefined
   #onEmpty: (() => void) | undefined
 
   constructor(
-    limits: FrontLimits,
+    options: FrontOptions,
     target: FrontTarget,
     telemetry: Telemetry,
     tls: SecureContextOptions | undefined,
   ) {
-    this.#limits = limits
+    this.#limits = options
     this.#target = target
     this.#telemetry = telemetry
-    const options: ServerOptions = {
-      maxHeaderSize: limits.maxHead,
-      headersTimeout: limits.headTimeout,
-      requestTimeout: 0,
-      keepAliveTimeout: limits.clientKeepalive,
-      connectionsCheckingInterval: Math.min(CHECK_INTERVAL, limits.headTimeout),
-      keepAlive: true,
-      keepAliveInitialDelay: TCP_KEEP_ALIVE,
-      noDelay: true,
-      insecureHTTPParser: false,
-      // A request without Host is the app's to refuse.
-      requireHostHeader: false,
-    }
-    const server =
-      tls === undefined
-        ? createHttpServer(options)
-        : createHttpsServer({ ...options, handshakeTimeout: limits.headTimeout, ...tls })
-    server.maxConnections = limits.maxConnections + OVERLOAD_RESERVE
-    server.maxHeadersCount = 0
+    const server = createNodeServer(options, tls)
     this.server = server
-    this.#arrival = tls === undefined ? 'connection' : 'secureConnection'
-    server.on(this.#arrival, (socket: Socket) => this.#connected(socket))
+    this.#splice = tls === undefined && options.engine === 'splice' ? this.#spliceHost() : undefined
+    // Which connections node:http takes over is decided here.
+    const arrival = tls === undefined ? 'connection' : 'secureConnection'
+    const [general] = server.listeners(arrival) as [(socket: Socket) => void]
+    this.#general = general.bind(server)
+    server.removeAllListeners(arrival)
+    server.on(arrival, (socket: Socket) => this.#connected(socket))
     server.on('request', (req, res) => this.#request(req, res, false))
     server.on('checkContinue', (req, res) => this.#request(req, res, true))
     server.on('checkExpectation', (req, res) => this.#request(req, res, false))
@@ -110,6 +83,7 @@ export class HttpFront {
   /** Cuts clients that stopped in the middle of sending a body. Called once a second. */
   sweep(now: number): void {
     for (const exchanges of this.#connections.values()) {
+      exchanges.splice?.sweep(now)
       for (let link = exchanges.oldest; link !== undefined; link = link.newer) {
         const { body } = link
         if (body.whole || body.stalledFor(now) <= this.#limits.bodyTimeout) continue
@@ -151,8 +125,6 @@ export class HttpFront {
   }
 
   #connected(socket: Socket): void {
-    // A socket whose upgrade offer was ignored comes by a second time.
-    if (this.#connections.has(socket)) return
     if (this.#refused !== undefined) {
       if (this.#refused()) {
         cutSocket(socket, 'rst')
@@ -172,6 +144,26 @@ export class HttpFront {
       }
       if (this.#connections.size === 0) this.#onEmpty?.()
     })
+    if (this.#splice === undefined || exchanges.surplus || this.#draining) this.#general(socket)
+    else exchanges.splice = new SpliceConnection(socket, exchanges, this.#splice, performance.now())
+  }
+
+  #spliceHost(): SpliceHost {
+    return {
+      limits: this.#limits,
+      texts: new AnswerTexts(this.#limits.clientKeepalive),
+      begin: (exchange) => {
+        if (this.#draining) exchange.answer.closeAfter()
+        this.#target.handle(exchange)
+      },
+      handOver: (socket, connection, bytes) => {
+        connection.splice = undefined
+        socket.unshift(bytes)
+        this.#general(socket)
+        socket.resume()
+      },
+      bad: (socket, status, reason, message) => this.#bad(socket, status, reason, message),
+    }
   }
 
   #request(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
@@ -211,7 +203,7 @@ export class HttpFront {
       // The offer may be ignored, and is: the request goes on as the plain HTTP/1.1 that it also is.
       socket.unshift(head)
       socket.unshift(withoutUpgrade(req))
-      this.server.emit(this.#arrival, socket)
+      this.#general(socket)
     } else {
       const ambiguity = findAmbiguity(requestHead(req))
       if (ambiguity !== undefined) {

@@ -4,16 +4,17 @@ import type { ClientConnection } from './client-connection.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
 import { NodeAnswer, type AnswerOwner } from './node-answer.ts'
 import { NodeBody } from './node-body.ts'
+import type { OpenExchange } from './open-exchange.ts'
 
 /** One exchange of node:http. */
-export class NodeExchange implements Exchange, AnswerOwner {
+export class NodeExchange implements Exchange, AnswerOwner, OpenExchange {
   readonly head: RequestHead
   readonly body: NodeBody
   readonly answer: NodeAnswer
   listener: ExchangeListener | undefined
   readonly #connection: ClientConnection
-  newer: NodeExchange | undefined
-  older: NodeExchange | undefined
+  newer: OpenExchange | undefined
+  older: OpenExchange | undefined
   #over = false
 
   constructor(

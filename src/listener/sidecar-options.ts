@@ -1,7 +1,6 @@
 import type { UpstreamAddress } from '../upstream/address.ts'
 import type { ListenAddress } from './address.ts'
-import type { Engine } from './engine.ts'
-import type { FrontLimits } from './http-front.ts'
+import type { FrontOptions } from './front-options.ts'
 import type { TlsPaths } from './tls-files.ts'
 
 /** One listener and the app behind it. */
@@ -11,7 +10,7 @@ export interface Pair {
 }
 
 /** What a sidecar is made of. */
-export interface SidecarOptions extends FrontLimits {
+export interface SidecarOptions extends FrontOptions {
   readonly pairs: readonly Pair[]
   readonly listenTls: TlsPaths | undefined
   readonly upstreamTls: TlsPaths
@@ -19,8 +18,6 @@ export interface SidecarOptions extends FrontLimits {
   readonly upstreamInsecure: boolean
   readonly readyWithoutUpstream: boolean
   readonly strict: boolean
-  readonly engine: Engine
-  readonly maxBody: number
   readonly maxPending: number
   readonly pendingTtl: number
   readonly maxSessions: number

@@ -1,11 +1,11 @@
 /** A link of a chain; belongs to one chain at most. */
-export interface Link {
-  newer: this | undefined
-  older: this | undefined
+export interface Link<L> {
+  newer: L | undefined
+  older: L | undefined
 }
 
 /** Keeps links in the order they came, so that the oldest is found and any one taken out at once. */
-export class Chain<L extends Link> {
+export class Chain<L extends Link<L>> {
   #oldest: L | undefined
   #newest: L | undefined
 

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { asBuffer } from '../mcp/bytes.ts'
 import type { RequestHead } from '../mcp/http.ts'
+import { requestHeadText } from '../mcp/request-text.ts'
 import type {
   Body,
   Failure,
@@ -13,7 +14,6 @@ import { failureOf } from './failure.ts'
 import type { Lane } from './lane.ts'
 import type { SocketOwner } from './socket-guard.ts'
 import type { LanePool } from './lane-pool.ts'
-import { requestHeadText } from './request-head.ts'
 import { headerLines, usualReason } from './response-head.ts'
 
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }

@@ -9,6 +9,7 @@ import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { Held } from './held.ts'
 import { get, json, POLL, post, request, result, Stage } from './stage.ts'
+import { ENGINE_UNDER_TEST } from '../support/engine.ts'
 
 const closers: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -107,6 +108,8 @@ async function broken(parts: Partial<PipelineParts>) {
     bodyTimeout: 9e4,
     maxConnections: 99,
     clientKeepalive: 9e4,
+    maxBody: 1_048_576,
+    engine: ENGINE_UNDER_TEST,
   }
   const target = {
     handle: pipeline.handle.bind(pipeline),

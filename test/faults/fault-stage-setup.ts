@@ -23,6 +23,7 @@ import { createConnector } from '../../src/upstream/connector.ts'
 import { LanePool } from '../../src/upstream/lane-pool.ts'
 import { UndiciUpstream } from '../../src/upstream/undici-upstream.ts'
 import { startHttpApp } from '../support/http-app.ts'
+import { ENGINE_UNDER_TEST } from '../support/engine.ts'
 
 export interface StageOptions {
   readonly rules: readonly RuleSpec[]
@@ -164,6 +165,8 @@ export async function startStage(options: StageOptions) {
       bodyTimeout: 10_000,
       maxConnections: 100,
       clientKeepalive: 10_000,
+      maxBody: 1_048_576,
+      engine: ENGINE_UNDER_TEST,
     },
     {
       handle: (exchange) => exchange.body.collect(1 << 20, (bytes) => handle(exchange, bytes!)),

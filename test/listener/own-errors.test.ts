@@ -18,6 +18,7 @@ import type { LogLine } from '../support/program.ts'
 import { answer, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { valueOf } from '../support/wire.ts'
+import { ENGINE_UNDER_TEST } from '../support/engine.ts'
 
 const opened = closers()
 const RESULT = '{"jsonrpc":"2.0","id":1,"result":{}}'
@@ -69,6 +70,8 @@ async function stand(
       bodyTimeout: 60_000,
       maxConnections: 100,
       clientKeepalive: 60_000,
+      maxBody: 1_048_576,
+      engine: ENGINE_UNDER_TEST,
     },
     {
       handle: (each) => pipeline.handle(each),

@@ -1,5 +1,5 @@
-import { endToEnd } from '../mcp/hop-by-hop.ts'
-import type { RequestHead } from '../mcp/http.ts'
+import { endToEnd } from './hop-by-hop.ts'
+import type { RequestHead } from './http.ts'
 
 /** A head that must not be sent: its parts would not stay apart on the wire. */
 export class UnsafeHeadError extends Error {

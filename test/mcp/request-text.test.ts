@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RequestHead } from '../../src/mcp/http.ts'
-import { requestHeadText, UnsafeHeadError } from '../../src/upstream/request-head.ts'
+import { requestHeadText, UnsafeHeadError } from '../../src/mcp/request-text.ts'
 
 const head = (rest: Partial<RequestHead>): RequestHead => ({
   method: 'POST',

@@ -1,0 +1,13 @@
+import type { Engine } from './engine.ts'
+
+/** Bounds of a listener, and how it carries exchanges. */
+export interface FrontOptions {
+  readonly maxHead: number
+  readonly headTimeout: number
+  readonly bodyTimeout: number
+  readonly maxConnections: number
+  readonly clientKeepalive: number
+  /** Requests with more body than this are never read here. */
+  readonly maxBody: number
+  readonly engine: Engine
+}

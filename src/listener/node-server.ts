@@ -1,0 +1,37 @@
+import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { SecureContextOptions } from 'node:tls'
+import type { FrontOptions } from './front-options.ts'
+
+/** Connections above the bound that are still answered with 503; any more are closed at once. */
+const OVERLOAD_RESERVE = 256
+const CHECK_INTERVAL = 1_000
+const TCP_KEEP_ALIVE = 60_000
+
+/** Makes the server that listens and that reads whatever is not read elsewhere. */
+export function createNodeServer(
+  options: FrontOptions,
+  tls: SecureContextOptions | undefined,
+): Server {
+  const { maxHead, headTimeout, clientKeepalive, maxConnections } = options
+  const settings: ServerOptions = {
+    maxHeaderSize: maxHead,
+    headersTimeout: headTimeout,
+    requestTimeout: 0,
+    keepAliveTimeout: clientKeepalive,
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL, headTimeout),
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_KEEP_ALIVE,
+    noDelay: true,
+    insecureHTTPParser: false,
+    // A request without Host is the app's to refuse.
+    requireHostHeader: false,
+  }
+  const server =
+    tls === undefined
+      ? createHttpServer(settings)
+      : createHttpsServer({ ...settings, handshakeTimeout: headTimeout, ...tls })
+  server.maxConnections = maxConnections + OVERLOAD_RESERVE
+  server.maxHeadersCount = 0
+  return server
+}

@@ -1,0 +1,19 @@
+import type { Link } from '../mcp/chain.ts'
+import type { Answer } from './exchange.ts'
+
+/** What a front end must be able to do to an exchange that is open on one of its connections. */
+export interface OpenExchange extends Link<OpenExchange> {
+  readonly answer: Pick<Answer, 'closeAfter'>
+  readonly body: OpenBody
+  /** The client's connection is over. */
+  closed(): void
+}
+
+/** A body that may still be on its way. */
+export interface OpenBody {
+  readonly whole: boolean
+  /** How long the client has sent nothing, in the clock of the caller. */
+  stalledFor(now: number): number
+  /** Ends the client's connection. */
+  destroy(): void
+}

@@ -1,0 +1,45 @@
+import { endToEnd } from '../../mcp/hop-by-hop.ts'
+import { headerValue, linesText, type ResponseHead } from '../../mcp/http.ts'
+import { assertSafeReason } from '../answer-head.ts'
+
+/** An answer's head as the client gets it, and how its body is framed. */
+export interface AnswerText {
+  readonly text: string
+  readonly framing: 'length' | 'chunked' | 'none'
+}
+
+/** How the head of an answer ends where the connection ends with it. */
+const CLOSE = 'Connection: close\r\n'
+
+/** Writes the heads of answers, as node:http would for a POST, GET or DELETE of HTTP/1.1. */
+export class AnswerTexts {
+  readonly #keep: string
+  #head: ResponseHead | undefined
+  #last: AnswerText | undefined
+
+  /** `keepAlive` is how long an idle connection is kept, in milliseconds. */
+  constructor(keepAlive: number) {
+    this.#keep = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAlive / 1000)}\r\n`
+  }
+
+  /** The text of a head on a connection that stays or ends. */
+  of(head: ResponseHead, stays: boolean): AnswerText {
+    if (!stays) return answerText(head, CLOSE)
+    // Apps say the same again and again, and what reads it gives the same head then.
+    if (head !== this.#head || this.#last === undefined) {
+      this.#last = answerText(head, this.#keep)
+      this.#head = head
+    }
+    return this.#last
+  }
+}
+
+function answerText(head: ResponseHead, ending: string): AnswerText {
+  assertSafeReason(head)
+  const { status, reason } = head
+  const text = `HTTP/1.1 ${status} ${reason}\r\n${linesText(endToEnd(head.headers))}${ending}`
+  if (status === 204 || status === 304) return { text: `${text}\r\n`, framing: 'none' }
+  return headerValue(head.headers, 'content-length') === undefined
+    ? { text: `${text}Transfer-Encoding: chunked\r\n\r\n`, framing: 'chunked' }
+    : { text: `${text}\r\n`, framing: 'length' }
+}

@@ -1,0 +1,125 @@
+import type { Socket } from 'node:net'
+import type { RequestHead } from '../../mcp/http.ts'
+import type { Body } from '../../mcp/transfer.ts'
+import type { ClientConnection } from '../client-connection.ts'
+import type { Exchange, ExchangeListener, IncomingBody } from '../exchange.ts'
+import type { AnswerOwner } from '../node-answer.ts'
+import type { OpenBody, OpenExchange } from '../open-exchange.ts'
+import { SpliceAnswer, type AnswerLine } from './splice-answer.ts'
+
+const EMPTY = Buffer.alloc(0)
+
+/** An exchange whose request was read without node:http: its body is whole, or will be before it is sent. */
+export class SpliceExchange implements Exchange, AnswerOwner, OpenExchange, IncomingBody, OpenBody {
+  readonly head: RequestHead
+  readonly answer: SpliceAnswer
+  listener: ExchangeListener | undefined
+  newer: OpenExchange | undefined
+  older: OpenExchange | undefined
+  readonly #connection: ClientConnection
+  readonly #socket: Socket
+  readonly #length: number
+  #bytes: Buffer
+  /** What has come of a body that is not whole. */
+  #pieces: Buffer[] | undefined
+  #missing: number
+  #collected: ((bytes: Uint8Array) => void) | undefined
+  #over = false
+  #seenBytes = -1
+  #seenAt = 0
+
+  constructor(
+    head: RequestHead,
+    first: Buffer,
+    length: number,
+    socket: Socket,
+    connection: ClientConnection,
+    line: AnswerLine,
+  ) {
+    this.head = head
+    this.#socket = socket
+    this.#connection = connection
+    this.#length = length
+    this.#bytes = first
+    this.#missing = length - first.length
+    if (this.#missing > 0) this.#pieces = first.length > 0 ? [first] : []
+    this.answer = new SpliceAnswer(line, this)
+    connection.add(this)
+  }
+
+  get body(): this {
+    return this
+  }
+
+  get whole(): boolean {
+    return this.#missing === 0
+  }
+
+  /** How many bytes of the body have not come. */
+  get missing(): number {
+    return this.#missing
+  }
+
+  collect(_limit: number, done: (bytes: Uint8Array) => void): void {
+    if (this.#missing === 0) done(this.#bytes)
+    else this.#collected = done
+  }
+
+  forSending(): Body {
+    return this.#length === 0 ? null : this.#bytes
+  }
+
+  /** More of the body, and no more than is missing. */
+  push(piece: Buffer): void {
+    const pieces = this.#pieces
+    if (pieces === undefined) return
+    pieces.push(piece)
+    this.#missing -= piece.length
+    if (this.#missing > 0) return
+    this.#bytes = pieces.length === 1 ? piece : Buffer.concat(pieces, this.#length)
+    this.#pieces = undefined
+    const done = this.#collected
+    this.#collected = undefined
+    done?.(this.#bytes)
+  }
+
+  stalledFor(now: number): number {
+    if (this.#missing === 0) return 0
+    const bytes = this.#socket.bytesRead
+    if (bytes !== this.#seenBytes || this.#socket.isPaused()) {
+      this.#seenBytes = bytes
+      this.#seenAt = now
+    }
+    return now - this.#seenAt
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  closing(): void {
+    this.#connection.closing = true
+  }
+
+  tickOver(): void {
+    this.listener?.tickOver()
+  }
+
+  drained(): void {
+    this.listener?.drained()
+  }
+
+  over(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#bytes = EMPTY
+    this.#connection.remove(this)
+  }
+
+  closed(): void {
+    this.over()
+    if (this.answer.ended) return
+    this.answer.ended = true
+    this.listener?.gone()
+  }
+}

@@ -1,0 +1,116 @@
+const CR = 13
+const LF = 10
+/** More digits than these are left to another parser: 256 MiB is a long chunk. */
+const DIGITS = 7
+
+/** Takes the pieces of a body as they are found. */
+export interface PieceTaker {
+  /** The bytes from `from` to `to` of what is being read are body. */
+  piece(bytes: Buffer, from: number, to: number): void
+}
+
+/**
+ * How far the reading got: `more` wants the next bytes, `whole` is the end of the body, `odd` is a
+ * form that another parser must judge, and `broken` one that nobody takes.
+ */
+export type ChunksState = 'more' | 'whole' | 'odd' | 'broken'
+
+/** Reads the plainest chunked bodies: sizes without extensions, and no trailers. */
+export class PlainChunks {
+  /** Behind what was read: of an odd form it is the place where its chunk begins. */
+  at = 0
+  /** What is left of the chunk that is being read, its line break included. */
+  #left = 0
+  /** The beginning of a chunk whose size was not whole. */
+  #kept: Buffer | undefined
+
+  /** Gets ready for another body. */
+  reset(): void {
+    this.#left = 0
+    this.#kept = undefined
+  }
+
+  /** The first bytes of a chunk that came with an earlier read, and are not yet judged. */
+  takeKept(): Buffer | undefined {
+    const kept = this.#kept
+    this.#kept = undefined
+    return kept
+  }
+
+  /** Reads bytes up to `end`. Where it says `odd`, what was kept belongs in front of the place. */
+  read(bytes: Buffer, from: number, end: number, taker: PieceTaker): ChunksState {
+    this.at = from
+    for (;;) {
+      if (this.#left > 0) {
+        if (!this.#data(bytes, end, taker)) return 'broken'
+        if (this.#left > 0) return 'more'
+      }
+      const size = this.#size(bytes, end)
+      if (typeof size === 'string') return size
+      // The line break behind the data is read with it.
+      this.#left = size + 2
+    }
+  }
+
+  /** Passes on what there is of a chunk; false where its line break is missing. */
+  #data(bytes: Buffer, end: number, taker: PieceTaker): boolean {
+    const data = Math.min(this.#left - 2, end - this.at)
+    if (data > 0) {
+      taker.piece(bytes, this.at, this.at + data)
+      this.at += data
+      this.#left -= data
+    }
+    while (this.#left > 0 && this.#left <= 2 && this.at < end) {
+      if (bytes[this.at] !== (this.#left === 2 ? CR : LF)) return false
+      this.at++
+      this.#left--
+    }
+    return true
+  }
+
+  /** The size of the chunk that begins here, or why there is none. */
+  #size(bytes: Buffer, end: number): number | ChunksState {
+    const kept = this.#kept
+    const source = kept === undefined ? bytes : joined(kept, bytes, this.at, end)
+    const begin = kept === undefined ? this.at : 0
+    const limit = kept === undefined ? end : source.length
+    let at = begin
+    let size = 0
+    for (; at < limit && at - begin <= DIGITS; at++) {
+      const digit = hexDigit(source[at]!)
+      if (digit < 0) break
+      size = size * 16 + digit
+    }
+    // The last chunk has another line break behind it.
+    const tail = at > begin && size === 0 ? LAST : LINE
+    for (let i = 0; i < tail.length; i++) {
+      if (at + i >= limit) return this.#keep(source, begin, limit)
+      if (source[at + i] !== tail[i]) return 'odd'
+    }
+    if (at === begin || at - begin > DIGITS) return 'odd'
+    this.at += at + tail.length - begin - (kept?.length ?? 0)
+    this.#kept = undefined
+    return tail === LAST ? 'whole' : size
+  }
+
+  #keep(source: Buffer, begin: number, limit: number): ChunksState {
+    this.at += limit - begin - (this.#kept?.length ?? 0)
+    this.#kept = begin === limit ? undefined : Buffer.from(source.subarray(begin, limit))
+    return 'more'
+  }
+}
+
+const LINE: readonly number[] = [CR, LF]
+const LAST: readonly number[] = [CR, LF, CR, LF]
+/** No line of a size is longer than this. */
+const LONGEST = DIGITS + 1 + LAST.length
+
+function joined(kept: Buffer, bytes: Buffer, from: number, end: number): Buffer {
+  return Buffer.concat([kept, bytes.subarray(from, Math.min(end, from + LONGEST))])
+}
+
+function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  const letter = code | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}
