@@ -5,11 +5,10 @@ import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
+import { App } from '../upstream/app.ts'
 import { createConnector, type Connector } from '../upstream/connector.ts'
-import { LanePool } from '../upstream/lane-pool.ts'
 import { probe } from '../upstream/probe.ts'
 import { Tunnel } from '../upstream/tunnel.ts'
-import { UndiciUpstream } from '../upstream/undici-upstream.ts'
 import { answerBadRequest } from './bad-request.ts'
 import { cutSocket } from './cut-socket.ts'
 import { createPlanner, type FaultParts } from './faults/create-planner.ts'
@@ -35,7 +34,7 @@ const PROBE_TTL = 1_000
 export class Port {
   readonly upstreamName: string
   readonly #front: HttpFront
-  readonly #pool: LanePool
+  readonly #app: App
   readonly #tunnel: Tunnel
   readonly #ledger: Ledger
   readonly #connector: Connector
@@ -57,14 +56,18 @@ export class Port {
     this.#rareLog = rareLog
     this.upstreamName = formatUpstream(address)
     this.#connector = createConnector({ address, timeout: options.connectTimeout, tls })
-    this.#pool = new LanePool({
+    const now = (): number => performance.now()
+    this.#app = new App({
+      address,
+      splice: options.engine === 'splice',
       connector: this.#connector,
       idle: options.upstreamIdle,
       maxResponseHead: options.maxHead,
       maxConnections: options.maxUpstreamConnections,
       onConnections: (delta) => telemetry.gauge('upstream_connections', delta),
+      now,
     })
-    this.#ledger = new Ledger(options, telemetry, () => performance.now())
+    this.#ledger = new Ledger(options, telemetry, now)
     const push = faults && new PushStreams(options.maxBody)
     const planner =
       faults &&
@@ -78,14 +81,14 @@ export class Port {
         refuseWhile: (refused) => this.#front.refuseWhile(refused),
       })
     const pipeline = new Pipeline({
-      upstream: new UndiciUpstream(this.#pool),
+      upstream: this.#app.upstream,
       ledger: this.#ledger,
       telemetry,
       logger,
       rareLog,
       planner,
       push,
-      now: () => performance.now(),
+      now,
       maxBody: options.maxBody,
       strict: options.strict,
     })
@@ -116,7 +119,7 @@ export class Port {
 
   /** Known from open connections where there are any; only else is one made to find out. */
   upstreamAccepts(): Promise<boolean> {
-    if (this.#pool.connected > 0) return Promise.resolve(true)
+    if (this.#app.connected > 0) return Promise.resolve(true)
     const now = performance.now()
     if (now - this.#probedAt > PROBE_TTL) {
       this.#probedAt = now
@@ -127,6 +130,7 @@ export class Port {
 
   sweep(now: number): void {
     this.#front.sweep(now)
+    this.#app.sweep(now)
     this.#ledger.sweep()
     this.#tell('sessions', this.#ledger.sessions.size)
     this.#tell('pending_calls', this.#ledger.pendingCalls)
@@ -136,7 +140,7 @@ export class Port {
   async drain(): Promise<void> {
     this.#closing.abort()
     await this.#front.drain()
-    this.#pool.close()
+    this.#app.close()
   }
 
   /** Ends everything at once. */
@@ -144,7 +148,7 @@ export class Port {
     this.#closing.abort()
     this.#front.close()
     this.#tunnel.close()
-    this.#pool.close()
+    this.#app.close()
   }
 
   #tell(name: 'sessions' | 'pending_calls', size: number): void {

@@ -1,5 +1,5 @@
 import { asBuffer } from './bytes.ts'
-import type { Call, Outcome } from './call.ts'
+import type { Call, JsonRpcId, Outcome } from './call.ts'
 import { parseMessages } from './json-rpc.ts'
 import type { Message } from './message.ts'
 import { outcomeOf } from './outcome.ts'
@@ -74,36 +74,41 @@ function read(body: string | Uint8Array): Message[] {
 
 /**
  * True only for a large answer that is plainly this call's result and cannot be an error. JSON can
- * spell a letter of a key as \u00XX: a body with such an escape is parsed.
+ * spell a letter of a key as \u00XX: a body with such an escape is parsed. What is not looked for is
+ * whether the body is JSON throughout, and says its id once: a client that cares has the bytes.
  */
 function isPlainResult(call: Call, body: string | Uint8Array): boolean {
   if (body.length <= WORTH_SKIPPING || call.method === 'tasks/get') return false
   const hay = typeof body === 'string' ? body : asBuffer(body)
-  if (hay.includes('"error"') || hay.includes('"isError"') || hay.includes('\\u00')) return false
   return (
-    firstIs(hay, '{') &&
-    lastIs(hay, '}') &&
-    hay.includes('"result"') &&
-    (hasId(hay, `"id":${JSON.stringify(call.id)}`) ||
-      hasId(hay, `"id": ${JSON.stringify(call.id)}`))
+    isFramedAs(call.id, textOf(hay, 0, EDGE), textOf(hay, hay.length - EDGE, hay.length)) &&
+    !hay.includes('"error"') &&
+    !hay.includes('"isError"') &&
+    !hay.includes('"method"') &&
+    !hay.includes('\\u00')
   )
 }
 
-/** The member and what ends it, so that `1` is not found in `12`; any other spelling is parsed. */
-function hasId(hay: string | Buffer, member: string): boolean {
-  return hay.includes(`${member},`) || hay.includes(`${member}}`)
+/** What is looked at of both ends of a body. */
+const EDGE = 256
+/** The members in front of a result, and those behind it. */
+const FRONT = /^\{ ?((?:"(?:jsonrpc|id)": ?(?:"[^"\\]*"|-?\d+), ?)*)"result": ?\{/
+const BACK = /\}((?:, ?"(?:jsonrpc|id)": ?(?:"[^"\\]*"|-?\d+))*) ?\}[\r\n]*$/
+const MEMBER = /"(jsonrpc|id)": ?("[^"\\]*"|-?\d+)/g
+
+/** Whether a message whose ends are these has such an id. Any other spelling is parsed. */
+function isFramedAs(id: JsonRpcId, front: string, back: string): boolean {
+  const before = FRONT.exec(front)?.[1]
+  const behind = BACK.exec(back)?.[1]
+  if (before === undefined || behind === undefined) return false
+  const said = new Map<string, string>()
+  for (const [, name, value] of (before + behind).matchAll(MEMBER)) {
+    if (said.has(name!)) return false
+    said.set(name!, value!)
+  }
+  return said.get('jsonrpc') === '"2.0"' && said.get('id') === JSON.stringify(id)
 }
 
-function firstIs(hay: string | Buffer, mark: string): boolean {
-  return textAt(hay, 0) === mark
-}
-
-function lastIs(hay: string | Buffer, mark: string): boolean {
-  let at = hay.length - 1
-  while (at > 0 && (textAt(hay, at) === '\n' || textAt(hay, at) === '\r')) at--
-  return textAt(hay, at) === mark
-}
-
-function textAt(hay: string | Buffer, at: number): string {
-  return typeof hay === 'string' ? hay.charAt(at) : String.fromCharCode(hay[at]!)
+function textOf(hay: string | Buffer, from: number, to: number): string {
+  return typeof hay === 'string' ? hay.slice(from, to) : hay.toString('latin1', from, to)
 }

@@ -1,4 +1,4 @@
-import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import type { UpstreamAddress } from './address.ts'
 
@@ -15,15 +15,19 @@ export interface ConnectorOptions {
 }
 
 /** Opens connections to the app, with a bound on the time it takes. */
-export type Connector = (done: (error: Error | null, socket: Socket | null) => void) => Socket
+export type Connector = (
+  done: (error: Error | null, socket: Socket | null) => void,
+  /** Takes what arrives instead of the stream, where the connection is not TLS. */
+  onread?: OnReadOpts,
+) => Socket
 
 /** Clients that hold a connection open for hours must notice when the other host has gone. */
 const TCP_KEEP_ALIVE = 60_000
 
 /** Makes the one way in which connections to an address are opened. */
 export function createConnector(options: ConnectorOptions): Connector {
-  return (done) => {
-    const socket = open(options)
+  return (done, onread) => {
+    const socket = open(options, onread)
     const ready =
       options.address.kind === 'tcp' && options.address.tls ? 'secureConnect' : 'connect'
     const timer = setTimeout(() => {
@@ -53,8 +57,11 @@ function reasonOf(error: Error): string {
   return message === '' ? (code ?? 'no connection') : message
 }
 
-function open({ address, tls }: ConnectorOptions): Socket {
-  if (address.kind === 'unix') return connectTcp({ path: address.path, allowHalfOpen: true })
+function open({ address, tls }: ConnectorOptions, onread: OnReadOpts | undefined): Socket {
+  const reading = onread === undefined ? {} : { onread }
+  if (address.kind === 'unix') {
+    return connectTcp({ path: address.path, allowHalfOpen: true, ...reading })
+  }
   const target = {
     host: address.host,
     port: address.port,
@@ -64,7 +71,7 @@ function open({ address, tls }: ConnectorOptions): Socket {
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE,
   }
-  if (!address.tls) return connectTcp(target)
+  if (!address.tls) return connectTcp({ ...target, ...reading })
   const secure = tls()
   const servername = nameToAskFor(address.host, secure)
   return connectTls({ ...target, ALPNProtocols: ['http/1.1'], ...secure, servername })

@@ -1,23 +1,49 @@
-import { Lane, type LaneOptions } from './lane.ts'
+/** What a lane tells its pool. */
+export interface LaneEvents<L> {
+  connected(): void
+  disconnected(lane: L): void
+}
 
-/** Bounds and reports of a pool. */
-export interface LanePoolOptions extends LaneOptions {
-  readonly maxConnections: number
+/** A connection to the app, as a pool sees it. */
+export interface PooledLane {
+  alive: boolean
+  busy: boolean
+  /** It was kept for as long as it may be. */
+  isStale(now: number): boolean
+  /** Ends the connection at once, whatever it is doing. */
+  destroy(): void
+}
+
+/** What a pool works with. */
+export interface LanePoolOptions<L> {
+  readonly open: (events: LaneEvents<L>) => L
+  /** False when no further connection may be opened. */
+  readonly mayOpen: () => boolean
   readonly onConnections: (delta: number) => void
+  readonly now: () => number
 }
 
 /**
  * Connections to one app. The one used last is used first, so that as few as possible idle towards
  * the app's own timeout.
  */
-export class LanePool {
-  readonly #options: LanePoolOptions
-  readonly #idle: Lane[] = []
-  readonly #lanes = new Set<Lane>()
+export class LanePool<L extends PooledLane> {
+  readonly #options: LanePoolOptions<L>
+  readonly #idle: L[] = []
+  readonly #lanes = new Set<L>()
+  readonly #events: LaneEvents<L>
   #connected = 0
 
-  constructor(options: LanePoolOptions) {
+  constructor(options: LanePoolOptions<L>) {
     this.#options = options
+    this.#events = {
+      connected: () => this.#count(1),
+      disconnected: (ended) => {
+        this.#count(-1)
+        // A request that found its connection closing is not sent yet: undici opens a new one for it.
+        if (!ended.busy) this.#retire(ended)
+      },
+    }
   }
 
   /** Connections that are open right now. */
@@ -25,37 +51,78 @@ export class LanePool {
     return this.#connected
   }
 
-  /** A free lane, or undefined when the bound is met. */
-  acquire(): Lane | undefined {
+  /** Connections that are open, or being opened. */
+  get size(): number {
+    return this.#lanes.size
+  }
+
+  /** Whether a lane is open and free. */
+  get hasIdle(): boolean {
+    return this.#idle.some((lane) => lane.alive)
+  }
+
+  /** A lane that is open and free, if there is one. */
+  acquireIdle(): L | undefined {
+    if (this.#idle.length === 0) return undefined
+    const now = this.#options.now()
     for (let lane = this.#idle.pop(); lane !== undefined; lane = this.#idle.pop()) {
       if (!lane.alive) continue
+      if (lane.isStale(now)) {
+        this.discard(lane)
+        continue
+      }
       lane.busy = true
       return lane
     }
-    if (this.#lanes.size >= this.#options.maxConnections) return undefined
-    const lane = new Lane(this.#options, {
-      connected: () => this.#count(1),
-      disconnected: (ended) => {
-        this.#count(-1)
-        // A request that found its connection closing is not sent yet: undici opens a new one for it.
-        if (!ended.busy) this.#retire(ended)
-      },
-    })
+    return undefined
+  }
+
+  /** A free lane, or undefined when the bound is met. */
+  acquire(): L | undefined {
+    const idle = this.acquireIdle()
+    if (idle !== undefined) return idle
+    return this.#options.mayOpen() ? this.adopt(this.#options.open) : undefined
+  }
+
+  /** Takes in a lane that is opened in a way of its own, whatever the bound. */
+  adopt(open: (events: LaneEvents<L>) => L): L {
+    const lane = open(this.#events)
     lane.busy = true
     this.#lanes.add(lane)
     return lane
   }
 
   /** Gives a lane back after an exchange that left its connection in order. */
-  release(lane: Lane): void {
+  release(lane: L): void {
     lane.busy = false
     this.#idle.push(lane)
   }
 
   /** Ends a lane whose connection cannot be used again. */
-  discard(lane: Lane): void {
+  discard(lane: L): void {
     this.#lanes.delete(lane)
     lane.destroy()
+  }
+
+  /** Forgets a lane whose connection goes on elsewhere. */
+  leave(lane: L): void {
+    this.#lanes.delete(lane)
+  }
+
+  /** Ends a connection that nobody uses, the one that has waited longest; false when there is none. */
+  giveUpIdle(): boolean {
+    for (let lane = this.#idle.shift(); lane !== undefined; lane = this.#idle.shift()) {
+      if (!lane.alive) continue
+      this.discard(lane)
+      return true
+    }
+    return false
+  }
+
+  /** Ends idle connections that were kept for long enough. */
+  sweep(now: number): void {
+    for (const lane of this.#idle) if (lane.alive && lane.isStale(now)) this.discard(lane)
+    this.#forget()
   }
 
   /** Ends every connection. */
@@ -70,14 +137,14 @@ export class LanePool {
     this.#options.onConnections(delta)
   }
 
-  #retire(lane: Lane): void {
+  #retire(lane: L): void {
     lane.alive = false
     this.#lanes.delete(lane)
-    this.#sweep()
+    this.#forget()
   }
 
   /** Forgets lanes that were closed while idle, without a walk for each of them. */
-  #sweep(): void {
+  #forget(): void {
     while (this.#idle.length > 0 && !this.#idle[this.#idle.length - 1]!.alive) this.#idle.pop()
     if (this.#idle.length < this.#lanes.size * 2 + 16) return
     const kept = this.#idle.filter((lane) => lane.alive)

@@ -4,14 +4,9 @@ import type { Dispatcher } from 'undici'
 import Client from 'undici/lib/dispatcher/client.js'
 import type { Connector } from './connector.ts'
 import { HeadLane } from './head-lane.ts'
+import type { LaneEvents, PooledLane } from './lane-pool.ts'
 import { SocketGuard } from './socket-guard.ts'
 import { StatusLine } from './status-line.ts'
-
-/** What a lane tells its pool. */
-export interface LaneEvents {
-  connected(): void
-  disconnected(lane: Lane): void
-}
 
 /** Settings of the connections behind one upstream. */
 export interface LaneOptions {
@@ -31,7 +26,7 @@ const RETIRE_BEFORE_APP = 2_000
  * One connection to the app, used by one exchange at a time. undici's own pool looks through its
  * clients for a free one, which with thousands of held streams costs more than the request.
  */
-export class Lane {
+export class Lane implements PooledLane {
   readonly head = new HeadLane()
   readonly statusLine = new StatusLine()
   readonly guard = new SocketGuard()
@@ -41,7 +36,7 @@ export class Lane {
   readonly #client: Client
   #connecting: Socket | undefined
 
-  constructor(options: LaneOptions, events: LaneEvents) {
+  constructor(options: LaneOptions, events: LaneEvents<Lane>) {
     this.#client = new Client('http://squall.invalid', {
       connect: (_options, callback) => {
         this.fate = 'open'
@@ -68,6 +63,11 @@ export class Lane {
     this.#client.dispatch(options, handler)
   }
 
+  /** undici itself ends what has idled for too long. */
+  isStale(): boolean {
+    return false
+  }
+
   /** Ends the connection at once, whatever it is doing. */
   destroy(): void {
     this.alive = false
@@ -75,7 +75,7 @@ export class Lane {
     void this.#client.destroy().catch(() => undefined)
   }
 
-  #adopt(socket: Socket, events: LaneEvents): void {
+  #adopt(socket: Socket, events: LaneEvents<Lane>): void {
     this.guard.attach(socket)
     this.head.attach(socket)
     this.statusLine.attach(socket)

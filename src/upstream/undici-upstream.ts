@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { asBuffer } from '../mcp/bytes.ts'
 import type { RequestHead } from '../mcp/http.ts'
@@ -10,10 +11,11 @@ import type {
   Transfer,
   Upstream,
 } from '../mcp/transfer.ts'
+import type { Connector } from './connector.ts'
 import { failureOf } from './failure.ts'
-import type { Lane } from './lane.ts'
+import { Lane, type LaneOptions } from './lane.ts'
 import type { SocketOwner } from './socket-guard.ts'
-import type { LanePool } from './lane-pool.ts'
+import type { LaneEvents, LanePool } from './lane-pool.ts'
 import { headerLines, usualReason } from './response-head.ts'
 
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
@@ -23,10 +25,37 @@ const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefine
 
 /** Sends exchanges to the app through undici, one connection each. */
 export class UndiciUpstream implements Upstream {
-  readonly #pool: LanePool
+  readonly #pool: LanePool<Lane>
+  readonly #options: LaneOptions
 
-  constructor(pool: LanePool) {
+  constructor(pool: LanePool<Lane>, options: LaneOptions) {
     this.#pool = pool
+    this.#options = options
+  }
+
+  /** Whether a connection is open here that nobody uses. */
+  get hasIdle(): boolean {
+    return this.#pool.hasIdle
+  }
+
+  /** Reads the answer to a request that was sent already, on a connection that comes from elsewhere. */
+  goOn(socket: Socket, sink: ResponseSink): Transfer {
+    let connections = 0
+    const connector: Connector = (done) => {
+      if (connections++ > 0 && transfer.over) return this.#options.connector(done)
+      // The request was sent once, and must not be sent again where undici found the end too early.
+      const ended = connections > 1 ? new Error('the app closed the connection') : null
+      process.nextTick(done, ended, ended === null ? socket : null)
+      return socket
+    }
+    const open = (events: LaneEvents<Lane>): Lane =>
+      new Lane({ ...this.#options, connector }, events)
+    const lane = this.#pool.adopt(open)
+    lane.statusLine.expect()
+    const transfer = new UndiciTransfer(this.#pool, lane, sink)
+    lane.head.announceWhole('', '')
+    lane.dispatch(dispatchOptions('POST', null, undefined), transfer)
+    return transfer
   }
 
   send(head: RequestHead, body: Body, sink: ResponseSink): Transfer {
@@ -72,7 +101,7 @@ function dispatchOptions(
 
 /** One request under way: undici's callbacks on one side, the sink on the other. */
 class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandler {
-  readonly #pool: LanePool
+  readonly #pool: LanePool<Lane>
   readonly #lane: Lane
   readonly #sink: ResponseSink
   #resume: (() => void) | undefined
@@ -81,11 +110,16 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   #ended = false
   #paused = false
 
-  constructor(pool: LanePool, lane: Lane, sink: ResponseSink) {
+  constructor(pool: LanePool<Lane>, lane: Lane, sink: ResponseSink) {
     this.#pool = pool
     this.#lane = lane
     this.#sink = sink
     lane.guard.owner = this
+  }
+
+  /** Nothing more will come of it. */
+  get over(): boolean {
+    return this.#done
   }
 
   resume(): void {

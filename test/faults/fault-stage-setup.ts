@@ -20,8 +20,7 @@ import type { RuleCounts } from '../../src/rules/rule-counts.ts'
 import type { RuleFileSpec, RuleSpec } from '../../src/rules/rule-spec.ts'
 import type { Telemetry } from '../../src/telemetry/telemetry.ts'
 import { createConnector } from '../../src/upstream/connector.ts'
-import { LanePool } from '../../src/upstream/lane-pool.ts'
-import { UndiciUpstream } from '../../src/upstream/undici-upstream.ts'
+import { App } from '../../src/upstream/app.ts'
 import { startHttpApp } from '../support/http-app.ts'
 import { ENGINE_UNDER_TEST } from '../support/engine.ts'
 
@@ -57,18 +56,18 @@ const silent: Telemetry = {
 /** A listener with nothing but the fault lane in it, in front of a real app. */
 export async function startStage(options: StageOptions) {
   const app = await startHttpApp(options.app)
-  const pool = new LanePool({
-    connector: createConnector({
-      address: { kind: 'tcp', tls: false, host: '127.0.0.1', port: app.port },
-      timeout: 5000,
-      tls: () => ({}),
-    }),
+  const address = { kind: 'tcp', tls: false, host: '127.0.0.1', port: app.port } as const
+  const behind = new App({
+    address,
+    splice: ENGINE_UNDER_TEST === 'splice',
+    connector: createConnector({ address, timeout: 5000, tls: () => ({}) }),
     idle: 10_000,
     maxResponseHead: 65_536,
     maxConnections: 100,
     onConnections: () => undefined,
+    now: () => performance.now(),
   })
-  const upstream = new UndiciUpstream(pool)
+  const { upstream } = behind
   const ruleSet = compileRules({ seed: 7, ...options.file, rules: options.rules })
   const states = new RuleStates()
   states.adopt(ruleSet, 0)
@@ -200,7 +199,7 @@ export async function startStage(options: StageOptions) {
     close: async () => {
       wake = []
       front.close()
-      pool.close()
+      behind.close()
       await app.close()
     },
   }

@@ -9,8 +9,7 @@ import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { GaugeName, Telemetry } from '../../src/telemetry/telemetry.ts'
 import { createConnector } from '../../src/upstream/connector.ts'
-import { LanePool } from '../../src/upstream/lane-pool.ts'
-import { UndiciUpstream } from '../../src/upstream/undici-upstream.ts'
+import { App } from '../../src/upstream/app.ts'
 import { closers } from '../support/closers.ts'
 import { metricOf } from '../support/metric.ts'
 import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
@@ -49,11 +48,13 @@ async function stand(
   const address = { kind: 'tcp', tls: false, host: '127.0.0.1', port: app.port } as const
   const connector = createConnector({ address, timeout: 5_000, tls: () => ({}) })
   const bounds = { idle: 3_000, maxResponseHead: 65_536, maxConnections: 100 }
-  const pool = opened(new LanePool({ connector, ...bounds, onConnections: () => undefined }))
   const now = (): number => performance.now()
+  const splice = ENGINE_UNDER_TEST === 'splice'
+  const onConnections = (): void => undefined
+  const behind = opened(new App({ address, connector, splice, ...bounds, onConnections, now }))
   const limits = { maxPending: 100, pendingTtl: 60_000, maxSessions: 100 }
   const pipeline = new Pipeline({
-    upstream: new UndiciUpstream(pool),
+    upstream: behind.upstream,
     ledger: new Ledger(limits, telemetry, now),
     telemetry,
     logger,

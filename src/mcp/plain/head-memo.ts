@@ -2,6 +2,7 @@ const NINE = 0x39
 const ZERO = 0x30
 /** More digits are left to the parser. */
 const DIGITS = 9
+const NOTHING = Buffer.alloc(0)
 
 /**
  * Knows the head read last by its bytes. A client sends the same head with each of its calls but for
@@ -58,6 +59,11 @@ export class HeadMemo<Known> {
     const start = lengthPlace(bytes, at, size)
     this.#before = Buffer.from(bytes.subarray(at, start))
     this.#after = Buffer.from(bytes.subarray(start + digits.length, at + size))
+  }
+
+  /** The head that is kept, with these digits as its declared length. */
+  bytes(digits: string): Buffer {
+    return Buffer.concat([this.#before ?? NOTHING, Buffer.from(digits), this.#after ?? NOTHING])
   }
 
   /** Keeps nothing. */

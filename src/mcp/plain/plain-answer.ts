@@ -50,10 +50,16 @@ export class PlainAnswers {
     return this.#known.keptFor
   }
 
+  /** A copy of the bytes of the head that was read last. */
+  get bytes(): Buffer {
+    return this.#memo.bytes(this.#known.lengthAt < 0 ? '' : String(this.length))
+  }
+
   /** Reads the head that begins at a place, up to `end`; false where it is not plain, or not whole. */
   read(bytes: Buffer, at: number, end: number): boolean {
     const memo = this.#memo
-    if (!memo.matches(bytes, at, end)) return this.#parse(bytes, at, end)
+    const limit = Math.min(end, at + this.#most)
+    if (!memo.matches(bytes, at, limit)) return this.#parse(bytes, at, end)
     this.size = memo.size
     const { known } = memo
     if (memo.length === this.length && this.head === known.head) return true
@@ -141,7 +147,8 @@ function judge(lines: HeaderLines): Framing | undefined {
       }
       case 'keep-alive':
         if (keptFor !== undefined) return undefined
-        keptFor = Number(/timeout=(\d{1,9})/.exec(value)?.[1] ?? Infinity) * 1000
+        keptFor = timeoutIn(value)
+        if (keptFor < 0) return undefined
         break
       case 'upgrade':
       case 'proxy-connection':
@@ -149,4 +156,11 @@ function judge(lines: HeaderLines): Framing | undefined {
     }
   }
   return { lengthAt, chunked, closes, keptFor: keptFor === Infinity ? undefined : keptFor }
+}
+
+/** Milliseconds; Infinity where none are said, -1 where there are too many digits to be plain. */
+function timeoutIn(value: string): number {
+  const digits = /timeout=(\d+)/.exec(value)?.[1]
+  if (digits === undefined) return Infinity
+  return digits.length > 9 ? -1 : Number(digits) * 1000
 }

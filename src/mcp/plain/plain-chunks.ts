@@ -81,13 +81,13 @@ export class PlainChunks {
       if (digit < 0) break
       size = size * 16 + digit
     }
+    if (at === begin ? begin < limit : at - begin > DIGITS) return 'odd'
     // The last chunk has another line break behind it.
     const tail = at > begin && size === 0 ? LAST : LINE
     for (let i = 0; i < tail.length; i++) {
       if (at + i >= limit) return this.#keep(source, begin, limit)
       if (source[at + i] !== tail[i]) return 'odd'
     }
-    if (at === begin || at - begin > DIGITS) return 'odd'
     this.at += at + tail.length - begin - (kept?.length ?? 0)
     this.#kept = undefined
     return tail === LAST ? 'whole' : size

@@ -43,7 +43,8 @@ export class PlainRequests {
   /** Reads the head that begins at a place; false where it is not plain, or not whole. */
   read(bytes: Buffer, at: number): boolean {
     const memo = this.#memo
-    if (!memo.matches(bytes, at)) return this.#parse(bytes, at)
+    const limit = Math.min(bytes.length, at + this.#most)
+    if (!memo.matches(bytes, at, limit)) return this.#parse(bytes, at)
     this.size = memo.size
     if (memo.length === this.length && this.head === memo.known.head) return true
     this.#use(memo.known, memo.length)
@@ -118,6 +119,7 @@ function judge(lines: HeaderLines): number | undefined {
         if (name.toLowerCase() === 'host') hosts++
         break
       case 14:
+        if (name.toLowerCase() === 'http2-settings') return undefined
         if (name.toLowerCase() !== 'content-length') break
         if (lengthAt >= 0 || plainNumber(lines[i + 1]!) < 0) return undefined
         lengthAt = i + 1
@@ -138,7 +140,6 @@ const SPECIAL_NAMES: ReadonlySet<string> = new Set([
   'expect',
   'upgrade',
   'trailer',
-  'http2-settings',
   'proxy-connection',
   'transfer-encoding',
 ])

@@ -1,0 +1,264 @@
+import type { Socket } from 'node:net'
+import { CHUNKED, PlainAnswers } from '../../mcp/plain/plain-answer.ts'
+import { PlainChunks, type PieceTaker } from '../../mcp/plain/plain-chunks.ts'
+import type { Failure } from '../../mcp/transfer.ts'
+import { ConnectError, type Connector } from '../connector.ts'
+import type { LaneEvents, PooledLane } from '../lane-pool.ts'
+import { BridgedSocket } from './bridged-socket.ts'
+
+/** Settings of the connections behind one upstream. */
+export interface SpliceLaneOptions {
+  readonly connector: Connector
+  /** An idle connection is retired after this, or 2 s before the app says it would close it. */
+  readonly idle: number
+  readonly maxResponseHead: number
+  readonly now: () => number
+}
+
+/** Whoever has a request on the lane. */
+export interface LaneUser {
+  head(head: PlainAnswers['head']): void
+  data(chunk: Buffer): boolean
+  /** The answer is whole; `reusable` says whether the connection is in order. */
+  end(reusable: boolean): void
+  fail(failure: Failure): void
+  /** The answer is not plain: from here on somebody else reads the connection. */
+  odd(socket: BridgedSocket, begun: boolean): void
+}
+
+/** The app closes at its own time; retiring ours this much earlier keeps requests off dying connections. */
+const RETIRE_BEFORE_APP = 2_000
+/** Nor is an app believed that says more than this. */
+const LONGEST_IDLE = 600_000
+const READ_SIZE = 64 * 1024
+
+/** All lanes read into this: what is kept of it is copied before the read is over. */
+const INPUT = Buffer.allocUnsafeSlow(READ_SIZE)
+
+/** One connection to the app that is read without an HTTP parser, as long as its answers are plain. */
+export class SpliceLane implements PooledLane, PieceTaker {
+  alive = true
+  busy = false
+  readonly #options: SpliceLaneOptions
+  readonly #events: LaneEvents<SpliceLane>
+  readonly #answers: PlainAnswers
+  readonly #chunks = new PlainChunks()
+  readonly #socket: Socket
+  #user: LaneUser | undefined
+  #ready = false
+  /** What to send once there is a connection. */
+  #waiting: [text: string, body: Uint8Array | undefined] | undefined
+  /** Left of a body of known length, or `CHUNKED`; undefined while the head is awaited. */
+  #left: number | undefined
+  #paused = false
+  #reset = false
+  #staleAt = Infinity
+  #bridge: BridgedSocket | undefined
+
+  constructor(options: SpliceLaneOptions, events: LaneEvents<SpliceLane>) {
+    this.#options = options
+    this.#events = events
+    this.#answers = new PlainAnswers(options.maxResponseHead)
+    const onread = {
+      buffer: INPUT,
+      callback: (size: number): boolean => {
+        this.#read(size)
+        return true
+      },
+    }
+    this.#socket = options.connector((error, socket) => {
+      if (socket === null) this.#unreachable(error ?? new ConnectError('no socket'))
+      else this.#adopt(socket)
+    }, onread)
+  }
+
+  isStale(now: number): boolean {
+    return now >= this.#staleAt
+  }
+
+  /** Sends a request; the body is apart where it is too large to be text. */
+  send(user: LaneUser, text: string, body: Uint8Array | undefined): void {
+    this.#user = user
+    this.#left = undefined
+    if (this.#ready) this.#write(text, body)
+    else this.#waiting = [text, body]
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#socket.resume()
+  }
+
+  destroy(): void {
+    this.alive = false
+    this.#user = undefined
+    this.#socket.destroy()
+  }
+
+  piece(bytes: Buffer, from: number, to: number): void {
+    const user = this.#user
+    // Whoever was told of an earlier piece may have given up.
+    if (user === undefined) return
+    if (!user.data(Buffer.from(bytes.subarray(from, to)))) this.#pause()
+  }
+
+  #write(text: string, body: Uint8Array | undefined): void {
+    const socket = this.#socket
+    if (body === undefined) {
+      socket.write(text, 'latin1')
+      return
+    }
+    socket.cork()
+    socket.write(text, 'latin1')
+    socket.write(body)
+    socket.uncork()
+  }
+
+  #unreachable(error: Error): void {
+    this.alive = false
+    const user = this.#user
+    this.#user = undefined
+    user?.fail({ kind: 'connect', message: error.message })
+  }
+
+  #adopt(socket: Socket): void {
+    socket.on('end', () => this.#ended())
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.#reset = error.code === 'ECONNRESET' || error.code === 'EPIPE'
+      this.#bridge?.destroy(error)
+    })
+    socket.on('close', () => this.#closed())
+    this.#ready = true
+    this.#events.connected()
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    if (waiting !== undefined) this.#write(...waiting)
+  }
+
+  #read(size: number): void {
+    if (this.#bridge !== undefined) {
+      if (!this.#bridge.feed(Buffer.from(INPUT.subarray(0, size)))) this.#pause()
+      return
+    }
+    try {
+      this.#answer(size)
+    } catch (error) {
+      this.#fail({ kind: 'protocol', message: (error as Error).message })
+    }
+  }
+
+  #answer(size: number): void {
+    const user = this.#user
+    if (user === undefined) {
+      // Nobody asked: whatever this is, the next request must not take it for its answer.
+      this.destroy()
+      return
+    }
+    let at = 0
+    if (this.#left === undefined) {
+      const answers = this.#answers
+      if (!answers.read(INPUT, 0, size)) {
+        this.#odd(INPUT.subarray(0, size), false)
+        return
+      }
+      at = answers.size
+      this.#left = answers.length
+      this.#chunks.reset()
+      user.head(answers.head)
+    }
+    if (this.#left === CHUNKED) this.#chunked(at, size)
+    else this.#counted(this.#left, at, size)
+  }
+
+  #counted(left: number, at: number, size: number): void {
+    const end = Math.min(at + left, size)
+    if (end > at) this.piece(INPUT, at, end)
+    this.#left = left - (end - at)
+    if (this.#left === 0) this.#whole(end === size)
+  }
+
+  #chunked(at: number, size: number): void {
+    const chunks = this.#chunks
+    switch (chunks.read(INPUT, at, size, this)) {
+      case 'more':
+        return
+      case 'whole':
+        this.#whole(chunks.at === size)
+        return
+      case 'odd':
+        this.#oddChunk(INPUT.subarray(chunks.at, size))
+        return
+      case 'broken':
+        this.#fail({ kind: 'protocol', message: 'a chunk does not end where it says' })
+    }
+  }
+
+  /** The answer is there; `clean` says that nothing came behind it. */
+  #whole(clean: boolean): void {
+    const user = this.#user
+    if (user === undefined) return
+    this.#user = undefined
+    const { closes, keptFor } = this.#answers
+    const idle =
+      keptFor === undefined
+        ? this.#options.idle
+        : Math.min(keptFor - RETIRE_BEFORE_APP, LONGEST_IDLE)
+    this.#staleAt = this.#options.now() + idle
+    this.resume()
+    user.end(clean && !closes && idle > 0 && this.alive)
+  }
+
+  #oddChunk(rest: Buffer): void {
+    const kept = this.#chunks.takeKept()
+    this.#odd(kept === undefined ? rest : Buffer.concat([kept, rest]), true)
+  }
+
+  /** Somebody else reads on, who must be shown the head again where it was read here. */
+  #odd(bytes: Buffer, begun: boolean): void {
+    const user = this.#user
+    if (user === undefined) return
+    this.#user = undefined
+    const bridge = new BridgedSocket(this.#socket, () => this.resume())
+    this.#bridge = bridge
+    this.resume()
+    this.#events.disconnected(this)
+    user.odd(bridge, begun)
+    bridge.feed(begun ? Buffer.concat([this.#answers.bytes, bytes]) : Buffer.from(bytes))
+  }
+
+  #pause(): void {
+    this.#paused = true
+    this.#socket.pause()
+  }
+
+  #fail(failure: Failure): void {
+    const user = this.#user
+    this.destroy()
+    user?.fail(failure)
+  }
+
+  #ended(): void {
+    if (this.#bridge === undefined) this.#socket.destroy()
+    else this.#bridge.feed(null)
+  }
+
+  #closed(): void {
+    if (this.#bridge !== undefined) {
+      this.#bridge.destroy()
+      return
+    }
+    this.alive = false
+    const user = this.#user
+    this.#user = undefined
+    this.#events.disconnected(this)
+    user?.fail(
+      this.#reset
+        ? { kind: 'reset', message: 'the app reset the connection' }
+        : {
+            kind: 'closed',
+            message: 'the app closed the connection before its answer was whole',
+          },
+    )
+  }
+}
