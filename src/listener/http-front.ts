@@ -218,6 +218,9 @@ export class HttpFront {
   #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
+    } else if (this.#connections.get(socket)?.closing === true) {
+      // Nothing that comes behind a request that ends the connection is read, be it valid or not.
+      if (this.#connections.get(socket)?.oldest === undefined) socket.destroySoon()
     } else if (!this.#connections.has(socket)) {
       // The handshake has failed: whatever is said now would wait for it for good.
       const late = error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT'

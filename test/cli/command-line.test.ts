@@ -57,6 +57,7 @@ describe('squall run', () => {
       upstreamIdleMs: 3_000,
       clientKeepaliveMs: 600_000,
       drainTimeoutMs: 30_000,
+      engine: 'splice',
       logLevel: 'info',
       logFormat: 'json',
     })
@@ -70,7 +71,7 @@ describe('squall run', () => {
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-pending 5 ' +
         '--max-sessions 6 --head-timeout 7ms --body-timeout 8ms --pending-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--log-level debug --log-format pretty',
+        '--engine general --log-level debug --log-format pretty',
     )
     expect(given).toEqual({
       appProbes: [],
@@ -106,6 +107,7 @@ describe('squall run', () => {
       upstreamIdleMs: 11,
       clientKeepaliveMs: 12,
       drainTimeoutMs: 0,
+      engine: 'general',
       logLevel: 'debug',
       logFormat: 'pretty',
     })

@@ -9,7 +9,7 @@ export class BridgedSocket extends Duplex {
   readonly #socket: Socket
   readonly #wanted: () => void
   /** What came before the reader has written: it would take that for bytes that nobody asked for. */
-  #early: (Buffer | null)[] | undefined = []
+  #early: (Buffer | null | Error)[] | undefined = []
 
   constructor(socket: Socket, wanted: () => void) {
     super({ decodeStrings: false, allowHalfOpen: true, emitClose: true })
@@ -22,6 +22,12 @@ export class BridgedSocket extends Duplex {
     if (this.#early === undefined) return this.push(bytes)
     this.#early.push(bytes)
     return true
+  }
+
+  /** The connection is over, by an error or not. */
+  over(error?: Error): void {
+    if (this.#early === undefined) this.destroy(error)
+    else this.#early.push(error ?? new Error('the app closed the connection'))
   }
 
   override _read(): void {
@@ -37,7 +43,10 @@ export class BridgedSocket extends Duplex {
     if (early !== undefined) {
       this.#early = undefined
       done()
-      for (const bytes of early) this.push(bytes)
+      for (const given of early) {
+        if (given instanceof Error) this.destroy(given)
+        else this.push(given)
+      }
       return
     }
     if (typeof chunk === 'string') this.#socket.write(chunk, encoding, done)

@@ -126,7 +126,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
     socket.on('end', () => this.#ended())
     socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#reset = error.code === 'ECONNRESET' || error.code === 'EPIPE'
-      this.#bridge?.destroy(error)
+      this.#bridge?.over(error)
     })
     socket.on('close', () => this.#closed())
     this.#ready = true
@@ -245,7 +245,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
 
   #closed(): void {
     if (this.#bridge !== undefined) {
-      this.#bridge.destroy()
+      this.#bridge.over()
       return
     }
     this.alive = false
