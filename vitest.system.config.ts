@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/system/**/*.test.ts'],
     testTimeout: 180_000,
-    hookTimeout: 60_000,
+    hookTimeout: 180_000,
     pool: 'forks',
     fileParallelism: false,
   },

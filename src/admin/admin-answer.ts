@@ -5,6 +5,8 @@ export interface AdminAnswer {
   /** What is long is sent in the pieces in which it was made. */
   readonly body: string | readonly Uint8Array[]
   readonly headers?: Readonly<Record<string, string>>
+  /** Told when all of the body was sent, and needed no more. */
+  readonly sent?: (() => void) | undefined
   /** Why a change was not made, for the log: of a fixed list of texts. */
   readonly refused?: string
 }

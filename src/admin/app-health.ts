@@ -1,9 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Logger } from '../telemetry/log.ts'
 import type { AdminAnswer } from './admin-answer.ts'
-import { checkGrpc } from './app-probe-grpc.ts'
-import { checkHttp } from './app-probe-http.ts'
-import { checkTcp } from './app-probe-tcp.ts'
 import type { AppProbe, AppProbes, CheckContext, Finding } from './app-probe.ts'
 import type { AdminRoute } from './routes.ts'
 
@@ -65,9 +62,13 @@ async function answer(probe: AppProbe, response: ServerResponse, logger: Logger)
   send(response, ok ? 200 : passedOn(status), why)
 }
 
-function check({ action }: AppProbe, context: CheckContext): Promise<Finding> {
-  if (action.kind === 'http') return checkHttp(action, context)
-  return action.kind === 'tcp' ? checkTcp(action, context) : checkGrpc(action, context)
+/** HTTP/2 and TLS are loaded where a pod has probes that need them. */
+async function check({ action }: AppProbe, context: CheckContext): Promise<Finding> {
+  if (action.kind === 'http') {
+    return (await import('./app-probe-http.ts')).checkHttp(action, context)
+  }
+  if (action.kind === 'tcp') return (await import('./app-probe-tcp.ts')).checkTcp(action, context)
+  return (await import('./app-probe-grpc.ts')).checkGrpc(action, context)
 }
 
 /** The status of the app, where it says that something is wrong. */

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from '../telemetry/log.ts'
 import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
 import type { ChangeGuard } from './change-guard.ts'
@@ -84,7 +86,11 @@ async function changed(
   return done
 }
 
-function send(request: IncomingMessage, response: ServerResponse, result: AdminAnswer): void {
+async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  result: AdminAnswer,
+): Promise<void> {
   const pieces = typeof result.body === 'string' ? [Buffer.from(result.body)] : result.body
   response.statusCode = result.status
   response.setHeader('content-type', result.type)
@@ -95,9 +101,17 @@ function send(request: IncomingMessage, response: ServerResponse, result: AdminA
   // Where a body was not read to its end, nothing that follows it can be understood.
   if (hasBody(request) && !request.readableEnded) response.setHeader('connection', 'close')
   // Node leaves the body out where the request was a HEAD.
-  response.cork()
-  for (const piece of pieces) response.write(piece)
-  response.end()
+  if (pieces.length === 1) response.end(pieces[0])
+  else await pipeline(onePerTurn(pieces), response)
+  result.sent?.()
+}
+
+/** Whatever is handed to the kernel is copied at once: calls do not wait for all of it. */
+async function* onePerTurn(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) {
+    yield piece
+    await nextTurn()
+  }
 }
 
 function lengthOf(pieces: readonly Uint8Array[]): number {

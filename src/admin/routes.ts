@@ -68,8 +68,8 @@ export function createRoutes(
   routes.set('/metrics', {
     summary: 'metrics, as Prometheus text or OpenMetrics',
     read: async ({ accept }) => {
-      const { contentType, body } = await sources.metrics.render(metricsFormat(accept))
-      return { status: 200, type: contentType, body, headers: { vary: 'accept' } }
+      const { contentType, body, done } = await sources.metrics.render(metricsFormat(accept))
+      return { status: 200, type: contentType, body, headers: { vary: 'accept' }, sent: done }
     },
   })
   for (const [path, route] of more) routes.set(path, route)

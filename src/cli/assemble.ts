@@ -8,7 +8,8 @@ import type { Logger } from '../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import { formatUpstream } from '../upstream/address.ts'
-import { createRulesEngine } from './rules-engine.ts'
+import type { RulesEngine } from './rules-engine.ts'
+import type { RunRules } from './rules-guard-options.ts'
 import type { RunOptions } from './run-options.ts'
 import { readVersion } from './version.ts'
 
@@ -31,7 +32,7 @@ export interface Running {
 export async function assemble(options: RunOptions, logger: Logger): Promise<Running> {
   const version = readVersion()
   const metrics = createMetrics({ version })
-  const engine = createRulesEngine(options.rules, metrics, logger)
+  const engine = await rulesEngine(options.rules, metrics, logger)
   const telemetry = engine?.telemetry ?? metrics
   const sidecar = new Sidecar(sidecarOptions(options), telemetry, logger, engine?.parts)
   if (options.admin !== undefined) await metrics.prepare()
@@ -82,6 +83,17 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     await engine?.close()
     await admin.close()
   })
+}
+
+/** Undefined where no rule can ever come into force: then nothing of what reads rules is loaded. */
+async function rulesEngine(
+  options: RunRules,
+  metrics: Metrics,
+  logger: Logger,
+): Promise<RulesEngine | undefined> {
+  if (options.path === undefined && options.headerFaults === undefined) return undefined
+  const { createRulesEngine } = await import('./rules-engine.ts')
+  return createRulesEngine(options, metrics, logger)
 }
 
 /** Sizes of tables are told once a second; a scrape sees them as they are. */

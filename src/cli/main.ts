@@ -2,7 +2,8 @@
 // First, because loading the rest already makes the heap grow.
 // oxlint-disable-next-line import/no-unassigned-import -- it only has to run, and first
 import './settle-memory.ts'
-import { parseCommandLine } from './program.ts'
+import { parseAmong } from './command-parser.ts'
+import { commandsFor } from './commands/wanted.ts'
 import { oneLine, UsageError } from './usage-error.ts'
 import { readVersion } from './version.ts'
 
@@ -11,7 +12,8 @@ const BAD_USAGE = 2
 
 /** Runs the program; the result is its exit code. */
 async function main(): Promise<number> {
-  const invocation = parseCommandLine(process.argv.slice(2), process.env, readVersion())
+  const args = process.argv.slice(2)
+  const invocation = parseAmong(await commandsFor(args), args, process.env, readVersion())
   if (invocation.kind === 'print') {
     process.stdout.write(invocation.text)
     return 0

@@ -1,14 +1,6 @@
-import { Command as Parser, CommanderError, Option } from 'commander'
-import type { Asked, Command } from './command.ts'
-import { commandLineError, unexpectedArgument } from './commander-error.ts'
+import { type Invocation, parseAmong } from './command-parser.ts'
 import { COMMANDS } from './commands/index.ts'
-import type { FlagSpec } from './flag-table.ts'
 import type { Environment } from './flag-values.ts'
-
-/** What a command line asks for: a command, or help or the version, for standard output. */
-export type Invocation = Asked | { readonly kind: 'print'; readonly text: string }
-
-const HELP_WIDTH = 100
 
 /** Reads the arguments after the program's name. Throws nothing but a `UsageError`. */
 export function parseCommandLine(
@@ -16,91 +8,5 @@ export function parseCommandLine(
   env: Environment,
   version: string,
 ): Invocation {
-  let printed = ''
-  let asked: (() => Asked) | undefined
-  const program = createProgram(version, (text) => (printed += text))
-  const parents = new Map<string, Parser>()
-  for (const command of COMMANDS) {
-    const words = command.name.split(' ')
-    const parent = words.length === 1 ? program : parentOf(words[0]!, program, parents)
-    addCommand(parent, words.at(-1)!, command, env, (ask) => (asked = ask))
-  }
-  try {
-    program.parse(args, { from: 'user' })
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error
-    if (error.exitCode !== 0) throw commandLineError(error, named(args))
-  }
-  return asked?.() ?? { kind: 'print', text: printed }
-}
-
-function createProgram(version: string, print: (text: string) => void): Parser {
-  return new Parser('squall')
-    .description(
-      'A sidecar that takes over the MCP port of a pod and turns chosen calls into failures.',
-    )
-    .version(version, '--version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-    .exitOverride()
-    .configureOutput({
-      writeOut: print,
-      // Errors reach the caller as exceptions.
-      writeErr: () => {},
-      getOutHelpWidth: () => HELP_WIDTH,
-      getOutHasColors: () => false,
-    })
-}
-
-/** A word that only leads to commands below it; its help lists them. */
-function parentOf(word: string, program: Parser, parents: Map<string, Parser>): Parser {
-  const known = parents.get(word)
-  if (known !== undefined) return known
-  const below = COMMANDS.filter(({ name }) => name.startsWith(`${word} `)).map(({ name }) =>
-    name.slice(word.length + 1),
-  )
-  const parent = program.command(word).description(`${below.join(', ')}: see squall ${word} --help`)
-  parents.set(word, parent)
-  return parent
-}
-
-function addCommand(
-  parent: Parser,
-  word: string,
-  command: Command,
-  env: Environment,
-  chosen: (ask: () => Asked) => void,
-): void {
-  const { name, description, operands, flags, note } = command
-  const parser = parent.command(word).description(description).allowExcessArguments()
-  if (operands !== undefined) parser.argument(operands.form)
-  if (note !== '') parser.addHelpText('after', note)
-  const raw = new Map<string, string[]>()
-  for (const spec of flags) addFlag(parser, spec, raw)
-  parser.action(() => {
-    const extra = parser.args[operands?.most ?? 0]
-    if (extra !== undefined) throw unexpectedArgument(extra, name)
-    chosen(() => command.ask(raw, env, parser.args))
-  })
-}
-
-/** Whose help a complaint points at. */
-function named(args: readonly string[]): string {
-  const two = args.slice(0, 2).join(' ')
-  return (
-    COMMANDS.find(({ name }) => name === two || name === args[0])?.name ??
-    COMMANDS.find(({ name }) => name.split(' ')[0] === args[0])?.name.split(' ')[0] ??
-    'run'
-  )
-}
-
-function addFlag(parser: Parser, spec: FlagSpec, raw: Map<string, string[]>): void {
-  const { name, value, help } = spec
-  const note = spec.default === undefined ? '' : ` (default: ${spec.default})`
-  const form = value === undefined ? `--${name}` : `--${name} <${value}>`
-  const short = spec.short === undefined ? '' : `-${spec.short}, `
-  parser.addOption(new Option(`${short}${form}`, `${help}${note}`).helpGroup(spec.group))
-  // Collected as they stand: what they mean is checked in one place, for the environment too.
-  parser.on(`option:${name}`, (text?: string) => {
-    raw.set(name, [...(raw.get(name) ?? []), text ?? 'true'])
-  })
+  return parseAmong(COMMANDS, args, env, version)
 }

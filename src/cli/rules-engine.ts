@@ -26,14 +26,13 @@ export interface RulesEngine {
   close(): Promise<void>
 }
 
-/** Puts together what rules need; undefined where no rule can ever come into force. */
+/** Puts together what rules need. */
 export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
-): RulesEngine | undefined {
+): RulesEngine {
   const { path, pollMs } = options
-  if (path === undefined && options.headerFaults === undefined) return undefined
   const log = new RulesLog(logger)
   const { inForce, guard, headerFaults, states } = createGuardedRules(options, {
     clock: Date.now,

@@ -1,4 +1,5 @@
-import { FAULTS, type FaultName } from '../filters/index.ts'
+import { FAULT_NAMES } from '../filters/fault-names.ts'
+import type { FaultName } from '../filters/index.ts'
 import { MAX_DURATION_MS } from '../filters/written-value.ts'
 import { isGlob, MAX_GLOB } from '../filters/glob.ts'
 import type { GuardedRulesOptions } from '../rules/guarded-rules.ts'
@@ -30,7 +31,6 @@ const MAX_POD = 253
 const MAX_TOOLS = 1000
 const MAX_PATHS = 100
 const MAX_PATH = 1024
-const FAULT_NAMES: readonly FaultName[] = FAULTS.map((fault) => fault.name)
 
 /** The options that keep rules within limits, whatever they are for. */
 export type LimitFlag = Extract<

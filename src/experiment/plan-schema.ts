@@ -1,10 +1,10 @@
-import { Type } from 'typebox'
 import type { Static, TUnsafe } from 'typebox'
 import { duration, oneOf, percentage, section } from '../filters/config-schema.ts'
 import type { NodeOptions } from '../filters/config-schema.ts'
 import { rulesJsonSchema } from '../rules/schema.ts'
 import type { SchemaNode } from '../rules/schema-node.ts'
 import { CLIENT_KINDS } from '../load/result.ts'
+import { Type } from '../filters/schema-type.ts'
 
 const text = (description: string, maxLength = 1024): TUnsafe<string> =>
   Type.Unsafe<string>({ type: 'string', minLength: 1, maxLength, description })

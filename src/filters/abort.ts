@@ -1,10 +1,10 @@
-import { Type } from 'typebox'
 import { exclusive } from './exclusive.ts'
 import { oneOf, section } from './config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './outlook.ts'
 import { headerProblem } from './header-text.ts'
+import { Type } from './schema-type.ts'
 
 /** An error in place of the answer: of HTTP, of JSON-RPC, or of the tool. */
 export const abort = defineFault({

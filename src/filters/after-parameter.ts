@@ -1,8 +1,8 @@
-import { Type } from 'typebox'
 import type { AnswerPlace } from './answer-place.ts'
 import { section, size } from './config-schema.ts'
 import { exclusive } from './exclusive.ts'
 import type { ParameterProblem } from './fault.ts'
+import { Type } from './schema-type.ts'
 
 /** The parameter that names a place in an answer. */
 export const after = Type.Optional(

@@ -1,8 +1,8 @@
-import { Type } from 'typebox'
 import { duration, section } from './config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, Verdict } from './fault.ts'
 import { NOTHING } from './outlook.ts'
+import { Type } from './schema-type.ts'
 
 /** Copies may take no longer than this: they outlive the call that they are copies of. */
 const MAX_TOTAL_MS = 3_600_000

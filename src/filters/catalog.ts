@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { editEntries, splice } from '../mcp/json-edit.ts'
 import { memberOf, valueOf, type JsonNode } from '../mcp/json-node.ts'
 import { isRecord } from '../mcp/json-rpc.ts'
@@ -12,6 +11,7 @@ import { NOTHING, type Outlook, type OutlookSetting } from './outlook.ts'
 import { FirstTexts } from './first-texts.ts'
 import { isListChanged, listChanged } from './list-changed.ts'
 import { names } from './names.ts'
+import { Type } from './schema-type.ts'
 
 const ghost = section({
   name: Type.String({ minLength: 1, maxLength: 256, description: 'Its name.' }),

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import type { Static, TObject, TProperties, TUnsafe } from 'typebox'
 import { DURATION_PATTERN, PERCENT_PATTERN, SIZE_PATTERN } from './written-value.ts'
+import { Type } from './schema-type.ts'
 
 /** Formats of text that is read into numbers, as they are named in the schema. */
 export const DURATION_FORMAT = 'squall-duration'

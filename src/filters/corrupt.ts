@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { headerValue, mediaType } from '../mcp/http.ts'
 import { oneOf, section } from './config-schema.ts'
 import { DAMAGE, type DamageMode } from './damage.ts'
@@ -8,6 +7,7 @@ import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, FrameTransform, OutputTransform } from './fault.ts'
 import { NOTHING } from './outlook.ts'
 import { headerProblem } from './header-text.ts'
+import { Type } from './schema-type.ts'
 
 const HTML = 'text/html; charset=utf-8'
 

@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import type { Static } from 'typebox'
 import { duration, section } from './config-schema.ts'
 import { durationText } from './outlook.ts'
+import { Type } from './schema-type.ts'
 
 /** The ways to say how long, each a key of its own. */
 export const distributionKeys = {

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { after, afterProblems } from './after-parameter.ts'
 import { canHavePlace, fromPlace, isEventStream, type AnswerPlace } from './answer-place.ts'
 import { forChangedBody } from '../mcp/changed-body.ts'
@@ -10,6 +9,7 @@ import { durationText } from './outlook.ts'
 import { placeOutlook } from './place-outlook.ts'
 import { silence } from './silence.ts'
 import { takesEffect } from './takes-effect.ts'
+import { Type } from './schema-type.ts'
 
 /** Silence, with or without having got headers; it ends when the client leaves. */
 export const hang = defineFault({

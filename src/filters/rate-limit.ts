@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { LruMap } from '../mcp/lru-map.ts'
 import { isModern } from '../mcp/revision.ts'
 import { callerKey } from './caller-key.ts'
@@ -9,6 +8,7 @@ import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } fr
 import { durationText, NOTHING } from './outlook.ts'
 import { httpDate } from './http-date.ts'
 import { TokenBucket } from './token-bucket.ts'
+import { Type } from './schema-type.ts'
 
 /** Callers beyond this many push out the one that was not heard of for longest. */
 const MAX_BUCKETS = 10_000

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { canonicalJson } from '../mcp/canonical-json.ts'
 import { isRecord } from '../mcp/json-rpc.ts'
 import type { Message } from '../mcp/message.ts'
@@ -10,6 +9,7 @@ import { NOTHING } from './outlook.ts'
 import { frameText, withText } from './frame-json.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { idText, withId } from './message-id.ts'
+import { Type } from './schema-type.ts'
 
 /** Staleness: the app answers, and the client gets what it was answered before. */
 export const replay = defineFault({

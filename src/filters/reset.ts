@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { after, afterProblems } from './after-parameter.ts'
 import { canHavePlace, fromPlace, type AnswerPlace } from './answer-place.ts'
 import { duration, oneOf, section } from './config-schema.ts'
@@ -7,6 +6,7 @@ import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem, Verdict } from './fault.ts'
 import { placeOutlook } from './place-outlook.ts'
 import { takesEffect } from './takes-effect.ts'
+import { Type } from './schema-type.ts'
 
 /** Long enough for what is out to be read. */
 const SETTLING = 20

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import type { Static, TUnsafe } from 'typebox'
 import { parsePointer } from '../mcp/json-pointer.ts'
 import { oneOf, section, type NodeOptions } from './config-schema.ts'
@@ -6,6 +5,7 @@ import type { ParameterProblem } from './fault.ts'
 import { names } from './names.ts'
 import { MAX_POINTER, pointerProblem } from './pointer.ts'
 import { JSON_TYPES } from './retype.ts'
+import { Type } from './schema-type.ts'
 
 const MAX_POINTERS = 50
 const MAX_KEY = 256

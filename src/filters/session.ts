@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import type { Call } from '../mcp/call.ts'
 import { errorReply, isExactId } from '../mcp/reply.ts'
 import { isModern } from '../mcp/revision.ts'
@@ -6,6 +5,7 @@ import { section } from './config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './outlook.ts'
+import { Type } from './schema-type.ts'
 
 /** A session that the server has lost, and a server that is not back yet. */
 export const session = defineFault({

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import type { Call } from '../mcp/call.ts'
 import { duration, section } from './config-schema.ts'
 import { eventChoice } from './event-choice.ts'
@@ -10,6 +9,7 @@ import type { WrongId } from './message-id.ts'
 import { close, drop, duplicate, wrongAnswerId } from './stream-damage.ts'
 import { reorder } from './stream-reorder.ts'
 import { split } from './stream-split.ts'
+import { Type } from './schema-type.ts'
 
 const DAMAGES = ['drop', 'duplicate', 'reorder', 'wrongId', 'split', 'close'] as const
 const PIECES = 3

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { oneOf, percentage, section, size } from './config-schema.ts'
 import { cutOutput, type CutPlace } from './cut-output.ts'
 import { changingLast, editResult } from './edit-result.ts'
@@ -7,6 +6,7 @@ import { defineFault } from './fault.ts'
 import type { Fault, ParameterProblem } from './fault.ts'
 import { cutOutlook } from './place-outlook.ts'
 import { shorten } from './shorten.ts'
+import { Type } from './schema-type.ts'
 
 const HALF: CutPlace = { percent: 50 }
 

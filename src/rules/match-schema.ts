@@ -1,10 +1,10 @@
-import { Type } from 'typebox'
 import type { Static, TObject, TUnsafe } from 'typebox'
 import { GLOB_FORMAT, oneOf, section } from '../filters/config-schema.ts'
 import type { NodeOptions } from '../filters/config-schema.ts'
 import { ERA_FORMAT, REGEX_FORMAT } from './formats.ts'
 import type { TextSpec } from './text-match.ts'
 import type { ValueOperators } from './value-match.ts'
+import { Type } from '../filters/schema-type.ts'
 
 const MAX_LIST = 100
 const MAX_TEXT = 2048

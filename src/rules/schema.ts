@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import type { Static, TUnsafe } from 'typebox'
 import { duration, percentage, section } from '../filters/config-schema.ts'
 import type { NodeOptions } from '../filters/config-schema.ts'
@@ -11,6 +10,7 @@ import { INSTANT_PATTERN } from './instant.ts'
 import { matchDefinitions, matchRef } from './match-schema.ts'
 import { fillDefaults } from './read-values.ts'
 import type { SchemaNode } from './schema-node.ts'
+import { Type } from '../filters/schema-type.ts'
 
 export type { HeaderMatch, Match, TextMatch, ValueMatch } from './match-schema.ts'
 

@@ -1,5 +1,6 @@
 import { exemplified, type Exemplar } from './exemplar.ts'
-import { boundText, numberText, seriesText, type TextFormat } from './text-format.ts'
+import { boundText, seriesText, type TextFormat } from './text-format.ts'
+import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
 
 /** Counts of one histogram series: plain numbers, so that a call costs no allocation. */
 export class BucketCounts {
@@ -29,17 +30,17 @@ export class BucketCounts {
     for (let i = 0; i < this.#counts.length; i++) totals[i]! += this.#counts[i]!
   }
 
-  /** The lines of the series; `series` has what stands before each number. */
-  text(series: HistogramText, format: TextFormat): string {
+  /** Writes the lines of the series; `series` has what stands before each number. */
+  write(out: TextWriter, series: HistogramText, format: TextFormat): void {
     const { buckets, sum, count } = series.of(format)
     const exemplars = format === 'openmetrics' ? this.#exemplars : undefined
-    let text = ''
     let total = 0
     for (let i = 0; i < this.#counts.length; i++) {
       total += this.#counts[i]!
-      text += `${buckets[i]!}${total}${exemplars?.[i]?.text ?? ''}\n`
+      out.line(buckets[i]!, total, exemplars?.[i]?.text)
     }
-    return `${text}${sum}${numberText(this.sum)}\n${count}${total}\n`
+    out.line(sum, this.sum)
+    out.line(count, total)
   }
 
   #exemplify(bucket: number, trace: string, value: number): void {
@@ -49,9 +50,9 @@ export class BucketCounts {
 }
 
 interface Parts {
-  readonly buckets: readonly string[]
-  readonly sum: string
-  readonly count: string
+  readonly buckets: readonly LineStart[]
+  readonly sum: LineStart
+  readonly count: LineStart
 }
 
 /** What stands before the numbers of one histogram series: written once, when somebody scrapes. */
@@ -79,10 +80,10 @@ export class HistogramText {
     const bounds = [...this.#bounds, Infinity]
     return {
       buckets: bounds.map((bound) =>
-        seriesText(`${this.#name}_bucket`, `${own}le="${boundText(bound, format)}"`),
+        lineStart(seriesText(`${this.#name}_bucket`, `${own}le="${boundText(bound, format)}"`)),
       ),
-      sum: seriesText(`${this.#name}_sum`, this.#labels),
-      count: seriesText(`${this.#name}_count`, this.#labels),
+      sum: lineStart(seriesText(`${this.#name}_sum`, this.#labels)),
+      count: lineStart(seriesText(`${this.#name}_count`, this.#labels)),
     }
   }
 }

@@ -3,6 +3,7 @@ import { endPlace, ENDS } from './outcome-places.ts'
 import type { CallRecord } from './telemetry.ts'
 import { labelsText, seriesText, type TextFormat } from './text-format.ts'
 import { type Counts, ToolCell } from './tool-cell.ts'
+import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
 import { MAX_TOOL_LABEL, toolLabel } from './tool-label.ts'
 import type { ToolSample } from './tool-sample.ts'
 
@@ -14,28 +15,26 @@ class CallCell {
   readonly ends = new Float64Array(ENDS.length)
   readonly tool: ToolCell
   readonly #method: string
-  #texts: (string | undefined)[] | undefined
+  #starts: (LineStart | undefined)[] | undefined
 
   constructor(method: string, tool: ToolCell) {
     this.#method = method
     this.tool = tool
   }
 
-  /** The lines of the calls that ended. */
-  ended(): string {
-    const texts = (this.#texts ??= ENDS.map(() => undefined))
-    let text = ''
-    for (const [i, value] of this.ends.entries()) {
-      if (value === 0) continue
-      text += `${(texts[i] ??= this.#series(i))}${value}\n`
+  /** Writes the lines of the calls that ended. */
+  ended(out: TextWriter): void {
+    const starts = (this.#starts ??= ENDS.map(() => undefined))
+    for (let i = 0; i < this.ends.length; i++) {
+      const value = this.ends[i]!
+      if (value > 0) out.line((starts[i] ??= this.#start(i)), value)
     }
-    return text
   }
 
-  #series(end: number): string {
+  #start(end: number): LineStart {
     const { outcome, origin } = ENDS[end]!
     const labels = { outcome, origin, method: this.#method, tool: this.tool.tool }
-    return seriesText('squall_calls_total', labelsText(labels))
+    return lineStart(seriesText('squall_calls_total', labelsText(labels)))
   }
 }
 
@@ -98,36 +97,37 @@ export class CallCounts {
     return this.#otherTool
   }
 
-  /** The lines of the calls that ended. */
-  *ended(): Iterable<string> {
-    for (const cell of this.#cells()) yield cell.ended()
+  /** Writes the lines of the calls that ended, bit by bit. */
+  *ended(out: TextWriter): Iterable<void> {
+    for (const cell of this.#cells()) yield cell.ended(out)
   }
 
-  /** The lines of the calls that failed, by tool; those of all other methods share the empty tool. */
-  *failed(format: TextFormat): Iterable<string> {
+  /** Writes the lines of the calls that failed, by tool; all other methods share the empty tool. */
+  *failed(out: TextWriter, format: TextFormat): Iterable<void> {
+    const sums = new Float64Array(ENDS.length)
     for (const [tool, cells] of this.#byTool()) {
-      const sums = new Float64Array(ENDS.length)
+      sums.fill(0)
       for (const { ends } of cells) ends.forEach((value, i) => (sums[i]! += value))
-      yield tool.failed(sums, format)
+      yield tool.failed(out, sums, format)
     }
   }
 
-  /** The lines of the calls that ended well although a fault changed them. */
-  *changed(format: TextFormat): Iterable<string> {
+  /** Writes the lines of the calls that ended well although a fault changed them. */
+  *changed(out: TextWriter, format: TextFormat): Iterable<void> {
     for (const [tool, cells] of this.#byTool()) {
       // Shown from the first call on, so that the first increase is seen.
-      if (cells.some(wasCalled)) yield tool.changed(format)
+      if (cells.some(wasCalled)) yield tool.changed(out, format)
     }
   }
 
-  /** The lines of the calls' durations. */
-  *durations(format: TextFormat): Iterable<string> {
-    for (const tool of this.#byTool().keys()) yield tool.durations(format)
+  /** Writes the lines of the calls' durations. */
+  *durations(out: TextWriter, format: TextFormat): Iterable<void> {
+    for (const tool of this.#byTool().keys()) yield tool.durations(out, format)
   }
 
-  /** The lines of what the app took. */
-  *upstreamDurations(format: TextFormat): Iterable<string> {
-    for (const tool of this.#byTool().keys()) yield tool.upstreamDurations(format)
+  /** Writes the lines of what the app took. */
+  *upstreamDurations(out: TextWriter, format: TextFormat): Iterable<void> {
+    for (const tool of this.#byTool().keys()) yield tool.upstreamDurations(out, format)
   }
 
   /** What there is of each tool that was called; all other methods share the empty tool. */

@@ -3,6 +3,7 @@ import { exemplified, type Exemplar } from './exemplar.ts'
 import { bucketsOf } from './metric-table.ts'
 import type { InjectedFault } from './telemetry.ts'
 import { labelsText, seriesText, type TextFormat } from './text-format.ts'
+import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
 import { MAX_TOOL_LABEL, toolLabel } from './tool-label.ts'
 
 const OTHER = 'other'
@@ -19,7 +20,7 @@ interface Cell {
   count: number
   exemplar: Exemplar | undefined
   /** What stands before the count; written once, when somebody scrapes. */
-  text: string | undefined
+  start: LineStart | undefined
 }
 
 /** Everything that is counted for one rule. */
@@ -33,32 +34,25 @@ class RuleCell {
     this.rule = rule
   }
 
-  injected(format: TextFormat): string {
+  injected(out: TextWriter, format: TextFormat): void {
     const open = format === 'openmetrics'
-    let text = ''
     for (const [fault, tools] of this.faults) {
       for (const cell of tools.values()) {
-        const series = (cell.text ??= this.#series(fault, cell.tool))
-        const exemplar = open ? cell.exemplar : undefined
-        text += exemplar === undefined ? `${series}${cell.count}\n` : withTrace(cell, exemplar)
+        const start = (cell.start ??= this.#start(fault, cell.tool))
+        out.line(start, cell.count, open ? cell.exemplar?.text : undefined)
       }
     }
-    return text
   }
 
-  delayed(format: TextFormat): string {
-    if (this.delays === undefined) return ''
+  delayed(out: TextWriter, format: TextFormat): void {
+    if (this.delays === undefined) return
     this.#delayText ??= new HistogramText(DELAY, labelsText({ rule: this.rule }), DELAY_BOUNDS)
-    return this.delays.text(this.#delayText, format)
+    this.delays.write(out, this.#delayText, format)
   }
 
-  #series(fault: string, tool: string): string {
-    return seriesText(FAULTS, labelsText({ fault, tool, rule: this.rule }))
+  #start(fault: string, tool: string): LineStart {
+    return lineStart(seriesText(FAULTS, labelsText({ fault, tool, rule: this.rule })))
   }
-}
-
-function withTrace({ text, count }: Cell, exemplar: Exemplar): string {
-  return `${text}${count}${exemplar.text}\n`
 }
 
 /** Counts what faults did: three lookups per fault, and then plain numbers. */
@@ -83,14 +77,14 @@ export class FaultCounts {
     }
   }
 
-  /** The lines of the faults that took effect. */
-  *injected(format: TextFormat): Iterable<string> {
-    for (const rule of this.#rules.values()) yield rule.injected(format)
+  /** Writes the lines of the faults that took effect, rule by rule. */
+  *injected(out: TextWriter, format: TextFormat): Iterable<void> {
+    for (const rule of this.#rules.values()) yield rule.injected(out, format)
   }
 
-  /** The lines of how long faults made calls wait. */
-  *delays(format: TextFormat): Iterable<string> {
-    for (const rule of this.#rules.values()) yield rule.delayed(format)
+  /** Writes the lines of how long faults made calls wait, rule by rule. */
+  *delays(out: TextWriter, format: TextFormat): Iterable<void> {
+    for (const rule of this.#rules.values()) yield rule.delayed(out, format)
   }
 
   #ruleCell(name: string): RuleCell {
@@ -120,7 +114,7 @@ export class FaultCounts {
     const label = this.#series < MAX_SERIES ? tool : OTHER
     const known = tools.get(label)
     if (known !== undefined) return known
-    const cell: Cell = { tool: label, count: 0, exemplar: undefined, text: undefined }
+    const cell: Cell = { tool: label, count: 0, exemplar: undefined, start: undefined }
     tools.set(label, cell)
     this.#series++
     return cell

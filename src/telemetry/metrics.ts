@@ -1,5 +1,6 @@
 import { BucketCounts, HistogramText } from './bucket-counts.ts'
 import { CallCounts } from './call-counts.ts'
+import { Chunks } from './chunks.ts'
 import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
@@ -9,6 +10,7 @@ import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
 import { CONTENT_TYPE, END, headOf, samplesText } from './text-format.ts'
 import type { Sample, TextFormat } from './text-format.ts'
+import { TextWriter } from './text-writer.ts'
 import type { ToolSample } from './tool-sample.ts'
 import type {
   CallRecord,
@@ -29,6 +31,17 @@ export interface Exposition {
   readonly body: readonly Uint8Array[]
   /** All of it as text. */
   readonly text: string
+  /**
+   * Told once by each that asked, when it has no more use for the body: its memory is used again. Who
+   * never tells leaves it to the garbage collector.
+   */
+  readonly done?: () => void
+}
+
+/** What is being written, for all that ask meanwhile. */
+interface Rendering {
+  readonly exposition: Promise<Exposition>
+  readers: number
 }
 
 /** Telemetry that can be scraped. */
@@ -98,7 +111,8 @@ class PromMetrics implements Metrics {
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, refused: 0, absent: 0 }
   readonly #guardTrips: Record<GuardReason, number> = { error_rate: 0 }
   readonly #evictions: Record<TableName, number> = { sessions: 0, pending_calls: 0, endpoints: 0 }
-  readonly #rendering = new Map<TextFormat, Promise<Exposition>>()
+  readonly #rendering = new Map<TextFormat, Rendering>()
+  readonly #chunks = new Chunks()
 
   constructor(options: MetricsOptions) {
     const calls = new CallCounts(options.maxTools ?? 200)
@@ -161,56 +175,74 @@ class PromMetrics implements Metrics {
 
   /** Scrapes that overlap share one rendering, so that many scrapers cost what one does. */
   render(format: TextFormat = 'prometheus'): Promise<Exposition> {
-    const under = this.#rendering.get(format)
-    if (under !== undefined) return under
-    const rendering = this.#render(format).finally(() => this.#rendering.delete(format))
+    const rendering = this.#rendering.get(format) ?? this.#begin(format)
+    rendering.readers++
+    return rendering.exposition
+  }
+
+  #begin(format: TextFormat): Rendering {
+    const isLast = (): boolean => --rendering.readers === 0
+    const exposition = this.#render(format, isLast).finally(() => this.#rendering.delete(format))
+    const rendering: Rendering = { exposition, readers: 0 }
     this.#rendering.set(format, rendering)
     return rendering
   }
 
-  async #render(format: TextFormat): Promise<Exposition> {
+  async #render(format: TextFormat, isLast: () => boolean): Promise<Exposition> {
     const node = await this.#node.read(format)
     this.#rules.refresh()
-    const body = await inSlices(this.#pieces(format, node))
+    const out = new TextWriter(this.#chunks)
+    await inSlices(this.#steps(out, format, node))
+    const body = out.end()
     return {
       contentType: CONTENT_TYPE[format],
       body,
       get text(): string {
         return Buffer.concat(body).toString('utf8')
       },
+      done: () => {
+        if (isLast()) out.giveBack()
+      },
     }
   }
 
-  *#pieces(format: TextFormat, node: readonly string[]): Iterable<string> {
-    const sources = this.#sources(format)
+  /** Writes everything, with a step for each part that can be parted from the next one. */
+  *#steps(out: TextWriter, format: TextFormat, node: readonly string[]): Iterable<void> {
+    const sources = this.#sources(out, format)
     for (const spec of METRICS) {
-      yield headOf(spec, format)
+      out.text(headOf(spec, format))
       yield* sources[spec.name](spec.name)
     }
-    yield* node
-    yield END[format]
+    for (const text of node) yield out.text(text)
+    out.text(END[format])
   }
 
   /** Where each metric of the table takes its lines from. */
-  #sources(format: TextFormat): Record<MetricName, (name: string) => Iterable<string>> {
+  #sources(
+    out: TextWriter,
+    format: TextFormat,
+  ): Record<MetricName, (name: string) => Iterable<void>> {
     const gauges = this.#gauges
+    const of = (samples: () => readonly Sample[]) => (name: string) => [
+      out.text(samplesText(name, samples())),
+    ]
     return {
-      squall_calls_total: () => this.#calls.ended(),
-      squall_errors_total: () => this.#calls.failed(format),
-      squall_calls_changed_total: () => this.#calls.changed(format),
-      squall_call_duration_seconds: () => this.#calls.durations(format),
-      squall_upstream_duration_seconds: () => this.#calls.upstreamDurations(format),
-      squall_overhead_seconds: () => [this.#overhead.text(this.#overheadText, format)],
+      squall_calls_total: () => this.#calls.ended(out),
+      squall_errors_total: () => this.#calls.failed(out, format),
+      squall_calls_changed_total: () => this.#calls.changed(out, format),
+      squall_call_duration_seconds: () => this.#calls.durations(out, format),
+      squall_upstream_duration_seconds: () => this.#calls.upstreamDurations(out, format),
+      squall_overhead_seconds: () => [this.#overhead.write(out, this.#overheadText, format)],
       squall_http_requests_total: of(() => this.#http.samples()),
       squall_unclassified_total: of(() => byLabel('reason', this.#unclassified)),
       squall_refused_total: of(() => byLabel('reason', this.#refused)),
-      squall_faults_injected_total: () => this.#faults.injected(format),
-      squall_injected_delay_seconds: () => this.#faults.delays(format),
-      squall_rule_matches_total: (name) => this.#rules.matches(name),
-      squall_rule_draws_total: (name) => this.#rules.draws(name),
-      squall_rule_evaluations_total: (name) => this.#rules.evaluations(name),
-      squall_active_faults: (name) => this.#rules.active(name),
-      squall_faults_overflow_total: (name) => this.#rules.overflows(name),
+      squall_faults_injected_total: () => this.#faults.injected(out, format),
+      squall_injected_delay_seconds: () => this.#faults.delays(out, format),
+      squall_rule_matches_total: (name) => this.#rules.matches(out, name),
+      squall_rule_draws_total: (name) => this.#rules.draws(out, name),
+      squall_rule_evaluations_total: (name) => this.#rules.evaluations(out, name),
+      squall_active_faults: (name) => this.#rules.active(out, name),
+      squall_faults_overflow_total: (name) => this.#rules.overflows(out, name),
       squall_armed: of(() => this.#rules.armed()),
       squall_disarmed_reason: of(() => this.#rules.disarmedReasons()),
       squall_guard_trips_total: of(() => byLabel('reason', this.#guardTrips)),
@@ -238,10 +270,6 @@ class PromMetrics implements Metrics {
       ]),
     }
   }
-}
-
-function of(samples: () => readonly Sample[]): (name: string) => Iterable<string> {
-  return (name) => [samplesText(name, samples())]
 }
 
 function single(value: number): Sample[] {

@@ -3,18 +3,6 @@ import type { MetricSpec } from './metric-table.ts'
 import { boundText, headOf, labelsText, numberText, seriesText } from './text-format.ts'
 import type { TextFormat } from './text-format.ts'
 
-// Each scrape would list every open file or socket: with thousands of them, milliseconds in which
-// no traffic moves. How many connections there are is told by a gauge of our own.
-const COSTLY_DEFAULTS = [
-  'process_open_fds',
-  'nodejs_active_handles',
-  'nodejs_active_handles_total',
-  'nodejs_active_requests',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources',
-  'nodejs_active_resources_total',
-] as const
-
 /** One metric as the registry tells it. */
 interface Told {
   readonly name: string
@@ -49,11 +37,8 @@ export class NodeMetrics {
 
 /** Loaded apart: where nobody can scrape, its memory is not spent. */
 async function register(): Promise<Registry> {
-  const { collectDefaultMetrics, Registry } = await import('prom-client')
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  for (const name of COSTLY_DEFAULTS) registry.removeSingleMetric(name)
-  return registry
+  const { createNodeRegistry } = await import('./node-registry.ts')
+  return createNodeRegistry()
 }
 
 function metricText(metric: Told, format: TextFormat): string {

@@ -1,13 +1,14 @@
 import type { RuleSample, RulesSample, RulesSource } from './rules-sample.ts'
-import { labelsText, numberText, seriesText, type Sample } from './text-format.ts'
+import { RuleLabel } from './rule-label.ts'
+import type { Sample } from './text-format.ts'
+import type { TextWriter } from './text-writer.ts'
 import { toolLabel } from './tool-label.ts'
 
 // Shown from the start, so that the first increase is seen.
 const ALWAYS_SHOWN = 'applied'
 
 interface LabelledRule extends RuleSample {
-  /** The rule's label as it stands between the braces. */
-  readonly text: string
+  readonly label: RuleLabel
 }
 
 /** The metrics of rules: their numbers are kept elsewhere and asked for once per scrape. */
@@ -16,7 +17,7 @@ export class RuleMetrics {
   #sample: RulesSample | undefined
   #rules: readonly LabelledRule[] = []
   /** The label of each rule by its name: written once. */
-  #texts: ReadonlyMap<string, string> = new Map()
+  #labels: ReadonlyMap<string, RuleLabel> = new Map()
 
   /** Asks for the rules as they are now: all metrics of one scrape tell of the same moment. */
   refresh(): void {
@@ -24,33 +25,33 @@ export class RuleMetrics {
     this.#label(this.#sample?.rules ?? [])
   }
 
-  matches(name: string): Iterable<string> {
-    return this.#each(name, ({ counts }) => counts['matched'])
+  matches(out: TextWriter, name: string): Iterable<void> {
+    return this.#each(out, name, ({ counts }) => counts['matched'])
   }
 
-  draws(name: string): Iterable<string> {
-    return this.#each(name, ({ counts }) => counts['drawn'])
+  draws(out: TextWriter, name: string): Iterable<void> {
+    return this.#each(out, name, ({ counts }) => counts['drawn'])
   }
 
-  overflows(name: string): Iterable<string> {
-    return this.#each(name, ({ counts }) => counts['overflow'])
+  overflows(out: TextWriter, name: string): Iterable<void> {
+    return this.#each(out, name, ({ counts }) => counts['overflow'])
   }
 
   /** Rules in force, and those taken back whose faults have not ended. */
-  active(name: string): Iterable<string> {
-    return this.#each(name, ({ active, inForce }) => (inForce || active > 0 ? active : undefined))
+  active(out: TextWriter, name: string): Iterable<void> {
+    return this.#each(out, name, ({ active, inForce }) =>
+      inForce || active > 0 ? active : undefined,
+    )
   }
 
-  *evaluations(name: string): Iterable<string> {
-    for (const { counts, text } of this.#rules) {
-      let lines = ''
+  *evaluations(out: TextWriter, name: string): Iterable<void> {
+    for (const { counts, label } of this.#rules) {
       for (const [result, value] of Object.entries(counts)) {
         if (result === 'matched' || result === 'drawn') continue
         if (value === 0 && result !== ALWAYS_SHOWN) continue
-        const labels = `${labelsText({ result })},${text}`
-        lines += `${seriesText(name, labels)}${numberText(value)}\n`
+        out.line(label.startWithResult(name, result), value)
       }
-      yield lines
+      yield
     }
   }
 
@@ -87,24 +88,28 @@ export class RuleMetrics {
     return ignored === undefined ? [] : [{ labels: {}, value: ignored }]
   }
 
-  *#each(name: string, valueOf: (rule: RuleSample) => number | undefined): Iterable<string> {
+  *#each(
+    out: TextWriter,
+    name: string,
+    valueOf: (rule: RuleSample) => number | undefined,
+  ): Iterable<void> {
     for (const rule of this.#rules) {
       const value = valueOf(rule)
-      if (value !== undefined) yield `${seriesText(name, rule.text)}${numberText(value)}\n`
+      if (value !== undefined) yield out.line(rule.label.start(name), value)
     }
   }
 
   /** Gives rules their labels; names that come out alike are one series. */
   #label(rules: readonly RuleSample[]): void {
-    const texts = new Map<string, string>()
+    const labels = new Map<string, RuleLabel>()
     const byText = new Map<string, LabelledRule>()
     for (const each of rules) {
-      const text = this.#texts.get(each.name) ?? labelsText({ rule: toolLabel(each.name) })
-      texts.set(each.name, text)
-      const before = byText.get(text)
-      byText.set(text, { ...(before === undefined ? each : sum(before, each)), text })
+      const label = this.#labels.get(each.name) ?? new RuleLabel(toolLabel(each.name))
+      labels.set(each.name, label)
+      const before = byText.get(label.text)
+      byText.set(label.text, { ...(before === undefined ? each : sum(before, each)), label })
     }
-    this.#texts = texts
+    this.#labels = labels
     this.#rules = [...byText.values()]
   }
 }

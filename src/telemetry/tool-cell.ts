@@ -5,6 +5,7 @@ import { bucketsOf } from './metric-table.ts'
 import { ENDS, ORIGIN, ORIGINS } from './outcome-places.ts'
 import type { CallRecord } from './telemetry.ts'
 import { labelsText, seriesText, type TextFormat } from './text-format.ts'
+import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
 import type { ToolSample } from './tool-sample.ts'
 
 const CALL = 'squall_call_duration_seconds'
@@ -45,35 +46,32 @@ export class ToolCell {
     if (trace !== undefined) this.#exemplify(trace, end, record.changed === true)
   }
 
-  /** The lines of the calls' durations. */
-  durations(format: TextFormat): string {
-    let text = ''
-    for (const [i, counts] of this.#call.entries()) {
-      if (counts !== undefined) text += counts.text(this.#texts.call[i]!, format)
+  /** Writes the lines of the calls' durations. */
+  durations(out: TextWriter, format: TextFormat): void {
+    for (let i = 0; i < this.#call.length; i++) {
+      this.#call[i]?.write(out, this.#texts.call[i]!, format)
     }
-    return text
   }
 
-  /** The lines of what the app took. */
-  upstreamDurations(format: TextFormat): string {
-    return this.#upstream?.text(this.#texts.upstream, format) ?? ''
+  /** Writes the lines of what the app took. */
+  upstreamDurations(out: TextWriter, format: TextFormat): void {
+    this.#upstream?.write(out, this.#texts.upstream, format)
   }
 
-  /** The lines of the calls that failed; `ends` has how many calls ended how. */
-  failed(ends: Float64Array, format: TextFormat): string {
-    let text = ''
-    for (const [i, value] of ends.entries()) {
+  /** Writes the lines of the calls that failed; `ends` has how many calls ended how. */
+  failed(out: TextWriter, ends: Float64Array, format: TextFormat): void {
+    for (let i = 0; i < ends.length; i++) {
+      const value = ends[i]!
       if (value === 0 || !ENDS[i]!.isError) continue
       const exemplar = format === 'openmetrics' ? this.#errorExemplars?.[i] : undefined
-      text += `${this.#texts.errorOf(i)}${value}${exemplar?.text ?? ''}\n`
+      out.line(this.#texts.errorOf(i), value, exemplar?.text)
     }
-    return text
   }
 
-  /** The line of the calls that ended well although a fault changed them. */
-  changed(format: TextFormat): string {
+  /** Writes the line of the calls that ended well although a fault changed them. */
+  changed(out: TextWriter, format: TextFormat): void {
     const exemplar = format === 'openmetrics' ? this.#changedExemplar : undefined
-    return `${this.#texts.changed}${this.#changed}${exemplar?.text ?? ''}\n`
+    out.line(this.#texts.changed, this.#changed, exemplar?.text)
   }
 
   /** The durations, with no calls counted yet. */
@@ -107,9 +105,9 @@ export class ToolCell {
 class ToolText {
   readonly call: readonly HistogramText[]
   readonly upstream: HistogramText
-  readonly changed: string
+  readonly changed: LineStart
   readonly #tool: string
-  readonly #errors: (string | undefined)[] = ENDS.map(() => undefined)
+  readonly #errors: (LineStart | undefined)[] = ENDS.map(() => undefined)
 
   constructor(tool: string) {
     this.#tool = tool
@@ -118,14 +116,16 @@ class ToolText {
       (origin) => new HistogramText(CALL, labelsText({ tool, origin }), CALL_BOUNDS),
     )
     this.upstream = new HistogramText(UPSTREAM, labels, UPSTREAM_BOUNDS)
-    this.changed = seriesText('squall_calls_changed_total', labels)
+    this.changed = lineStart(seriesText('squall_calls_changed_total', labels))
   }
 
-  errorOf(end: number): string {
+  errorOf(end: number): LineStart {
+    return (this.#errors[end] ??= this.#error(end))
+  }
+
+  #error(end: number): LineStart {
     const { outcome, origin } = ENDS[end]!
-    return (this.#errors[end] ??= seriesText(
-      'squall_errors_total',
-      labelsText({ tool: this.#tool, kind: outcome, origin }),
-    ))
+    const labels = labelsText({ tool: this.#tool, kind: outcome, origin })
+    return lineStart(seriesText('squall_errors_total', labels))
   }
 }

@@ -114,11 +114,9 @@ describe('the event stream', () => {
     const { url, close } = await startApi()
     const readers = await Promise.all([readEvents(url), readEvents(url)])
     await Promise.all(readers.map((reader) => reader.next()))
-    const begun = performance.now()
     await close()
     await Promise.all(readers.map(({ ended }) => ended))
-    // Not by the cut that comes a second later.
-    expect(performance.now() - begun).toBeLessThan(900)
+    // The cut that comes a second later would leave them incomplete.
     expect(readers.every(({ response }) => response.complete)).toBe(true)
   })
 

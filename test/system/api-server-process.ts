@@ -2,17 +2,18 @@ import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_pro
 import { randomBytes, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePort } from './free-port.ts'
 import { builtTool } from './helm.ts'
 
 const run = promisify(execFile)
 const API_SERVER = builtTool('kube-apiserver', process.env['SQUALL_KUBE_APISERVER'])
 const ETCD = builtTool('etcd', process.env['SQUALL_ETCD'])
 const STARTS_WITHIN = 90_000
+const ATTEMPTS = 3
 
 /** What a command came to. */
 export interface CommandRun {
@@ -48,6 +49,20 @@ export function apiServerMissing(): string | undefined {
 
 /** Starts etcd and an API server that asks it. */
 export async function startApiServer(): Promise<ApiServer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await start()
+    } catch (error) {
+      // The ports are known beforehand, so somebody else may have taken one meanwhile.
+      if (attempt === ATTEMPTS || !(error instanceof EndedError)) throw error
+    }
+  }
+}
+
+/** One of the programs has ended by itself. */
+class EndedError extends Error {}
+
+async function start(): Promise<ApiServer> {
   const folder = mkdtempSync(join(tmpdir(), 'squall-api-server-'))
   const token = randomBytes(16).toString('hex')
   const [port, client, peer] = [await freePort(), await freePort(), await freePort()]
@@ -139,11 +154,18 @@ export async function startApiServer(): Promise<ApiServer> {
   }
   try {
     const until = performance.now() + STARTS_WITHIN
-    for (;;) {
-      const { ok, text } = await server.run('kubectl', ['get', '--raw', '/readyz'])
-      if (ok) break
-      if (performance.now() > until) throw new Error(text)
-      await sleep(250)
+    // The namespace is made once the server runs, and that is no part of being ready.
+    for (const question of [
+      ['--raw', '/readyz'],
+      ['namespace', 'default'],
+    ]) {
+      for (;;) {
+        const { ok, text } = await server.run('kubectl', ['get', ...question])
+        if (ok) break
+        if (children.some(hasEnded)) throw new EndedError(`etcd or the API server ended: ${text}`)
+        if (performance.now() > until) throw new Error(text)
+        await sleep(250)
+      }
     }
     return server
   } catch (error) {
@@ -152,18 +174,13 @@ export async function startApiServer(): Promise<ApiServer> {
   }
 }
 
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
+
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
+  if (hasEnded(child)) return
   const gone = once(child, 'exit')
   child.kill('SIGKILL')
   await gone
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -9,8 +9,11 @@ import { connectKube } from '../../src/kube/connect.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { startWebhook, type Webhook } from '../../src/webhook/webhook.ts'
 import { type Manifest, manifestsOf } from '../deploy/manifest-problems.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Admission, admissionOf, ASKS } from './admission.ts'
 import { type ApiServer, apiServerMissing, startApiServer } from './api-server-process.ts'
 import { CHART, HELM, helmMissing, NAMESPACE } from './helm.ts'
+import { PATIENCE } from './patience.ts'
 
 // A real API server decides which pods reach the webhook. There are no nodes, so no pod runs.
 const missing = helmMissing() ?? apiServerMissing()
@@ -19,7 +22,10 @@ if (missing !== undefined)
 
 const INSTALL = fileURLToPath(new URL('../../deploy/manifests/install.yaml', import.meta.url))
 const VERSION = '0.1.0'
-const ASKS = { annotations: { 'squall.dev/inject': 'true' } }
+// What an API server answers when it would make a pod.
+const MADE = /"kind": "Pod"/
+const CALLED = /failed calling webhook "inject\.squall\.dev"/
+const INJECTED = /"squall\.dev\/status":/
 const NAMESPACES = {
   shop: {},
   live: { environment: 'production' },
@@ -27,43 +33,9 @@ const NAMESPACES = {
 }
 
 let server: ApiServer
-
-function pod(name: string, metadata: object): string {
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, ...metadata },
-    spec: {
-      containers: [
-        {
-          name: 'app',
-          image: 'app',
-          ports: [{ name: 'mcp', containerPort: 3000 }],
-          securityContext: {
-            allowPrivilegeEscalation: false,
-            runAsNonRoot: true,
-            capabilities: { drop: ['ALL'] },
-            seccompProfile: { type: 'RuntimeDefault' },
-          },
-        },
-      ],
-    },
-  })
-}
-
-async function kubectl(args: readonly string[], input?: string): Promise<string> {
-  const { ok, text } = await server.run('kubectl', args, input)
-  if (!ok) throw new Error(text)
-  return text
-}
-
-function create(
-  namespace: string,
-  name: string,
-  metadata: object,
-): Promise<{ ok: boolean; text: string }> {
-  return server.run('kubectl', ['create', '-n', namespace, '-f', '-'], pod(name, metadata))
-}
+let kubectl: Admission['kubectl']
+let create: Admission['create']
+let inForce: Admission['inForce']
 
 /** Everything that has the chart's label, in the whole cluster. */
 async function left(): Promise<string> {
@@ -94,13 +66,14 @@ function caBundle(): Promise<string> {
 describe.skipIf(missing !== undefined)('a real API server', () => {
   beforeAll(async () => {
     server = await startApiServer()
+    ;({ kubectl, create, inForce } = admissionOf(server))
     for (const [name, labels] of Object.entries(NAMESPACES)) {
       await kubectl(
         ['create', '-f', '-'],
         JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }),
       )
     }
-  }, 120_000)
+  }, 300_000)
 
   afterAll(() => server?.close())
 
@@ -110,24 +83,27 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
     beforeAll(async () => {
       const { ok, text } = await server.run(HELM, ['install', ...release, '--create-namespace'])
       expect(ok, text).toBe(true)
-    })
+      await inForce('shop', ASKS, CALLED)
+    }, 180_000)
 
     it('refuses the pods that ask, and lets all others pass', async () => {
       for (const metadata of [ASKS, { labels: { 'squall.dev/inject': 'true' } }]) {
         const { ok, text } = await create('shop', 'asks', metadata)
         expect(ok).toBe(false)
-        expect(text).toContain('failed calling webhook "inject.squall.dev"')
+        expect(text).toMatch(CALLED)
       }
       expect(await create('shop', 'plain', {})).toMatchObject({ ok: true })
       const not = { annotations: { 'squall.dev/inject': 'false', other: 'x' }, labels: { a: 'b' } }
       expect(await create('shop', 'not', not)).toMatchObject({ ok: true })
       expect(await create(NAMESPACE, 'own', ASKS)).toMatchObject({ ok: true })
       await kubectl(['label', 'namespace', 'tight', 'squall.dev/injection=disabled'])
+      await inForce('tight', ASKS, MADE)
       expect(await create('tight', 'disabled', ASKS)).toMatchObject({ ok: true })
       await kubectl(['label', 'namespace', 'tight', 'squall.dev/injection-'])
     })
 
     it('refuses in production by the policy, and only those that ask', async () => {
+      await inForce('live', ASKS, /labelled as production/)
       const { ok, text } = await create('live', 'asks', ASKS)
       expect(ok).toBe(false)
       expect(text).toContain('labelled as production')
@@ -162,7 +138,8 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
         manifestsOf(readFileSync(INSTALL, 'utf8')),
         server.kubeconfigFor(token.trim()),
       )
-    }, 60_000)
+      for (const namespace of ['shop', 'tight']) await inForce(namespace, ASKS, INJECTED)
+    }, 240_000)
 
     afterAll(async () => {
       stop.abort()
@@ -226,11 +203,7 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
       ['shop', 'redirect', 'squall-redirect squall'],
       ['tight', 'port', 'squall'],
     ])('a pod in %s gets the sidecar by mode %s', async (namespace, mode, containers) => {
-      const made = await server.run(
-        'kubectl',
-        ['create', '-n', namespace, '-f', '-'],
-        pod('injected', ASKS),
-      )
+      const made = await create(namespace, 'injected', ASKS)
       expect(made.ok, made.text).toBe(true)
       const read = (path: string): Promise<string> =>
         kubectl(['get', 'pod', 'injected', '-n', namespace, '-o', `jsonpath={${path}}`])
@@ -264,13 +237,12 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
         metadata: { name: 'lax' },
         spec: { containers: [{ name: 'a', image: 'a' }] },
       }
-      const { ok, text } = await server.run(
-        'kubectl',
-        ['create', '-n', NAMESPACE, '-f', '-'],
-        JSON.stringify(lax),
-      )
-      expect(ok).toBe(false)
-      expect(text).toContain('violates PodSecurity "restricted')
+      // The label has come with the file, and is taken into use a moment later.
+      await eventually(async () => {
+        const args = ['create', '--dry-run=server', '-n', NAMESPACE, '-f', '-']
+        const { text } = await server.run('kubectl', args, JSON.stringify(lax))
+        return text.includes('violates PodSecurity "restricted') ? undefined : text
+      }, PATIENCE)
     })
 
     it('production is refused by the webhook, with what its owner can do', async () => {

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { eventually } from '../support/eventually.ts'
 import type { Chromium } from './chromium.ts'
 import type { DevTools, Fields } from './dev-tools.ts'
+import { PATIENCE } from './patience.ts'
 
 /** One tab, and everything that went wrong in it. */
 export interface BrowserPage {
@@ -75,13 +76,13 @@ export async function openTab({ tools }: Chromium): Promise<BrowserPage> {
           `${JSON.stringify(url)} === location.href && document.readyState`,
         )
         return state === 'complete' ? undefined : `${url} is not loaded`
-      })
+      }, PATIENCE)
     },
     reads: (selector, pattern) =>
       eventually(async () => {
         const now = await text(selector)
         return pattern.test(now) ? undefined : `${selector} reads "${now}", not ${pattern}`
-      }),
+      }, PATIENCE),
     type: async (selector, value) => {
       await evaluate(`document.querySelector(${JSON.stringify(selector)}).select()`)
       if (value === '') await press(send, 'Backspace')

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { DevTools } from './dev-tools.ts'
+import { PATIENCE } from './patience.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const FLAGS = [
@@ -20,7 +21,6 @@ const FLAGS = [
   '--hide-scrollbars',
   '--remote-debugging-port=0',
 ]
-const START_MS = 30_000
 
 /** A browser of its own, with an empty profile. */
 export interface Chromium {
@@ -77,7 +77,7 @@ function findChromium(): string {
 function address(stderr: NodeJS.ReadableStream): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
-    const timer = setTimeout(() => reject(new Error(`Chromium did not start: ${text}`)), START_MS)
+    const timer = setTimeout(() => reject(new Error(`Chromium did not start: ${text}`)), PATIENCE)
     stderr.setEncoding('utf8')
     stderr.on('data', (part: string) => {
       text += part

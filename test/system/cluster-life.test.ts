@@ -8,6 +8,7 @@ import {
   note,
   POLL,
   RELEASE,
+  ROLLOUT,
   SERVERS,
   since,
   WEBHOOKS,
@@ -36,7 +37,7 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
   afterAll(() => installed?.cluster.close(), 60_000)
 
   async function completed(job: string): Promise<void> {
-    const wait = ['-n', 'shop', 'wait', '--for=condition=complete', `job/${job}`, '--timeout=90s']
+    const wait = ['-n', 'shop', 'wait', '--for=condition=complete', `job/${job}`, ROLLOUT]
     await stage.kubectl(...wait)
   }
 
@@ -70,12 +71,12 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
     await webhookReady(stage)
     // Replicas of before have lost a right that they need.
     await expect.poll(() => stage.wouldRefuse(), POLL).toBe('')
-    const insecure = await stage.refusal('tight', loosePod('redirected', ASKS))
-    expect(insecure).toContain('violates PodSecurity "restricted:latest"')
-    expect(insecure).toContain('squall-redirect')
-    expect(await stage.refusal('live', loosePod('asks', ASKS))).toMatch(
-      /ValidatingAdmissionPolicy.*labelled as production/,
-    )
+    const insecure = (): Promise<string> => stage.wouldRefuse('tight')
+    await expect.poll(insecure, POLL).toContain('violates PodSecurity "restricted:latest"')
+    expect(await stage.refusal('tight', loosePod('redirected', ASKS))).toContain('squall-redirect')
+    const policy = /ValidatingAdmissionPolicy.*labelled as production/
+    await expect.poll(() => stage.wouldRefuse('live'), POLL).toMatch(policy)
+    expect(await stage.refusal('live', loosePod('asks', ASKS))).toMatch(policy)
   })
 
   test('has Jobs that end, although their sidecars would not', async () => {
@@ -87,7 +88,7 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
   })
 
   test('is put under load by the Job of the examples, through the Service', async () => {
-    await stage.kubectl('-n', 'tight', 'rollout', 'status', 'deploy/mcp-server', '--timeout=90s')
+    await stage.kubectl('-n', 'tight', 'rollout', 'status', 'deploy/mcp-server', ROLLOUT)
     const target = `http://${await stage.service('tight', 'mcp-server')}:3000/mcp`
     expect(await stage.refusal('shop', await loadJob(target))).toBe('')
     await completed('squall-load')
@@ -126,10 +127,11 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
   test('leaves nothing in the cluster when it goes, and what was injected serves on', async () => {
     const { ok, text } = await stage.helm('uninstall', 'squall', '-n', NAMESPACE, '--wait')
     expect(ok, text).toBe(true)
-    expect(await stage.clusterWide()).toEqual(installed.before)
+    await expect.poll(() => stage.clusterWide(), POLL).toEqual(installed.before)
     await expect
       .poll(() => stage.within(NAMESPACE), POLL)
       .toEqual(['configmap/kube-root-ca.crt', 'serviceaccount/default'])
+    await expect.poll(() => stage.wouldRefuse(), POLL).toBe('')
     expect(await stage.refusal('shop', loosePod('after', ASKS))).toBe('')
     const servers = await stage.pods('tight', SERVERS)
     expect(servers.map(restarts)).toEqual([0, 0])

@@ -7,6 +7,7 @@ import {
   missingForCluster,
   note,
   POLL,
+  ROLLOUT,
   SERVERS,
   since,
   WEBHOOKS,
@@ -43,7 +44,7 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
     explain()
     const begun = performance.now()
     await installed.cluster.kubectl(['apply', '-f', '-'], manifest)
-    await stage.kubectl('-n', namespace, 'rollout', 'status', 'deploy/mcp-server', '--timeout=90s')
+    await stage.kubectl('-n', namespace, 'rollout', 'status', 'deploy/mcp-server', ROLLOUT)
     note(`servers in ${namespace} ready after ${since(begun)}`)
     return stage.pods(namespace, SERVERS)
   }
@@ -112,8 +113,8 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
         const args = ['apply', '-f', '-', '-n', 'shop', '--json']
         const { ok, out, text } = await stage.squallWith(armed(rule), ...args)
         note(`rules in force after ${since(begun)}`)
-        // Kubelet by itself looks once a minute.
-        expect(performance.now() - begun).toBeLessThan(20_000)
+        // It takes a second or two. Kubelet by itself looks once a minute, so that three times in a row are not luck.
+        expect(performance.now() - begun).toBeLessThan(30_000)
         expect(ok, text).toBe(true)
         const calls = await Promise.all(clients.map((client) => client.call(...WEATHER)))
         expect(calls).toEqual([`error: ${rule}`, `error: ${rule}`])
@@ -172,8 +173,7 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       const begun = performance.now()
       await stage.kubectl('-n', 'shop', 'delete', 'pod', name)
       note(`a pod with a call under way ended after ${since(begun)}`)
-      // Well before it would have been killed.
-      expect(performance.now() - begun).toBeLessThan(30_000)
+      // The rule would hold it for a minute, and who is killed says nothing of having stopped.
       expect(await under).toMatch(/^ok: .*Oslo/)
       const lines = await log
       const places = ['the pod is terminating', '"signal":"SIGTERM"', '"msg":"stopped"'].map(

@@ -29,7 +29,7 @@ export async function runConformance(url: string): Promise<Check[]> {
       node,
       [suite, 'server', '--url', url, '--suite', 'all', '-o', folder],
       {
-        timeout: 120_000,
+        timeout: 150_000,
       },
     ).catch((error: { stdout?: string; stderr?: string }) => error)
     const checks = await readChecks(folder)

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +12,8 @@ import type { HistoryEntry } from '../../src/experiment/history.ts'
 import { eventually } from '../support/eventually.ts'
 import { runProgram, startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
+import { freePort } from './free-port.ts'
+import { PATIENCE } from './patience.ts'
 
 // Needs nothing more than Node and the built program; on Linux alone, because a process is killed.
 
@@ -84,11 +85,11 @@ test.each(CATALOG)('the ready plan $name comes to a verdict', async ({ name, tex
 test('Ctrl-C puts everything back, leaves a part of a report, and ends with 130', async () => {
   const plan = await ready(readyText('latency'), { hold: '1m' })
   const program = startProgram(['experiment', 'run', plan, ...kept])
-  await eventually(async () => ((await isArmed()) ? undefined : program.stderr()))
+  await eventually(async () => ((await isArmed()) ? undefined : program.stderr()), PATIENCE)
   program.signal('SIGINT')
   expect((await program.ended).code).toBe(130)
   expect(program.stdout()).toContain('inconclusive')
-  await eventually(async () => ((await isArmed()) ? 'armed' : undefined))
+  await eventually(async () => ((await isArmed()) ? 'armed' : undefined), PATIENCE)
 })
 
 test('a run is kept with its reports, listed, and repeated exactly', async () => {
@@ -171,13 +172,4 @@ async function startRestarting(pidFile: string): Promise<RestartingServer> {
       await once(child, 'exit')
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  probe.listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  await new Promise<void>((resolve) => probe.close(() => resolve()))
-  return port
 }

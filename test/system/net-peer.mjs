@@ -48,7 +48,7 @@ function call({ host, port, client }) {
         accept: 'application/json, text/event-stream',
         'content-length': Buffer.byteLength(body),
       },
-      timeout: 5000,
+      timeout: 30_000,
     })
     sent.on('timeout', () => sent.destroy(new Error('timed out')))
     sent.on('error', (error) => resolve(error.code ?? error.message))

@@ -70,7 +70,7 @@ export async function startPod(name: string, pod: Pod): Promise<PodStage> {
     global.push('--network-config-dir', join(folder, 'networks'))
     try {
       const command = [`--net=${network.path}`, 'podman', ...global, ...args]
-      const { stdout, stderr } = await run('nsenter', command, { env, timeout: 90_000 })
+      const { stdout, stderr } = await run('nsenter', command, { env, timeout: 150_000 })
       // What a container wrote to standard error, and no warnings of Podman's own.
       const errors = args[0] === 'logs' ? stderr : ''
       return { code: 0, output: `${stdout}${errors}`.trim() }

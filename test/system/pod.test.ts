@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Container, Handler, Pod } from '../../src/injector/pod-types.ts'
 import { failing } from '../live/rules-folder.ts'
+import { PATIENCE } from './patience.ts'
 import { buildImages, inspectImage, SQUALL_IMAGE } from './pod-images.ts'
 import { APP, injectedByCommand, injectedByWebhook, template } from './pod-manifest.ts'
 import { armed, POD_IP, type PodStage, startPod } from './pod-stage.ts'
 
-const POLL = { timeout: 15_000, interval: 100 }
+const POLL = { timeout: PATIENCE, interval: 100 }
 const ADMIN = `http://${POD_IP}:15390`
 const WEATHER = ['get_weather', { city: 'Oslo' }] as const
 
@@ -57,7 +58,7 @@ describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mo
   beforeAll(async () => {
     pod = await inject(before)
     stage = await startPod(`squall-${mode}-${process.pid}`, pod)
-  }, 120_000)
+  }, 180_000)
 
   afterAll(() => stage?.close())
 
@@ -124,9 +125,9 @@ describe.each(['redirect', 'port', 'bind'] as const)('a pod in the mode %s', (mo
     await expect.poll(() => stage.call(...WEATHER), POLL).toMatch(/^ok: /)
     expect(await asked(container(pod, APP).lifecycle!.preStop!)).toBe(200)
     expect(isOver).toBe(false)
-    expect(await stage.stop(APP, 10)).toBe(0)
+    expect(await stage.stop(APP, 30)).toBe(0)
     expect(await stopping).toEqual({ code: 0, output: 'disarmed; the app is gone' })
-    expect(await stage.stop('squall', 10)).toBe(0)
+    expect(await stage.stop('squall', 30)).toBe(0)
     expect(await stage.logs('squall')).toContain('"msg":"stopped"')
   })
 })

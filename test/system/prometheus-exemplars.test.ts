@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
 import { eventually } from '../support/eventually.ts'
 import { parseOpenMetrics } from '../telemetry/openmetrics.ts'
+import { PATIENCE } from './patience.ts'
 import { startPrometheus, type KeptExemplar, type Prometheus } from './prometheus-process.ts'
 
 const RULES = `rules:
@@ -32,7 +33,7 @@ beforeAll(async () => {
   }
   const address = new URL(ruled.squall.admin).host
   prometheus = await startPrometheus([{ address, labels: { workload: 'tools' } }], [])
-}, 60_000)
+})
 
 afterAll(async () => {
   await prometheus?.close()
@@ -44,7 +45,7 @@ async function kept(query: string, count: number): Promise<readonly KeptExemplar
   await eventually(async () => {
     found = await prometheus.exemplars(query)
     return found.length === count ? undefined : `${found.length} exemplars of ${query}`
-  })
+  }, PATIENCE)
   return found
 }
 
@@ -53,7 +54,7 @@ describe('Prometheus', () => {
     await eventually(async () => {
       const [up] = await prometheus.instant('up')
       return up?.values[0] === 1 ? undefined : `up is ${up?.values[0]}`
-    })
+    }, PATIENCE)
     const accept = 'application/openmetrics-text; version=1.0.0'
     const response = await fetch(`${ruled.squall.admin}/metrics`, { headers: { accept } })
     const families = parseOpenMetrics(await response.text())
@@ -74,7 +75,8 @@ describe('Prometheus', () => {
       expect(exemplar.series).toMatchObject({ job: 'squall', workload: 'tools' })
     }
     const slow = found.find(({ series }) => series['tool'] === 'slow')!
-    expect(slow.series['le']).toBe('0.25')
+    // The bucket after 0.1 s; a machine that stalls may need a later one.
+    expect(Number(slow.series['le'])).toBeGreaterThanOrEqual(0.25)
     expect(slow.value).toBeGreaterThan(0.119)
   })
 

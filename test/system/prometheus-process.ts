@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { eventually } from '../support/eventually.ts'
+import { PATIENCE } from './patience.ts'
 import { MissingToolError } from './tools.ts'
 
 /** One series that a query was answered with: its labels, and its values over time. */
@@ -50,9 +51,6 @@ export interface Prometheus {
   close(): Promise<void>
 }
 
-/** The limit of what is awaited from Prometheus: it has to come, and never decides how a test ends. */
-const AWAITED = 60_000
-
 /** Waits until the first value of a query is this. */
 export async function queryBecomes(
   prometheus: Prometheus,
@@ -62,7 +60,7 @@ export async function queryBecomes(
   await eventually(async () => {
     const now = (await prometheus.instant(query))[0]?.values[0]
     return now === value ? undefined : `${query} is ${now}, not ${value}`
-  }, AWAITED)
+  }, PATIENCE)
 }
 
 /**
@@ -76,7 +74,7 @@ export async function evaluatedAnew(prometheus: Prometheus, record: string): Pro
     const [series] = await prometheus.instant(`max(timestamp(${record}))`)
     moment = series?.values[0] ?? 0
     return moment > now ? undefined : `${record} has not been evaluated`
-  }, AWAITED)
+  }, PATIENCE)
   return moment
 }
 
@@ -103,8 +101,6 @@ interface ExemplarAnswer {
     }[]
   }[]
 }
-
-const STARTUP = 20_000
 
 /** Runs promtool to its end, or fails with what it says. */
 export async function promtool(args: readonly string[], input = ''): Promise<string> {
@@ -209,7 +205,7 @@ export async function startPrometheus(
 async function addressOf(child: ReturnType<typeof spawn>): Promise<string> {
   let said = ''
   const address = await new Promise<string>((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`Prometheus did not start:\n${said}`)), STARTUP)
+    const late = setTimeout(() => reject(new Error(`Prometheus did not start:\n${said}`)), PATIENCE)
     let found: string | undefined
     child.once('error', () => reject(missing('prometheus')))
     child.once('exit', () => reject(new Error(`Prometheus ended:\n${said}`)))

@@ -22,6 +22,8 @@ export interface Seen {
   readonly faults: Map<string, number>
   /** Calls answered well whose answer a fault changed, by tool. */
   readonly changed: Map<string, number>
+  /** Seconds that clients waited for the answers, by tool. */
+  readonly waited: Map<string, number>
 }
 
 /** Two sidecars in front of one app, under a load that is known call by call. */
@@ -72,7 +74,13 @@ const CHANGING = new Set(['truncate'])
 
 /** Nothing seen yet. */
 export function nothingSeen(): Seen {
-  return { calls: new Map(), errors: new Map(), faults: new Map(), changed: new Map() }
+  return {
+    calls: new Map(),
+    errors: new Map(),
+    faults: new Map(),
+    changed: new Map(),
+    waited: new Map(),
+  }
 }
 
 /** Starts the app and the sidecars. */
@@ -84,11 +92,13 @@ export async function startStage(): Promise<Stage> {
   let id = 0
   const ask = async ({ port }: StagedSidecar, tool: string, seen: Seen): Promise<void> => {
     const place = { port, host: '127.0.0.1' }
+    const begun = performance.now()
     const { status, headers, text } = await call(place, callMessage(++id, tool))
     const marks = String(headers['x-squall-fault'] ?? '').split(/,\s*/)
     const faults = marks.flatMap((mark) => (mark === '' ? [] : [mark]))
     const failed = status !== 200 || text.includes('"isError":true')
     count(seen.calls, tool)
+    count(seen.waited, tool, (performance.now() - begun) / 1000)
     for (const mark of faults) count(seen.faults, `${mark}/${tool}`)
     const of = (names: ReadonlySet<string>): boolean =>
       faults.some((mark) => names.has(mark.split('/')[1] ?? ''))
@@ -160,6 +170,6 @@ const tools: RequestListener = (req, res) => {
   })
 }
 
-function count(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1)
+function count(counts: Map<string, number>, key: string, by = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + by)
 }

@@ -24,7 +24,7 @@ async function play(
   const python = systemTool('venv/bin/python', 'The Python SDK')
   const { stdout } = await run(python, [script, scenario, url, transport], {
     env: { PATH: process.env['PATH'] ?? '', PYTHONIOENCODING: 'utf-8' },
-    timeout: 60_000,
+    timeout: 150_000,
   })
   return JSON.parse(stdout) as Observed
 }

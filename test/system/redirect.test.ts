@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { failing, mountRules, type MountedRules } from '../../test/live/rules-folder.ts'
+import { PATIENCE } from './patience.ts'
 import { ADDRESSES, createPodNetwork, type Peer, type PodNetwork } from './pod-network.ts'
 
 const [POD4, POD6] = ADDRESSES.pod
-const POLL = { timeout: 10_000 }
+const POLL = { timeout: PATIENCE }
 const PORTS = ['--port', '3000=15300', '--port', '3100=15301'] as const
 
 let network: PodNetwork
@@ -39,7 +40,7 @@ beforeAll(async () => {
     '--rules',
     rules.file,
   )
-}, 60_000)
+})
 
 afterEach(async () => {
   await network.squall('redirect', '--undo')

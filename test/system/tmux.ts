@@ -1,6 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { promisify } from 'node:util'
 import { eventually } from '../support/eventually.ts'
+import { PATIENCE } from './patience.ts'
 import { MissingToolError } from './tools.ts'
 
 const run = promisify(execFile)
@@ -52,7 +53,7 @@ export async function startTmux(width: number, height: number): Promise<Tmux> {
       eventually(async () => {
         const now = await screen()
         return pattern.test(now) ? undefined : `not ${String(pattern)}:\n${now}`
-      }),
+      }, PATIENCE),
     enter: async (line) => {
       await press('-l', line)
       await press('Enter')

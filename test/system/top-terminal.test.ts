@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { type BusySquall, startBusy, TOKEN } from './busy-squall.ts'
+import { PATIENCE } from './patience.ts'
 import { startTmux, type Tmux } from './tmux.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -33,6 +34,11 @@ const start = (more = ''): Promise<void> =>
 
 /** The terminal is as it was, with what it showed, its cursor, and keys that are echoed. */
 async function isRestored(code: number): Promise<void> {
+  // What is typed before the program has ended would be its own.
+  await eventually(async () => {
+    const command = await terminal.tell('#{pane_current_command}')
+    return command === 'sh' ? undefined : `${command} still runs`
+  }, PATIENCE)
   await terminal.enter('echo after-"it" $? $(stty -a | grep -c " icanon .* echo ")')
   await terminal.shows(new RegExp(`after-it ${code} 1$`, 'm'))
   const screen = await terminal.screen()
@@ -69,11 +75,12 @@ describe('squall top in a real terminal', () => {
     expect(busy.squall.running.rules!.arming.armed).toBe(false)
     await terminal.press('p')
     await terminal.shows(/PAUSED/)
-    const held = await terminal.screen()
+    const held = await drawn()
+    const counted = await busy.squall.metric('squall_calls_total')
     await eventually(async () => {
       const total = await busy.squall.metric('squall_calls_total')
-      return total > 60 ? undefined : `only ${total} calls`
-    })
+      return total > counted + 30 ? undefined : `only ${total} calls`
+    }, PATIENCE)
     expect(await terminal.screen()).toBe(held)
     await terminal.press('?')
     await terminal.shows(/≠ +the sidecars have different rules/)
@@ -112,6 +119,17 @@ describe('squall top in a real terminal', () => {
     await isRestored(0)
   })
 })
+
+/** The screen once it is drawn to its end: the terminal may show a part of what was written. */
+async function drawn(): Promise<string> {
+  let now = ''
+  await eventually(async () => {
+    const before = now
+    now = await terminal.screen()
+    return now === before ? undefined : 'the screen changes'
+  }, PATIENCE)
+  return now
+}
 
 /** Sends a signal to what runs in the shell of the terminal. */
 async function signal(name: NodeJS.Signals): Promise<void> {

@@ -7,4 +7,4 @@ test('of 100 000 calls, metrics, the log, the wire, the clients and the app tell
   const seed = seedOfRun()
   process.stderr.write(`SQUALL_TEST_SEED=${seed}\n`)
   await tellsTheTruth(Number(process.env['SQUALL_TRUTH_CALLS'] ?? 100_000), seed)
-})
+}, 600_000)

@@ -1,6 +1,7 @@
 import { failing } from '../../live/rules-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 import { CHART, helmMissing, NAMESPACE } from '../helm.ts'
+import { PATIENCE } from '../patience.ts'
 import { SQUALL_IMAGE } from '../pod-images.ts'
 import { buildClusterImages, importImages } from './images.ts'
 import { clusterMissing } from './programs.ts'
@@ -22,13 +23,20 @@ export const WEBHOOKS = 'app.kubernetes.io/component=webhook'
 /** The label of the pods of the example. */
 export const SERVERS = 'app.kubernetes.io/name=mcp-server'
 /** How long something may take to come. */
-export const POLL = { timeout: 60_000, interval: 250 }
+export const POLL = { timeout: PATIENCE, interval: 250 }
+/** How long kubectl waits for pods, which is less than a command may take. */
+export const ROLLOUT = '--timeout=110s'
 
 const RESTRICTED = 'pod-security.kubernetes.io/enforce=restricted'
 
-/** Asked often, so that a fault on its path would soon start the container again. */
+/**
+ * Asked often, so that a fault on its path would soon start the container again. Nothing else does: a busy
+ * machine has time to start it and to answer.
+ */
 export const HEALTH = {
   httpGet: { path: '/executed', port: 'mcp' },
+  initialDelaySeconds: 15,
+  timeoutSeconds: 10,
   periodSeconds: 1,
   failureThreshold: 2,
 }
@@ -74,7 +82,7 @@ export async function install(): Promise<Installed> {
     await eventually(async () => {
       const refusal = await stage.wouldRefuse()
       return refusal === '' ? undefined : refusal
-    }, 30_000)
+    }, PATIENCE)
     return { cluster, stage, before }
   } catch (error) {
     const logs = await cluster.lastLogs()
@@ -85,7 +93,7 @@ export async function install(): Promise<Installed> {
 
 /** Waits as docs/kubernetes.md says. */
 export async function webhookReady({ kubectl }: Pick<Stage, 'kubectl'>): Promise<void> {
-  await kubectl('-n', NAMESPACE, 'rollout', 'status', 'deployment/squall', '--timeout=90s')
+  await kubectl('-n', NAMESPACE, 'rollout', 'status', 'deployment/squall', ROLLOUT)
 }
 
 /** Rules under which a tool fails with the rule's name, and the path that probes ask, too. */

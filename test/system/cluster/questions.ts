@@ -8,8 +8,11 @@ export interface Questions {
   kubectl(...args: readonly string[]): Promise<string>
   /** Creates something in a namespace; the result is why that was refused, or nothing. */
   refusal(namespace: string, manifest: string): Promise<string>
-  /** Why a pod that asks would be refused. Nothing is made: it is a dry run. */
-  wouldRefuse(): Promise<string>
+  /**
+   * Why a pod, one that asks unless told otherwise, would be refused. Nothing is made: it is a dry run. For
+   * what was applied and is not in force yet: API servers take policies and webhooks into use a little later.
+   */
+  wouldRefuse(namespace?: string, manifest?: string): Promise<string>
   /** The pods with a label that nobody has deleted. */
   pods(namespace: string, selector: string): Promise<readonly RunningPod[]>
   /** The address of a Service. */
@@ -35,7 +38,8 @@ export function createQuestions(cluster: Cluster): Questions {
   return {
     kubectl,
     refusal: (namespace, manifest) => create(namespace, manifest),
-    wouldRefuse: () => create('shop', loosePod('asks', ASKS), '--dry-run=server'),
+    wouldRefuse: (namespace = 'shop', manifest = loosePod('asks', ASKS)) =>
+      create(namespace, manifest, '--dry-run=server'),
     pods: async (namespace, selector) => {
       const text = await kubectl('get', 'pods', '-n', namespace, '-l', selector, '-o', 'json')
       const { items } = JSON.parse(text) as { items: readonly RunningPod[] }

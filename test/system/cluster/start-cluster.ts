@@ -19,7 +19,7 @@ import {
 } from './namespaces.ts'
 import { type ClusterProgram, clusterProgram } from './programs.ts'
 
-const STARTS_WITHIN = 90_000
+const STARTS_WITHIN = 180_000
 const STEP_MS = 200
 const LAST_LINES = 15
 

@@ -5,6 +5,7 @@ import { startHttpApp, type HttpApp } from '../../support/http-app.ts'
 import { call, callMessage } from '../../support/http-call.ts'
 import { portOf, startProgram } from '../../support/program.ts'
 import { eventually } from '../../support/eventually.ts'
+import { PATIENCE } from '../patience.ts'
 
 /** A part of the story, from and to in seconds since the epoch. */
 export interface Chapter {
@@ -105,7 +106,7 @@ export async function startStory(): Promise<Story> {
         if (!rules.some(({ name }) => name === rule)) return `${rule} is not in force`
       }
       return undefined
-    })
+    }, PATIENCE)
   const chapter = async (seconds: number): Promise<Chapter> => {
     const from = Date.now() / 1000
     await sleep(seconds * 1000)

@@ -1,0 +1,70 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startProgram } from '../support/program.ts'
+
+const LISTER = new URL('../support/list-modules.mjs', import.meta.url)
+const RULES = 'rules: [{ name: a, match: { tool: b }, faults: [delay: { fixed: 1ms }] }]\n'
+const HERE = fileURLToPath(new URL('../../', import.meta.url))
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'squall-loaded-'))
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** What `squall run` has loaded when it takes traffic: packages and Node's modules by name, own files by path. */
+async function loadedBy(name: string, ...flags: readonly string[]): Promise<Set<string>> {
+  const list = join(folder, name)
+  const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...flags]
+  const program = startProgram(['run', ...places], {
+    NODE_OPTIONS: `--import=${LISTER.href}`,
+    LOADED_MODULES: list,
+  })
+  await program.logged('admin listening')
+  program.signal('SIGTERM')
+  await program.ended
+  const lines = (await readFile(list, 'utf8')).split('\n')
+  return new Set(lines.map(nameOf))
+}
+
+function nameOf(loaded: string): string {
+  const path = loaded.replace(/^file:\/\//, '')
+  const ofPackage = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]
+  return ofPackage ?? path.replace(HERE, '').replace(/^dist\//, '')
+}
+
+describe('squall run', () => {
+  it.concurrent('loads nothing without rules that only rules, upgrades or other commands need', async () => {
+    const loaded = await loadedBy('without')
+    expect(loaded).toContain('cli/run.js')
+    const needless = [
+      'ajv',
+      'typebox',
+      'yaml',
+      '@opentelemetry/api',
+      'node:http2',
+      'node:worker_threads',
+      'cli/commands/index.js',
+      'cli/rules-engine.js',
+      'rules/parse.js',
+      'rules/rules-watcher.js',
+    ].filter((name) => loaded.has(name))
+    expect(needless).toEqual([])
+  })
+
+  it.concurrent('loads what reads them where there are rules', async () => {
+    const rules = join(folder, 'rules.yaml')
+    await writeFile(rules, RULES)
+    const loaded = await loadedBy('with', '--rules', rules)
+    for (const name of ['ajv', 'yaml', 'rules/parse.js', 'filters/delay.js']) {
+      expect(loaded).toContain(name)
+    }
+    // Its types are all that is used of it.
+    expect(loaded).not.toContain('typebox')
+  })
+})

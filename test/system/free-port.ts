@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+
+const LOWEST = 20_000
+/** Where systems usually begin to give ports to connections that go out. */
+const USUAL_GIVEN = 32_768
+const ATTEMPTS = 100
+
+/**
+ * A free port of loopback for somebody who has to know it beforehand. It is none that the kernel would give
+ * to a connection or a listener meanwhile; it is taken at random, so that others seldom take the same.
+ */
+export async function freePort(): Promise<number> {
+  const end = Math.max(firstGiven(), LOWEST + 1_000)
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const port = LOWEST + Math.floor(Math.random() * (end - LOWEST))
+    if (await isFree(port)) return port
+  }
+  throw new Error(`no port from ${LOWEST} to ${end} is free`)
+}
+
+/** The first port that this kernel gives by itself. */
+function firstGiven(): number {
+  try {
+    const range = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8')
+    return Math.min(Number(range.split(/\s/)[0]), USUAL_GIVEN)
+  } catch {
+    return USUAL_GIVEN
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer()
+  try {
+    const listening = once(probe, 'listening')
+    probe.listen(port, '127.0.0.1')
+    await listening
+  } catch {
+    return false
+  }
+  probe.close()
+  await once(probe, 'close')
+  return true
+}
