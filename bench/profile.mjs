@@ -7,9 +7,11 @@ import { loadGenerator } from './lib/load.mjs'
 import { parseOptions } from './lib/options.mjs'
 import { selfTimes } from './lib/self-times.mjs'
 import { answersRightly, startPeer } from './lib/running-peer.mjs'
+import { workload } from './lib/workloads.mjs'
 import { startUpstream } from './upstream/index.mjs'
 
 const WARM_UP_SECONDS = 2
+const SECONDS = 4
 const TOP = 20
 
 /** Takes the bench's own options; `--peers` names the one to look at, `--md` the file to write. */
@@ -17,33 +19,34 @@ async function main() {
   const args = process.argv.slice(2)
   const named = args.includes('--peers') ? args : ['--peers', 'squall', ...args]
   const plan = parseOptions(named)
-  const [peer] = plan.peers
+  const [peer] = plan.peers ?? []
+  const work = workload(plan.sections[0]?.name ?? 'small')
   if (!peer?.command) throw new Error('not a proxy')
   endChildrenWithThisProcess()
   const folder = mkdtempSync(join(tmpdir(), 'squall-profile-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const upstream = await startUpstream(plan.workload, folder)
+  const upstream = await startUpstream(work, folder)
   const profiled = {
     ...peer,
     /** @param {import('./peers/index.mjs').PeerContext} context */
-    command: (context) => {
-      const command = /** @type {NonNullable<typeof peer.command>} */ (peer.command)(context)
+    command: async (context) => {
+      const command = await /** @type {NonNullable<typeof peer.command>} */ (peer.command)(context)
       if (command.file !== process.execPath) throw new Error(`${peer.name} is not a Node program`)
       const flags = ['--cpu-prof', '--cpu-prof-interval', '200', '--cpu-prof-dir', folder]
       return { ...command, args: [...flags, ...command.args] }
     },
   }
   const running = await startPeer(profiled, upstream.port, { ...plan, folder })
-  if (!(await answersRightly(running, plan.workload))) throw new Error('wrong answer')
+  if (!(await answersRightly(running, work))) throw new Error('wrong answer')
   const { run } = loadGenerator()
   const load = {
     port: running.port,
-    workload: plan.workload,
-    connections: plan.connections,
+    workload: work,
+    connections: plan.connections ?? work.connections,
     folder,
   }
   await run({ ...load, seconds: WARM_UP_SECONDS })
-  const result = await run({ ...load, seconds: plan.seconds })
+  const result = await run({ ...load, seconds: plan.seconds ?? SECONDS })
   await running.child?.stop()
   await upstream.child.stop()
 
@@ -51,7 +54,7 @@ async function main() {
   if (file === undefined) throw new Error('no profile was written: did the peer end by itself?')
   const rows = selfTimes(JSON.parse(readFileSync(join(folder, file), 'utf8'))).slice(0, TOP)
   const lines = [
-    `${peer.name}, ${plan.workload.name}: ${Math.round(result.callsPerSecond)} calls/s while profiled`,
+    `${peer.name}, ${work.name}: ${Math.round(result.callsPerSecond)} calls/s while profiled`,
     '',
     '| self | function | where |',
     '| ---: | --- | --- |',

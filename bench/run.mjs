@@ -1,101 +1,89 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BARS, verdict, verdictLine } from './bars.mjs'
+import { judged, verdictLine, verdictTable } from './bars.mjs'
+import { writeCharts } from './charts.mjs'
 import { endChildrenWithThisProcess } from './lib/children.mjs'
-import { loadGenerator } from './lib/load.mjs'
 import { writeBlock } from './lib/markdown.mjs'
-import { million } from './lib/million.mjs'
 import { USAGE, parseOptions } from './lib/options.mjs'
-import { cpuRatio, figuresTable, machineLine, ratioTable } from './lib/report.mjs'
-import { measure } from './lib/rounds.mjs'
-import { answersRightly, checkPeer, startPeer } from './lib/running-peer.mjs'
-import { startUpstream } from './upstream/index.mjs'
+import { machineLine } from './lib/report.mjs'
+import { soundness } from './lib/sound.mjs'
+import { peersNamed } from './peers/index.mjs'
+
+const ROUNDS = 5
+const SECONDS = 2
 
 /** @param {string} line */
 const say = (line) => void process.stdout.write(`${line}\n`)
 
-/** @typedef {import('./lib/options.mjs').Options & { folder: string }} Plan */
+/**
+ * @typedef {import('./sections/index.mjs').Outcome & { section: string, title: string,
+ *   verdicts: import('./bars.mjs').Verdict[] }} Told
+ */
 
 /**
- * The peers that are there and that pass MCP traffic rightly; the others are named with the reason.
- * @param {Plan} plan
+ * Answers one question of the bench, with those of its peers that are asked for.
+ * @param {import('./sections/index.mjs').Section} section
+ * @param {import('./lib/options.mjs').Options} options
+ * @param {import('./sections/index.mjs').Session} session
+ * @returns {Promise<Told | undefined>}
  */
-async function soundPeers(plan) {
-  const sound = []
-  let wrong = false
-  for (const peer of plan.peers) {
-    const missing = peer.missing?.(plan)
-    if (missing !== undefined) {
-      say(`skipped ${peer.name}: ${missing}`)
-      continue
-    }
-    const faults = await checkPeer(peer, plan)
-    if (faults.length === 0) sound.push(peer)
-    else if (peer.name === 'squall') wrong = true
-    for (const fault of faults) say(`not timed, ${peer.name} is wrong: ${fault}`)
+async function answered(section, options, session) {
+  const own = peersNamed(section.peers)
+  const asked = options.peers ?? own
+  // In a run of everything, the peers that are named are meant where they take part.
+  const peers = options.all ? asked.filter((peer) => own.includes(peer)) : asked
+  if (peers.length === 0) return undefined
+  say(`\n== ${section.title} (${section.name})`)
+  const began = performance.now()
+  const plan = {
+    peers,
+    rounds: options.rounds ?? section.rounds ?? ROUNDS,
+    seconds: options.seconds ?? section.seconds ?? SECONDS,
+    connections: options.connections,
   }
-  return { sound, wrong }
+  const outcome = await section.run(session, plan).catch((error) => {
+    // The rest of a long run is not lost with it.
+    say(`${section.name} FAILED: ${error instanceof Error ? error.message : String(error)}`)
+    session.failed.push(section.name)
+    process.exitCode = 2
+  })
+  if (outcome === undefined) return undefined
+  say(`${section.name} took ${((performance.now() - began) / 1000).toFixed(0)} s`)
+  const { name, title } = section
+  return { section: name, title, ...outcome, verdicts: judged(name, outcome.rows) }
 }
 
-/** @param {Plan} plan */
-async function rounds(plan) {
-  const { sound, wrong } = await soundPeers(plan)
-  const upstream = await startUpstream(plan.workload, plan.folder)
-  const running = []
-  for (const peer of sound) {
-    const started = await startPeer(peer, upstream.port, plan)
-    if (await answersRightly(started, plan.workload)) running.push(started)
-    else say(`not timed, ${peer.name} changes the answer of ${plan.workload.name}`)
-  }
-  const results = await measure(running, { ...plan, say })
-  for (const { child } of running) await child?.stop()
-  await upstream.child.stop()
-
-  const machine = machineLine(loadGenerator().name, upstream.kind)
-  const settings = `${plan.rounds} rounds of ${plan.seconds} s, ${plan.connections} connections`
-  const args = process.argv.slice(2).map((arg) => ` ${arg}`)
-  const command = `npm run bench${args.length > 0 ? ' --' : ''}${args.join('')}`
-  const text = [
-    `Workload \`${plan.workload.name}\`: ${plan.workload.summary}. ${settings}; medians.`,
-    `Machine: ${machine}.`,
-    `Command: \`${command}\``,
-    figuresTable(results),
-    ratioTable(results),
-  ].join('\n\n')
-  say(`\n${text}`)
-  if (plan.md !== undefined) writeBlock(plan.md, plan.workload.name, text)
-
-  const squall = results.find(({ name }) => name === 'squall')
-  const baseline = results.find(({ name }) => name === 'undici-baseline')
-  const verdicts = []
-  if (squall && baseline) {
-    const ratio = cpuRatio(squall, baseline)
-    verdicts.push(verdict('CPU ÷ undici-baseline', ratio, BARS.cpuAgainstBaseline))
-  }
-  const ruled = results.find(({ name }) => name === 'squall-20-rules')
-  if (squall && ruled) {
-    const ratio = cpuRatio(ruled, squall)
-    verdicts.push(verdict('CPU with 20 rules ÷ without', ratio, BARS.unmatchedRules))
-  }
-  const counted = results.find(({ name }) => name === 'squall-metrics-on')
-  const uncounted = results.find(({ name }) => name === 'squall-metrics-off')
-  if (counted && uncounted) {
-    const ratio = cpuRatio(counted, uncounted)
-    verdicts.push(verdict('CPU with metrics ÷ without', ratio, BARS.metrics))
-  }
-  const workload = plan.workload.name
-  return { measured: { workload, settings, machine, command, results }, verdicts, wrong }
+/** @param {Told} told @param {string} machine */
+function blockOf(told, machine) {
+  const tables = told.tables.filter((text) => text !== '')
+  return [`## ${told.title}`, told.about, `Machine: ${machine}.`, ...tables]
 }
 
-/** @param {Plan} plan */
-async function millionCalls(plan) {
-  const memory = await million({ ...plan, say })
-  const text = `After ${memory.calls} small calls (${memory.errors} errors) squall held ${memory.after.toFixed(1)} MiB, ${memory.rested.toFixed(1)} MiB after 5 s of rest; ${memory.idle.toFixed(1)} MiB before the first call, ${memory.peak.toFixed(1)} MiB at most.`
-  say(`\n${text}`)
-  if (plan.md !== undefined) writeBlock(plan.md, 'million', text)
-  const verdicts = [verdict('MiB after a million calls', memory.after, BARS.millionCallsMiB)]
-  return { measured: memory, verdicts, wrong: memory.errors > 0 }
+/** Puts a section's table into the Markdown file, and its charts beside it. */
+/** @param {string} md @param {Told} told @param {string} machine */
+function writeSection(md, told, machine) {
+  const pictures = writeCharts(md, told.section, told.rows)
+  const [title = '', about = '', ...rest] = blockOf(told, machine)
+  writeBlock(md, told.section, [title, about, ...pictures, ...rest].join('\n\n'))
+}
+
+/** What is missing from a run, and why. */
+/** @param {readonly { name: string, reason: string }[]} without @param {readonly string[]} failed */
+function missingFrom(without, failed) {
+  const peers = without.map(({ name, reason }) => `${name} (${reason})`).join('; ')
+  return [
+    ...(peers === '' ? [] : [`Not timed: ${peers}.`]),
+    ...(failed.length === 0 ? [] : [`Not measured, as their run failed: ${failed.join(', ')}.`]),
+  ]
+}
+
+/** How to measure this again: without what only says where something lies. */
+/** @param {readonly string[]} args */
+function commandLine(args) {
+  const places = ['--json', '--squall']
+  const told = args.filter((arg, i) => !places.includes(arg) && !places.includes(args[i - 1] ?? ''))
+  return ['npm run bench', ...(told.length > 0 ? ['--'] : []), ...told].join(' ')
 }
 
 async function main() {
@@ -107,16 +95,52 @@ async function main() {
   endChildrenWithThisProcess()
   const folder = mkdtempSync(join(tmpdir(), 'squall-bench-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const plan = { ...options, folder }
-  const { measured, verdicts, wrong } = await (plan.million ? millionCalls(plan) : rounds(plan))
-  say('')
-  for (const one of verdicts) say(verdictLine(one))
-  if (plan.json !== undefined) {
-    writeFileSync(plan.json, `${JSON.stringify({ ...measured, verdicts }, null, 2)}\n`)
+  const { squallMain, rulesFile, rate, streams } = options
+  const setting = { folder, squallMain, rulesFile, say }
+  /** @type {string[]} */
+  const failed = []
+  const session = { ...setting, rate, streams, failed, sound: soundness(setting) }
+
+  const machine = machineLine()
+  const [busy = 0] = loadavg()
+  if (busy > cpus().length / 4)
+    say(`the machine is busy (load average ${busy.toFixed(1)}): compare CPU, not latencies`)
+  /** @type {Told[]} */
+  const all = []
+  for (const section of options.sections) {
+    const told = await answered(section, options, session)
+    if (told === undefined) continue
+    all.push(told)
+    say(`\n${blockOf(told, machine).join('\n\n')}\n`)
+    for (const one of told.verdicts) say(verdictLine(one))
+    // At once: what comes later may fail.
+    if (options.md !== undefined) writeSection(options.md, told, machine)
   }
-  if (plan.check && (wrong || verdicts.length === 0 || verdicts.some(({ holds }) => !holds))) {
-    process.exitCode = 1
+
+  const verdicts = all.flatMap((told) => told.verdicts)
+  const without = session.sound.without()
+  const command = commandLine(process.argv.slice(2))
+  say(`\n${verdictTable(verdicts)}\n`)
+  const missing = missingFrom(without, failed)
+  for (const line of missing) say(line)
+  if (options.md !== undefined && options.all) {
+    const where = `Command: \`${command}\`. Machine: ${machine}, load average ${busy.toFixed(1)} before it.`
+    const parts = [where, verdictTable(verdicts), ...missing].filter((text) => text !== '')
+    writeBlock(options.md, 'targets', parts.join('\n\n'))
   }
+  if (options.json !== undefined) {
+    const sections = all.map((told) => ({ ...told, tables: undefined }))
+    const text = JSON.stringify(
+      { machine, busy, command, verdicts, without, failed, sections },
+      null,
+      2,
+    )
+    writeFileSync(options.json, `${text}\n`)
+  }
+  say(`took ${(performance.now() / 60_000).toFixed(1)} minutes`)
+  const wrong = without.some(({ name }) => name === 'squall')
+  const missed = verdicts.length === 0 || verdicts.some(({ holds }) => !holds)
+  if (options.check && (wrong || missed)) process.exitCode ??= 1
 }
 
 main().catch((error) => {

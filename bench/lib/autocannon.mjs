@@ -30,6 +30,7 @@ export async function autocannonLoad({ port, workload, connections, seconds, fol
     callsPerSecond: result['2xx'] / result.duration,
     p50Ms: result.latency.p50,
     p99Ms: result.latency.p99,
+    p999Ms: result.latency.p99_9,
     errors: result.errors + result.timeouts + result.non2xx,
   }
 }

@@ -17,6 +17,7 @@ import { wrkLoad } from './wrk.mjs'
  * @property {number} callsPerSecond
  * @property {number} p50Ms
  * @property {number} p99Ms
+ * @property {number} p999Ms
  * @property {number} errors
  */
 

@@ -2,23 +2,40 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { PEERS, peersNamed } from '../peers/index.mjs'
-import { workload } from './workloads.mjs'
+import { SECTIONS, sectionsNamed } from '../sections/index.mjs'
 
 export const USAGE = `usage: npm run bench -- [options]
 
-  --peers A,B        ${PEERS.map((peer) => peer.name).join(', ')} (default: all)
-  --workload NAME    small (default), large64k, stream10m, sse100
+  --all              every workload, in the order below
+  --workload A,B     ${wrapped(SECTIONS.map(({ name }) => name))}
+                     (default: small)
+  --peers A,B        ${wrapped(PEERS.map(({ name }) => name))}
+                     (default: those of the workload)
+  --rounds N         default 5 or what the workload asks for
+  --duration S       seconds per peer and round, default 2 or what the workload asks for
   --connections N    default: what the workload asks for
-  --rounds N         default 5
-  --duration S       seconds per peer and round, default 4
-  --quick            2 rounds of 2 s
-  --million          a million small calls through squall, then its memory
-  --rules FILE       a rules file for squall
+  --rate N           calls a second of half-load and delayed5, default 2000
+  --streams N        streams of held2000 and connections of idle, default 2000
+  --quick            2 rounds of 1 s
+  --rules FILE       a rules file for squall instead of 20 rules that match nothing
   --squall FILE      squall's main module (default dist/cli/main.js)
   --json FILE        write everything that was measured
-  --md FILE          write the tables into a Markdown file, between its markers
-  --check            exit 1 when a bar is missed
+  --md FILE          write tables between their markers in a Markdown file, and charts beside it
+  --check            exit 1 when a target is missed
 `
+
+/** @param {readonly string[]} names */
+function wrapped(names) {
+  const lines = ['']
+  for (const name of names) {
+    if (lines.at(-1).length + name.length > 70) lines.push('')
+    lines[lines.length - 1] += `${name}, `
+  }
+  return lines
+    .join(`\n${' '.repeat(21)}`)
+    .replace(/, $/, '')
+    .replaceAll(/ +$/gm, '')
+}
 
 /** The built program. */
 const BUILT_MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -31,13 +48,15 @@ export function parseOptions(args) {
     args: [...args],
     strict: true,
     options: {
-      peers: { type: 'string', default: PEERS.map((peer) => peer.name).join(',') },
+      all: { type: 'boolean', default: false },
       workload: { type: 'string', default: 'small' },
+      peers: { type: 'string' },
       connections: { type: 'string' },
       rounds: { type: 'string' },
       duration: { type: 'string' },
+      rate: { type: 'string' },
+      streams: { type: 'string' },
       quick: { type: 'boolean', default: false },
-      million: { type: 'boolean', default: false },
       rules: { type: 'string' },
       squall: { type: 'string', default: BUILT_MAIN },
       json: { type: 'string' },
@@ -46,14 +65,15 @@ export function parseOptions(args) {
       help: { type: 'boolean', default: false },
     },
   })
-  const chosen = workload(values.workload)
   return {
-    peers: peersNamed(values.peers.split(',').map((name) => name.trim())),
-    workload: chosen,
-    connections: whole('--connections', values.connections, chosen.connections),
-    rounds: whole('--rounds', values.rounds, values.quick ? 2 : 5),
-    seconds: whole('--duration', values.duration, values.quick ? 2 : 4),
-    million: values.million,
+    sections: values.all ? SECTIONS : sectionsNamed(listed(values.workload)),
+    peers: values.peers === undefined ? undefined : peersNamed(listed(values.peers)),
+    all: values.all,
+    connections: whole('--connections', values.connections, undefined),
+    rounds: whole('--rounds', values.rounds, values.quick ? 2 : undefined),
+    seconds: whole('--duration', values.duration, values.quick ? 1 : undefined),
+    rate: whole('--rate', values.rate, 2000),
+    streams: whole('--streams', values.streams, 2000),
     rulesFile: values.rules === undefined ? undefined : resolve(values.rules),
     squallMain: resolve(values.squall),
     json: values.json,
@@ -63,7 +83,17 @@ export function parseOptions(args) {
   }
 }
 
-/** @param {string} name @param {string | undefined} text @param {number} otherwise */
+/** @param {string} text */
+function listed(text) {
+  return text.split(',').map((name) => name.trim())
+}
+
+/**
+ * @template Otherwise
+ * @param {string} name
+ * @param {string | undefined} text
+ * @param {Otherwise} otherwise
+ */
 export function whole(name, text, otherwise) {
   if (text === undefined) return otherwise
   if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(`${name} takes a whole number, not '${text}'`)

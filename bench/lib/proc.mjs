@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 const TICKS_PER_SECOND = ticksPerSecond()
+/** How far the two clocks of the kernel may lie apart when both are right, in microseconds. */
+const COARSE_MICROS = 3e6 / TICKS_PER_SECOND
 
 function ticksPerSecond() {
   try {
@@ -13,7 +15,7 @@ function ticksPerSecond() {
 }
 
 /**
- * User and system time of a process with all its threads, in microseconds.
+ * User and system time of a process with all its threads, in microseconds, in steps of a tick.
  * @param {number} pid
  */
 export function cpuMicros(pid) {
@@ -21,6 +23,33 @@ export function cpuMicros(pid) {
   // The program's name may hold spaces and brackets, so fields are counted after its last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return ((Number(fields[11]) + Number(fields[12])) * 1e6) / TICKS_PER_SECOND
+}
+
+/** The same by the scheduler's own clock: exact, but without threads that have ended. */
+function scheduledMicros(pid) {
+  try {
+    const tasks = readdirSync(`/proc/${pid}/task`)
+    return tasks.reduce((sum, task) => {
+      const text = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8')
+      return sum + Number(text.split(' ')[0]) / 1000
+    }, 0)
+  } catch {
+    return Number.NaN
+  }
+}
+
+/**
+ * Starts to count a process's CPU time; the function returned tells the microseconds since then.
+ * @param {number} pid
+ * @returns {() => number}
+ */
+export function cpuMeter(pid) {
+  const [ticks, scheduled] = [cpuMicros(pid), scheduledMicros(pid)]
+  return () => {
+    const coarse = cpuMicros(pid) - ticks
+    const exact = scheduledMicros(pid) - scheduled
+    return Math.abs(exact - coarse) <= COARSE_MICROS ? exact : coarse
+  }
 }
 
 /**
@@ -35,20 +64,25 @@ export function memoryMiB(pid) {
 }
 
 /**
- * Where a program lies: on PATH, or in the folders where servers are installed.
+ * Where a program lies: where a variable of the environment says, on PATH, or in the folders where
+ * servers are installed.
  * @param {string} name
+ * @param {string} [variable]
  * @returns {string | undefined}
  */
-export function findProgram(name) {
+export function findProgram(name, variable) {
+  const named = variable === undefined ? undefined : process.env[variable]
+  if (named !== undefined && named !== '') return isProgram(named) ? named : undefined
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
-  for (const folder of folders) {
-    const path = join(folder, name)
-    try {
-      accessSync(path, constants.X_OK)
-      return path
-    } catch {
-      // not here
-    }
+  return folders.map((folder) => join(folder, name)).find(isProgram)
+}
+
+/** @param {string} path */
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
   }
-  return undefined
 }

@@ -1,78 +1,171 @@
 import { cpus } from 'node:os'
-import { median, medianRatio } from './stats.mjs'
+import { median, medianDifference, medianRatio } from './stats.mjs'
+import { figure, table } from './table.mjs'
 
 /** @typedef {import('./rounds.mjs').Measured} Measured */
+/** @typedef {import('./rounds.mjs').Sample} Sample */
 
-/** One line on where this was measured. @param {string} generator @param {string} upstream */
-export function machineLine(generator, upstream) {
+/** Answers as long as this are told in MB/s too. */
+const LONG_ANSWER = 1024 * 1024
+
+/** One line on where this was measured. */
+export function machineLine() {
   const [first] = cpus()
-  return `${cpus().length} cores (${first?.model.trim() ?? 'unknown'}), Node ${process.version}, load: ${generator}, upstream: ${upstream}`
+  return `${cpus().length} cores (${first?.model.trim() ?? 'unknown'}), Node ${process.version}`
 }
 
-/** @param {readonly Measured[]} results */
-export function figuresTable(results) {
-  const rows = results.map(({ name, samples, rssPeak, rssAfter }) => {
+/**
+ * What each peer did, in the middle of its rounds.
+ * @param {readonly Measured[]} rows
+ * @param {number} [answerBytes]
+ */
+export function figuresTable(rows, answerBytes = 0) {
+  const long = answerBytes >= LONG_ANSWER
+  const head = ['peer', 'CPU µs/call', 'range', long ? 'MB/s' : 'calls/s', 'p50 ms', 'p99 ms']
+  const cells = rows.map(({ name, samples, rssBefore, rssPeak, rssAfter }) => {
     const cpu = cpuOf(samples)
+    const speed = middle(samples, (s) => s.callsPerSecond)
     return [
       name,
-      cpu.length > 0 ? median(cpu).toFixed(1) : '–',
+      figure(
+        middle(samples, (s) => s.cpuPerCall),
+        1,
+      ),
       cpu.length > 0 ? `${Math.min(...cpu).toFixed(1)}–${Math.max(...cpu).toFixed(1)}` : '–',
-      rate(median(samples.map((s) => s.callsPerSecond))),
-      median(samples.map((s) => s.p50Ms)).toFixed(2),
-      median(samples.map((s) => s.p99Ms)).toFixed(2),
-      rssPeak?.toFixed(0) ?? '–',
-      rssAfter?.toFixed(0) ?? '–',
-      String(samples.reduce((sum, s) => sum + s.errors, 0)),
+      long ? figure((speed * answerBytes) / 1e6, 0) : rate(speed),
+      figure(
+        middle(samples, (s) => s.p50Ms),
+        2,
+      ),
+      figure(
+        middle(samples, (s) => s.p99Ms),
+        2,
+      ),
+      figure(
+        middle(samples, (s) => s.p999Ms),
+        2,
+      ),
+      figure(rssBefore, 0),
+      figure(rssPeak, 0),
+      figure(rssAfter, 0),
+      errorsOf(samples),
     ]
   })
-  const head = ['peer', 'CPU µs/call', 'range', 'calls/s', 'p50 ms', 'p99 ms']
-  return table([...head, 'RSS peak MiB', 'RSS after MiB', 'errors'], rows)
+  const memory = ['RSS before MiB', 'RSS peak MiB', 'RSS after MiB']
+  return table([...head, 'p99.9 ms', ...memory, 'errors'], cells)
 }
 
-/** Peers that the others are held against, when they took part. */
-const REFERENCES = ['undici-baseline', 'http-proxy']
-
-/** @param {readonly Measured[]} results */
-export function ratioTable(results) {
-  const references = REFERENCES.flatMap((name) => results.find((r) => r.name === name) ?? [])
-  if (references.length === 0) return ''
-  const proxies = results.filter((r) => cpuOf(r.samples).length > 0)
-  const head = references.flatMap(({ name }) => [`CPU ÷ ${name}`, `calls/s ÷ ${name}`])
-  const rows = proxies.map((result) => [
-    result.name,
-    ...references.flatMap((reference) => [
-      cpuRatio(result, reference).toFixed(2),
-      medianRatio(
-        result.samples.map((s) => s.callsPerSecond),
-        reference.samples.map((s) => s.callsPerSecond),
-      ).toFixed(2),
-    ]),
+/**
+ * Each proxy against those references that took part; empty when none did.
+ * @param {readonly Measured[]} rows
+ * @param {readonly string[]} references
+ * @param {boolean} [withSpeed]  calls a second against the first reference, too
+ */
+export function ratioTable(rows, references, withSpeed = true) {
+  const known = references.flatMap((name) => rows.find((r) => r.name === name) ?? [])
+  if (known.length === 0) return ''
+  const proxies = rows.filter((r) => cpuOf(r.samples).length > 0)
+  const raced = withSpeed ? known.slice(0, 1) : []
+  const cells = proxies.map((row) => [
+    row.name,
+    ...known.map((reference) => cpuRatio(row, reference).toFixed(2)),
+    ...raced.map((reference) => speedRatio(row, reference).toFixed(2)),
   ])
-  return table(['peer', ...head], rows)
+  const heads = known.map(({ name }) => `CPU ÷ ${name}`)
+  return table(['peer', ...heads, ...raced.map(({ name }) => `speed ÷ ${name}`)], cells)
 }
 
-/** @param {Measured} result @param {Measured} reference */
-export function cpuRatio(result, reference) {
-  return medianRatio(cpuOf(result.samples), cpuOf(reference.samples))
+/**
+ * What each proxy adds to the latency of calls that go without one, in milliseconds.
+ * @param {readonly Measured[]} rows
+ */
+export function addedTable(rows) {
+  const direct = rows.find(({ name }) => name === 'direct')
+  if (direct === undefined) return ''
+  const cells = rows
+    .filter((row) => row !== direct)
+    .map((row) => [row.name, ...LATENCIES.map((key) => figure(added(row, direct, key), 2))])
+  return table(['peer', 'p50 + ms', 'p99 + ms', 'p99.9 + ms'], cells)
 }
 
-/** @param {readonly import('./rounds.mjs').Sample[]} samples */
+/**
+ * Where a share of calls is delayed: how exactly, and what the rest of them pays.
+ * @param {readonly Measured[]} rows
+ */
+export function lateTable(rows) {
+  const head = ['peer', 'delayed', 'late p50 ms', 'late p99 ms', 'others p50 ms', 'others p99 ms']
+  const cells = rows.map(({ name, samples }) => [
+    name,
+    `${figure(middle(samples, (s) => s.late?.share) * 100, 1)} %`,
+    figure(
+      middle(samples, (s) => s.late?.p50Ms),
+      2,
+    ),
+    figure(
+      middle(samples, (s) => s.late?.p99Ms),
+      2,
+    ),
+    figure(
+      middle(samples, (s) => s.p50Ms),
+      2,
+    ),
+    figure(
+      middle(samples, (s) => s.p99Ms),
+      2,
+    ),
+    figure(
+      middle(samples, (s) => s.p999Ms),
+      2,
+    ),
+    figure(
+      middle(samples, (s) => s.cpuPerCall),
+      1,
+    ),
+    errorsOf(samples),
+  ])
+  return table([...head, 'others p99.9 ms', 'CPU µs/call', 'errors'], cells)
+}
+
+export const LATENCIES = /** @type {const} */ (['p50Ms', 'p99Ms', 'p999Ms'])
+
+/** @param {Measured} row @param {Measured} direct @param {typeof LATENCIES[number]} key */
+export function added(row, direct, key) {
+  return medianDifference(
+    row.samples.map((s) => s[key]),
+    direct.samples.map((s) => s[key]),
+  )
+}
+
+/** @param {Measured} row @param {Measured} reference */
+export function cpuRatio(row, reference) {
+  return medianRatio(cpuOf(row.samples), cpuOf(reference.samples))
+}
+
+/** @param {Measured} row @param {Measured} reference */
+export function speedRatio(row, reference) {
+  return medianRatio(
+    row.samples.map((s) => s.callsPerSecond),
+    reference.samples.map((s) => s.callsPerSecond),
+  )
+}
+
+/** The middle of a figure over those rounds that have it. */
+/** @param {readonly Sample[]} samples @param {(sample: Sample) => number | undefined} of */
+export function middle(samples, of) {
+  return median(samples.flatMap((s) => of(s) ?? []).filter((value) => !Number.isNaN(value)))
+}
+
+/** @param {readonly Sample[]} samples */
 function cpuOf(samples) {
   return samples.flatMap((s) => s.cpuPerCall ?? [])
 }
 
-/** @param {number} value */
-function rate(value) {
-  return value < 1000 ? value.toFixed(1) : String(Math.round(value))
+/** @param {readonly Sample[]} samples */
+function errorsOf(samples) {
+  return String(samples.reduce((sum, s) => sum + s.errors, 0))
 }
 
-/** A Markdown table with its columns aligned, so that it reads well in a terminal too. */
-/** @param {readonly string[]} head @param {readonly (readonly string[])[]} rows */
-function table(head, rows) {
-  const widths = head.map((cell, i) => Math.max(cell.length, ...rows.map((r) => r[i]?.length ?? 0)))
-  /** @param {readonly string[]} cells */
-  const line = (cells) =>
-    `| ${cells.map((c, i) => (i === 0 ? c.padEnd(widths[i] ?? 0) : c.padStart(widths[i] ?? 0))).join(' | ')} |`
-  const rule = widths.map((w, i) => (i === 0 ? '-'.repeat(w) : `${'-'.repeat(w - 1)}:`))
-  return [line(head), line(rule), ...rows.map(line)].join('\n')
+/** @param {number} value */
+function rate(value) {
+  return value < 1000 ? figure(value, 1) : String(Math.round(value))
 }

@@ -1,19 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loadGenerator } from './load.mjs'
-import { cpuMicros, memoryMiB } from './proc.mjs'
+import { cpuMeter, memoryMiB } from './proc.mjs'
 
 /**
  * What one peer did in one round.
- * @typedef {import('./load.mjs').LoadResult & { cpuPerCall: number | undefined }} Sample
+ * @typedef {import('./load.mjs').LoadResult & { cpuPerCall: number | undefined,
+ *   rss: number | undefined, late?: import('./open-loop.mjs').Late }} Sample
  */
 
 /**
  * @typedef {object} Measured
  * @property {string} name
  * @property {Sample[]} samples
+ * @property {number | undefined} rssBefore   MiB before the first call of the load
  * @property {number | undefined} rssPeak
  * @property {number | undefined} rssAfter
  */
+
+/** @typedef {import('./load.mjs').LoadResult & { late?: import('./open-loop.mjs').Late }} Loaded */
 
 const WARM_UP_SECONDS = 2
 const REST_BEFORE_MS = 200
@@ -22,27 +25,23 @@ const REST_AFTER_MS = 2000
 /**
  * Interleaved rounds (A B C, A B C, …): whatever the machine does meanwhile hits all of them.
  * @param {readonly import('./running-peer.mjs').RunningPeer[]} peers
- * @param {{ workload: import('./workloads.mjs').Workload, connections: number, rounds: number,
- *   seconds: number, folder: string, say: (line: string) => void }} plan
+ * @param {{ rounds: number, seconds: number, say: (line: string) => void,
+ *   load: (port: number, seconds: number) => Promise<Loaded> }} plan
  * @returns {Promise<Measured[]>}
  */
-export async function measure(peers, plan) {
-  const { workload, connections, folder, say } = plan
-  const { run } = loadGenerator()
-  /** @param {number} port @param {number} seconds */
-  const load = (port, seconds) => run({ port, workload, connections, seconds, folder })
-
+export async function measure(peers, { rounds, seconds, say, load }) {
+  const before = peers.map(({ child }) => (child ? memoryMiB(child.pid).now : undefined))
   for (const { port } of peers) await load(port, WARM_UP_SECONDS)
   /** @type {Sample[][]} */
   const samples = peers.map(() => [])
-  for (let round = 1; round <= plan.rounds; round++) {
+  for (let round = 1; round <= rounds; round++) {
     for (const [i, { peer, port, child }] of peers.entries()) {
       await sleep(REST_BEFORE_MS)
-      const before = child ? cpuMicros(child.pid) : 0
-      const result = await load(port, plan.seconds)
-      const spent = child ? cpuMicros(child.pid) - before : undefined
-      const cpuPerCall = spent === undefined ? undefined : spent / Math.max(result.calls, 1)
-      samples[i]?.push({ ...result, cpuPerCall })
+      const spent = child && cpuMeter(child.pid)
+      const result = await load(port, seconds)
+      const cpuPerCall = spent && spent() / Math.max(result.calls, 1)
+      const rss = child && memoryMiB(child.pid).now
+      samples[i]?.push({ ...result, cpuPerCall, rss })
       say(`round ${round} ${peer.name}: ${sampleLine(result, cpuPerCall)}`)
     }
   }
@@ -53,6 +52,7 @@ export async function measure(peers, plan) {
     return {
       name: peer.name,
       samples: samples[i] ?? [],
+      rssBefore: before[i],
       rssPeak: memory?.peak,
       rssAfter: memory?.now,
     }

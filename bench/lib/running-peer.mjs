@@ -14,19 +14,47 @@ import { faultsOf, post } from './check.mjs'
 
 /** @typedef {{ folder: string, squallMain: string, rulesFile: string | undefined }} Setting */
 
+/** A port that was free may be taken by the time it is used: one failure may be no fault of the peer. */
+const TRIES = 2
+
+/**
+ * Starts a peer and waits until it does what it is there for.
+ * @param {import('../peers/index.mjs').Peer} peer
+ * @param {number} upstreamPort
+ * @param {Setting} setting
+ * @returns {Promise<RunningPeer>}
+ */
+export async function startPeer(peer, upstreamPort, setting) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await started(peer, upstreamPort, setting)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      if (tries === TRIES)
+        throw new Error(`${peer.name} did not start: ${reason}`, { cause: error })
+    }
+  }
+}
+
 /**
  * @param {import('../peers/index.mjs').Peer} peer
  * @param {number} upstreamPort
  * @param {Setting} setting
  * @returns {Promise<RunningPeer>}
  */
-export async function startPeer(peer, upstreamPort, { folder, squallMain, rulesFile }) {
+async function started(peer, upstreamPort, { folder, squallMain, rulesFile }) {
   if (!peer.command) return { peer, port: upstreamPort, child: undefined }
   const port = await freePort()
   const own = join(folder, peer.name)
-  const command = peer.command({ port, upstreamPort, folder: own, squallMain, rulesFile })
-  const child = await startChild(peer.name, command)
-  await waitUntilAccepting(child, port)
+  const context = { port, upstreamPort, folder: own, squallMain, rulesFile }
+  const child = await startChild(peer.name, await peer.command(context))
+  try {
+    await waitUntilAccepting(child, port)
+    await peer.ready?.(context)
+  } catch (error) {
+    await child.stop()
+    throw error
+  }
   return { peer, port, child }
 }
 
@@ -57,6 +85,6 @@ export async function checkPeer(peer, setting) {
  */
 export async function answersRightly({ port }, workload) {
   const agent = new Agent({ keepAlive: false })
-  const answer = await post(port, agent, workload.request)
-  return answer.status === 200 && answer.body === workload.answer.toString('utf8')
+  const answer = await post(port, agent, workload.request).catch(() => undefined)
+  return answer?.status === 200 && answer.body === workload.answer.toString('utf8')
 }

@@ -12,6 +12,29 @@ export function median(values) {
  * @param {readonly number[]} against
  */
 export function medianRatio(values, against) {
+  return median(pairs(values, against).map(([value, other]) => value / other))
+}
+
+/**
+ * The middle of the per-round differences, for the same reason.
+ * @param {readonly number[]} values
+ * @param {readonly number[]} against
+ */
+export function medianDifference(values, against) {
+  return median(pairs(values, against).map(([value, other]) => value - other))
+}
+
+/** @param {readonly number[]} values @param {readonly number[]} against @returns {[number, number][]} */
+function pairs(values, against) {
   const rounds = Math.min(values.length, against.length)
-  return median(Array.from({ length: rounds }, (_, i) => (values[i] ?? 0) / (against[i] ?? 0)))
+  return Array.from({ length: rounds }, (_, i) => [values[i] ?? 0, against[i] ?? 0])
+}
+
+/**
+ * The value below which that share of all lies; NaN of none.
+ * @param {readonly number[]} sorted
+ * @param {number} share
+ */
+export function quantile(sorted, share) {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }

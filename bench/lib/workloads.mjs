@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 /**
  * What is sent and what comes back. `answer` is the body; `events` of them make an SSE stream.
  * @typedef {object} Workload
@@ -58,6 +56,15 @@ const MAKERS = {
     events: 0,
     connections: 32,
   }),
+  answer64k: () => ({
+    name: 'answer64k',
+    summary: `a ${SMALL_REQUEST.length}-byte tools/call, a 64 KiB JSON result`,
+    request: SMALL_REQUEST,
+    contentType: 'application/json',
+    answer: Buffer.from(result('y'.repeat(65_536))),
+    events: 0,
+    connections: 32,
+  }),
   stream10m: () => ({
     name: 'stream10m',
     summary: `a ${SMALL_REQUEST.length}-byte tools/call, a 10 MiB JSON result`,
@@ -93,9 +100,4 @@ export function workload(name) {
   const make = MAKERS[name]
   if (!make) throw new Error(`no workload '${name}'; there are: ${WORKLOAD_NAMES.join(', ')}`)
   return make()
-}
-
-/** @param {Buffer} bytes */
-export function digest(bytes) {
-  return createHash('sha256').update(bytes).digest('hex')
 }

@@ -31,12 +31,13 @@ export async function wrkLoad(wrk, { port, workload, connections, seconds, folde
   })
   const line = output.split('\n').find((text) => text.startsWith(MARK))
   if (line === undefined) throw new Error(`wrk gave no result:\n${output}`)
-  const [calls, micros, p50, p99, errors] = line.slice(MARK.length).split(' ').map(Number)
+  const [calls, micros, p50, p99, p999, errors] = line.slice(MARK.length).split(' ').map(Number)
   return {
     calls: calls ?? 0,
     callsPerSecond: ((calls ?? 0) * 1e6) / (micros ?? 1),
     p50Ms: (p50 ?? 0) / 1000,
     p99Ms: (p99 ?? 0) / 1000,
+    p999Ms: (p999 ?? 0) / 1000,
     errors: errors ?? 0,
   }
 }
@@ -53,8 +54,8 @@ file:close()
 ${headers.join('\n')}
 done = function(summary, latency)
   local e = summary.errors
-  io.write(string.format('\\n${MARK}%d %d %d %d %d\\n', summary.requests, summary.duration,
-    latency:percentile(50), latency:percentile(99), e.connect + e.read + e.write + e.status + e.timeout))
+  io.write(string.format('\\n${MARK}%d %d %d %d %d %d\\n', summary.requests, summary.duration,
+    latency:percentile(50), latency:percentile(99), latency:percentile(99.9), e.connect + e.read + e.write + e.status + e.timeout))
 end
 `
 }

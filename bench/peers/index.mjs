@@ -1,10 +1,15 @@
+import { byCommand } from './by-command.mjs'
 import { direct } from './direct.mjs'
+import { envoyWithFault } from './envoy.mjs'
 import { haproxy } from './haproxy.mjs'
 import { httpProxy } from './http-proxy.mjs'
+import { httpxy } from './httpxy.mjs'
+import { mitmproxy } from './mitmproxy.mjs'
 import { nginx } from './nginx.mjs'
+import { socketPipe } from './socket-pipe.mjs'
 import { squallWithMetrics } from './squall-metrics.mjs'
-import { squallWithRules } from './squall-rules.mjs'
-import { squall } from './squall.mjs'
+import { squall, squallWith } from './squall.mjs'
+import { toxiproxy } from './toxiproxy.mjs'
 import { undiciBaseline } from './undici-baseline.mjs'
 
 /**
@@ -22,21 +27,37 @@ import { undiciBaseline } from './undici-baseline.mjs'
  * @property {string} name
  * @property {string} summary
  * @property {(context: { squallMain: string }) => string | undefined} [missing]  why it cannot run
- * @property {(context: PeerContext) => import('../lib/children.mjs').Command} [command]
+ * @property {(context: PeerContext) => import('../lib/children.mjs').Command | Promise<import('../lib/children.mjs').Command>} [command]
+ * @property {(context: PeerContext) => Promise<void>} [ready]  resolves once it does what it is there for
  */
+
+/** The share of calls that is delayed where delays are measured, and by how much. */
+export const DELAY = { percent: 5, delayMs: 200 }
 
 /** A new peer is a file beside this one and a line here. @type {readonly Peer[]} */
 export const PEERS = [
   direct,
   squall,
-  squallWithRules(20),
-  squallWithRules(1000),
+  squallWith('squall-general', { engine: 'general' }),
+  squallWith('squall-0-rules', { rules: 0 }),
+  squallWith('squall-1-rule', { rules: 1 }),
+  squallWith('squall-20-rules', { rules: 20 }),
+  squallWith('squall-1000-rules', { rules: 1000 }),
+  squallWith('squall-delayed5', { delay: DELAY }),
   squallWithMetrics('on'),
   squallWithMetrics('off'),
+  socketPipe,
   undiciBaseline,
   httpProxy,
+  httpxy,
   haproxy,
   nginx,
+  envoyWithFault('envoy', { ...DELAY, percent: 0 }),
+  envoyWithFault('envoy-delayed5', DELAY),
+  toxiproxy,
+  mitmproxy,
+  byCommand('agentgateway', 'BENCH_AGENTGATEWAY', 'agentgateway, as its reader starts it'),
+  byCommand('mcp-chaos', 'BENCH_MCP_CHAOS', 'mcp-chaos, as its reader starts it'),
 ]
 
 /** @param {readonly string[]} names @returns {Peer[]} */

@@ -4,15 +4,16 @@ import { squall } from './squall.mjs'
 const SERVER = fileURLToPath(new URL('squall-metrics-server.mjs', import.meta.url))
 
 /**
- * Squall with its metrics, or without: both by the same script, so that nothing else differs.
+ * Squall with its metrics, or without: both by the same script and without rules, so that nothing
+ * else differs.
  * @param {'on' | 'off'} metrics
  * @returns {import('./index.mjs').Peer}
  */
 export function squallWithMetrics(metrics) {
   return {
-    ...squall,
     name: `squall-metrics-${metrics}`,
     summary: `this project with metrics ${metrics}`,
+    missing: squall.missing,
     command: ({ port, upstreamPort, squallMain }) => ({
       file: process.execPath,
       args: [

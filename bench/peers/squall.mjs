@@ -1,23 +1,48 @@
 import { existsSync } from 'node:fs'
+import { rulesInForce, writeRules } from './squall-rules.mjs'
 
-/** @type {import('./index.mjs').Peer} */
-export const squall = {
-  name: 'squall',
-  summary: 'this project, as built',
-  missing: ({ squallMain }) =>
-    existsSync(squallMain) ? undefined : `${squallMain} is not there (npm run build)`,
-  command: ({ port, upstreamPort, squallMain, rulesFile }) => ({
-    file: process.execPath,
-    args: [
-      squallMain,
-      'run',
-      '--listen',
-      `127.0.0.1:${port}`,
-      '--upstream',
-      `http://127.0.0.1:${upstreamPort}`,
-      '--admin',
-      'off',
-      ...(rulesFile === undefined ? [] : ['--rules', rulesFile]),
-    ],
-  }),
+/** What the headline figures are taken with. */
+const USUAL_RULES = 20
+
+/**
+ * This project as built, its metrics on.
+ * @param {string} name
+ * @param {{ rules?: number, engine?: string, delay?: import('./squall-rules.mjs').Delay }} [setting]
+ * @returns {import('./index.mjs').Peer}
+ */
+export function squallWith(name, { rules = USUAL_RULES, engine, delay } = {}) {
+  const lateness = delay ? `, ${delay.percent} % of calls delayed by ${delay.delayMs} ms` : ''
+  return {
+    name,
+    summary: `this project, ${rules} rules${engine ? `, engine ${engine}` : ''}${lateness}`,
+    missing: ({ squallMain }) =>
+      existsSync(squallMain) ? undefined : `${squallMain} is not there (npm run build)`,
+    command: ({ port, upstreamPort, folder, squallMain, rulesFile }) => {
+      const file = rulesFile ?? (rules > 0 ? writeRules(folder, rules, delay) : undefined)
+      const places = [
+        '--listen',
+        `127.0.0.1:${port}`,
+        '--upstream',
+        `http://127.0.0.1:${upstreamPort}`,
+      ]
+      return {
+        file: process.execPath,
+        args: [
+          squallMain,
+          'run',
+          ...places,
+          '--admin',
+          '127.0.0.1:0',
+          ...(engine === undefined ? [] : ['--engine', engine]),
+          ...(file === undefined ? [] : ['--rules', file]),
+        ],
+      }
+    },
+    ready: async ({ port, rulesFile }) => {
+      if (rules > 0 && rulesFile === undefined) await rulesInForce(port)
+    },
+  }
 }
+
+/** With 20 rules that match nothing, as the targets are meant. */
+export const squall = squallWith('squall')

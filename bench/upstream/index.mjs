@@ -8,10 +8,11 @@ import { plainUpstream } from './plain.mjs'
  * Starts the server behind the proxies: nginx where it can give the answer, as it costs least.
  * @param {import('../lib/workloads.mjs').Workload} workload
  * @param {string} folder
+ * @param {{ holds?: boolean }} [asked]  whether it must also hold streams open
  */
-export async function startUpstream(workload, folder) {
+export async function startUpstream(workload, folder, { holds = false } = {}) {
   const port = await freePort()
-  const withNginx = workload.events === 0 && findProgram('nginx') !== undefined
+  const withNginx = !holds && workload.events === 0 && findProgram('nginx') !== undefined
   const kind = withNginx ? 'nginx' : 'node net'
   const command = withNginx
     ? nginxUpstream(port, workload, join(folder, 'upstream'))

@@ -1,5 +1,6 @@
 // An upstream on bare sockets. It knows just enough HTTP to find where a plain request ends and
-// answers with bytes made beforehand. It is for the bench on loopback and for nothing else.
+// answers with bytes made beforehand. A GET gets a stream that says one thing and then stays open. It is
+// for the bench on loopback and for nothing else.
 import { createServer } from 'node:net'
 import { workload } from '../lib/workloads.mjs'
 
@@ -10,6 +11,11 @@ const load = workload(process.argv[3] ?? 'small')
 const EVENTS_PER_WRITE = 10
 
 const WRITES = load.events === 0 ? [wholeAnswer()] : streamedAnswer()
+
+const HELD_EVENT = 'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n'
+const HELD = Buffer.from(
+  `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n${HELD_EVENT.length.toString(16)}\r\n${HELD_EVENT}\r\n`,
+)
 
 function wholeAnswer() {
   const head = `HTTP/1.1 200 OK\r\ncontent-type: ${load.contentType}\r\ncontent-length: ${load.answer.length}\r\n\r\n`
@@ -67,6 +73,10 @@ createServer({ noDelay: true }, (socket) => {
       if (end < 0) break
       const head = bytes.toString('latin1', 0, end)
       bytes = bytes.subarray(end + 4)
+      if (head.startsWith('GET ')) {
+        socket.write(HELD)
+        continue
+      }
       bodyLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
       if (bodyLeft === 0) answer(socket)
     }

@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { REQUEST_HEADERS, workload } from './workloads.mjs'
+
+/** How many open at a time: enough to be quick, few enough not to be a burst. */
+const AT_ONCE = 50
+const PATIENCE_MS = 10_000
+
+const small = workload('small')
+const LINES = Object.entries(REQUEST_HEADERS).map(([name, value]) => `${name}: ${value}\r\n`)
+
+/** What a client says first, and what it waits for, before it stays and says no more. */
+const KINDS = {
+  /** A stream that has sent its first event and stays open. */
+  stream: {
+    bytes: (/** @type {number} */ port) =>
+      `GET /mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${LINES.join('')}\r\n`,
+    answered: (/** @type {string} */ text) => text.includes('\n\n', text.indexOf('\r\n\r\n') + 4),
+  },
+  /** A connection that is kept alive after one call. */
+  connection: {
+    bytes: (/** @type {number} */ port) =>
+      `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${LINES.join('')}content-length: ${Buffer.byteLength(small.request)}\r\n\r\n${small.request}`,
+    answered: (/** @type {string} */ text) => text.endsWith(small.answer.toString('utf8')),
+  },
+}
+
+/**
+ * Opens so many clients that then stay as they are.
+ * @param {keyof typeof KINDS} kind
+ * @param {number} port
+ * @param {number} count
+ */
+export async function openClients(kind, port, count) {
+  /** @type {import('node:net').Socket[]} */
+  const sockets = []
+  while (sockets.length < count) {
+    const wave = Array.from({ length: Math.min(AT_ONCE, count - sockets.length) })
+    sockets.push(...(await Promise.all(wave.map(() => openClient(KINDS[kind], port)))))
+  }
+  return {
+    /** How many are still open. */
+    open: () => sockets.filter((socket) => socket.readyState === 'open').length,
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** @param {typeof KINDS.stream} kind @param {number} port */
+async function openClient(kind, port) {
+  const socket = connect({ port, host: '127.0.0.1' })
+  socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error('no answer in time')))
+  await once(socket, 'connect')
+  socket.write(kind.bytes(port))
+  let text = ''
+  while (!kind.answered(text)) {
+    const [bytes] = await Promise.race([
+      once(socket, 'data'),
+      once(socket, 'close').then(() => {
+        throw new Error(`a connection was closed before its answer: ${text.slice(0, 80)}`)
+      }),
+    ])
+    text += bytes.toString('utf8')
+    if (!text.startsWith('HTTP/1.1 200')) throw new Error(`a wrong answer: ${text.slice(0, 80)}`)
+  }
+  socket.setTimeout(0)
+  // What comes from here on is not read by anybody; an end of the connection must still be seen.
+  socket.on('error', () => socket.destroy())
+  socket.resume()
+  return socket
+}

@@ -1,0 +1,55 @@
+import { fileURLToPath } from 'node:url'
+import { runToEnd } from './children.mjs'
+import { median, quantile } from './stats.mjs'
+
+const SENDER = fileURLToPath(new URL('./open-loop-sender.mjs', import.meta.url))
+
+/**
+ * Of the calls that were delayed: how many, and how far their delay was off, in milliseconds. What a
+ * call that is not delayed takes in the middle is taken off.
+ * @typedef {object} Late
+ * @property {number} share
+ * @property {number} p50Ms
+ * @property {number} p99Ms
+ */
+
+/**
+ * Sends small calls at a fixed rate whatever becomes of them, from a process of its own.
+ * @param {{ port: number, rate: number, seconds: number, delayMs?: number }} load
+ * @returns {Promise<import('./rounds.mjs').Loaded>}
+ */
+export async function openLoop({ port, rate, seconds, delayMs }) {
+  const args = [SENDER, JSON.stringify({ port, rate, seconds })]
+  const told = JSON.parse(await runToEnd({ file: process.execPath, args }))
+  return summary(told, delayMs)
+}
+
+/**
+ * What a sender told, in figures. With a delay, the calls that took as long are told of by themselves
+ * and the other figures are about the rest.
+ * @param {{ calls: number, errors: number, seconds: number, tookMs: number[] }} told
+ * @param {number} [delayMs]
+ * @returns {import('./rounds.mjs').Loaded}
+ */
+export function summary({ calls, errors, seconds, tookMs }, delayMs) {
+  const sorted = [...tookMs].sort((a, b) => a - b)
+  // A timer may end a little early; nothing else takes nearly as long.
+  const isLate = (/** @type {number} */ ms) => delayMs !== undefined && ms >= delayMs * 0.9
+  const plain = sorted.filter((ms) => !isLate(ms))
+  const figures = {
+    calls,
+    errors,
+    callsPerSecond: calls / seconds,
+    p50Ms: quantile(plain, 0.5),
+    p99Ms: quantile(plain, 0.99),
+    p999Ms: quantile(plain, 0.999),
+  }
+  if (delayMs === undefined) return figures
+  const off = sorted.filter(isLate).map((ms) => ms - delayMs - median(plain))
+  const late = {
+    share: off.length / Math.max(sorted.length, 1),
+    p50Ms: quantile(off, 0.5),
+    p99Ms: quantile(off, 0.99),
+  }
+  return { ...figures, late }
+}

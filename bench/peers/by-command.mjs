@@ -1,0 +1,26 @@
+/**
+ * A proxy that only its reader can start, by a command line in a variable of the environment.
+ * `{port}`, `{upstreamPort}` and `{folder}` stand for what differs from run to run; no shell reads it.
+ * @param {string} name
+ * @param {string} variable
+ * @param {string} summary
+ * @returns {import('./index.mjs').Peer}
+ */
+export function byCommand(name, variable, summary) {
+  const words = () => (process.env[variable] ?? '').split(/\s+/).filter((word) => word !== '')
+  return {
+    name,
+    summary,
+    missing: () =>
+      words().length > 0
+        ? undefined
+        : `${variable} does not say how to start it (see bench/README.md)`,
+    command: ({ port, upstreamPort, folder }) => {
+      const known = { port: String(port), upstreamPort: String(upstreamPort), folder }
+      const [file = '', ...args] = words().map((word) =>
+        word.replaceAll(/\{(\w+)\}/g, (mark, key) => known[key] ?? mark),
+      )
+      return { file, args }
+    },
+  }
+}

@@ -1,0 +1,108 @@
+import { renameSync, writeFileSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openLoop } from '../lib/open-loop.mjs'
+import { startPeer } from '../lib/running-peer.mjs'
+import { quantile } from '../lib/stats.mjs'
+import { figure, table } from '../lib/table.mjs'
+import { workload } from '../lib/workloads.mjs'
+import { isInForce, rulesText } from '../peers/squall-rules.mjs'
+import { startUpstream } from '../upstream/index.mjs'
+
+const RATE = 500
+const RULES = 20
+const PATIENCE_MS = 5000
+/** Edits that come at once are taken together; people make them one by one. */
+const BETWEEN_MS = 20
+
+/**
+ * How long edits of the rules take until calls meet them.
+ * @typedef {object} Reloaded
+ * @property {string} name
+ * @property {number[]} tookMs   from the rename of the file, in order of length
+ * @property {number} calls      made meanwhile by others
+ * @property {number} errors     of those
+ */
+
+/** @returns {import('./index.mjs').Section} */
+export function reload() {
+  return {
+    name: 'reload',
+    title: 'Edits of the rules',
+    peers: ['squall'],
+    seconds: 10,
+    run: async (session, plan) => {
+      const sound = (await session.sound.of(plan.peers)).filter(({ command }) => command)
+      const upstream = await startUpstream(workload('small'), session.folder)
+      /** @type {Reloaded[]} */
+      const rows = []
+      try {
+        for (const peer of sound) rows.push(await reloadsOf(peer, upstream.port, session, plan))
+      } finally {
+        await upstream.child.stop()
+      }
+      return {
+        rows,
+        about: `A rule among ${RULES} comes and goes for ${plan.seconds} s, each time by a new file renamed over the old one, beside ${RATE} small calls a second. Told is the time from the rename until a call meets the rule, or no longer does.`,
+        tables: [reloadTable(rows)],
+      }
+    },
+  }
+}
+
+/**
+ * @param {import('../peers/index.mjs').Peer} peer
+ * @param {number} upstreamPort
+ * @param {import('./index.mjs').Session} session
+ * @param {import('./index.mjs').Plan} plan
+ * @returns {Promise<Reloaded>}
+ */
+async function reloadsOf(peer, upstreamPort, session, { seconds }) {
+  const file = join(session.folder, 'reloaded.yaml')
+  writeFileSync(file, rulesText(RULES))
+  const { child, port } = await startPeer(peer, upstreamPort, { ...session, rulesFile: file })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  try {
+    await until(port, agent, true)
+    const beside = openLoop({ port, rate: RATE, seconds })
+    const ends = performance.now() + seconds * 1000
+    const tookMs = []
+    for (let edit = 1; performance.now() < ends; edit++) {
+      const there = edit % 2 === 0
+      writeFileSync(`${file}.new`, rulesText(RULES, { asked: there }))
+      const renamed = performance.now()
+      renameSync(`${file}.new`, file)
+      await until(port, agent, there)
+      tookMs.push(performance.now() - renamed)
+      await sleep(BETWEEN_MS)
+    }
+    const { calls, errors } = await beside
+    return { name: peer.name, tookMs: tookMs.sort((a, b) => a - b), calls, errors }
+  } finally {
+    agent.destroy()
+    await child?.stop()
+  }
+}
+
+/** @param {number} port @param {Agent} agent @param {boolean} there */
+async function until(port, agent, there) {
+  const deadline = performance.now() + PATIENCE_MS
+  while ((await isInForce(port, agent)) !== there) {
+    if (performance.now() > deadline) throw new Error('an edit of the rules has no effect')
+    await sleep(1)
+  }
+}
+
+/** @param {readonly Reloaded[]} rows */
+export function reloadTable(rows) {
+  const head = ['peer', 'edits', 'p50 ms', 'p99 ms', 'slowest ms', 'calls beside', 'errors']
+  const cells = rows.map(({ name, tookMs, calls, errors }) => [
+    name,
+    String(tookMs.length),
+    ...[0.5, 0.99, 1].map((share) => figure(quantile(tookMs, share), 1)),
+    String(calls),
+    String(errors),
+  ])
+  return table(head, cells)
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { benchModule, measured } from './bench-modules.ts'
+
+const { TARGETS, judged, verdictTable } = await benchModule('bars.mjs')
+const { SECTIONS } = await benchModule('sections/index.mjs')
+const { SKETCHES } = await benchModule('charts.mjs')
+const { peersNamed } = await benchModule('peers/index.mjs')
+
+describe('the targets of the bench', () => {
+  it('are judged by the peers they are about, on the bar itself still met', () => {
+    const rows = [measured('squall', [30, 30]), measured('haproxy', [20, 20])]
+    const [verdict, ...others] = judged('small', rows)
+    expect(others).toEqual([])
+    expect(verdict).toMatchObject({ target: '≤ 1.5 ×', measured: '1.50 ×', holds: true })
+    const [missed] = judged('small', [measured('squall', [30.1]), measured('haproxy', [20])])
+    expect(missed!.holds).toBe(false)
+    expect(verdictTable([verdict!, missed!])).toMatch(/1\.50 × \| +met \|\n.*\*\*missed\*\* \|$/)
+  })
+
+  it('ask for more where more is better', () => {
+    const speed = (callsPerSecond: number): boolean =>
+      judged('stream10m', [
+        measured('squall', [1], { callsPerSecond, rss: 100 }),
+        measured('socket-pipe', [1], { callsPerSecond: 100 }),
+      ]).find(({ what }) => what.includes('throughput'))!.holds
+    expect([speed(80), speed(79), speed(300)]).toEqual([true, false, true])
+  })
+
+  it('judge latency by what is added to that of no proxy', () => {
+    const rows = [
+      measured('direct', [undefined], { p99Ms: 0.5 }),
+      measured('squall', [1], { p99Ms: 0.9 }),
+    ]
+    expect(judged('half-load', rows)).toMatchObject([{ measured: '0.40 ms', holds: false }])
+  })
+
+  it('are not met by what was not measured', () => {
+    const closed = judged('idle', [{ name: 'squall', kibEach: 1, closed: 3 }])
+    expect(closed).toMatchObject([{ measured: 'nothing', holds: false }])
+    const held = judged('idle', [{ name: 'squall', kibEach: 1, closed: 0 }])
+    expect(held).toMatchObject([{ measured: '1.0 KiB', holds: true }])
+  })
+
+  it('say nothing of peers that did not take part', () => {
+    expect(judged('small', [measured('squall', [30])])).toEqual([])
+    expect(verdictTable([])).toBe('')
+  })
+
+  it('are all about peers of a section that runs, and so are the pictures', () => {
+    const sections = new Map(SECTIONS.map(({ name, peers }) => [name, peers]))
+    for (const { section, peers } of TARGETS) {
+      expect(sections.get(section), section).toEqual(expect.arrayContaining([...peers]))
+    }
+    for (const { section } of SKETCHES) expect(sections.has(section), section).toBe(true)
+    for (const { peers } of SECTIONS) expect(peersNamed(peers)).toHaveLength(peers.length)
+    const files = SKETCHES.map(({ file }) => file)
+    expect(new Set(files).size).toBe(files.length)
+  })
+})
