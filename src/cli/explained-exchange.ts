@@ -1,5 +1,6 @@
 import type { Call } from '../mcp/call.ts'
-import { classifyBody, inspectHead } from '../mcp/classify.ts'
+import { classifyBody } from '../mcp/classify.ts'
+import { factsOf } from '../mcp/head-facts.ts'
 import { headerValue, targetPath, type RequestHead } from '../mcp/http.ts'
 import type { CallFacts, ExchangeFacts } from '../rules/call-facts.ts'
 import type { ExplainRequest, ExplainSubject } from './explain-options.ts'
@@ -31,10 +32,9 @@ async function recorded(file: string, request: ExplainRequest): Promise<Explaine
   const { method, target, headers: lines, body } = await readRecordedRequest(file)
   const headers = [...lines, ...request.headers]
   const head: RequestHead = { method, target, version: '1.1', headers }
+  const said = factsOf(head)
   const posted =
-    inspectHead(head) === 'post'
-      ? classifyBody(head, body, request.transport === 'http+sse')
-      : undefined
+    said.kind === 'post' ? classifyBody(said, body, request.transport === 'http+sse') : undefined
   const isRead = posted?.kind === 'messages'
   return {
     facts: {

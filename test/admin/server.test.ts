@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
@@ -9,6 +10,7 @@ import { type Admin, createAdmin } from '../../src/admin/server.ts'
 import type { ListenAddress } from '../../src/listener/address.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { createMetrics, type Exposition } from '../../src/telemetry/metrics.ts'
+import { eventually } from '../support/eventually.ts'
 
 const LOOPBACK: ListenAddress = { kind: 'tcp', host: '127.0.0.1', port: 0 }
 const open: Admin[] = []
@@ -132,6 +134,60 @@ describe('the admin port', () => {
     expect(await answer.text()).not.toContain('broken')
     expect(errors).toHaveLength(2)
     expect((await fetch(`${url}/livez`)).status).toBe(200)
+  })
+})
+
+describe('a long answer', () => {
+  const pieces = Array.from({ length: 50 }, (_, i) => Buffer.alloc(64 * 1024, i))
+  const whole = Buffer.concat(pieces)
+
+  /** An admin port whose scrapes are long, and how often it had done with one. */
+  async function startLong() {
+    let done = 0
+    const render = (): Promise<Exposition> =>
+      Promise.resolve({ contentType: 'text/plain', body: pieces, text: '', done: () => done++ })
+    return { ...(await start({ render })), done: () => done }
+  }
+
+  it('arrives whole, with its length', async () => {
+    const { url, done } = await startLong()
+    const answer = await fetch(`${url}/metrics`)
+    expect(answer.headers.get('content-length')).toBe(String(whole.length))
+    expect(Buffer.from(await answer.arrayBuffer()).equals(whole)).toBe(true)
+    await eventually(() => (done() === 1 ? undefined : `done with ${done()} times`))
+  })
+
+  it('is left out where only its head was asked for', async () => {
+    const { url } = await startLong()
+    const head = await fetch(`${url}/metrics`, { method: 'HEAD' })
+    expect(head.headers.get('content-length')).toBe(String(whole.length))
+    expect(await head.text()).toBe('')
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+  })
+
+  it('waits for who reads slowly, and others do not wait for it', async () => {
+    const { url, address, done } = await startLong()
+    const slow = connect(address.port, '127.0.0.1')
+    slow.write('GET /metrics HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+    await once(slow, 'readable')
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    let length = 0
+    slow.on('data', (chunk: Buffer) => (length += chunk.length))
+    await once(slow, 'close')
+    expect(length).toBeGreaterThan(whole.length)
+    await eventually(() => (done() === 1 ? undefined : `done with ${done()} times`))
+  })
+
+  it('ends for who leaves, and its memory is not used again', async () => {
+    const { url, address, done, errors } = await startLong()
+    const leaving = connect(address.port, '127.0.0.1')
+    leaving.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n')
+    await once(leaving, 'readable')
+    leaving.resetAndDestroy()
+    await once(leaving, 'close')
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    expect(done()).toBe(0)
+    expect(errors).toEqual([])
   })
 })
 

@@ -39,23 +39,26 @@ function nameOf(loaded: string): string {
 }
 
 describe('squall run', () => {
-  it.concurrent('loads nothing without rules that only rules, upgrades or other commands need', async () => {
-    const loaded = await loadedBy('without')
-    expect(loaded).toContain('cli/run.js')
-    const needless = [
-      'ajv',
-      'typebox',
-      'yaml',
-      '@opentelemetry/api',
-      'node:http2',
-      'node:worker_threads',
-      'cli/commands/index.js',
-      'cli/rules-engine.js',
-      'rules/parse.js',
-      'rules/rules-watcher.js',
-    ].filter((name) => loaded.has(name))
-    expect(needless).toEqual([])
-  })
+  it.concurrent(
+    'loads nothing without rules that only rules, upgrades or other commands need',
+    async () => {
+      const loaded = await loadedBy('without')
+      expect(loaded).toContain('cli/run.js')
+      const needless = [
+        'ajv',
+        'typebox',
+        'yaml',
+        '@opentelemetry/api',
+        'node:http2',
+        'node:worker_threads',
+        'cli/commands/index.js',
+        'cli/rules-engine.js',
+        'rules/parse.js',
+        'rules/rules-watcher.js',
+      ].filter((name) => loaded.has(name))
+      expect(needless).toEqual([])
+    },
+  )
 
   it.concurrent('loads what reads them where there are rules', async () => {
     const rules = join(folder, 'rules.yaml')
