@@ -9,7 +9,8 @@ export interface Answer {
   /** True once the head is on its way: from then on an error can only be told by a cut. */
   readonly started: boolean
   info(head: ResponseHead): void
-  head(head: ResponseHead): void
+  /** With `whole` the rest follows before anything else happens. */
+  head(head: ResponseHead, whole?: boolean): void
   /** False asks for a pause until the listener is told `drained`. */
   data(chunk: Uint8Array): boolean
   end(trailers: HeaderLines): void

@@ -200,6 +200,12 @@ export class HttpFront {
     } else if (this.#turnsAway(this.#connections.get(socket))) {
       this.#bad(socket, 503, 'overload', TOO_MANY)
     } else if (mayBeIgnored(req)) {
+      const open = this.#connections.get(socket)?.oldest
+      if (open !== undefined) {
+        // node:http would lose count of answers that are due: the client asks again elsewhere.
+        open.answer.closeAfter()
+        return
+      }
       // The offer may be ignored, and is: the request goes on as the plain HTTP/1.1 that it also is.
       socket.unshift(head)
       socket.unshift(withoutUpgrade(req))

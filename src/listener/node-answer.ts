@@ -88,7 +88,11 @@ export class NodeAnswer implements Answer {
   cut(how: Cut): void {
     this.ended = true
     // A head of this same tick is as good as written.
-    if (this.#flushAsked && this.#held === undefined && how === 'fin') this.#res.write(NO_BYTES)
+    if (this.#flushAsked && this.#held === undefined && how === 'fin') {
+      // Of an answer that has no body node:http sends nothing before its end.
+      if (this.#bodyless) this.#res.end()
+      else this.#res.write(NO_BYTES)
+    }
     this.#flushAsked = false
     this.#release()
     this.#owner.over()
@@ -116,6 +120,11 @@ export class NodeAnswer implements Answer {
     // Not flushHeaders: that one sends the head as UTF-8.
     if (this.#held === undefined) this.#res.write(NO_BYTES)
     else this.#release()
+  }
+
+  get #bodyless(): boolean {
+    const { statusCode, req } = this.#res
+    return statusCode === 204 || statusCode === 304 || req.method === 'HEAD'
   }
 
   #release(): void {

@@ -1,7 +1,7 @@
 import type { Call } from '../mcp/call.ts'
-import { inspectHead, type PostedMessages } from '../mcp/classify.ts'
-import { headerValue, type RequestHead } from '../mcp/http.ts'
-import { traceOf } from '../mcp/traceparent.ts'
+import type { PostedMessages } from '../mcp/classify.ts'
+import { factsOf, type HeadFacts } from '../mcp/head-facts.ts'
+import { PlainHead } from '../mcp/plain/plain-head.ts'
 import type { Failure, Upstream } from '../mcp/transfer.ts'
 import type { RefusalReason } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from './ambiguity.ts'
@@ -78,34 +78,35 @@ export class Pipeline implements PassageOwner {
 
   #route(exchange: Exchange): void {
     const { head, body } = exchange
-    const ambiguity = findAmbiguity(head)
+    // What is plain can be read in one way only.
+    const ambiguity = head instanceof PlainHead ? undefined : findAmbiguity(head)
     if (ambiguity !== undefined) {
       this.refuse(exchange, ambiguity.status, 'ambiguous_request', ambiguity.message)
       return
     }
     const { ledger, telemetry, maxBody, now } = this.#parts
-    switch (inspectHead(head)) {
+    const facts = factsOf(head)
+    switch (facts.kind) {
       case 'post':
         exchange.listener = this.#unread
         body.collect(maxBody, (bytes) => {
           try {
-            this.#posted(exchange, bytes)
+            this.#posted(exchange, facts, bytes)
           } catch (error) {
             this.#broke(exchange, error)
           }
         })
         return
       case 'stream': {
-        if (this.#turnsAway(exchange, sessionOf(head))) return
+        if (this.#turnsAway(exchange, facts)) return
         const push = this.#parts.push?.open()
         const observer = new PushObserver(ledger, telemetry, head, maxBody, push)
         this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, observer), push)
         return
       }
       case 'session-end': {
-        const session = sessionOf(head)
-        if (this.#turnsAway(exchange, session)) return
-        ledger.sessions.forget(session)
+        if (this.#turnsAway(exchange, facts)) return
+        ledger.sessions.forget(facts.session ?? '')
         this.#pass(this.#uncalled(exchange, 'mcp', now(), 0))
         return
       }
@@ -128,7 +129,7 @@ export class Pipeline implements PassageOwner {
     return new Passage(this, exchange, kind, receivedAt, observer, undefined, false, faults)
   }
 
-  #posted(exchange: Exchange, bytes: Uint8Array | null): void {
+  #posted(exchange: Exchange, facts: HeadFacts, bytes: Uint8Array | null): void {
     const receivedAt = this.#parts.now()
     if (bytes === null) {
       this.#reader.unclassified(exchange.head, 'too_large')
@@ -136,20 +137,21 @@ export class Pipeline implements PassageOwner {
       return
     }
     const endpoint = this.#parts.ledger.endpoints.lookup(exchange.head.target)
-    const posted = this.#reader.read(exchange.head, bytes, endpoint !== undefined)
+    const posted = this.#reader.read(exchange.head, facts, bytes, endpoint !== undefined)
     if (posted === undefined) {
       this.#pass(this.#uncalled(exchange, 'http', receivedAt, bytes.length, null, true))
       return
     }
     const session = endpoint ?? posted.session ?? ''
-    if (this.#turnsAway(exchange, session, posted.calls, receivedAt)) return
-    this.#pass(this.#open(exchange, posted, session, bytes.length, receivedAt))
+    if (this.#turnsAway(exchange, facts, session, posted.calls, receivedAt)) return
+    this.#pass(this.#open(exchange, facts, posted, session, bytes.length, receivedAt))
   }
 
   /** Answers for a session that a fault has ended; true when it has. */
   #turnsAway(
     exchange: Exchange,
-    session: string,
+    { session: named = '', trace }: HeadFacts,
+    session = named,
     calls: readonly Call[] = [],
     receivedAt = 0,
   ): boolean {
@@ -157,7 +159,6 @@ export class Pipeline implements PassageOwner {
     const by = planner?.turnsAway(session)
     // A client that begins anew is let in, whatever session it still names.
     if (planner === undefined || by === undefined || calls[0]?.method === 'initialize') return false
-    const trace = traceOf(exchange.head.headers)
     const entries = calls.map((call) => ledger.open(call, '', receivedAt, trace))
     const { head, bytes } = expiredAnswer(exchange.head, calls, by)
     exchange.answer.head(head)
@@ -174,6 +175,7 @@ export class Pipeline implements PassageOwner {
   /** Opens the calls of a POST and takes note of what it tells about sessions. */
   #open(
     exchange: Exchange,
+    { trace }: HeadFacts,
     posted: PostedMessages,
     session: string,
     size: number,
@@ -186,7 +188,6 @@ export class Pipeline implements PassageOwner {
     }
     if (calls.length === 0) return this.#uncalled(exchange, 'mcp', receivedAt, size)
     const entries: CallEntry[] = []
-    const trace = traceOf(exchange.head.headers)
     for (const call of calls) entries.push(ledger.open(call, session, receivedAt, trace))
     let observer: Observer = new CallObserver(ledger, telemetry, entries, session, maxBody)
     if (calls[0]!.method === 'initialize') {
@@ -285,9 +286,4 @@ export class Pipeline implements PassageOwner {
     this.#parts.logger.error({ err: error }, 'an exchange failed inside Squall')
     this.refuse(exchange, 500, 'internal_error', 'an error of its own')
   }
-}
-
-/** The session that a request without a call names; empty where it names none. */
-function sessionOf(head: RequestHead): string {
-  return headerValue(head.headers, 'mcp-session-id') ?? ''
 }

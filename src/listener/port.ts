@@ -11,7 +11,7 @@ import { probe } from '../upstream/probe.ts'
 import { Tunnel } from '../upstream/tunnel.ts'
 import { answerBadRequest } from './bad-request.ts'
 import { cutSocket } from './cut-socket.ts'
-import { createPlanner, type FaultParts } from './faults/create-planner.ts'
+import type { FaultParts } from './faults/create-planner.ts'
 import { PushStreams } from './faults/push-streams.ts'
 import { HttpFront } from './http-front.ts'
 import { Ledger } from './ledger.ts'
@@ -72,7 +72,7 @@ export class Port {
     const planner =
       faults &&
       push &&
-      createPlanner(faults, options, {
+      faults.createPlanner(faults, options, {
         logger,
         sessions: this.#ledger.sessions,
         endpoints: this.#ledger.endpoints,

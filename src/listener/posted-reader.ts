@@ -1,7 +1,8 @@
 import { asBuffer } from '../mcp/bytes.ts'
 import { classifyBody, type PostClass, type PostedMessages } from '../mcp/classify.ts'
 import { isExemptPath } from '../mcp/exempt-path.ts'
-import { headerValue, targetPath, type RequestHead } from '../mcp/http.ts'
+import type { HeadFacts } from '../mcp/head-facts.ts'
+import { targetPath, type RequestHead } from '../mcp/http.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry, UnclassifiedReason } from '../telemetry/telemetry.ts'
 import { codingOf, decodeWhole } from './content-coding.ts'
@@ -27,9 +28,14 @@ export class PostedReader {
   }
 
   /** Reads a body as MCP; undefined when it is not, or cannot be read. */
-  read(head: RequestHead, bytes: Uint8Array, isSsePost: boolean): PostedMessages | undefined {
+  read(
+    head: RequestHead,
+    facts: HeadFacts,
+    bytes: Uint8Array,
+    isSsePost: boolean,
+  ): PostedMessages | undefined {
     const { telemetry, logger, maxBody, strict, classify = classifyBody } = this.#parts
-    const coding = codingOf(headerValue(head.headers, 'content-encoding'))
+    const coding = codingOf(facts.coding)
     const plain = decodeWhole(coding, bytes, maxBody)
     if (plain === undefined) {
       this.unclassified(head, 'encoding')
@@ -37,7 +43,7 @@ export class PostedReader {
     }
     let result: PostClass
     try {
-      result = classify(head, asBuffer(plain).toString(), isSsePost)
+      result = classify(facts, asBuffer(plain).toString(), isSsePost)
     } catch (error) {
       telemetry.unclassified('internal_error')
       if (strict) throw error

@@ -55,11 +55,11 @@ export class Relay implements ResponseSink, ExchangeListener {
     this.#exchange.answer.info(head)
   }
 
-  head(head: ResponseHead): void {
+  head(head: ResponseHead, whole?: boolean): void {
     if (this.#over) return
     this.#begin()
     try {
-      this.#exchange.answer.head(head)
+      this.#exchange.answer.head(head, whole)
     } catch (error) {
       this.#transfer?.abort()
       this.fail({ kind: 'protocol', message: `unusable head: ${(error as Error).message}` })

@@ -82,12 +82,15 @@ function isPlainResult(call: Call, body: string | Uint8Array): boolean {
   const hay = typeof body === 'string' ? body : asBuffer(body)
   return (
     isFramedAs(call.id, textOf(hay, 0, EDGE), textOf(hay, hay.length - EDGE, hay.length)) &&
-    !hay.includes('"error"') &&
-    !hay.includes('"isError"') &&
-    !hay.includes('"method"') &&
-    !hay.includes('\\u00')
+    !SIGNS.some((sign) => hay.includes(sign))
   )
 }
+
+/**
+ * What must not be in it: `error` and `isError`, `method`, and a letter by its number. They are looked
+ * for by their ends, as in JSON a search that stops at each quote is ten times as slow.
+ */
+const SIGNS = ['rror"', 'ethod"', 'u00']
 
 /** What is looked at of both ends of a body. */
 const EDGE = 256
@@ -103,7 +106,7 @@ function isFramedAs(id: JsonRpcId, front: string, back: string): boolean {
   if (before === undefined || behind === undefined) return false
   const said = new Map<string, string>()
   for (const [, name, value] of (before + behind).matchAll(MEMBER)) {
-    if (said.has(name!)) return false
+    // As in JSON, what is said last holds.
     said.set(name!, value!)
   }
   return said.get('jsonrpc') === '"2.0"' && said.get('id') === JSON.stringify(id)

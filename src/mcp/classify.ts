@@ -1,21 +1,8 @@
-import { acceptsType } from './accept.ts'
 import type { Call, ClientInfo, Transport } from './call.ts'
-import { mediaType, targetPath } from './http.ts'
-import type { HeaderLines, RequestHead } from './http.ts'
+import type { HeadFacts } from './head-facts.ts'
 import { isRecord, parseMessages } from './json-rpc.ts'
 import type { BodyProblem } from './json-rpc.ts'
 import type { Message } from './message.ts'
-
-/** What a request may be by its head alone. */
-export type HeadClass =
-  /** A POST whose body may be JSON-RPC. */
-  | 'post'
-  /** A GET that asks for an event stream. */
-  | 'stream'
-  /** A DELETE that ends a session. */
-  | 'session-end'
-  /** Everything else. */
-  | 'http'
 
 /** A notification from the client. */
 export type NotificationMessage = Extract<Message, { kind: 'notification' }>
@@ -45,36 +32,15 @@ const META_CLIENT = `${META}clientInfo`
 const MAX_REVISION = 64
 const MAX_CLIENT_TEXT = 256
 
-/** Sorts a request by its head: decides whether its body is worth reading. */
-export function inspectHead(head: RequestHead): HeadClass {
-  switch (head.method) {
-    case 'POST':
-      return isJsonPost(head.headers) ? 'post' : 'http'
-    case 'GET':
-      return asksForStream(head.headers) && !isWellKnown(head.target) ? 'stream' : 'http'
-    case 'DELETE':
-      return hasSession(head.headers) ? 'session-end' : 'http'
-    default:
-      return 'http'
-  }
-}
+/** What must be known of a head to read the body behind it. */
+export type BodyFacts = Pick<HeadFacts, 'session' | 'revision'>
 
 /** Reads a POST body. The body alone decides what is called: stray `Mcp-*` headers change nothing. */
-export function classifyBody(head: RequestHead, text: string, isSsePost: boolean): PostClass {
+export function classifyBody(head: BodyFacts, text: string, isSsePost: boolean): PostClass {
   const parsed = parseMessages(text)
   if (!parsed.ok) return { kind: 'unclassified', reason: parsed.reason }
-  let session: string | undefined
-  let stated: string | undefined
-  const lines = head.headers
-  for (let i = 0; i + 1 < lines.length; i += 2) {
-    const key = lines[i]!
-    if (key.length === 14) {
-      if (session === undefined && isName(key, 'mcp-session-id')) session = lines[i + 1]
-    } else if (key.length === 20) {
-      if (stated === undefined && isName(key, 'mcp-protocol-version')) stated = lines[i + 1]
-    }
-  }
-  stated = boundedRevision(stated)
+  const { session } = head
+  const stated = boundedRevision(head.revision)
   const transport: Transport = isSsePost ? 'http+sse' : 'streamable-http'
   const calls: Call[] = []
   const notifications: NotificationMessage[] = []
@@ -159,42 +125,4 @@ function boundedRevision(value: unknown): string | undefined {
 function recordAt(of: Record<string, unknown>, key: string): Record<string, unknown> | undefined {
   const value = of[key]
   return isRecord(value) ? value : undefined
-}
-
-function isName(key: string, name: string): boolean {
-  return key === name || key.toLowerCase() === name
-}
-
-function isJsonPost(lines: HeaderLines): boolean {
-  for (let i = 0; i + 1 < lines.length; i += 2) {
-    const key = lines[i]!
-    if (key.length === 12 && isName(key, 'content-type')) {
-      const value = lines[i + 1]!
-      return value === 'application/json' || mediaType(value) === 'application/json'
-    }
-  }
-  return false
-}
-
-function asksForStream(lines: HeaderLines): boolean {
-  for (let i = 0; i + 1 < lines.length; i += 2) {
-    const key = lines[i]!
-    if (key.length === 6 && isName(key, 'accept')) {
-      const value = lines[i + 1]!
-      if (value === 'text/event-stream' || acceptsType(value, 'text/event-stream')) return true
-    }
-  }
-  return false
-}
-
-function hasSession(lines: HeaderLines): boolean {
-  for (let i = 0; i + 1 < lines.length; i += 2) {
-    const key = lines[i]!
-    if (key.length === 14 && isName(key, 'mcp-session-id')) return true
-  }
-  return false
-}
-
-function isWellKnown(target: string): boolean {
-  return targetPath(target).includes('/.well-known/')
 }

@@ -22,7 +22,8 @@ export function traceOf(lines: HeaderLines): string | undefined {
   return found === undefined ? undefined : traceIn(found)
 }
 
-function traceIn(value: string): string | undefined {
+/** The same of the value of the only such header. */
+export function traceIn(value: string): string | undefined {
   if (value.length === LENGTH) return FORM.test(value) ? value : undefined
   // Later versions may go on behind another dash, and are read as far as they are known.
   if (value.length < LENGTH || value[LENGTH] !== '-' || value.startsWith(FIRST_VERSION)) {

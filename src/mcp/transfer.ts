@@ -34,7 +34,8 @@ export interface Failure {
 export interface ResponseSink {
   /** A 1xx answer. */
   info(head: ResponseHead): void
-  head(head: ResponseHead): void
+  /** With `whole` the rest of the answer follows before anything else happens. */
+  head(head: ResponseHead, whole?: boolean): void
   /** False asks the sender to pause until `Transfer.resume`. */
   data(chunk: Uint8Array): boolean
   end(trailers: HeaderLines): void

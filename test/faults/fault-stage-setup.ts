@@ -11,6 +11,7 @@ import type { Exchange } from '../../src/listener/exchange.ts'
 import { HttpFront } from '../../src/listener/http-front.ts'
 import { Relay } from '../../src/listener/relay.ts'
 import { classifyBody } from '../../src/mcp/classify.ts'
+import { factsOf } from '../../src/mcp/head-facts.ts'
 import { headerValue } from '../../src/mcp/http.ts'
 import { compileRules } from '../../src/rules/compile.ts'
 import { Hit } from '../../src/rules/hit.ts'
@@ -106,7 +107,7 @@ export async function startStage(options: StageOptions) {
     const { head } = exchange
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
     const plain = decodeWhole(coding, bytes, 1 << 20) ?? bytes
-    const posted = classifyBody(head, Buffer.from(plain).toString(), false)
+    const posted = classifyBody(factsOf(head), Buffer.from(plain).toString(), false)
     const facts = {
       headers: head.headers,
       session: options.session,

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { classifyBody, inspectHead, isHandshake } from '../../src/mcp/classify.ts'
+import { classifyBody, isHandshake } from '../../src/mcp/classify.ts'
+import { factsOf } from '../../src/mcp/head-facts.ts'
 import { isExemptPath } from '../../src/mcp/exempt-path.ts'
 import type { RequestHead } from '../../src/mcp/http.ts'
 
@@ -13,7 +14,7 @@ const head = (method: string, headers: string[] = [], target = '/mcp'): RequestH
 const JSON_POST = head('POST', ['Content-Type', 'application/json'])
 
 function posted(body: unknown, headers: string[] = [], isSsePost = false) {
-  const result = classifyBody(head('POST', headers), JSON.stringify(body), isSsePost)
+  const result = classifyBody(factsOf(head('POST', headers)), JSON.stringify(body), isSsePost)
   if (result.kind !== 'messages') throw new Error(result.reason)
   return result
 }
@@ -42,7 +43,7 @@ test.each([
   ['http', head('OPTIONS', ['content-type', 'application/json'])],
   ['http', head('HEAD', ['accept', 'text/event-stream'])],
 ])('%s: %j', (kind, request) => {
-  expect(inspectHead(request)).toBe(kind)
+  expect(factsOf(request).kind).toBe(kind)
 })
 
 test.each([
@@ -158,8 +159,10 @@ test('no body and no head makes it throw', () => {
       fc.string(),
       (text, headers, method, target) => {
         const request = head(method, headers, target)
-        inspectHead(request)
-        expect(['messages', 'unclassified']).toContain(classifyBody(request, text, false).kind)
+        factsOf(request).kind
+        expect(['messages', 'unclassified']).toContain(
+          classifyBody(factsOf(request), text, false).kind,
+        )
       },
     ),
     { numRuns: 500 },

@@ -16,6 +16,8 @@ export interface FaultParts {
   readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
   /** Undefined where callers may ask for nothing. */
   readonly headerFaults?: HeaderFaults | undefined
+  /** Handed in, so that whoever has no rules need not load what makes faults. */
+  readonly createPlanner: typeof createPlanner
 }
 
 /** Bounds, and what to do when planning itself fails. */

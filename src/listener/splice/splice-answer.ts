@@ -26,9 +26,13 @@ export class SpliceAnswer implements Answer {
   next: SpliceAnswer | undefined
   readonly #line: AnswerLine
   readonly #owner: AnswerOwner
-  /** The head, and what little body came with it: an answer that is whole at once leaves in one write. */
+  /** What is written in one tick leaves in one write: the head, and the pieces of body behind it. */
   #text = ''
+  /** The piece that came last. */
   #held: Uint8Array | undefined
+  #bodyBegun = false
+  /** The client takes no more for now. */
+  #full = false
   #framing: 'length' | 'chunked' | 'none' = 'length'
   #flushAsked = false
   #last = false
@@ -42,25 +46,27 @@ export class SpliceAnswer implements Answer {
     if (!this.started) this.#line.write(this, informationalText(head))
   }
 
-  head(head: ResponseHead): void {
+  head(head: ResponseHead, whole = false): void {
     const { text, framing } = this.#line.texts.of(head, !this.#last)
     this.started = true
     this.#text = text
     this.#framing = framing
-    // The head leaves with the first bytes of the body, or alone when none came with it.
-    this.#flushAsked = true
-    process.nextTick(flushHead, this)
+    // It leaves with the first bytes of the body, or alone when none come in this tick.
+    if (whole) this.#flushAsked = true
+    else this.#askFlush()
   }
 
   data(chunk: Uint8Array): boolean {
     if (this.#framing === 'none' || chunk.length === 0) return true
-    if (this.#flushAsked && this.#held === undefined && chunk.length <= ONE_WRITE) {
-      this.#held = chunk
-      return true
-    }
-    this.#flushAsked = false
-    this.#release()
-    return this.#write(chunk)
+    this.#bodyBegun = true
+    const held = this.#held
+    if (held !== undefined) this.#text += this.#framed(held)
+    this.#held = undefined
+    if (chunk.length > ONE_WRITE) return this.#writeLarge(chunk)
+    this.#held = chunk
+    if (this.#text.length + chunk.length > ONE_WRITE) return this.#release()
+    this.#askFlush()
+    return !this.#full
   }
 
   end(trailers: HeaderLines): void {
@@ -76,7 +82,7 @@ export class SpliceAnswer implements Answer {
   cut(how: Cut): void {
     this.ended = true
     // A head of this same tick is as good as written, but not where a reset would overtake it.
-    if (this.#flushAsked && this.#held === undefined && how === 'rst') this.#text = ''
+    if (this.#flushAsked && !this.#bodyBegun && how === 'rst') this.#text = ''
     this.#flushAsked = false
     this.#release()
     this.#owner.over()
@@ -98,12 +104,26 @@ export class SpliceAnswer implements Answer {
 
   /** The client takes data again. */
   drained(): void {
+    this.#full = false
     this.#owner.drained()
   }
 
-  #release(): void {
+  #askFlush(): void {
+    if (this.#flushAsked) return
+    this.#flushAsked = true
+    process.nextTick(flushHead, this)
+  }
+
+  /** False asks for a pause. */
+  #release(): boolean {
     const text = this.#taken()
-    if (text !== '') this.#line.write(this, text)
+    return text === '' ? !this.#full : this.#write(text)
+  }
+
+  #write(piece: string | Uint8Array): boolean {
+    const more = this.#line.write(this, piece)
+    this.#full = !more
+    return more
   }
 
   /** What has been kept back, as text. */
@@ -115,12 +135,18 @@ export class SpliceAnswer implements Answer {
     return text
   }
 
-  #write(chunk: Uint8Array): boolean {
-    if (chunk.length <= ONE_WRITE) return this.#line.write(this, this.#framed(chunk))
-    if (this.#framing === 'length') return this.#line.write(this, chunk)
-    this.#line.write(this, `${chunk.length.toString(16)}\r\n`)
-    this.#line.write(this, chunk)
-    return this.#line.write(this, '\r\n')
+  #writeLarge(chunk: Uint8Array): boolean {
+    if (this.#framing === 'length') {
+      this.#release()
+      return this.#write(chunk)
+    }
+    this.#text += `${chunk.length.toString(16)}\r\n`
+    this.#release()
+    const more = this.#write(chunk)
+    // Together with what follows in this tick.
+    this.#text = '\r\n'
+    this.#askFlush()
+    return more
   }
 
   #framed(chunk: Uint8Array): string {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { inspectHead } from '../../mcp/classify.ts'
+import { factsOf } from '../../mcp/head-facts.ts'
 import { PlainRequests } from '../../mcp/plain/plain-request.ts'
 import type { RefusalReason } from '../../telemetry/telemetry.ts'
 import type { ClientConnection } from '../client-connection.ts'
@@ -124,7 +124,7 @@ export class SpliceConnection implements AnswerLine {
       const start = at + size
       const end = Math.min(start + length, chunk.length)
       const whole = end - start === length
-      if (length > this.#host.limits.maxBody || (!whole && inspectHead(head) !== 'post')) {
+      if (length > this.#host.limits.maxBody || (!whole && factsOf(head).kind !== 'post')) {
         this.#setAside(at === 0 ? chunk : chunk.subarray(at))
         return
       }

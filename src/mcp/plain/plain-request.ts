@@ -81,7 +81,8 @@ export class PlainRequests {
     }
     const headers = head.headers.slice()
     headers[lengthAt] = digits
-    this.head = new PlainHead(head.method, head.target, headers, before + digits + after)
+    const text = before + digits + after
+    this.head = new PlainHead(head.method, head.target, headers, text, head.notes)
   }
 }
 

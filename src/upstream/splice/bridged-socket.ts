@@ -44,7 +44,8 @@ export class BridgedSocket extends Duplex {
       this.#early = undefined
       done()
       for (const given of early) {
-        if (given instanceof Error) this.destroy(given)
+        // What came before an error is read before it.
+        if (given instanceof Error) setImmediate(() => this.destroy(given))
         else this.push(given)
       }
       return

@@ -17,7 +17,7 @@ export interface SpliceLaneOptions {
 
 /** Whoever has a request on the lane. */
 export interface LaneUser {
-  head(head: PlainAnswers['head']): void
+  head(head: PlainAnswers['head'], whole: boolean): void
   data(chunk: Buffer): boolean
   /** The answer is whole; `reusable` says whether the connection is in order. */
   end(reusable: boolean): void
@@ -100,7 +100,9 @@ export class SpliceLane implements PooledLane, PieceTaker {
     const user = this.#user
     // Whoever was told of an earlier piece may have given up.
     if (user === undefined) return
-    if (!user.data(Buffer.from(bytes.subarray(from, to)))) this.#pause()
+    const copy = Buffer.allocUnsafe(to - from)
+    bytes.copy(copy, 0, from, to)
+    if (!user.data(copy)) this.#pause()
   }
 
   #write(text: string, body: Uint8Array | undefined): void {
@@ -165,7 +167,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
       at = answers.size
       this.#left = answers.length
       this.#chunks.reset()
-      user.head(answers.head)
+      user.head(answers.head, this.#left >= 0 && at + this.#left <= size)
     }
     if (this.#left === CHUNKED) this.#chunked(at, size)
     else this.#counted(this.#left, at, size)

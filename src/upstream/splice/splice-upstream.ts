@@ -93,8 +93,8 @@ class SpliceTransfer implements Transfer, LaneUser {
     this.#pool.discard(this.#lane)
   }
 
-  head(head: ResponseHead): void {
-    this.#sink.head(head)
+  head(head: ResponseHead, whole: boolean): void {
+    this.#sink.head(head, whole)
   }
 
   data(chunk: Buffer): boolean {
