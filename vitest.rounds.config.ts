@@ -7,6 +7,7 @@ const REPEATING = [
   'datapath/stale-connections',
   'faults/outlook',
   'live/replicas',
+  'mcp/plain/plain-answer',
   'rules/hostile-files',
   'rules/limits',
   'rules/mutated-files',

@@ -243,6 +243,9 @@ export class HttpFront {
 
   #bad(socket: Socket, status: number, reason: RefusalReason, message: string): void {
     this.#telemetry.refused(reason)
+    // What comes behind it is not read, and so not refused once more.
+    const connection = this.#connections.get(socket)
+    if (connection !== undefined) connection.closing = true
     answerBadRequest(socket, { status, reason, message })
   }
 }

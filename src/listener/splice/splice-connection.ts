@@ -30,6 +30,9 @@ export interface SpliceHost {
 /** Requests that wait for their turn behind others on one connection, before no more are read. */
 const MOST_OPEN = 100
 
+/** Bytes that are kept for another reader; beyond them the client has to wait. */
+const MOST_ASIDE = 64 * 1024
+
 /** Reads plain requests from one client connection, until one comes that is not plain. */
 export class SpliceConnection implements AnswerLine {
   readonly texts: AnswerTexts
@@ -91,6 +94,10 @@ export class SpliceConnection implements AnswerLine {
   readonly #onData = (chunk: Buffer): void => {
     // What a client sends behind a request that ends the connection may be part of that request.
     if (this.#connection.closing) return
+    if (this.#rest !== undefined) {
+      this.#setAside(chunk)
+      return
+    }
     this.#idleSince = 0
     this.#fresh = false
     this.#read(chunk, this.#arriving === undefined ? 0 : this.#body(this.#arriving, chunk))
@@ -152,7 +159,8 @@ export class SpliceConnection implements AnswerLine {
   /** Keeps bytes that are not read here, or not now, until what came before them is answered. */
   #setAside(bytes: Buffer): void {
     this.#rest = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes])
-    this.#socket.pause()
+    // Read on as far as can be, as a client that leaves is only seen by who reads.
+    if (this.#rest.length > MOST_ASIDE) this.#socket.pause()
     this.#goOn()
   }
 
@@ -161,6 +169,7 @@ export class SpliceConnection implements AnswerLine {
     if (rest === undefined || !this.#queue.empty || this.#connection.closing) return
     this.#rest = undefined
     const socket = this.#socket
+    socket.pause()
     socket.off('data', this.#onData).off('end', this.#onEnd)
     socket.off('error', this.#onError).off('drain', this.#onDrain)
     this.#host.handOver(socket, this.#connection, rest)

@@ -1,0 +1,224 @@
+import type { Engine } from '../../src/listener/engine.ts'
+import type { RulesFile } from '../../src/rules/schema.ts'
+import { differences, type Difference } from './compare.ts'
+import { Echo } from './echo.ts'
+import { isNarrow, scriptsOf } from './generate/blocks.ts'
+import { rulesFile } from './generate/rules.ts'
+import { polite } from './polite.ts'
+import { exchangesOf, type Script } from './script.ts'
+import { shrink } from './shrink.ts'
+import { startStage, type Stage } from './stage.ts'
+import { Turns } from './turns.ts'
+
+/** What a campaign is about. */
+export interface CampaignOptions {
+  readonly engines: readonly [Engine, Engine]
+  readonly seed: number
+  /** About as many exchanges are made, with each engine. */
+  readonly exchanges: number
+  /** Blocks of scripts that are played at the same time. */
+  readonly lanes: number
+  /** Of the blocks, one in so many is played, the first of them this one. */
+  readonly share?: number
+  readonly of?: number
+  /** Only this block is played. */
+  readonly block?: number | undefined
+}
+
+/** What came of it. */
+export interface CampaignResult {
+  readonly exchanges: number
+  readonly scripts: number
+  readonly differing: number
+  /** The first of those. */
+  readonly differences: readonly Difference[]
+  /** Scripts that were played differently once, and not again. */
+  readonly unsteady: readonly Difference[]
+  /** Scripts in which the second engine read later what came too early, and that was all. */
+  readonly later: number
+  /** How many scripts there were of each kind. */
+  readonly kinds: Readonly<Record<string, number>>
+}
+
+interface Pair {
+  readonly stages: readonly [Stage, Stage]
+  readonly narrow: boolean
+}
+
+const MOST_REPORTED = 40
+const MOST_SHRUNK = 12
+const TRIALS = 150
+/** After so many something is wrong with everything. */
+const ENOUGH = 200
+/** What differs twice of so many times is no chance. */
+const AGAIN = 6
+
+/** Plays scripts with two engines and compares all that can be seen. */
+export class Campaign {
+  readonly #options: CampaignOptions
+  readonly #turns = new Turns()
+  readonly #rules: RulesFile = rulesFile()
+  readonly #echo: Echo
+  readonly #found: Difference[] = []
+  readonly #unsteady: Difference[] = []
+  readonly #kinds: Record<string, number> = {}
+  #differing = 0
+  #later = 0
+  #exchanges = 0
+  #scripts = 0
+  #next: number
+
+  private constructor(options: CampaignOptions, echo: Echo) {
+    this.#options = options
+    this.#echo = echo
+    this.#next = options.block ?? options.share ?? 0
+  }
+
+  /** Plays all of a campaign. */
+  static async run(options: CampaignOptions): Promise<CampaignResult> {
+    const echo = await Echo.start()
+    const campaign = new Campaign(options, echo)
+    const lanes = options.block === undefined ? options.lanes : 1
+    await Promise.all(Array.from({ length: lanes }, () => campaign.#lane()))
+    echo.stop()
+    return {
+      exchanges: campaign.#exchanges,
+      scripts: campaign.#scripts,
+      differing: campaign.#differing,
+      differences: campaign.#found,
+      unsteady: campaign.#unsteady,
+      later: campaign.#later,
+      kinds: campaign.#kinds,
+    }
+  }
+
+  get #done(): boolean {
+    return this.#exchanges >= this.#options.exchanges || this.#differing >= ENOUGH
+  }
+
+  async #lane(): Promise<void> {
+    const { of = 1, block } = this.#options
+    while (!this.#done) {
+      const number = this.#next
+      this.#next += of
+      await this.#block(number)
+      if (block !== undefined) return
+    }
+  }
+
+  async #block(block: number): Promise<void> {
+    const scripts = scriptsOf(this.#options.seed, block)
+    let pair = await this.#start(block)
+    for (const [index, script] of scripts.entries()) {
+      const parts = await both(pair, script)
+      this.#scripts++
+      this.#exchanges += exchangesOf(script)
+      this.#kinds[script.about] = (this.#kinds[script.about] ?? 0) + 1
+      if (parts.length > 0) {
+        // Whatever differed may go on to differ in what these two remember.
+        await close(pair)
+        await this.#look(block, index, scripts, parts)
+        pair = await this.#start(block)
+      }
+      if (this.#done && this.#options.block === undefined) break
+    }
+    await close(pair)
+  }
+
+  /** Tells a difference between the engines from one between two moments. */
+  async #look(
+    block: number,
+    index: number,
+    scripts: readonly Script[],
+    first: readonly string[],
+  ): Promise<void> {
+    const script = scripts[index]!
+    const { seed } = this.#options
+    let place = `SQUALL_TEST_SEED=${seed} SQUALL_ENGINES_BLOCK=${block}, script ${index}`
+    if (await this.#waitsOnly(block, script)) {
+      this.#later++
+      return
+    }
+    let parts = await this.#again(block, [script])
+    if (parts === undefined) {
+      place += ', only after those before it'
+      parts = await this.#again(block, scripts.slice(0, index + 1))
+      if (parts === undefined) {
+        this.#unsteady.push({ place, script, parts: first })
+        return
+      }
+    } else if (this.#found.length < MOST_SHRUNK) {
+      const small = await this.#shrunk(block, script)
+      const again = await this.#again(block, [small])
+      if (again !== undefined) {
+        this.#note({ place, script: small, parts: again })
+        return
+      }
+    }
+    this.#note({ place, script, parts })
+  }
+
+  #note(difference: Difference): void {
+    this.#differing++
+    if (this.#found.length < MOST_REPORTED) this.#found.push(difference)
+  }
+
+  async #shrunk(block: number, script: Script): Promise<Script> {
+    const differs = async (candidate: Script): Promise<boolean> => {
+      const pair = await this.#start(block)
+      const parts = await both(pair, candidate)
+      await close(pair)
+      return parts.length > 0 && !(await this.#waitsOnly(block, candidate))
+    }
+    return shrink(script, differs, TRIALS)
+  }
+
+  /** True when the second engine does what the first one does where the client is more patient. */
+  async #waitsOnly(block: number, script: Script): Promise<boolean> {
+    for (const patient of polite(script)) {
+      const pair = await this.#start(block)
+      const parts = await both(pair, script, patient)
+      await close(pair)
+      if (parts.length === 0) return true
+    }
+    return false
+  }
+
+  /** Plays scripts again, with new sidecars each time; tells what differs in the last one, if it does. */
+  async #again(block: number, scripts: readonly Script[]): Promise<string[] | undefined> {
+    let seen = 0
+    for (let time = 0; time < AGAIN; time++) {
+      const pair = await this.#start(block)
+      let parts: string[] = []
+      for (const script of scripts) parts = await both(pair, script)
+      await close(pair)
+      if (parts.length > 0 && ++seen === 2) return parts
+    }
+    return undefined
+  }
+
+  async #start(block: number): Promise<Pair> {
+    const rules = block % 2 === 0 ? this.#rules : undefined
+    const [one, other] = this.#options.engines
+    const narrow = isNarrow(block)
+    const settings = narrow ? { maxUpstreamConnections: 1 } : {}
+    const parts = { settings, rules, turns: this.#turns, echo: this.#echo }
+    const stages = [await startStage(one, parts), await startStage(other, parts)] as const
+    return { stages, narrow }
+  }
+}
+
+/** What differs, where the first engine is given another script. */
+async function both(
+  { stages: [one, other], narrow }: Pair,
+  script: Script,
+  first?: Script,
+): Promise<string[]> {
+  const [left, right] = await Promise.all([one.play(first ?? script), other.play(script)])
+  return differences(left, right, { script, narrow, patient: first !== undefined })
+}
+
+async function close({ stages: [one, other] }: Pair): Promise<void> {
+  await one.close()
+  await other.close()
+}

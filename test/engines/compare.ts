@@ -1,0 +1,155 @@
+import type { AppSeen, ClientSeen, Observed } from './observed.ts'
+import type { Script } from './script.ts'
+import { MessageScanner } from './message-scanner.ts'
+
+/** A script that the two engines played differently. */
+export interface Difference {
+  /** What is needed to play it again. */
+  readonly place: string
+  readonly script: Script
+  /** The parts that differ, as both engines showed them. */
+  readonly parts: readonly string[]
+}
+
+/** How two plays are compared. */
+export interface Comparison {
+  readonly script: Script
+  /** The bound on connections to the app is one. */
+  readonly narrow: boolean
+  /** The first engine had clients that wait where those of the second one did not. */
+  readonly patient: boolean
+}
+
+/**
+ * This is the one place that says what may differ between the engines. By how scripts are observed:
+ * - how long things take: that a duration was counted is compared, and not how much it was;
+ * - where TCP cuts a stream of bytes: each connection's bytes are compared as one text;
+ * - the order in which things are counted that happen in the same script.
+ *
+ * By what is done here with what was observed:
+ * - which connection to the app carries a request, and so how many there are. Either engine keeps
+ *   connections of its own kind for its requests; see `requestsAtApp` and `appDifferences`;
+ * - whether a connection to the app that nobody uses is ended. Where the bound on these is met, one is
+ *   ended to make room for one of the other kind. Where an app sends line breaks behind an answer, the
+ *   general engine overlooks them, and the other one ends the connection;
+ *
+ * By what scripts are compared with:
+ * - when bytes are read that come behind a request that is still being answered, and are no plain
+ *   request. The general engine reads them at once: it may refuse them, and with them what it was asked
+ *   before, unless the answers happen to be faster. The other engine reads them when all before them is
+ *   answered. Where such a script is played differently, the second engine must do with it what the
+ *   first one does with the same script by a client that waits for each answer; see `polite`.
+ *
+ * Everything else must be the same to the byte. Returned are the parts that are not, `general` first.
+ */
+export function differences(general: Observed, splice: Observed, how: Comparison): string[] {
+  return [
+    ...listDifferences('client', general.clients, splice.clients, (seen) =>
+      clientParts(seen, how.patient),
+    ),
+    ...appDifferences(general, splice, how),
+    ...setDifferences('told', general.told, splice.told),
+    ...setDifferences('left', general.left, splice.left),
+  ]
+}
+
+/**
+ * Each request with what became of its connection behind it: it was kept, for the next request or for
+ * none, or ended. A connection on which nothing was sent is no request.
+ */
+function requestsAtApp(connections: readonly AppSeen[], idleEnds: boolean): string[] {
+  return connections.flatMap(({ requests, end }) => {
+    const last = idleEnds && end === 'fin' ? 'kept' : end
+    return requests.map((text, at) => `${at === requests.length - 1 ? last : 'kept'} ${text}`)
+  })
+}
+
+/** A call or a request that nobody waited for any more. */
+const DROPPED = /^(?:call .* cancelled |http [a-z]+ 0 )/
+
+/**
+ * A request that is dropped in the very turn in which it was read has been sent where there was a
+ * connection for it, and has not where one had to be made.
+ */
+function appDifferences(general: Observed, splice: Observed, how: Comparison): string[] {
+  const idleEnds = how.narrow || hasBlankLinesBehind(how.script)
+  const one = requestsAtApp(general.app, idleEnds)
+  const other = requestsAtApp(splice.app, idleEnds)
+  const [left, right] = [without(one, other), without(other, one)]
+  const dropped = splice.told.filter((text) => DROPPED.test(text)).length
+  const ended = [...left, ...right].every((text) => !text.startsWith('kept'))
+  if (ended && Math.max(left.length, right.length) <= dropped) return []
+  return setDifferences('at the app', one, other)
+}
+
+/** An answer with line breaks behind it, and with nothing else. */
+function hasBlankLinesBehind({ answers }: Script): boolean {
+  return answers.some(({ pieces }) => {
+    let answered = false
+    const scanner = new MessageScanner({ message: () => (answered = true) }, ['POST'])
+    scanner.push(pieces.join(''))
+    return answered && /^[\r\n]+$/.test(scanner.rest)
+  })
+}
+
+/**
+ * Whether a client had got what it waited for, or an end, when it was to send on is a matter of turns.
+ * That nothing came at all is not.
+ */
+function clientParts({ waits, ...seen }: ClientSeen, patient: boolean): Record<string, string> {
+  return patient ? seen : { ...seen, waits: waits.replaceAll('e', 'm') }
+}
+
+function listDifferences<T>(
+  name: string,
+  general: readonly T[],
+  splice: readonly T[],
+  partsOf: (item: T) => Record<string, string>,
+): string[] {
+  const found: string[] = []
+  for (let i = 0; i < Math.max(general.length, splice.length); i++) {
+    const [one, other] = [general[i], splice[i]]
+    const left = one === undefined ? {} : partsOf(one)
+    const right = other === undefined ? {} : partsOf(other)
+    for (const key of Object.keys({ ...left, ...right })) {
+      if (left[key] === right[key]) continue
+      found.push(`${name} ${i} ${key}: ${apart(left[key], right[key])}`)
+    }
+  }
+  return found
+}
+
+/** What is in one list and not in the other, whatever the order. */
+function setDifferences(
+  name: string,
+  general: readonly string[],
+  splice: readonly string[],
+): string[] {
+  const [left, right] = [without(general, splice), without(splice, general)]
+  const found: string[] = []
+  for (let i = 0; i < Math.max(left.length, right.length); i++) {
+    found.push(`${name}: ${apart(left[i], right[i])}`)
+  }
+  return found
+}
+
+function without(items: readonly string[], others: readonly string[]): string[] {
+  const left = [...others]
+  return items.filter((item) => {
+    const at = left.indexOf(item)
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+}
+
+/** Two texts from a little before the place where they part. */
+function apart(left: string | undefined, right: string | undefined): string {
+  let at = 0
+  if (left !== undefined && right !== undefined) {
+    while (at < left.length && left[at] === right[at]) at++
+  }
+  const from = Math.max(0, at - 60)
+  const piece = (text: string | undefined): string =>
+    text === undefined ? 'nothing' : JSON.stringify(text.slice(from, at + 160))
+  return `at byte ${at}\n    general ${piece(left)}\n    splice  ${piece(right)}`
+}

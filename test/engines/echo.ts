@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+/**
+ * A byte that goes round and round over the loopback interface. On a busy machine the kernel is late
+ * with what was written, by any time; but it is delivered in order, so that where this byte has come
+ * round, what was written before it has arrived as well.
+ */
+export class Echo {
+  rounds = 0
+  readonly #sockets: readonly Socket[]
+
+  private constructor(sockets: readonly [Socket, Socket]) {
+    this.#sockets = sockets
+    const [near, far] = sockets
+    far.on('data', (bytes) => void far.write(bytes))
+    near.on('data', (bytes) => {
+      this.rounds++
+      near.write(bytes)
+    })
+    near.write('.')
+  }
+
+  static async start(): Promise<Echo> {
+    const server = createServer({ noDelay: true })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const near = connect({ port, host: '127.0.0.1', noDelay: true })
+    const [far] = (await once(server, 'connection')) as [Socket]
+    server.close()
+    return new Echo([near, far])
+  }
+
+  stop(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { seedOfRun } from '../support/random.ts'
+import { Campaign } from './campaign.ts'
+import { resultText } from './report.ts'
+
+const EXCHANGES = 1500
+const LANES = 16
+
+test(
+  'both engines do the same, to the byte, whatever clients and apps say',
+  { timeout: 60_000 },
+  async () => {
+    const seed = seedOfRun()
+    const block = process.env['SQUALL_ENGINES_BLOCK']
+    const result = await Campaign.run({
+      engines: ['general', 'splice'],
+      seed,
+      exchanges: EXCHANGES,
+      lanes: LANES,
+      block: block === undefined ? undefined : Number(block),
+    })
+    expect(result.differing, resultText(seed, result)).toBe(0)
+  },
+)

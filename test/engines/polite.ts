@@ -1,0 +1,62 @@
+import { MessageScanner } from './message-scanner.ts'
+import type { Script, Step } from './script.ts'
+
+/** Of so many at most. */
+const MOST = 16
+
+/**
+ * The scripts of clients that are a little more patient: at one place or several they wait for the
+ * answers to what they have asked before they send what comes behind it. None where a client sends
+ * nothing behind a request that is not answered yet.
+ */
+export function polite(script: Script): Script[] {
+  let found: Script[] = [script]
+  for (const [at, steps] of script.clients.entries()) {
+    const ways = patient(steps)
+    found = found.flatMap((one) =>
+      ways.map((way) => ({ ...one, clients: one.clients.with(at, way) })),
+    )
+    found.length = Math.min(found.length, MOST)
+  }
+  return found.slice(1)
+}
+
+/** The steps as they are, and with waits in them. */
+function patient(steps: readonly Step[]): Step[][] {
+  let ways: Step[][] = [[]]
+  const ends: number[] = []
+  let sent = 0
+  let asked = 0
+  const scanner = new MessageScanner({
+    message: (text) => {
+      sent += text.length
+      ends.push(sent)
+    },
+  })
+  let start = 0
+  for (const step of steps) {
+    if (step.do !== 'send') {
+      ways = ways.map((way) => [...way, step])
+      continue
+    }
+    const before = ends.length
+    scanner.push(step.bytes)
+    const places = ends.slice(before).filter((end) => end - start < step.bytes.length)
+    const from = start
+    const count = asked
+    const split = (end: number, index: number): Step[] => [
+      {
+        ...step,
+        bytes: step.bytes.slice(0, end - from),
+        asks: (step.asks ?? []).slice(0, index + 1),
+      },
+      { do: 'answers', count: count + index + 1 },
+      { ...step, bytes: step.bytes.slice(end - from), asks: (step.asks ?? []).slice(index + 1) },
+    ]
+    const choices: Step[][] = [[step], ...places.map(split)]
+    ways = choices.flatMap((choice) => ways.map((way) => [...way, ...choice])).slice(0, MOST)
+    start += step.bytes.length
+    asked += ends.length - before
+  }
+  return ways
+}

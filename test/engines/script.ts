@@ -1,0 +1,61 @@
+/** One thing that a client does on its connection. Waits also end with the connection, or when all is quiet. */
+export type Step =
+  /** Writes bytes, one character each; `asks` are the methods of the requests that end in them. */
+  | { readonly do: 'send'; readonly bytes: string; readonly asks?: readonly string[] }
+  /** Lets the event loop go round. */
+  | { readonly do: 'turns'; readonly count: number }
+  /** Waits for this many whole answers on this connection. */
+  | { readonly do: 'answers'; readonly count: number }
+  /** Waits for this many bytes on this connection. */
+  | { readonly do: 'bytes'; readonly count: number }
+  /** Waits until this many requests of the script have begun to arrive at the app. */
+  | { readonly do: 'app'; readonly count: number }
+  | { readonly do: 'quiet' }
+  | { readonly do: 'fin' }
+  | { readonly do: 'rst' }
+
+/** How the app answers one request. */
+export interface AppAnswer {
+  /** Which request: its mark, or its place in the order of arrival for those without one. */
+  readonly mark: number
+  /** At the end of the request's head, or of its body. */
+  readonly at: 'head' | 'whole'
+  readonly pieces: readonly string[]
+  /** Turns of the event loop between two pieces. */
+  readonly gap: number
+  /** Nothing is sent before the client has done this many steps of its script. */
+  readonly after?: number
+  /** What becomes of the connection behind the last piece. */
+  readonly end: 'keep' | 'fin' | 'rst'
+}
+
+/** What clients and app do, the same for each engine. */
+export interface Script {
+  /** What it is about, for reports. */
+  readonly about: string
+  /** Connections of one client after the other. */
+  readonly clients: readonly (readonly Step[])[]
+  readonly answers: readonly AppAnswer[]
+  /** Something in it takes time: a fault that waits, or bytes that are decoded in another thread. */
+  readonly slow: boolean
+}
+
+/** How many requests a script makes. */
+export function exchangesOf(script: Script): number {
+  let count = 0
+  for (const steps of script.clients) {
+    for (const step of steps) if (step.do === 'send') count += step.asks?.length ?? 0
+  }
+  return count
+}
+
+/** A mark as it stands in a request. */
+export function markText(mark: number): string {
+  return `~${mark}~`
+}
+
+/** The mark in a request, if it has one. */
+export function markIn(text: string): number | undefined {
+  const match = /~(\d{1,6})~/.exec(text)
+  return match === null ? undefined : Number(match[1])
+}

@@ -1,0 +1,187 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { MessageScanner } from './message-scanner.ts'
+import type { AppSeen, End } from './observed.ts'
+import { markIn, type AppAnswer } from './script.ts'
+
+/** Answers requests that the script has nothing for. */
+const USUAL: Omit<AppAnswer, 'mark'> = {
+  at: 'whole',
+  pieces: ['HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'],
+  gap: 0,
+  end: 'keep',
+}
+
+/** An answer that is being sent. */
+interface Sending {
+  readonly answer: Omit<AppAnswer, 'mark'>
+  next: number
+  wait: number
+}
+
+/** Before a reset, so that what was sent has been read: a reset would throw it away. */
+const BEFORE_RESET = 4
+
+/** One connection that the app accepted. */
+class AppConnection {
+  readonly requests: string[] = []
+  end: End = 'kept'
+  closed = false
+  readonly #socket: Socket
+  readonly #scanner: MessageScanner
+  readonly #queue: Sending[] = []
+  readonly #touch: () => void
+
+  constructor(socket: Socket, app: ScriptedApp) {
+    this.#socket = socket
+    this.#touch = app.touch
+    let begun: Omit<AppAnswer, 'mark'> | undefined
+    this.#scanner = new MessageScanner({
+      head: (head) => {
+        begun = app.answerTo(head, false)
+        if (begun?.at === 'head') this.#queue.push({ answer: begun, next: 0, wait: 0 })
+      },
+      message: (text) => {
+        this.requests.push(text)
+        const answer = begun ?? app.answerTo(text, true)!
+        begun = undefined
+        if (answer.at === 'whole') this.#queue.push({ answer, next: 0, wait: 0 })
+      },
+    })
+    socket.on('data', (bytes: Buffer) => {
+      app.touch()
+      this.#scanner.push(bytes.toString('latin1'))
+      // The plainest answers leave at once.
+      this.turn(app.steps())
+    })
+    socket.on('end', () => {
+      app.touch()
+      if (this.end === 'kept') this.end = 'fin'
+      this.#queue.length = 0
+      socket.end()
+    })
+    socket.on('error', () => {
+      app.touch()
+      this.end = 'rst'
+    })
+    socket.on('close', () => {
+      app.touch()
+      this.closed = true
+    })
+  }
+
+  /** True when bytes are still to be sent that wait for nothing but turns. */
+  turn(steps: number): boolean {
+    const sending = this.#queue[0]
+    if (sending === undefined) return false
+    const { answer } = sending
+    if (answer.after !== undefined && steps < answer.after) return false
+    if (sending.wait-- > 0) return true
+    const piece = answer.pieces[sending.next]
+    this.#touch()
+    if (piece !== undefined) {
+      this.#socket.write(piece, 'latin1')
+      sending.next++
+      sending.wait = answer.gap
+    }
+    if (sending.next < answer.pieces.length) {
+      return answer.gap === 0 ? this.turn(steps) : true
+    }
+    if (answer.end === 'rst' && piece !== undefined) {
+      sending.wait = BEFORE_RESET
+      return true
+    }
+    this.#queue.shift()
+    if (answer.end === 'rst') this.#socket.resetAndDestroy()
+    else if (answer.end === 'fin') this.#socket.end()
+    return this.turn(steps)
+  }
+
+  seen(): AppSeen {
+    const { rest } = this.#scanner
+    return { requests: rest === '' ? this.requests : [...this.requests, rest], end: this.end }
+  }
+
+  /** Ends what the script has left open. */
+  finish(): void {
+    if (!this.#socket.writableEnded) this.#socket.end()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+}
+
+/** An app that answers by a script, byte by byte. */
+export class ScriptedApp {
+  readonly touch: () => void
+  /** Steps that the client has done. */
+  steps: () => number = () => 0
+  /** Requests of this script whose head has arrived. */
+  heads = 0
+  readonly #server: Server
+  #connections: AppConnection[] = []
+  #answers = new Map<number, AppAnswer>()
+  #unmarked = 0
+
+  constructor(touch: () => void) {
+    this.touch = touch
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      touch()
+      this.#connections.push(new AppConnection(socket, this))
+    })
+  }
+
+  async listen(): Promise<number> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  begin(answers: readonly AppAnswer[], steps: () => number): void {
+    this.steps = steps
+    this.heads = 0
+    this.#unmarked = 0
+    this.#connections = []
+    this.#answers = new Map(answers.map((answer) => [answer.mark, answer]))
+  }
+
+  /** The answer to a request; undefined when its mark may still come with its body. */
+  answerTo(text: string, whole: boolean): Omit<AppAnswer, 'mark'> | undefined {
+    if (!whole) this.heads++
+    const mark = markIn(text)
+    if (mark === undefined && !whole) return undefined
+    return this.#answers.get(mark ?? this.#unmarked++) ?? USUAL
+  }
+
+  /** True when something is still to be sent. */
+  turn(): boolean {
+    let busy = false
+    for (const connection of this.#connections) if (connection.turn(this.steps())) busy = true
+    return busy
+  }
+
+  get allClosed(): boolean {
+    return this.#connections.every(({ closed }) => closed)
+  }
+
+  /** What was seen so far. */
+  seen(): AppSeen[] {
+    return this.#connections.map((connection) => connection.seen())
+  }
+
+  finish(): void {
+    for (const connection of this.#connections) connection.finish()
+  }
+
+  destroy(): void {
+    for (const connection of this.#connections) connection.destroy()
+  }
+
+  async close(): Promise<void> {
+    this.destroy()
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    await closed
+  }
+}

@@ -1,0 +1,17 @@
+/** Two readers of the same bytes have come to different ends. */
+export class Disagreement extends Error {
+  /** What kind of thing differs: it stays while an input is made smaller. */
+  readonly about: string
+
+  constructor(about: string, detail: string) {
+    super(`${about}: ${detail}`)
+    this.about = about
+  }
+}
+
+/** Asks for the same from both, and says what each of them said where it is not. */
+export function same(about: string, ours: unknown, theirs: unknown): void {
+  const left = JSON.stringify(ours)
+  const right = JSON.stringify(theirs)
+  if (left !== right) throw new Disagreement(about, `here ${left}, there ${right}`)
+}

@@ -1,0 +1,38 @@
+import { PlainChunks } from '../../../src/mcp/plain/plain-chunks.ts'
+
+/** How chunks were read that came in some pieces. */
+export interface ChunksReading {
+  readonly body: string
+  readonly state: 'more' | 'whole' | 'odd' | 'broken'
+  /** Behind what was read, as an offset into all pieces together; of an odd chunk, where it begins. */
+  readonly at: number
+}
+
+/** One for all, as a connection has one for all of its answers. */
+const chunks = new PlainChunks()
+
+/** Reads chunks piece by piece; the first piece begins at an offset. */
+export function readChunks(pieces: readonly Buffer[], offset: number): ChunksReading {
+  chunks.reset()
+  let body = ''
+  const taker = {
+    piece: (bytes: Buffer, from: number, to: number): void => {
+      body += bytes.toString('latin1', from, to)
+    },
+  }
+  let before = offset
+  for (const piece of pieces) {
+    // What stands around a piece must not be read, nor may the piece be needed afterwards.
+    const bytes = Buffer.concat([Buffer.from('9\r\n'), piece, Buffer.from('\r\n0\r\n\r\n')])
+    const state = chunks.read(bytes, 3, 3 + piece.length, taker)
+    const at = before + chunks.at - 3
+    bytes.fill(0x2a)
+    if (state !== 'more') {
+      const kept = chunks.takeKept()
+      return { body, state, at: state === 'odd' ? at - (kept?.length ?? 0) : at }
+    }
+    before += piece.length
+    if (at !== before) throw new Error(`read up to ${at} of ${before}`)
+  }
+  return { body, state: 'more', at: before - (chunks.takeKept()?.length ?? 0) }
+}

@@ -1,0 +1,118 @@
+import { outcomeOfJsonBody } from '../../../src/mcp/body-outcome.ts'
+import type { Call, JsonRpcId, Outcome } from '../../../src/mcp/call.ts'
+import { parseMessages } from '../../../src/mcp/json-rpc.ts'
+import { outcomeOf } from '../../../src/mcp/outcome.ts'
+import type { Random } from '../../support/random.ts'
+import { same } from '../disagreement.ts'
+import { repeatsMember } from '../references/top-members.ts'
+import type { Target, Tried } from './target.ts'
+
+/** More than what is always parsed: an input says where it stands by one byte. */
+const PADS: Readonly<Record<string, string>> = {
+  '\u0001': 'x'.repeat(17_000),
+  '\u0002': ' '.repeat(17_000),
+  '\u0003': '[{"id":7,"a":"b\\n"},2]'.padEnd(17_000),
+  '\u0004': '['.repeat(17_000),
+}
+const METHODS = ['tools/call', 'tasks/get', 'initialize', 'server/discover']
+const MARKS = ['"error"', '"isError"', '"method"', '"result"', '"id"', '\\u00', '":{', '[', '\n']
+const IDS: readonly JsonRpcId[] = [1, 'a"b', 0, 'é', '1', -1.5]
+
+/** The call that an input is an answer to, by its first byte, and the body that it stands for. */
+export function answerOf(input: Buffer): { readonly call: Call; readonly body: Buffer } {
+  const choice = input[0] ?? 0
+  let text = input.toString('latin1', 1)
+  for (const [mark, pad] of Object.entries(PADS)) text = text.replaceAll(mark, pad)
+  const call: Call = {
+    id: IDS[choice % IDS.length]!,
+    method: METHODS[(choice >> 4) % METHODS.length]!,
+    name: undefined,
+    params: undefined,
+    transport: 'streamable-http',
+    revision: choice > 127 ? '2026-07-28' : '2025-11-25',
+    progressToken: undefined,
+  }
+  return { call, body: Buffer.from(text, 'latin1') }
+}
+
+/** Holds what is said of a body against what is said of it when it is always parsed. */
+export function checkOutcome(input: Buffer): Tried {
+  const { call, body } = answerOf(input)
+  const text = body.toString('utf8')
+  const theirs = parsedOutcome(call, text)
+  const ours = outcomeOfJsonBody([call], 200, body)
+  // As text it must come to the same, whatever of the bytes was no text.
+  const ofText = outcomeOfJsonBody([call], 200, text)
+  const sound = isSound(text)
+  if (sound) same('the outcome', [ours, ofText], [[theirs], [theirs]])
+  else if (theirs !== 'incomplete') same('the failure', [ours, ofText], [[theirs], [theirs]])
+  const large = body.length > 16_384
+  const kind = `${theirs} ${large ? 'large' : 'small'} ${ours[0] === theirs ? 'alike' : 'unsound'}`
+  // What is no JSON is all of one kind: the search is for the odd ones that are.
+  const marks = sound ? MARKS.map((mark) => Number(text.includes(mark))).join('') : ''
+  return { kind: `${kind} ${marks}`, compared: large && (ours[0] === 'ok' || sound) }
+}
+
+/** One call, one body: as it would be without a way around the parser. */
+function parsedOutcome(call: Call, text: string): Outcome {
+  const parsed = parseMessages(text)
+  const messages = parsed.ok ? parsed.messages : []
+  const answers = messages.filter(({ kind }) => kind === 'result' || kind === 'error')
+  const own = answers.find((each) => 'id' in each && each.id === call.id)
+  const found = own ?? answers.find((each) => 'id' in each && each.id === null)
+  return found === undefined ? 'incomplete' : outcomeOf(call, found)
+}
+
+/** JSON, and no message in it says the same member twice. */
+function isSound(text: string): boolean {
+  return parseMessages(text).ok && !repeatsMember(text)
+}
+
+const RESULT = '\u0000{"jsonrpc":"2.0","id":1,"result":{"content":[{"text":"\u0001"}]}}'
+
+/** A whole member more, at the beginning or the end of an object: what was JSON stays JSON. */
+function putMember(random: Random, text: string): string {
+  const braces = Array.from(text.matchAll(/[{}]/g), ({ index }) => index)
+  if (braces.length === 0) return text
+  const at = random.pick(braces)
+  const member = random.pick(MEMBERS)
+  return text[at] === '{'
+    ? `${text.slice(0, at + 1)}${member},${text.slice(at + 1)}`
+    : `${text.slice(0, at)},${member}${text.slice(at)}`
+}
+
+const MEMBERS = [
+  ['"id":1', '"id":2', '"id":null', '"jsonrpc":"2.0"', '"method":"x"', '"result":{"a":1}'],
+  ['"error":{"code":1}', '"error":null', '"isError":true', '"isError":false', '"x":"\u0001"'],
+  ['"erro\\u0072":{}', '"\\u0065rror":{}', '"isErro\\u0072":true', '"metho\\u0064":1', '"x":[{}]'],
+].flat()
+
+/** The quick look at large answers beside a parser. */
+export const outcomeTarget: Target = {
+  name: 'outcome',
+  maxLength: 600,
+  seeds: [
+    RESULT,
+    RESULT.replace('}]', '}],"isError":true'),
+    '\u0000{"result":{"a":\u0003},"jsonrpc":"2.0","id":1}\n',
+    '\u0000{"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "\u0001"}}',
+    '\u0012{"jsonrpc":"2.0","id":1,"result":{"status":"failed","x":"\u0001"}}',
+    '\u0096{"jsonrpc":"2.0","id":1,"result":{"status":"failed","x":"\u0001"}}',
+    '\u0000[{"jsonrpc":"2.0","id":1,"result":{"x":"\u0001"}}]',
+    '\u0003{"jsonrpc":"2.0","id":"\u00c3\u00a9","result":{"x":"\u0001"}}',
+    '\u0000\u00ef\u00bb\u00bf{"jsonrpc":"2.0","id":1,"result":{"x":\u0002"y"}}',
+    '\u0004{"id":"1","jsonrpc":"2.0","result":{"error":"\\"isError\\"\u0001"}}',
+    '\u0000{"jsonrpc":"2.0","id":2,"result":{"id":1,"a":"\u0001"}}',
+  ],
+  tokens: [
+    ['\u0000', '\u0001', '\u0002', '\u0003', '\u0004', '"', '\\"', '\\', '{', '}', '[', ']'],
+    [',', ':', ', ', ': ', '"id":1', '"id":2', '"id":null', '"id":"1"', '"id":1.0', '"id":1e0'],
+    ['"jsonrpc":"2.0"', '"jsonrpc":"1.0"', '"result":{}', '"result":null', '"result":1,'],
+    ['"error":null', '"error":{"code":-32601}', '"isError":true', '"isError":false', '"method"'],
+    ['"\\u0065rror":{}', '"is\\u0045rror":true', '"\\u0069d":2', '"method":"x"', '{"error":1}'],
+    ['"\\u0072esult":1', '\u00ff', '\u00ef\u00bb\u00bf', '\r\n', '\n', ' ', '\t', '-', '0'],
+    ['"status":"failed"', '"result":{"isError":true}', 'NaN', '},"id":1}', '"jsonrpc":', '"id":'],
+  ].flat(),
+  own: [putMember],
+  run: checkOutcome,
+}
