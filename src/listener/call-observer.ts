@@ -43,6 +43,8 @@ export class CallObserver implements Observer {
   head(head: ResponseHead): void {
     this.#status = head.status
     this.#coding = codingOf(headerValue(head.headers, 'content-encoding'))
+    // Nothing is kept of what will be too much.
+    if (Number(headerValue(head.headers, 'content-length')) > this.#limit) this.#size = Infinity
     if (head.status >= 300) return
     if (mediaType(headerValue(head.headers, 'content-type')) !== 'text/event-stream') return
     this.#telemetry.gauge('request_streams', 1)

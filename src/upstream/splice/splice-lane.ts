@@ -32,6 +32,9 @@ const RETIRE_BEFORE_APP = 2_000
 const LONGEST_IDLE = 600_000
 const READ_SIZE = 64 * 1024
 
+/** Above this an answer is read into buffers of its own, which need no copy. */
+const BULK = 2 * READ_SIZE
+
 /** All lanes read into this: what is kept of it is copied before the read is over. */
 const INPUT = Buffer.allocUnsafeSlow(READ_SIZE)
 
@@ -48,6 +51,9 @@ export class SpliceLane implements PooledLane, PieceTaker {
   #ready = false
   /** What to send once there is a connection. */
   #waiting: [text: string, body: Uint8Array | undefined] | undefined
+  /** What the next read goes into. */
+  #input: Buffer | undefined
+  #bulk = false
   /** Left of a body of known length, or `CHUNKED`; undefined while the head is awaited. */
   #left: number | undefined
   #paused = false
@@ -60,7 +66,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
     this.#events = events
     this.#answers = new PlainAnswers(options.maxResponseHead)
     const onread = {
-      buffer: INPUT,
+      buffer: () => this.#nextInput(),
       callback: (size: number): boolean => {
         this.#read(size)
         return true
@@ -100,9 +106,16 @@ export class SpliceLane implements PooledLane, PieceTaker {
     const user = this.#user
     // Whoever was told of an earlier piece may have given up.
     if (user === undefined) return
-    const copy = Buffer.allocUnsafe(to - from)
-    bytes.copy(copy, 0, from, to)
-    if (!user.data(copy)) this.#pause()
+    if (!user.data(bytes === INPUT ? copyOf(bytes, from, to) : bytes.subarray(from, to)))
+      this.#pause()
+  }
+
+  /** Asked after each read; nothing where the same buffer serves again. */
+  #nextInput(): Buffer {
+    const next = this.#bulk ? Buffer.allocUnsafeSlow(READ_SIZE) : INPUT
+    const same = next === this.#input
+    this.#input = next
+    return same ? (undefined as unknown as Buffer) : next
   }
 
   #write(text: string, body: Uint8Array | undefined): void {
@@ -140,7 +153,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
 
   #read(size: number): void {
     if (this.#bridge !== undefined) {
-      if (!this.#bridge.feed(Buffer.from(INPUT.subarray(0, size)))) this.#pause()
+      if (!this.#bridge.feed(Buffer.from(this.#input!.subarray(0, size)))) this.#pause()
       return
     }
     try {
@@ -152,6 +165,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
 
   #answer(size: number): void {
     const user = this.#user
+    const input = this.#input!
     if (user === undefined) {
       // Nobody asked: whatever this is, the next request must not take it for its answer.
       this.destroy()
@@ -160,8 +174,8 @@ export class SpliceLane implements PooledLane, PieceTaker {
     let at = 0
     if (this.#left === undefined) {
       const answers = this.#answers
-      if (!answers.read(INPUT, 0, size)) {
-        this.#odd(INPUT.subarray(0, size), false)
+      if (!answers.read(input, 0, size)) {
+        this.#odd(input.subarray(0, size), false)
         return
       }
       at = answers.size
@@ -169,27 +183,28 @@ export class SpliceLane implements PooledLane, PieceTaker {
       this.#chunks.reset()
       user.head(answers.head, this.#left >= 0 && at + this.#left <= size)
     }
-    if (this.#left === CHUNKED) this.#chunked(at, size)
-    else this.#counted(this.#left, at, size)
+    if (this.#left === CHUNKED) this.#chunked(input, at, size)
+    else this.#counted(input, this.#left, at, size)
   }
 
-  #counted(left: number, at: number, size: number): void {
+  #counted(input: Buffer, left: number, at: number, size: number): void {
     const end = Math.min(at + left, size)
-    if (end > at) this.piece(INPUT, at, end)
+    if (end > at) this.piece(input, at, end)
     this.#left = left - (end - at)
+    this.#bulk = this.#left > BULK
     if (this.#left === 0) this.#whole(end === size)
   }
 
-  #chunked(at: number, size: number): void {
+  #chunked(input: Buffer, at: number, size: number): void {
     const chunks = this.#chunks
-    switch (chunks.read(INPUT, at, size, this)) {
+    switch (chunks.read(input, at, size, this)) {
       case 'more':
         return
       case 'whole':
         this.#whole(chunks.at === size)
         return
       case 'odd':
-        this.#oddChunk(INPUT.subarray(chunks.at, size))
+        this.#oddChunk(input.subarray(chunks.at, size))
         return
       case 'broken':
         this.#fail({ kind: 'protocol', message: 'a chunk does not end where it says' })
@@ -263,4 +278,10 @@ export class SpliceLane implements PooledLane, PieceTaker {
           },
     )
   }
+}
+
+function copyOf(bytes: Buffer, from: number, to: number): Buffer {
+  const copy = Buffer.allocUnsafe(to - from)
+  bytes.copy(copy, 0, from, to)
+  return copy
 }
