@@ -173,6 +173,7 @@ export class HttpFront {
     const exchange = new NodeExchange(req, res, awaitsContinue, connection)
     if (this.#draining) exchange.answer.closeAfter()
     if (req.httpVersionMajor !== 1) {
+      exchange.answer.closeAfter()
       this.#target.refuse(
         exchange,
         505,

@@ -91,7 +91,11 @@ export class AnswerQueue {
     this.#waiting!.delete(answer)
     for (const piece of waiting.pieces) this.#send(piece)
     if (waiting.done) this.#over(answer, waiting.ending)
-    else if (waiting.size >= ENOUGH && !this.#socket.writableNeedDrain) answer.drained()
+    else if (waiting.size >= ENOUGH && !this.#socket.writableNeedDrain) {
+      // Not at once: this may be the end of an answer that a parser is still reading, and parsers
+      // cannot go on inside each other.
+      process.nextTick(goOn, answer)
+    }
   }
 
   #waitingFor(answer: SpliceAnswer): Waiting {
@@ -110,4 +114,8 @@ export class AnswerQueue {
     if (!socket.writable) return true
     return typeof piece === 'string' ? socket.write(piece, 'latin1') : socket.write(piece)
   }
+}
+
+function goOn(answer: SpliceAnswer): void {
+  answer.drained()
 }

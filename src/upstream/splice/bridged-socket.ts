@@ -60,8 +60,9 @@ export class BridgedSocket extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#socket.destroy()
-    done(error)
+    // As of the connection itself, which closes a moment later.
+    if (this.#socket.closed) done(error)
+    else this.#socket.once('close', () => done(error)).destroy()
   }
 
   /** As of a socket. */

@@ -35,6 +35,12 @@ const READ_SIZE = 64 * 1024
 /** Above this an answer is read into buffers of its own, which need no copy. */
 const BULK = 2 * READ_SIZE
 
+const RESET: Failure = { kind: 'reset', message: 'the app reset the connection' }
+const CLOSED: Failure = {
+  kind: 'closed',
+  message: 'the app closed the connection before its answer was whole',
+}
+
 /** All lanes read into this: what is kept of it is copied before the read is over. */
 const INPUT = Buffer.allocUnsafeSlow(READ_SIZE)
 
@@ -59,6 +65,8 @@ export class SpliceLane implements PooledLane, PieceTaker {
   #paused = false
   #reset = false
   #staleAt = Infinity
+  /** What went wrong on this side; told when the connection has closed. */
+  #failure: Failure | undefined
   #bridge: BridgedSocket | undefined
 
   constructor(options: SpliceLaneOptions, events: LaneEvents<SpliceLane>) {
@@ -168,7 +176,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
     const input = this.#input!
     if (user === undefined) {
       // Nobody asked: whatever this is, the next request must not take it for its answer.
-      this.destroy()
+      if (!isBlank(input, 0, size)) this.destroy()
       return
     }
     let at = 0
@@ -192,7 +200,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
     if (end > at) this.piece(input, at, end)
     this.#left = left - (end - at)
     this.#bulk = this.#left > BULK
-    if (this.#left === 0) this.#whole(end === size)
+    if (this.#left === 0) this.#whole(isBlank(input, end, size))
   }
 
   #chunked(input: Buffer, at: number, size: number): void {
@@ -201,7 +209,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
       case 'more':
         return
       case 'whole':
-        this.#whole(chunks.at === size)
+        this.#whole(isBlank(input, chunks.at, size))
         return
       case 'odd':
         this.#oddChunk(input.subarray(chunks.at, size))
@@ -250,9 +258,9 @@ export class SpliceLane implements PooledLane, PieceTaker {
   }
 
   #fail(failure: Failure): void {
-    const user = this.#user
-    this.destroy()
-    user?.fail(failure)
+    this.alive = false
+    this.#failure = failure
+    this.#socket.destroy()
   }
 
   #ended(): void {
@@ -269,14 +277,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
     const user = this.#user
     this.#user = undefined
     this.#events.disconnected(this)
-    user?.fail(
-      this.#reset
-        ? { kind: 'reset', message: 'the app reset the connection' }
-        : {
-            kind: 'closed',
-            message: 'the app closed the connection before its answer was whole',
-          },
-    )
+    user?.fail(this.#failure ?? (this.#reset ? RESET : CLOSED))
   }
 }
 
@@ -284,4 +285,10 @@ function copyOf(bytes: Buffer, from: number, to: number): Buffer {
   const copy = Buffer.allocUnsafe(to - from)
   bytes.copy(copy, 0, from, to)
   return copy
+}
+
+/** Line breaks between messages mean nothing. */
+function isBlank(bytes: Buffer, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] !== 13 && bytes[at] !== 10) return false
+  return true
 }
