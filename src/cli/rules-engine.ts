@@ -1,5 +1,5 @@
 import { FaultReport } from '../listener/faults/fault-report.ts'
-import type { FaultParts } from '../listener/faults/create-planner.ts'
+import { createPlanner, type FaultParts } from '../listener/faults/create-planner.ts'
 import { RecentFaults } from '../listener/faults/recent-faults.ts'
 import { sampleRules } from '../listener/faults/rules-sample.ts'
 import { createGuardedRules } from '../rules/guarded-rules.ts'
@@ -71,6 +71,7 @@ export function createRulesEngine(
       rules: inForce,
       listenerOf: (session, trace) => report.of(session, trace),
       headerFaults,
+      createPlanner,
     },
     telemetry: watched(metrics, guard),
     start: async () => watcher?.start(),

@@ -30,7 +30,7 @@ export function parseFound(found: FoundRules): RulesVersion {
   return deepFreeze({ kind: 'rules', digest, file: merged.file })
 }
 
-/** Prepares what the first file would wait for: the validators are made when they are first used. */
+/** Prepares what the first file would wait for: whatever runs for the first time takes longer. */
 export function warmUpParser(): void {
   parseWithPlaces(WARM_UP)
 }

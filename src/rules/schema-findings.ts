@@ -1,9 +1,10 @@
-import { Ajv } from 'ajv'
-import type { ErrorObject, ValidateFunction } from 'ajv'
-import { FORMATS } from './formats.ts'
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
+import { fileNode, ruleNode, wholeSchema } from './checked-nodes.ts'
 import { shownValue } from './problem.ts'
 import type { Finding, Path } from './problem.ts'
 import { memberOf } from './read-values.ts'
+import { madeValidator } from './rules-validator.ts'
+import { createCompiler } from './schema-compiler.ts'
 import { branchFor } from './schema-node.ts'
 import type { SchemaNode } from './schema-node.ts'
 import { findingOf, noBranch } from './schema-messages.ts'
@@ -13,24 +14,18 @@ const ABOUT_TEXT: ReadonlySet<string> = new Set(['format', 'pattern', 'minLength
 /** Finds what in a value does not fit a schema, each mistake once and in terms of what was meant. */
 export class SchemaChecker {
   readonly #root: SchemaNode
-  readonly #ajv: Ajv
-  readonly #compiled = new Map<SchemaNode, ValidateFunction>()
+  readonly #file: SchemaNode
+  readonly #made: (whole: SchemaNode) => ValidateFunction | undefined
+  readonly #validators = new Map<SchemaNode, ValidateFunction>()
+  #compiler: Ajv | undefined
 
-  constructor(root: SchemaNode) {
+  constructor(
+    root: SchemaNode,
+    made: (whole: SchemaNode) => ValidateFunction | undefined = madeValidator,
+  ) {
     this.#root = root
-    this.#ajv = new Ajv({
-      allErrors: true,
-      verbose: true,
-      strict: true,
-      allowUnionTypes: true,
-      logger: false,
-      formats: Object.fromEntries(
-        Object.entries(FORMATS).map(([name, format]) => [
-          name,
-          (text: string) => format.problem(text) === undefined,
-        ]),
-      ),
-    })
+    this.#file = fileNode(root)
+    this.#made = made
   }
 
   /**
@@ -39,9 +34,9 @@ export class SchemaChecker {
    */
   check(file: unknown, limit: number): readonly Finding[] {
     const rules = memberOf(file, 'rules')
-    if (!Array.isArray(rules)) return this.#check(this.#root, file, [])
-    const findings = [...this.#check(this.#root, { ...(file as object), rules: [] }, [])]
-    const rule = this.#root.definitions?.['rule'] ?? {}
+    if (!Array.isArray(rules)) return this.#check(this.#file, file, [])
+    const findings = [...this.#check(this.#file, { ...(file as object), rules: [] }, [])]
+    const rule = ruleNode(this.#root)
     for (const [index, each] of rules.entries()) {
       if (findings.length >= limit) break
       findings.push(...this.#check(rule, each, ['rules', index]))
@@ -87,12 +82,11 @@ export class SchemaChecker {
   }
 
   #validator(node: SchemaNode): ValidateFunction {
-    const known = this.#compiled.get(node)
+    const known = this.#validators.get(node)
     if (known !== undefined) return known
-    const { definitions } = this.#root
-    const whole = node === this.#root || definitions === undefined ? node : { ...node, definitions }
-    const validate = this.#ajv.compile(whole)
-    this.#compiled.set(node, validate)
+    const whole = wholeSchema(node, this.#root.definitions)
+    const validate = this.#made(whole) ?? (this.#compiler ??= createCompiler()).compile(whole)
+    this.#validators.set(node, validate)
     return validate
   }
 }

@@ -27,11 +27,20 @@ const REF = '#/definitions/'
 export function resolved(node: SchemaNode, definitions: SchemaNode['definitions']): SchemaNode {
   let at = node
   while (at.$ref !== undefined) {
-    const target = definitions?.[at.$ref.slice(REF.length)]
-    if (target === undefined) throw new TypeError(`no definition ${at.$ref}`)
-    at = target
+    at = definitionOf(at.$ref, definitions).target
   }
   return at
+}
+
+/** What a reference names, and what is there. */
+export function definitionOf(
+  ref: string,
+  definitions: SchemaNode['definitions'],
+): { readonly name: string; readonly target: SchemaNode } {
+  const name = ref.slice(REF.length)
+  const target = definitions?.[name]
+  if (target === undefined) throw new TypeError(`no definition ${ref}`)
+  return { name, target }
 }
 
 /** The branch of a union that a value is meant for: no union has two for one type. */

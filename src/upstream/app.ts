@@ -4,6 +4,7 @@ import { Lane, type LaneOptions } from './lane.ts'
 import { LanePool } from './lane-pool.ts'
 import { SpliceLane } from './splice/splice-lane.ts'
 import { SpliceUpstream } from './splice/splice-upstream.ts'
+import { undiciClient } from './undici-module.ts'
 import { UndiciUpstream } from './undici-upstream.ts'
 
 /** How the connections to one app are made and bounded. */
@@ -40,6 +41,8 @@ export class App {
     })
     const general = new UndiciUpstream(this.#general, options)
     const spliced = options.splice && !(address.kind === 'tcp' && address.tls)
+    // Here the first call needs it for sure, and must not wait for it.
+    if (!spliced) undiciClient()
     this.upstream = spliced ? new SpliceUpstream(this.#spliced, general) : general
   }
 

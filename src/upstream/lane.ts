@@ -1,12 +1,11 @@
 import type { Socket } from 'node:net'
-import type { Dispatcher } from 'undici'
-// The package's index loads fetch, WebSocket and caches too, and with them 9 MiB that nobody here uses.
-import Client from 'undici/lib/dispatcher/client.js'
+import type { Client, Dispatcher } from 'undici'
 import type { Connector } from './connector.ts'
 import { HeadLane } from './head-lane.ts'
 import type { LaneEvents, PooledLane } from './lane-pool.ts'
 import { SocketGuard } from './socket-guard.ts'
 import { StatusLine } from './status-line.ts'
+import { undiciClient } from './undici-module.ts'
 
 /** Settings of the connections behind one upstream. */
 export interface LaneOptions {
@@ -37,7 +36,8 @@ export class Lane implements PooledLane {
   #connecting: Socket | undefined
 
   constructor(options: LaneOptions, events: LaneEvents<Lane>) {
-    this.#client = new Client('http://squall.invalid', {
+    const UndiciClient = undiciClient()
+    this.#client = new UndiciClient('http://squall.invalid', {
       connect: (_options, callback) => {
         this.fate = 'open'
         this.#connecting = options.connector((error, socket) => {

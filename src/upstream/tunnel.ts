@@ -3,9 +3,10 @@ import { Agent as HttpsAgent } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
-import httpProxy from 'http-proxy'
+import type httpProxy from 'http-proxy'
 import type { UpstreamAddress } from './address.ts'
 import { nameToAskFor } from './connector.ts'
+import { httpProxyModule } from './http-proxy-module.ts'
 import { keepAnswerLines, keepRequestLines } from './tunnel-heads.ts'
 
 /** What becomes of an upgrade. */
@@ -31,7 +32,8 @@ interface Passes {
 
 /** Carries upgraded connections (WebSocket and others) to the app, through http-proxy. */
 export class Tunnel {
-  readonly #proxy: httpProxy
+  /** Made for the first upgrade: most sidecars never see one. */
+  #proxy: httpProxy | undefined
   readonly #address: UpstreamAddress
   readonly #tls: () => ConnectionOptions
   readonly #events: TunnelEvents
@@ -42,10 +44,6 @@ export class Tunnel {
     this.#address = address
     this.#tls = tls
     this.#events = events
-    this.#proxy = httpProxy.createProxyServer({ xfwd: false, changeOrigin: false })
-    const passes = this.#proxy as unknown as Passes
-    passes.wsPasses = passes.wsPasses.filter((pass) => pass.name !== WEBSOCKET_ONLY)
-    this.#proxy.on('proxyReqWs', (proxyReq, req, socket) => this.#started(proxyReq, req, socket))
   }
 
   get size(): number {
@@ -61,8 +59,10 @@ export class Tunnel {
       this.#events.closed()
     })
     socket.on('error', () => socket.destroy())
+    const proxy = this.#proxyFor(socket)
+    if (proxy === undefined) return
     const options = { target: this.#target(), agent: this.#agent(), toProxy: true }
-    this.#proxy.ws(req, socket, head, options, (error: Error) => {
+    proxy.ws(req, socket, head, options, (error: Error) => {
       if (this.#answered.has(req)) this.#events.broken(socket)
       else if (!socket.destroyed) this.#events.failed(error.message, socket)
     })
@@ -71,6 +71,27 @@ export class Tunnel {
   /** Ends every tunnel. */
   close(): void {
     for (const socket of this.#open) socket.destroy()
+  }
+
+  /** Undefined where it cannot be loaded now, with every file handle in use: then the socket is answered. */
+  #proxyFor(socket: Socket): httpProxy | undefined {
+    try {
+      this.#proxy ??= this.#createProxy()
+      return this.#proxy
+    } catch (error) {
+      // The message has paths of this machine, which are not for clients.
+      const why = (error as NodeJS.ErrnoException).code ?? 'an error of its own'
+      this.#events.failed(`http-proxy cannot be loaded: ${why}`, socket)
+      return undefined
+    }
+  }
+
+  #createProxy(): httpProxy {
+    const proxy = httpProxyModule().createProxyServer({ xfwd: false, changeOrigin: false })
+    const passes = proxy as unknown as Passes
+    passes.wsPasses = passes.wsPasses.filter((pass) => pass.name !== WEBSOCKET_ONLY)
+    proxy.on('proxyReqWs', (proxyReq, req, socket) => this.#started(proxyReq, req, socket))
+    return proxy
   }
 
   #started(proxyReq: ClientRequest, req: IncomingMessage, socket: Duplex): void {

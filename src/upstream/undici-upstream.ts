@@ -50,7 +50,17 @@ export class UndiciUpstream implements Upstream {
     }
     const open = (events: LaneEvents<Lane>): Lane =>
       new Lane({ ...this.#options, connector }, events)
-    const lane = this.#pool.adopt(open)
+    let lane: Lane
+    try {
+      lane = this.#pool.adopt(open)
+    } catch (error) {
+      // The first lane loads undici, which takes file handles. Nobody above this would answer.
+      socket.destroy()
+      // The message has paths of this machine, which are not for clients.
+      const why = (error as NodeJS.ErrnoException).code ?? 'an error of its own'
+      sink.fail({ kind: 'overload', message: `the app's answer cannot be read now: ${why}` })
+      return IDLE_TRANSFER
+    }
     lane.statusLine.expect()
     const transfer = new UndiciTransfer(this.#pool, lane, sink)
     lane.head.announceWhole('', '')

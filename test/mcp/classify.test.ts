@@ -159,7 +159,7 @@ test('no body and no head makes it throw', () => {
       fc.string(),
       (text, headers, method, target) => {
         const request = head(method, headers, target)
-        factsOf(request).kind
+        expect(factsOf(request).kind).toBeTypeOf('string')
         expect(['messages', 'unclassified']).toContain(
           classifyBody(factsOf(request), text, false).kind,
         )

@@ -3,6 +3,7 @@ import type {
   InjectedRecord,
   NotApplicableRecord,
 } from '../../src/listener/faults/fault-events.ts'
+import { createPlanner } from '../../src/listener/faults/create-planner.ts'
 import { Arming } from '../../src/rules/arming.ts'
 import type { RuleCounts } from '../../src/rules/rule-counts.ts'
 import type { RuleSpec } from '../../src/rules/rule-spec.ts'
@@ -14,6 +15,7 @@ import type { RulesFile } from '../../src/rules/schema.ts'
 export interface RuleStage {
   readonly rules: RulesInForce
   readonly listenerOf: () => FaultListener
+  readonly createPlanner: typeof createPlanner
   readonly injected: InjectedRecord[]
   readonly notApplicable: NotApplicableRecord[]
   readonly broken: unknown[]
@@ -47,6 +49,7 @@ export function ruleStage(first: readonly RuleSpec[]): RuleStage {
   return {
     rules,
     listenerOf: () => listener,
+    createPlanner,
     injected,
     notApplicable,
     broken,

@@ -15,6 +15,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /** What the images are made from. */
 const SOURCES = [
   'src',
+  'scripts',
   'deploy/image',
   'examples/server.mjs',
   'Dockerfile',

@@ -1,0 +1,21 @@
+// For --import: writes everything that the program loads to the file that LOADED_MODULES names, one a line.
+import { appendFileSync } from 'node:fs'
+import { createRequire, register } from 'node:module'
+
+const file = process.env.LOADED_MODULES ?? ''
+
+/** Runs in a thread of Node's own: what is imported passes here. */
+const hooks = `
+import { appendFileSync } from 'node:fs'
+let file
+export function initialize(given) { file = given }
+export async function resolve(specifier, context, next) {
+  const resolved = await next(specifier, context)
+  appendFileSync(file, resolved.url + '\\n')
+  return resolved
+}`
+register(`data:text/javascript,${encodeURIComponent(hooks)}`, { data: file })
+
+// What packages require of each other does not.
+const { cache } = createRequire(import.meta.url)
+process.once('exit', () => appendFileSync(file, Object.keys(cache).join('\n')))

@@ -1,0 +1,51 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import type { Failure } from '../../src/mcp/transfer.ts'
+import type { Lane } from '../../src/upstream/lane.ts'
+import { LanePool } from '../../src/upstream/lane-pool.ts'
+import { UndiciUpstream } from '../../src/upstream/undici-upstream.ts'
+import { closers } from '../support/closers.ts'
+
+const opened = closers()
+
+async function connected(): Promise<Socket> {
+  const server = createServer((socket) => socket.resume())
+  opened({ close: () => void server.close() })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
+test('an answer that nobody can be had to read fails, and its connection ends', async () => {
+  const never = (): never => {
+    throw new Error('a connection was asked for')
+  }
+  const pool = new LanePool<Lane>({
+    open: never,
+    mayOpen: () => true,
+    onConnections: () => undefined,
+    now: () => 0,
+  })
+  // undici takes no such time: its client cannot be made.
+  const upstream = new UndiciUpstream(pool, { connector: never, idle: -1, maxResponseHead: 1024 })
+  const socket = await connected()
+  const closed = once(socket, 'close')
+  const failures: Failure[] = []
+  const transfer = upstream.goOn(socket, {
+    info: never,
+    head: never,
+    data: never,
+    end: never,
+    fail: (failure) => void failures.push(failure),
+  })
+  await closed
+  transfer.resume()
+  transfer.abort()
+  expect(failures).toEqual([
+    { kind: 'overload', message: "the app's answer cannot be read now: UND_ERR_INVALID_ARG" },
+  ])
+  expect(pool.size).toBe(0)
+})
