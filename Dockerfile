@@ -52,7 +52,9 @@ COPY --from=dependencies /sbom.cdx.json /usr/share/sbom/squall.cdx.json
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY --from=build /build/dist /app/dist
 COPY package.json LICENSE /app/
+# What is new is garbage at once: a small space for it costs less memory, and less time as well.
 ENV NODE_ENV=production \
+  NODE_OPTIONS=--max-semi-space-size=2 \
   PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 WORKDIR /
 USER 65532:65532

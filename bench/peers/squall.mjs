@@ -27,7 +27,9 @@ export function squallWith(name, { rules = USUAL_RULES, engine, delay } = {}) {
       ]
       return {
         file: process.execPath,
+        // As in the image, and as the injector starts it.
         args: [
+          '--max-semi-space-size=2',
           squallMain,
           'run',
           ...places,

@@ -6,6 +6,11 @@ import type { Wishes } from './wishes.ts'
 
 /** The part of its memory that the heap of the program may take; the rest is for sockets and code. */
 const HEAP_SHARE = 0.6
+/**
+ * Half of the space for what is new. Most of it is garbage at once, and what fits a processor's cache
+ * costs less time, and less memory, than what V8 would choose.
+ */
+const YOUNG_MIB = 2
 
 /** What the sidecar is promised and may use, by the annotations and else by the settings. */
 export function sidecarResources(wishes: Wishes, settings: SidecarResources): SidecarResources {
@@ -31,7 +36,8 @@ export function toResources(resources: SidecarResources): Resources {
 /** Keeps the heap within the memory of the container, so that it is collected and not killed. */
 export function heapOption({ memoryLimit }: SidecarResources): string {
   const bytes = parseQuantity(memoryLimit) ?? 0
-  return `--max-old-space-size=${Math.floor((bytes * HEAP_SHARE) / 2 ** 20)}`
+  const heap = Math.floor((bytes * HEAP_SHARE) / 2 ** 20)
+  return `--max-old-space-size=${heap} --max-semi-space-size=${YOUNG_MIB}`
 }
 
 function refuseAbove(what: string, request: string, limit: string): void {

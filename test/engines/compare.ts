@@ -38,15 +38,17 @@ export interface Comparison {
  *   request. The general engine reads them at once: it may refuse them, and with them what it was asked
  *   before, unless the answers happen to be faster. The other engine reads them when all before them is
  *   answered. Where such a script is played differently, the second engine must do with it what the
- *   first one does with the same script by a client that waits for each answer; see `polite`.
+ *   first one does with the same script by a client that waits for each answer; see `polite`;
+ * - in such a script, whether what Squall answers by itself leaves before a refusal of what came behind
+ *   it in the same piece. While node:http reads from a socket, what is due runs between two bodies.
+ *   What it is given by the other engine it reads in one go; see `receivedApart`.
  *
  * Everything else must be the same to the byte. Returned are the parts that are not, `general` first.
  */
 export function differences(general: Observed, splice: Observed, how: Comparison): string[] {
+  const clients = how.patient ? refusedAsSoon(general.clients, splice.clients) : general.clients
   return [
-    ...listDifferences('client', general.clients, splice.clients, (seen) =>
-      clientParts(seen, how.patient),
-    ),
+    ...listDifferences('client', clients, splice.clients, (seen) => clientParts(seen, how.patient)),
     ...appDifferences(general, splice, how),
     ...setDifferences('told', general.told, splice.told),
     ...setDifferences('left', general.left, splice.left),
@@ -69,7 +71,8 @@ const DROPPED = /^(?:call .* cancelled |http [a-z]+ 0 )/
 
 /**
  * A request that is dropped in the very turn in which it was read has been sent where there was a
- * connection for it, and has not where one had to be made.
+ * connection for it, and has not where one had to be made. With it goes the connection that it was to
+ * take: one that had carried another request, or one that was made for it and then carried none.
  */
 function appDifferences(general: Observed, splice: Observed, how: Comparison): string[] {
   const idleEnds = how.narrow || hasBlankLinesBehind(how.script)
@@ -77,9 +80,27 @@ function appDifferences(general: Observed, splice: Observed, how: Comparison): s
   const other = requestsAtApp(splice.app, idleEnds)
   const [left, right] = [without(one, other), without(other, one)]
   const dropped = splice.told.filter((text) => DROPPED.test(text)).length
-  const ended = [...left, ...right].every((text) => !text.startsWith('kept'))
-  if (ended && Math.max(left.length, right.length) <= dropped) return []
+  const [endedLeft, endedRight] = [textsOf(left, false), textsOf(right, false)]
+  const [keptLeft, keptRight] = [textsOf(left, true), textsOf(right, true)]
+  // Whatever was kept with one engine only has ended with the other, and something else in its place.
+  const same =
+    without(keptLeft, endedRight).length === 0 &&
+    without(keptRight, endedLeft).length === 0 &&
+    keptRight.length <= keptLeft.length + endedUnused(splice.app) &&
+    keptLeft.length <= keptRight.length + endedUnused(general.app)
+  if (same && Math.max(endedLeft.length, endedRight.length) <= dropped) return []
   return setDifferences('at the app', one, other)
+}
+
+/** The requests behind which a connection was kept, or those behind which it was not. */
+function textsOf(requests: readonly string[], kept: boolean): string[] {
+  const those = requests.filter((text) => text.startsWith('kept ') === kept)
+  return those.map((text) => text.slice(text.indexOf(' ') + 1))
+}
+
+/** Connections that the sidecar made, and ended without a byte on them. */
+function endedUnused(connections: readonly AppSeen[]): number {
+  return connections.filter(({ requests, end }) => requests.length === 0 && end !== 'kept').length
 }
 
 /** An answer with line breaks behind it, and with nothing else. */
@@ -98,6 +119,34 @@ function hasBlankLinesBehind({ answers }: Script): boolean {
  */
 function clientParts({ waits, ...seen }: ClientSeen, patient: boolean): Record<string, string> {
   return patient ? seen : { ...seen, waits: waits.replaceAll('e', 'm') }
+}
+
+const ANSWER_BEGINS = /(?=HTTP\/1\.1 \d{3} )/
+const REFUSAL = /^HTTP\/1\.1 400 [^]*\r\nx-squall-error: bad_request\r\n/
+const OWN_ANSWER = /^HTTP\/1\.1 (?:(?!\r\n\r\n)[^])*\r\nx-squall-(?:fault|error): /
+
+/** The first engine's clients, as if its refusals had left as soon as those of the second one. */
+function refusedAsSoon(
+  general: readonly ClientSeen[],
+  splice: readonly ClientSeen[],
+): readonly ClientSeen[] {
+  return general.map((seen, at) => {
+    const wanted = splice[at]?.received
+    return wanted !== undefined && receivedApart(seen.received, wanted)
+      ? { ...seen, received: wanted }
+      : seen
+  })
+}
+
+/** Both end in the same refusal, and one has nothing more before it than answers of Squall's own. */
+function receivedApart(general: string, splice: string): boolean {
+  const answers = general.split(ANSWER_BEGINS)
+  const refusal = answers.pop()
+  if (refusal === undefined || !REFUSAL.test(refusal)) return false
+  while (answers.length > 0 && OWN_ANSWER.test(answers.pop()!)) {
+    if (answers.join('') + refusal === splice) return true
+  }
+  return false
 }
 
 function listDifferences<T>(

@@ -167,7 +167,7 @@ describe('the sidecar', () => {
 
   it('keeps its heap within its memory', () => {
     expect(envOf(inject(podOf({ 'memory-limit': '1Gi' })))['NODE_OPTIONS']).toBe(
-      '--max-old-space-size=614',
+      '--max-old-space-size=614 --max-semi-space-size=2',
     )
   })
 

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { differences } from './compare.ts'
+import type { AppSeen, End, Observed } from './observed.ts'
+import type { Script } from './script.ts'
+
+const SCRIPT: Script = { about: 'by hand', clients: [], answers: [], slow: false }
+const POST = 'POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'
+const DROPPED = 'http http 0 upstream'
+const LENGTH = 'Content-Length: 2\r\n\r\n{}'
+const APPS = `HTTP/1.1 200 OK\r\n${LENGTH}`
+const FAULT = `HTTP/1.1 401 Unauthorized\r\nx-squall-fault: a/unauthorized\r\n${LENGTH}`
+const REFUSAL = `HTTP/1.1 400 Bad Request\r\nx-squall-error: bad_request\r\n${LENGTH}`
+
+function seen(received: string, app: readonly AppSeen[] = [], told: string[] = []): Observed {
+  return {
+    clients: [{ received, end: 'fin', waits: '', after: '', afterEnd: 'fin' }],
+    app,
+    told,
+    left: [],
+  }
+}
+
+function atApp(end: End, ...requests: string[]): AppSeen {
+  return { requests, end }
+}
+
+function apart(general: Observed, splice: Observed, patient = true): number {
+  return differences(general, splice, { script: SCRIPT, narrow: false, patient }).length
+}
+
+test('answers of its own may be missing before the same refusal, where one engine waited', () => {
+  expect(apart(seen(APPS + FAULT + FAULT + REFUSAL), seen(APPS + REFUSAL))).toBe(0)
+  expect(apart(seen(APPS + FAULT + REFUSAL), seen(APPS + REFUSAL), false)).toBe(1)
+})
+
+test('no answer of the app may be missing, none may come twice, and no refusal', () => {
+  expect(apart(seen(APPS + REFUSAL), seen(REFUSAL))).toBe(1)
+  expect(apart(seen(FAULT + APPS + REFUSAL), seen(APPS + REFUSAL))).toBe(1)
+  expect(apart(seen(FAULT + REFUSAL), seen(FAULT + FAULT + REFUSAL))).toBe(1)
+  expect(apart(seen(APPS + FAULT + REFUSAL), seen(APPS))).toBe(1)
+  expect(apart(seen(APPS + FAULT), seen(APPS))).toBe(1)
+  expect(apart(seen(FAULT + APPS), seen(APPS))).toBe(1)
+})
+
+test('a dropped request ends a used connection with one engine and a new one with the other', () => {
+  const used = seen(APPS, [atApp('fin', POST)], [DROPPED])
+  expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('fin')], [DROPPED]))).toBe(0)
+  expect(apart(used, seen(APPS, [atApp('kept', POST)], [DROPPED]))).toBe(1)
+  expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('kept')], [DROPPED]))).toBe(1)
+})
+
+test('a connection that ends for no dropped request must end with both', () => {
+  const used = seen(APPS, [atApp('fin', POST)])
+  expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('fin')]))).toBe(1)
+})
