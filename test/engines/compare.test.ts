@@ -24,8 +24,8 @@ function atApp(end: End, ...requests: string[]): AppSeen {
   return { requests, end }
 }
 
-function apart(general: Observed, splice: Observed, patient = true): number {
-  return differences(general, splice, { script: SCRIPT, narrow: false, patient }).length
+function apart(general: Observed, splice: Observed, patient = true, narrow = false): number {
+  return differences(general, splice, { script: SCRIPT, narrow, patient }).length
 }
 
 test('answers of its own may be missing before the same refusal, where one engine waited', () => {
@@ -47,6 +47,22 @@ test('a dropped request ends a used connection with one engine and a new one wit
   expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('fin')], [DROPPED]))).toBe(0)
   expect(apart(used, seen(APPS, [atApp('kept', POST)], [DROPPED]))).toBe(1)
   expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('kept')], [DROPPED]))).toBe(1)
+})
+
+test('a dropped request may have been sent where a narrow bound ends idle connections too', () => {
+  const put = POST.replace('POST', 'PUT')
+  const none = [atApp('fin', POST), atApp('fin')]
+  const sent = seen(APPS, [atApp('fin', POST, put)], [DROPPED])
+  expect(apart(sent, seen(APPS, none, [DROPPED]), false, true)).toBe(0)
+  expect(
+    apart(
+      seen(APPS, [atApp('kept', POST, put)], [DROPPED]),
+      seen(APPS, none, [DROPPED]),
+      false,
+      true,
+    ),
+  ).toBe(1)
+  expect(apart(seen(APPS, [atApp('fin', POST, put)]), seen(APPS, none), false, true)).toBe(1)
 })
 
 test('a connection that ends for no dropped request must end with both', () => {

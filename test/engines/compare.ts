@@ -78,7 +78,8 @@ function appDifferences(general: Observed, splice: Observed, how: Comparison): s
   const idleEnds = how.narrow || hasBlankLinesBehind(how.script)
   const one = requestsAtApp(general.app, idleEnds)
   const other = requestsAtApp(splice.app, idleEnds)
-  const [left, right] = [without(one, other), without(other, one)]
+  let [left, right] = [without(one, other), without(other, one)]
+  if (idleEnds) [left, right] = [asEnded(left, general.app), asEnded(right, splice.app)]
   const dropped = splice.told.filter((text) => DROPPED.test(text)).length
   const [endedLeft, endedRight] = [textsOf(left, false), textsOf(right, false)]
   const [keptLeft, keptRight] = [textsOf(left, true), textsOf(right, true)]
@@ -90,6 +91,12 @@ function appDifferences(general: Observed, splice: Observed, how: Comparison): s
     keptLeft.length <= keptRight.length + endedUnused(general.app)
   if (same && Math.max(endedLeft.length, endedRight.length) <= dropped) return []
   return setDifferences('at the app', one, other)
+}
+
+/** Of requests that only one engine sent, those behind which a connection did end, and was not idle. */
+function asEnded(requests: readonly string[], connections: readonly AppSeen[]): string[] {
+  const ended = textsOf(requestsAtApp(connections, false), false).map((text) => `kept ${text}`)
+  return requests.map((text) => (ended.includes(text) ? text.replace('kept', 'fin') : text))
 }
 
 /** The requests behind which a connection was kept, or those behind which it was not. */

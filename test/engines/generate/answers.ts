@@ -68,8 +68,11 @@ export function plainAnswer(random: Random, id: number, method = 'POST'): Sent {
         `${line}\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n${bare ? '' : chunks}`,
       )
     }
-    case 4:
-      return sent(random.pick(EMPTY))
+    case 4: {
+      const empty = random.pick(EMPTY)
+      // Bytes behind an answer hit whichever request comes next on that connection, if one does.
+      return sent(bare ? empty.slice(0, empty.indexOf('\r\n\r\n') + 4) : empty)
+    }
     default:
       return sent(
         `${line}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nDate: Sat, 01 Jan 2022 00:00:00 GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\n${bare ? '' : body}`,
