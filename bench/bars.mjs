@@ -56,9 +56,9 @@ export const TARGETS = [
     measured: cpuRatio,
   },
   {
-    what: 'the general path against `node:http` and `undici.dispatch`, streams of events',
+    what: 'the path of streams against `node:http` and `undici.dispatch`',
     section: 'sse100',
-    peers: ['squall-general', 'undici-baseline'],
+    peers: ['squall', 'undici-baseline'],
     bar: 1.15,
     unit: '×',
     measured: cpuRatio,

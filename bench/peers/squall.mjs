@@ -27,9 +27,9 @@ export function squallWith(name, { rules = USUAL_RULES, engine, delay } = {}) {
       ]
       return {
         file: process.execPath,
-        // As in the image, and as the injector starts it.
         args: [
-          '--max-semi-space-size=2',
+          // As in the image, and as the injector starts it; the general engine leaves more behind.
+          ...(engine === 'general' ? [] : ['--max-semi-space-size=2']),
           squallMain,
           'run',
           ...places,

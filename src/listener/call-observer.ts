@@ -1,6 +1,6 @@
 import type { Outcome } from '../mcp/call.ts'
 import { headerValue, mediaType, type ResponseHead } from '../mcp/http.ts'
-import { eventMessage } from '../mcp/event-message.ts'
+import { eventAnswer } from '../mcp/event-message.ts'
 import { outcomeOfJsonBody } from '../mcp/body-outcome.ts'
 import { isModern } from '../mcp/revision.ts'
 import type { SseFrame } from '../mcp/sse-framer.ts'
@@ -101,9 +101,8 @@ export class CallObserver implements Observer {
 
   #event(frame: SseFrame): void {
     if (frame.id !== undefined) this.#sawEventIds = true
-    const message = eventMessage(frame)
-    if (message === undefined || message.kind === 'request' || message.kind === 'notification')
-      return
+    const message = eventAnswer(frame)
+    if (message === undefined) return
     const { id } = message
     if (id === null) return
     const entry =

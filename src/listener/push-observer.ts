@@ -1,6 +1,6 @@
 import type { Outcome } from '../mcp/call.ts'
 import { headerValue, mediaType, type RequestHead, type ResponseHead } from '../mcp/http.ts'
-import { eventMessage } from '../mcp/event-message.ts'
+import { eventAnswer } from '../mcp/event-message.ts'
 import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../mcp/transfer.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -101,9 +101,8 @@ export class PushObserver implements Observer, PushPosition {
       if (this.#endpoint !== undefined) this.#stream?.belongsTo(this.#endpoint, true)
       return
     }
-    const message = eventMessage(frame)
-    if (message === undefined || message.kind === 'request' || message.kind === 'notification')
-      return
+    const message = eventAnswer(frame)
+    if (message === undefined) return
     if (message.id === null) return
     const entry = this.#ledger.find(this.#session, message.id)
     if (entry !== undefined) this.#ledger.answer(entry, message)

@@ -13,3 +13,21 @@ export function eventMessage(frame: SseFields): Message | undefined {
     return undefined
   }
 }
+
+/**
+ * The result or error that an event carries; undefined for all else. Most events of a stream are
+ * notifications: without the name of either member, spelt out or by the numbers of its letters, none
+ * of them can be an answer, and is not parsed.
+ */
+export function eventAnswer(frame: SseFields): Answer | undefined {
+  const { data } = frame
+  if (data === undefined || !SIGNS.some((sign) => data.includes(sign))) return undefined
+  const message = eventMessage(frame)
+  return message?.kind === 'result' || message?.kind === 'error' ? message : undefined
+}
+
+/** A message that answers a call. */
+type Answer = Extract<Message, { kind: 'result' | 'error' }>
+
+/** The ends of `"result"` and `"error"`, and what a letter by its number begins with. */
+const SIGNS = ['sult"', 'rror"', 'u00']

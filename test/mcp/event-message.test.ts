@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { eventMessage } from '../../src/mcp/event-message.ts'
+import { eventAnswer, eventMessage } from '../../src/mcp/event-message.ts'
 import type { SseFields } from '../../src/mcp/sse-fields.ts'
 
 const frame = (fields: Partial<SseFields>): SseFields => ({
@@ -29,4 +30,33 @@ test.each([
   ['a batch', { data: `[${RESULT}]` }],
 ])('%s carries none', (_what, fields) => {
   expect(eventMessage(frame(fields))).toBeUndefined()
+})
+
+/** A name as JSON may spell it: letters as they are, or by their numbers. */
+const spelt = (name: string): fc.Arbitrary<string> =>
+  fc
+    .array(fc.boolean(), { minLength: name.length, maxLength: name.length })
+    .map((byNumber) =>
+      [...name]
+        .map((letter, i) =>
+          byNumber[i] ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}` : letter,
+        )
+        .join(''),
+    )
+
+test('no answer is missed by looking for its name first', () => {
+  const names = ['result', 'error', 'method', 'params', 'id', 'resulting']
+  const member = fc.oneof(...names.map(spelt))
+  const value = fc.constantFrom('1', '"a"', 'null', '{}', '{"code":1,"message":"result"}', '[')
+  const more = fc.array(fc.tuple(member, value), { maxLength: 4 })
+  fc.assert(
+    fc.property(more, (members) => {
+      const rest = members.map(([name, of]) => `,"${name}":${of}`).join('')
+      const event = frame({ data: `{"jsonrpc":"2.0"${rest}}` })
+      const message = eventMessage(event)
+      const answers = message?.kind === 'result' || message?.kind === 'error'
+      expect(eventAnswer(event)).toEqual(answers ? message : undefined)
+    }),
+    { numRuns: 2000 },
+  )
 })
