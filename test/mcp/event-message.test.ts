@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { eventAnswer, eventMessage } from '../../src/mcp/event-message.ts'
 import type { SseFields } from '../../src/mcp/sse-fields.ts'
@@ -34,15 +34,14 @@ test.each([
 
 /** A name as JSON may spell it: letters as they are, or by their numbers. */
 const spelt = (name: string): fc.Arbitrary<string> =>
-  fc
-    .array(fc.boolean(), { minLength: name.length, maxLength: name.length })
-    .map((byNumber) =>
-      [...name]
-        .map((letter, i) =>
-          byNumber[i] ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}` : letter,
-        )
-        .join(''),
-    )
+  fc.array(fc.boolean(), { minLength: name.length, maxLength: name.length }).map((byNumber) =>
+    name
+      .split('')
+      .map((letter, i) =>
+        byNumber[i] ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}` : letter,
+      )
+      .join(''),
+  )
 
 test('no answer is missed by looking for its name first', () => {
   const names = ['result', 'error', 'method', 'params', 'id', 'resulting']
