@@ -1,21 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { headerValue, linesWithout, type HeaderLines, type RequestHead } from '../mcp/http.ts'
 import type { ClientConnection } from './client-connection.ts'
-import type { Exchange, ExchangeListener } from './exchange.ts'
-import { NodeAnswer, type AnswerOwner } from './node-answer.ts'
+import { ClientExchange } from './client-exchange.ts'
+import type { Exchange } from './exchange.ts'
+import { NodeAnswer } from './node-answer.ts'
 import { NodeBody } from './node-body.ts'
-import type { OpenExchange } from './open-exchange.ts'
 
 /** One exchange of node:http. */
-export class NodeExchange implements Exchange, AnswerOwner, OpenExchange {
+export class NodeExchange extends ClientExchange implements Exchange {
   readonly head: RequestHead
   readonly body: NodeBody
   readonly answer: NodeAnswer
-  listener: ExchangeListener | undefined
-  readonly #connection: ClientConnection
-  newer: OpenExchange | undefined
-  older: OpenExchange | undefined
-  #over = false
 
   constructor(
     req: IncomingMessage,
@@ -23,43 +18,12 @@ export class NodeExchange implements Exchange, AnswerOwner, OpenExchange {
     awaitsContinue: boolean,
     connection: ClientConnection,
   ) {
+    super(connection)
     const head = requestHead(req)
     this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
     const wanted = awaitsContinue ? once(() => res.writeContinue()) : nothing
     this.body = new NodeBody(req, declaredLength(req), wanted)
     this.answer = new NodeAnswer(res, this)
-    this.#connection = connection
-    connection.add(this)
-  }
-
-  /** No further request is read from this connection. */
-  closing(): void {
-    this.#connection.closing = true
-  }
-
-  /** The tick in which the head was written is over. */
-  tickOver(): void {
-    this.listener?.tickOver()
-  }
-
-  /** The client takes data again. */
-  drained(): void {
-    this.listener?.drained()
-  }
-
-  /** Nothing more will be written. */
-  over(): void {
-    if (this.#over) return
-    this.#over = true
-    this.#connection.remove(this)
-  }
-
-  /** The client's connection is over. */
-  closed(): void {
-    this.over()
-    if (this.answer.ended) return
-    this.answer.ended = true
-    this.listener?.gone()
   }
 }
 

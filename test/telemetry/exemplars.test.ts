@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { traceOf } from '../../src/mcp/traceparent.ts'
+import { factsOf } from '../../src/mcp/head-facts.ts'
+import type { HeaderLines } from '../../src/mcp/http.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
 import type { CallRecord } from '../../src/telemetry/telemetry.ts'
 import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
 import { parseExposition } from './exposition.ts'
 import { type OpenFamily, type OpenLine, parseOpenMetrics } from './openmetrics.ts'
+
+const traceOf = (headers: HeaderLines): string | undefined =>
+  factsOf({ method: 'POST', target: '/mcp', version: '1.1', headers }).trace
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN_ID = '00f067aa0ba902b7'

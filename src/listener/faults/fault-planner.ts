@@ -2,7 +2,7 @@ import type { Call } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
 import { headerValue, targetPath, type RequestHead } from '../../mcp/http.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
-import { traceOf } from '../../mcp/traceparent.ts'
+import { factsOf } from '../../mcp/head-facts.ts'
 import type { CallFacts, ExchangeFacts } from '../../rules/call-facts.ts'
 import { withHeaderFaults, type HeaderFaults } from '../../rules/header-faults.ts'
 import {
@@ -195,7 +195,7 @@ export class FaultPlanner {
       now: rules.clock,
       host: hostOf(session),
       maxBody,
-      listener: listenerOf(session, traceOf(request.headers)),
+      listener: listenerOf(session, factsOf(request).trace),
       push,
       lanes: push,
       closing,

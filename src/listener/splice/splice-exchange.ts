@@ -2,21 +2,17 @@ import type { Socket } from 'node:net'
 import type { RequestHead } from '../../mcp/http.ts'
 import type { Body } from '../../mcp/transfer.ts'
 import type { ClientConnection } from '../client-connection.ts'
-import type { Exchange, ExchangeListener, IncomingBody } from '../exchange.ts'
-import type { AnswerOwner } from '../node-answer.ts'
-import type { OpenBody, OpenExchange } from '../open-exchange.ts'
+import { ClientExchange } from '../client-exchange.ts'
+import type { Exchange, IncomingBody } from '../exchange.ts'
+import type { OpenBody } from '../open-exchange.ts'
 import { SpliceAnswer, type AnswerLine } from './splice-answer.ts'
 
 const EMPTY = Buffer.alloc(0)
 
 /** An exchange whose request was read without node:http: its body is whole, or will be before it is sent. */
-export class SpliceExchange implements Exchange, AnswerOwner, OpenExchange, IncomingBody, OpenBody {
+export class SpliceExchange extends ClientExchange implements Exchange, IncomingBody, OpenBody {
   readonly head: RequestHead
   readonly answer: SpliceAnswer
-  listener: ExchangeListener | undefined
-  newer: OpenExchange | undefined
-  older: OpenExchange | undefined
-  readonly #connection: ClientConnection
   readonly #socket: Socket
   readonly #length: number
   #bytes: Buffer
@@ -24,7 +20,6 @@ export class SpliceExchange implements Exchange, AnswerOwner, OpenExchange, Inco
   #pieces: Buffer[] | undefined
   #missing: number
   #collected: ((bytes: Uint8Array) => void) | undefined
-  #over = false
   #seenBytes = -1
   #seenAt = 0
 
@@ -36,15 +31,14 @@ export class SpliceExchange implements Exchange, AnswerOwner, OpenExchange, Inco
     connection: ClientConnection,
     line: AnswerLine,
   ) {
+    super(connection)
     this.head = head
     this.#socket = socket
-    this.#connection = connection
     this.#length = length
     this.#bytes = first
     this.#missing = length - first.length
     if (this.#missing > 0) this.#pieces = first.length > 0 ? [first] : []
     this.answer = new SpliceAnswer(line, this)
-    connection.add(this)
   }
 
   get body(): this {
@@ -97,29 +91,8 @@ export class SpliceExchange implements Exchange, AnswerOwner, OpenExchange, Inco
     this.#socket.destroy()
   }
 
-  closing(): void {
-    this.#connection.closing = true
-  }
-
-  tickOver(): void {
-    this.listener?.tickOver()
-  }
-
-  drained(): void {
-    this.listener?.drained()
-  }
-
-  over(): void {
-    if (this.#over) return
-    this.#over = true
+  override over(): void {
+    super.over()
     this.#bytes = EMPTY
-    this.#connection.remove(this)
-  }
-
-  closed(): void {
-    this.over()
-    if (this.answer.ended) return
-    this.answer.ended = true
-    this.listener?.gone()
   }
 }
