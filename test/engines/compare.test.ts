@@ -69,3 +69,17 @@ test('a connection that ends for no dropped request must end with both', () => {
   const used = seen(APPS, [atApp('fin', POST)])
   expect(apart(used, seen(APPS, [atApp('kept', POST), atApp('fin')]))).toBe(1)
 })
+
+test('a long body may be cut into other chunks on its way to the app, and a short one may not', () => {
+  const head = 'POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
+  const chunked = (...sizes: number[]): string =>
+    head + sizes.map((size) => `${size.toString(16)}\r\n${'p'.repeat(size)}\r\n`).join('')
+  const sent = (text: string): Observed => seen('', [atApp('kept', text)])
+  const [whole, cut] = [`${chunked(70_000)}0\r\n\r\n`, `${chunked(65_433, 4567)}0\r\n\r\n`]
+  expect(apart(sent(whole), sent(cut))).toBe(0)
+  expect(apart(sent(chunked(70_000)), sent(chunked(65_433)))).toBe(1)
+  expect(apart(sent(whole), sent(cut.slice(0, -5)))).toBe(1)
+  expect(apart(sent(whole), sent(cut.replace('p\r\n0', 'q\r\n0')))).toBe(1)
+  expect(apart(sent(whole), sent(`${cut.slice(0, -2)}X: 1\r\n\r\n`))).toBe(1)
+  expect(apart(sent(chunked(500)), sent(chunked(250, 250)))).toBe(1)
+})

@@ -1,5 +1,6 @@
 import type { AppSeen, ClientSeen, Observed } from './observed.ts'
 import type { Script } from './script.ts'
+import { withChunksJoined } from './chunked-text.ts'
 import { MessageScanner } from './message-scanner.ts'
 
 /** A script that the two engines played differently. */
@@ -32,6 +33,8 @@ export interface Comparison {
  * - whether a connection to the app that nobody uses is ended. Where the bound on these is met, one is
  *   ended to make room for one of the other kind. Where an app sends line breaks behind an answer, the
  *   general engine overlooks them, and the other one ends the connection;
+ * - where the chunks of a request end whose body is longer than what is held of it: it is passed on as
+ *   it is read, and the reads are TCP's; see `withChunksJoined`;
  *
  * By what scripts are compared with:
  * - when bytes are read that come behind a request that is still being answered, and are no plain
@@ -62,7 +65,10 @@ export function differences(general: Observed, splice: Observed, how: Comparison
 function requestsAtApp(connections: readonly AppSeen[], idleEnds: boolean): string[] {
   return connections.flatMap(({ requests, end }) => {
     const last = idleEnds && end === 'fin' ? 'kept' : end
-    return requests.map((text, at) => `${at === requests.length - 1 ? last : 'kept'} ${text}`)
+    return requests.map((text, at) => {
+      const fate = at === requests.length - 1 ? last : 'kept'
+      return `${fate} ${withChunksJoined(text)}`
+    })
   })
 }
 
