@@ -8,12 +8,14 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/copy-page.mjs scripts/compile-rules-schema.mjs scripts/
+COPY scripts/bundle.mjs scripts/copy-page.mjs scripts/compile-rules-schema.mjs scripts/
+COPY scripts/lib/notices.mjs scripts/lib/start-chunks.mjs scripts/lib/
 COPY src src
-# Maps and types are for those who build upon it; whether types are right was checked before.
-RUN node_modules/.bin/tsc -p tsconfig.build.json --noCheck --sourceMap false --declaration false \
-  && node scripts/copy-page.mjs \
+# Whether types are right was checked before.
+RUN node_modules/.bin/tsc -p tsconfig.build.json --noCheck \
   && node scripts/compile-rules-schema.mjs \
+  && node scripts/bundle.mjs \
+  && node scripts/copy-page.mjs \
   && chmod 755 dist/cli/main.js
 
 FROM --platform=$BUILDPLATFORM ${BASE} AS dependencies

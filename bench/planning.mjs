@@ -1,13 +1,13 @@
-// What it costs to plan a call, by the number of rules. Needs a build: node bench/planning.mjs [dist]
+// What it costs to plan a call, by the number of rules. Needs a build: node bench/planning.mjs [folder of modules]
 import { pathToFileURL } from 'node:url'
 import { resolve } from 'node:path'
 
-const dist = pathToFileURL(
-  `${resolve(process.argv[2] ?? new URL('../dist', import.meta.url).pathname)}/`,
+const modules = pathToFileURL(
+  `${resolve(process.argv[2] ?? new URL('../build/js', import.meta.url).pathname)}/`,
 )
-const { compileRules } = await import(new URL('rules/compile.js', dist).href)
-const { planCall, finishPlan } = await import(new URL('rules/plan.js', dist).href)
-const { RuleStates } = await import(new URL('rules/rule-states.js', dist).href)
+const { compileRules } = await import(new URL('rules/compile.js', modules).href)
+const { planCall, finishPlan } = await import(new URL('rules/plan.js', modules).href)
+const { RuleStates } = await import(new URL('rules/rule-states.js', modules).href)
 
 const COUNTS = [1, 100, 1000]
 const CALLS = 200_000

@@ -1,7 +1,7 @@
 // How long a scrape keeps the event loop from everything else: the real admin port, scraped by another
 // process, in CPU time of this one, which a busy machine does not blur. Threads that collect garbage
 // beside it are counted, too, so that these are upper ends.
-// Needs a build: node bench/scrape-blocks.mjs [dist]
+// Needs a build: node bench/scrape-blocks.mjs [folder of modules]
 import { fork } from 'node:child_process'
 import { get } from 'node:http'
 import { resolve } from 'node:path'
@@ -26,9 +26,9 @@ function ran() {
   return (user + system) / 1000
 }
 
-/** Metrics of which each tool has been called, and hit by so many rules. @param {URL} dist @param {number} hits */
-async function filled(dist, hits) {
-  const { createMetrics } = await import(new URL('telemetry/metrics.js', dist).href)
+/** Metrics of which each tool has been called, and hit by so many rules. @param {URL} modules @param {number} hits */
+async function filled(modules, hits) {
+  const { createMetrics } = await import(new URL('telemetry/metrics.js', modules).href)
   const metrics = createMetrics({ version: '0' })
   await metrics.prepare()
   const call = { method: 'tools/call', outcome: 'ok', origin: 'upstream', seconds: 0.02 }
@@ -49,13 +49,13 @@ async function filled(dist, hits) {
   return metrics
 }
 
-/** The admin port over such metrics. @param {URL} dist @param {number} hits */
-async function startAdmin(dist, hits) {
-  const { createAdmin } = await import(new URL('admin/server.js', dist).href)
+/** The admin port over such metrics. @param {URL} modules @param {number} hits */
+async function startAdmin(modules, hits) {
+  const { createAdmin } = await import(new URL('admin/server.js', modules).href)
   const quiet = () => undefined
   const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet }
   const readiness = () => ({ ready: true, reason: 'serving' })
-  const metrics = await filled(dist, hits)
+  const metrics = await filled(modules, hits)
   const admin = createAdmin({ metrics, readiness, logger, version: '0' })
   const { port } = await admin.listen({ kind: 'tcp', host: '127.0.0.1', port: 0 })
   return { admin, port }
@@ -96,7 +96,9 @@ async function watched(scraped) {
 }
 
 async function main() {
-  const dist = pathToFileURL(`${resolve(process.argv[2] ?? `${import.meta.dirname}/../dist`)}/`)
+  const modules = pathToFileURL(
+    `${resolve(process.argv[2] ?? `${import.meta.dirname}/../build/js`)}/`,
+  )
   const scraper = fork(SELF, ['--scraper'])
   process.once('exit', () => scraper.kill())
   let major = 0
@@ -113,7 +115,7 @@ async function main() {
   say('| --- | ---: | ---: | ---: | ---: | ---: |')
   for (const [what, hits] of Object.entries({ usual: 1, 'all hit': RULES })) {
     for (const accept of ['text/plain', 'application/openmetrics-text']) {
-      const { admin, port } = await startAdmin(dist, hits)
+      const { admin, port } = await startAdmin(modules, hits)
       const all = []
       for (let n = 0; n < WARM_UP + SCRAPES; n++) {
         if (n === WARM_UP) major = 0

@@ -1,4 +1,4 @@
-// What the webhook takes for a review, and how much memory. Needs a build: node bench/webhook.mjs [seconds] [dist]
+// What the webhook takes for a review, and how much memory. Needs a build: node bench/webhook.mjs [seconds] [project]
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,14 +10,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
 const SECONDS = Number(process.argv[2] ?? 60)
-const DIST = resolve(process.argv[3] ?? join(import.meta.dirname, '../dist'))
+const PROJECT = resolve(process.argv[3] ?? join(import.meta.dirname, '..'))
 /** Reviews a second, over as many connections as a few API servers keep. */
 const RATE = 50
 const CONNECTIONS = 6
 const WARM_UP = 5
 
 const { createAuthority, issueServer } = await import(
-  pathToFileURL(join(DIST, 'webhook/issue-certificate.js')).href
+  pathToFileURL(join(PROJECT, 'build/js/webhook/issue-certificate.js')).href
 )
 const validity = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 86_400_000) }
 const authority = createAuthority('bench', validity)
@@ -30,7 +30,7 @@ writeFileSync(join(folder, 'settings.yaml'), 'image: registry.test/squall:1\nrul
 const child = spawn(
   process.execPath,
   [
-    join(DIST, 'cli/main.js'),
+    join(PROJECT, 'dist/cli/main.js'),
     'webhook',
     '--tls-dir',
     folder,

@@ -1,15 +1,15 @@
-// Writes the validators of rules files beside the built code: compiling them takes longer than all else
-// that a start does. Takes another folder than dist/ as its argument.
+// Puts the validators of rules files into what tsc built: compiling them takes longer than all else that
+// a start does. Takes another folder than build/js/ as its argument.
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { _ } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
 
-const rules = new URL('rules/', pathToFileURL(`${resolve(process.argv[2] ?? 'dist')}/`))
+const rules = new URL('rules/', pathToFileURL(`${resolve(process.argv[2] ?? 'build/js')}/`))
 const load = (name) => import(new URL(name, rules).href)
 const { checkedNodes, wholeSchema } = await load('checked-nodes.js')
-const { MADE_MODULE, schemaKey } = await load('rules-validator.js')
+const { schemaKey } = await load('rules-validator.js')
 const { rulesJsonSchema } = await load('schema.js')
 const { createCompiler } = await load('schema-compiler.js')
 
@@ -31,7 +31,7 @@ const code = standalone.default(
 )
 const entries = [...names].map(([key, name]) => `  ['${key}', ${name}],\n`)
 await writeFile(
-  new URL(MADE_MODULE, rules),
+  new URL('made-validators.js', rules),
   `import { createRequire } from 'node:module'
 import { FORMAT_TESTS } from './schema-compiler.js'
 const require = createRequire(import.meta.url)

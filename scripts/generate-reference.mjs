@@ -27,11 +27,14 @@ const PAGES = [
 /** The modules that pages are made from come out of the build; without it there is nothing to say. */
 async function built(path) {
   try {
-    return await import(new URL(`dist/${path}`, ROOT).href)
+    return await import(new URL(`build/js/${path}`, ROOT).href)
   } catch (error) {
-    throw new Error(`dist/${path} cannot be loaded (run npm run build first): ${error.message}`, {
-      cause: error,
-    })
+    throw new Error(
+      `build/js/${path} cannot be loaded (run npm run build first): ${error.message}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

@@ -5,9 +5,10 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const [main, metrics, ...flags] = process.argv.slice(2)
-const dist = pathToFileURL(`${join(dirname(main), '..')}/`)
+// What the program was bundled from.
+const modules = pathToFileURL(`${join(dirname(main), '../../build/js')}/`)
 /** @param {string} path */
-const built = (path) => import(new URL(path, dist).href)
+const built = (path) => import(new URL(path, modules).href)
 
 await built('cli/settle-memory.js')
 const { parseCommandLine } = await built('cli/program.js')

@@ -80,7 +80,7 @@ function route(name: string, file: () => string | URL): readonly [string, AdminR
 }
 
 function own(name: string): URL {
-  return new URL(`./page/${name}`, import.meta.url)
+  return new URL(`../admin/page/${name}`, import.meta.url)
 }
 
 /** Asked for when it is needed: a sidecar that nobody looks at does not search for it. */

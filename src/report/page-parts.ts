@@ -42,7 +42,7 @@ function readParts(): PageParts {
 }
 
 function own(name: string): string {
-  return unix(readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8'))
+  return unix(readFileSync(new URL(`../report/page/${name}`, import.meta.url), 'utf8'))
 }
 
 function ofLibrary(file: string): string {

@@ -18,7 +18,7 @@ const MIB = 1024 * 1024
 
 // Node loads what was compiled. From source there is no such file, and parsing waits for nobody.
 const COMPILED = import.meta.url.endsWith('.js')
-  ? new URL('./parse-worker.js', import.meta.url)
+  ? new URL('../rules/parse-worker.js', import.meta.url)
   : undefined
 
 /**

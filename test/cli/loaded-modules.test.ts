@@ -13,9 +13,13 @@ let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'squall-loaded-'))
+  contents = JSON.parse(await readFile(join(HERE, 'build/js/chunks.json'), 'utf8'))
 })
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** What the build put into each file of the program. */
+let contents: Readonly<Record<string, readonly string[]>>
 
 /** What `squall run` has loaded when it takes traffic: packages and Node's modules by name, own files by path. */
 async function loadedBy(name: string, ...flags: readonly string[]): Promise<Set<string>> {
@@ -29,15 +33,19 @@ async function loadedBy(name: string, ...flags: readonly string[]): Promise<Set<
   program.signal('SIGTERM')
   await program.ended
   const lines = (await readFile(list, 'utf8')).split('\n')
-  return new Set(lines.map(nameOf))
+  return new Set(lines.flatMap(modulesOf).map(nameOf))
 }
 
-function nameOf(loaded: string): string {
+function modulesOf(loaded: string): readonly string[] {
   const path = loaded.replace(/^file:\/\//, '')
+  return contents[path.replace(`${HERE}dist/`, '')] ?? [path]
+}
+
+function nameOf(path: string): string {
   // Its compiler is most of it; what its validators call is single files.
   if (path.endsWith('/ajv/dist/core.js')) return "ajv's compiler"
-  const ofPackage = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]
-  return ofPackage ?? path.replace(HERE, '').replace(/^dist\//, '')
+  const ofPackage = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]
+  return ofPackage ?? path.replace(/^build\/js\//, '')
 }
 
 describe('squall run', () => {

@@ -1,10 +1,10 @@
+import type { ValidateFunction } from 'ajv'
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { FAULTS } from '../../src/filters/index.ts'
 import { checkedNodes, wholeSchema } from '../../src/rules/checked-nodes.ts'
-import { loadMade, MADE_MODULE, schemaKey } from '../../src/rules/rules-validator.ts'
-import type { MadeValidators } from '../../src/rules/rules-validator.ts'
+import { schemaKey } from '../../src/rules/rules-validator.ts'
 import { SchemaChecker } from '../../src/rules/schema-findings.ts'
 import { resolved } from '../../src/rules/schema-node.ts'
 import type { SchemaNode } from '../../src/rules/schema-node.ts'
@@ -13,8 +13,8 @@ import { readYaml } from '../../src/rules/yaml-document.ts'
 import { rounds } from '../support/rounds.ts'
 import { mutated } from './mutated-text.ts'
 
-/** The build makes them, so they are beside what was built. */
-const BUILT = new URL(`../../dist/rules/${MADE_MODULE}`, import.meta.url)
+/** The build makes them, in the place of the source file that has none. */
+const BUILT = new URL('../../build/js/rules/made-validators.js', import.meta.url)
 const LIMIT = 200
 
 /** What is put in the place of each value: something of every type, and of each with a twist. */
@@ -40,18 +40,16 @@ const MISFITS: readonly unknown[] = [
 ]
 
 const root = rulesJsonSchema()
-let made: MadeValidators
+let made: ReadonlyMap<string, ValidateFunction>
 let asked: string[]
 let atBuild: SchemaChecker
 const atRunTime = new SchemaChecker(root, () => undefined)
 
 beforeAll(async () => {
-  const loaded = await loadMade(BUILT)
-  if (loaded === undefined) throw new Error('there is none: run `npm run build`')
-  made = loaded
+  made = ((await import(BUILT.href)) as { validators: typeof made }).validators
   asked = []
   atBuild = new SchemaChecker(root, (whole) => {
-    const validator = made.validators.get(schemaKey(whole))
+    const validator = made.get(schemaKey(whole))
     if (validator === undefined) asked.push(JSON.stringify(whole))
     return validator
   })
@@ -100,7 +98,7 @@ function boundsOf({ minimum, maximum, exclusiveMinimum, maxLength }: SchemaNode)
 describe('the validators that the build makes', () => {
   it('are there for everything that a rules file is checked against', () => {
     const keys = checkedNodes(root).map((node) => schemaKey(wholeSchema(node, root.definitions)))
-    expect(new Set(made.validators.keys())).toEqual(new Set(keys))
+    expect(new Set(made.keys())).toEqual(new Set(keys))
   })
 
   it('find the same as those of the run time, whatever is wrong where', () => {
@@ -131,10 +129,6 @@ describe('the validators that the build makes', () => {
 
   it('are not found for another schema', () => {
     const [file] = checkedNodes({ ...root, description: 'Another.' })
-    expect(made.validators.has(schemaKey(wholeSchema(file!, root.definitions)))).toBe(false)
-  })
-
-  it('are done without where a build made none', async () => {
-    expect(await loadMade(new URL('./none.js', BUILT))).toBe(undefined)
+    expect(made.has(schemaKey(wholeSchema(file!, root.definitions)))).toBe(false)
   })
 })

@@ -1,0 +1,29 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/**
+ * The licences of the packages that modules are of, as they ask for wherever their code goes.
+ * @param {readonly string[]} modules
+ */
+export async function noticesOf(modules) {
+  const folders = new Set(modules.flatMap((id) => packageFolder(id) ?? []))
+  const notices = await Promise.all([...folders].sort().map(noticeOf))
+  return `Squall's program holds code of these packages.\n${notices.join('')}`
+}
+
+/** @param {string} id */
+function packageFolder(id) {
+  return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]
+}
+
+/** @param {string} folder */
+async function noticeOf(folder) {
+  const { name, version, license } = JSON.parse(
+    await readFile(join(folder, 'package.json'), 'utf8'),
+  )
+  const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry))
+  if (file === undefined)
+    throw new Error(`${name} ${version} comes without the text of its licence`)
+  const text = await readFile(join(folder, file), 'utf8')
+  return `\n${'-'.repeat(80)}\n${name} ${version} (${license})\n\n${text.trim()}\n`
+}
