@@ -1,4 +1,3 @@
-import { createSecureContext } from 'node:tls'
 import { NO_FILE, readBounded } from '../listener/bounded-file.ts'
 import type { RunOptions } from './run-options.ts'
 import { shown, UsageError } from './usage-error.ts'
@@ -55,7 +54,7 @@ function check(parts: { ca?: Buffer; cert?: Buffer; key?: Buffer }, flags: strin
   try {
     // An authority without any certificate is taken silently, and then nothing would be trusted.
     if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error('no PEM')
-    createSecureContext(parts)
+    process.getBuiltinModule('node:tls').createSecureContext(parts)
   } catch {
     // What OpenSSL says of a key stays out of the message.
     throw new UsageError(

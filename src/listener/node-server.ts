@@ -1,5 +1,4 @@
 import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
 import type { SecureContextOptions } from 'node:tls'
 import type { FrontOptions } from './front-options.ts'
 
@@ -28,10 +27,18 @@ export function createNodeServer(
     requireHostHeader: false,
   }
   const server =
-    tls === undefined
-      ? createHttpServer(settings)
-      : createHttpsServer({ ...settings, handshakeTimeout: headTimeout, ...tls })
+    tls === undefined ? createHttpServer(settings) : createTlsServer(settings, headTimeout, tls)
   server.maxConnections = maxConnections + OVERLOAD_RESERVE
   server.maxHeadersCount = 0
   return server
+}
+
+/** TLS is loaded where it is in use; most pods have none, and hold a megabyte less. */
+function createTlsServer(
+  settings: ServerOptions,
+  handshakeTimeout: number,
+  tls: SecureContextOptions,
+): Server {
+  const { createServer } = process.getBuiltinModule('node:https')
+  return createServer({ ...settings, handshakeTimeout, ...tls })
 }

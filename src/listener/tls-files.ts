@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import type { SecureContextOptions } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import type { FSWatcher } from 'chokidar'
 import type { Logger } from '../telemetry/log.ts'
@@ -111,8 +111,9 @@ export function readMaterial(paths: TlsPaths): SecureContextOptions {
       throw new TlsFileError(`cannot read ${path}: ${(error as Error).message}`)
     }
   }
+  if (Object.keys(material).length === 0) return material
   try {
-    createSecureContext(material)
+    process.getBuiltinModule('node:tls').createSecureContext(material)
   } catch (error) {
     const names = Object.values(paths).filter(Boolean).join(', ')
     throw new TlsFileError(`no TLS context from ${names}: ${(error as Error).message}`)

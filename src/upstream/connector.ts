@@ -1,5 +1,5 @@
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
-import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+import type { ConnectionOptions } from 'node:tls'
 import type { UpstreamAddress } from './address.ts'
 
 /** No connection to the app could be made. */
@@ -74,7 +74,9 @@ function open({ address, tls }: ConnectorOptions, onread: OnReadOpts | undefined
   if (!address.tls) return connectTcp({ ...target, ...reading })
   const secure = tls()
   const servername = nameToAskFor(address.host, secure)
-  return connectTls({ ...target, ALPNProtocols: ['http/1.1'], ...secure, servername })
+  // Loaded with the first connection that needs it: most apps are reached without.
+  const { connect } = process.getBuiltinModule('node:tls')
+  return connect({ ...target, ALPNProtocols: ['http/1.1'], ...secure, servername })
 }
 
 /** The name in a TLS handshake: as told, or else the host, which is none where it is an address. */

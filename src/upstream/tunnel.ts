@@ -1,5 +1,4 @@
 import { type ClientRequest, type IncomingMessage, Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
@@ -123,6 +122,7 @@ export class Tunnel {
     const secure = this.#tls()
     // Without a name Node would ask for the one in the client's Host header.
     const servername = nameToAskFor(address.host, secure)
+    const { Agent: HttpsAgent } = process.getBuiltinModule('node:https')
     return new HttpsAgent({ ...secure, servername, keepAlive: false })
   }
 }

@@ -16,6 +16,9 @@ export async function resolve(specifier, context, next) {
 }`
 register(`data:text/javascript,${encodeURIComponent(hooks)}`, { data: file })
 
-// What packages require of each other does not.
+// What packages require of each other does not, and neither do modules of Node's that are asked for by call.
 const { cache } = createRequire(import.meta.url)
-process.once('exit', () => appendFileSync(file, Object.keys(cache).join('\n')))
+process.once('exit', () => {
+  const ofNode = process.moduleLoadList.map((loaded) => loaded.replace('NativeModule ', 'loaded:'))
+  appendFileSync(file, [...Object.keys(cache), ...ofNode].join('\n'))
+})
