@@ -5,7 +5,7 @@ import { fileFindings } from '../rules/file-findings.ts'
 import { nearestName } from '../rules/nearest-name.ts'
 import { type Finding, type Path, pathText, type Problem, shownText } from '../rules/problem.ts'
 import { memberOf, readValues } from '../rules/read-values.ts'
-import { SchemaChecker } from '../rules/schema-findings.ts'
+import { schemaFindings } from '../rules/schema-findings.ts'
 import type { YamlDocument } from '../rules/yaml-document.ts'
 import { type Gate, MEASURES, readAbortGate } from './gate.ts'
 import { planJsonSchema, type PlanFile } from './plan-schema.ts'
@@ -13,14 +13,12 @@ import { planJsonSchema, type PlanFile } from './plan-schema.ts'
 const MAX_PROBLEMS = 100
 
 const schema = planJsonSchema()
-let checker: SchemaChecker | undefined
 
 /** All mistakes of a plan, in the order of its text. */
 export function planFindings(document: YamlDocument): readonly Problem[] {
   const { value } = document
   if (value === undefined) return []
-  checker ??= new SchemaChecker(schema)
-  const wrong = checker.check(value ?? {}, MAX_PROBLEMS).map(meant)
+  const wrong = schemaFindings(value ?? {}, schema, MAX_PROBLEMS).map(meant)
   const found = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   // What is read further has the right shape.
   if (wrong.length === 0) found.push(...ownFindings(value))

@@ -5,7 +5,7 @@ import type { Finding, Problem } from './problem.ts'
 import { deepFreeze, memberOf, readValues } from './read-values.ts'
 import { rulesJsonSchema } from './schema.ts'
 import type { Rule, RulesFile } from './schema.ts'
-import { SchemaChecker } from './schema-findings.ts'
+import { schemaFindings } from './schema-findings.ts'
 import { readYaml } from './yaml-document.ts'
 import type { YamlDocument } from './yaml-document.ts'
 
@@ -22,7 +22,6 @@ export const MAX_PROBLEMS = 200
 const MAX_FOUND = 5 * MAX_PROBLEMS
 
 const schema = rulesJsonSchema()
-let checker: SchemaChecker | undefined
 
 /** A rules file's text as it was read, and where in it everything is. */
 export interface ReadRules {
@@ -77,8 +76,7 @@ function problemsIn(document: YamlDocument): readonly Problem[] {
   const { value } = document
   // Undefined is what could not be read, and null is nothing at all: no rules.
   if (value === undefined || value === null) return []
-  checker ??= new SchemaChecker(schema)
-  const wrong = checker.check(value, MAX_PROBLEMS)
+  const wrong = schemaFindings(value, schema, MAX_PROBLEMS)
   const findings = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   return findings.slice(0, MAX_FOUND).map((finding) => located(finding, document))
 }

@@ -1,7 +1,7 @@
-import type { ErrorObject } from 'ajv'
 import { FAULTS } from '../filters/index.ts'
 import { familiarHint } from './familiar-keys.ts'
 import { FORMATS } from './formats.ts'
+import type { Misfit } from './misfits.ts'
 import { nearestName } from './nearest-name.ts'
 import { shownValue } from './problem.ts'
 import type { Finding, Path } from './problem.ts'
@@ -12,27 +12,26 @@ import { unknownKey } from './unknown-key.ts'
 /** Objects with more keys are not told by their keys. */
 const MAX_LISTED = 4
 
-/** What a validator's error means to the person who wrote the file. */
-export function findingOf(error: ErrorObject, path: Path, root: SchemaNode): Finding {
-  const node = (error.parentSchema ?? {}) as SchemaNode
-  const params = error.params as Readonly<Record<string, unknown>>
-  const found = shownValue(error.data)
-  switch (error.keyword) {
+/** What a misfit means to the person who wrote the file. */
+export function findingOf({ keyword, node, value, path, key }: Misfit, root: SchemaNode): Finding {
+  const { definitions } = root
+  const found = shownValue(value)
+  switch (keyword) {
     case 'additionalProperties': {
-      const key = String(params['additionalProperty'])
-      return unknownKey([...path, key], key, Object.keys(node.properties ?? {}), root)
+      const unknown = String(key)
+      return unknownKey([...path, unknown], unknown, Object.keys(node.properties ?? {}), root)
     }
-    case 'required': {
-      const key = String(params['missingProperty'])
-      return { code: 'missing_key', message: `\`${key}\` is missing`, path }
-    }
+    case 'required':
+      return { code: 'missing_key', message: `\`${String(key)}\` is missing`, path }
+    case 'anyOf':
+      return noBranch(node.anyOf ?? [], value, path, definitions)
     case 'type':
-      return wrongType(node, error.data, path, root.definitions)
+      return wrongType(node, value, path, definitions)
     case 'enum':
-      return notAmong(node, error.data, path)
+      return notAmong(node, value, path)
     case 'format':
     case 'pattern':
-      return badText(node, error.data, path)
+      return badText(node, value, path)
     case 'minimum':
     case 'maximum':
     case 'exclusiveMinimum':
@@ -40,28 +39,27 @@ export function findingOf(error: ErrorObject, path: Path, root: SchemaNode): Fin
     case 'minLength':
       return { code: 'bad_value', message: 'cannot be empty', path, found }
     case 'maxLength': {
-      const message = `may have ${String(params['limit'])} characters`
+      const message = `may have ${String(node.maxLength)} characters`
       return { code: 'out_of_range', message, path, found }
     }
     case 'minItems':
       return { code: 'bad_value', message: 'the list cannot be empty', path, found }
     case 'maxItems':
     case 'maxProperties': {
-      if (isOneKeyed(node)) return oneKey(node, path, `found ${countOf(error.data)}`)
-      const message = `may have ${String(params['limit'])} entries, found ${countOf(error.data)}`
+      if (isOneKeyed(node)) return oneKey(node, path, `found ${countOf(value)}`)
+      const message = `may have ${String(node[keyword])} entries, found ${countOf(value)}`
       return { code: 'too_many', message, path }
     }
     case 'minProperties':
-      return isOneKeyed(node)
-        ? oneKey(node, path, 'found none')
-        : { code: 'bad_value', message: 'needs at least one key', path, ...allowedIn(node) }
-    default:
-      return { code: 'bad_value', message: error.message ?? 'does not fit', path, found }
+      break
   }
+  return isOneKeyed(node)
+    ? oneKey(node, path, 'found none')
+    : { code: 'bad_value', message: 'needs at least one key', path, ...allowedIn(node) }
 }
 
 /** A value that none of a union's branches is about. */
-export function noBranch(
+function noBranch(
   branches: readonly SchemaNode[],
   value: unknown,
   path: Path,
@@ -181,11 +179,7 @@ function patternInWords(pattern: string): string {
   return 'slow-search: letters, digits, `-`, `_` and `.`, beginning with a letter or digit'
 }
 
-function isOneKeyed(node: SchemaNode): boolean {
-  const { minProperties, maxProperties } = node as {
-    minProperties?: number
-    maxProperties?: number
-  }
+function isOneKeyed({ minProperties, maxProperties }: SchemaNode): boolean {
   return minProperties === 1 && maxProperties === 1
 }
 

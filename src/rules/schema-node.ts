@@ -16,6 +16,11 @@ export interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>
   readonly required?: readonly string[]
+  readonly additionalProperties?: boolean
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly minProperties?: number
+  readonly maxProperties?: number
   readonly items?: SchemaNode
   readonly anyOf?: readonly SchemaNode[]
   readonly definitions?: Readonly<Record<string, SchemaNode>>
