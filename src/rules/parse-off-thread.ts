@@ -1,4 +1,3 @@
-import { Worker } from 'node:worker_threads'
 import { deepFreeze } from './read-values.ts'
 import type { FoundRules } from './rules-file.ts'
 import { parseFound } from './rules-parser.ts'
@@ -47,6 +46,9 @@ async function inThread(
   found: FoundRules,
   signal: AbortSignal,
 ): Promise<RulesVersion | undefined> {
+  // Most rules are short, and a start does without it then.
+  const { Worker } = await import('node:worker_threads')
+  if (signal.aborted) return undefined
   const worker = new Worker(script, {
     workerData: found,
     name: 'rules',

@@ -91,5 +91,7 @@ describe('squall run', () => {
     expect(loaded).not.toContain('ajv')
     // Its types are all that is used of it.
     expect(loaded).not.toContain('typebox')
+    // Only long texts have a thread of their own.
+    expect(loaded).not.toContain('node:worker_threads')
   })
 })
