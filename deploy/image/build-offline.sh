@@ -7,7 +7,7 @@ set -eu
 
 cd "$(dirname "$0")/../.."
 image=${1:-localhost/squall:local}
-base=localhost/squall-build-base:local
+base=localhost/squall-build-base:2
 node=$(readlink -f "${NODE24:-$(command -v node)}")
 tools='sh cat chmod chown cp env find head ldd ln mkdir printf readlink rm sed sort bash uname'
 
@@ -35,6 +35,9 @@ if ! buildah "$@" inspect --type image "$base" >/dev/null 2>&1; then
   # shellcheck disable=SC2086 -- they are words
   PATH=$PATH:/usr/sbin:/sbin sh deploy/image/gather.sh "$root" $tools nft
   sh deploy/image/gather.sh "$root" "$node"
+  # A part of libc that is a file of its own; the bundler asks for it.
+  libc=$(ldd "$node" | sed -n 's/.*=> \(\/[^ ]*\/libc\.so\.6\) .*/\1/p')
+  cp -L --parents "${libc%/*}/librt.so.1" "$root/"
   rm -rf "$root/usr/share/sbom"
   [ "$node" = /usr/local/bin/node ] || mv "$root$node" "$root/usr/local/bin/node"
   cp -RL "$(npm root -g)/npm" "$root/usr/local/lib/node_modules/npm"

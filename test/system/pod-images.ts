@@ -9,7 +9,7 @@ const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** Kept between runs: the base image changes only with the machine. */
 const FOLDER = `${ROOT}build/system-images`
-const BASE = 'localhost/squall-build-base:local'
+const BASE = 'localhost/squall-build-base:2'
 const BUILD_LIMIT = 300_000
 
 /** The image of Squall, as the system tests build it. */
