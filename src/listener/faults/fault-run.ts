@@ -12,6 +12,7 @@ import type { FaultTurn } from './fault-turn.ts'
 import { replyMessage } from './injected-answer.ts'
 import { PushedRuns } from './pushed-runs.ts'
 import type { FaultRunOptions, RequestOutcome } from './fault-run-options.ts'
+import { TURN_OVER } from './interruptible-wait.ts'
 
 /** A fault that takes the answer as HTTP, and whose it is. */
 export interface OutputTurn {
@@ -117,7 +118,7 @@ export class FaultRun {
 
   /** No fault acts from here on, and what waits passes untouched: the sidecar drains. */
   disarm(): void {
-    this.#stop.abort()
+    this.#stop.abort(TURN_OVER)
   }
 
   /** The request goes to the app now: the faults of what is answered elsewhere wait for it there. */
@@ -137,7 +138,7 @@ export class FaultRun {
     if (this.#finished) return
     this.#finished = true
     for (const run of this.all) if (!this.#outlives(run)) this.#close(run)
-    this.#stop.abort()
+    this.#stop.abort(TURN_OVER)
   }
 
   /** The stream has event ids: a client may have the rest of it sent again, before revision 2026-07-28. */

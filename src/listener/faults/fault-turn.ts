@@ -219,12 +219,14 @@ export class FaultTurn {
   }
 
   async #sleep(ms: number): Promise<void> {
+    const due = performance.now() + ms
     if (this.#claims.length > 0) this.#commit(ms)
     // What it did so far has been done, and now it does more of it.
     else if (this.#acted && !this.#retired.aborted) this.#begin()
     this.#asleep++
     try {
-      await interruptibleWait(ms, this.#retired, this.#host.signal)
+      // Telling of the fault took a part of the time.
+      await interruptibleWait(due - performance.now(), this.#retired, this.#host.signal)
     } finally {
       this.#asleep--
     }

@@ -13,6 +13,9 @@ export class TurnOver extends Error {
   }
 }
 
+/** Given when faults are stopped: left out, each stop makes an error with a stack that nobody reads. */
+export const TURN_OVER = new TurnOver()
+
 /** Waits; ends early when `wake` is aborted, and rejects when `stop` is. Infinity waits for these alone. */
 export function interruptibleWait(ms: number, wake: AbortSignal, stop: AbortSignal): Promise<void> {
   if (stop.aborted) return Promise.reject(new TurnOver())

@@ -3,6 +3,7 @@ import { isExactId } from '../../mcp/reply.ts'
 import type { Verdict } from '../../filters/fault.ts'
 import type { CallRun } from './call-run.ts'
 import type { NotApplicableReason } from './fault-events.ts'
+import { TURN_OVER } from './interruptible-wait.ts'
 import type { PushedCall, PushLanes } from './pushed-call.ts'
 
 /** What an exchange tells of its calls that are answered elsewhere. */
@@ -43,7 +44,7 @@ export class PushedRuns {
       stop,
       check: (verdict) => unfit(call, verdict),
       answered: () => this.#setting.onAnswered?.(call),
-      wake: () => stop.abort(),
+      wake: () => stop.abort(TURN_OVER),
       // Later, because whoever watches the stream may yet count the call as over with it.
       lost: () => queueMicrotask(() => this.#lost(pushed)),
     }
@@ -63,7 +64,7 @@ export class PushedRuns {
     this.#pushed.delete(run)
     this.#lanes.release(this.#setting.session, pushed, () => {
       this.#over(run)
-      pushed.stop.abort()
+      pushed.stop.abort(TURN_OVER)
     })
     return true
   }
@@ -79,7 +80,7 @@ export class PushedRuns {
       run.elsewhere = true
       run.leaveAnswer(reason)
     }
-    stop.abort()
+    stop.abort(TURN_OVER)
   }
 }
 
