@@ -6,6 +6,7 @@ import { httpProxy } from './http-proxy.mjs'
 import { httpxy } from './httpxy.mjs'
 import { mitmproxy } from './mitmproxy.mjs'
 import { nginx } from './nginx.mjs'
+import { nodeDelayed } from './node-delayed.mjs'
 import { socketPipe } from './socket-pipe.mjs'
 import { squallWithMetrics } from './squall-metrics.mjs'
 import { squall, squallWith } from './squall.mjs'
@@ -44,6 +45,7 @@ export const PEERS = [
   squallWith('squall-20-rules', { rules: 20 }),
   squallWith('squall-1000-rules', { rules: 1000 }),
   squallWith('squall-delayed5', { delay: DELAY }),
+  nodeDelayed('node-delayed5', DELAY),
   squallWithMetrics('on'),
   squallWithMetrics('off'),
   socketPipe,

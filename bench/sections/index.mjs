@@ -97,7 +97,7 @@ export const SECTIONS = [
   atFixedRate({
     name: 'delayed5',
     title: 'Five calls in a hundred delayed',
-    peers: ['squall', 'squall-delayed5', 'envoy', 'envoy-delayed5'],
+    peers: ['squall', 'squall-delayed5', 'node-delayed5', 'envoy', 'envoy-delayed5'],
     delayMs: DELAY.delayMs,
     rounds: 4,
     seconds: 4,
