@@ -1,6 +1,5 @@
 import Counter from 'prom-client/lib/counter.js'
 import eventLoopLag from 'prom-client/lib/metrics/eventLoopLag.js'
-import gc from 'prom-client/lib/metrics/gc.js'
 import heapSizeAndUsed from 'prom-client/lib/metrics/heapSizeAndUsed.js'
 import heapSpacesSizeAndUsed from 'prom-client/lib/metrics/heapSpacesSizeAndUsed.js'
 import osMemoryHeap from 'prom-client/lib/metrics/osMemoryHeap.js'
@@ -8,6 +7,7 @@ import processMaxFileDescriptors from 'prom-client/lib/metrics/processMaxFileDes
 import processStartTime from 'prom-client/lib/metrics/processStartTime.js'
 import nodeVersion from 'prom-client/lib/metrics/version.js'
 import Registry from 'prom-client/lib/registry.js'
+import { gcDurations } from './gc-durations.ts'
 
 const MICROS = 1e6
 
@@ -15,7 +15,7 @@ const MICROS = 1e6
  * The default metrics of prom-client, in its order, without those that list every open file or socket at
  * each scrape: with thousands of them that takes milliseconds in which no traffic moves. Each is taken
  * from its own file: the package as a whole loads four times as much, most of it a tracing API that its
- * metrics of CPU time refer to, which are therefore made here.
+ * metrics of CPU time refer to, which are therefore made here, as is the one of collections.
  */
 export function createNodeRegistry(): Registry {
   const registry = new Registry()
@@ -27,7 +27,7 @@ export function createNodeRegistry(): Registry {
   heapSizeAndUsed(registry)
   heapSpacesSizeAndUsed(registry)
   nodeVersion(registry)
-  gc(registry)
+  gcDurations(registry)
   return registry
 }
 
