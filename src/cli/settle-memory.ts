@@ -6,3 +6,11 @@ import { setFlagsFromString } from 'node:v8'
  * turned off before anything is loaded that it could be made of.
  */
 setFlagsFromString('--no-allocation-site-pretenuring')
+
+/**
+ * The old generation may grow to several times its size before V8 looks for garbage in it, however
+ * small it is: here 20 MiB and more, held for good. By this a small one is collected when it has grown
+ * by 8 MiB, the least that V8 has, and a large one by a half. It is done beside the program, with
+ * pauses of 2 to 5 ms, once in some hundred thousand calls.
+ */
+setFlagsFromString('--heap-growing-percent=50')
