@@ -4,6 +4,13 @@ import { rulesInForce, writeRules } from './squall-rules.mjs'
 /** What the headline figures are taken with. */
 const USUAL_RULES = 20
 
+/** As in the image: one arena for all threads, and what is free at its end goes back at once. */
+const MALLOC = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  MALLOC_MMAP_THRESHOLD_: '131072',
+}
+
 /**
  * This project as built, its metrics on.
  * @param {string} name
@@ -27,6 +34,7 @@ export function squallWith(name, { rules = USUAL_RULES, engine, delay } = {}) {
       ]
       return {
         file: process.execPath,
+        env: MALLOC,
         args: [
           // As in the image, and as the injector starts it; the general engine leaves more behind.
           ...(engine === 'general' ? [] : ['--max-semi-space-size=2']),
