@@ -1,6 +1,8 @@
 import type { Outcome } from '../mcp/call.ts'
+import type { ChunkRun } from '../mcp/chunk-run.ts'
 import { headerValue, mediaType, type ResponseHead } from '../mcp/http.ts'
 import { eventAnswer } from '../mcp/event-message.ts'
+import { signIn } from '../mcp/event-signs.ts'
 import { outcomeOfJsonBody } from '../mcp/body-outcome.ts'
 import { isModern } from '../mcp/revision.ts'
 import type { SseFrame } from '../mcp/sse-framer.ts'
@@ -48,7 +50,12 @@ export class CallObserver implements Observer {
     if (head.status >= 300) return
     if (mediaType(headerValue(head.headers, 'content-type')) !== 'text/event-stream') return
     this.#telemetry.gauge('request_streams', 1)
-    this.#watch = new SseWatch(this.#coding, this.#limit, (frame) => this.#event(frame))
+    this.#watch = new SseWatch(
+      this.#coding,
+      this.#limit,
+      (text, from) => signIn(text, from, !this.#sawEventIds),
+      (frame) => this.#event(frame),
+    )
   }
 
   data(chunk: Uint8Array): void {
@@ -59,6 +66,11 @@ export class CallObserver implements Observer {
     this.#size += chunk.length
     if (this.#size <= this.#limit) this.#chunks.push(chunk)
     else this.#chunks = []
+  }
+
+  chunks(run: ChunkRun): void {
+    if (this.#watch !== undefined) this.#watch.chunks(run)
+    else run.each((chunk) => this.data(chunk))
   }
 
   end(): void {

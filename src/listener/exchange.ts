@@ -1,3 +1,4 @@
+import type { ChunkRun } from '../mcp/chunk-run.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from '../mcp/http.ts'
 import type { Body } from '../mcp/transfer.ts'
 
@@ -13,6 +14,8 @@ export interface Answer {
   head(head: ResponseHead, whole?: boolean): void
   /** False asks for a pause until the listener is told `drained`. */
   data(chunk: Uint8Array): boolean
+  /** As `data` for each chunk of a run. */
+  chunks(run: ChunkRun): boolean
   end(trailers: HeaderLines): void
   /** Ends the client's connection: bytes already written arrive before a `fin`, not before an `rst`. */
   cut(how: Cut): void

@@ -1,4 +1,5 @@
 import type { PostedMessages } from '../mcp/classify.ts'
+import type { ChunkRun } from '../mcp/chunk-run.ts'
 import { headerValue, type HeaderLines, type ResponseHead } from '../mcp/http.ts'
 import type { Sessions } from '../mcp/sessions.ts'
 import type { Failure } from '../mcp/transfer.ts'
@@ -29,6 +30,10 @@ export class InitializeObserver implements Observer {
 
   data(chunk: Uint8Array): void {
     this.#inner.data(chunk)
+  }
+
+  chunks(run: ChunkRun): void {
+    this.#inner.chunks(run)
   }
 
   end(trailers: HeaderLines): void {

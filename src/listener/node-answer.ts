@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { endWhole, informationalText, prepareHead } from './answer-head.ts'
+import type { ChunkRun } from '../mcp/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
 import type { Answer, Cut } from './exchange.ts'
 import { cutSocket } from './cut-socket.ts'
@@ -72,6 +73,10 @@ export class NodeAnswer implements Answer {
       })
     }
     return false
+  }
+
+  chunks(run: ChunkRun): boolean {
+    return run.each((chunk) => this.data(chunk))
   }
 
   end(trailers: HeaderLines): void {

@@ -1,3 +1,4 @@
+import type { ChunkRun } from '../mcp/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
 import type { Failure } from '../mcp/transfer.ts'
 
@@ -5,6 +6,8 @@ import type { Failure } from '../mcp/transfer.ts'
 export interface Observer {
   head(head: ResponseHead): void
   data(chunk: Uint8Array): void
+  /** As `data` for each chunk of a run. */
+  chunks(run: ChunkRun): void
   end(trailers: HeaderLines): void
   fail(failure: Failure): void
   /** The client left before the end. */

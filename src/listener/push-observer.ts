@@ -1,6 +1,8 @@
 import type { Outcome } from '../mcp/call.ts'
+import type { ChunkRun } from '../mcp/chunk-run.ts'
 import { headerValue, mediaType, type RequestHead, type ResponseHead } from '../mcp/http.ts'
 import { eventAnswer } from '../mcp/event-message.ts'
+import { signIn } from '../mcp/event-signs.ts'
 import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../mcp/transfer.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -47,7 +49,12 @@ export class PushObserver implements Observer, PushPosition {
     if (mediaType(headerValue(head.headers, 'content-type')) !== 'text/event-stream') return
     this.#telemetry.gauge('push_streams', 1)
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
-    this.#watch = new SseWatch(coding, this.#limit, (frame) => this.#event(frame))
+    this.#watch = new SseWatch(
+      coding,
+      this.#limit,
+      (text, from) => this.#sign(text, from),
+      (frame) => this.#event(frame),
+    )
     this.#stream?.belongsTo(this.#session, false)
   }
 
@@ -62,6 +69,10 @@ export class PushObserver implements Observer, PushPosition {
 
   data(chunk: Uint8Array): void {
     this.#watch?.push(chunk)
+  }
+
+  chunks(run: ChunkRun): void {
+    this.#watch?.chunks(run)
   }
 
   end(): void {
@@ -92,6 +103,14 @@ export class PushObserver implements Observer, PushPosition {
   #over(outcome: Outcome): void {
     const origin = this.#stream?.cutByFault === true ? 'injected' : 'upstream'
     if (this.#endpoint !== undefined) this.#ledger.closeEndpoint(this.#endpoint, outcome, origin)
+  }
+
+  /** Until an endpoint is announced, an event of that name is one. */
+  #sign(text: string, from: number): number {
+    const sign = signIn(text, from, false)
+    if (this.#endpoint !== undefined) return sign
+    const endpoint = text.indexOf('endpoint', from)
+    return endpoint < 0 ? sign : Math.min(sign, endpoint)
   }
 
   #event(frame: SseFrame): void {

@@ -1,3 +1,4 @@
+import type { ChunkRun } from '../mcp/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
 import type { Failure, ResponseSink, Transfer } from '../mcp/transfer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
@@ -81,6 +82,21 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (this.#observer !== null) {
       try {
         this.#observer.data(chunk)
+      } catch (error) {
+        this.#blind(error)
+      }
+    }
+    if (started) this.tickOver()
+    return more
+  }
+
+  chunks(run: ChunkRun): boolean {
+    if (this.#over) return true
+    const started = this.#begin()
+    const more = this.#exchange.answer.chunks(run)
+    if (this.#observer !== null) {
+      try {
+        this.#observer.chunks(run)
       } catch (error) {
         this.#blind(error)
       }

@@ -1,4 +1,6 @@
 import type { Transform } from 'node:stream'
+import { asBuffer } from '../mcp/bytes.ts'
+import type { ChunkRun } from '../mcp/chunk-run.ts'
 import type { EmitFrame } from '../mcp/sse-framer.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
 import { decoderFor, type Coding } from './content-coding.ts'
@@ -6,16 +8,22 @@ import { decoderFor, type Coding } from './content-coding.ts'
 /** Coded bytes that may wait to be decoded. */
 const MOST_QUEUED = 4 * 1024 * 1024
 
+/** The place of the first thing worth reading in the text of whole events; Infinity where there is none. */
+export type FindSign = (text: string, from: number) => number
+
 /** Reads the events of a stream that goes by, whatever its coding; the stream itself is not touched. */
 export class SseWatch {
   readonly #framer: SseFramer
   readonly #emit: EmitFrame
+  readonly #sign: FindSign
   readonly #decoder: Transform | undefined
   readonly #readable: boolean
   #missed: boolean
 
-  constructor(coding: Coding, limit: number, onFrame: EmitFrame) {
+  /** Events without a sign may be left out. */
+  constructor(coding: Coding, limit: number, sign: FindSign, onFrame: EmitFrame) {
     this.#framer = new SseFramer(limit)
+    this.#sign = sign
     this.#emit = (frame) => {
       if (frame.oversized) this.#missed = true
       else onFrame(frame)
@@ -48,7 +56,7 @@ export class SseWatch {
   push(chunk: Uint8Array): void {
     const decoder = this.#decoder
     if (decoder === undefined) {
-      if (this.#readable) this.#framer.push(chunk, this.#emit)
+      if (this.#readable) this.#read(asBuffer(chunk))
     } else if (decoder.writableLength > MOST_QUEUED) {
       // The stream itself must not wait for its reading, and memory must not pay for it.
       this.#missed = true
@@ -56,6 +64,11 @@ export class SseWatch {
     } else if (!decoder.destroyed) {
       decoder.write(chunk)
     }
+  }
+
+  chunks(run: ChunkRun): void {
+    if (this.#decoder !== undefined) run.each((chunk) => this.push(chunk))
+    else if (this.#readable) this.#readRun(run)
   }
 
   /** Calls `done` when every event that came has been seen, also of a stream that was cut. */
@@ -69,10 +82,31 @@ export class SseWatch {
     this.#decoder.resume()
   }
 
+  #read(bytes: Buffer): void {
+    const framer = this.#framer
+    const quiet =
+      framer.passes(bytes, 0, bytes.length) && this.#sign(bytes.toString('latin1'), 0) === Infinity
+    if (!quiet) framer.push(bytes, this.#emit)
+  }
+
+  #readRun(run: ChunkRun): void {
+    const framer = this.#framer
+    const { bytes, from, text, count } = run
+    let sign = this.#sign(text, 0)
+    for (let i = 0; i < count; i++) {
+      const begin = run.begins(i)
+      const end = run.ends(i)
+      const quiet = end - from <= sign
+      if (quiet && framer.passes(bytes, begin, end)) continue
+      framer.push(bytes.subarray(begin, end), this.#emit)
+      if (!quiet) sign = this.#sign(text, end - from)
+    }
+  }
+
   /** Runs outside of anybody's call: what goes wrong here has nobody else to end with. */
   #decoded(chunk: Uint8Array): void {
     try {
-      this.#framer.push(chunk, this.#emit)
+      this.#read(asBuffer(chunk))
     } catch {
       this.#missed = true
       this.#decoder?.destroy()

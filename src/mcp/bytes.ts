@@ -4,3 +4,10 @@ export function asBuffer(bytes: Uint8Array): Buffer {
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
+
+/** A copy of the bytes between two places. */
+export function copyOf(bytes: Buffer, from: number, to: number): Buffer {
+  const copy = Buffer.allocUnsafe(to - from)
+  bytes.copy(copy, 0, from, to)
+  return copy
+}

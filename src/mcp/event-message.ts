@@ -29,5 +29,5 @@ export function eventAnswer(frame: SseFields): Answer | undefined {
 /** A message that answers a call. */
 type Answer = Extract<Message, { kind: 'result' | 'error' }>
 
-/** The ends of `"result"` and `"error"`, and what a letter by its number begins with. */
-const SIGNS = ['sult"', 'rror"', 'u00']
+/** The ends of `"result"` and `"error"`, and what the numbers of their letters begin with. */
+const SIGNS = ['sult"', 'rror"', 'u006', 'u007']

@@ -63,6 +63,18 @@ export class SseFramer {
     return next
   }
 
+  /**
+   * Whether bytes that come next are whole events and no more, told by how they end. Then this framer
+   * need not see them, and is ready for what follows. Never for the first event, which may begin with
+   * a mark of its own.
+   */
+  passes(bytes: Buffer, from: number, to: number): boolean {
+    if (!this.#fresh || this.#afterCr || this.#first) return false
+    const length = to - from
+    if (length < 3 || length > this.#limit || bytes[to - 1] !== LF) return false
+    return bytes[to - 2] === LF || (bytes[to - 2] === CR && bytes[to - 3] === LF)
+  }
+
   /** Takes the next bytes; emits every event that they complete. */
   push(chunk: Uint8Array, emit: EmitFrame): void {
     const bytes = asBuffer(chunk)

@@ -1,3 +1,4 @@
+import type { ChunkRun } from './chunk-run.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from './http.ts'
 
 /** A request body that is still arriving, or that came in chunks. */
@@ -38,6 +39,8 @@ export interface ResponseSink {
   head(head: ResponseHead, whole?: boolean): void
   /** False asks the sender to pause until `Transfer.resume`. */
   data(chunk: Uint8Array): boolean
+  /** As `data` for each chunk of a run; who has it not is given the chunks. */
+  chunks?(run: ChunkRun): boolean
   end(trailers: HeaderLines): void
   fail(failure: Failure): void
 }

@@ -56,6 +56,20 @@ test('a call is open until its answer comes by the stream', async () => {
   expect(await stage.gauges()).toMatchObject({ pending: 0, push: 1 })
 })
 
+test('the endpoint may be announced behind other events', async () => {
+  const quiet = event({ jsonrpc: '2.0', method: 'notifications/message' })
+  stage = await Stage.open((exchange) => {
+    if (exchange.request.method !== 'GET') return void exchange.write(ACCEPTED)
+    streams = [exchange]
+    const endpoint = chunk('event: endpoint\ndata: /message?sessionId=a\n\n')
+    return void exchange.send([streamHead(), quiet, quiet, endpoint, quiet])
+  })
+  await listen('a')
+  await stage.exchange(call('a', 1))
+  streams[0]!.socket.write(Buffer.concat([quiet, event(result(1)), quiet]))
+  await stage.ends({ 'tools/call echo: ok': 1 })
+})
+
 test('servers that take a call with 200 and no answer are understood', async () => {
   await open(answer('200 OK', [], ''))
   await listen('a')

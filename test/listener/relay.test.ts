@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Exchange } from '../../src/listener/exchange.ts'
 import type { Observer } from '../../src/listener/observer.ts'
 import { Relay } from '../../src/listener/relay.ts'
+import { ChunkRun } from '../../src/mcp/chunk-run.ts'
 import type { ResponseHead } from '../../src/mcp/http.ts'
 
 const HEAD: ResponseHead = { status: 200, reason: 'OK', headers: [] }
@@ -28,6 +29,7 @@ function stage(observer: Partial<Observer> = {}) {
       info: nothing,
       head: begun,
       data: work(100),
+      chunks: work(300),
       end: work(1000),
       cut: work(5),
       closeAfter: nothing,
@@ -37,6 +39,7 @@ function stage(observer: Partial<Observer> = {}) {
   const watching: Observer = {
     head: nothing,
     data: nothing,
+    chunks: nothing,
     end: nothing,
     fail: nothing,
     gone: () => told.push('observer: gone'),
@@ -102,6 +105,31 @@ test('an app that could not be asked has its time told after the sending', () =>
   expect(told).toEqual(['finished 0'])
   relay.handedOver(7)
   expect(told).toEqual(['finished 0', 'spent 12'])
+})
+
+test('of a run of chunks the time is told once', async () => {
+  const { relay, told, pass } = stage()
+  relay.handedOver(1)
+  relay.head(HEAD)
+  await tick()
+  pass(50_000)
+  relay.chunks(new ChunkRun())
+  pass(50_000)
+  relay.end([])
+  expect(told).toEqual(['finished 200', 'spent 1311'])
+})
+
+test('a watcher that breaks at a run of chunks is let go of, and the answer goes on', () => {
+  const { relay, told } = stage({
+    chunks: () => {
+      throw new Error('chunks')
+    },
+  })
+  relay.handedOver(0)
+  relay.head(HEAD)
+  relay.chunks(new ChunkRun())
+  relay.end([])
+  expect(told).toEqual(['blind: chunks', 'observer: gone', 'finished 200', 'spent 1310'])
 })
 
 test.each(['head', 'data', 'end'] as const)(

@@ -1,4 +1,5 @@
 import { asBuffer } from '../../mcp/bytes.ts'
+import type { ChunkRun } from '../../mcp/chunk-run.ts'
 import { linesText, type HeaderLines, type ResponseHead } from '../../mcp/http.ts'
 import { informationalText } from '../answer-head.ts'
 import type { Answer, Cut } from '../exchange.ts'
@@ -65,6 +66,20 @@ export class SpliceAnswer implements Answer {
     if (chunk.length > ONE_WRITE) return this.#writeLarge(chunk)
     this.#held = chunk
     if (this.#text.length + chunk.length > ONE_WRITE) return this.#release()
+    this.#askFlush()
+    return !this.#full
+  }
+
+  chunks(run: ChunkRun): boolean {
+    if (this.#framing !== 'chunked') return run.each((chunk) => this.data(chunk))
+    this.#bodyBegun = true
+    this.#text = this.#taken()
+    if (run.to - run.from > ONE_WRITE) {
+      this.#release()
+      return this.#write(run.copy())
+    }
+    this.#text += run.text
+    if (this.#text.length > ONE_WRITE) return this.#release()
     this.#askFlush()
     return !this.#full
   }

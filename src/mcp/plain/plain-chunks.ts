@@ -1,5 +1,8 @@
+import { ChunkRun } from '../chunk-run.ts'
+
 const CR = 13
 const LF = 10
+const ZERO = 0x30
 /** More digits than these are left to another parser: 256 MiB is a long chunk. */
 const DIGITS = 7
 
@@ -7,6 +10,8 @@ const DIGITS = 7
 export interface PieceTaker {
   /** The bytes from `from` to `to` of what is being read are body. */
   piece(bytes: Buffer, from: number, to: number): void
+  /** These chunks are body. */
+  run(run: ChunkRun): void
 }
 
 /**
@@ -14,6 +19,9 @@ export interface PieceTaker {
  * form that another parser must judge, and `broken` one that nobody takes.
  */
 export type ChunksState = 'more' | 'whole' | 'odd' | 'broken'
+
+/** One for all bodies: a run is over before the next one is read. */
+const RUN = new ChunkRun()
 
 /** Reads the plainest chunked bodies: sizes without extensions, and no trailers. */
 export class PlainChunks {
@@ -45,11 +53,39 @@ export class PlainChunks {
         if (!this.#data(bytes, end, taker)) return 'broken'
         if (this.#left > 0) return 'more'
       }
+      let more = this.#kept === undefined
+      while (more) more = this.#run(bytes, end, taker)
       const size = this.#size(bytes, end)
       if (typeof size === 'string') return size
       // The line break behind the data is read with it.
       this.#left = size + 2
     }
+  }
+
+  /** Passes on the chunks that are whole, and framed as node:http would; true where they fill a run. */
+  #run(bytes: Buffer, end: number, taker: PieceTaker): boolean {
+    const first = this.at
+    RUN.begin(bytes, first)
+    let at = first
+    while (!RUN.full) {
+      let size = 0
+      let line = at
+      for (; line < end && line - at < DIGITS; line++) {
+        const digit = lowerHexDigit(bytes[line]!)
+        if (digit < 0) break
+        size = size * 16 + digit
+      }
+      const begin = line + 2
+      const behind = begin + size
+      if (bytes[at] === ZERO || line === at || behind + 2 > end) break
+      if (!isLineBreak(bytes, line) || !isLineBreak(bytes, behind)) break
+      RUN.add(begin, behind)
+      at = behind + 2
+    }
+    if (at === first) return false
+    this.at = at
+    taker.run(RUN)
+    return RUN.full
   }
 
   /** Passes on what there is of a chunk; false where its line break is missing. */
@@ -107,6 +143,15 @@ const LONGEST = DIGITS + 1 + LAST.length
 
 function joined(kept: Buffer, bytes: Buffer, from: number, end: number): Buffer {
   return Buffer.concat([kept, bytes.subarray(from, Math.min(end, from + LONGEST))])
+}
+
+function isLineBreak(bytes: Buffer, at: number): boolean {
+  return bytes[at] === CR && bytes[at + 1] === LF
+}
+
+function lowerHexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  return code >= 0x61 && code <= 0x66 ? code - 0x57 : -1
 }
 
 function hexDigit(code: number): number {

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net'
 import { CHUNKED, PlainAnswers } from '../../mcp/plain/plain-answer.ts'
 import { PlainChunks, type PieceTaker } from '../../mcp/plain/plain-chunks.ts'
+import { copyOf } from '../../mcp/bytes.ts'
+import type { ChunkRun } from '../../mcp/chunk-run.ts'
 import type { Failure } from '../../mcp/transfer.ts'
 import { ConnectError, type Connector } from '../connector.ts'
 import type { LaneEvents, PooledLane } from '../lane-pool.ts'
@@ -19,6 +21,7 @@ export interface SpliceLaneOptions {
 export interface LaneUser {
   head(head: PlainAnswers['head'], whole: boolean): void
   data(chunk: Buffer): boolean
+  chunks(run: ChunkRun): boolean
   /** The answer is whole; `reusable` says whether the connection is in order. */
   end(reusable: boolean): void
   fail(failure: Failure): void
@@ -116,6 +119,11 @@ export class SpliceLane implements PooledLane, PieceTaker {
     if (user === undefined) return
     if (!user.data(bytes === INPUT ? copyOf(bytes, from, to) : bytes.subarray(from, to)))
       this.#pause()
+  }
+
+  run(run: ChunkRun): void {
+    const user = this.#user
+    if (user !== undefined && !user.chunks(run)) this.#pause()
   }
 
   /** Asked after each read; nothing where the same buffer serves again. */
@@ -279,12 +287,6 @@ export class SpliceLane implements PooledLane, PieceTaker {
     this.#events.disconnected(this)
     user?.fail(this.#failure ?? (this.#reset ? RESET : CLOSED))
   }
-}
-
-function copyOf(bytes: Buffer, from: number, to: number): Buffer {
-  const copy = Buffer.allocUnsafe(to - from)
-  bytes.copy(copy, 0, from, to)
-  return copy
 }
 
 /** Line breaks between messages mean nothing. */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { asBuffer } from '../../mcp/bytes.ts'
+import type { ChunkRun } from '../../mcp/chunk-run.ts'
 import type { RequestHead, ResponseHead } from '../../mcp/http.ts'
 import { PlainHead } from '../../mcp/plain/plain-head.ts'
 import { requestHeadText } from '../../mcp/request-text.ts'
@@ -99,6 +100,12 @@ class SpliceTransfer implements Transfer, LaneUser {
 
   data(chunk: Buffer): boolean {
     return this.#sink.data(chunk)
+  }
+
+  chunks(run: ChunkRun): boolean {
+    const sink = this.#sink
+    if (sink.chunks !== undefined) return sink.chunks(run)
+    return run.each((chunk) => this.#done || sink.data(chunk))
   }
 
   end(reusable: boolean): void {

@@ -1,6 +1,7 @@
 import type { Random } from '../../support/random.ts'
 import type { AppAnswer } from '../script.ts'
 import { chunkedBody } from './chunks.ts'
+import { eventChunks } from './event-chunks.ts'
 import { CODINGS, GARBAGE, INFOS, LENGTHS, LINES, STATUS_LINES } from './answer-parts.ts'
 import { coded } from './bodies.ts'
 
@@ -63,7 +64,9 @@ export function plainAnswer(random: Random, id: number, method = 'POST'): Sent {
     }
     case 2:
     case 3: {
-      const chunks = chunkedBody(random, events(random, body), 0)
+      const chunks = random.chance(0.5)
+        ? eventChunks(random, body)
+        : chunkedBody(random, events(random, body), 0)
       return sent(
         `${line}\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n${bare ? '' : chunks}`,
       )

@@ -1,4 +1,7 @@
+import type { ChunkRun } from '../../../src/mcp/chunk-run.ts'
 import { PlainChunks } from '../../../src/mcp/plain/plain-chunks.ts'
+
+import { same } from '../disagreement.ts'
 
 /** How chunks were read that came in some pieces. */
 export interface ChunksReading {
@@ -18,6 +21,17 @@ export function readChunks(pieces: readonly Buffer[], offset: number): ChunksRea
   const taker = {
     piece: (bytes: Buffer, from: number, to: number): void => {
       body += bytes.toString('latin1', from, to)
+    },
+    run: (run: ChunkRun): void => {
+      let written = ''
+      run.each((chunk) => {
+        const data = chunk.toString('latin1')
+        written += `${chunk.length.toString(16)}\r\n${data}\r\n`
+        body += data
+      })
+      // A run leaves as it came, so that it must be what would be written for its chunks.
+      same('the run', run.text, written)
+      same('a copy of the run', run.copy().toString('latin1'), written)
     },
   }
   let before = offset

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { checkAnswer } from '../../fuzz/targets/answers.ts'
 import { readChunks } from '../../fuzz/targets/chunks-reading.ts'
+import { PlainChunks } from '../../../src/mcp/plain/plain-chunks.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 
@@ -81,5 +82,43 @@ describe('chunks are read', () => {
       }),
       { numRuns: 300 },
     )
+  })
+
+  test.each([
+    ['1\r\na\r\nb\r\n0123456789a\r\n', ['a, 0123456789a']],
+    ['1\r\na\r\n1\r\nb\r\n0\r\n\r\n', ['a, b']],
+    ['1\r\na\r\nB\r\n0123456789a\r\n1\r\nb\r\n1\r\nc\r\n', ['a', '(0123456789a)', 'b, c']],
+    ['1\r\na\r\n01\r\nb\r\n', ['a', '(b)']],
+    ['1\r\na\r\n2\r\nb', ['a', '(b)']],
+    ['1\r\na\r\n2\r\nbc', ['a', '(bc)']],
+    ['1\r\na\r\n2\r\nbc\r', ['a', '(bc)']],
+    ['1\r\na\r\n2\r', ['a']],
+    ['1\r\na\r\n1\r\nbc\r\n', ['a', '(b)']],
+  ])('whole ones as one run, where node:http would frame them so: %j', (text, runs) => {
+    const seen: string[] = []
+    const bytes = Buffer.from(text)
+    new PlainChunks().read(bytes, 0, bytes.length, {
+      piece: (of, from, to) => seen.push(`(${of.toString('latin1', from, to)})`),
+      run: (run) => {
+        const data: string[] = []
+        run.each((chunk) => void data.push(chunk.toString()))
+        seen.push(data.join(', '))
+      },
+    })
+    expect(seen).toEqual(runs)
+  })
+
+  test('more than fit a run as several', () => {
+    const bytes = Buffer.from('1\r\nx\r\n'.repeat(1300))
+    const counts: number[] = []
+    const chunks = new PlainChunks()
+    chunks.read(bytes, 0, bytes.length, {
+      piece: () => expect.unreachable(),
+      run: ({ count, text, from, to }) => {
+        counts.push(count)
+        expect(text).toBe(bytes.toString('latin1', from, to))
+      },
+    })
+    expect(counts).toEqual([512, 512, 276])
   })
 })
