@@ -1,6 +1,7 @@
 import type { Outcome } from '../mcp/call.ts'
+import { answerFactsOf, declaredLength } from '../mcp/answer-facts.ts'
 import type { ChunkRun } from '../mcp/chunk-run.ts'
-import { headerValue, mediaType, type ResponseHead } from '../mcp/http.ts'
+import type { ResponseHead } from '../mcp/http.ts'
 import { eventAnswer } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { outcomeOfJsonBody } from '../mcp/body-outcome.ts'
@@ -44,11 +45,11 @@ export class CallObserver implements Observer {
 
   head(head: ResponseHead): void {
     this.#status = head.status
-    this.#coding = codingOf(headerValue(head.headers, 'content-encoding'))
+    const { coding, streams } = answerFactsOf(head)
+    this.#coding = codingOf(coding)
     // Nothing is kept of what will be too much.
-    if (Number(headerValue(head.headers, 'content-length')) > this.#limit) this.#size = Infinity
-    if (head.status >= 300) return
-    if (mediaType(headerValue(head.headers, 'content-type')) !== 'text/event-stream') return
+    if (declaredLength(head) > this.#limit) this.#size = Infinity
+    if (head.status >= 300 || !streams) return
     this.#telemetry.gauge('request_streams', 1)
     this.#watch = new SseWatch(
       this.#coding,

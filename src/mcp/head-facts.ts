@@ -1,4 +1,5 @@
 import { acceptsType } from './accept.ts'
+import { inOnePiece } from './bytes.ts'
 import { mediaType, targetPath, type RequestHead } from './http.ts'
 import { PlainHead } from './plain/plain-head.ts'
 import { traceIn } from './traceparent.ts'
@@ -30,7 +31,13 @@ export interface HeadFacts {
 /** Reads a head once; of one that is known by its bytes, what was read before. */
 export function factsOf(head: RequestHead): HeadFacts {
   if (!(head instanceof PlainHead)) return readFacts(head)
-  return (head.notes.facts ??= readFacts(head))
+  return (head.notes.facts ??= lasting(readFacts(head)))
+}
+
+/** The session is looked up with each call, and outlives the head that it was a part of. */
+function lasting(facts: HeadFacts): HeadFacts {
+  const { session } = facts
+  return session === undefined ? facts : { ...facts, session: inOnePiece(session) }
 }
 
 const SESSION = 'mcp-session-id'

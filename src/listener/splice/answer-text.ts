@@ -1,5 +1,7 @@
+import { inOnePiece } from '../../mcp/bytes.ts'
 import { endToEnd } from '../../mcp/hop-by-hop.ts'
 import { headerValue, linesText, type ResponseHead } from '../../mcp/http.ts'
+import { PlainAnswerHead, type TextAround } from '../../mcp/plain/plain-answer-head.ts'
 import { assertSafeReason } from '../answer-head.ts'
 
 /** An answer's head as the client gets it, and how its body is framed. */
@@ -14,8 +16,6 @@ const CLOSE = 'Connection: close\r\n'
 /** Writes the heads of answers, as node:http would for a POST, GET or DELETE of HTTP/1.1. */
 export class AnswerTexts {
   readonly #keep: string
-  #head: ResponseHead | undefined
-  #last: AnswerText | undefined
 
   /** `keepAlive` is how long an idle connection is kept, in milliseconds. */
   constructor(keepAlive: number) {
@@ -25,13 +25,28 @@ export class AnswerTexts {
   /** The text of a head on a connection that stays or ends. */
   of(head: ResponseHead, stays: boolean): AnswerText {
     if (!stays) return answerText(head, CLOSE)
-    // Apps say the same again and again, and what reads it gives the same head then.
-    if (head !== this.#head || this.#last === undefined) {
-      this.#last = answerText(head, this.#keep)
-      this.#head = head
+    if (!(head instanceof PlainAnswerHead)) return answerText(head, this.#keep)
+    // Apps say the same again and again, and what reads it knows it again.
+    let around = head.notes.text
+    if (around?.by !== this) {
+      around = split(answerText(head, this.#keep), this)
+      head.notes.text = around
     }
-    return this.#last
+    const { before, after, framing } = around
+    return { text: head.length < 0 ? before : before + String(head.length) + after, framing }
   }
+}
+
+const LENGTH = /\r\ncontent-length: /i
+
+/** Splits a plain head, which has one such line at most and no line break inside its parts. */
+function split({ text, framing }: AnswerText, by: object): TextAround {
+  const line = LENGTH.exec(text)
+  if (line === null) return { by, before: inOnePiece(text), after: '', framing }
+  const start = line.index + line[0].length
+  const end = text.indexOf('\r\n', start)
+  const before = inOnePiece(text.slice(0, start))
+  return { by, before, after: inOnePiece(text.slice(end)), framing }
 }
 
 function answerText(head: ResponseHead, ending: string): AnswerText {

@@ -1,5 +1,6 @@
-import type { HeaderLines, ResponseHead } from '../http.ts'
+import type { HeaderLines } from '../http.ts'
 import { HeadMemo } from './head-memo.ts'
+import { PlainAnswerHead } from './plain-answer-head.ts'
 import { plainLines, plainNumber } from './plain-lines.ts'
 
 /** Heads above this are left to the general parser. */
@@ -12,7 +13,7 @@ export const CHUNKED = -1
 
 /** What is known of a head by its bytes. */
 interface Known {
-  readonly head: ResponseHead
+  readonly head: PlainAnswerHead
   /** Place of the declared length among the lines; -1 without one. */
   readonly lengthAt: number
   readonly chunked: boolean
@@ -26,7 +27,7 @@ interface Known {
  */
 export class PlainAnswers {
   /** What was read last: valid after `read` returned true, and until it is called again. */
-  head!: ResponseHead
+  head!: PlainAnswerHead
   /** The declared length of its body, or `CHUNKED`. */
   length = 0
   /** How many bytes the head has. */
@@ -62,7 +63,7 @@ export class PlainAnswers {
     if (!memo.matches(bytes, at, limit)) return this.#parse(bytes, at, end)
     this.size = memo.size
     const { known } = memo
-    if (memo.length === this.length && this.head === known.head) return true
+    if (memo.length === this.length && this.#known === known) return true
     this.#use(known, memo.length)
     return true
   }
@@ -91,11 +92,10 @@ export class PlainAnswers {
     this.#known = known
     this.length = known.chunked ? CHUNKED : length
     this.head = head
-    const digits = String(length)
-    if (lengthAt < 0 || head.headers[lengthAt] === digits) return
+    if (lengthAt < 0 || head.length === length) return
     const headers = head.headers.slice()
-    headers[lengthAt] = digits
-    this.head = { status: head.status, reason: head.reason, headers }
+    headers[lengthAt] = String(length)
+    this.head = new PlainAnswerHead(head.status, head.reason, headers, length, head.notes)
   }
 }
 
@@ -115,7 +115,8 @@ function parse(text: string): Known | undefined {
   } else if (chunked === lengthAt >= 0) {
     return undefined
   }
-  return { head: { status, reason: start[2]!, headers }, ...framing }
+  const length = lengthAt < 0 ? -1 : Number(headers[lengthAt])
+  return { head: new PlainAnswerHead(status, start[2]!, headers, length), ...framing }
 }
 
 type Framing = Omit<Known, 'head'>

@@ -1,3 +1,4 @@
+import { inOnePiece } from '../bytes.ts'
 import { endToEnd } from '../hop-by-hop.ts'
 import { linesText, type HeaderLines, type RequestHead } from '../http.ts'
 import { PlainHead } from './plain-head.ts'
@@ -34,6 +35,7 @@ export class PlainRequests {
   size = 0
   readonly #most: number
   readonly #memo = new HeadMemo<Known>()
+  #known: Known | undefined
 
   /** No head that `limit` bytes cannot hold is read. */
   constructor(limit: number) {
@@ -46,7 +48,7 @@ export class PlainRequests {
     const limit = Math.min(bytes.length, at + this.#most)
     if (!memo.matches(bytes, at, limit)) return this.#parse(bytes, at)
     this.size = memo.size
-    if (memo.length === this.length && this.head === memo.known.head) return true
+    if (memo.length === this.length && memo.known === this.#known) return true
     this.#use(memo.known, memo.length)
     return true
   }
@@ -72,7 +74,9 @@ export class PlainRequests {
     return true
   }
 
-  #use({ head, lengthAt, before, after }: Known, length: number): void {
+  #use(known: Known, length: number): void {
+    const { head, lengthAt, before, after } = known
+    this.#known = known
     this.length = length
     const digits = String(length)
     if (lengthAt < 0 || head.headers[lengthAt] === digits) {
@@ -99,12 +103,12 @@ function parse(text: string): Known | undefined {
   const target = start[2]!
   const bare: RequestHead = { method, target, version: '1.1', headers }
   if (lengthAt < 0) {
-    const whole = `${requestHeadText(bare, false)}\r\n`
+    const whole = inOnePiece(`${requestHeadText(bare, false)}\r\n`)
     return { head: new PlainHead(method, target, headers, whole), lengthAt, before: '', after: '' }
   }
   const front = requestHeadText({ ...bare, headers: headers.slice(0, lengthAt - 1) }, false)
-  const before = `${front}${headers[lengthAt - 1]!}: `
-  const after = `\r\n${linesText(endToEnd(headers.slice(lengthAt + 1)))}\r\n`
+  const before = inOnePiece(`${front}${headers[lengthAt - 1]!}: `)
+  const after = inOnePiece(`\r\n${linesText(endToEnd(headers.slice(lengthAt + 1)))}\r\n`)
   const head = new PlainHead(method, target, headers, before + headers[lengthAt]! + after)
   return { head, lengthAt, before, after }
 }
