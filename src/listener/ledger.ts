@@ -77,9 +77,7 @@ export class Ledger {
     this.#open--
     const { call, session, sentAt, answeredAt } = entry
     const made = origin === 'upstream' ? (entry.faults?.originOf(call) ?? origin) : origin
-    if (session !== '' && this.#pending.peek(session, call.id) === entry) {
-      this.#pending.take(session, call.id)
-    }
+    if (session !== '') this.#pending.take(session, call.id, entry)
     const now = this.#now()
     // What a fault held the answer back for is none of the app's time.
     const appEnd = answeredAt >= 0 ? answeredAt : now

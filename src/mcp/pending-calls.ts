@@ -57,9 +57,14 @@ export class PendingCalls<T> {
       this.#onEvict(value, false)
       return
     }
-    const replaced = this.#sessions.get(session)?.get(id)
+    let calls = this.#sessions.get(session)
+    const replaced = calls?.get(id)
     const evicted = replaced ?? (this.#size >= this.#limit ? this.#order.oldest : undefined)
-    if (evicted !== undefined) this.#remove(evicted)
+    if (evicted !== undefined) {
+      this.#remove(evicted)
+      // It may have been the session's only one, and the session be cleared away with it.
+      calls = this.#sessions.get(session)
+    }
     const entry: Entry<T> = {
       session,
       id,
@@ -68,7 +73,6 @@ export class PendingCalls<T> {
       newer: undefined,
       older: undefined,
     }
-    let calls = this.#sessions.get(session)
     if (calls === undefined) this.#sessions.set(session, (calls = new SessionCalls(session)))
     calls.add(entry)
     this.#order.add(entry)
@@ -82,11 +86,13 @@ export class PendingCalls<T> {
     return this.#sessions.get(session)?.get(id)?.value
   }
 
-  /** The value for an id; it leaves. */
-  take(session: string, id: JsonRpcId): T | undefined {
-    const entry = this.#sessions.get(session)?.get(id)
+  /** The value for an id; it leaves. Where only one value is meant, no other leaves in its place. */
+  take(session: string, id: JsonRpcId, meant?: T): T | undefined {
+    const calls = this.#sessions.get(session)
+    const entry = calls?.get(id)
     if (entry === undefined) return undefined
-    this.#remove(entry)
+    if (meant !== undefined && entry.value !== meant) return undefined
+    this.#remove(entry, calls)
     return entry.value
   }
 
@@ -114,10 +120,9 @@ export class PendingCalls<T> {
     return dropped
   }
 
-  #remove(entry: Entry<T>): void {
+  #remove(entry: Entry<T>, calls = this.#sessions.get(entry.session)): void {
     this.#order.remove(entry)
     this.#size--
-    const calls = this.#sessions.get(entry.session)
     if (calls === undefined) return
     calls.delete(entry)
     if (calls.size > 0 || calls.idle) return

@@ -33,6 +33,23 @@ test('a full table gives up its oldest, and an id used again its former call', (
   expect(calls.take('s', 1)).toBe('d')
 })
 
+test('a value leaves by its id only where it is the one that is meant', () => {
+  const { calls } = table()
+  calls.add('s', 1, 'a', 0)
+  expect(calls.take('s', 1, 'b')).toBeUndefined()
+  expect(calls.take('s', 1, 'a')).toBe('a')
+})
+
+test("a call stays in reach that pushes out its session's last one", () => {
+  const { calls } = table(1)
+  calls.add('a', 0, 'first', 0)
+  calls.take('a', 0)
+  calls.add('b', 0, 'second', 0)
+  calls.add('b', 1, 'third', 0)
+  expect(calls.peek('b', 1)).toBe('third')
+  expect(calls.size).toBe(1)
+})
+
 test('what is too long to be kept is given back at once', () => {
   const { calls, evicted } = table()
   calls.add('s', 'x'.repeat(5000), 'a', 0)
