@@ -5,6 +5,7 @@ import type { RefusalReason } from '../../telemetry/telemetry.ts'
 import type { ClientConnection } from '../client-connection.ts'
 import type { Cut } from '../exchange.ts'
 import { AnswerQueue } from './answer-queue.ts'
+import { readDirectly, readUsually } from './direct-reading.ts'
 import type { AnswerTexts } from './answer-text.ts'
 import type { AnswerLine, SpliceAnswer } from './splice-answer.ts'
 import { SpliceExchange } from './splice-exchange.ts'
@@ -58,6 +59,7 @@ export class SpliceConnection implements AnswerLine {
     this.#requests = new PlainRequests(host.limits.maxHead)
     this.#queue = new AnswerQueue(socket)
     socket.on('data', this.#onData).on('end', this.#onEnd)
+    readDirectly(socket, this.#onData)
     socket.on('error', this.#onError).on('drain', this.#onDrain)
   }
 
@@ -170,6 +172,7 @@ export class SpliceConnection implements AnswerLine {
     this.#rest = undefined
     const socket = this.#socket
     socket.pause()
+    readUsually(socket)
     socket.off('data', this.#onData).off('end', this.#onEnd)
     socket.off('error', this.#onError).off('drain', this.#onDrain)
     this.#host.handOver(socket, this.#connection, rest)
