@@ -60,7 +60,10 @@ function answerPair(limit: number): Pair {
   const view = (answers: PlainAnswers, bytes: Buffer, at: number, end: number): unknown => {
     if (!answers.read(bytes, at, end)) return false
     const { head, length, size, closes, keptFor } = answers
-    return { ...head, length, size, closes, keptFor, bytes: answers.bytes.toString('latin1') }
+    const { status, reason, headers } = head
+    const declared = head.length
+    const read = { status, reason, headers, declared, length, size, closes, keptFor }
+    return { ...read, bytes: answers.bytes.toString('latin1') }
   }
   const kept = new PlainAnswers(limit)
   return {
