@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /**
  * The licences of the packages that modules are of, as they ask for wherever their code goes.
@@ -13,6 +14,9 @@ export async function noticesOf(modules) {
 
 /** @param {string} id */
 function packageFolder(id) {
+  // What the bundler puts in of its own.
+  if (id.startsWith('\0rolldown/'))
+    return fileURLToPath(new URL('../../node_modules/rolldown', import.meta.url))
   return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]
 }
 

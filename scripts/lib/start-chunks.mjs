@@ -3,9 +3,13 @@
 /** What is loaded, one after the other, by the commands that start with a pod or run every few seconds. */
 const STARTS = {
   start: ['cli/main.js'],
-  lifecycle: ['cli/commands/lifecycle.js'],
+  lifecycle: [
+    'cli/commands/lifecycle.js',
+    'cli/lifecycle/pre-stop.js',
+    'cli/lifecycle/wait-ready.js',
+  ],
   redirect: ['cli/commands/redirect.js'],
-  run: ['cli/commands/run.js', 'cli/run.js', 'telemetry/node-registry.js'],
+  run: ['cli/commands/run.js', 'cli/run.js'],
   rules: ['cli/rules-engine.js'],
 }
 

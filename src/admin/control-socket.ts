@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bind } from '../listener/bind.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { PRE_STOP_PATH } from './control-paths.ts'
 
 /** What the socket can do to the sidecar. */
 export interface Controlled {
@@ -17,9 +18,6 @@ export interface ControlSocket {
   listen(path: string): Promise<void>
   close(): void
 }
-
-/** The path that `squall pre-stop` posts to. */
-export const PRE_STOP_PATH = '/pre-stop'
 
 const MAX_HEAD_BYTES = 4 * 1024
 const MAX_CONNECTIONS = 8

@@ -146,7 +146,8 @@ function charactersIn(text: string): number {
 function matches(pattern: string, text: string): boolean {
   let expression = expressions.get(pattern)
   if (expression === undefined) {
-    expression = new RegExp(pattern, 'u')
+    // Any character is any, a line break too: a key that no pattern takes would not be checked.
+    expression = new RegExp(pattern, 'su')
     expressions.set(pattern, expression)
   }
   return expression.test(text)

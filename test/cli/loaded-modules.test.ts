@@ -21,6 +21,17 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 /** What the build put into each file of the program. */
 let contents: Readonly<Record<string, readonly string[]>>
 
+/** What a program has loaded when it ends: as below. */
+async function loadedAtEnd(name: string, args: readonly string[]): Promise<Set<string>> {
+  const list = join(folder, name)
+  const program = startProgram(args, {
+    NODE_OPTIONS: `--import=${LISTER.href}`,
+    LOADED_MODULES: list,
+  })
+  await program.ended
+  return namesIn(list)
+}
+
 /** What `squall run` has loaded when it takes traffic: packages and Node's modules by name, own files by path. */
 async function loadedBy(name: string, ...flags: readonly string[]): Promise<Set<string>> {
   const list = join(folder, name)
@@ -32,6 +43,10 @@ async function loadedBy(name: string, ...flags: readonly string[]): Promise<Set<
   await program.logged('admin listening')
   program.signal('SIGTERM')
   await program.ended
+  return namesIn(list)
+}
+
+async function namesIn(list: string): Promise<Set<string>> {
   const lines = (await readFile(list, 'utf8')).split('\n')
   return new Set(lines.flatMap(modulesOf).map(nameOf))
 }
@@ -93,5 +108,17 @@ describe('squall run', () => {
     expect(loaded).not.toContain('typebox')
     // Only long texts have a thread of their own.
     expect(loaded).not.toContain('node:worker_threads')
+  })
+})
+
+describe('squall pre-stop and wait-ready', () => {
+  it.concurrent.each([
+    ['pre-stop', ['--control', 'unix:/nowhere/squall.sock'], 'cli/lifecycle/pre-stop.js'],
+    ['wait-ready', ['--ready-wait', '0s'], 'cli/lifecycle/wait-ready.js'],
+  ])('load nothing of what serves traffic: %s', async (command, flags, own) => {
+    const loaded = await loadedAtEnd(command, [command, ...flags])
+    expect(loaded).toContain(own)
+    const needless = ['pino', 'prom-client', 'cli/run.js', 'listener/sidecar.js', 'cli/demo.js']
+    expect(needless.filter((name) => loaded.has(name))).toEqual([])
   })
 })

@@ -19,6 +19,7 @@ export function ajvFindings(root: SchemaNode): (file: unknown) => readonly Findi
     verbose: true,
     strict: true,
     allowUnionTypes: true,
+    code: { regExp: Object.assign((pattern: string) => new RegExp(pattern, 'su'), { code: '' }) },
     formats: Object.fromEntries(
       Object.entries(FORMATS).map(([name, format]) => [
         name,

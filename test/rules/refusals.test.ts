@@ -35,6 +35,13 @@ describe('a place', () => {
     expect(place.includes('syntax') ? [] : more).toEqual([])
   })
 
+  it('is found under a key that holds a line break', () => {
+    const key = String.raw`"/a\nb"`
+    expect(said(withRule(`match: { args: { ${key}: { nonsense: 1 } } }`))).toEqual([
+      String.raw`4:33 unknown_key rules[0].match.args["/a\nb"].nonsense`,
+    ])
+  })
+
   it.each([
     ['percent: 101', '4:14 out_of_range rules[0].percent'],
     ['percent: -1', '4:14 out_of_range rules[0].percent'],

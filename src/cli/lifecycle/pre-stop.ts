@@ -1,4 +1,4 @@
-import { PRE_STOP_PATH } from '../../admin/control-socket.ts'
+import { PRE_STOP_PATH } from '../../admin/control-paths.ts'
 import { askLocal } from './ask-local.ts'
 import type { PreStopRequest } from './lifecycle-options.ts'
 
