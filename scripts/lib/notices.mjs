@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url'
  */
 export async function noticesOf(modules) {
   const folders = new Set(modules.flatMap((id) => packageFolder(id) ?? []))
-  const notices = await Promise.all([...folders].sort().map(noticeOf))
+  const notices = await Promise.all(
+    [...folders].sort((one, other) => (one < other ? -1 : 1)).map(noticeOf),
+  )
   return `Squall's program holds code of these packages.\n${notices.join('')}`
 }
 
