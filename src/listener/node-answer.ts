@@ -69,7 +69,8 @@ export class NodeAnswer implements Answer {
       this.#draining = true
       this.#res.once('drain', () => {
         this.#draining = false
-        this.#owner.drained()
+        // node:http says so also while an answer behind this one is written, in the midst of reading it.
+        process.nextTick(tellDrained, this.#owner)
       })
     }
     return false
@@ -142,6 +143,10 @@ export class NodeAnswer implements Answer {
 
 function flushHead(answer: NodeAnswer): void {
   answer.flush()
+}
+
+function tellDrained(owner: AnswerOwner): void {
+  owner.drained()
 }
 
 function pairs(lines: HeaderLines): [string, string][] {

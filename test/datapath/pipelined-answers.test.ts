@@ -1,0 +1,56 @@
+import { afterEach, expect, test } from 'vitest'
+import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
+import { answer, chunk, startRawApp, type RawApp } from '../support/raw-app.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+
+const EVENT = `data: ${'x'.repeat(1000)}\n\n`
+/** More than the buffers on the way hold. */
+const EVENTS = 16 * 1024
+
+let app: RawApp
+let squall: RunningSidecar
+
+afterEach(async () => {
+  await squall.close()
+  await app.close()
+})
+
+test('an answer that waits for its client goes on when one behind it comes meanwhile', async () => {
+  let goOn!: () => void
+  const isTime = new Promise<void>((resolve) => (goOn = resolve))
+  let later = false
+  let written = 0
+  app = await startRawApp({
+    keepBytes: false,
+    script: async (e) => {
+      if (String(e.request.body).includes('"second"')) {
+        await isTime
+        later = await e.write(answer('200 OK', ['Content-Type', 'text/plain'], 'later'))
+        return
+      }
+      await e.write(STREAM_HEAD)
+      const block = Buffer.concat(Array.from({ length: 64 }, () => chunk(EVENT)))
+      for (; written < EVENTS; written += 64) if (!(await e.write(block))) return
+      await e.write('0\r\n\r\n')
+    },
+  })
+  // What waits here is node:http's matter.
+  squall = await startSidecar({ upstream: app.url, engine: 'general' })
+  const client = await RawClient.connect(squall.port, { keepBytes: false })
+  await client.send(toolCall(1, 'first') + toolCall(2, 'second'))
+  await client.head()
+  client.socket.pause()
+  for (let before = -1; before < written;) {
+    before = written
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  expect(written).toBeLessThan(EVENTS)
+  goOn()
+  // Turns enough for it to come through.
+  for (let turns = 0; turns < 20 || !later; turns++) await new Promise(setImmediate)
+  client.socket.resume()
+  expect((await client.answer())!.body.equals(Buffer.from(EVENT.repeat(EVENTS)))).toBe(true)
+  expect(String((await client.answer(1))!.body)).toBe('later')
+  client.close()
+})
