@@ -83,3 +83,16 @@ test('a long body may be cut into other chunks on its way to the app, and a shor
   expect(apart(sent(whole), sent(`${cut.slice(0, -2)}X: 1\r\n\r\n`))).toBe(1)
   expect(apart(sent(chunked(500)), sent(chunked(250, 250)))).toBe(1)
 })
+
+test('a reset may drop the end of a long answer, and nothing of a short one', () => {
+  const reset = (received: string, end: End = 'rst'): Observed => ({
+    ...seen(''),
+    clients: [{ received, end, waits: '', after: '', afterEnd: 'fin' }],
+  })
+  const long = 'x'.repeat(33_000)
+  expect(apart(reset(`${long}y`), reset(long))).toBe(0)
+  expect(apart(reset(long), reset(`${long}y`))).toBe(0)
+  expect(apart(reset(`${long}yy`), reset(`${long}z`))).toBe(1)
+  expect(apart(reset('xy'), reset('x'))).toBe(1)
+  expect(apart(reset(`${long}y`, 'fin'), reset(long, 'fin'))).toBe(1)
+})

@@ -46,12 +46,17 @@ export interface Comparison {
  *   it in the same piece. While node:http reads from a socket, what is due runs between two bodies.
  *   What it is given by the other engine it reads in one go; see `receivedApart`.
  *
+ * - how much of a long answer arrives before the reset that tells that it broke. A reset drops what has
+ *   not left yet; one engine may have waited for the client in between, and so sent more; see
+ *   `resetAsSoon`.
+ *
  * Everything else must be the same to the byte. Returned are the parts that are not, `general` first.
  */
 export function differences(general: Observed, splice: Observed, how: Comparison): string[] {
   const clients = how.patient ? refusedAsSoon(general.clients, splice.clients) : general.clients
+  const reset = resetAsSoon(clients, splice.clients)
   return [
-    ...listDifferences('client', clients, splice.clients, (seen) => clientParts(seen, how.patient)),
+    ...listDifferences('client', reset, splice.clients, (seen) => clientParts(seen, how.patient)),
     ...appDifferences(general, splice, how),
     ...setDifferences('told', general.told, splice.told),
     ...setDifferences('left', general.left, splice.left),
@@ -148,6 +153,23 @@ function refusedAsSoon(
     return wanted !== undefined && receivedApart(seen.received, wanted)
       ? { ...seen, received: wanted }
       : seen
+  })
+}
+
+/** Of an answer that is shorter, everything has left before its end is known. */
+const LEFT_AT_ONCE = 31 * 1024
+
+/** The first engine's clients, as if as much had reached them before a reset as with the second one. */
+function resetAsSoon(
+  general: readonly ClientSeen[],
+  splice: readonly ClientSeen[],
+): readonly ClientSeen[] {
+  return general.map((seen, at) => {
+    const other = splice[at]
+    if (seen.end !== 'rst' || other?.end !== 'rst') return seen
+    const [short, long] = [seen.received, other.received].sort((a, b) => a.length - b.length)
+    const isCut = short!.length > LEFT_AT_ONCE && long!.startsWith(short!)
+    return isCut ? { ...seen, received: other.received } : seen
   })
 }
 
