@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Random } from '../../support/random.ts'
 import type { Target } from '../targets/target.ts'
 import { featuresOf, type Coverage } from './coverage.ts'
@@ -71,7 +72,12 @@ export class Fuzzer {
 
   /** Goes on until it is told to stop; resolves with what it found. */
   async run(mayGoOn: () => boolean): Promise<Finding | undefined> {
-    while (mayGoOn() && this.#finding === undefined) await this.#batch()
+    while (mayGoOn() && this.#finding === undefined) {
+      await this.#batch()
+      // The references end their connections in later ticks: without a turn of the event loop
+      // none would come, and each connection would be kept for good.
+      await turn()
+    }
     const finding = this.#finding
     return finding === undefined ? undefined : this.#smallest(finding)
   }
