@@ -9,7 +9,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/bundle.mjs scripts/copy-page.mjs scripts/
-COPY scripts/lib/notices.mjs scripts/lib/start-chunks.mjs scripts/lib/
+COPY scripts/lib/notices.mjs scripts/lib/stand-ins.mjs scripts/lib/start-chunks.mjs scripts/lib/
 COPY src src
 # Whether types are right was checked before.
 RUN node_modules/.bin/tsc -p tsconfig.build.json --noCheck \
@@ -26,6 +26,16 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
   && npm sbom --sbom-type=application --sbom-format=cyclonedx >/sbom.cdx.json \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
   && rm -rf node_modules/.bin node_modules/.package-lock.json
+
+# What V8 keeps of compiling it is good for the Node and the kind of machine that made it.
+FROM ${BASE} AS program
+WORKDIR /app
+COPY package.json ./
+COPY --from=dependencies /app/node_modules node_modules
+COPY --from=build /build/dist dist
+COPY scripts/code-cache.mjs scripts/
+COPY scripts/lib/record-scripts.cjs scripts/lib/
+RUN node scripts/code-cache.mjs
 
 FROM ${BASE} AS system
 RUN command -v nft >/dev/null \
@@ -51,7 +61,7 @@ LABEL org.opencontainers.image.title="Squall" \
 COPY --from=system /system/ /
 COPY --from=dependencies /sbom.cdx.json /usr/share/sbom/squall.cdx.json
 COPY --from=dependencies /app/node_modules /app/node_modules
-COPY --from=build /build/dist /app/dist
+COPY --from=program /app/dist /app/dist
 COPY package.json LICENSE /app/
 # What is new is garbage at once: a small space for it costs less memory, and less time as well.
 # One arena for all threads, and what is free at its end goes back to the system.

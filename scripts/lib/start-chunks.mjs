@@ -2,7 +2,7 @@
 
 /** What is loaded, one after the other, by the commands that start with a pod or run every few seconds. */
 const STARTS = {
-  start: ['cli/main.js'],
+  start: ['cli/squall.js'],
   lifecycle: [
     'cli/commands/lifecycle.js',
     'cli/lifecycle/pre-stop.js',
@@ -35,7 +35,7 @@ export function startChunks(folder) {
     priority: FILES.length - at,
     name: (/** @type {string} */ id, /** @type {Context} */ context) => {
       // The program itself, which other files must not run by needing something of it.
-      if (id === `${folder}cli/main.js`) return null
+      if (id === `${folder}cli/squall.js`) return null
       starts ??= startsByModule(folder, context)
       return fileOf(starts.get(id)) === file ? file : null
     },

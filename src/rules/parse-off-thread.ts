@@ -1,6 +1,6 @@
 import { deepFreeze } from './read-values.ts'
 import type { FoundRules } from './rules-file.ts'
-import { parseFound } from './rules-parser.ts'
+import { parseHere } from './parse-here.ts'
 import type { RulesVersion } from './rules-version.ts'
 
 /**
@@ -31,7 +31,7 @@ export async function parseWherever(
 ): Promise<RulesVersion | undefined> {
   if (signal.aborted) return undefined
   if (script === undefined || found.kind === 'absent' || sizeOf(found) <= MAX_BETWEEN_CALLS) {
-    return parseFound(found)
+    return parseHere(found)
   }
   const late = AbortSignal.timeout(TIME_LIMIT)
   const version = await inThread(script, found, AbortSignal.any([signal, late])).catch(

@@ -77,6 +77,8 @@ describe('squall run', () => {
         'loaded:http2',
         'loaded:https',
         'loaded:tls',
+        'node:assert',
+        'node:child_process',
         'node:worker_threads',
         'cli/commands/index.js',
         'cli/rules-engine.js',

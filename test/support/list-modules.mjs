@@ -1,8 +1,10 @@
 // For --import: writes everything that the program loads to the file that LOADED_MODULES names, one a line.
 import { appendFileSync } from 'node:fs'
-import { createRequire, register } from 'node:module'
+import { createRequire, isBuiltin, Module, register } from 'node:module'
+import vm from 'node:vm'
 
 const file = process.env.LOADED_MODULES ?? ''
+const note = (/** @type {string} */ loaded) => appendFileSync(file, `${loaded}\n`)
 
 /** Runs in a thread of Node's own: what is imported passes here. */
 const hooks = `
@@ -16,7 +18,23 @@ export async function resolve(specifier, context, next) {
 }`
 register(`data:text/javascript,${encodeURIComponent(hooks)}`, { data: file })
 
-// What packages require of each other does not, and neither do modules of Node's that are asked for by call.
+/** The files of the program. */
+vm.Script = class extends vm.Script {
+  /** @param {string} code @param {import('node:vm').ScriptOptions} options */
+  constructor(code, options) {
+    super(code, options)
+    note(options.filename ?? '')
+  }
+}
+
+/** Modules of Node's that are required by name. */
+const { _load: load } = Module
+Module._load = (/** @type {string} */ id, /** @type {unknown[]} */ ...rest) => {
+  if (isBuiltin(id)) note(id.startsWith('node:') ? id : `node:${id}`)
+  return load(id, ...rest)
+}
+
+// What packages require of each other is told by neither, nor are modules of Node's that are asked for by call.
 const { cache } = createRequire(import.meta.url)
 process.once('exit', () => {
   const ofNode = process.moduleLoadList.map((loaded) => loaded.replace('NativeModule ', 'loaded:'))

@@ -1,0 +1,33 @@
+import { parseAmong } from './command-parser.ts'
+import { commandsFor } from './commands/wanted.ts'
+import { oneLine, UsageError } from './usage-error.ts'
+import { readVersion } from './version.ts'
+
+const FAILED = 1
+const BAD_USAGE = 2
+
+/** Runs the program; the result is its exit code. */
+async function main(): Promise<number> {
+  const args = process.argv.slice(2)
+  const invocation = parseAmong(await commandsFor(args), args, process.env, readVersion())
+  if (invocation.kind === 'print') {
+    process.stdout.write(invocation.text)
+    return 0
+  }
+  return invocation.start()
+}
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // Who reads has seen enough, as `head` does.
+  if (error.code !== 'EPIPE') throw error
+})
+
+main().then(
+  // What is on its way to a pipe would be lost by an exit at once.
+  (code) => process.stdout.write('', () => process.exit(code)),
+  (error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    process.stderr.write(`squall: ${oneLine(reason)}\n`)
+    process.exit(error instanceof UsageError ? BAD_USAGE : FAILED)
+  },
+)
