@@ -1,5 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 
+/** As Node finds it. */
+const CHUNKED = /(?:^|\W)chunked(?:$|\W)/i
+
 /**
  * Puts the client's own request line and header lines in the place of http-proxy's, which lower-cases
  * names, merges repeats and folds double slashes.
@@ -7,8 +10,11 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage): void {
   proxyReq.path = req.url ?? '/'
   for (const name of proxyReq.getHeaderNames()) proxyReq.removeHeader(name)
+  const isChunked = CHUNKED.test(req.headers['transfer-encoding'] ?? '')
   for (const [name, values] of grouped(req.rawHeaders)) {
-    if (name.toLowerCase() === 'expect') continue
+    const known = name.toLowerCase()
+    // Node waits for the one, and throws at the other where no trailers can follow.
+    if (known === 'expect' || (known === 'trailer' && !isChunked)) continue
     proxyReq.setHeader(name, values.length === 1 ? values[0]! : values)
   }
 }

@@ -61,10 +61,16 @@ export class Tunnel {
     const proxy = this.#proxyFor(socket)
     if (proxy === undefined) return
     const options = { target: this.#target(), agent: this.#agent(), toProxy: true }
-    proxy.ws(req, socket, head, options, (error: Error) => {
+    const failed = (error: Error): void => {
       if (this.#answered.has(req)) this.#events.broken(socket)
       else if (!socket.destroyed) this.#events.failed(error.message, socket)
-    })
+    }
+    try {
+      proxy.ws(req, socket, head, options, failed)
+    } catch (error) {
+      // Node refuses to write some heads that it has read.
+      failed(error as Error)
+    }
   }
 
   /** Ends every tunnel. */

@@ -84,6 +84,30 @@ describe('WebSocket', () => {
     expect(await readUntil(client, '\r\n\r\n')).toContain('X-CaSe: Kept')
   })
 
+  test('an upgrade that announces trailers, which cannot follow, reaches the app without them', async () => {
+    const app = createServer()
+    const seen = new Promise<IncomingMessage>((resolve) => {
+      app.on('upgrade', (req, socket) => {
+        resolve(req)
+        socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n')
+      })
+    })
+    const sidecar = await inFront(await listen(app))
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET / HTTP/1.1\r\nHost: a\r\nTrailer: x-t\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    expect((await seen).rawHeaders).toEqual([
+      'Host',
+      'a',
+      'Connection',
+      'Upgrade',
+      'Upgrade',
+      'websocket',
+    ])
+    expect(await readUntil(client, '\r\n\r\n')).toContain('101 Switching Protocols')
+  })
+
   test('an ordinary answer to an upgrade arrives whole and ends the connection', async () => {
     const app = createServer()
     app.on('upgrade', (_req, socket) => {
