@@ -201,6 +201,7 @@ export class Pipeline implements PassageOwner {
             posted,
             session,
             requestBytes: size,
+            receivedAt,
             onSent: () => this.#sent(entries),
             onAnswered: (call) => this.#answered(entries, call),
           })

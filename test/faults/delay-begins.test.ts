@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
 import type { CallTexts } from '../../src/listener/faults/call-texts.ts'
 import { FaultRun } from '../../src/listener/faults/fault-run.ts'
-import { TurnOver } from '../../src/listener/faults/interruptible-wait.ts'
+import { TurnOver } from '../../src/listener/faults/turn-over.ts'
 import { Hit } from '../../src/rules/hit.ts'
 import { Bench, facts } from '../rules/facts.ts'
 import { NO_SETTING } from './no-setting.ts'
@@ -10,24 +10,16 @@ import { NO_SETTING } from './no-setting.ts'
 const TELLING = 300
 const DELAY = 400
 
-it('counts what it takes to tell of a delay as a part of it', async () => {
-  let signal: AbortSignal | undefined
-  const late: Fault = {
-    async onRequest(ctx) {
-      signal = ctx.signal
-      ctx.injected()
-      await ctx.sleep(DELAY)
-      return { kind: 'continue' }
-    },
-  }
+/** Makes the request phase of one call with these faults; `told` is what telling of one does. */
+async function requested(
+  faults: readonly Fault[],
+  told: () => void,
+  receivedAt?: number,
+): Promise<void> {
   const bench = new Bench([{}])
   const { rule, state, key } = bench.plan()!.hits[0]!
-  const own = { ...rule, faults: [late], uses: [rule.uses[0]!] }
+  const own = { ...rule, faults, uses: faults.map(() => rule.uses[0]!) }
   const hit = new Hit(own, state, bench.states.active, key, false)
-  const told = (): void => {
-    const until = performance.now() + TELLING
-    while (performance.now() < until);
-  }
   const run = new FaultRun({
     ...NO_SETTING,
     request: { method: 'POST', target: '/', version: '1.1', headers: [] },
@@ -35,13 +27,44 @@ it('counts what it takes to tell of a delay as a part of it', async () => {
     batch: false,
     session: '',
     maxBody: 1000,
+    receivedAt,
     listener: { injected: told, notApplicable: () => undefined, broke: () => undefined },
   })
-  const begun = performance.now()
   await run.request({} as CallTexts)
+  run.finish()
+}
+
+function late(ms: number, heard?: (signal: AbortSignal) => void): Fault {
+  return {
+    async onRequest(ctx) {
+      heard?.(ctx.signal)
+      ctx.injected()
+      await ctx.sleep(ms)
+      return { kind: 'continue' }
+    },
+  }
+}
+
+it('counts what it takes to tell of a delay as a part of it', async () => {
+  let signal: AbortSignal | undefined
+  const told = (): void => {
+    const until = performance.now() + TELLING
+    while (performance.now() < until);
+  }
+  const begun = performance.now()
+  await requested([late(DELAY, (own) => (signal = own))], told)
   const took = performance.now() - begun
   expect(took).toBeGreaterThanOrEqual(DELAY - 0.5)
   expect(took).toBeLessThan(DELAY + TELLING)
-  run.finish()
   expect(signal?.reason).toBeInstanceOf(TurnOver)
+})
+
+it('counts the first delay from when the request was there, and another from the end of the first', async () => {
+  const nothing = (): void => undefined
+  const begun = performance.now()
+  await requested([late(DELAY)], nothing, begun - DELAY)
+  const one = performance.now() - begun
+  expect(one).toBeLessThan(DELAY / 2)
+  await requested([late(DELAY), late(DELAY)], nothing, performance.now() - DELAY)
+  expect(performance.now() - begun - one).toBeGreaterThanOrEqual(DELAY - 0.5)
 })

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
-import { interruptibleWait, TurnOver } from '../../src/listener/faults/interruptible-wait.ts'
+import { interruptibleWait } from '../../src/listener/faults/interruptible-wait.ts'
 import { faultMark, markComments, withMarks } from '../../src/listener/faults/fault-mark.ts'
+import { Stop } from '../../src/listener/faults/stop.ts'
+import { TurnOver } from '../../src/listener/faults/turn-over.ts'
 
 it('waits its time, and no timer is left when it is woken or stopped', async () => {
   const wake = new AbortController()
@@ -16,6 +18,40 @@ it('waits its time, and no timer is left when it is woken or stopped', async () 
   await interruptibleWait(600_000, wake.signal, stop.signal)
   stop.abort()
   await expect(interruptibleWait(1, wake.signal, stop.signal)).rejects.toBeInstanceOf(TurnOver)
+})
+
+it.each([1, 1.3, 2.6, 7, 20.4])('never ends half a millisecond early: %d ms', async (ms) => {
+  const wake = new AbortController()
+  const early: number[] = []
+  for (let n = 0; n < 40; n++) {
+    const start = performance.now()
+    await interruptibleWait(ms, wake.signal, new Stop())
+    early.push(ms - (performance.now() - start))
+  }
+  expect(Math.max(...early)).toBeLessThanOrEqual(0.5)
+})
+
+it('stops what waits, and whoever asks for a signal, with one word', async () => {
+  const wake = new AbortController()
+  const stop = new Stop()
+  const early = stop.signal
+  const waits = [
+    interruptibleWait(600_000, wake.signal, stop),
+    interruptibleWait(Infinity, wake.signal, stop),
+  ]
+  stop.abort()
+  stop.abort()
+  const ends = await Promise.allSettled(waits)
+  expect(ends.map((end) => end.status === 'rejected' && end.reason instanceof TurnOver)).toEqual([
+    true,
+    true,
+  ])
+  expect(stop.sleepers.size).toBe(0)
+  expect([early.aborted, new Stop().aborted, stop.signal]).toEqual([true, false, early])
+  const late = new Stop()
+  late.abort()
+  expect(late.signal.reason).toBeInstanceOf(TurnOver)
+  await expect(interruptibleWait(1, wake.signal, late)).rejects.toBeInstanceOf(TurnOver)
 })
 
 it('rejects all that waits when it is stopped, without a warning about their number', async () => {

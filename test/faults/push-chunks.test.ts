@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { CallRun } from '../../src/listener/faults/call-run.ts'
 import type { PushedCall } from '../../src/listener/faults/pushed-call.ts'
 import { PushStreams } from '../../src/listener/faults/push-streams.ts'
+import { Stop } from '../../src/listener/faults/stop.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import { eventMessage } from '../../src/mcp/event-message.ts'
 import type { ResponseSink } from '../../src/mcp/transfer.ts'
@@ -26,7 +27,7 @@ const call = (id: number): Call => ({
 
 /** A call without a fault: its events take the way of the lane and come out as they were. */
 function pushedCall(id: number): PushedCall {
-  const stop = new AbortController()
+  const stop = new Stop()
   const listener = {
     injected: () => undefined,
     notApplicable: () => undefined,
@@ -36,7 +37,7 @@ function pushedCall(id: number): PushedCall {
   }
   return {
     call: call(id),
-    run: new CallRun(call(id), undefined, NO_SETTING, stop.signal, listener),
+    run: new CallRun(call(id), undefined, NO_SETTING, stop, listener),
     check: () => undefined,
     answered: () => undefined,
     wake: () => stop.abort(),

@@ -4,6 +4,7 @@ import { outcomeOf } from '../../mcp/outcome.ts'
 import type { Verdict } from '../../filters/fault.ts'
 import type { Plan } from '../../rules/plan.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
+import type { Stop } from './stop.ts'
 import type { TurnSetting } from './turn-setting.ts'
 import { FaultTurn, type TurnHost, type Unfit } from './fault-turn.ts'
 import { answerStage, transformStage, type AnswerCheck, type FrameFlow } from './fault-stage.ts'
@@ -29,7 +30,7 @@ export class CallRun implements TurnHost {
   readonly call: Call | undefined
   plan: Plan | undefined
   readonly setting: TurnSetting
-  signal: AbortSignal
+  stop: Stop
   readonly listener: FaultListener
   /** A fault has given the answer, or taken it away. */
   madeOutcome = false
@@ -59,13 +60,13 @@ export class CallRun implements TurnHost {
     call: Call | undefined,
     plan: Plan | undefined,
     setting: TurnSetting,
-    signal: AbortSignal,
+    stop: Stop,
     listener: FaultListener,
   ) {
     this.call = call
     this.plan = plan
     this.setting = setting
-    this.signal = signal
+    this.stop = stop
     this.listener = listener
     this.#turns = this.#newTurns([])
   }
@@ -141,13 +142,18 @@ export class CallRun implements TurnHost {
     return marks
   }
 
-  /** Asks every fault in turn; the first verdict that can be carried out ends the chain. */
-  async request(admit: Admit): Promise<RequestVerdict> {
+  /**
+   * Asks every fault in turn; the first verdict that can be carried out ends the chain. Until one has
+   * kept the call, delays are counted from `since` on.
+   */
+  async request(admit: Admit, since?: number): Promise<RequestVerdict> {
+    let from = since
     for (const turn of this.#turns) {
-      if (this.signal.aborted) break
+      if (this.stop.aborted) break
       if (turn.fault.onRequest === undefined) continue
       const hook = turn.fault.onRequest.bind(turn.fault)
-      const verdict = await turn.decide(hook, (wanted) => admit(this, wanted, turn))
+      const verdict = await turn.decide(hook, (wanted) => admit(this, wanted, turn), from)
+      from = undefined
       if (verdict.kind === 'hang') {
         // It goes on only when nobody waits for silence any more: the client's leaving rejects too.
         await turn.hang().catch(() => undefined)
@@ -217,11 +223,11 @@ export class CallRun implements TurnHost {
    * What was sent of the answer did not bring it, and it may come again: its faults begin anew. What
    * they held for a connection that is gone was held by them.
    */
-  renew(signal: AbortSignal): void {
+  renew(stop: Stop): void {
     this.#held ||= this.origin === 'injected'
     this.madeOutcome = this.#edited
     this.#madeGood = false
-    this.signal = signal
+    this.stop = stop
     this.appAnswer = undefined
     this.answered = false
     const before = this.#turns

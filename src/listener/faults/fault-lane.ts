@@ -62,7 +62,7 @@ export class FaultLane {
       // Not waited for: what a fault still holds wakes up with the end of the exchange.
       flow.return?.().catch(() => undefined)
       const dropped = !owner.answered && owner.appAnswer !== undefined
-      if (dropped && !owner.signal.aborted) owner.answeredBy(undefined)
+      if (dropped && !owner.stop.aborted) owner.answeredBy(undefined)
       // What a fault had no use for must not hold up the app.
       this.#queue.drop()
     }

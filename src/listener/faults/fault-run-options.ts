@@ -31,6 +31,8 @@ export interface FaultRunOptions extends TurnSetting {
   readonly session: string
   /** Answers up to this size are held for faults that need all of them. */
   readonly maxBody: number
+  /** When the request was there, by the program's clock; delays are counted from then on. */
+  readonly receivedAt?: number | undefined
   readonly listener: FaultListener
   readonly push?: PushChannel | undefined
   /** Where the faults of calls act that are answered by another connection. */

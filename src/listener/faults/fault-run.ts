@@ -12,7 +12,7 @@ import type { FaultTurn } from './fault-turn.ts'
 import { replyMessage } from './injected-answer.ts'
 import { PushedRuns } from './pushed-runs.ts'
 import type { FaultRunOptions, RequestOutcome } from './fault-run-options.ts'
-import { TURN_OVER } from './interruptible-wait.ts'
+import { Stop } from './stop.ts'
 
 /** A fault that takes the answer as HTTP, and whose it is. */
 export interface OutputTurn {
@@ -28,16 +28,16 @@ export class FaultRun {
   readonly calls: readonly CallRun[]
   /** Several calls share the exchange: what would hit all of them is not for a rule about one. */
   readonly shared: boolean
-  readonly #stop = new AbortController()
+  readonly #stop = new Stop()
   readonly #pushed: PushedRuns | undefined
   #finished = false
 
   constructor(options: FaultRunOptions) {
     const { listener, exchangePlan, calls } = options
-    const { signal } = this.#stop
+    const stop = this.#stop
     this.options = options
-    this.exchange = new CallRun(undefined, exchangePlan, options, signal, listener)
-    this.calls = calls.map(({ call, plan }) => new CallRun(call, plan, options, signal, listener))
+    this.exchange = new CallRun(undefined, exchangePlan, options, stop, listener)
+    this.calls = calls.map(({ call, plan }) => new CallRun(call, plan, options, stop, listener))
     this.shared = calls.length > 1
     if (options.lanes !== undefined && options.session !== '') {
       this.#pushed = new PushedRuns(options.lanes, options, (run) => this.#close(run))
@@ -85,13 +85,16 @@ export class FaultRun {
   /** Runs the request phase. Never rejects. */
   async request(texts: CallTexts): Promise<RequestOutcome> {
     const admit: Admit = (run, verdict, turn) => this.#admit(run, verdict, turn, texts)
-    const whole = await this.exchange.request(admit)
+    const { receivedAt } = this.options
+    // Once a fault of the exchange has had its turn, time has passed.
+    const since = this.exchange.actsOnRequest ? undefined : receivedAt
+    const whole = await this.exchange.request(admit, receivedAt)
     if (whole.kind === 'reset') return { kind: 'cut', how: whole.how }
     if (whole.kind === 'respond' && whole.reply.kind === 'http') {
       return { kind: 'http', reply: whole.reply }
     }
     // All at once: in one batch, no call waits for another one's fault longer than for its own.
-    const verdicts = await Promise.all(this.calls.map((run) => run.request(admit)))
+    const verdicts = await Promise.all(this.calls.map((run) => run.request(admit, since)))
     return this.#outcome(verdicts)
   }
 
@@ -118,7 +121,7 @@ export class FaultRun {
 
   /** No fault acts from here on, and what waits passes untouched: the sidecar drains. */
   disarm(): void {
-    this.#stop.abort(TURN_OVER)
+    this.#stop.abort()
   }
 
   /** The request goes to the app now: the faults of what is answered elsewhere wait for it there. */
@@ -138,7 +141,7 @@ export class FaultRun {
     if (this.#finished) return
     this.#finished = true
     for (const run of this.all) if (!this.#outlives(run)) this.#close(run)
-    this.#stop.abort(TURN_OVER)
+    this.#stop.abort()
   }
 
   /** The stream has event ids: a client may have the rest of it sent again, before revision 2026-07-28. */

@@ -5,14 +5,16 @@ import type { Hit } from '../../rules/hit.ts'
 import type { FaultListener, FaultPlace, NotApplicableReason } from './fault-events.ts'
 import type { Behalf, TurnSetting } from './turn-setting.ts'
 import { faultMark } from './fault-mark.ts'
-import { interruptibleWait, TurnOver } from './interruptible-wait.ts'
+import { interruptibleWait } from './interruptible-wait.ts'
+import type { Stop } from './stop.ts'
+import { TurnOver } from './turn-over.ts'
 
 /** What a turn takes place in. */
 export interface TurnHost {
   readonly call: Call | undefined
   readonly setting: TurnSetting
   /** Aborted when faults are to stop: the client is gone, the sidecar drains, or the exchange is over. */
-  readonly signal: AbortSignal
+  readonly stop: Stop
   readonly listener: FaultListener
   /** A fault took effect: what is sent next carries the mark, or the head where `onHead` says so. */
   mark(mark: string, onHead: boolean): void
@@ -41,6 +43,8 @@ export class FaultTurn {
   #actedHere = false
   #out = false
   #claims: (string | undefined)[] = []
+  /** From when on its first sleep is counted, if not from its beginning. */
+  #since: number | undefined
 
   /** `acted` says that an earlier turn of the same fault took effect on the call. */
   constructor(hit: Hit, index: number, host: TurnHost, acted = false) {
@@ -67,11 +71,11 @@ export class FaultTurn {
       now: setting.now,
       memory: (make) => hit.memory(index, make),
       get signal() {
-        return host.signal
+        return host.stop.signal
       },
       random: hit.random(index),
       sleep: (ms) => this.#sleep(ms),
-      retired: () => interruptibleWait(Infinity, this.#retired, host.signal).catch(() => undefined),
+      retired: () => interruptibleWait(Infinity, this.#retired, host.stop).catch(() => undefined),
       injected: (effect) => this.#claim(effect),
       spare: () => this.#spare(),
     }
@@ -106,12 +110,17 @@ export class FaultTurn {
     return this.#retired
   }
 
-  /** Asks a fault for its verdict; `unfit` tells why a verdict cannot be carried out here. */
+  /**
+   * Asks a fault for its verdict; `unfit` tells why a verdict cannot be carried out here. Where it sleeps
+   * first of all, its sleep began at `since`.
+   */
   async decide(
     hook: (context: FaultContext) => Verdict | Promise<Verdict>,
     unfit: (verdict: Verdict) => Unfit,
+    since?: number,
   ): Promise<Verdict> {
     this.heard = true
+    this.#since = since
     try {
       const verdict = await hook(this.context)
       if (verdict.kind === 'continue') {
@@ -138,7 +147,7 @@ export class FaultTurn {
   /** Silence, until the rule is taken back; rejects when the exchange is over before. */
   async hang(): Promise<void> {
     try {
-      await interruptibleWait(Infinity, this.#retired, this.#host.signal)
+      await interruptibleWait(Infinity, this.#retired, this.#host.stop)
     } finally {
       this.settle()
     }
@@ -204,7 +213,7 @@ export class FaultTurn {
   }
 
   #claim(effect: string | undefined): void {
-    if (this.#out || this.#retired.aborted || this.#host.signal.aborted) throw new TurnOver()
+    if (this.#out || this.#retired.aborted || this.#host.stop.aborted) throw new TurnOver()
     this.#begin()
     this.#claims.push(effect)
   }
@@ -219,14 +228,15 @@ export class FaultTurn {
   }
 
   async #sleep(ms: number): Promise<void> {
-    const due = performance.now() + ms
+    const due = (this.#since ?? performance.now()) + ms
+    this.#since = undefined
     if (this.#claims.length > 0) this.#commit(ms)
     // What it did so far has been done, and now it does more of it.
     else if (this.#acted && !this.#retired.aborted) this.#begin()
     this.#asleep++
     try {
       // Telling of the fault took a part of the time.
-      await interruptibleWait(due - performance.now(), this.#retired, this.#host.signal)
+      await interruptibleWait(due - performance.now(), this.#retired, this.#host.stop)
     } finally {
       this.#asleep--
     }

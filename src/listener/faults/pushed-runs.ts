@@ -3,8 +3,8 @@ import { isExactId } from '../../mcp/reply.ts'
 import type { Verdict } from '../../filters/fault.ts'
 import type { CallRun } from './call-run.ts'
 import type { NotApplicableReason } from './fault-events.ts'
-import { TURN_OVER } from './interruptible-wait.ts'
 import type { PushedCall, PushLanes } from './pushed-call.ts'
+import { Stop } from './stop.ts'
 
 /** What an exchange tells of its calls that are answered elsewhere. */
 export interface PushedSetting {
@@ -13,7 +13,7 @@ export interface PushedSetting {
 }
 
 interface Pushed extends PushedCall {
-  readonly stop: AbortController
+  readonly stop: Stop
 }
 
 /** The calls of one exchange whose answers come by other connections, each until it has been counted. */
@@ -36,7 +36,7 @@ export class PushedRuns {
 
   /** From here on the call's faults wait for its answer elsewhere; the reason where they cannot. */
   arm(run: CallRun): NotApplicableReason | undefined {
-    const stop = new AbortController()
+    const stop = new Stop()
     const call = run.call!
     const pushed: Pushed = {
       call,
@@ -44,15 +44,15 @@ export class PushedRuns {
       stop,
       check: (verdict) => unfit(call, verdict),
       answered: () => this.#setting.onAnswered?.(call),
-      wake: () => stop.abort(TURN_OVER),
+      wake: () => stop.abort(),
       // Later, because whoever watches the stream may yet count the call as over with it.
       lost: () => queueMicrotask(() => this.#lost(pushed)),
     }
     const reason = this.#lanes.arm(this.#setting.session, pushed)
     if (reason !== undefined) return reason
     this.#pushed.set(run, pushed)
-    if (run.elsewhere) run.signal = stop.signal
-    else run.renew(stop.signal)
+    if (run.elsewhere) run.stop = stop
+    else run.renew(stop)
     run.elsewhere = true
     return undefined
   }
@@ -64,7 +64,7 @@ export class PushedRuns {
     this.#pushed.delete(run)
     this.#lanes.release(this.#setting.session, pushed, () => {
       this.#over(run)
-      pushed.stop.abort(TURN_OVER)
+      pushed.stop.abort()
     })
     return true
   }
@@ -80,7 +80,7 @@ export class PushedRuns {
       run.elsewhere = true
       run.leaveAnswer(reason)
     }
-    stop.abort(TURN_OVER)
+    stop.abort()
   }
 }
 
