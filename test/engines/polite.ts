@@ -34,25 +34,26 @@ function patient(steps: readonly Step[]): Step[][] {
     },
   })
   let start = 0
-  for (const step of steps) {
+  for (const [at, step] of steps.entries()) {
     if (step.do !== 'send') {
       ways = ways.map((way) => [...way, step])
       continue
     }
     const before = ends.length
     scanner.push(step.bytes)
-    const places = ends.slice(before).filter((end) => end - start < step.bytes.length)
+    const last = start + step.bytes.length
+    // What ends with the step has something behind it where the next one is sent without a wait.
+    const goesOn = steps.slice(at + 1).find((next) => next.do !== 'turns')?.do === 'send'
+    const places = ends.slice(before).filter((end) => end < last || goesOn)
     const from = start
     const count = asked
-    const split = (end: number, index: number): Step[] => [
-      {
-        ...step,
-        bytes: step.bytes.slice(0, end - from),
-        asks: (step.asks ?? []).slice(0, index + 1),
-      },
-      { do: 'answers', count: count + index + 1 },
-      { ...step, bytes: step.bytes.slice(end - from), asks: (step.asks ?? []).slice(index + 1) },
-    ]
+    const split = (end: number, index: number): Step[] => {
+      const [asks, more] = [step.asks?.slice(0, index + 1), step.asks?.slice(index + 1)]
+      const first = { ...step, bytes: step.bytes.slice(0, end - from), asks: asks ?? [] }
+      const wait = { do: 'answers', count: count + index + 1 } as const
+      if (end === last) return [first, wait]
+      return [first, wait, { ...step, bytes: step.bytes.slice(end - from), asks: more ?? [] }]
+    }
     const choices: Step[][] = [[step], ...places.map(split)]
     ways = choices.flatMap((choice) => ways.map((way) => [...way, ...choice])).slice(0, MOST)
     start += step.bytes.length

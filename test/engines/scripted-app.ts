@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { endOf } from './end-of.ts'
 import { MessageScanner } from './message-scanner.ts'
 import type { AppSeen, End } from './observed.ts'
 import { markIn, type AppAnswer } from './script.ts'
@@ -56,7 +57,7 @@ class AppConnection {
     })
     socket.on('end', () => {
       app.touch()
-      if (this.end === 'kept') this.end = 'fin'
+      if (this.end === 'kept') this.end = endOf(socket)
       this.#queue.length = 0
       socket.end()
     })

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { endOf } from './end-of.ts'
 import { MessageScanner } from './message-scanner.ts'
 import type { ClientSeen, End } from './observed.ts'
 import type { Step } from './script.ts'
@@ -53,7 +54,7 @@ export class ScriptedClient {
     })
     socket.on('end', () => {
       host.touch()
-      if (this.#end === 'kept') this.#end = 'fin'
+      if (this.#end === 'kept') this.#end = endOf(socket)
     })
     socket.on('error', () => {
       host.touch()
