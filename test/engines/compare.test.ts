@@ -85,8 +85,9 @@ test('a long body may be cut into other chunks on its way to the app, and a shor
 })
 
 test('a reset may drop the end of a long answer, and nothing of a short one', () => {
-  const reset = (received: string, end: End = 'rst'): Observed => ({
+  const reset = (received: string, end: End = 'rst', told: string[] = []): Observed => ({
     ...seen(''),
+    told,
     clients: [{ received, end, waits: '', after: '', afterEnd: 'fin' }],
   })
   const long = 'x'.repeat(33_000)
@@ -95,4 +96,11 @@ test('a reset may drop the end of a long answer, and nothing of a short one', ()
   expect(apart(reset(`${long}yy`), reset(`${long}z`))).toBe(1)
   expect(apart(reset('xy'), reset('x'))).toBe(1)
   expect(apart(reset(`${long}y`, 'fin'), reset(long, 'fin'))).toBe(1)
+  // Nor does all of it leave where what comes behind its request ends the connection.
+  const behind = ['refused bad_request']
+  expect(apart(reset(`${long}y`, 'fin', behind), reset(long, 'fin', behind))).toBe(0)
+  expect(apart(reset(`${long}y`, 'fin', behind), reset(long, 'rst', behind))).toBe(0)
+  expect(apart(reset(`${long}y`, 'fin'), reset(long, 'rst'))).toBeGreaterThan(0)
+  expect(apart(reset('xy', 'fin', behind), reset('x', 'fin', behind))).toBe(1)
+  expect(apart(reset(`${long}y`, 'kept', behind), reset(long, 'kept', behind))).toBe(1)
 })

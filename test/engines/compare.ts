@@ -47,16 +47,18 @@ export interface Comparison {
  *   What it is given by the other engine it reads in one go; see `receivedApart`.
  *
  * - how much of a long answer arrives before the reset that tells that it broke. A reset drops what has
- *   not left yet; one engine may have waited for the client in between, and so sent more; see
- *   `resetAsSoon`.
+ *   not left yet; one engine may have waited for the client in between, and so sent more. So it is
+ *   where the connection ends because of what came behind the request, in the midst of its answer; see
+ *   `endedAsSoon`.
  *
  * Everything else must be the same to the byte. Returned are the parts that are not, `general` first.
  */
 export function differences(general: Observed, splice: Observed, how: Comparison): string[] {
   const clients = how.patient ? refusedAsSoon(general.clients, splice.clients) : general.clients
-  const reset = resetAsSoon(clients, splice.clients)
+  const refused = [general, splice].every(({ told }) => told.includes('refused bad_request'))
+  const ended = endedAsSoon(clients, splice.clients, refused)
   return [
-    ...listDifferences('client', reset, splice.clients, (seen) => clientParts(seen, how.patient)),
+    ...listDifferences('client', ended, splice.clients, (seen) => clientParts(seen, how.patient)),
     ...appDifferences(general, splice, how),
     ...setDifferences('told', general.told, splice.told),
     ...setDifferences('left', general.left, splice.left),
@@ -159,17 +161,20 @@ function refusedAsSoon(
 /** Of an answer that is shorter, everything has left before its end is known. */
 const LEFT_AT_ONCE = 31 * 1024
 
-/** The first engine's clients, as if as much had reached them before a reset as with the second one. */
-function resetAsSoon(
+/** The first engine's clients, as if as much had reached them before the end as with the second one. */
+function endedAsSoon(
   general: readonly ClientSeen[],
   splice: readonly ClientSeen[],
+  refused: boolean,
 ): readonly ClientSeen[] {
   return general.map((seen, at) => {
     const other = splice[at]
-    if (seen.end !== 'rst' || other?.end !== 'rst') return seen
+    if (other === undefined || seen.end === 'kept' || other.end === 'kept') return seen
+    // Whether an end is a reset is chance where something has come that nobody reads any more.
+    if (!refused && (seen.end === 'fin' || other.end === 'fin')) return seen
     const [short, long] = [seen.received, other.received].sort((a, b) => a.length - b.length)
     const isCut = short!.length > LEFT_AT_ONCE && long!.startsWith(short!)
-    return isCut ? { ...seen, received: other.received } : seen
+    return isCut ? { ...other, waits: seen.waits, after: seen.after } : seen
   })
 }
 
