@@ -53,7 +53,9 @@ function asAscii(/** @type {string} */ code) {
 
 /** As `src/cli/cached-scripts.ts` runs it. */
 function wrapped(/** @type {string} */ code) {
-  return `(function (exports, require, module, __filename, __dirname) { 'use strict'; ${code}\n})\n`
+  const body = code.replaceAll(/\bimport\((?=")/g, 'importModule(')
+  const given = 'exports, require, module, __filename, __dirname, importModule'
+  return `(function (${given}) { 'use strict'; ${body}\n})\n`
 }
 
 const chunks = { codeSplitting: { groups: startChunks(FROM) } }

@@ -10,6 +10,7 @@ type Wrapped = (
   module: { exports: unknown },
   filename: string,
   folder: string,
+  importModule: (id: string) => Promise<unknown>,
 ) => void
 
 const modules = new Map<string, { exports: unknown }>()
@@ -34,7 +35,6 @@ export function runScript(file: string): unknown {
   const cachedData = cacheOf(folder, file)
   const script = new vm.Script(source, {
     filename: file,
-    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     ...(cachedData === undefined ? {} : { cachedData }),
   })
   room.resize(0)
@@ -42,8 +42,13 @@ export function runScript(file: string): unknown {
   const ofPackages = createRequire(file)
   const require = (id: string): unknown =>
     id.startsWith('./') ? runScript(join(folder, id)) : ofPackages(id)
-  wrapped(module.exports, require, module, file, folder)
+  wrapped(module.exports, require, module, file, folder, importModule)
   return module.exports
+}
+
+/** For packages that are modules: scripts that V8 runs for others cannot import. */
+function importModule(id: string): Promise<unknown> {
+  return import(id)
 }
 
 /** Good until there is less room. */

@@ -47,8 +47,7 @@ async function inThread(
   signal: AbortSignal,
 ): Promise<RulesVersion | undefined> {
   // Most rules are short, and a start does without it then.
-  const { Worker } = await import('node:worker_threads')
-  if (signal.aborted) return undefined
+  const { Worker } = process.getBuiltinModule('node:worker_threads')
   const worker = new Worker(script, {
     workerData: found,
     name: 'rules',

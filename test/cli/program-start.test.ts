@@ -77,6 +77,33 @@ describe('squall run', () => {
   })
 })
 
+describe('from the cache', () => {
+  it.concurrent('rules that have a thread of their own come into force', async () => {
+    const rules = join(folder, 'many.yaml')
+    const one = (n: number): string => RULES.slice(7, -1).replace('name: a', `name: a${n}`)
+    const many = Array.from({ length: 300 }, (_, n) => one(n).slice(1, -1).trim())
+    await writeFile(rules, `rules: [${many.join(', ')}]\n`)
+    const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--rules', rules]
+    const program = startProgram(['run', ...places], { NODE_OPTIONS: IMAGE })
+    expect(await program.logged('rules in force')).toMatchObject({ rules: 300 })
+    program.signal('SIGTERM')
+    await program.ended
+    expect(program.stderr()).toBe('')
+  })
+
+  it.concurrent.each(['sdk-v1', 'sdk-v2'])(
+    'a client that is a module is found: %s',
+    async (client) => {
+      const target = ['--target', 'http://127.0.0.1:9/mcp', '--tools', 'any', '--tasks', '1']
+      const args = ['load', ...target, '--client', client]
+      const program = startProgram(args, { NODE_OPTIONS: IMAGE })
+      await program.ended
+      expect(program.stderr()).not.toMatch(/Warning|dynamic import|not installed/)
+      expect(program.stdout() + program.stderr()).toContain('ECONNREFUSED')
+    },
+  )
+})
+
 describe('a program whose cache is damaged', () => {
   const cached = async (): Promise<string> => {
     const base = join(folder, 'program/dist/code-cache')
