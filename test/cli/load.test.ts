@@ -37,6 +37,18 @@ async function squall(
   return { code, stdout: program.stdout(), stderr: program.stderr() }
 }
 
+test.each(['sdk-v1', 'sdk-v2'])(
+  '%s, which is a module, is loaded without a word',
+  async (client) => {
+    const more = ['--tasks', '3', '--client', client, '--json']
+    const { code, stdout, stderr } = await squall(['load', ...target(), ...more])
+    expect(stderr).not.toMatch(/warning|import/i)
+    expect(code).toBe(0)
+    const { run, counts } = JSON.parse(stdout) as LoadResult
+    expect([run.client, counts.calls]).toEqual([client, 3])
+  },
+)
+
 test('--json prints the result and nothing else, a breached gate is exit code 1, and merging judges again', async () => {
   server.calls.length = 0
   const token = join(folder, 'token')

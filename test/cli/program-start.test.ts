@@ -90,18 +90,6 @@ describe('from the cache', () => {
     await program.ended
     expect(program.stderr()).toBe('')
   })
-
-  it.concurrent.each(['sdk-v1', 'sdk-v2'])(
-    'a client that is a module is found: %s',
-    async (client) => {
-      const target = ['--target', 'http://127.0.0.1:9/mcp', '--tools', 'any', '--tasks', '1']
-      const args = ['load', ...target, '--client', client]
-      const program = startProgram(args, { NODE_OPTIONS: IMAGE })
-      await program.ended
-      expect(program.stderr()).not.toMatch(/Warning|dynamic import|not installed/)
-      expect(program.stdout() + program.stderr()).toContain('ECONNREFUSED')
-    },
-  )
 })
 
 describe('a program whose cache is damaged', () => {
