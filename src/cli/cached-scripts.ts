@@ -13,6 +13,8 @@ type Wrapped = (
   importModule: (id: string) => Promise<unknown>,
 ) => void
 
+/** All files of the program lie in one folder, and so find the same packages. */
+const ofPackages = createRequire(import.meta.url)
 const modules = new Map<string, { exports: unknown }>()
 /**
  * For one cache after the other: a buffer for each would be garbage that nothing at rest makes V8 collect.
@@ -39,7 +41,6 @@ export function runScript(file: string): unknown {
   })
   room.resize(0)
   const wrapped = script.runInThisContext() as Wrapped
-  const ofPackages = createRequire(file)
   const require = (id: string): unknown =>
     id.startsWith('./') ? runScript(join(folder, id)) : ofPackages(id)
   wrapped(module.exports, require, module, file, folder, importModule)

@@ -9,7 +9,8 @@ import { startProgram } from '../support/program.ts'
 
 const WATCHER = fileURLToPath(new URL('../support/watch-scripts.cjs', import.meta.url))
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url))
-const RULES = 'rules: [{ name: a, match: { tool: b }, faults: [delay: { fixed: 1ms }] }]\n'
+const RULE = '{ name: a, match: { tool: b }, faults: [delay: { fixed: 1ms }] }'
+const RULES = `rules: [${RULE}]\n`
 /** The flags of the image. */
 const IMAGE = '--max-semi-space-size=2'
 
@@ -80,8 +81,7 @@ describe('squall run', () => {
 describe('from the cache', () => {
   it.concurrent('rules that have a thread of their own come into force', async () => {
     const rules = join(folder, 'many.yaml')
-    const one = (n: number): string => RULES.slice(7, -1).replace('name: a', `name: a${n}`)
-    const many = Array.from({ length: 300 }, (_, n) => one(n).slice(1, -1).trim())
+    const many = Array.from({ length: 300 }, (_, n) => RULE.replace('name: a', `name: a${n}`))
     await writeFile(rules, `rules: [${many.join(', ')}]\n`)
     const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--rules', rules]
     const program = startProgram(['run', ...places], { NODE_OPTIONS: IMAGE })
@@ -93,18 +93,14 @@ describe('from the cache', () => {
 })
 
 describe('a program whose cache is damaged', () => {
-  const cached = async (): Promise<string> => {
-    const base = join(folder, 'program/dist/code-cache')
-    const [made] = await readdir(base)
-    return join(base, made!)
-  }
-
   it('starts all the same', async () => {
     const program = join(folder, 'program')
     await cp(join(PROJECT, 'dist'), join(program, 'dist'), { recursive: true })
     await cp(join(PROJECT, 'package.json'), join(program, 'package.json'))
     await symlink(join(PROJECT, 'node_modules'), join(program, 'node_modules'))
-    const started = await cached()
+    const caches = join(program, 'dist/code-cache')
+    const [made] = await readdir(caches)
+    const cache = join(caches, made!)
     const version = async (): Promise<string> => {
       const args = [IMAGE, join(program, 'dist/cli/main.js'), '--version']
       return (await promisify(execFile)(process.execPath, args)).stdout
@@ -118,7 +114,7 @@ describe('a program whose cache is damaged', () => {
       (file) => rm(file),
     ]
     for (const damage of damages) {
-      for (const file of await readdir(started)) await damage(join(started, file))
+      for (const file of await readdir(cache)) await damage(join(cache, file))
       expect(await version()).toBe(expected)
     }
   })

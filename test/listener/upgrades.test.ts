@@ -44,6 +44,18 @@ async function readUntil(socket: Socket, mark: string): Promise<string> {
   return text
 }
 
+/** An app that upgrades, with these lines in its answer, and the first request that it gets. */
+async function upgrading(lines = ''): Promise<{ url: string; seen: Promise<IncomingMessage> }> {
+  const app = createServer()
+  const seen = new Promise<IncomingMessage>((resolve) => {
+    app.on('upgrade', (req, socket) => {
+      resolve(req)
+      socket.end(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n${lines}\r\n`)
+    })
+  })
+  return { url: await listen(app), seen }
+}
+
 describe('WebSocket', () => {
   test('messages pass both ways and the close code arrives', async () => {
     const app = createServer()
@@ -64,14 +76,8 @@ describe('WebSocket', () => {
   })
 
   test('the app sees the request line and the header lines as the client wrote them', async () => {
-    const app = createServer()
-    const seen = new Promise<IncomingMessage>((resolve) => {
-      app.on('upgrade', (req, socket) => {
-        resolve(req)
-        socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nX-CaSe: Kept\r\n\r\n')
-      })
-    })
-    const sidecar = await inFront(await listen(app))
+    const { url, seen } = await upgrading('X-CaSe: Kept\r\n')
+    const sidecar = await inFront(url)
     const client = await rawUpgrade(
       sidecar.port,
       'GET /a//b?q=%20 HTTP/1.1\r\nhOsT: example\r\nX-Twice: 1\r\nConnection: Upgrade\r\n' +
@@ -85,14 +91,8 @@ describe('WebSocket', () => {
   })
 
   test('an upgrade that announces trailers, which cannot follow, reaches the app without them', async () => {
-    const app = createServer()
-    const seen = new Promise<IncomingMessage>((resolve) => {
-      app.on('upgrade', (req, socket) => {
-        resolve(req)
-        socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n')
-      })
-    })
-    const sidecar = await inFront(await listen(app))
+    const { url, seen } = await upgrading()
+    const sidecar = await inFront(url)
     const client = await rawUpgrade(
       sidecar.port,
       'GET / HTTP/1.1\r\nHost: a\r\nTrailer: x-t\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',

@@ -1,7 +1,7 @@
 // For --import: writes everything that the program loads to the file that LOADED_MODULES names, one a line.
 import { appendFileSync } from 'node:fs'
 import { createRequire, isBuiltin, Module, register } from 'node:module'
-import vm from 'node:vm'
+import onScript from './on-script.cjs'
 
 const file = process.env.LOADED_MODULES ?? ''
 const note = (/** @type {string} */ loaded) => appendFileSync(file, `${loaded}\n`)
@@ -18,14 +18,8 @@ export async function resolve(specifier, context, next) {
 }`
 register(`data:text/javascript,${encodeURIComponent(hooks)}`, { data: file })
 
-/** The files of the program. */
-vm.Script = class extends vm.Script {
-  /** @param {string} code @param {import('node:vm').ScriptOptions} options */
-  constructor(code, options) {
-    super(code, options)
-    note(options.filename ?? '')
-  }
-}
+// The files of the program.
+onScript((_script, filename) => note(filename))
 
 /** Modules of Node's that are required by name. */
 const { _load: load } = Module

@@ -4,18 +4,14 @@
 const { appendFileSync } = require('node:fs')
 const path = require('node:path')
 const v8 = require('node:v8')
-const vm = require('node:vm')
+const onScript = require('./on-script.cjs')
 
 const note = (/** @type {string} */ what) => appendFileSync(process.env.WATCHED ?? '', `${what}\n`)
 
-vm.Script = class extends vm.Script {
-  /** @param {string} code @param {import('node:vm').ScriptOptions} options */
-  constructor(code, options) {
-    super(code, options)
-    const how = { true: 'refused', false: 'taken', undefined: 'none' }
-    note(`cache ${how[`${this.cachedDataRejected}`]} ${path.basename(options.filename ?? '')}`)
-  }
-}
+onScript(({ cachedDataRejected }, filename) => {
+  const how = { true: 'refused', false: 'taken', undefined: 'none' }
+  note(`cache ${how[`${cachedDataRejected}`]} ${path.basename(filename)}`)
+})
 
 const { setFlagsFromString } = v8
 v8.setFlagsFromString = (flag) => {

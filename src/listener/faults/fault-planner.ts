@@ -133,11 +133,9 @@ export class FaultPlanner {
   }
 
   #forCalls(exchange: PostedExchange): FaultRun | undefined {
-    const { head, posted } = exchange
+    const { head, posted, session, requestBytes, receivedAt, onSent, onAnswered } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
-    const client = posted.client
-    const untouchable = states.deniesAny(posted.calls)
-    const facts = this.#facts(head, exchange.session, client, untouchable)
+    const facts = this.#facts(head, session, posted.client, states.deniesAny(posted.calls))
     const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
     let planned: PlannedCall[] | undefined
     for (let index = 0; index < posted.calls.length; index++) {
@@ -152,9 +150,7 @@ export class FaultPlanner {
       return undefined
     }
     const calls = planned ?? posted.calls.map((call) => ({ call, plan: undefined }))
-    const { requestBytes, receivedAt, onSent, onAnswered } = exchange
-    const { batch } = posted
-    const plans = { calls, exchangePlan, planAnswer, batch }
+    const plans = { calls, exchangePlan, planAnswer, batch: posted.batch }
     return this.#run(head, facts, { ...plans, requestBytes, receivedAt, onSent, onAnswered })
   }
 
