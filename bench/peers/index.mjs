@@ -35,11 +35,16 @@ import { undiciBaseline } from './undici-baseline.mjs'
 /** The share of calls that is delayed where delays are measured, and by how much. */
 export const DELAY = { percent: 5, delayMs: 200 }
 
+/** Names the main module of the version that this one is compared with. */
+const BEFORE = { variable: 'BENCH_SQUALL_BEFORE' }
+
 /** A new peer is a file beside this one and a line here. @type {readonly Peer[]} */
 export const PEERS = [
   direct,
   squall,
   squallWith('squall-general', { engine: 'general' }),
+  squallWith('squall-before', { main: BEFORE }),
+  squallWith('squall-before-general', { main: BEFORE, engine: 'general' }),
   squallWith('squall-0-rules', { rules: 0 }),
   squallWith('squall-1-rule', { rules: 1 }),
   squallWith('squall-20-rules', { rules: 20 }),

@@ -14,16 +14,20 @@ const MALLOC = {
 /**
  * This project as built, its metrics on.
  * @param {string} name
- * @param {{ rules?: number, engine?: string, delay?: import('./squall-rules.mjs').Delay }} [setting]
+ * @param {{ rules?: number, engine?: string, delay?: import('./squall-rules.mjs').Delay,
+ *   main?: { variable: string } }} [setting]  main: the variable that names another version's main module
  * @returns {import('./index.mjs').Peer}
  */
-export function squallWith(name, { rules = USUAL_RULES, engine, delay } = {}) {
+export function squallWith(name, { rules = USUAL_RULES, engine, delay, main } = {}) {
   const lateness = delay ? `, ${delay.percent} % of calls delayed by ${delay.delayMs} ms` : ''
   return {
     name,
     summary: `this project, ${rules} rules${engine ? `, engine ${engine}` : ''}${lateness}`,
-    missing: ({ squallMain }) =>
-      existsSync(squallMain) ? undefined : `${squallMain} is not there (npm run build)`,
+    missing: ({ squallMain }) => {
+      const file = mainModule(main, squallMain)
+      if (file === undefined) return `${main?.variable} does not name the main module of a version`
+      return existsSync(file) ? undefined : `${file} is not there (npm run build)`
+    },
     command: ({ port, upstreamPort, folder, squallMain, rulesFile }) => {
       const file = rulesFile ?? (rules > 0 ? writeRules(folder, rules, delay) : undefined)
       const places = [
@@ -38,7 +42,7 @@ export function squallWith(name, { rules = USUAL_RULES, engine, delay } = {}) {
         args: [
           // As in the image, and as the injector starts it; the general engine leaves more behind.
           ...(engine === 'general' ? [] : ['--max-semi-space-size=2']),
-          squallMain,
+          mainModule(main, squallMain) ?? squallMain,
           'run',
           ...places,
           '--admin',
@@ -52,6 +56,14 @@ export function squallWith(name, { rules = USUAL_RULES, engine, delay } = {}) {
       if (rules > 0 && rulesFile === undefined) await rulesInForce(port)
     },
   }
+}
+
+/**
+ * @param {{ variable: string } | undefined} main
+ * @param {string} squallMain
+ */
+function mainModule(main, squallMain) {
+  return main === undefined ? squallMain : process.env[main.variable]
 }
 
 /** With 20 rules that match nothing, as the targets are meant. */

@@ -39,7 +39,7 @@ async function inRounds(session, plan, work, load) {
 }
 
 /** What peers are held against where nothing else is said; speed is compared with the first. */
-const REFERENCES = ['socket-pipe', 'haproxy', 'http-proxy', 'undici-baseline']
+const REFERENCES = ['squall-before', 'socket-pipe', 'haproxy', 'http-proxy', 'undici-baseline']
 
 /**
  * As many calls in flight as there are connections, each followed by the next at once.
