@@ -2,39 +2,47 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { armedText } from './armed-rules.ts'
 import type { Plan, Stage } from './plan.ts'
 import { refuse } from './refusal.ts'
-import type { RulesPlace } from './rules-place.ts'
+import { RulesChangedError, type RulesPlace } from './rules-place.ts'
 import { AdminError, askState, type SidecarState } from './sidecar-admin.ts'
 
 /** Notices of a new file by inotify are quick; a sidecar that polls takes longer. */
 export const IN_FORCE_MS = 10_000
 const POLL_MS = 25
 
+/** What is known of the sidecar that the rules are for. */
+export interface ArmedSidecar {
+  /** By how much its clock is ahead, in milliseconds. */
+  readonly aheadMs: number
+  /** How long it may take to read new rules. */
+  readonly inForceMs: number
+  /** The digest of the rules that it had before. */
+  readonly before: string | undefined
+  /** Rules of others inject faults in it, and rest meanwhile. */
+  readonly resting: boolean
+}
+
 /** The rules of an experiment in a sidecar: they end by themselves, unless they are renewed. */
 export class Arming {
   readonly #plan: Plan
   readonly #id: string
   readonly #place: RulesPlace
-  readonly #aheadMs: number
-  readonly #inForceMs: number
+  readonly #sidecar: ArmedSidecar
   /** Digests that the sidecar may rightly tell: of what was written last, and of what it replaced. */
   readonly #digests: string[] = []
+  #digestsOfStage: readonly string[] = []
   #stage: Stage | undefined
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<unknown> = Promise.resolve()
   #over = false
   #trouble: unknown
+  #withdrawing: Promise<boolean> | undefined
+  #restoring: Promise<boolean> | undefined
 
-  constructor(
-    plan: Plan,
-    id: string,
-    place: RulesPlace,
-    times: { readonly aheadMs: number; readonly inForceMs: number },
-  ) {
+  constructor(plan: Plan, id: string, place: RulesPlace, sidecar: ArmedSidecar) {
     this.#plan = plan
     this.#id = id
     this.#place = place
-    this.#aheadMs = times.aheadMs
-    this.#inForceMs = times.inForceMs
+    this.#sidecar = sidecar
   }
 
   /** What kept the rules from being renewed; they end by themselves then. */
@@ -58,7 +66,7 @@ export class Arming {
     this.#digests.length = 0
     const digest = await this.#write()
     this.#renewLater()
-    const until = performance.now() + this.#inForceMs
+    const until = performance.now() + this.#sidecar.inForceMs
     let why = 'it did not read them'
     for (;;) {
       const state = await askState(this.#plan.admin, signal).catch((error: unknown) => {
@@ -77,8 +85,44 @@ export class Arming {
     }
   }
 
+  /**
+   * Takes the rules of the experiment away. Rules of others that rest do so until `restore`: what
+   * follows is measured under the same rules as what came before. The result says whether the file
+   * was still that of the experiment.
+   */
+  withdraw(): Promise<boolean> {
+    if (!this.#sidecar.resting || this.#over) return this.restore()
+    return (this.#withdrawing ??= this.#leaveMarker())
+  }
+
   /** Puts back what was there before. The result says whether that was still possible. */
-  async rollback(): Promise<boolean> {
+  restore(): Promise<boolean> {
+    return (this.#restoring ??= this.#putBack())
+  }
+
+  /** Tells, after `withdraw`, whose rules the sidecar has: still those of the last stage, or not. */
+  afterWithdrawal(digest: string | undefined): 'withdrawn' | 'not yet' | 'of others' {
+    const restoring = this.#restoring !== undefined
+    const { before = digest } = this.#sidecar
+    if (restoring ? digest === before : this.isOurs(digest)) return 'withdrawn'
+    const ours = restoring ? this.#digests : this.#digestsOfStage
+    return digest !== undefined && ours.includes(digest) ? 'not yet' : 'of others'
+  }
+
+  async #leaveMarker(): Promise<boolean> {
+    this.#stage = undefined
+    this.#digestsOfStage = this.#digests.splice(0)
+    try {
+      await this.#write()
+      this.#renewLater()
+      return true
+    } catch (error) {
+      if (error instanceof RulesChangedError) return false
+      throw error
+    }
+  }
+
+  async #putBack(): Promise<boolean> {
     this.#over = true
     clearTimeout(this.#timer)
     await this.#writing.catch(() => {})
@@ -90,7 +134,7 @@ export class Arming {
     const written = this.#writing
       .catch(() => {})
       .then(async () => {
-        const until = Date.now() + this.#aheadMs + this.#plan.file.sidecar.expiry
+        const until = Date.now() + this.#sidecar.aheadMs + this.#plan.file.sidecar.expiry
         const { text, digest } = armedText(this.#plan, this.#id, this.#stage, until)
         if (this.#over) return digest
         // Known before it is there: the sidecar may be quicker than this.

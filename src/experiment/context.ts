@@ -31,8 +31,6 @@ export interface Context extends ExperimentOptions {
   readonly probe: Probe | undefined
   readonly steadiness: Steadiness
   readonly names: readonly string[]
-  /** Puts back what was there, once; the result is whether that was possible. */
-  readonly rollback: () => Promise<boolean>
 }
 
 /** What came of the stages. */

@@ -10,12 +10,12 @@ export function verdictLine({ verdict, stage, code, why }: ExperimentResult): st
 
 /** What only the one who ran it can know, a sentence each. */
 export function noteLines(result: ExperimentResult): readonly string[] {
-  const { mttdMs, mttrMs, rollbackMs, steadyAfter, restored, proposals } = result
+  const { mttdMs, rollbackMs, steadyAfter, restored, proposals } = result
   const lines = [
     `Verdict: ${verdictLine(result)}.`,
     mttdMs === null
       ? 'Nothing was seen to leave the steady state.'
-      : `First seen ${seconds(mttdMs)} after the injection (MTTD); steady again ${mttrMs === null ? 'never' : `${seconds(mttrMs)} after it (MTTR)`}.`,
+      : `First seen ${seconds(mttdMs)} after the injection (MTTD); ${againWords(result)}.`,
   ]
   if (rollbackMs !== null) lines.push(`Rolled back ${rollbackMs} ms after the breach was seen.`)
   if (!restored) {
@@ -28,6 +28,13 @@ export function noteLines(result: ExperimentResult): readonly string[] {
   }
   for (const { why, write } of proposals) lines.push(`Widen next: ${write} (${why}).`)
   return lines
+}
+
+function againWords({ mttrMs, steadyAfter }: ExperimentResult): string {
+  if (mttrMs !== null) return `steady again ${seconds(mttrMs)} after it (MTTR)`
+  return steadyAfter === null
+    ? 'whether it is steady again was not measured'
+    : 'it was not steady again in time'
 }
 
 /** The report on one page of Markdown. */

@@ -7,6 +7,7 @@ import {
 } from './experiment-result.ts'
 import type { End } from './phase.ts'
 import { proposals } from './proposals.ts'
+import type { After } from './after-phase.ts'
 import type { Context, Stages } from './context.ts'
 
 /** What the parts of an experiment came to. */
@@ -17,7 +18,7 @@ export interface Parts {
   readonly tools: readonly string[]
   readonly stages: Stages
   readonly restored: boolean
-  readonly after: { readonly phase: PhaseResult; readonly steady: boolean } | undefined
+  readonly after: After | undefined
 }
 
 /** What says something of the target, and not of the experiment. */
@@ -65,7 +66,7 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
     before,
     stages: stages.results,
     after: after?.phase ?? null,
-    steadyAfter: after?.steady ?? null,
+    steadyAfter: after === undefined || after.end !== undefined ? null : after.steady,
     proposals: verdict === 'held' ? proposals(plan, past, tools) : [],
   }
 }
@@ -75,6 +76,7 @@ function endOf({ stages, after }: Parts): (End & { readonly stage: string | null
   if (after === undefined) {
     return { code: 'INTERRUPTED', why: 'it was ended by hand', stage: null }
   }
+  if (after.end !== undefined) return { ...after.end, stage: null }
   if (after.steady) return undefined
   return {
     code: 'NOT_RECOVERED',

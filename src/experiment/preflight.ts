@@ -10,20 +10,36 @@ import {
 } from './sidecar-admin.ts'
 import { isProduction } from './static-refusals.ts'
 
+/** What the sidecar is like before an experiment begins. */
+export interface Preflight {
+  readonly state: SidecarState
+  /** Rules of others inject faults now: they rest until the last phase of the experiment is over. */
+  readonly resting: boolean
+}
+
 /**
  * Asks the sidecar whether an experiment may begin. Rules of `dead`, an experiment that died, are
  * none of others. Throws a `RefusedError` with all reasons against it.
  */
-export async function preflight(plan: Plan, dead: string | undefined): Promise<SidecarState> {
+export async function preflight(plan: Plan, dead: string | undefined): Promise<Preflight> {
   const { state, rules } = await ask(plan)
   const { environment } = plan.file.target
   const refusals = [
     environmentRefusal(state.environment, environment ?? ''),
     disarmedRefusal(state),
+    rejectedRefusal(state),
     ...ruleRefusals(rules, plan, dead),
   ].filter((each) => each !== undefined)
   if (refusals.length > 0) throw new RefusedError(...refusals)
-  return state
+  return { state, resting: injecting(rules).some(({ name }) => !name.startsWith(MARKER)) }
+}
+
+/** The rules that inject faults in this sidecar, now or later. */
+function injecting(rules: readonly SidecarRule[]): readonly SidecarRule[] {
+  return rules.filter(
+    ({ builtIn, shadow, phase }) =>
+      !builtIn && !shadow && phase !== 'expired' && phase !== 'other_pod',
+  )
 }
 
 async function ask(
@@ -74,6 +90,16 @@ function disarmedRefusal({ shadow, reasons }: SidecarState): Refusal | undefined
   }
 }
 
+/** Without this the rules of the experiment would stay active when the file is put back. */
+function rejectedRefusal({ last }: SidecarState): Refusal | undefined {
+  if (last?.result !== 'refused') return undefined
+  return {
+    code: 'RULES_NOT_IN_FORCE',
+    wrong: `the sidecar rejected its rules file, so that it could not be put back: ${last.problem}`,
+    mend: 'fix sidecar.rulesFile first; squall validate shows every error in it',
+  }
+}
+
 function ruleRefusals(
   rules: readonly SidecarRule[],
   { file }: Plan,
@@ -93,7 +119,7 @@ function ruleRefusals(
   }
   // What a dead experiment left ends by itself.
   if (markers.length > 0 || file.sidecar.replaceRules) return []
-  const own = acting.filter(({ shadow, phase }) => !shadow && phase !== 'other_pod')
+  const own = injecting(rules)
   if (own.length === 0) return []
   const names = own.slice(0, 5).map(({ name }) => name)
   return [

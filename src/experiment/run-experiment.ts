@@ -4,7 +4,7 @@ import { Arming, IN_FORCE_MS } from './arming.ts'
 import { afterwards } from './after-phase.ts'
 import { beforehand } from './before-phase.ts'
 import type { Context, ExperimentOptions } from './context.ts'
-import type { ExperimentResult, PhaseResult } from './experiment-result.ts'
+import type { ExperimentResult } from './experiment-result.ts'
 import { experimentResult } from './finish.ts'
 import { findVictim } from './kill.ts'
 import { takeLock, type Lock } from './lock.ts'
@@ -43,31 +43,32 @@ async function locked(
       text: `the experiment ${lock.dead.id} died: its rules file is put back`,
     })
   }
-  const state = await preflight(plan, lock.dead?.id)
+  const { state, resting } = await preflight(plan, lock.dead?.id)
   const place = await RulesPlace.open(plan.rulesFile)
   await lock.note(plan.rulesFile, place.previous)
-  const arming = new Arming(plan, id, place, { aheadMs: state.aheadMs, inForceMs })
-  let restoring: Promise<boolean> | undefined
-  const rollback = (): Promise<boolean> => (restoring ??= arming.rollback())
-  const onStop = (): void => void rollback().catch(() => {})
+  const { aheadMs, digest } = state
+  const arming = new Arming(plan, id, place, { aheadMs, inForceMs, before: digest, resting })
+  const onStop = (): void => void arming.restore().catch(() => {})
   stop.addEventListener('abort', onStop, { once: true })
   const target = { url: plan.target, client: 'lean', headers: allHeaders(options) } as const
   const probe = plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version)
   const names = ruleNames(plan)
   const steadiness = new Steadiness()
-  const context: Context = { ...options, id, arming, probe, steadiness, names, rollback }
+  const context: Context = { ...options, id, arming, probe, steadiness, names }
   const startedAt = new Date()
   try {
     if (!stop.aborted) await claim(arming, stop)
     const { phase: before, tools } = await beforehand(context)
     const stages = await runStages(context)
-    const restored = await rollback()
-    onEvent({ kind: 'rolled-back', restored })
-    const after = await lookAgain(context)
+    const withdrawn = await arming.withdraw()
+    onEvent({ kind: 'rolled-back', restored: withdrawn })
+    // Under the rules of somebody else it would tell nothing.
+    const after = withdrawn && !stop.aborted ? await afterwards(context) : undefined
+    const restored = await arming.restore()
     return experimentResult(context, { startedAt, before, tools, stages, restored, after })
   } finally {
     stop.removeEventListener('abort', onStop)
-    await rollback()
+    await arming.restore()
     await probe?.close()
   }
 }
@@ -80,12 +81,6 @@ async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
     if (!(error instanceof RulesChangedError)) throw error
     throw refuse('EXPERIMENT_RUNNING', 'somebody else writes the rules file', 'try again')
   }
-}
-
-async function lookAgain(
-  context: Context,
-): Promise<{ readonly phase: PhaseResult; readonly steady: boolean } | undefined> {
-  return context.stop.aborted ? undefined : afterwards(context)
 }
 
 function allHeaders({ plan, headers }: ExperimentOptions): Readonly<Record<string, string>> {

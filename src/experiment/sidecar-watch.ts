@@ -13,7 +13,7 @@ export interface Hits {
 export const NO_HITS: Hits = { matched: 0, drawn: 0, applied: 0 }
 
 /** A sidecar that cannot be asked for so long is lost. */
-const LOST_MS = 3000
+export const LOST_MS = 3000
 
 /** Asks what became of the calls of the rules. Throws an `AdminError`. */
 export async function ruleHits({ plan, names }: Context, signal?: AbortSignal): Promise<Hits> {

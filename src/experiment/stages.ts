@@ -43,7 +43,7 @@ async function runStage(
   index: number,
   aborts: AbortWatch,
 ): Promise<StageEnd> {
-  const { plan, probe, stop, onEvent, steadiness, arming, rollback } = context
+  const { plan, probe, stop, onEvent, steadiness, arming } = context
   const durationMs = plan.file.hold
   try {
     await arming.arm(stage, stop)
@@ -74,7 +74,7 @@ async function runStage(
   }
   const seen = (end: End): void => {
     const at = performance.now()
-    rolledBack = rollback().then(() => performance.now() - at)
+    rolledBack = arming.withdraw().then(() => performance.now() - at)
     // Whoever awaits it later is told; nobody may before.
     rolledBack.catch(() => {})
     onEvent({ kind: 'seen', end, breach: end.breach })
