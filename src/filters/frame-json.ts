@@ -1,4 +1,5 @@
 import { asBuffer } from '../mcp/bytes.ts'
+import { parseJson } from '../mcp/json-bounds.ts'
 import { toMessage } from '../mcp/json-rpc.ts'
 import type { Message } from '../mcp/message.ts'
 import type { Frame } from './fault.ts'
@@ -82,7 +83,7 @@ function dataLine(prefix: string, value: string, end: string): string {
 
 function messageIn(text: string): Message | undefined {
   try {
-    return toMessage(JSON.parse(text))
+    return toMessage(parseJson(text))
   } catch {
     return undefined
   }
@@ -90,7 +91,7 @@ function messageIn(text: string): Message | undefined {
 
 function isJson(text: string): boolean {
   try {
-    JSON.parse(text)
+    parseJson(text)
     return true
   } catch {
     return false

@@ -21,7 +21,16 @@ export function codingOf(value: string | undefined): Coding {
   return 'unknown'
 }
 
-/** Decodes a copy of a whole body; undefined when it is damaged or larger than `limit`. */
+/** Bodies that grow by more than this are not decoded, unless they stay below `SMALL`. */
+const MAX_RATIO = 100
+const SMALL = 256 * 1024
+
+/** Returns how many bytes a body may be decoded to. */
+export function decodedLimit(coded: number, limit: number): number {
+  return Math.min(limit, Math.max(SMALL, coded * MAX_RATIO))
+}
+
+/** Decodes a copy of a whole body; undefined when it is damaged, larger than `limit`, or packed too densely. */
 export function decodeWhole(
   coding: Coding,
   bytes: Uint8Array,
@@ -29,7 +38,7 @@ export function decodeWhole(
 ): Uint8Array | undefined {
   if (coding === 'identity') return bytes
   if (coding === 'unknown') return undefined
-  const options = { maxOutputLength: limit }
+  const options = { maxOutputLength: decodedLimit(bytes.length, limit) }
   try {
     if (coding === 'gzip') return gunzipSync(bytes, options)
     if (coding === 'deflate') return inflateSync(bytes, options)

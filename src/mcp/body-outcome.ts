@@ -19,6 +19,8 @@ export function outcomeOfJsonBody(
     if (status === 202 || status === 204) return calls.map(() => 'incomplete')
     if (calls.length === 1 && isPlainResult(calls[0]!, body)) return ['ok']
     const answers = read(body)
+    // What cannot be read may be an answer in order: its status alone tells.
+    if (answers === undefined) return calls.map(() => 'ok')
     if (calls.length === 1 && answers.length === 1) return [outcomeOfOnly(calls[0]!, answers[0]!)]
     return calls.map((call) => {
       const answer = takeAnswer(answers, call, true)
@@ -27,7 +29,7 @@ export function outcomeOfJsonBody(
   }
   // The client repeats the same POST elsewhere: nothing has failed here.
   if (status === 307 || status === 308) return calls.map(() => 'ok')
-  const answers = status === 400 || status === 404 ? read(body) : []
+  const answers = status === 400 || status === 404 ? (read(body) ?? []) : []
   return calls.map((call) => {
     if (isNegotiationStatus(call.method, status)) return 'ok'
     const answer = isModern(call.revision) ? takeAnswer(answers, call, false) : undefined
@@ -66,10 +68,12 @@ function takeAnswer(answers: Message[], call: Call, orNull: boolean): Message | 
   return orNull ? nameless : undefined
 }
 
-function read(body: string | Uint8Array): Message[] {
+/** Undefined for a body that is too complex to be read. */
+function read(body: string | Uint8Array): Message[] | undefined {
   const text = typeof body === 'string' ? body : asBuffer(body).toString('utf8')
   const parsed = parseMessages(text)
-  return parsed.ok ? parsed.messages.slice() : []
+  if (parsed.ok) return parsed.messages.slice()
+  return parsed.reason === 'too_complex' ? undefined : []
 }
 
 /**

@@ -1,3 +1,4 @@
+import { parseJson } from './json-bounds.ts'
 import { toMessage } from './json-rpc.ts'
 import type { Message } from './message.ts'
 import type { SseFields } from './sse-fields.ts'
@@ -8,7 +9,7 @@ export function eventMessage(frame: SseFields): Message | undefined {
   if (data === undefined || data === '') return undefined
   if (event !== undefined && event !== '' && event !== 'message') return undefined
   try {
-    return toMessage(JSON.parse(data))
+    return toMessage(parseJson(data))
   } catch {
     return undefined
   }

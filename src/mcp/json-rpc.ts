@@ -1,11 +1,12 @@
 import type { JsonRpcId } from './call.ts'
+import { isTooComplex } from './json-bounds.ts'
 import type { Message } from './message.ts'
 
 /** More messages than this in one body are not read: they would all have to be planned at once. */
 export const MAX_MESSAGES = 100
 
 /** Why a body could not be read as JSON-RPC. */
-export type BodyProblem = 'not_json' | 'not_json_rpc' | 'too_many_messages'
+export type BodyProblem = 'not_json' | 'not_json_rpc' | 'too_many_messages' | 'too_complex'
 
 /** A body read as JSON-RPC, or why it could not be. */
 export type ParsedBody =
@@ -15,9 +16,11 @@ export type ParsedBody =
 const NOT_JSON: ParsedBody = { ok: false, reason: 'not_json' }
 const NOT_JSON_RPC: ParsedBody = { ok: false, reason: 'not_json_rpc' }
 const TOO_MANY: ParsedBody = { ok: false, reason: 'too_many_messages' }
+const TOO_COMPLEX: ParsedBody = { ok: false, reason: 'too_complex' }
 
 /** Reads a whole body: one message, or a batch of them. Never throws. */
 export function parseMessages(text: string): ParsedBody {
+  if (isTooComplex(text)) return TOO_COMPLEX
   let value: unknown
   try {
     // Servers that decode UTF-8 the web's way drop a leading byte order mark, so it hides no call.

@@ -1,4 +1,5 @@
 import { asBuffer } from './bytes.ts'
+import { isTooComplex, SMALL_JSON } from './json-bounds.ts'
 import { NO_FIELDS, parseSseFields } from './sse-fields.ts'
 import type { SseFields } from './sse-fields.ts'
 
@@ -6,7 +7,7 @@ import type { SseFields } from './sse-fields.ts'
 export interface SseFrame extends SseFields {
   /** Every byte of the event, its closing blank line included. */
   readonly raw: Uint8Array
-  /** True for the pieces of an event above the limit: they are passed on and not read. */
+  /** True for what is passed on and not read: pieces of an event above the limit, and too complex ones. */
   readonly oversized: boolean
   /** False for a piece after which the same event goes on. */
   readonly ends: boolean
@@ -18,6 +19,8 @@ export type EmitFrame = (frame: SseFrame) => void
 const LF = 10
 const CR = 13
 const NOTHING = Buffer.alloc(0)
+/** An event of more lines is not read. */
+const MAX_LINES = 10_000
 
 /**
  * Cuts an event stream into events without changing a byte: all `raw` in order, and what `end`
@@ -178,8 +181,8 @@ export class SseFramer {
 /** Reads its fields when they are first asked for: most frames only pass. */
 class Frame implements SseFrame {
   readonly raw: Buffer
-  readonly oversized: boolean
   readonly ends: boolean
+  #oversized: boolean | undefined
   #fields: SseFields | undefined
   readonly #first: boolean
 
@@ -191,10 +194,14 @@ class Frame implements SseFrame {
     first = false,
   ) {
     this.raw = raw
-    this.oversized = oversized
+    this.#oversized = oversized || (raw.length > SMALL_JSON ? undefined : false)
     this.ends = ends
     this.#fields = fields
     this.#first = first
+  }
+
+  get oversized(): boolean {
+    return (this.#oversized ??= hasManyLines(this.raw) || isTooComplex(this.#read().data ?? ''))
   }
 
   get event(): string | undefined {
@@ -216,6 +223,16 @@ class Frame implements SseFrame {
   #read(): SseFields {
     return (this.#fields ??= parseSseFields(this.raw, this.#first))
   }
+}
+
+function hasManyLines(bytes: Buffer): boolean {
+  let lines = 0
+  for (const end of [LF, CR]) {
+    for (let at = bytes.indexOf(end); at >= 0; at = bytes.indexOf(end, at + 1)) {
+      if (++lines > MAX_LINES) return true
+    }
+  }
+  return false
 }
 
 function positionOf(bytes: Buffer, byte: number, from: number): number {

@@ -86,6 +86,8 @@ class PromMetrics implements Metrics {
     not_json_rpc: 0,
     encoding: 0,
     too_many_messages: 0,
+    too_complex: 0,
+    memory: 0,
     internal_error: 0,
   }
   readonly #refused: Record<RefusalReason, number> = {

@@ -28,7 +28,14 @@ export interface HttpRecord {
 
 /** Why a request that looked like MCP was passed on unread. */
 export type UnclassifiedReason =
-  'too_large' | 'not_json' | 'not_json_rpc' | 'encoding' | 'too_many_messages' | 'internal_error'
+  | 'too_large'
+  | 'not_json'
+  | 'not_json_rpc'
+  | 'encoding'
+  | 'too_many_messages'
+  | 'too_complex'
+  | 'memory'
+  | 'internal_error'
 
 /** Why Squall itself answered, or turned something away. */
 export type RefusalReason =

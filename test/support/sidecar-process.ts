@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { heapOption } from '../../src/injector/sidecar-resources.ts'
 
 /** The sidecar as a process of its own, so that its memory and its sockets can be told from the test's. */
 export interface SidecarProcess {
@@ -11,16 +12,31 @@ export interface SidecarProcess {
   rss(): number
   /** How many sockets it has open, listening ones included. */
   sockets(): number
+  /** Address of its admin port. */
+  readonly admin: string
+  /** How it ended: its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string | null>
   metrics(): Promise<string>
   stop(): Promise<number | null>
 }
 
 const PROGRAM = new URL('../../dist/cli/main.js', import.meta.url).pathname
 
+/** The memory that `squall inject` gives a sidecar. */
+export const INJECTED_LIMIT = 256 * 1024 * 1024
+/** The options of Node by which an injected sidecar keeps within it. */
+export const INJECTED_NODE_OPTIONS = heapOption({
+  cpuRequest: '',
+  cpuLimit: '',
+  memoryRequest: '',
+  memoryLimit: String(INJECTED_LIMIT),
+})
+
 /** Starts the built program in front of an app. */
 export async function startSidecarProcess(
   upstream: string,
   flags: readonly string[] = [],
+  nodeOptions = '',
 ): Promise<SidecarProcess> {
   const args = [
     'run',
@@ -34,7 +50,9 @@ export async function startSidecarProcess(
   ]
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: nodeOptions },
   })
+  const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
   const pid = child.pid!
   const ports = new Map<string, number>()
   const lines = createInterface({ input: child.stdout })
@@ -51,15 +69,17 @@ export async function startSidecarProcess(
   return {
     pid,
     port: ports.get('listening')!,
+    admin,
+    ended,
     rss: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024,
     sockets: () => countSockets(pid),
     metrics: async () =>
       (await fetch(`${admin}/metrics`, { headers: { connection: 'close' } })).text(),
     stop: async () => {
-      if (child.exitCode !== null) return child.exitCode
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
       child.kill('SIGTERM')
-      await once(child, 'exit')
+      await ended
       return child.exitCode
     },
   }

@@ -1,5 +1,6 @@
 import { CutAnswer } from '../../filters/cut-answer.ts'
 import { linesWithout, type HeaderLines } from '../../mcp/http.ts'
+import { isTooComplex, parseJson } from '../../mcp/json-bounds.ts'
 import { parseMessages, toMessage } from '../../mcp/json-rpc.ts'
 import type { Message } from '../../mcp/message.ts'
 import { asJson, type Reply } from '../../mcp/reply.ts'
@@ -88,8 +89,8 @@ export class BodyAnswer implements AnswerPart {
     const { run, outlet, coding, replies } = this.#setting
     const original = Buffer.concat(this.#chunks, this.#size)
     const body = decodeWhole(coding, original, run.options.maxBody)
-    if (body === undefined) {
-      run.leaveAnswer('unreadable')
+    if (body === undefined || isTooComplex(textOf(body))) {
+      run.leaveAnswer(body === undefined ? 'unreadable' : 'too_complex')
       this.#pass()
       outlet.end(trailers)
       return
@@ -262,7 +263,7 @@ function onlyMessage(body: Uint8Array): Message | undefined {
 
 function messageIn(raw: Uint8Array): Message | undefined {
   try {
-    return toMessage(JSON.parse(textOf(raw)))
+    return toMessage(parseJson(textOf(raw)))
   } catch {
     return undefined
   }

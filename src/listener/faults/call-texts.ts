@@ -1,3 +1,4 @@
+import { parseJson } from '../../mcp/json-bounds.ts'
 import { toMessage } from '../../mcp/json-rpc.ts'
 import { headerValue, type HeaderLines, type RequestHead } from '../../mcp/http.ts'
 import type { Body } from '../../mcp/transfer.ts'
@@ -143,7 +144,7 @@ export class CallTexts {
 function isCall(element: Uint8Array): boolean {
   const text = strictText(element) ?? Buffer.from(element).toString()
   try {
-    return toMessage(JSON.parse(text))?.kind === 'request'
+    return toMessage(parseJson(text))?.kind === 'request'
   } catch {
     return false
   }

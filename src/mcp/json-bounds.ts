@@ -1,0 +1,62 @@
+/** Texts up to this size are parsed without being looked through: at their worst they cost little. */
+export const SMALL_JSON = 16 * 1024
+/** Texts with more values, keys and separators than this are not parsed: each costs room and time. */
+export const MAX_JSON_PIECES = 100_000
+/** Values nested deeper than this are not parsed. */
+export const MAX_JSON_DEPTH = 500
+
+/** A text has more values or is nested deeper than Squall reads. */
+export class TooComplexError extends Error {
+  readonly code = 'SQUALL_TOO_COMPLEX'
+}
+
+/** Parses a JSON text whose structure is within the bounds; throws for any other text. */
+export function parseJson(text: string): unknown {
+  if (isTooComplex(text))
+    throw new TooComplexError('JSON with too many values, or nested too deeply')
+  return JSON.parse(text)
+}
+
+/** Returns true for a text above the bounds. */
+export function isTooComplex(text: string): boolean {
+  return text.length > SMALL_JSON && jsonPieces(text) > MAX_JSON_PIECES
+}
+
+/**
+ * Counts what takes room in a JSON text: objects, arrays, members and items. Returns Infinity as soon
+ * as a bound is exceeded. Linear, and jumps over strings.
+ */
+export function jsonPieces(text: string): number {
+  let pieces = 1
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22:
+        at = endOfString(text, at)
+        break
+      case 0x7b:
+      case 0x5b:
+        if (++depth > MAX_JSON_DEPTH) return Infinity
+        if (++pieces > MAX_JSON_PIECES) return Infinity
+        break
+      case 0x7d:
+      case 0x5d:
+        depth--
+        break
+      case 0x2c:
+      case 0x3a:
+        if (++pieces > MAX_JSON_PIECES) return Infinity
+    }
+  }
+  return pieces
+}
+
+/** Returns the place of the quote that ends a string, or the end of a text that does not end it. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let escapes = at
+    while (text.charCodeAt(escapes - 1) === 0x5c) escapes--
+    if ((at - escapes) % 2 === 0) return at
+  }
+  return text.length
+}
