@@ -8,42 +8,61 @@ export const MAX_TOKEN = 512
 
 const VISIBLE = /^[\u0021-\u007e]+$/
 const BEARER = /^bearer +(\S+) *$/i
+const BASIC = /^basic +([\w+/=-]+) *$/i
 
 /** A token cannot be used. The message never holds it. */
 export class AdminTokenError extends Error {
   override readonly name = 'AdminTokenError'
 }
 
-/** Where a token may come from. */
+/** Where a token may come from, and how it is called in messages. */
 export interface AdminTokenSources {
+  /** `admin` or `read`. */
+  readonly kind?: 'admin' | 'read'
   /** As the environment says it; empty counts as not set. */
   readonly env: string | undefined
   /** A file that holds it alone; goes before the environment. */
   readonly file: string | undefined
 }
 
-/** The token that changes need, without the white space around it; undefined when none is set. */
-export function readAdminToken({ env, file }: AdminTokenSources): string | undefined {
-  if (file !== undefined) return checked(readTokenFile(file), 'the admin token file')
+/** Reads a token, without the white space around it; undefined when none is set. */
+export function readAdminToken({
+  kind = 'admin',
+  env,
+  file,
+}: AdminTokenSources): string | undefined {
+  const name = kind === 'admin' ? 'admin token' : 'admin read token'
+  if (file !== undefined) return checked(readTokenFile(file, name), `the ${name} file`)
   if (env === undefined || env.trim() === '') return undefined
-  return checked(env, 'SQUALL_ADMIN_TOKEN')
+  return checked(env, `SQUALL_${name.toUpperCase().replaceAll(' ', '_')}`)
 }
 
-/** Tells whether a request carries the token, in a time that says nothing of either. */
-export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
+/** Returns a check whether a text is the token, in a time that says nothing of either. */
+export function tokenCheck(token: string): (given: string | undefined) => boolean {
   const expected = digest(token)
-  return (authorization) => {
-    const given = BEARER.exec(authorization ?? '')?.[1]
-    return given !== undefined && timingSafeEqual(digest(given), expected)
-  }
+  return (given) => given !== undefined && timingSafeEqual(digest(given), expected)
 }
 
-function readTokenFile(file: string): string {
+/** Returns the token of `authorization: Bearer …`. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return BEARER.exec(authorization ?? '')?.[1]
+}
+
+/** Returns the password of `authorization: Basic …`, which is how browsers send a token. */
+export function basicPassword(authorization: string | undefined): string | undefined {
+  const encoded = BASIC.exec(authorization ?? '')?.[1]
+  if (encoded === undefined) return undefined
+  const pair = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = pair.indexOf(':')
+  return colon === -1 ? undefined : pair.slice(colon + 1)
+}
+
+function readTokenFile(file: string, name: string): string {
   try {
     return readBounded(file).toString('utf8')
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : 'not a small file'
-    throw new AdminTokenError(`the admin token file cannot be read: ${why}`)
+    throw new AdminTokenError(`the ${name} file cannot be read: ${why}`)
   }
 }
 

@@ -33,6 +33,7 @@ export function appHealthRoutes(
   return probes.map((probe) => [
     `${APP_HEALTH}${probe.key}`,
     {
+      open: true,
       stream: (response): AdminAnswer | undefined => {
         run(probe, response).catch((err: unknown) => {
           logger.error({ err }, 'a check of the app failed')

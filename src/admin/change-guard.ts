@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { tokenCheck } from './admin-token.ts'
+import { bearerToken, tokenCheck } from './admin-token.ts'
 import type { ChangeProblem } from './change-problem.ts'
 
 /** Says why a request may not change anything; undefined when it may. */
@@ -13,7 +13,7 @@ export function changeGuard(token: string | undefined): ChangeGuard {
   return (headers) => {
     if (isForeign(headers)) return { status: 403, error: 'not from pages of another origin' }
     if (holdsToken === undefined) return { status: 403, error: NO_TOKEN }
-    if (holdsToken(headers.authorization)) return undefined
+    if (holdsToken(bearerToken(headers.authorization))) return undefined
     const error =
       headers.authorization === undefined
         ? 'needs the admin token: authorization: Bearer …'

@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from '../telemetry/log.ts'
+import type { AdminRefusal } from '../telemetry/metrics.ts'
 import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
 import type { ChangeGuard } from './change-guard.ts'
+import type { ReadGuard } from './read-guard.ts'
 import { type ChangeProblem, problemAnswer } from './change-problem.ts'
 import { RefusalLog } from './refusal-log.ts'
 import { hasBody, readBody } from './request-body.ts'
@@ -16,7 +18,10 @@ export type AdminHandler = (request: IncomingMessage, response: ServerResponse) 
 export interface HandlerParts {
   readonly routes: ReadonlyMap<string, AdminRoute>
   readonly guard: ChangeGuard
+  readonly readGuard: ReadGuard
   readonly logger: Logger
+  /** Counts what was refused. */
+  readonly refused: (reason: AdminRefusal) => void
   /** How long a request's body may take. */
   readonly bodyTimeoutMs: number
 }
@@ -54,8 +59,12 @@ async function answer(
   }
   const { method } = request
   const { read, stream, change } = route
-  if (read !== undefined && (method === 'GET' || method === 'HEAD')) return read(request.headers)
-  if (stream !== undefined && method === 'GET') return stream(response)
+  if (read !== undefined && (method === 'GET' || method === 'HEAD')) {
+    return unreadable(parts, path, route, request) ?? read(request.headers)
+  }
+  if (stream !== undefined && method === 'GET') {
+    return unreadable(parts, path, route, request) ?? stream(response)
+  }
   if (change !== undefined && method === 'POST') {
     return changed(parts, { path, change }, request, response)
   }
@@ -65,16 +74,34 @@ async function answer(
   return jsonAnswer(405, { error: 'method not allowed', allow }, { allow: allow.join(', ') })
 }
 
+/** Answers who may not read this; undefined for all others. */
+function unreadable(
+  { readGuard, refusals, refused }: Parts,
+  path: string,
+  route: AdminRoute,
+  request: IncomingMessage,
+): AdminAnswer | undefined {
+  const problem = route.open === true ? undefined : readGuard(request.headers)
+  if (problem === undefined) return undefined
+  refused(problem.status === 401 ? 'token' : 'host')
+  refusals.add({ kind: 'read', what: path, from: request.socket.remoteAddress, why: problem.error })
+  return problemAnswer(problem)
+}
+
 /** A body is not even read before it is known that whoever sends it may change something. */
 async function changed(
-  { guard, bodyTimeoutMs, refusals }: Parts,
+  { guard, bodyTimeoutMs, refusals, refused }: Parts,
   { path, change }: { readonly path: string; readonly change: NonNullable<AdminRoute['change']> },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AdminAnswer> {
   const from = request.socket.remoteAddress
+  const tell = (why: string): void => {
+    refused('change')
+    refusals.add({ kind: 'change', what: path, from, why })
+  }
   const refuse = (problem: ChangeProblem): AdminAnswer => {
-    refusals.add({ what: path, from, why: problem.error })
+    tell(problem.error)
     return problemAnswer(problem)
   }
   const refusal = guard(request.headers)
@@ -82,7 +109,7 @@ async function changed(
   const body = await readBody(request, response, bodyTimeoutMs)
   if ('problem' in body) return refuse(body.problem)
   const done = change({ body: body.value, from })
-  if (done.refused !== undefined) refusals.add({ what: path, from, why: done.refused })
+  if (done.refused !== undefined) tell(done.refused)
   return done
 }
 

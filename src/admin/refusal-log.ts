@@ -1,7 +1,8 @@
 import type { Logger } from '../telemetry/log.ts'
 
-/** An attempt to change something that was refused. */
-export interface RefusedChange {
+/** A request that was refused. */
+export interface RefusedRequest {
+  readonly kind: 'change' | 'read'
   /** The path, without a query. */
   readonly what: string
   readonly from: string | undefined
@@ -18,7 +19,7 @@ const INTERVAL_MS = 5_000
 const MAX_REASONS = 32
 
 /**
- * Warns of refused changes, at most once per reason and interval: who guesses tokens must be seen,
+ * Warns of refused requests, at most once per reason and interval: who guesses tokens must be seen,
  * and must not fill the log.
  */
 export class RefusalLog {
@@ -32,7 +33,7 @@ export class RefusalLog {
   }
 
   /** Writes a line, with the number of those left out since the last one, or leaves it out. */
-  add({ what, from, why }: RefusedChange): void {
+  add({ kind, what, from, why }: RefusedRequest): void {
     const now = this.#now()
     // Reasons are few; should they ever not be, the rest shares one turn.
     const key = this.#turns.has(why) || this.#turns.size < MAX_REASONS ? why : ''
@@ -43,6 +44,6 @@ export class RefusalLog {
     }
     const leftOut = turn === undefined || turn.leftOut === 0 ? {} : { leftOut: turn.leftOut }
     this.#turns.set(key, { at: now, leftOut: 0 })
-    this.#logger.warn({ what, from, why, ...leftOut }, 'refused a change on the admin port')
+    this.#logger.warn({ what, from, why, ...leftOut }, `refused a ${kind} on the admin port`)
   }
 }

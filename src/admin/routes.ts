@@ -18,6 +18,8 @@ export interface Readiness {
 export interface AdminRoute {
   /** What the list of paths says of it; without one it is not in the list. */
   readonly summary?: string
+  /** Read by whoever asks: for the kubelet, which has no token and any `Host`. */
+  readonly open?: true
   /** Answers GET, and HEAD without the body. */
   readonly read?: (headers: IncomingHttpHeaders) => AdminAnswer | Promise<AdminAnswer>
   /** Answers GET by itself, for as long as it likes, or says why not. */
@@ -56,10 +58,12 @@ export function createRoutes(
   routes.set('/', root(sources, routes))
   routes.set('/livez', {
     summary: 'the process answers',
+    open: true,
     read: () => ({ status: 200, type: TEXT, body: 'ok\n' }),
   })
   routes.set('/readyz', {
     summary: 'whether traffic should be sent here, as JSON',
+    open: true,
     read: async () => {
       const { ready, reason, listening } = await sources.readiness()
       return jsonAnswer(ready ? 200 : 503, { ready, reason, listening })

@@ -4,7 +4,7 @@ import { bind, type BoundAddress } from '../listener/bind.ts'
 import type { RecentFaults } from '../listener/faults/recent-faults.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { Exposition } from '../telemetry/metrics.ts'
+import type { AdminRefusal, Exposition } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
 import { type Api, createApi } from './api-routes.ts'
@@ -13,11 +13,15 @@ import { appHealthRoutes } from './app-health.ts'
 import type { AppProbes } from './app-probe.ts'
 import { type AdminHandler, createHandler } from './handler.ts'
 import { pageAnswer, pageRoutes } from './page-files.ts'
+import { type ReadAccess, readGuard } from './read-guard.ts'
 import { createRoutes, type Readiness } from './routes.ts'
 
 /** What the admin port shows. */
 export interface AdminOptions {
-  readonly metrics: { render(format: TextFormat): Promise<Exposition> }
+  readonly metrics: {
+    render(format: TextFormat): Promise<Exposition>
+    adminRefused?(reason: AdminRefusal): void
+  }
   readonly readiness: () => Readiness | Promise<Readiness>
   readonly logger: Logger
   readonly version: string
@@ -29,6 +33,7 @@ export interface AdminOptions {
   readonly tools?: ToolsSource | undefined
   /** What changes need; without one nothing can be changed. */
   readonly token?: string | undefined
+  readonly access?: ReadAccess
   /** What is asked of the app on behalf of the kubelet. */
   readonly appProbes?: AppProbes
   /** Where this runs, as the operator calls it. */
@@ -66,8 +71,10 @@ export function createAdmin(options: AdminOptions): Admin {
   const handler = createHandler({
     routes: createRoutes({ ...options, page }, more),
     guard: changeGuard(token),
+    readGuard: readGuard(options.access ?? {}, token),
     logger,
     bodyTimeoutMs,
+    refused: (reason) => options.metrics.adminRefused?.(reason),
   })
   const server = createServer(
     {

@@ -46,7 +46,10 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     throw error
   }
   const admin = createAdmin({
-    metrics: { render: (format) => scrape(sidecar, metrics, format) },
+    metrics: {
+      render: (format) => scrape(sidecar, metrics, format),
+      adminRefused: (reason) => metrics.adminRefused(reason),
+    },
     readiness: () => sidecar.readiness(),
     logger,
     version,
@@ -54,6 +57,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     recent: engine?.recent,
     tools: () => metrics.tools(),
     token: options.adminToken,
+    access: options.adminAccess,
     appProbes: options.appProbes,
     environment: options.rules.environment,
   })

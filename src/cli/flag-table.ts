@@ -1,3 +1,4 @@
+import { adminAccessFlags } from './admin-access-flags.ts'
 import { RULES_RUN_FLAGS } from './rules-run-flags.ts'
 
 /** How one option of a command is declared. */
@@ -52,6 +53,7 @@ export const RUN_FLAGS = [
     group: PLACES,
     help: 'file with the token that changes by the admin port need (or SQUALL_ADMIN_TOKEN itself); without one nothing can be changed there',
   },
+  ...adminAccessFlags(PLACES),
   {
     name: 'upstream-host',
     value: 'host',

@@ -1,4 +1,5 @@
 import type { AppProbes } from '../admin/app-probe.ts'
+import type { ReadAccess } from '../admin/read-guard.ts'
 import type { ListenAddress } from '../listener/address.ts'
 import { ENGINES, type Engine } from '../listener/engine.ts'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../telemetry/log.ts'
@@ -8,7 +9,7 @@ import { RUN_FLAGS, type RunFlag } from './flag-table.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from './flag-values.ts'
 import { parseControl } from './lifecycle/lifecycle-options.ts'
 import { parseRunRules, type RunRules } from './rules-guard-options.ts'
-import { parseAdminToken } from './run-admin-token.ts'
+import { parseAdminToken, parseReadAccess } from './run-admin-token.ts'
 import { parsePlaces } from './run-places.ts'
 import { parseListenerTls, parseUpstreamTls } from './run-tls.ts'
 import { parseChoice, parseCount, parseDuration, parseSize, type Range } from './units.ts'
@@ -46,6 +47,8 @@ export interface RunOptions {
   readonly appProbes: AppProbes
   /** What changes by the admin port need; undefined when nothing can be changed. */
   readonly adminToken: string | undefined
+  /** Who may read what the admin port shows. */
+  readonly adminAccess: ReadAccess
   readonly tls: ListenerTls | undefined
   readonly upstreamTls: UpstreamTls
   readonly rules: RunRules
@@ -98,12 +101,14 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
   const level = flags.required('log-level')
   const format = flags.required('log-format')
   const { routes, admin } = parsePlaces(flags)
+  const adminToken = parseAdminToken(flags, env)
   return deepFreeze({
     routes,
     admin,
     control: optionally(flags.optional('control'), parseControl),
     appProbes: parseAppProbes(flags),
-    adminToken: parseAdminToken(flags, env),
+    adminToken,
+    adminAccess: parseReadAccess(flags, env, admin, adminToken),
     tls: parseListenerTls(flags),
     upstreamTls: parseUpstreamTls(flags, routes),
     rules: parseRunRules(flags, env),

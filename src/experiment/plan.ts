@@ -4,6 +4,7 @@ import type { SloGate } from '../load/slo.ts'
 import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
 import type { RulesSource } from './rules-source.ts'
+import type { SidecarAdmin } from './sidecar-admin.ts'
 
 /** How wide one stage is. */
 export interface Stage {
@@ -22,7 +23,7 @@ export interface Plan {
   readonly rules: RulesSource | undefined
   readonly seed: number
   readonly target: URL
-  readonly admin: URL
+  readonly admin: SidecarAdmin
   /** The paths below are absolute. */
   readonly rulesFile: string
   readonly pidFile: string | undefined

@@ -51,7 +51,7 @@ async function ask(
     if (!(error instanceof AdminError)) throw error
     throw refuse(
       'SIDECAR_UNREACHABLE',
-      `the sidecar cannot be asked at ${plan.admin.origin}: ${error.message}`,
+      `the sidecar cannot be asked at ${plan.admin.url.origin}: ${error.message}`,
       'check sidecar.admin, and that squall run has --rules',
     )
   }

@@ -72,7 +72,7 @@ function planOf(
     rules,
     seed: rules?.seed ?? file.seed,
     target: new URL(file.target.url),
-    admin: new URL(file.sidecar.admin),
+    admin: { url: new URL(file.sidecar.admin) },
     rulesFile: resolve(folder, file.sidecar.rulesFile),
     pidFile: kill === undefined ? undefined : resolve(folder, kill.pidFile),
     calls,

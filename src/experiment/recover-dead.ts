@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { MARKER } from './armed-rules.ts'
 import type { LockHolder } from './lock.ts'
 import { putBack } from './rules-place.ts'
-import { askState } from './sidecar-admin.ts'
+import { askState, type SidecarAdmin } from './sidecar-admin.ts'
 
 const WAIT_MS = 3000
 const POLL_MS = 50
@@ -12,7 +12,7 @@ const POLL_MS = 50
  * Puts back what an experiment that died had taken over, if its rules are still there. The result
  * says whether that was done. What cannot be done is left: the rules have ended by themselves.
  */
-export async function putBackOfDead(dead: LockHolder, admin: URL): Promise<boolean> {
+export async function putBackOfDead(dead: LockHolder, admin: SidecarAdmin): Promise<boolean> {
   const { backup, id } = dead
   if (backup === undefined) return false
   try {

@@ -1,3 +1,4 @@
+import { CLIENT_HEADER } from '../mcp/trusted-host.ts'
 import { plain } from '../rules/problem.ts'
 
 /** What a sidecar says of itself, as far as an experiment wants to know. */
@@ -27,6 +28,13 @@ export interface SidecarRule {
   readonly applied: number
 }
 
+/** The admin port of a sidecar. */
+export interface SidecarAdmin {
+  readonly url: URL
+  /** What reading needs, where the sidecar asks for it. */
+  readonly readToken?: string | undefined
+}
+
 /** The admin port cannot be asked. */
 export class AdminError extends Error {
   override readonly name = 'AdminError'
@@ -36,11 +44,12 @@ type Fields = Readonly<Record<string, unknown>>
 
 const MAX_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 2000
+const NO_READ = 'needs the read token: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
 /** The time in an answer's head has whole seconds. */
 const CLOCK_BLUR_MS = 2000
 
 /** Asks for the state. Throws an `AdminError`. */
-export async function askState(admin: URL, signal?: AbortSignal): Promise<SidecarState> {
+export async function askState(admin: SidecarAdmin, signal?: AbortSignal): Promise<SidecarState> {
   const { body, date } = await ask(admin, '/api/state', signal)
   const rules = fieldsOf(body['rules'])
   const last = fieldsOf(body['lastReload'])
@@ -69,7 +78,10 @@ export async function askState(admin: URL, signal?: AbortSignal): Promise<Sideca
 }
 
 /** Asks for the rules in force. Throws an `AdminError`. */
-export async function askRules(admin: URL, signal?: AbortSignal): Promise<readonly SidecarRule[]> {
+export async function askRules(
+  admin: SidecarAdmin,
+  signal?: AbortSignal,
+): Promise<readonly SidecarRule[]> {
   const { body } = await ask(admin, '/api/rules', signal)
   return listOf(body['rules']).map((rule) => {
     const counts = fieldsOf(rule['counts'])
@@ -86,15 +98,23 @@ export async function askRules(admin: URL, signal?: AbortSignal): Promise<readon
 }
 
 async function ask(
-  admin: URL,
+  { url, readToken }: SidecarAdmin,
   path: string,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly body: Fields; readonly date: number | undefined }> {
   const limit = AbortSignal.timeout(TIMEOUT_MS)
   const either = signal === undefined ? limit : AbortSignal.any([limit, signal])
   try {
-    const response = await fetch(new URL(path, admin), { signal: either, redirect: 'error' })
+    const response = await fetch(new URL(path, url), {
+      signal: either,
+      redirect: 'error',
+      headers: {
+        [CLIENT_HEADER]: 'experiment',
+        ...(readToken !== undefined && { authorization: `Bearer ${readToken}` }),
+      },
+    })
     const text = await boundedText(response)
+    if (response.status === 401) throw new AdminError(`${path} ${NO_READ}`)
     if (!response.ok) throw new AdminError(`${path} answers ${response.status}`)
     const date = Date.parse(response.headers.get('date') ?? '')
     const body: unknown = JSON.parse(text)

@@ -17,7 +17,7 @@ export interface InjectorSettings {
   readonly resources: SidecarResources
   /** ConfigMap with rules, unless an annotation names another. */
   readonly rules: string
-  /** Secret with the token of the admin API under `token`; it need not be there. */
+  /** Secret with the token of the admin API under `token`, and that for reading under `read-token`; neither need be there. */
   readonly adminSecret: string
   /** Label of namespaces that says where they are, and its values that mean production. */
   readonly environmentLabel: string

@@ -73,16 +73,18 @@ export function sidecarVolumes({ wishes, settings }: Plan): readonly Volume[] {
 function sidecarEnv(plan: Plan): readonly EnvVar[] {
   const { settings, mode, probes } = plan
   const { stopWait } = shutdownTimes(plan.graceSeconds)
+  const fromSecret = (name: string, key: string): EnvVar => ({
+    name,
+    valueFrom: { secretKeyRef: { name: settings.adminSecret, key, optional: true } },
+  })
   const env: EnvVar[] = [
     { name: 'SQUALL_POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     // By variable, so that the hooks know them, too.
     { name: 'SQUALL_ADMIN', value: `[::]:${settings.adminPort}` },
     { name: 'SQUALL_CONTROL', value: `unix:${RUN_FOLDER}/control.sock` },
     { name: 'SQUALL_STOP_WAIT', value: `${stopWait}s` },
-    {
-      name: 'SQUALL_ADMIN_TOKEN',
-      valueFrom: { secretKeyRef: { name: settings.adminSecret, key: 'token', optional: true } },
-    },
+    fromSecret('SQUALL_ADMIN_TOKEN', 'token'),
+    fromSecret('SQUALL_ADMIN_READ_TOKEN', 'read-token'),
     { name: 'NODE_OPTIONS', value: heapOption(plan.resources) },
   ]
   const podIp = { fieldRef: { fieldPath: 'status.podIP' } }

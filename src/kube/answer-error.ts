@@ -10,6 +10,8 @@ const CODES: Readonly<Record<number, KubeErrorCode>> = {
   429: 'too_many_requests',
 }
 
+const READ_TOKEN = 'use --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
+
 /** What an answer that is no success means, with what to do about it. */
 export function answerError(
   what: string,
@@ -21,6 +23,10 @@ export function answerError(
   const fields = fieldsOf(json)
   const message = textOf(fields['message'])
   const said = told(message ?? textOf(fields['error']) ?? bytes.subarray(0, 300).toString('utf8'))
+  if (status === 401 && fields['kind'] !== 'Status' && message === undefined && said !== '') {
+    // Passed on from a sidecar: other credentials for the cluster would change nothing.
+    return new KubeError('unauthorized', `cannot ${what}: ${said}; ${READ_TOKEN}`)
+  }
   const code =
     status === 409
       ? fields['reason'] === 'AlreadyExists'

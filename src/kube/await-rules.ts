@@ -3,7 +3,7 @@ import type { AwaitedPod } from './apply-rules.ts'
 import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
 import { KubeError } from './kube-error.ts'
-import { sidecarState, type SidecarProblem } from './sidecar-api.ts'
+import { type AskOptions, sidecarState, type SidecarProblem } from './sidecar-api.ts'
 
 /** How far a pod is with new rules. */
 export type PodProgress =
@@ -24,6 +24,7 @@ export type Progress = ReadonlyMap<AwaitedPod, PodProgress>
 export interface AwaitOptions {
   readonly timeoutMs: number
   readonly signal: AbortSignal
+  readonly readToken?: string | undefined
   /** Told after each round. */
   readonly onProgress: (progress: Progress) => void
 }
@@ -43,7 +44,7 @@ export async function awaitRules(
   pods: readonly AwaitedPod[],
   options: AwaitOptions,
 ): Promise<Progress> {
-  const { timeoutMs, signal, onProgress } = options
+  const { timeoutMs, signal, readToken, onProgress } = options
   const until = performance.now() + timeoutMs
   const progress = new Map(pods.map((pod) => [pod, begin(pod)]))
   for (let pollMs = POLL_MS; ; pollMs = Math.min(MAX_POLL_MS, 1.5 * pollMs)) {
@@ -54,7 +55,11 @@ export async function awaitRules(
       if (signal.aborted) return
       progress.set(
         pod,
-        await look(client, pod, signal, Math.ceil(Math.min(ASK_MS, Math.max(left, 100)))),
+        await look(client, pod, {
+          signal,
+          readToken,
+          timeoutMs: Math.ceil(Math.min(ASK_MS, Math.max(left, 100))),
+        }),
       )
     })
     onProgress(progress)
@@ -83,11 +88,10 @@ function begin({ pod, digest }: AwaitedPod): PodProgress {
 async function look(
   client: KubeClient,
   { pod, digest }: AwaitedPod,
-  signal: AbortSignal,
-  timeoutMs: number,
+  options: AskOptions,
 ): Promise<PodProgress> {
   try {
-    const state = await sidecarState(client, pod, { signal, timeoutMs })
+    const state = await sidecarState(client, pod, options)
     const last = state.lastReload
     if (last?.digest === digest && last?.result === 'refused') {
       const { problems } = last
@@ -100,7 +104,7 @@ async function look(
     return { state: 'waiting', detail: `still has ${shortDigest(state.digest)}` }
   } catch (error) {
     if (!(error instanceof KubeError)) {
-      if (signal.aborted) return { state: 'waiting', detail: 'stopped' }
+      if (options.signal?.aborted === true) return { state: 'waiting', detail: 'stopped' }
       throw error
     }
     if (error.code === 'forbidden' || error.code === 'unauthorized') throw error

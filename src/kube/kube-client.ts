@@ -14,6 +14,8 @@ export interface KubeRequest {
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
   readonly patch?: PatchType
+  /** Further headers, for what the API server passes on. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
   readonly maxBytes?: number
@@ -47,7 +49,11 @@ export function createKubeClient(access: ClusterAccess, userAgent: string): Kube
 
   async function once(request: KubeRequest, credentials: Credentials): Promise<unknown> {
     const { method, path, query, body, patch, timeoutMs = TIMEOUT_MS, what } = request
-    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': userAgent }
+    const headers: Record<string, string> = {
+      ...request.headers,
+      accept: 'application/json',
+      'user-agent': userAgent,
+    }
     if (credentials.token !== undefined) headers['authorization'] = `Bearer ${credentials.token}`
     if (body !== undefined) {
       headers['content-type'] = patch === undefined ? 'application/json' : PATCH_TYPES[patch]

@@ -1,3 +1,4 @@
+import { CLIENT_HEADER, TOKEN_HEADER } from '../mcp/trusted-host.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import { type Fields, fieldsOf, listOf, textOf } from './json-shape.ts'
 import type { KubeClient } from './kube-client.ts'
@@ -40,13 +41,19 @@ export interface SidecarRule {
   readonly builtIn: boolean
 }
 
+/** How a sidecar is asked. */
+export interface AskOptions extends Limits {
+  /** What reading needs, where the sidecar asks for it. */
+  readonly readToken?: string | undefined
+}
+
 const MAX_BYTES = 4 * 1024 * 1024
 
 /** Asks a sidecar for its state, through the API server. */
 export async function sidecarState(
   client: KubeClient,
   pod: InjectedPod,
-  limits: Limits,
+  limits: AskOptions,
 ): Promise<SidecarState> {
   const state = await ask(client, pod, '/api/state', limits)
   const rules = fieldsOf(state['rules'])
@@ -85,7 +92,7 @@ export async function sidecarState(
 export async function sidecarRules(
   client: KubeClient,
   pod: InjectedPod,
-  limits: Limits,
+  limits: AskOptions,
 ): Promise<readonly SidecarRule[]> {
   const answer = await ask(client, pod, '/api/rules', limits)
   return listOf(answer['rules']).map((rule) => ({
@@ -100,7 +107,7 @@ async function ask(
   client: KubeClient,
   { namespace, name, adminPort }: InjectedPod,
   path: string,
-  limits: Limits,
+  { readToken, ...limits }: AskOptions,
 ): Promise<Fields> {
   const proxy = pathOf({ kind: PODS, namespace, name: `${name}:${adminPort}` })
     // The colon stands for itself here.
@@ -112,6 +119,10 @@ async function ask(
       path: `${proxy}/proxy${path}`,
       what,
       maxBytes: MAX_BYTES,
+      headers: {
+        [CLIENT_HEADER]: 'kube',
+        ...(readToken !== undefined && { [TOKEN_HEADER]: `Bearer ${readToken}` }),
+      },
       ...limits,
     }),
   )

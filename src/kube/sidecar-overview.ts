@@ -4,7 +4,13 @@ import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, KubeError } from './kube-error.ts'
 import { CONFIG_MAPS, getResource, type Limits, listResources, PODS } from './resources.ts'
-import { sidecarRules, sidecarState, type SidecarRule, type SidecarState } from './sidecar-api.ts'
+import {
+  type AskOptions,
+  sidecarRules,
+  sidecarState,
+  type SidecarRule,
+  type SidecarState,
+} from './sidecar-api.ts'
 
 /** A pod with what its sidecar says. */
 export interface SidecarReport {
@@ -24,6 +30,8 @@ export interface OverviewScope {
   readonly namespace: string | undefined
   readonly selector: string | undefined
   readonly prefix: string
+  /** What reading needs, where sidecars ask for it. */
+  readonly readToken?: string | undefined
 }
 
 const AT_A_TIME = 8
@@ -32,7 +40,7 @@ const ASK_MS = 3_000
 /** Asks every sidecar in reach how it is. */
 export async function sidecarOverview(
   client: KubeClient,
-  { namespace, selector, prefix }: OverviewScope,
+  { namespace, selector, prefix, readToken }: OverviewScope,
   { signal }: Limits,
 ): Promise<readonly SidecarReport[]> {
   const found = await listResources(client, { kind: PODS, namespace }, selector, { signal })
@@ -41,18 +49,20 @@ export async function sidecarOverview(
     .filter((pod) => pod !== undefined)
     .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   const expected = await expectedDigests(client, pods, { signal })
-  return inParallel(pods, AT_A_TIME, (pod) => report(client, pod, expected.get(pod), { signal }))
+  return inParallel(pods, AT_A_TIME, (pod) =>
+    report(client, pod, expected.get(pod), { signal, readToken }),
+  )
 }
 
 async function report(
   client: KubeClient,
   pod: InjectedPod,
   expected: string | undefined,
-  { signal }: Limits,
+  options: AskOptions,
 ): Promise<SidecarReport> {
   const nothing = { pod, state: undefined, rules: [], digest: 'unknown' } as const
   if (pod.sidecar !== 'running') return { ...nothing, trouble: TROUBLE[pod.sidecar] }
-  const limits = { signal, timeoutMs: ASK_MS }
+  const limits = { ...options, timeoutMs: ASK_MS }
   try {
     const state = await sidecarState(client, pod, limits)
     const rules = await sidecarRules(client, pod, limits)

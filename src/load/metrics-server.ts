@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo, ListenOptions } from 'node:net'
+import { isTrustedHost } from '../mcp/trusted-host.ts'
 
 /** Where a load that goes on can be scraped. */
 export interface MetricsServer {
@@ -8,10 +9,14 @@ export interface MetricsServer {
   close(): Promise<void>
 }
 
-/** Serves `/metrics`. Rejects when the address cannot be bound. */
+/**
+ * Serves `/metrics`, by addresses, names that no web page can have, and `hosts`. Rejects when the
+ * address cannot be bound.
+ */
 export async function serveMetrics(
   place: ListenOptions,
   page: () => string,
+  hosts: readonly string[] = [],
 ): Promise<MetricsServer> {
   const server = createServer(
     { maxHeaderSize: 16_384, requestTimeout: 10_000 },
@@ -19,6 +24,11 @@ export async function serveMetrics(
       const known = request.url?.split('?')[0] === '/metrics'
       if (!known || (request.method !== 'GET' && request.method !== 'HEAD')) {
         response.writeHead(known ? 405 : 404).end()
+        return
+      }
+      if (!isTrustedHost(request.headers.host, hosts)) {
+        response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' })
+        response.end('not by this name: ask by address, or add the name to --metrics-hosts\n')
         return
       }
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })

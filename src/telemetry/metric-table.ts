@@ -78,6 +78,12 @@ export const METRICS = [
     labels: ['reason'],
   },
   {
+    name: 'squall_admin_refused_total',
+    type: 'counter',
+    help: 'Requests that the admin port refused: reads by a name that is not its own, reads without the read token, and changes.',
+    labels: ['reason'],
+  },
+  {
     name: 'squall_faults_injected_total',
     type: 'counter',
     help: 'Faults that took effect, counted once for each fault of a rule and call however often it acted there. As many as lines in the log.',

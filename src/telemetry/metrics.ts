@@ -44,8 +44,13 @@ interface Rendering {
   readers: number
 }
 
+/** Why the admin port refused a request. */
+export type AdminRefusal = 'host' | 'token' | 'change'
+
 /** Telemetry that can be scraped. */
 export interface Metrics extends Telemetry {
+  /** The admin port refused a request. */
+  adminRefused(reason: AdminRefusal): void
   /** From here on scrapes show these rules. */
   showRules(source: RulesSource): void
   /** Loads what scrapes need, so that no call waits for that at the first one. */
@@ -99,6 +104,7 @@ class PromMetrics implements Metrics {
     internal_error: 0,
     slow_client: 0,
   }
+  readonly #adminRefused: Record<AdminRefusal, number> = { host: 0, token: 0, change: 0 }
   readonly #gauges: Record<GaugeName, number> = {
     client_connections: 0,
     upstream_connections: 0,
@@ -137,6 +143,10 @@ class PromMetrics implements Metrics {
 
   refused(reason: RefusalReason): void {
     this.#refused[reason]++
+  }
+
+  adminRefused(reason: AdminRefusal): void {
+    this.#adminRefused[reason]++
   }
 
   overhead(seconds: number): void {
@@ -238,6 +248,7 @@ class PromMetrics implements Metrics {
       squall_http_requests_total: of(() => this.#http.samples()),
       squall_unclassified_total: of(() => byLabel('reason', this.#unclassified)),
       squall_refused_total: of(() => byLabel('reason', this.#refused)),
+      squall_admin_refused_total: of(() => byLabel('reason', this.#adminRefused)),
       squall_faults_injected_total: () => this.#faults.injected(out, format),
       squall_injected_delay_seconds: () => this.#faults.delays(out, format),
       squall_rule_matches_total: (name) => this.#rules.matches(out, name),

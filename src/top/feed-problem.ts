@@ -20,9 +20,13 @@ export function connectionProblem(error: Error): string {
 }
 
 /** Why something else than events came. */
-export async function refusalProblem(response: IncomingMessage): Promise<string> {
+export async function refusalProblem(response: IncomingMessage, token = ''): Promise<string> {
   const { statusCode = 0 } = response
-  const { error } = await readSmall(response)
+  const { error } = await readSmall(response, token)
+  if (statusCode === 401) {
+    const what = token === '' ? 'needs a read token' : 'has another read token'
+    return `${what}: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN`
+  }
   if (statusCode === 404) return 'shows no rules: no Squall admin port, or one without --rules'
   if (statusCode === 200) return 'is no Squall admin port'
   return error === '' ? `answered ${statusCode}` : `answered ${statusCode}: ${error}`

@@ -1,4 +1,5 @@
 import { get, type IncomingMessage } from 'node:http'
+import { CLIENT_HEADER } from '../mcp/trusted-host.ts'
 import { connectionProblem, eventProblem, refusalProblem } from './feed-problem.ts'
 import { eventReader } from './event-text.ts'
 import type { Place } from './place.ts'
@@ -12,22 +13,25 @@ export interface FeedListener {
   onLost(problem: string): void
 }
 
-/** How long a feed waits. */
-export interface FeedTimes {
+/** How a feed asks, and how long it waits. */
+export interface FeedOptions {
+  /** What reading needs, where sidecars ask for it. */
+  readonly readToken?: string | undefined
   /** For an event, and for the first one. */
-  readonly silenceMs: number
+  readonly silenceMs?: number
   /** Before it tries again. */
-  readonly againMs: number
+  readonly againMs?: number
 }
 
-const TIMES: FeedTimes = { silenceMs: 4_000, againMs: 1_000 }
+const SILENCE_MS = 4_000
+const AGAIN_MS = 1_000
 const MAX_AGAIN = 5
 
 /** Hears the events of a sidecar until it is closed, and tries again whenever that ends. */
 export function openFeed(
   { host, port }: Place,
   listener: FeedListener,
-  { silenceMs, againMs }: FeedTimes = TIMES,
+  { readToken, silenceMs = SILENCE_MS, againMs = AGAIN_MS }: FeedOptions = {},
 ): { close(): void } {
   let closed = false
   let tries = 0
@@ -43,6 +47,8 @@ export function openFeed(
       agent: false,
       headers: {
         accept: 'text/event-stream',
+        [CLIENT_HEADER]: 'top',
+        ...(readToken !== undefined && { authorization: `Bearer ${readToken}` }),
         host: host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`,
       },
     })
@@ -81,7 +87,7 @@ export function openFeed(
     request.on('error', (error) => end(connectionProblem(error)))
     request.on('response', (response) => {
       if (response.statusCode === 200 && isEventStream(response)) listen(response)
-      else void refusalProblem(response).then(end)
+      else void refusalProblem(response, readToken).then(end)
     })
   }
 

@@ -1,5 +1,5 @@
 import type { Board } from './board.ts'
-import { type FeedTimes, openFeed } from './feed.ts'
+import { type FeedOptions, openFeed } from './feed.ts'
 import type { Place } from './place.ts'
 import { SidecarWatch } from './sidecar-view.ts'
 
@@ -15,7 +15,7 @@ export interface Fleet {
 export function watchFleet(
   places: readonly Place[],
   changed: () => void,
-  times?: FeedTimes,
+  options?: FeedOptions,
 ): Fleet {
   const watches = places.map((place) => new SidecarWatch(place))
   const feeds = places.map((place, i) =>
@@ -31,7 +31,7 @@ export function watchFleet(
           changed()
         },
       },
-      times,
+      options,
     ),
   )
   return {

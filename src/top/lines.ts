@@ -1,3 +1,4 @@
+import type { FeedOptions } from './feed.ts'
 import { watchFleet } from './fleet.ts'
 import { jsonLine } from './json-line.ts'
 import type { Place } from './place.ts'
@@ -8,9 +9,14 @@ import type { Output } from './terminal.ts'
 const EVERY_MS = 1_000
 
 /** Writes what there is once a second, until told to stop or nobody reads any more. */
-export function topLines(places: readonly Place[], json: boolean, output: Output): Promise<number> {
+export function topLines(
+  places: readonly Place[],
+  json: boolean,
+  output: Output,
+  options?: FeedOptions,
+): Promise<number> {
   return new Promise((resolve) => {
-    const fleet = watchFleet(places, () => undefined)
+    const fleet = watchFleet(places, () => undefined, options)
     const timer = setInterval(() => {
       fleet.tick()
       // Who reads slowly misses some: nothing piles up here.

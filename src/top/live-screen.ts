@@ -1,7 +1,7 @@
 import type { Board } from './board.ts'
 import { type Change, changeArming } from './change-arming.ts'
 import { type Around, type Controls, keysOf, press, UNTOUCHED } from './controls.ts'
-import type { FeedTimes } from './feed.ts'
+import type { FeedOptions } from './feed.ts'
 import { watchFleet } from './fleet.ts'
 import { type Place, placeText } from './place.ts'
 import { renderScreen } from './screen/screen.ts'
@@ -12,17 +12,18 @@ import { type Input, openTerminal, type Output } from './terminal.ts'
 export interface LiveOptions {
   readonly places: readonly Place[]
   readonly token: string | undefined
+  readonly readToken?: string | undefined
   readonly colours: boolean
   readonly output: Output
   readonly input: Input
-  readonly times?: FeedTimes
+  readonly times?: Pick<FeedOptions, 'silenceMs' | 'againMs'>
 }
 
 const EVERY_MS = 1_000
 
 /** Shows everything on a screen that follows keys, until somebody quits. */
 export function topLive(options: LiveOptions): Promise<number> {
-  const { places, token, colours, output, input, times } = options
+  const { places, token, readToken, colours, output, input, times } = options
   return new Promise((resolve, reject) => {
     const around: Around = { addresses: places.map(placeText), hasToken: token !== undefined }
     let controls: Controls = UNTOUCHED
@@ -84,7 +85,7 @@ export function topLive(options: LiveOptions): Promise<number> {
       onKeys,
       onResize: () => guarded(draw)(),
     })
-    const fleet = watchFleet(places, onNews, times)
+    const fleet = watchFleet(places, onNews, { ...times, readToken })
     const timer = setInterval(
       guarded(() => {
         fleet.tick()

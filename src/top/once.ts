@@ -9,6 +9,7 @@ import { renderReport } from './screen/screen.ts'
 /** What is shown once. */
 export interface OnceOptions {
   readonly places: readonly Place[]
+  readonly readToken?: string | undefined
   readonly json: boolean
   readonly colours: boolean
   readonly width: number
@@ -20,8 +21,8 @@ const TIMEOUT_MS = 5_000
 
 /** Shows one moment; the result is 1 where a sidecar could not be heard. */
 export async function topOnce(options: OnceOptions): Promise<number> {
-  const { places, json, colours, width, write, timeoutMs = TIMEOUT_MS } = options
-  const board = await settled(places, timeoutMs)
+  const { json, colours, width, write, timeoutMs = TIMEOUT_MS } = options
+  const board = await settled(options, timeoutMs)
   const lines = json ? [] : renderReport(board, width)
   if (json) write(jsonLine(board))
   else if (!colours) write(plainText(lines))
@@ -30,7 +31,7 @@ export async function topOnce(options: OnceOptions): Promise<number> {
 }
 
 /** The board as soon as each sidecar has told how much comes about in a second, or cannot be heard. */
-function settled(places: readonly Place[], timeoutMs: number): Promise<Board> {
+function settled({ places, readToken }: OnceOptions, timeoutMs: number): Promise<Board> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer)
@@ -39,9 +40,10 @@ function settled(places: readonly Place[], timeoutMs: number): Promise<Board> {
       resolve(board)
     }
     const timer = setTimeout(end, timeoutMs)
-    const fleet = watchFleet(places, () => {
+    const changed = (): void => {
       const { sidecars } = fleet.board()
       if (sidecars.every(({ link, rates }) => link === 'lost' || rates !== undefined)) end()
-    })
+    }
+    const fleet = watchFleet(places, changed, { readToken })
   })
 }

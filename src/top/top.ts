@@ -9,6 +9,8 @@ export interface TopOptions {
   readonly places: readonly Place[]
   readonly json: boolean
   readonly once: boolean
+  /** What reading needs, where sidecars ask for it. */
+  readonly readToken?: string | undefined
   /** What arming and disarming need. */
   readonly token: string | undefined
   /** Whether the surroundings ask for no colours. */
@@ -21,7 +23,7 @@ const NO_TERMINAL_WIDTH = 80
 
 /** Shows sidecars in the way that fits where it is shown; the result is the exit code. */
 export function top(
-  { places, json, once, token, noColour, dumb }: TopOptions,
+  { places, json, once, token, readToken, noColour, dumb }: TopOptions,
   output: Output = process.stdout,
   input: Input = process.stdin,
 ): Promise<number> {
@@ -32,8 +34,8 @@ export function top(
     // Whoever does not read on has read enough.
     output.on('error', () => undefined)
     const write = (text: string): void => void output.write(text)
-    return topOnce({ places, json, colours, width, write })
+    return topOnce({ places, readToken, json, colours, width, write })
   }
-  if (json || !isScreen) return topLines(places, json, output)
-  return topLive({ places, token, colours, output, input })
+  if (json || !isScreen) return topLines(places, json, output, { readToken })
+  return topLive({ places, token, readToken, colours, output, input })
 }

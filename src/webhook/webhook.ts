@@ -1,5 +1,6 @@
 import type { Server } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ReadAccess } from '../admin/read-guard.ts'
 import { createAdmin } from '../admin/server.ts'
 import type { ListenAddress } from '../listener/address.ts'
 import { bind, type BoundAddress } from '../listener/bind.ts'
@@ -27,6 +28,8 @@ export interface WebhookOptions {
   readonly listen: ListenAddress
   /** Address of health, readiness and metrics, without TLS. */
   readonly admin: ListenAddress
+  /** Who may read the admin port. */
+  readonly adminAccess?: ReadAccess
   readonly certificate: CertificateSource
   readonly settings: InjectorSettings
   readonly minor: number | undefined
@@ -73,7 +76,13 @@ export async function startWebhook(
     const trouble = certificate.trouble ?? (server?.listening ? undefined : 'not listening yet')
     return { ready: trouble === undefined, reason: trouble ?? 'listening, the certificate is good' }
   }
-  const admin = createAdmin({ metrics, readiness, logger, version: options.version })
+  const admin = createAdmin({
+    metrics,
+    readiness,
+    logger,
+    version: options.version,
+    ...(options.adminAccess && { access: options.adminAccess }),
+  })
   const adminAddress = await admin.listen(options.admin)
   const needsClient =
     options.certificate.kind === 'managed' || options.readNamespaces || options.readServices

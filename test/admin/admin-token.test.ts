@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { AdminTokenError, readAdminToken, tokenCheck } from '../../src/admin/admin-token.ts'
+import {
+  AdminTokenError,
+  bearerToken,
+  readAdminToken,
+  tokenCheck,
+} from '../../src/admin/admin-token.ts'
 
 const TOKEN = '0123456789abcdef'
 const folders: string[] = []
@@ -59,7 +64,9 @@ describe('the admin token', () => {
   })
 
   it('is what a request must bear, and nothing like it', () => {
-    const holds = tokenCheck(TOKEN)
+    const isToken = tokenCheck(TOKEN)
+    const holds = (authorization: string | undefined): boolean =>
+      isToken(bearerToken(authorization))
     expect(holds(`Bearer ${TOKEN}`)).toBe(true)
     for (const other of [undefined, '', TOKEN, `Bearer ${TOKEN}0`, `Bearer ${TOKEN.slice(1)}`]) {
       expect(holds(other)).toBe(false)

@@ -1,3 +1,4 @@
+import type { ReadAccess } from '../../src/admin/read-guard.ts'
 import { type Admin, createAdmin } from '../../src/admin/server.ts'
 import { RecentFaults } from '../../src/listener/faults/recent-faults.ts'
 import { Arming } from '../../src/rules/arming.ts'
@@ -42,10 +43,11 @@ export interface ApiSetup {
   readonly token?: string | undefined
   readonly bodyTimeoutMs?: number
   readonly tools?: ToolsSource
+  readonly access?: ReadAccess
 }
 
 /** An admin port in front of rules in force, as a process has them. */
-export async function startApi({ bodyTimeoutMs, tools, ...setup }: ApiSetup = {}) {
+export async function startApi({ bodyTimeoutMs, tools, access, ...setup }: ApiSetup = {}) {
   const token = 'token' in setup ? setup.token : TOKEN
   const states = new RuleStates()
   const arming = new Arming(states, () => NOW)
@@ -71,6 +73,7 @@ export async function startApi({ bodyTimeoutMs, tools, ...setup }: ApiSetup = {}
     tools: tools ?? (() => metrics.tools()),
     token,
     environment: 'staging',
+    ...(access === undefined ? {} : { access }),
     ...(bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs }),
   })
   const { port } = await admin.listen({ kind: 'tcp', host: '127.0.0.1', port: 0 })

@@ -12,7 +12,8 @@ it('tells once in five seconds of each reason, with the number left out', () => 
   const warn = (fields: object): void => void lines.push(fields)
   let now = 0
   const log = new RefusalLog({ debug: none, info: none, error: none, warn }, () => now)
-  const attempt = (why: string): void => log.add({ what: '/api/arm', from: '10.0.0.1', why })
+  const attempt = (why: string): void =>
+    log.add({ kind: 'change', what: '/api/arm', from: '10.0.0.1', why })
   for (let i = 0; i < 1_000; i++) attempt('a')
   attempt('b')
   now = 4_999
@@ -35,7 +36,8 @@ it('knows no more than so many reasons', () => {
   const none = (): void => undefined
   const logger = { debug: none, info: none, error: none, warn: () => void lines++ }
   const log = new RefusalLog(logger, () => 0)
-  for (let i = 0; i < 1_000; i++) log.add({ what: '/', from: undefined, why: `${i}` })
+  for (let i = 0; i < 1_000; i++)
+    log.add({ kind: 'change', what: '/', from: undefined, why: `${i}` })
   expect(lines).toBe(33)
 })
 

@@ -33,6 +33,7 @@ describe('squall run', () => {
         },
       ],
       admin: { kind: 'tcp', host: '127.0.0.1', port: 15390 },
+      adminAccess: { hosts: expect.any(Array) as unknown },
       tls: undefined,
       upstreamTls: {
         caFile: undefined,
@@ -83,6 +84,7 @@ describe('squall run', () => {
         { listen: { kind: 'unix', path: '/l' }, upstream: { kind: 'unix', path: '/u' } },
       ],
       admin: undefined,
+      adminAccess: { hosts: [] },
       tls: { certFile: 'c', keyFile: 'k' },
       upstreamTls: {
         caFile: 'uca',

@@ -1,5 +1,10 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  request as passOn,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createAuthority, issueServer } from '../../src/webhook/issue-certificate.ts'
@@ -108,7 +113,7 @@ async function handle(
     return fail(response, 401, 'Unauthorized', 'Unauthorized')
   }
   const proxied = PROXY.exec(url.pathname)
-  if (proxied !== null) return proxy(api, proxied, response)
+  if (proxied !== null) return proxy(api, proxied, request, response)
   const match = RESOURCE.exec(url.pathname)
   if (match === null) return fail(response, 404, 'NotFound', 'the path is not known')
   const [, group = '', namespace, resource = '', name] = match
@@ -180,6 +185,7 @@ function list(state: State, url: URL, response: ServerResponse): void {
 async function proxy(
   api: ApiServer,
   match: RegExpExecArray,
+  request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const [, namespace, pod, , path] = match
@@ -196,9 +202,15 @@ async function proxy(
       'error trying to reach service: connection refused',
     )
   }
-  const answer = await fetch(`${sidecar}${path}`)
-  response.writeHead(answer.status, { 'content-type': 'application/json' })
-  response.end(await answer.text())
+  // Headers go on as they came, but for those that the API server itself has read.
+  const { authorization: _, connection: __, ...headers } = request.headers
+  const asked = passOn(`${sidecar}${path}`, {
+    headers: { ...headers, host: 'api.cluster.example.com:6443' },
+    agent: false,
+  })
+  const [answer] = (await once(asked.end(), 'response')) as [IncomingMessage]
+  response.writeHead(answer.statusCode ?? 0, { 'content-type': 'application/json' })
+  answer.pipe(response)
 }
 
 function fail(response: ServerResponse, code: number, reason: string, message: string): void {

@@ -1,3 +1,4 @@
+import { readTokenFlag } from '../admin-access-flags.ts'
 import type { FlagSpec } from '../flag-table.ts'
 
 const PLAN = 'What is run:'
@@ -39,6 +40,7 @@ export const EXPERIMENT_RUN_FLAGS = [
     group: PLAN,
     help: 'file with a token that is sent as Authorization: Bearer',
   },
+  readTokenFlag(PLAN),
   EXPERIMENTS,
   {
     name: 'state-dir',

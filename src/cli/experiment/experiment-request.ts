@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { FlagSpec } from '../flag-table.ts'
 import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
 import { parseHeaders } from '../load/load-headers.ts'
+import { parseReadToken } from '../run-admin-token.ts'
 import { UsageError } from '../usage-error.ts'
 import {
   EXPERIMENT_LIST_FLAGS,
@@ -18,6 +19,8 @@ export interface ExperimentRunRequest {
     | { readonly kind: 'again'; readonly id: string }
   readonly headers: Readonly<Record<string, string>>
   readonly authTokenFile: string | undefined
+  /** What reading the sidecar needs, where it asks for that. */
+  readonly readToken: string | undefined
   readonly experiments: string
   readonly stateFolder: string
   readonly json: boolean
@@ -40,6 +43,7 @@ export function parseExperimentRun(
     plan: path === undefined ? { kind: 'again', id: again! } : { kind: 'file', path },
     headers: parseHeaders(flags.all('header')),
     authTokenFile: flags.optional('auth-token-file')?.text,
+    readToken: parseReadToken(flags, env),
     experiments: flags.required('experiments').text,
     stateFolder: flags.optional('state-dir')?.text ?? defaultState(env),
     json: flags.switch('json'),

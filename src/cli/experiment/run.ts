@@ -28,11 +28,13 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
   }
   if (read.refusals.length > 0) return refused(read.refusals, json, complaints(kept.file, read))
   const headers = { ...request.headers, ...(await bearer(request.authTokenFile)) }
+  const { readToken } = request
+  const plan = { ...read.plan, admin: { ...read.plan.admin, readToken } }
   const past = await readHistory(experiments)
   const interrupt = interruption()
   try {
     const result = await runExperiment({
-      plan: read.plan,
+      plan,
       version: readVersion(),
       headers,
       stateFolder,

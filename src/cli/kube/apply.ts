@@ -105,7 +105,7 @@ async function apply(
 async function follow(
   client: KubeClient,
   pods: readonly AwaitedPod[],
-  { timeoutMs, json }: ApplyRequest,
+  { timeoutMs, json, cluster }: ApplyRequest,
   err: ProgressStream,
   signal: AbortSignal,
 ): Promise<Progress> {
@@ -114,6 +114,7 @@ async function follow(
     return await awaitRules(client, pods, {
       timeoutMs,
       signal,
+      readToken: cluster.readToken,
       onProgress: (progress) => shown?.show(progress),
     })
   } finally {

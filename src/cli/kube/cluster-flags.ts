@@ -1,3 +1,4 @@
+import { readTokenFlag } from '../admin-access-flags.ts'
 import type { FlagSpec } from '../flag-table.ts'
 
 const CLUSTER = 'The cluster:'
@@ -37,6 +38,7 @@ export const CLUSTER_FLAGS = [
     group: CLUSTER,
     help: 'what the annotations of the injector begin with',
   },
+  readTokenFlag(CLUSTER),
 ] as const satisfies readonly FlagSpec[]
 
 /** The name of such an option. */

@@ -2,6 +2,7 @@ import type { KubeClient } from '../../kube/kube-client.ts'
 import { isKubeError } from '../../kube/kube-error.ts'
 import type { Environment, FlagValues, Given } from '../flag-values.ts'
 import { parseAnnotationPrefix } from '../annotation-prefix.ts'
+import { parseReadToken } from '../run-admin-token.ts'
 import { shown, UsageError } from '../usage-error.ts'
 import { readVersion } from '../version.ts'
 import type { ClusterFlag } from './cluster-flags.ts'
@@ -13,6 +14,8 @@ export interface ClusterOptions {
   readonly context: string | undefined
   readonly selector: string | undefined
   readonly prefix: string
+  /** What reading the sidecars needs, where they ask for it. */
+  readonly readToken: string | undefined
   readonly env: Environment
 }
 
@@ -33,6 +36,7 @@ export function parseCluster(flags: FlagValues<ClusterFlag>, env: Environment): 
     context: flags.optional('context')?.text,
     selector: selector?.text,
     prefix,
+    readToken: parseReadToken(flags, env),
     env,
   }
 }

@@ -18,8 +18,12 @@ export async function statusCommand(
   const { signal, release } = onInterrupt()
   const namespace = allNamespaces ? undefined : (cluster.namespace ?? client.namespace)
   try {
-    const { selector, prefix } = cluster
-    const reports = await sidecarOverview(client, { namespace, selector, prefix }, { signal })
+    const { selector, prefix, readToken } = cluster
+    const reports = await sidecarOverview(
+      client,
+      { namespace, selector, prefix, readToken },
+      { signal },
+    )
     out.write(json ? reportsJson(reports) : reportsText(reports, namespace))
     return reports.some(isTroubled) ? FAILED : 0
   } catch (error) {

@@ -201,6 +201,13 @@ export const LOAD_FLAGS = [
     group: OUTPUT,
     help: 'where Prometheus can scrape the load while it runs, such as 127.0.0.1:9464',
   },
+  {
+    name: 'metrics-hosts',
+    value: 'names',
+    repeatable: true,
+    group: OUTPUT,
+    help: 'names by which it can be scraped, beside addresses, names without a dot and names in a cluster',
+  },
 ] as const satisfies readonly FlagSpec[]
 
 /** The name of an option of `squall load`. */

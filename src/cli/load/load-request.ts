@@ -4,6 +4,7 @@ import type { LoadPace, LoadResilience } from '../../load/load-options.ts'
 import { CLIENT_KINDS } from '../../load/result.ts'
 import { parseListen } from '../address.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
+import { parseHosts } from '../run-admin-token.ts'
 import { parseChoice, parseCount } from '../units.ts'
 import { shown, UsageError } from '../usage-error.ts'
 import { LOAD_FLAGS, type LoadFlag } from './load-flags.ts'
@@ -36,6 +37,7 @@ export interface LoadRequest {
   readonly out: string | undefined
   readonly report: string | undefined
   readonly metrics: ListenAddress | undefined
+  readonly metricsHosts: readonly string[]
 }
 
 /** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
@@ -76,6 +78,7 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
     out: text('out'),
     report: text('report'),
     metrics: metrics === undefined ? undefined : parseListen(metrics.text, metrics.source),
+    metricsHosts: parseHosts(flags, 'metrics-hosts'),
   }
 }
 

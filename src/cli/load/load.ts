@@ -29,7 +29,11 @@ export async function loadCommand(request: LoadRequest): Promise<number> {
   let metrics: MetricsServer | undefined
   let running: RunningLoad | undefined
   if (request.metrics !== undefined) {
-    metrics = await openMetrics(request.metrics, () => running && metricsPage(running.recorder))
+    metrics = await openMetrics(
+      request.metrics,
+      () => running && metricsPage(running.recorder),
+      request.metricsHosts,
+    )
     if (!request.json) process.stderr.write(`metrics: http://${metrics.address}/metrics\n`)
   }
   try {
@@ -91,11 +95,12 @@ function interruption(): { readonly signal: AbortSignal; forget(): void } {
 async function openMetrics(
   address: ListenAddress,
   page: () => string | undefined,
+  hosts: readonly string[],
 ): Promise<MetricsServer> {
   const place =
     address.kind === 'unix' ? { path: address.path } : { host: address.host, port: address.port }
   try {
-    return await serveMetrics(place, () => page() ?? '')
+    return await serveMetrics(place, () => page() ?? '', hosts)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     throw new UsageError(

@@ -1,3 +1,4 @@
+import { readTokenFlag } from '../admin-access-flags.ts'
 import type { FlagSpec } from '../flag-table.ts'
 
 const OUTPUT = 'Output:'
@@ -11,6 +12,7 @@ export const TOP_FLAGS = [
     help: 'show one moment and end: with 1 if a sidecar was not heard',
   },
   { name: 'json', group: OUTPUT, help: 'print one line of JSON a second' },
+  readTokenFlag('Reading:'),
   {
     name: 'admin-token-file',
     value: 'path',

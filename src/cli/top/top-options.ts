@@ -2,7 +2,7 @@ import type { Place } from '../../top/place.ts'
 import type { TopOptions } from '../../top/top.ts'
 import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
 import { canonicalHost, isHost, isWildcard, parsePort, splitHostPort } from '../host.ts'
-import { parseAdminToken } from '../run-admin-token.ts'
+import { parseAdminToken, parseReadToken } from '../run-admin-token.ts'
 import { shown, UsageError } from '../usage-error.ts'
 import { TOP_FLAGS, type TopFlag } from './top-flags.ts'
 
@@ -23,6 +23,7 @@ export function parseTop(
     json: flags.switch('json'),
     once: flags.switch('once'),
     token: parseAdminToken(flags, env),
+    readToken: parseReadToken(flags, env),
     noColour: (env['NO_COLOR'] ?? '') !== '',
     dumb: env['TERM'] === 'dumb',
   }

@@ -1,3 +1,4 @@
+import { adminAccessFlags } from '../admin-access-flags.ts'
 import type { FlagSpec } from '../flag-table.ts'
 
 const PLACES = 'Where to listen:'
@@ -23,6 +24,7 @@ export const WEBHOOK_FLAGS = [
     group: PLACES,
     help: 'address of health, readiness and metrics, without TLS',
   },
+  ...adminAccessFlags(PLACES),
   {
     name: 'settings',
     value: 'file',

@@ -1,8 +1,10 @@
+import type { ReadAccess } from '../../admin/read-guard.ts'
 import type { ListenAddress } from '../../listener/address.ts'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../../telemetry/log.ts'
 import { overlaps, parseListen } from '../address.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
 import { objectName } from '../kube/cluster-options.ts'
+import { parseReadAccess } from '../run-admin-token.ts'
 import { parseChoice, parseDuration, parseSize, type Range } from '../units.ts'
 import { shown, UsageError } from '../usage-error.ts'
 import { WEBHOOK_FLAGS, type WebhookFlag } from './webhook-flags.ts'
@@ -12,6 +14,7 @@ import { parseWebhookTls, type WebhookTls } from './webhook-tls-options.ts'
 export interface WebhookRequest {
   readonly listen: ListenAddress
   readonly admin: ListenAddress
+  readonly adminAccess: ReadAccess
   readonly settingsFile: string | undefined
   readonly minor: number | undefined
   readonly readNamespaces: boolean
@@ -64,6 +67,7 @@ export function parseWebhook(raw: RawFlags, env: Environment): WebhookRequest {
   return {
     listen,
     admin,
+    adminAccess: parseReadAccess(flags, env, admin),
     settingsFile: flags.optional('settings')?.text,
     minor: minorOf(flags.optional('kubernetes-version')),
     readNamespaces: flags.switch('read-namespaces'),
