@@ -37,6 +37,8 @@ export interface ExchangeListener {
 export interface IncomingBody {
   /** Reads up to `limit` bytes; null when there is more than that. The bytes read are kept for `forSending`. */
   collect(limit: number, done: (bytes: Uint8Array | null) => void): void
+  /** What was collected, as long as the exchange is open; undefined where the body is not whole. */
+  readonly kept: Uint8Array | undefined
   /** The whole body: what was collected and what is still to come. */
   forSending(): Body
 }
@@ -46,5 +48,7 @@ export interface Exchange {
   readonly head: RequestHead
   readonly body: IncomingBody
   readonly answer: Answer
+  /** The address of the client's end of the connection, as long as that is open. */
+  readonly peer: string | undefined
   listener: ExchangeListener | undefined
 }

@@ -6,6 +6,7 @@ import { PendingCalls } from '../mcp/pending-calls.ts'
 import { Sessions } from '../mcp/sessions.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
+import { RedirectedCalls } from './redirected-calls.ts'
 
 /** Bounds of what is remembered between exchanges. */
 export interface LedgerOptions {
@@ -27,6 +28,7 @@ const LONG_LIVED = new Set(['subscriptions/listen'])
 export class Ledger {
   readonly sessions: Sessions
   readonly endpoints: Endpoints
+  readonly redirects: RedirectedCalls
   readonly #pending: PendingCalls<CallEntry>
   readonly #telemetry: Telemetry
   readonly #now: () => number
@@ -37,6 +39,12 @@ export class Ledger {
     this.#now = now
     this.sessions = new Sessions(options.maxSessions, () => telemetry.evicted('sessions'))
     this.endpoints = new Endpoints(options.maxSessions, () => telemetry.evicted('endpoints'))
+    this.redirects = new RedirectedCalls(({ entries, faults }, { sameHost }, full) => {
+      if (full) telemetry.evicted('redirects')
+      faults?.unfollowed()
+      // A client that is sent to another host is not expected back: nothing has failed here.
+      for (const entry of entries) this.settle(entry, sameHost ? 'http_error' : 'ok', 'upstream')
+    })
     this.#pending = new PendingCalls<CallEntry>(
       { limit: options.maxPending, ttl: options.pendingTtl },
       (entry, full) => {
@@ -138,7 +146,13 @@ export class Ledger {
 
   /** Lets go of what nobody has answered for too long. */
   sweep(): void {
+    this.redirects.expire(this.#now())
     for (const entry of this.#pending.expire(this.#now())) this.#dropped(entry)
+  }
+
+  /** Nobody comes back any more. */
+  close(): void {
+    this.redirects.expire(Infinity)
   }
 
   /** An entry left the table: its own exchange, if still open, will close it. */

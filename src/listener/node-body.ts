@@ -45,6 +45,10 @@ export class NodeBody implements IncomingBody {
     req.on('data', onData).once('end', onEnd)
   }
 
+  get kept(): Uint8Array | undefined {
+    return this.whole ? this.#joined() : undefined
+  }
+
   forSending(): Body {
     if (this.#length === 0) return null
     if (this.whole && this.#length !== undefined) return this.#joined()
@@ -90,9 +94,10 @@ export class NodeBody implements IncomingBody {
       trailers: (): HeaderLines => req.rawTrailers,
       async *[Symbol.asyncIterator]() {
         yield* chunks
+        if (whole) return
         chunks.length = 0
         // Leaving the loop early must not end the client's connection: its answer may be on the way.
-        if (!whole) yield* req.iterator({ destroyOnReturn: false })
+        yield* req.iterator({ destroyOnReturn: false })
       },
     }
   }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { headerValue, linesWithout, type HeaderLines, type RequestHead } from '../mcp/http.ts'
 import type { ClientConnection } from './client-connection.ts'
 import { ClientExchange } from './client-exchange.ts'
@@ -11,6 +12,7 @@ export class NodeExchange extends ClientExchange implements Exchange {
   readonly head: RequestHead
   readonly body: NodeBody
   readonly answer: NodeAnswer
+  readonly #socket: Socket
 
   constructor(
     req: IncomingMessage,
@@ -19,11 +21,16 @@ export class NodeExchange extends ClientExchange implements Exchange {
     connection: ClientConnection,
   ) {
     super(connection)
+    this.#socket = req.socket
     const head = requestHead(req)
     this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
     const wanted = awaitsContinue ? once(() => res.writeContinue()) : nothing
     this.body = new NodeBody(req, declaredLength(req), wanted)
     this.answer = new NodeAnswer(res, this)
+  }
+
+  get peer(): string | undefined {
+    return this.#socket.remoteAddress
   }
 }
 

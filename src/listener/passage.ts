@@ -1,3 +1,5 @@
+import type { PostedMessages } from '../mcp/classify.ts'
+import type { ResponseHead } from '../mcp/http.ts'
 import type { HttpRecord } from '../telemetry/telemetry.ts'
 import type { Failure } from '../mcp/transfer.ts'
 import type { CallEntry } from './call-entry.ts'
@@ -9,6 +11,7 @@ import type { RelayEnd } from './relay.ts'
 /** Who takes care of what can become of a passage. */
 export interface PassageOwner {
   finished(way: Passage, status: number): void
+  redirected(way: Passage, head: ResponseHead): boolean
   unanswered(way: Passage, failure: Failure): void
   blind(way: Passage, error: unknown): void
   spent(time: number): void
@@ -23,7 +26,8 @@ export class Passage implements RelayEnd {
   readonly receivedAt: number
   readonly observer: Observer | null
   readonly entries: readonly CallEntry[]
-  readonly batch: boolean
+  /** What was posted; undefined where it holds no calls. */
+  readonly posted: PostedMessages | undefined
   readonly faults: FaultRun | undefined
   readonly #owner: PassageOwner
 
@@ -34,7 +38,7 @@ export class Passage implements RelayEnd {
     receivedAt: number,
     observer: Observer | null,
     entries: readonly CallEntry[] = NO_ENTRIES,
-    batch = false,
+    posted?: PostedMessages,
     faults?: FaultRun,
   ) {
     this.#owner = owner
@@ -43,12 +47,16 @@ export class Passage implements RelayEnd {
     this.receivedAt = receivedAt
     this.observer = observer
     this.entries = entries
-    this.batch = batch
+    this.posted = posted
     this.faults = faults
   }
 
   finished(status: number): void {
     this.#owner.finished(this, status)
+  }
+
+  redirected(head: ResponseHead): boolean {
+    return this.#owner.redirected(this, head)
   }
 
   unanswered(failure: Failure): void {

@@ -1,6 +1,7 @@
 import type { Call } from '../mcp/call.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import { factsOf, type HeadFacts } from '../mcp/head-facts.ts'
+import type { ResponseHead } from '../mcp/http.ts'
 import { PlainHead } from '../mcp/plain/plain-head.ts'
 import type { Failure, Upstream } from '../mcp/transfer.ts'
 import type { RefusalReason } from '../telemetry/telemetry.ts'
@@ -19,6 +20,7 @@ import { InitializeObserver } from './initialize-observer.ts'
 import type { Ledger } from './ledger.ts'
 import type { Observer } from './observer.ts'
 import { Passage, type PassageOwner } from './passage.ts'
+import { markSent, planCalls } from './plan-calls.ts'
 import { PostedReader, type PostedReaderParts } from './posted-reader.ts'
 import { PushObserver } from './push-observer.ts'
 import type { RareLog } from './rare-log.ts'
@@ -126,7 +128,7 @@ export class Pipeline implements PassageOwner {
   ): Passage {
     const { head } = exchange
     const faults = this.#parts.planner?.forExchange(head, requestBytes, unread)
-    return new Passage(this, exchange, kind, receivedAt, observer, undefined, false, faults)
+    return new Passage(this, exchange, kind, receivedAt, observer, undefined, undefined, faults)
   }
 
   #posted(exchange: Exchange, facts: HeadFacts, bytes: Uint8Array | null): void {
@@ -134,6 +136,15 @@ export class Pipeline implements PassageOwner {
     if (bytes === null) {
       this.#reader.unclassified(exchange.head, 'too_large')
       this.#pass(this.#uncalled(exchange, 'http', receivedAt, 0, null, true))
+      return
+    }
+    const repeats = this.#parts.ledger.redirects.take(exchange, bytes)
+    if (repeats !== undefined) {
+      const { observer, entries, posted } = repeats
+      const { session } = entries[0]!
+      const request = { head: exchange.head, posted, session, size: bytes.length, receivedAt }
+      const faults = planCalls(this.#parts, request, entries, repeats)
+      this.#pass(new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults))
       return
     }
     const endpoint = this.#parts.ledger.endpoints.lookup(exchange.head.target)
@@ -193,35 +204,9 @@ export class Pipeline implements PassageOwner {
     if (calls[0]!.method === 'initialize') {
       observer = new InitializeObserver(ledger.sessions, posted, session, observer)
     }
-    const { planner } = this.#parts
-    const faults =
-      planner?.mayHit(exchange.head, calls) === true
-        ? planner.forCalls({
-            head: exchange.head,
-            posted,
-            session,
-            requestBytes: size,
-            receivedAt,
-            onSent: () => this.#sent(entries),
-            onAnswered: (call) => this.#answered(entries, call),
-          })
-        : undefined
-    if (faults !== undefined) for (const entry of entries) entry.faults = faults
-    return new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted.batch, faults)
-  }
-
-  #sent(entries: readonly CallEntry[]): number {
-    const sentAt = this.#parts.now()
-    for (const entry of entries) entry.sentAt = sentAt
-    return sentAt
-  }
-
-  /** The app's answer to a call is there, or to all of them; faults may still keep it. */
-  #answered(entries: readonly CallEntry[], call: Call | undefined): void {
-    const answeredAt = this.#parts.now()
-    for (const entry of entries) {
-      if (call === undefined || entry.call === call) entry.answeredAt = answeredAt
-    }
+    const request = { head: exchange.head, posted, session, size, receivedAt }
+    const faults = planCalls(this.#parts, request, entries)
+    return new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults)
   }
 
   #pass(way: Passage, push?: PushStream): void {
@@ -237,7 +222,7 @@ export class Pipeline implements PassageOwner {
       return
     }
     // A fault may hold the request back: then it tells itself when it goes.
-    const handedOver = faults === undefined ? this.#sent(entries) : now()
+    const handedOver = faults === undefined ? markSent(entries, now) : now()
     relay.handedOver(handedOver - way.receivedAt)
   }
 
@@ -245,6 +230,11 @@ export class Pipeline implements PassageOwner {
     if (way.entries.length > 0) return
     const origin = way.faults?.exchange.origin ?? 'upstream'
     this.#parts.telemetry.http({ class: way.class, status, origin })
+  }
+
+  /** The client repeats its request: its calls wait for that. */
+  redirected(way: Passage, head: ResponseHead): boolean {
+    return this.#parts.ledger.redirects.hold(way, head, this.#parts.now())
   }
 
   /** The app could not be asked, or what it said was no answer: Squall answers. */
@@ -277,7 +267,7 @@ export class Pipeline implements PassageOwner {
     const { answer } = way.exchange
     const calls: Call[] = way.entries.map(({ call }) => call)
     if (answer.started) answer.cut('rst')
-    else refuse(answer, { status, reason, message }, calls, way.batch)
+    else refuse(answer, { status, reason, message }, calls, way.posted?.batch ?? false)
     telemetry.refused(reason)
     for (const entry of way.entries) ledger.settle(entry, 'http_error', 'squall')
     if (calls.length === 0) telemetry.http({ class: way.class, status, origin: 'squall' })

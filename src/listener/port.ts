@@ -147,6 +147,7 @@ export class Port {
   close(): void {
     this.#closing.abort()
     this.#front.close()
+    this.#ledger.close()
     this.#tunnel.close()
     this.#app.close()
   }

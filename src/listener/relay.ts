@@ -1,5 +1,6 @@
 import type { ChunkRun } from '../mcp/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
+import { keepsMethod } from '../mcp/redirect-target.ts'
 import type { Failure, ResponseSink, Transfer } from '../mcp/transfer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
 import type { Observer } from './observer.ts'
@@ -8,6 +9,8 @@ import type { Observer } from './observer.ts'
 export interface RelayEnd {
   /** The exchange is over: answered, broken off, or left by the client. 0 where no head was sent. */
   finished(status: number): void
+  /** The client is sent elsewhere with its request. True takes the calls from whoever watches. */
+  redirected(head: ResponseHead): boolean
   /** The app gave no usable answer and none has been started: somebody has to. */
   unanswered(failure: Failure): void
   /** Watching the answer failed; the answer itself goes on. */
@@ -68,6 +71,10 @@ export class Relay implements ResponseSink, ExchangeListener {
     }
     this.#status = head.status
     if (this.#observer === null) return
+    if (keepsMethod(head.status) && this.#end.redirected(head)) {
+      this.#observer = null
+      return
+    }
     try {
       this.#observer.head(head)
     } catch (error) {

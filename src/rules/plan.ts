@@ -46,14 +46,20 @@ export function planCall(
   return planOf(ruleSet, candidates, facts, states, clock, index.knowsMethod(method))
 }
 
-/** The rules about HTTP that hit an exchange. To be asked before it is sent on. */
+/**
+ * The rules about HTTP that hit an exchange. To be asked before it is sent on. Of an exchange that
+ * repeats another one, `seen`, the rules that matched that one are left out.
+ */
 export function planHttp(
   ruleSet: RuleSet,
   facts: ExchangeFacts,
   states: RuleStates,
   clock: Clock,
+  seen?: ExchangeFacts,
 ): Plan | undefined {
-  return ruleSet.index.hasHttp ? planExchange(ruleSet, facts, states, clock, false) : undefined
+  return ruleSet.index.hasHttp
+    ? planExchange(ruleSet, facts, states, clock, false, seen)
+    : undefined
 }
 
 /** The rules about HTTP that want a status, and hit an exchange. To be asked when its answer begins. */
@@ -79,11 +85,12 @@ function planExchange(
   states: RuleStates,
   clock: Clock,
   answered: boolean,
+  seen?: ExchangeFacts,
 ): Plan | undefined {
   const { candidates } = ruleSet.index
   candidates.clear()
   ruleSet.index.forHttp(answered).gather(facts.http.path, facts.headers, candidates)
-  return planOf(ruleSet, candidates, facts, states, clock, false)
+  return planOf(ruleSet, candidates, facts, states, clock, false, seen)
 }
 
 function planOf(
@@ -93,6 +100,7 @@ function planOf(
   states: RuleStates,
   clock: Clock,
   isIndexed: boolean,
+  seen?: ExchangeFacts,
 ): Plan | undefined {
   const isUntouchable =
     facts.untouchable === true ||
@@ -104,6 +112,7 @@ function planOf(
   let now = Number.NaN
   for (let rule = candidates.next(); rule !== undefined; rule = candidates.next()) {
     if (!holdAll(isIndexed ? rule.rest : rule.tests, facts)) continue
+    if (seen !== undefined && holdAll(rule.tests, seen)) continue
     const state = states.of(rule)
     if (state === undefined) continue
     state.counts.matched++

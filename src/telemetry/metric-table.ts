@@ -239,7 +239,7 @@ export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number],
     'For reloads `applied`, `refused`, `absent`. For rules `disarmed`, `other_pod`, `not_yet`, `expired`, `exhausted`, `not_selected`, `not_drawn`, `forbidden`; and for calls that were picked `shadow`, `applied`, `overflow`, `spared`, `not_applicable`, `not_reached`.',
   digest: 'Of the rules as they were read.',
   generation: 'How many versions of the rules came into force.',
-  table: '`sessions`, `pending_calls`, `endpoints`.',
+  table: '`sessions`, `pending_calls`, `endpoints`, `redirects`.',
   version: "Squall's version.",
   node: "Node's version.",
 }

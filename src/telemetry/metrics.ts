@@ -118,7 +118,12 @@ class PromMetrics implements Metrics {
   readonly #rules = new RuleMetrics()
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, refused: 0, absent: 0 }
   readonly #guardTrips: Record<GuardReason, number> = { error_rate: 0 }
-  readonly #evictions: Record<TableName, number> = { sessions: 0, pending_calls: 0, endpoints: 0 }
+  readonly #evictions: Record<TableName, number> = {
+    sessions: 0,
+    pending_calls: 0,
+    endpoints: 0,
+    redirects: 0,
+  }
   readonly #rendering = new Map<TextFormat, Rendering>()
   readonly #chunks = new Chunks()
 

@@ -88,7 +88,7 @@ export interface Telemetry {
   /** Adds to a gauge that is kept by counting up and down. */
   gauge(name: GaugeName, delta: number): void
   /** A table dropped an entry because it was full. */
-  evicted(table: 'sessions' | 'pending_calls' | 'endpoints'): void
+  evicted(table: 'sessions' | 'pending_calls' | 'endpoints' | 'redirects'): void
   /** A fault took effect. */
   injected(record: InjectedFault): void
   /** A version of the rules was found. */

@@ -256,3 +256,24 @@ test('sessions are counted from their handshake to the end of their stream', asy
   client.close()
   await expect.poll(() => stage.sum('squall_sessions'), POLL).toBe(0)
 })
+
+test('a post that the app redirects keeps its session, and is one call', async () => {
+  streams = []
+  stage = await Stage.open((exchange) => {
+    const { method, target } = exchange.request
+    if (method === 'GET') {
+      streams.push(exchange)
+      const endpoint = chunk('event: endpoint\ndata: /message?sessionId=a\n\n')
+      return void exchange.send([streamHead(), endpoint])
+    }
+    const to = ['Location', '/message/?sessionId=a']
+    const moved = answer('307 Temporary Redirect', to, '')
+    return void exchange.send([target.startsWith('/message?') ? moved : ACCEPTED])
+  })
+  await listen('a')
+  await stage.exchange(call('a', 1))
+  await stage.exchange(call('a', 1).replace('/message?', '/message/?'))
+  expect(await stage.calls()).toEqual({})
+  streams[0]!.socket.write(event(result(1)))
+  await stage.ends({ 'tools/call echo: ok': 1 })
+})

@@ -51,11 +51,6 @@ const answers: readonly Case[] = [
   ['ok', 'a task', says(...stream(result(7, { resultType: 'task', taskId: 't' })))],
   [
     'ok',
-    'a redirect that keeps the method',
-    says(answer('307 Temporary Redirect', ['Location', '/'], '')),
-  ],
-  [
-    'ok',
     'a result whose stream is reset afterwards',
     saysAndResets(streamHead(), event(result(7))),
   ],

@@ -150,6 +150,7 @@ export async function startStage(options: StageOptions) {
         failures.push(failure.message)
         exchange.answer.cut('rst')
       },
+      redirected: () => false,
       blind: () => undefined,
       spent: () => undefined,
     }

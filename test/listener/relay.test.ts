@@ -23,7 +23,7 @@ function stage(observer: Partial<Observer> = {}) {
   }
   const exchange: Exchange = {
     head: { method: 'POST', target: '/', version: '1.1', headers: [] },
-    body: { collect: nothing, forSending: () => null },
+    body: { collect: nothing, kept: undefined, forSending: () => null },
     answer: {
       started: true,
       info: nothing,
@@ -34,6 +34,7 @@ function stage(observer: Partial<Observer> = {}) {
       cut: work(5),
       closeAfter: nothing,
     },
+    peer: undefined,
     listener: undefined,
   }
   const watching: Observer = {
@@ -47,6 +48,7 @@ function stage(observer: Partial<Observer> = {}) {
   }
   const end = {
     finished: (status: number) => told.push(`finished ${status}`),
+    redirected: () => false,
     unanswered: () => told.push('unanswered'),
     blind: (error: unknown) => told.push(`blind: ${(error as Error).message}`),
     spent: (time: number) => told.push(`spent ${time}`),

@@ -66,7 +66,7 @@ describe('a whole answer', () => {
     [200, 'rpc_error', body({ id: null, error: { code: -32700 } }), call()],
     [202, 'incomplete', '', call()],
     [204, 'incomplete', '', call()],
-    [307, 'ok', '', call()],
+    [307, 'http_error', '', call()],
     [302, 'http_error', '', call()],
     [400, 'rpc_error', rpcError, call('tools/call', MODERN)],
     [404, 'rpc_error', rpcError, call('tools/call', MODERN)],

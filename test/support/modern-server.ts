@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node'
 import {
@@ -26,18 +26,21 @@ export interface ModernServer {
 
 const city = z.object({ city: z.string() })
 
-/** Starts the server on a free port of the loopback interface. */
-export async function startModernServer(): Promise<ModernServer> {
+/** Starts the server on a free port of the loopback interface; `mount` says what stands before it. */
+export async function startModernServer(
+  mount: (inner: RequestListener) => RequestListener = (inner) => inner,
+): Promise<ModernServer> {
   const events = new EventEmitter()
   const requests = new RequestLog()
   const handler = createMcpHandler(() => modernServer(events, () => handler.notify.toolsChanged()))
   const serve = toNodeHandler(handler)
-  const server = createServer((request, response) => {
+  const inner: RequestListener = (request, response) => {
     requests.add(request)
     serve(request as NodeIncomingMessageLike, response).catch((error: unknown) =>
       response.destroy(error as Error),
     )
-  })
+  }
+  const server = createServer(mount(inner))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

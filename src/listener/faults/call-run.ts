@@ -6,7 +6,8 @@ import type { Plan } from '../../rules/plan.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { Stop } from './stop.ts'
 import type { TurnSetting } from './turn-setting.ts'
-import { FaultTurn, type TurnHost, type Unfit } from './fault-turn.ts'
+import { hearsAnswer, makesOutput, turnsOf } from './call-turns.ts'
+import type { FaultTurn, TurnHost, Unfit } from './fault-turn.ts'
 import { answerStage, transformStage, type AnswerCheck, type FrameFlow } from './fault-stage.ts'
 
 /** What the request phase comes to for one call: what else faults want is done by then. */
@@ -48,13 +49,14 @@ export class CallRun implements TurnHost {
   released = false
   /** A fault had kept the answer when the connection ended that it was for. */
   #held = false
-  #edited = false
+  #edits: ((text: string) => string | undefined)[] = []
   /** What is on its way to the client is what the app gave. */
   #madeGood = false
   #turns: readonly FaultTurn[]
   #marks: string[] = []
   #headMarks: string[] = []
   #orders: CopyOrder[] = []
+  #taken: readonly CopyOrder[] = []
 
   constructor(
     call: Call | undefined,
@@ -80,7 +82,7 @@ export class CallRun implements TurnHost {
 
   /** True when the client gets, or the app was asked, something else than without the faults. */
   get changed(): boolean {
-    return this.#edited || (!this.#madeGood && this.#turns.some((turn) => turn.changed))
+    return this.edits.length > 0 || (!this.#madeGood && this.#turns.some((turn) => turn.changed))
   }
 
   /** True when a fault wants to see the call before the app does. */
@@ -132,7 +134,18 @@ export class CallRun implements TurnHost {
   takeOrders(): readonly CopyOrder[] {
     const orders = this.#orders.splice(0)
     for (const { turn } of orders) turn.settle()
+    this.#taken = orders
     return orders
+  }
+
+  /** The call went to where it was redirected from, and its copies with it: they go once more. */
+  repeatOrders(): void {
+    this.#orders = [...this.#taken]
+  }
+
+  /** The edits of the call, in order. */
+  get edits(): readonly ((text: string) => string | undefined)[] {
+    return this.#edits
   }
 
   /** The marks that are still to be sent. */
@@ -150,7 +163,7 @@ export class CallRun implements TurnHost {
     let from = since
     for (const turn of this.#turns) {
       if (this.stop.aborted) break
-      if (turn.fault.onRequest === undefined) continue
+      if (turn.heard || turn.fault.onRequest === undefined) continue
       const hook = turn.fault.onRequest.bind(turn.fault)
       const verdict = await turn.decide(hook, (wanted) => admit(this, wanted, turn), from)
       from = undefined
@@ -160,7 +173,7 @@ export class CallRun implements TurnHost {
       } else if (verdict.kind === 'edit') {
         // What the app makes of it is the fault's doing, also when the app is who answers.
         this.madeOutcome = true
-        this.#edited = true
+        this.#edits.push(verdict.edit)
         turn.settle()
       } else if (verdict.kind === 'copies') {
         const { copies, spacing } = verdict
@@ -225,7 +238,7 @@ export class CallRun implements TurnHost {
    */
   renew(stop: Stop): void {
     this.#held ||= this.origin === 'injected'
-    this.madeOutcome = this.#edited
+    this.madeOutcome = this.edits.length > 0
     this.#madeGood = false
     this.stop = stop
     this.appAnswer = undefined
@@ -239,7 +252,7 @@ export class CallRun implements TurnHost {
   makeGood(): void {
     this.#held = false
     this.#madeGood = true
-    this.madeOutcome = this.#edited
+    this.madeOutcome = this.edits.length > 0
   }
 
   /** More rules hit, behind those that did before. */
@@ -265,27 +278,4 @@ export class CallRun implements TurnHost {
 function isAnswerTo({ id }: Call, message: Message): boolean {
   const ends = message.kind === 'result' || message.kind === 'error'
   return ends && (message.id === id || message.id === null)
-}
-
-function makesOutput({ fault }: FaultTurn): boolean {
-  return fault.onOutput !== undefined
-}
-
-function hearsAnswer({ fault }: FaultTurn): boolean {
-  return fault.onAnswer !== undefined || fault.onResponse !== undefined
-}
-
-function turnsOf(
-  plan: Plan | undefined,
-  host: TurnHost,
-  before: readonly FaultTurn[] = [],
-): readonly FaultTurn[] {
-  const turns: FaultTurn[] = []
-  for (const hit of plan?.hits ?? []) {
-    if (hit.shadow) continue
-    for (const index of hit.rule.faults.keys()) {
-      turns.push(new FaultTurn(hit, index, host, before[turns.length]?.acted))
-    }
-  }
-  return turns
 }

@@ -15,6 +15,7 @@ import {
 } from '../../rules/plan.ts'
 import type { RuleSet } from '../../rules/rule-set.ts'
 import type { RulesInForce } from '../../rules/rules-in-force.ts'
+import type { RedirectedPost } from '../redirected-calls.ts'
 import type { FaultListener } from './fault-events.ts'
 import type { FaultRunOptions, PlanAnswer, PlannedCall } from './fault-run-options.ts'
 import { FaultRun } from './fault-run.ts'
@@ -55,6 +56,8 @@ export interface PostedExchange {
   readonly onSent: () => void
   /** What the app answers to a call is there; undefined stands for all calls. */
   readonly onAnswered: (call: Call | undefined) => void
+  /** The redirected request that this one repeats: its calls have been planned. */
+  readonly repeats?: RedirectedPost | undefined
 }
 
 type OwnFacts = ExchangeFacts & Pick<CallFacts, 'revision'>
@@ -115,6 +118,7 @@ export class FaultPlanner {
     try {
       return this.#forCalls(exchange)
     } catch (error) {
+      exchange.repeats?.faults?.unfollowed()
       this.#parts.broke(error)
       return undefined
     }
@@ -133,25 +137,26 @@ export class FaultPlanner {
   }
 
   #forCalls(exchange: PostedExchange): FaultRun | undefined {
-    const { head, posted, session, requestBytes, receivedAt, onSent, onAnswered } = exchange
+    const { head, posted, session, requestBytes, receivedAt, repeats, ...told } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
-    const facts = this.#facts(head, session, posted.client, states.deniesAny(posted.calls))
-    const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
-    let planned: PlannedCall[] | undefined
-    for (let index = 0; index < posted.calls.length; index++) {
-      const call = posted.calls[index]!
-      const plan = acting(this.#planCall(ruleSet, ofCall(facts, call)))
-      if (plan === undefined) continue
-      planned ??= posted.calls.map((each) => ({ call: each, plan: undefined }))
-      planned[index] = { call, plan }
-    }
+    const { client } = posted
+    const isDenied = states.deniesAny(posted.calls)
+    const facts = this.#facts(head, session, client, isDenied)
+    const seen = repeats && this.#facts(repeats.head, session, client, isDenied)
+    const exchangePlan = acting(planHttp(ruleSet, facts, states, clock, seen))
+    const planned =
+      repeats === undefined ? this.#planCalls(ruleSet, facts, posted.calls) : undefined
     const planAnswer = this.#planAnswer(ruleSet, facts)
+    if (repeats?.faults !== undefined) {
+      repeats.faults.repeated(exchangePlan, planAnswer, receivedAt)
+      return repeats.faults
+    }
     if (exchangePlan === undefined && planned === undefined && planAnswer === undefined) {
       return undefined
     }
     const calls = planned ?? posted.calls.map((call) => ({ call, plan: undefined }))
     const plans = { calls, exchangePlan, planAnswer, batch: posted.batch }
-    return this.#run(head, facts, { ...plans, requestBytes, receivedAt, onSent, onAnswered })
+    return this.#run(head, facts, { ...plans, requestBytes, receivedAt, ...told })
   }
 
   #forExchange(head: RequestHead, requestBytes: number, unread: boolean): FaultRun | undefined {
@@ -188,6 +193,22 @@ export class FaultPlanner {
       http: { method: head.method, path: targetPath(head.target) },
       untouchable,
     }
+  }
+
+  #planCalls(
+    ruleSet: RuleSet,
+    facts: OwnFacts,
+    calls: readonly Call[],
+  ): readonly PlannedCall[] | undefined {
+    let planned: PlannedCall[] | undefined
+    for (let index = 0; index < calls.length; index++) {
+      const call = calls[index]!
+      const plan = acting(this.#planCall(ruleSet, ofCall(facts, call)))
+      if (plan === undefined) continue
+      planned ??= calls.map((each) => ({ call: each, plan: undefined }))
+      planned[index] = { call, plan }
+    }
+    return planned
   }
 
   #planCall(ruleSet: RuleSet, facts: CallFacts): Plan | undefined {

@@ -1,9 +1,10 @@
 import type { Call, Origin } from '../../mcp/call.ts'
+import type { ResponseHead } from '../../mcp/http.ts'
 import { asSseEvent, isExactId, type Reply } from '../../mcp/reply.ts'
 import type { Verdict } from '../../filters/fault.ts'
-import { withId } from '../../filters/message-id.ts'
+import { redirectTarget } from '../../mcp/redirect-target.ts'
 import { isModern } from '../../mcp/revision.ts'
-import { finishPlan } from '../../rules/plan.ts'
+import { finishPlan, type Plan } from '../../rules/plan.ts'
 import { CallRun, type Admit, type RequestVerdict } from './call-run.ts'
 import type { CallTexts } from './call-texts.ts'
 import type { NotApplicableReason } from './fault-events.ts'
@@ -11,7 +12,8 @@ import { markComments } from './fault-mark.ts'
 import type { FaultTurn } from './fault-turn.ts'
 import { replyMessage } from './injected-answer.ts'
 import { PushedRuns } from './pushed-runs.ts'
-import type { FaultRunOptions, RequestOutcome } from './fault-run-options.ts'
+import { unfitChange } from './unfit-change.ts'
+import type { FaultRunOptions, PlanAnswer, RequestOutcome } from './fault-run-options.ts'
 import { Stop } from './stop.ts'
 
 /** A fault that takes the answer as HTTP, and whose it is. */
@@ -28,14 +30,22 @@ export class FaultRun {
   readonly calls: readonly CallRun[]
   /** Several calls share the exchange: what would hit all of them is not for a rule about one. */
   readonly shared: boolean
+  /** The calls that the request phase has answered, by their places, and the messages for it. */
+  readonly #answered = new Set<number>()
+  readonly #replies: Reply[] = []
   readonly #stop = new Stop()
   readonly #pushed: PushedRuns | undefined
+  #planAnswer: PlanAnswer | undefined
+  #receivedAt: number | undefined
+  #redirect: 'passes' | 'held' | undefined
   #finished = false
 
   constructor(options: FaultRunOptions) {
     const { listener, exchangePlan, calls } = options
     const stop = this.#stop
     this.options = options
+    this.#planAnswer = options.planAnswer
+    this.#receivedAt = options.receivedAt
     this.exchange = new CallRun(undefined, exchangePlan, options, stop, listener)
     this.calls = calls.map(({ call, plan }) => new CallRun(call, plan, options, stop, listener))
     this.shared = calls.length > 1
@@ -85,7 +95,10 @@ export class FaultRun {
   /** Runs the request phase. Never rejects. */
   async request(texts: CallTexts): Promise<RequestOutcome> {
     const admit: Admit = (run, verdict, turn) => this.#admit(run, verdict, turn, texts)
-    const { receivedAt } = this.options
+    const receivedAt = this.#receivedAt
+    for (const [place, run] of this.calls.entries()) {
+      for (const edit of run.edits) await texts.edit(place, edit)
+    }
     // Once a fault of the exchange has had its turn, time has passed.
     const since = this.exchange.actsOnRequest ? undefined : receivedAt
     const whole = await this.exchange.request(admit, receivedAt)
@@ -94,18 +107,54 @@ export class FaultRun {
       return { kind: 'http', reply: whole.reply }
     }
     // All at once: in one batch, no call waits for another one's fault longer than for its own.
-    const verdicts = await Promise.all(this.calls.map((run) => run.request(admit, since)))
+    const verdicts = await Promise.all(
+      this.calls.map((run, at) =>
+        this.#answered.has(at) ? Promise.resolve(undefined) : run.request(admit, since),
+      ),
+    )
     return this.#outcome(verdicts)
   }
 
   /** The app's answer begins: rules about its status hit now or not at all. */
-  answerBegins(status: number): void {
-    const plan = this.options.planAnswer?.(status)
+  answerBegins(head: ResponseHead): void {
+    const plan = this.#planAnswer?.(head.status)
     if (plan !== undefined) this.exchange.join(plan)
+    // A rule about the redirect itself acts on it; all others wait for what it leads to.
+    else if (this.calls.length > 0 && redirectTarget(this.options.request, head) !== undefined) {
+      this.#redirect = 'passes'
+    }
+  }
+
+  /** True when the app's answer goes by untouched: the client repeats the request. */
+  get passesRedirect(): boolean {
+    return this.#redirect !== undefined
+  }
+
+  /** The exchange ends with a redirect, and the run goes on with its repetition. False where it cannot. */
+  followRedirect(): boolean {
+    if (this.#redirect === undefined) return false
+    this.#redirect = 'held'
+    return true
+  }
+
+  /** The client repeats the request: faults that have had their turn have none again. */
+  repeated(exchangePlan: Plan | undefined, planAnswer: PlanAnswer | undefined, at: number): void {
+    this.#redirect = undefined
+    this.#planAnswer = planAnswer
+    this.#receivedAt = at
+    if (exchangePlan !== undefined) this.exchange.join(exchangePlan)
+    for (const run of this.calls) run.repeatOrders()
+  }
+
+  /** The client does not repeat the request. */
+  unfollowed(): void {
+    this.#redirect = undefined
+    this.finish()
   }
 
   /** Marks that no answer has carried yet. */
   takeMarks(): readonly string[] {
+    if (this.passesRedirect) return []
     return this.all.flatMap((run) => run.takeMarks())
   }
 
@@ -127,7 +176,7 @@ export class FaultRun {
   /** The request goes to the app now: the faults of what is answered elsewhere wait for it there. */
   forwarded(): void {
     for (const run of this.calls) {
-      if (run.call?.transport !== 'http+sse') continue
+      if (run.call?.transport !== 'http+sse' || run.elsewhere) continue
       run.elsewhere = true
       run.leaveOutput('answered_elsewhere')
       if (run.answered || !run.hearsAnswer) continue
@@ -138,7 +187,7 @@ export class FaultRun {
 
   /** The exchange is over, however it ended. Safe to be called again. */
   finish(): void {
-    if (this.#finished) return
+    if (this.#finished || this.#redirect === 'held') return
     this.#finished = true
     for (const run of this.all) if (!this.#outlives(run)) this.#close(run)
     this.#stop.abort()
@@ -181,10 +230,11 @@ export class FaultRun {
     if (run.plan !== undefined) finishPlan(run.plan)
   }
 
-  #outcome(verdicts: readonly RequestVerdict[]): RequestOutcome {
-    const answered = new Set<number>()
-    const replies: Reply[] = []
+  #outcome(verdicts: readonly (RequestVerdict | undefined)[]): RequestOutcome {
+    const answered = this.#answered
+    const replies = this.#replies
     for (const [index, verdict] of verdicts.entries()) {
+      if (verdict === undefined) continue
       if (verdict.kind === 'reset') return { kind: 'cut', how: verdict.how }
       if (verdict.kind !== 'respond') continue
       const { reply } = verdict
@@ -209,7 +259,7 @@ export class FaultRun {
   ): Promise<NotApplicableReason | undefined> {
     const { call } = run
     if (verdict.kind === 'edit' || verdict.kind === 'copies') {
-      return this.#change(run, verdict, texts)
+      return unfitChange(call, verdict, texts, this.calls.indexOf(run))
     }
     const reason = this.unfit(run, verdict)
     if (reason !== undefined || verdict.kind !== 'respond') return reason
@@ -223,21 +273,6 @@ export class FaultRun {
     const sent = push?.send(session, marked) ?? false
     run.madeOutcome = sent
     return sent ? undefined : 'no_push_stream'
-  }
-
-  async #change(
-    run: CallRun,
-    verdict: Extract<Verdict, { readonly kind: 'edit' | 'copies' }>,
-    texts: CallTexts,
-  ): Promise<NotApplicableReason | undefined> {
-    if (run.call === undefined) return 'nothing_to_act_on'
-    const place = this.calls.indexOf(run)
-    if (verdict.kind === 'edit') return texts.edit(place, verdict.edit)
-    if (!(verdict.copies > 0)) return 'nothing_to_act_on'
-    // The answers to its copies would come by the stream that the client reads.
-    if (run.call.transport === 'http+sse') return 'answered_elsewhere'
-    const text = await texts.text(place)
-    return text === undefined || withId(text, '0') === undefined ? 'unreadable' : undefined
   }
 
   /** Why a verdict cannot be carried out on this exchange. Once it is asked, the app has the call or will not. */

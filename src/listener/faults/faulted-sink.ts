@@ -36,7 +36,7 @@ export class FaultedSink implements ResponseSink {
 
   head(head: ResponseHead): void {
     if (this.#outlet.over) return
-    this.#run.answerBegins(head.status)
+    this.#run.answerBegins(head)
     this.#part = this.#partFor(head)
   }
 
@@ -85,6 +85,7 @@ export class FaultedSink implements ResponseSink {
       resumeApp: () => this.#app.resume(),
       dropApp: () => this.#app.drop(),
     }
+    if (run.passesRedirect) return new PlainAnswer(setting)
     for (const own of run.calls) {
       // Where calls are answered elsewhere, this says no more than that they were taken.
       if (run.shared && !own.elsewhere) own.leaveOutput('shared_exchange')

@@ -45,6 +45,14 @@ export class SpliceExchange extends ClientExchange implements Exchange, Incoming
     return this
   }
 
+  get peer(): string | undefined {
+    return this.#socket.remoteAddress
+  }
+
+  get kept(): Uint8Array | undefined {
+    return this.whole ? this.#bytes : undefined
+  }
+
   get whole(): boolean {
     return this.#missing === 0
   }

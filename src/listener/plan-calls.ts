@@ -1,0 +1,61 @@
+import type { Call } from '../mcp/call.ts'
+import type { PostedMessages } from '../mcp/classify.ts'
+import type { RequestHead } from '../mcp/http.ts'
+import type { CallEntry } from './call-entry.ts'
+import type { FaultPlanner } from './faults/fault-planner.ts'
+import type { FaultRun } from './faults/fault-run.ts'
+import type { RedirectedPost } from './redirected-calls.ts'
+
+/** A POST that carries calls. */
+export interface CallRequest {
+  readonly head: RequestHead
+  readonly posted: PostedMessages
+  /** What the ledger knows the session by; empty where there is none. */
+  readonly session: string
+  /** How many bytes the body has. */
+  readonly size: number
+  /** In milliseconds. */
+  readonly receivedAt: number
+}
+
+interface Parts {
+  readonly planner?: FaultPlanner | undefined
+  readonly now: () => number
+}
+
+/** Asks the rules about the calls of a POST; those of a repeated request have been asked before. */
+export function planCalls(
+  { planner, now }: Parts,
+  { head, posted, session, size, receivedAt }: CallRequest,
+  entries: readonly CallEntry[],
+  repeats?: RedirectedPost,
+): FaultRun | undefined {
+  const isAsked = repeats !== undefined || planner?.mayHit(head, posted.calls) === true
+  if (planner === undefined || !isAsked) return undefined
+  const faults = planner.forCalls({
+    head,
+    posted,
+    session,
+    requestBytes: size,
+    receivedAt,
+    repeats,
+    onSent: () => markSent(entries, now),
+    onAnswered: (call) => markAnswered(entries, call, now()),
+  })
+  for (const entry of entries) entry.faults = faults
+  return faults
+}
+
+/** Notes that calls go to the app now. */
+export function markSent(entries: readonly CallEntry[], now: () => number): number {
+  const sentAt = now()
+  for (const entry of entries) entry.sentAt = sentAt
+  return sentAt
+}
+
+/** Notes that the app's answer to a call is there, or to all of them; faults may still keep it. */
+function markAnswered(entries: readonly CallEntry[], call: Call | undefined, at: number): void {
+  for (const entry of entries) {
+    if (call === undefined || entry.call === call) entry.answeredAt = at
+  }
+}

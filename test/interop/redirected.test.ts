@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest'
+import { openClientV1 } from '../support/client-v1.ts'
+import { openClientV2 } from '../support/client-v2.ts'
+import type { OpenClient } from '../support/interop-client.ts'
+import { metricValue } from '../support/metric-value.ts'
+import { startModernServer } from '../support/modern-server.ts'
+import { mounted } from '../support/mounted.ts'
+import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import { startSidecar } from '../support/sidecar.ts'
+
+const EVERY_OTHER = {
+  name: 'other',
+  match: { tool: 'echo' },
+  every: 2,
+  faults: [{ fault: 'abort', config: { toolError: 'injected', at: 'request' } }],
+} as unknown as RuleSpec
+
+it.each<[string, OpenClient]>([
+  ['v1', openClientV1],
+  ['v2', openClientV2('legacy')],
+  ['v2, of revision 2026-07-28', openClientV2('auto')],
+])('SDK %s: calls to a mounted server that redirects are sampled once', async (_, open) => {
+  const server = await startModernServer((inner) => mounted(inner))
+  const squall = await startSidecar({ upstream: server.origin, rules: [EVERY_OTHER] })
+  try {
+    const client = await open(`${squall.url}/mcp`, 'streamableHttp')
+    const failed: unknown[] = []
+    for (let i = 0; i < 6; i++) {
+      const { isError = false } = (await client.call('echo', { message: 'hi' })) as {
+        isError?: boolean
+      }
+      failed.push(isError)
+    }
+    await client.close()
+    expect(failed).toEqual([false, true, false, true, false, true])
+    const text = await squall.metrics()
+    const calls = { method: 'tools/call' }
+    expect(metricValue(text, 'squall_calls_total', calls)).toBe(6)
+    expect(metricValue(text, 'squall_calls_total', { outcome: 'ok' })).toBeGreaterThan(3)
+    expect(metricValue(text, 'squall_calls_total', { outcome: 'http_error' })).toBe(0)
+  } finally {
+    await squall.close()
+    await server.close()
+  }
+})

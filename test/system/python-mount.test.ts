@@ -1,0 +1,45 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import { metricValue } from '../support/metric-value.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { systemTool } from './tools.ts'
+
+const run = promisify(execFile)
+const script = fileURLToPath(new URL('./python_mount.py', import.meta.url))
+
+const EVERY_OTHER = {
+  name: 'other',
+  match: { tool: 'echo' },
+  every: 2,
+  faults: [{ fault: 'abort', config: { toolError: 'injected', at: 'request' } }],
+} as unknown as RuleSpec
+
+it('calls of the Python SDK to a server mounted in Starlette are sampled and counted once', async () => {
+  const python = systemTool('venv/bin/python', 'The Python SDK')
+  const server = spawn(python, [script], { stdio: ['ignore', 'pipe', 'ignore'] })
+  try {
+    const [port] = (await once(createInterface({ input: server.stdout }), 'line')) as [string]
+    const upstream = `http://127.0.0.1:${port}`
+    const squall = await startSidecar({ upstream, rules: [EVERY_OTHER] })
+    try {
+      const { stdout } = await run(python, [script, `${squall.url}/mcp`], { timeout: 60_000 })
+      expect(JSON.parse(stdout)).toEqual({ failed: 10, calls: 20 })
+      const text = await squall.metrics()
+      const called = (labels: Record<string, string>): number =>
+        metricValue(text, 'squall_calls_total', { method: 'tools/call', ...labels })
+      expect(called({})).toBe(20)
+      expect(called({ origin: 'injected' })).toBe(10)
+      expect(called({ outcome: 'ok' })).toBe(10)
+    } finally {
+      await squall.close()
+    }
+  } finally {
+    server.kill()
+    await once(server, 'exit')
+  }
+})
