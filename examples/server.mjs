@@ -12,9 +12,12 @@ const executed = {}
 const sessions = new Map()
 let isReleased = false
 
+const annotations = { readOnlyHint: true }
+
 const tools = {
   search_docs: {
     description: 'Search the handbook',
+    annotations,
     inputSchema: { query: z.string() },
     outputSchema: { results: z.array(z.object({ title: z.string(), score: z.number() })) },
     run: ({ query }) => ({
@@ -23,12 +26,14 @@ const tools = {
   },
   get_weather: {
     description: 'The weather in a city',
+    annotations,
     inputSchema: { city: z.string() },
     outputSchema: { city: z.string(), temperature: z.number(), humidity: z.number() },
     run: ({ city }) => ({ city, temperature: 21.5, humidity: 40 }),
   },
   list_orders: {
     description: 'All orders of a customer',
+    annotations,
     inputSchema: { customer: z.string() },
     outputSchema: { orders: z.array(z.object({ id: z.string(), total: z.number() })) },
     run: ({ customer }) => ({
@@ -37,12 +42,14 @@ const tools = {
   },
   create_ticket: {
     description: 'Opens a ticket. Not idempotent: two calls are two tickets',
+    annotations: { readOnlyHint: false, destructiveHint: false },
     inputSchema: { title: z.string() },
     outputSchema: { ticket: z.number() },
     run: () => ({ ticket: executed.create_ticket }),
   },
   fetch_document: {
     description: 'The text of a document',
+    annotations,
     inputSchema: { id: z.string() },
     run: ({ id }) => `${id}: ${'All work and no play. '.repeat(1000)}`,
   },

@@ -3,6 +3,7 @@ import { LOAD_DEFAULTS, type LoadOptions, type LoadResilience } from '../load/lo
 import type { LoadResult } from '../load/result.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import { Accounts } from './accounts.ts'
+import { DEMO_TOOLS } from './demo-tools.ts'
 import type { Screen } from './screen.ts'
 import type { Stage } from './stage.ts'
 
@@ -59,7 +60,7 @@ export function optionsOf(
   return {
     ...LOAD_DEFAULTS,
     target: { url, client: 'lean', headers: {} },
-    work: { ...LOAD_DEFAULTS.work, fanOut: FAN_OUT },
+    work: { ...LOAD_DEFAULTS.work, tools: DEMO_TOOLS.map(({ name }) => name), fanOut: FAN_OUT },
     pace: { ...LOAD_DEFAULTS.pace, clients: CLIENTS, durationMs },
     resilience: { ...LOAD_DEFAULTS.resilience, ...resilience },
     seed,

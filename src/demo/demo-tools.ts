@@ -9,6 +9,8 @@ export interface DemoTool {
   readonly name: string
   readonly description: string
   readonly argument: string
+  /** It does more than read. */
+  readonly writes?: boolean
   /** Answers with an event stream that tells its progress in so many steps. */
   readonly steps?: number
   readonly outputSchema?: object
@@ -62,13 +64,14 @@ export const DEMO_TOOLS: readonly DemoTool[] = [
     name: 'book_flight',
     description: 'Book a flight; fails often',
     argument: 'to',
+    writes: true,
     answer: (to) => ({ text: `Booked to ${to}, seat ${1 + (hash(to) % 30)}A ✈` }),
   },
 ]
 
 /** The entry of a tool in the answer to `tools/list`. */
 export function listed(tool: DemoTool): object {
-  const { name, description, argument, outputSchema } = tool
+  const { name, description, argument, outputSchema, writes = false } = tool
   return {
     name,
     description,
@@ -77,6 +80,7 @@ export function listed(tool: DemoTool): object {
       properties: { [argument]: { type: 'string' } },
       required: [argument],
     },
+    annotations: writes ? { readOnlyHint: false, destructiveHint: false } : { readOnlyHint: true },
     ...(outputSchema === undefined ? {} : { outputSchema }),
   }
 }

@@ -1,4 +1,5 @@
 import { AbortWatch } from './abort-watch.ts'
+import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import type { PhaseResult } from './experiment-result.ts'
 import { runPhase } from './phase.ts'
 import { phaseLoad } from './phase-load.ts'
@@ -12,8 +13,10 @@ const BEGIN_MS = 1000
 /** What was there before. */
 export interface Before {
   readonly phase: PhaseResult
-  /** The names of all tools of the server. */
+  /** The names of the tools of the server that say that they only read. */
   readonly tools: readonly string[]
+  /** The names of those that were called. */
+  readonly called: readonly string[]
 }
 
 /** Looks whether all is as it should be before anything is done. Throws a `RefusedError` if not. */
@@ -23,7 +26,7 @@ export async function beforehand(context: Context): Promise<Before> {
   const began = performance.now()
   onEvent({ kind: 'phase', label: 'steady state before', durationMs })
   const aborts = new AbortWatch(plan.aborts)
-  const { result, end, tools } = await runPhase({
+  const { result, end, tools, called } = await runPhase({
     label: 'before',
     load: phaseLoad(plan, context, durationMs),
     probe,
@@ -44,8 +47,9 @@ export async function beforehand(context: Context): Promise<Before> {
       if (breach === undefined) return undefined
       return { code: 'ABORT_CONDITION', why: `${breach.gate} without any fault`, breach }
     },
-  })
-  const before = { phase: result, tools: tools.map(({ name }) => name) }
+  }).catch(refuseUnnamed)
+  const readers = tools.filter(({ hint }) => hint === 'reads').map(({ name }) => name)
+  const before = { phase: result, tools: readers, called }
   if (stop.aborted) return before
   if (end?.code === 'TARGET_LOST') {
     throw refuse('TARGET_UNUSABLE', `the target cannot be called: ${end.why}`, 'check target.url')
@@ -61,14 +65,14 @@ export async function beforehand(context: Context): Promise<Before> {
   const nothing =
     plan.rules === undefined
       ? undefined
-      : hitNothing(plan.rules, calledTools(context, before.tools), plan.file.target.headers ?? {})
+      : hitNothing(plan.rules, called, plan.file.target.headers ?? {})
   if (nothing !== undefined) throw new RefusedError(nothing)
   onEvent({ kind: 'phase-over', label: 'steady state before', text: 'holds' })
   return before
 }
 
-/** The tools that the load calls: those of the plan, or else all that the server has. */
-function calledTools({ plan }: Context, listed: readonly string[]): readonly string[] {
-  const named = [...(plan.file.load.tools ?? []), ...plan.calls.map(({ tool }) => tool)]
-  return named.length > 0 ? named : listed
+function refuseUnnamed(error: unknown): never {
+  if (!(error instanceof ToolsNotNamedError)) throw error
+  const mend = `name in the plan what may be called: load: { tools: [${error.names}] }`
+  throw refuse('TOOLS_NOT_NAMED', error.wrong, mend)
 }

@@ -31,6 +31,8 @@ export interface Context extends ExperimentOptions {
   readonly probe: Probe | undefined
   readonly steadiness: Steadiness
   readonly names: readonly string[]
+  /** The tools that all phases call; undefined before the first one has chosen them. */
+  readonly called?: readonly string[]
 }
 
 /** What came of the stages. */

@@ -14,7 +14,7 @@ import type { Context, Stages } from './context.ts'
 export interface Parts {
   readonly startedAt: Date
   readonly before: PhaseResult
-  /** What the server lists. */
+  /** The tools of the server that say that they only read. */
   readonly tools: readonly string[]
   readonly stages: Stages
   readonly restored: boolean

@@ -7,23 +7,27 @@ export interface Means {
   readonly version: string
   /** Sent with every request, and kept nowhere. */
   readonly headers: Readonly<Record<string, string>>
+  /** The tools that the first phase has chosen, where the plan names none. */
+  readonly called?: readonly string[]
 }
 
 /** The load of one phase. */
 export function phaseLoad(
   plan: Plan,
-  { version, headers }: Means,
+  { version, headers, called }: Means,
   durationMs: number,
 ): LoadOptions {
   const { file, target, calls, expectations, slo, seed } = plan
   const { load } = file
+  const named = load.tools ?? []
+  const tools = named.length > 0 || calls.length > 0 ? named : (called ?? [])
   return {
     target: {
       url: target,
       client: file.target.client,
       headers: { ...file.target.headers, ...headers },
     },
-    work: { ...LOAD_DEFAULTS.work, tools: load.tools ?? [], calls, fanOut: load.fanOut },
+    work: { ...LOAD_DEFAULTS.work, tools, calls, fanOut: load.fanOut },
     pace: {
       ...LOAD_DEFAULTS.pace,
       clients: load.clients,

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import { LoadError } from '../load/load-error.ts'
 import type { ToolInfo } from '../load/load-client.ts'
 import type { LoadOptions } from '../load/load-options.ts'
 import type { LoadResult } from '../load/result.ts'
-import { runLoad } from '../load/run-load.ts'
+import { type RunningLoad, runLoad } from '../load/run-load.ts'
 import type { Breach } from './abort-watch.ts'
 import type { EndCode, PhaseResult } from './experiment-result.ts'
 import type { Measured } from './gate.ts'
@@ -54,6 +55,8 @@ export interface PhaseEnd {
   readonly result: PhaseResult
   readonly end: End | undefined
   readonly tools: readonly ToolInfo[]
+  /** Those that were called. */
+  readonly called: readonly string[]
 }
 
 const TICK_MS = 100
@@ -73,6 +76,7 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
   if (stop.aborted) giveUp()
   let end: End | undefined
   let tools: readonly ToolInfo[] = []
+  let called: readonly string[] = []
   const see = (found: End | undefined): void => {
     if (found === undefined || end !== undefined || over.signal.aborted) return
     end = found
@@ -93,8 +97,9 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
   }
   let meter: LoadMeter | undefined
   try {
-    const result = await begin(spec, over.signal, (recorder, listed) => {
-      tools = listed
+    const result = await begin(spec, over.signal, ({ recorder, ...run }) => {
+      tools = run.endpoint.tools
+      called = run.called
       const own = new LoadMeter(recorder)
       meter = own
       const look = async (): Promise<void> => {
@@ -118,12 +123,12 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
     await beginning
     if (trouble !== undefined) throw trouble
     const steady = probe?.measured(began) ?? measuredOf(result)
-    return { result: phaseResult(label, startedAt, began, steady, result), end, tools }
+    return { result: phaseResult(label, startedAt, began, steady, result), end, tools, called }
   } catch (error) {
-    if (!(error instanceof LoadError)) throw error
+    if (!(error instanceof LoadError) || error instanceof ToolsNotNamedError) throw error
     see({ code: 'TARGET_LOST', why: `the load could not begin: ${error.message}` })
     const steady = probe?.measured(began) ?? meter?.measured() ?? NOTHING
-    return { result: phaseResult(label, startedAt, began, steady, undefined), end, tools }
+    return { result: phaseResult(label, startedAt, began, steady, undefined), end, tools, called }
   } finally {
     giveUp()
     stop.removeEventListener('abort', giveUp)
@@ -131,23 +136,18 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
   }
 }
 
-type Recorder = ConstructorParameters<typeof LoadMeter>[0]
-
 async function begin(
   { load, beginWithinMs }: PhaseSpec,
   stop: AbortSignal,
-  begun: (recorder: Recorder, tools: readonly ToolInfo[]) => void,
+  begun: (run: RunningLoad) => void,
 ): Promise<LoadResult> {
   const until = performance.now() + beginWithinMs
   for (;;) {
     try {
-      const run = await runLoad(load, {
-        stop,
-        begun: ({ recorder, endpoint }) => begun(recorder, endpoint.tools),
-      })
-      return run.result
+      return (await runLoad(load, { stop, begun })).result
     } catch (error) {
-      if (!(error instanceof LoadError) || performance.now() > until || stop.aborted) throw error
+      const again = error instanceof LoadError && !(error instanceof ToolsNotNamedError)
+      if (!again || performance.now() > until || stop.aborted) throw error
       await sleep(AGAIN_MS, undefined, { signal: stop }).catch(() => {})
     }
   }

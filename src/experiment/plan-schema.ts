@@ -113,7 +113,8 @@ const load = section(
         type: 'array',
         items: { type: 'string', minLength: 1, maxLength: 256 },
         maxItems: 200,
-        description: 'Tools to call, with arguments made from their schemas; all without this.',
+        description:
+          'Tools to call, with arguments made from their schemas; without this and `calls` those that say that they only read.',
       }),
     ),
     calls: Type.Optional(text('A file of calls with their arguments, as `squall load` takes it.')),

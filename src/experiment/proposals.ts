@@ -8,16 +8,19 @@ export const GREENS = 3
 
 const MAX_TOOLS = 20
 
-/** What to widen once the same plan has held three times in a row, this run included. */
+/**
+ * What to widen once the same plan has held three times in a row, this run included. `readers` are
+ * the tools that say that they only read: no others are proposed.
+ */
 export function proposals(
   plan: Plan,
   past: readonly HistoryEntry[],
-  listed: readonly string[],
+  readers: readonly string[],
 ): readonly Proposal[] {
   const same = past.filter(({ planDigest }) => planDigest === plan.digest)
   const before = same.slice(1 - GREENS)
   if (before.length < GREENS - 1 || before.some(({ verdict }) => verdict !== 'held')) return []
-  return [...stageProposal(plan), ...toolsProposal(plan, listed), ...holdProposal(plan)]
+  return [...stageProposal(plan), ...toolsProposal(plan, readers), ...holdProposal(plan)]
 }
 
 function stageProposal({ file, by }: Plan): readonly Proposal[] {
@@ -36,16 +39,16 @@ function stageProposal({ file, by }: Plan): readonly Proposal[] {
   ]
 }
 
-function toolsProposal({ file, calls }: Plan, listed: readonly string[]): readonly Proposal[] {
+function toolsProposal({ file, calls }: Plan, readers: readonly string[]): readonly Proposal[] {
   const called = [...(file.load.tools ?? []), ...calls.map(({ tool }) => tool)]
   if (called.length === 0) return []
-  const others = listed.filter((tool) => !called.includes(tool))
+  const others = readers.filter((tool) => !called.includes(tool))
   if (others.length === 0) return []
   const all = [...(file.load.tools ?? []), ...others].slice(0, MAX_TOOLS)
   return [
     {
       kind: 'tools',
-      why: `the server has ${others.length} more, and the rules may be wide enough for them`,
+      why: `the server has ${others.length} more that only read, and the rules may be wide enough for them`,
       write: `load: { tools: ${JSON.stringify(all)} }`,
     },
   ]

@@ -14,6 +14,7 @@ export const REFUSAL_CODES = [
   'OTHER_RULES',
   'RULES_NOT_IN_FORCE',
   'TARGET_UNUSABLE',
+  'TOOLS_NOT_NAMED',
   'NOT_STEADY',
   'PID_FILE_UNSAFE',
 ] as const

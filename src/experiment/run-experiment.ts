@@ -54,11 +54,12 @@ async function locked(
   const probe = plan.file.steadyState.probe === 'load' ? undefined : new Probe(target, version)
   const names = ruleNames(plan)
   const steadiness = new Steadiness()
-  const context: Context = { ...options, id, arming, probe, steadiness, names }
+  const first: Context = { ...options, id, arming, probe, steadiness, names }
   const startedAt = new Date()
   try {
     if (!stop.aborted) await claim(arming, stop)
-    const { phase: before, tools } = await beforehand(context)
+    const { phase: before, tools, called } = await beforehand(first)
+    const context = { ...first, called }
     const stages = await runStages(context)
     const withdrawn = await arming.withdraw()
     onEvent({ kind: 'rolled-back', restored: withdrawn })

@@ -2,14 +2,21 @@ import { indicatorsOf } from '../indicators/indicators.ts'
 import type { Endpoint } from './load-client.ts'
 import type { LoadOptions } from './load-options.ts'
 import type { Recorder } from './recorder.ts'
-import { type HeldStreams, LOAD_SCHEMA, type LoadResult, type RunInfo } from './result.ts'
+import {
+  type HeldStreams,
+  type LeftOutTool,
+  LOAD_SCHEMA,
+  type LoadResult,
+  type RunInfo,
+} from './result.ts'
 import { judgeSlo } from './slo.ts'
 
-/** When a run was, and whether it came to its end. */
+/** When a run was, whether it came to its end, and what it did not call. */
 export interface RunTimes {
   readonly startedAt: Date
   readonly durationMs: number
   readonly complete: boolean
+  readonly leftOut: readonly LeftOutTool[]
 }
 
 /** The result of a run. Nothing secret gets into it. */
@@ -18,7 +25,7 @@ export function buildResult(
   endpoint: Endpoint,
   recorder: Recorder,
   held: HeldStreams,
-  { startedAt, durationMs, complete }: RunTimes,
+  { startedAt, durationMs, complete, leftOut }: RunTimes,
 ): LoadResult {
   const { target, pace, shard, seed, checks, version } = options
   const counts = { ...recorder.counts }
@@ -39,6 +46,7 @@ export function buildResult(
       model: pace.rate === undefined ? 'closed' : 'open',
       complete,
       ...(shard !== undefined && { shard }),
+      ...(leftOut.length > 0 && { leftOut }),
       options: shownOptions(options),
     },
     counts,

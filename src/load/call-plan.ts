@@ -46,7 +46,7 @@ export function planCalls(
       'check that --target is the right server, and that no rule hides its tools',
     )
   }
-  const specs = specsOf(work, tools)
+  const specs = specsOf(work)
   for (const { tool } of expectations) if (tool !== undefined) findTool(tool, tools)
   let sum = 0
   const choices = specs.map((spec): Choice => {
@@ -63,9 +63,8 @@ export function planCalls(
   }
 }
 
-function specsOf({ tools, calls }: LoadWork, listed: readonly ToolInfo[]): readonly CallSpec[] {
-  const named = tools.length === 0 && calls.length === 0 ? listed.map(({ name }) => name) : tools
-  return [...named.map((tool) => ({ tool, weight: 1, expect: [] })), ...calls]
+function specsOf({ tools, calls }: LoadWork): readonly CallSpec[] {
+  return [...tools.map((tool) => ({ tool, weight: 1, expect: [] })), ...calls]
 }
 
 function variantsOf(

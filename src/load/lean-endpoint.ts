@@ -1,5 +1,6 @@
 import { isRecord } from '../mcp/json-rpc.ts'
 import { isModern } from '../mcp/revision.ts'
+import { toolHint } from './choose-tools.ts'
 import { endpointError } from './endpoint-error.ts'
 import { LeanClient } from './lean-client.ts'
 import { ask, findRevision } from './lean-handshake.ts'
@@ -51,8 +52,9 @@ async function listTools(wire: LeanWire, speaking: Speaking): Promise<ToolInfo[]
 }
 
 /** A listed tool; undefined when it has no name. */
-export function toolInfo(tool: unknown): ToolInfo | undefined {
+function toolInfo(tool: unknown): ToolInfo | undefined {
   if (!isRecord(tool)) return undefined
-  const { name, inputSchema, outputSchema } = tool
-  return typeof name === 'string' && name !== '' ? { name, inputSchema, outputSchema } : undefined
+  const { name, inputSchema, outputSchema, annotations } = tool
+  if (typeof name !== 'string' || name === '') return undefined
+  return { name, inputSchema, outputSchema, hint: toolHint(annotations) }
 }

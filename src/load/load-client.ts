@@ -1,3 +1,4 @@
+import type { ToolHint } from './choose-tools.ts'
 import type { ErrorKind, Origin } from './result.ts'
 
 /** A tool as its server lists it. */
@@ -5,6 +6,7 @@ export interface ToolInfo {
   readonly name: string
   readonly inputSchema: unknown
   readonly outputSchema: unknown
+  readonly hint: ToolHint
 }
 
 /** How an attempt of a call ended, as the client saw it. */

@@ -6,6 +6,7 @@ export type LoadErrorCode =
   | 'HANDSHAKE_FAILED'
   | 'NO_TOOLS'
   | 'UNKNOWN_TOOL'
+  | 'TOOLS_NOT_NAMED'
   | 'CANNOT_MAKE_ARGUMENTS'
   | 'CLIENT_MISSING'
   | 'BAD_INPUT'

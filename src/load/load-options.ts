@@ -18,7 +18,7 @@ export interface LoadTarget {
 
 /** What each task is made of. */
 export interface LoadWork {
-  /** Names of tools with arguments of the load's own making; all tools when both are empty. */
+  /** Names of tools with arguments of the load's own making; those that only read when both are empty. */
   readonly tools: readonly string[]
   readonly calls: readonly CallSpec[]
   readonly fanOut: number

@@ -12,7 +12,7 @@ const TRIES = 50
 export type MakeArguments = (random: RandomSource) => Readonly<Record<string, unknown>>
 
 /** What makes arguments for a tool. Throws a `LoadError` when none can be found that fit. */
-export function argumentsFor(tool: ToolInfo): MakeArguments {
+export function argumentsFor(tool: Pick<ToolInfo, 'name' | 'inputSchema'>): MakeArguments {
   const schema = isRecord(tool.inputSchema) ? tool.inputSchema : { type: 'object' }
   const fits = schemaCheck(schema) ?? ((): boolean => true)
   return (random) => {

@@ -178,8 +178,17 @@ export interface RunInfo {
   readonly shard?: Shard
   /** How many results were merged; absent for a single run. */
   readonly mergedFrom?: number
+  /** Tools of the server that were not called; absent where there are none. */
+  readonly leftOut?: readonly LeftOutTool[]
   /** What was asked for, without anything secret. */
   readonly options: Readonly<Record<string, string | number | boolean | readonly string[]>>
+}
+
+/** A tool that was not called, as nobody had named it. */
+export interface LeftOutTool {
+  readonly tool: string
+  /** `no_hint`: it does not say whether it only reads, and consent was not given. */
+  readonly why: 'destructive' | 'not_read_only' | 'no_hint'
 }
 
 /** Which client made the calls. */

@@ -5,6 +5,7 @@ import { buildResult } from './build-result.ts'
 import { planCalls } from './call-plan.ts'
 import { CallRunner } from './call-runner.ts'
 import { runClosedModel } from './closed-model.ts'
+import { chooseTools, type Consent } from './choose-tools.ts'
 import { closeClients, openClients } from './client-pool.ts'
 import { HeldStreamSet } from './held-stream-set.ts'
 import type { Endpoint, LoadClient } from './load-client.ts'
@@ -22,6 +23,8 @@ export interface LoadHooks {
   readonly stop?: AbortSignal
   /** Called once, when the target has answered and the load begins. */
   readonly begun?: (run: RunningLoad) => void
+  /** Asked for tools that do not say whether they only read; without it they have to be named. */
+  readonly consent?: Consent
   /** Record how the results look. */
   readonly recordBaseline?: boolean
 }
@@ -29,6 +32,8 @@ export interface LoadHooks {
 /** A load that goes on. */
 export interface RunningLoad {
   readonly endpoint: Endpoint
+  /** The tools that are called. */
+  readonly called: readonly string[]
   /** Grows as the load goes on. */
   readonly recorder: Recorder
 }
@@ -42,7 +47,7 @@ export interface LoadRun {
 
 /** Runs a load to its end. Throws a `LoadError` when it cannot begin. */
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadRun> {
-  const { target, work, checks, resilience, seed } = options
+  const { target, checks, resilience, seed } = options
   const pace = shardOf(options.pace, options.shard)
   const stop = hooks.stop ?? new AbortController().signal
   // Each call under way listens to it.
@@ -52,6 +57,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
   let clients: LoadClient[] = []
   const held = new HeldStreamSet(pace.hold)
   try {
+    const { work, leftOut } = await chooseTools(options.work, endpoint.tools, hooks.consent)
     const plan = planCalls(work, endpoint.tools, checks.expectations, seed, stream)
     clients = await openClients(endpoint, pace.clients)
     await held.open(clients)
@@ -64,7 +70,8 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     const { degrade, deadlineMs } = resilience
     const form = { sequential: work.sequential, degrade, deadlineMs }
     const runTask = taskRunner(plan, runner, recorder, form)
-    hooks.begun?.({ endpoint, recorder })
+    const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
+    hooks.begun?.({ endpoint, recorder, called })
     const model = { clients, callsPerTask: work.fanOut, stop }
     const { durationMs, tasks, rampMs, maxInFlight, rate } = pace
     if (rate === undefined) {
@@ -73,8 +80,9 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
       const arrivals = { tasksPerSecond: rate / work.fanOut, rampMs, durationMs, tasks }
       await runOpenModel({ ...model, plan: arrivals, maxInFlight }, runTask, recorder)
     }
-    const ended = { startedAt, durationMs: recorder.elapsedMs, complete: !stop.aborted }
-    const result = buildResult(options, endpoint, recorder, held.counts(), ended)
+    const complete = !stop.aborted
+    const ended = { startedAt, durationMs: recorder.elapsedMs, complete, leftOut }
+    const result = buildResult({ ...options, work }, endpoint, recorder, held.counts(), ended)
     return { result, baseline: recording?.baseline() }
   } finally {
     held.close()

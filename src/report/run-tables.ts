@@ -3,6 +3,7 @@ import { toolEndings } from './endings.ts'
 import { foreign } from './foreign-text.ts'
 import { type Cell, cell, type ReportTable, withoutEmpty } from './report-table.ts'
 import { duration, gateValue, latency, moment, percentage, wholeNumber } from './shown-numbers.ts'
+import { leftOutWords } from './left-out.ts'
 
 const count = (value: number): Cell => cell(wholeNumber(value))
 const toned = (value: number, tone: 'injected' | 'real'): Cell =>
@@ -170,6 +171,7 @@ export function runTable({ run, squall }: LoadResult): ReportTable {
   ]
   if (run.shard !== undefined) facts.push(['Shard', `${run.shard.index} of ${run.shard.count}`])
   if (run.mergedFrom !== undefined) facts.push(['Merged from', `${run.mergedFrom} results`])
+  if (run.leftOut !== undefined) facts.push(['Not called', leftOutWords(run.leftOut)])
   for (const [name, value] of Object.entries(run.options)) {
     const text = Array.isArray(value) ? value.join(', ') : String(value)
     if (text !== '') facts.push([name, text])

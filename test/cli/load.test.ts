@@ -107,6 +107,30 @@ test('elsewhere a table is printed without colours, and a held gate is exit code
   expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
 })
 
+test('tools that do not say whether they only read need --yes, or a name', async () => {
+  const inputSchema = { type: 'object' }
+  const annotations = { destructiveHint: true }
+  const tools = [
+    { name: 'plain', inputSchema },
+    { name: 'drop', inputSchema, annotations },
+  ]
+  const other = await startScripted(['ok'], tools)
+  try {
+    const args = ['load', '--target', other.url.href, '--tasks', '9']
+    const refused = await squall(args)
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toMatch(/a tool does not say whether it only reads .*: plain; name/)
+    expect(refused.stderr).toMatch(/--tools 'plain', or add --yes$/m)
+    expect(other.calls).toEqual([])
+    const { code, stdout } = await squall([...args, '--yes'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^not called without --tools: drop \(destructive\)$/m)
+    expect(new Set(other.calls.map(({ tool }) => tool))).toEqual(new Set(['plain']))
+  } finally {
+    await other.close()
+  }
+})
+
 test('Ctrl-C ends it early with the result so far, and it can be scraped while it runs', async () => {
   const program = startProgram([
     'load',

@@ -121,3 +121,16 @@ test.each([
     await other.close()
   }
 })
+
+test('tools that nobody named, and that do not say that they only read', async () => {
+  const tool = { name: 'work', inputSchema: { type: 'object' } }
+  const flags = ['--environment', 'staging']
+  const other = await startExperimentStage(undefined, flags, [tool])
+  try {
+    expect(await other.refused({ load: { tools: undefined } })).toEqual(['TOOLS_NOT_NAMED'])
+    expect(other.server.calls).toEqual([])
+    expect(await other.rules()).toBe(BEFORE)
+  } finally {
+    await other.close()
+  }
+})

@@ -37,12 +37,13 @@ export const BEFORE = '# nothing yet\nrules: []\n'
 export async function startExperimentStage(
   script: Script = () => 'ok',
   flags: readonly string[] = ['--environment', 'staging'],
+  tools?: readonly object[],
 ): Promise<ExperimentStage> {
   const folder = await mkdtemp(join(tmpdir(), 'squall-experiment-'))
   const rulesFile = join(folder, 'rules.yaml')
   await writeFile(rulesFile, BEFORE)
   await mkdir(join(folder, 'state'))
-  const server = await startScripted(script)
+  const server = await startScripted(script, tools)
   const squall = await startSquall('--upstream', server.url.origin, '--rules', rulesFile, ...flags)
   const text: ExperimentStage['text'] = (changes = {}) =>
     JSON.stringify(over(usual(squall, rulesFile), changes), null, 2)

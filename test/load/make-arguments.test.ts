@@ -69,7 +69,7 @@ const SCHEMAS: Readonly<Record<string, object>> = {
 
 for (const [name, schema] of Object.entries(SCHEMAS)) {
   test(`arguments fit their schema: ${name}`, () => {
-    const make = argumentsFor({ name, inputSchema: schema, outputSchema: undefined })
+    const make = argumentsFor({ name, inputSchema: schema })
     const fits = ajv.compile(schema)
     fc.assert(
       fc.property(fc.nat(), (seed) => {
@@ -90,7 +90,6 @@ test('formats are written as they are meant', () => {
   const make = argumentsFor({
     name: 'formats',
     inputSchema: object(properties),
-    outputSchema: undefined,
   })
   const made = make(seededRandom(3)) as Record<string, string>
   expect(Number.isNaN(Date.parse(made['date-time']!))).toBe(false)
@@ -102,7 +101,7 @@ test('formats are written as they are meant', () => {
 
 test('a schema that nothing can fit is an error that names the way out', () => {
   const inputSchema = object({ x: { allOf: [{ const: 1 }, { type: 'string' }] } })
-  const make = argumentsFor({ name: 'odd', inputSchema, outputSchema: undefined })
+  const make = argumentsFor({ name: 'odd', inputSchema })
   expect(() => make(seededRandom(1))).toThrow(/odd.*--calls/)
 })
 
@@ -116,7 +115,7 @@ test('an expression of a hostile schema does not choose how long a check takes',
 test('tools whose schemas have the same $id are told apart', () => {
   const schema = (type: string): object => ({ $id: 'urn:same', ...object({ x: { type } }) })
   const [text, number] = ['string', 'integer'].map((type) =>
-    argumentsFor({ name: type, inputSchema: schema(type), outputSchema: undefined }),
+    argumentsFor({ name: type, inputSchema: schema(type) }),
   )
   expect(typeof text!(seededRandom(1))['x']).toBe('string')
   expect(typeof number!(seededRandom(1))['x']).toBe('number')

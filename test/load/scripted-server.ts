@@ -31,9 +31,12 @@ export interface ScriptedServer {
   close(): Promise<void>
 }
 
+const annotations = { readOnlyHint: true }
+
 const TOOLS = [
   {
     name: 'work',
+    annotations,
     inputSchema: { type: 'object', properties: { topic: { type: 'string' } }, required: ['topic'] },
     outputSchema: {
       type: 'object',
@@ -41,19 +44,22 @@ const TOOLS = [
       required: ['total'],
     },
   },
-  { name: 'rest', inputSchema: { type: 'object' } },
+  { name: 'rest', inputSchema: { type: 'object' }, annotations },
 ]
 
 /** What the server does with each call, by its number. */
 export type Script = (call: number) => Step | Promise<Step>
 
 /** Starts it. The steps are taken in the order of the calls; the last one stays. */
-export async function startScripted(script: readonly Step[] | Script): Promise<ScriptedServer> {
+export async function startScripted(
+  script: readonly Step[] | Script,
+  tools: readonly object[] = TOOLS,
+): Promise<ScriptedServer> {
   const calls: ScriptedServer['calls'] = []
   let headers: IncomingMessage['headers'] = {}
   const next: Script =
     typeof script === 'function' ? script : (call) => script[call] ?? script.at(-1)!
-  const listener = scriptedListener(next, (call) => calls.push(call) - 1)
+  const listener = scriptedListener(next, (call) => calls.push(call) - 1, tools)
   const app = await startHttpApp((request, response) => {
     headers = request.headers
     listener(request, response)
@@ -70,6 +76,7 @@ export async function startScripted(script: readonly Step[] | Script): Promise<S
 export function scriptedListener(
   script: Script,
   note: (call: ScriptedServer['calls'][number]) => number = () => 0,
+  tools: readonly object[] = TOOLS,
 ): RequestListener {
   return (request, response) => {
     const parts: Buffer[] = []
@@ -80,7 +87,7 @@ export function scriptedListener(
         return
       }
       const message = JSON.parse(Buffer.concat(parts).toString()) as Message
-      void answer(message, response, script, note)
+      void answer(message, response, script, note, tools)
     })
   }
 }
@@ -90,6 +97,7 @@ async function answer(
   response: ServerResponse,
   script: Script,
   note: (call: ScriptedServer['calls'][number]) => number,
+  tools: readonly object[],
 ): Promise<void> {
   if (id === undefined) {
     response.writeHead(202).end()
@@ -98,7 +106,7 @@ async function answer(
     const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo }
     json(response, { id, result })
   } else if (method === 'tools/list') {
-    json(response, { id, result: { tools: TOOLS } })
+    json(response, { id, result: { tools } })
   } else if (method === 'tools/call') {
     const call = { tool: params!.name!, args: params!.arguments, at: performance.now() }
     const step = await script(note(call))

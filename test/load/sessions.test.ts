@@ -66,6 +66,7 @@ test('a session that the server has lost is begun anew for the calls that follow
   )
   const result = await load({
     url: new URL(`http://127.0.0.1:${app.port}/mcp`),
+    work: { tools: ['work'] },
     pace: { clients: 1, tasks: 8 },
   })
   expect(result.errors).toEqual([{ kind: 'http', code: 404, origin: 'real', count: 1 }])

@@ -1,7 +1,9 @@
 // An MCP server that does next to nothing, in a process of its own: what is measured is the load.
 import { createServer } from 'node:http'
 
-const TOOLS = [{ name: 'work', inputSchema: { type: 'object' } }]
+const TOOLS = [
+  { name: 'work', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
+]
 
 const RESULTS = {
   initialize: {

@@ -19,7 +19,12 @@ export const LOAD_FLAGS = [
     value: 'names',
     repeatable: true,
     group: TARGET,
-    help: 'tools to call, separated by commas, with arguments made from their schemas; all tools when there are neither these nor --calls',
+    help: 'exact names of tools to call, separated by commas, with arguments made from their schemas; without these and --calls the tools that say that they only read (readOnlyHint)',
+  },
+  {
+    name: 'yes',
+    group: TARGET,
+    help: 'call also tools that do not say whether they only read; tools that say that they write, or destroy, have to be named',
   },
   {
     name: 'calls',

@@ -22,6 +22,8 @@ export interface LoadRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly authTokenFile: string | undefined
   readonly tools: readonly string[]
+  /** Tools without hints may be called. */
+  readonly yes: boolean
   readonly callsFile: string | undefined
   readonly fanOut: number
   readonly sequential: boolean
@@ -63,6 +65,7 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
       .flatMap((given) => given.text.split(','))
       .map((name) => name.trim())
       .filter((name) => name !== ''),
+    yes: flags.switch('yes'),
     callsFile: text('calls'),
     fanOut,
     sequential: flags.switch('sequential'),

@@ -1,3 +1,4 @@
+import { leftOutWords } from '../../report/left-out.ts'
 import type { ErrorCount, LoadResult, Origin, ToolResult } from '../../load/result.ts'
 import {
   gateValue,
@@ -41,6 +42,9 @@ function headLines(
     `${wholeNumber(counts.calls)} calls in ${seconds.toFixed(1)} s (${wholeNumber(rate)}/s), ${wholeNumber(counts.tasks)} tasks, ${wholeNumber(counts.retries)} retries`,
     `latency p50 ${latency(p50)}, p90 ${latency(p90)}, p99 ${latency(p99)}, max ${latency(max)}`,
   ]
+  if (run.leftOut !== undefined) {
+    lines.push(clean(`not called without --tools: ${leftOutWords(run.leftOut)}`, 80))
+  }
   if (!run.complete) lines.push(paint('bad', 'ended early: this is a part of what was asked for'))
   const { dropped, late, abandoned, skipped } = arrivals
   if (dropped + late + abandoned + skipped > 0) {

@@ -1,5 +1,6 @@
 import type { ListenAddress } from '../../listener/address.ts'
 import { metricsPage } from '../../load/metrics-page.ts'
+import { ToolsNotNamedError } from '../../load/choose-tools.ts'
 import { type MetricsServer, serveMetrics } from '../../load/metrics-server.ts'
 import type { LoadOptions } from '../../load/load-options.ts'
 import type { LoadResult } from '../../load/result.ts'
@@ -11,6 +12,7 @@ import { writeText } from './load-files.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from './load-progress.ts'
 import type { LoadRequest } from './load-request.ts'
+import { consentOf } from './tool-consent.ts'
 import { loadTable } from './load-table.ts'
 import { painter } from './painter.ts'
 import { reportWriter, type WriteReport } from './report-writer.ts'
@@ -39,6 +41,7 @@ export async function loadCommand(request: LoadRequest): Promise<number> {
   try {
     const { result, baseline } = await runLoad(options, {
       stop: interrupt.signal,
+      ...consentOf(request.yes),
       recordBaseline: request.recordBaseline !== undefined,
       begun: (run) => {
         running = run
@@ -55,11 +58,18 @@ export async function loadCommand(request: LoadRequest): Promise<number> {
     const held = result.slo.every(({ ok }) => ok)
     if (!result.run.complete) return INTERRUPTED
     return held ? 0 : BREACHED
+  } catch (error) {
+    throw error instanceof ToolsNotNamedError ? unnamed(error) : error
   } finally {
     progress?.stop()
     interrupt.forget()
     await metrics?.close()
   }
+}
+
+function unnamed({ wrong, names, mayConsent }: ToolsNotNamedError): UsageError {
+  const mend = `name what may be called: --tools '${names}'`
+  return new UsageError('MISSING_VALUE', wrong, mayConsent ? `${mend}, or add --yes` : mend)
 }
 
 async function writeResult(

@@ -1,0 +1,23 @@
+import { createInterface } from 'node:readline'
+import type { Consent } from '../../load/choose-tools.ts'
+import { oneLine } from '../usage-error.ts'
+
+/** Asks for consent on a terminal, unless it was given; elsewhere nobody can be asked. */
+export function consentOf(yes: boolean): { readonly consent?: Consent } {
+  if (yes) return { consent: () => true }
+  return process.stdin.isTTY && process.stderr.isTTY ? { consent: ask } : {}
+}
+
+function ask(tools: readonly string[]): Promise<boolean> {
+  const list = tools.map((name) => `  ${oneLine(name.slice(0, 100))}\n`).join('')
+  process.stderr.write(`These tools do not say whether they only read:\n${list}`)
+  // Not a terminal of its own: Ctrl-C stays a signal.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  return new Promise((resolve) => {
+    lines.question('Call them too? [y/N] ', (answer) => {
+      resolve(/^y(es)?$/i.test(answer.trim()))
+      lines.close()
+    })
+    lines.on('close', () => resolve(false))
+  })
+}
