@@ -10,7 +10,7 @@ import { readRecordedRequest } from './recorded-request.ts'
 export interface ExplainedExchange {
   readonly facts: ExchangeFacts & Pick<CallFacts, 'revision'>
   readonly calls: readonly Call[]
-  /** It has a body that would be JSON-RPC, and cannot be read: it may hold any call. */
+  /** It has a body that is not read: it may hold any call. */
   readonly unread: boolean
 }
 
@@ -34,7 +34,9 @@ async function recorded(file: string, request: ExplainRequest): Promise<Explaine
   const head: RequestHead = { method, target, version: '1.1', headers }
   const said = factsOf(head)
   const posted =
-    said.kind === 'post' ? classifyBody(said, body, request.transport === 'http+sse') : undefined
+    said.kind === 'post'
+      ? classifyBody(said, Buffer.from(body), request.transport === 'http+sse')
+      : undefined
   const isRead = posted?.kind === 'messages'
   return {
     facts: {
@@ -45,7 +47,7 @@ async function recorded(file: string, request: ExplainRequest): Promise<Explaine
       http: { method, path: targetPath(target) },
     },
     calls: isRead ? posted.calls : [],
-    unread: posted !== undefined && !isRead,
+    unread: !isRead && (posted !== undefined || said.hasBody || body.trim() !== ''),
   }
 }
 

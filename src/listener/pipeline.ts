@@ -88,6 +88,7 @@ export class Pipeline implements PassageOwner {
     }
     const { ledger, telemetry, maxBody, now } = this.#parts
     const facts = factsOf(head)
+    if (facts.doubt !== undefined) this.#reader.unclassified(head, facts.doubt)
     switch (facts.kind) {
       case 'post':
         exchange.listener = this.#unread
@@ -103,21 +104,21 @@ export class Pipeline implements PassageOwner {
         if (this.#turnsAway(exchange, facts)) return
         const push = this.#parts.push?.open()
         const observer = new PushObserver(ledger, telemetry, head, maxBody, push)
-        this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, observer), push)
+        this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, observer, facts.hasBody), push)
         return
       }
       case 'session-end': {
         if (this.#turnsAway(exchange, facts)) return
         ledger.sessions.forget(facts.session ?? '')
-        this.#pass(this.#uncalled(exchange, 'mcp', now(), 0))
+        this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, null, facts.hasBody))
         return
       }
       case 'http':
-        this.#pass(this.#uncalled(exchange, 'http', now(), 0))
+        this.#pass(this.#uncalled(exchange, 'http', now(), 0, null, facts.hasBody))
     }
   }
 
-  /** An exchange without a call: only rules about HTTP can hit it. */
+  /** An exchange without a call: only rules about HTTP can hit it. A body that is `unread` may hold any. */
   #uncalled(
     exchange: Exchange,
     kind: Passage['class'],

@@ -1,4 +1,3 @@
-import { asBuffer } from '../mcp/bytes.ts'
 import { classifyBody, type PostClass, type PostedMessages } from '../mcp/classify.ts'
 import { isExemptPath } from '../mcp/exempt-path.ts'
 import type { HeadFacts } from '../mcp/head-facts.ts'
@@ -43,7 +42,7 @@ export class PostedReader {
     }
     let result: PostClass
     try {
-      result = classify(facts, asBuffer(plain).toString(), isSsePost)
+      result = classify(facts, plain, isSsePost)
     } catch (error) {
       telemetry.unclassified('internal_error')
       if (strict) throw error

@@ -19,3 +19,15 @@ export function copyOf(bytes: Buffer, from: number, to: number): Buffer {
   bytes.copy(copy, 0, from, to)
   return copy
 }
+
+/**
+ * Returns a text that is the same bytes when it is written again, less a byte order mark in front;
+ * undefined for what is not UTF-8.
+ */
+export function strictText(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}

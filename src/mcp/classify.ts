@@ -1,4 +1,6 @@
+import { asBuffer, strictText } from './bytes.ts'
 import type { Call, ClientInfo, Transport } from './call.ts'
+import { findDoubt, nameKey, type Doubt } from './doubt.ts'
 import type { HeadFacts } from './head-facts.ts'
 import { isRecord, parseMessages } from './json-rpc.ts'
 import type { BodyProblem } from './json-rpc.ts'
@@ -24,7 +26,7 @@ export interface PostedMessages {
 
 /** A POST body, read or not. */
 export type PostClass =
-  PostedMessages | { readonly kind: 'unclassified'; readonly reason: BodyProblem }
+  PostedMessages | { readonly kind: 'unclassified'; readonly reason: BodyProblem | Doubt }
 
 const META = 'io.modelcontextprotocol/'
 const META_REVISION = `${META}protocolVersion`
@@ -33,12 +35,20 @@ const MAX_REVISION = 64
 const MAX_CLIENT_TEXT = 256
 
 /** What must be known of a head to read the body behind it. */
-export type BodyFacts = Pick<HeadFacts, 'session' | 'revision'>
+export type BodyFacts = Pick<HeadFacts, 'session' | 'revision' | 'mcpMethod' | 'mcpName'>
 
-/** Reads a POST body. The body alone decides what is called: stray `Mcp-*` headers change nothing. */
-export function classifyBody(head: BodyFacts, text: string, isSsePost: boolean): PostClass {
+/**
+ * Reads a POST body. What a server might read in another way is not read at all, so that no call is
+ * taken for another one.
+ */
+export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: boolean): PostClass {
+  const text = asBuffer(bytes).toString()
   const parsed = parseMessages(text)
-  if (!parsed.ok) return { kind: 'unclassified', reason: parsed.reason }
+  if (!parsed.ok) return unclassified(parsed.reason)
+  // A replacement character may be one that the client sent.
+  if (text.includes('\ufffd') && strictText(bytes) === undefined) return unclassified('not_utf8')
+  const doubt = findDoubt(bytes, parsed.value, head)
+  if (doubt !== undefined) return unclassified(doubt)
   const { session } = head
   const stated = boundedRevision(head.revision)
   const transport: Transport = isSsePost ? 'http+sse' : 'streamable-http'
@@ -86,21 +96,13 @@ export function isHandshake(method: string): boolean {
 
 /** What a call is about, from the parameter that its method names things by. */
 function nameOf(method: string, params: Record<string, unknown>): string | undefined {
-  let value: unknown
-  switch (method) {
-    case 'tools/call':
-    case 'prompts/get':
-      value = params['name']
-      break
-    case 'resources/read':
-    case 'resources/subscribe':
-    case 'resources/unsubscribe':
-      value = params['uri']
-      break
-    default:
-      if (method.startsWith('tasks/')) value = params['taskId']
-  }
+  const key = nameKey(method)
+  const value = key === undefined ? undefined : params[key]
   return typeof value === 'string' ? value : undefined
+}
+
+function unclassified(reason: BodyProblem | Doubt): PostClass {
+  return { kind: 'unclassified', reason }
 }
 
 function clientInfo(value: unknown): ClientInfo | undefined {

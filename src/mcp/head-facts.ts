@@ -1,6 +1,8 @@
 import { acceptsType } from './accept.ts'
 import { inOnePiece } from './bytes.ts'
-import { mediaType, targetPath, type RequestHead } from './http.ts'
+import type { HeadDoubt } from './doubt.ts'
+import { bodyType, type BodyType } from './body-type.ts'
+import { targetPath, type RequestHead } from './http.ts'
 import { PlainHead } from './plain/plain-head.ts'
 import { traceIn } from './traceparent.ts'
 
@@ -26,6 +28,13 @@ export interface HeadFacts {
   readonly coding: string | undefined
   /** The first 55 characters of a valid `traceparent`. */
   readonly trace: string | undefined
+  /** What `Mcp-Method` and `Mcp-Name` say, as they stand there. */
+  readonly mcpMethod: string | undefined
+  readonly mcpName: string | undefined
+  /** It says that a body follows. */
+  readonly hasBody: boolean
+  /** Why the body, which looks like MCP, is not read; undefined where nothing speaks against it. */
+  readonly doubt: HeadDoubt | undefined
 }
 
 /** Reads a head once; of one that is known by its bytes, what was read before. */
@@ -42,60 +51,132 @@ function lasting(facts: HeadFacts): HeadFacts {
 
 const SESSION = 'mcp-session-id'
 const REVISION = 'mcp-protocol-version'
+const METHOD = 'mcp-method'
+const NAME = 'mcp-name'
 const TYPE = 'content-type'
 const CODING = 'content-encoding'
+const LENGTH = 'content-length'
+const TRANSFER = 'transfer-encoding'
 const TRACE = 'traceparent'
 const ACCEPT = 'accept'
+/** Headers by which frameworks take a request for one of another method. */
+const OVERRIDES: readonly string[] = [
+  'x-http-method',
+  'x-method-override',
+  'x-http-method-override',
+]
 
-function readFacts({ method, target, headers }: RequestHead): HeadFacts {
-  let session: string | undefined
-  let revision: string | undefined
-  let coding: string | undefined
-  let type: string | undefined
-  let streams = false
-  let traces = 0
-  let trace: string | undefined
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = headers[i]!
+/** What is noted while the lines of a head are read. */
+class Lines {
+  session: string | undefined
+  revision: string | undefined
+  mcpMethod: string | undefined
+  mcpName: string | undefined
+  coding: string | undefined
+  type: BodyType = 'none'
+  hasBody = false
+  streams = false
+  traces = 0
+  trace: string | undefined
+  overrides = false
+  /** A header that is read once is there twice. */
+  repeats = false
+  #length: string | undefined
+
+  constructor({ method, headers }: RequestHead) {
+    for (let i = 0; i + 1 < headers.length; i += 2) this.#line(headers[i]!, headers[i + 1]!)
+    // Facts are kept for heads that differ in the declared length, which only a POST has then.
+    if (this.#length !== undefined) this.hasBody ||= this.#length !== '0' || method === 'POST'
+  }
+
+  #line(name: string, value: string): void {
     // By length first: most lines are none of these.
     switch (name.length) {
       case ACCEPT.length:
-        if (!streams && is(name, ACCEPT)) streams = asksForStream(headers[i + 1]!)
+        if (!this.streams && is(name, ACCEPT)) this.streams = asksForStream(value)
+        break
+      case NAME.length:
+        if (is(name, NAME)) this.mcpName = this.#once(this.mcpName, value)
+        break
+      case METHOD.length:
+        if (is(name, METHOD)) this.mcpMethod = this.#once(this.mcpMethod, value)
         break
       case TRACE.length:
         if (!is(name, TRACE)) break
-        traces++
-        trace = headers[i + 1]
+        this.traces++
+        this.trace = value
         break
       case TYPE.length:
-        if (type === undefined && is(name, TYPE)) type = headers[i + 1]
+        if (is(name, TYPE)) this.#type(value)
         break
+      // As long as `content-length`.
       case SESSION.length:
-        if (session === undefined && is(name, SESSION)) session = headers[i + 1]
+        if (is(name, SESSION)) this.session = this.#once(this.session, value)
+        else if (is(name, LENGTH)) this.#length = value
         break
       case CODING.length:
-        if (coding === undefined && is(name, CODING)) coding = headers[i + 1]
+        if (is(name, CODING)) this.coding = this.#once(this.coding, value)
+        break
+      case TRANSFER.length:
+        this.hasBody ||= is(name, TRANSFER)
         break
       case REVISION.length:
-        if (revision === undefined && is(name, REVISION)) revision = headers[i + 1]
+        if (is(name, REVISION)) this.revision = this.#once(this.revision, value)
         break
     }
+    if (name.length >= OVERRIDES[0]!.length && (name[0] === 'x' || name[0] === 'X')) {
+      this.overrides ||= OVERRIDES.includes(name.toLowerCase()) && value.toUpperCase() !== 'POST'
+    }
   }
-  const kind = classOf(method, target, type, streams, session)
+
+  #once(before: string | undefined, value: string): string {
+    if (before === undefined) return value
+    this.repeats = true
+    return before
+  }
+
+  #type(value: string): void {
+    const type = bodyType(value)
+    if (this.type === 'none') {
+      this.type = type
+      return
+    }
+    this.repeats = true
+    if (type !== 'other') this.type = type
+  }
+}
+
+function readFacts(head: RequestHead): HeadFacts {
+  const lines = new Lines(head)
+  const { session, revision, coding, mcpMethod, mcpName, hasBody, traces } = lines
+  const doubt = doubtOf(head, lines)
+  const kind = classOf(head, lines, doubt)
   // Of two traces nobody can say which one is meant.
-  return { kind, session, revision, coding, trace: traces === 1 ? traceIn(trace!) : undefined }
+  const trace = traces === 1 ? traceIn(lines.trace!) : undefined
+  return { kind, session, revision, coding, trace, mcpMethod, mcpName, hasBody, doubt }
+}
+
+function doubtOf({ method }: RequestHead, lines: Lines): HeadDoubt | undefined {
+  const { type, hasBody, repeats, overrides } = lines
+  if (type === 'other' || type === 'none') {
+    const isMcp = lines.session !== undefined || lines.revision !== undefined || lines.streams
+    if (!hasBody || !(isMcp || lines.mcpMethod !== undefined)) return undefined
+    return method === 'POST' ? 'content_type' : 'http_method'
+  }
+  if (method !== 'POST') return hasBody ? 'http_method' : undefined
+  if (type !== 'json') return type
+  if (repeats) return 'repeated_header'
+  return overrides ? 'http_method' : undefined
 }
 
 function classOf(
-  method: string,
-  target: string,
-  type: string | undefined,
-  streams: boolean,
-  session: string | undefined,
+  { method, target }: RequestHead,
+  { type, streams, session }: Lines,
+  doubt: HeadDoubt | undefined,
 ): HeadClass {
   switch (method) {
     case 'POST':
-      return type === 'application/json' || mediaType(type) === 'application/json' ? 'post' : 'http'
+      return type === 'json' && doubt === undefined ? 'post' : 'http'
     case 'GET':
       return streams && !targetPath(target).includes('/.well-known/') ? 'stream' : 'http'
     case 'DELETE':

@@ -10,7 +10,13 @@ export type BodyProblem = 'not_json' | 'not_json_rpc' | 'too_many_messages' | 't
 
 /** A body read as JSON-RPC, or why it could not be. */
 export type ParsedBody =
-  | { readonly ok: true; readonly batch: boolean; readonly messages: readonly Message[] }
+  | {
+      readonly ok: true
+      readonly batch: boolean
+      readonly messages: readonly Message[]
+      /** The body as JSON. */
+      readonly value: unknown
+    }
   | { readonly ok: false; readonly reason: BodyProblem }
 
 const NOT_JSON: ParsedBody = { ok: false, reason: 'not_json' }
@@ -30,7 +36,9 @@ export function parseMessages(text: string): ParsedBody {
   }
   if (!Array.isArray(value)) {
     const message = toMessage(value)
-    return message === undefined ? NOT_JSON_RPC : { ok: true, batch: false, messages: [message] }
+    return message === undefined
+      ? NOT_JSON_RPC
+      : { ok: true, batch: false, messages: [message], value }
   }
   if (value.length === 0) return NOT_JSON_RPC
   if (value.length > MAX_MESSAGES) return TOO_MANY
@@ -41,7 +49,7 @@ export function parseMessages(text: string): ParsedBody {
     if (message === undefined) return NOT_JSON_RPC
     messages.push(message)
   }
-  return { ok: true, batch: true, messages }
+  return { ok: true, batch: true, messages, value }
 }
 
 /** Tells what kind of message a parsed JSON value is; undefined when it is none. */

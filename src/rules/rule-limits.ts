@@ -1,5 +1,6 @@
 import type { FaultName } from '../filters/index.ts'
 import type { Call } from '../mcp/call.ts'
+import { folded } from '../mcp/fold.ts'
 import { compileText } from './text-match.ts'
 
 /** What is set from outside the rules file, for all rules; the file can make it tighter and never looser. */
@@ -33,7 +34,12 @@ export function forbiddenFault(
 export function deniedCalls({ denyTools }: RuleLimits): ((call: Call) => boolean) | undefined {
   if (denyTools === undefined || denyTools.length === 0) return undefined
   const tools = compileText(denyTools)
-  return ({ method, name }) => method === 'tools/call' && name !== undefined && tools.test(name)
+  // A server may take another spelling for the same tool.
+  const spelled = compileText(denyTools.map(folded))
+  return ({ method, name }) =>
+    method === 'tools/call' &&
+    name !== undefined &&
+    (tools.test(name) || spelled.test(folded(name)))
 }
 
 /** Tells paths at which no rule acts; undefined when there are none. */

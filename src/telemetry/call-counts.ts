@@ -1,4 +1,4 @@
-import { KNOWN_METHODS } from './known-methods.ts'
+import { KNOWN_METHODS } from '../mcp/known-methods.ts'
 import { endPlace, ENDS } from './outcome-places.ts'
 import type { CallRecord } from './telemetry.ts'
 import { labelsText, seriesText, type TextFormat } from './text-format.ts'

@@ -93,6 +93,15 @@ class PromMetrics implements Metrics {
     too_many_messages: 0,
     too_complex: 0,
     memory: 0,
+    duplicate_key: 0,
+    key_variant: 0,
+    unclear_name: 0,
+    not_utf8: 0,
+    header_mismatch: 0,
+    charset: 0,
+    content_type: 0,
+    repeated_header: 0,
+    http_method: 0,
     internal_error: 0,
   }
   readonly #refused: Record<RefusalReason, number> = {

@@ -1,4 +1,6 @@
 import type { Origin, Outcome } from '../mcp/call.ts'
+import type { Doubt } from '../mcp/doubt.ts'
+import type { BodyProblem } from '../mcp/json-rpc.ts'
 
 /** What is told of one call when it has ended. */
 export interface CallRecord {
@@ -28,14 +30,7 @@ export interface HttpRecord {
 
 /** Why a request that looked like MCP was passed on unread. */
 export type UnclassifiedReason =
-  | 'too_large'
-  | 'not_json'
-  | 'not_json_rpc'
-  | 'encoding'
-  | 'too_many_messages'
-  | 'too_complex'
-  | 'memory'
-  | 'internal_error'
+  'too_large' | 'encoding' | 'memory' | 'internal_error' | BodyProblem | Doubt
 
 /** Why Squall itself answered, or turned something away. */
 export type RefusalReason =

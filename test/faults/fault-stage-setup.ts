@@ -107,7 +107,7 @@ export async function startStage(options: StageOptions) {
     const { head } = exchange
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
     const plain = decodeWhole(coding, bytes, 1 << 20) ?? bytes
-    const posted = classifyBody(factsOf(head), Buffer.from(plain).toString(), false)
+    const posted = classifyBody(factsOf(head), plain, false)
     const facts = {
       headers: head.headers,
       session: options.session,

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { classifyBody, isHandshake } from '../../src/mcp/classify.ts'
+import { countKeys, countMembers } from '../../src/mcp/json-keys.ts'
 import { factsOf } from '../../src/mcp/head-facts.ts'
 import { isExemptPath } from '../../src/mcp/exempt-path.ts'
 import type { RequestHead } from '../../src/mcp/http.ts'
@@ -14,7 +15,11 @@ const head = (method: string, headers: string[] = [], target = '/mcp'): RequestH
 const JSON_POST = head('POST', ['Content-Type', 'application/json'])
 
 function posted(body: unknown, headers: string[] = [], isSsePost = false) {
-  const result = classifyBody(factsOf(head('POST', headers)), JSON.stringify(body), isSsePost)
+  const result = classifyBody(
+    factsOf(head('POST', headers)),
+    Buffer.from(JSON.stringify(body)),
+    isSsePost,
+  )
   if (result.kind !== 'messages') throw new Error(result.reason)
   return result
 }
@@ -54,8 +59,7 @@ test.each([
   ['resources/unsubscribe', { uri: 'u' }, 'u'],
   ['tasks/get', { taskId: 't' }, 't'],
   ['tools/list', { name: 'a' }, undefined],
-  ['tools/call', { name: 5 }, undefined],
-  ['tools/call', ['a'], undefined],
+  ['tools/call', { arguments: { name: 'a' } }, undefined],
   ['tools/call', null, undefined],
 ])('%s %j is about %j', (method, params, name) => {
   expect(posted(call(method, params)).calls[0]).toMatchObject({
@@ -65,14 +69,46 @@ test.each([
   })
 })
 
-test('a stray Mcp-Method and Mcp-Name change nothing: the body decides', () => {
-  const result = posted(call('tools/call', { name: 'real' }), [
-    'Mcp-Method',
-    'ping',
-    'Mcp-Name',
-    'other',
-  ])
+test('Mcp-Method and Mcp-Name that say what the body says change nothing', () => {
+  const headers = ['Mcp-Method', 'tools/call', 'Mcp-Name', '=?base64?cmVhbA==?=']
+  const result = posted(call('tools/call', { name: 'real' }), headers)
   expect(result.calls[0]).toMatchObject({ method: 'tools/call', name: 'real' })
+  // Where the body names nothing, nothing is compared.
+  expect(posted(call('tools/list'), ['Mcp-Name', 'other']).calls).toHaveLength(1)
+  expect(posted({ jsonrpc: '2.0', id: 1, result: {} }, headers).responses).toBe(1)
+})
+
+test.each([
+  [{ name: 5 }, 'unclear_name'],
+  [['a'], 'unclear_name'],
+  [{ Name: 'a' }, 'key_variant'],
+])('a call with the parameters %j is not read', (params, reason) => {
+  expect(() => posted(call('tools/call', params))).toThrow(reason)
+})
+
+test('a body that is nested too deeply is not read, and throws nothing', () => {
+  const deep = `{"jsonrpc":"2.0","id":1,"method":"x","params":${'['.repeat(7e3)}${']'.repeat(7e3)}}`
+  const result = classifyBody(factsOf(JSON_POST), Buffer.from(deep), false)
+  expect(result).toEqual({ kind: 'unclassified', reason: 'too_complex' })
+})
+
+test('keys in any JSON are counted as JSON.parse reads them, unless one is there twice', () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 5 }), fc.constantFrom(0, 2), (text, space) => {
+      const value: unknown = JSON.parse(text)
+      const bytes = Buffer.from(JSON.stringify(value, null, space))
+      expect(countKeys(bytes)).toBe(countMembers(value))
+    }),
+    { numRuns: 500 },
+  )
+  const long = fc.array(fc.constantFrom('"', '\\', ':', 'x'.repeat(80), '日'), { maxLength: 60 })
+  fc.assert(
+    fc.property(long, (parts) => {
+      const text = JSON.stringify({ a: parts.join(''), b: 1 })
+      expect(countKeys(Buffer.from(text))).toBe(2)
+      expect(countKeys(Buffer.from(text.replace('"b"', '"a"')))).toBe(2)
+    }),
+  )
 })
 
 describe('the revision', () => {
@@ -161,7 +197,7 @@ test('no body and no head makes it throw', () => {
         const request = head(method, headers, target)
         expect(factsOf(request).kind).toBeTypeOf('string')
         expect(['messages', 'unclassified']).toContain(
-          classifyBody(factsOf(request), text, false).kind,
+          classifyBody(factsOf(request), Buffer.from(text), false).kind,
         )
       },
     ),

@@ -36,7 +36,7 @@ const HOSTILE: readonly ((i: number) => string)[] = [
   (i) => `a\nsquall_armed ${i}\r\n`,
   (i) => `${i}${LONG}`,
   (i) => `${LONG}${i}`,
-  (i) => `\ud800${i}\udc00\ud83d`,
+  (i) => `\uffff${i}\ufeff\u202e`,
   (i) => PROTOTYPE[Math.floor(i / 10)] ?? `__proto__${i}`,
   (i) => `other${i},tool="x`,
   (i) => `${i} # {trace_id="x"} 1 1`,

@@ -1,4 +1,5 @@
 import { parseJson } from '../../mcp/json-bounds.ts'
+import { strictText } from '../../mcp/bytes.ts'
 import { toMessage } from '../../mcp/json-rpc.ts'
 import { headerValue, type HeaderLines, type RequestHead } from '../../mcp/http.ts'
 import type { Body } from '../../mcp/transfer.ts'
@@ -147,15 +148,6 @@ function isCall(element: Uint8Array): boolean {
     return toMessage(parseJson(text))?.kind === 'request'
   } catch {
     return false
-  }
-}
-
-/** Text that is the same bytes when it is written again; a byte order mark in front is not part of it. */
-function strictText(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
   }
 }
 

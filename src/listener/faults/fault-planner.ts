@@ -162,7 +162,7 @@ export class FaultPlanner {
   #forExchange(head: RequestHead, requestBytes: number, unread: boolean): FaultRun | undefined {
     const { ruleSet, states, clock } = this.#parts.rules
     const session = headerValue(head.headers, 'mcp-session-id') ?? ''
-    // A body that nobody could read may hold any call.
+    // A body that is not read may hold any call.
     const facts = this.#facts(head, session, undefined, unread && states.deniesTools)
     const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
     const planAnswer = this.#planAnswer(ruleSet, facts)
