@@ -23,6 +23,7 @@ import type {
   Telemetry,
   UnclassifiedReason,
 } from './telemetry.ts'
+import { noneUnclassified } from './unclassified.ts'
 
 /** What a scrape is answered with. */
 export interface Exposition {
@@ -85,25 +86,7 @@ class PromMetrics implements Metrics {
   readonly #http = new HttpCounts()
   readonly #overhead = new BucketCounts(OVERHEAD_BOUNDS)
   readonly #overheadText = new HistogramText(OVERHEAD, '', OVERHEAD_BOUNDS)
-  readonly #unclassified: Record<UnclassifiedReason, number> = {
-    too_large: 0,
-    not_json: 0,
-    not_json_rpc: 0,
-    encoding: 0,
-    too_many_messages: 0,
-    too_complex: 0,
-    memory: 0,
-    duplicate_key: 0,
-    key_variant: 0,
-    unclear_name: 0,
-    not_utf8: 0,
-    header_mismatch: 0,
-    charset: 0,
-    content_type: 0,
-    repeated_header: 0,
-    http_method: 0,
-    internal_error: 0,
-  }
+  readonly #unclassified = noneUnclassified()
   readonly #refused: Record<RefusalReason, number> = {
     upstream_unreachable: 0,
     upstream_protocol: 0,
