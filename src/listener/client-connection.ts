@@ -11,6 +11,8 @@ export class ClientConnection extends Chain<OpenExchange> {
   closing = false
   /** It came when the bound on connections was met, and is turned away as long as it is. */
   surplus = false
+  /** The request that came last, where it came behind others that were not answered; it may be over. */
+  last: OpenExchange | undefined
   /** Who reads it, as long as that is not node:http. */
   splice: SpliceConnection | undefined
 }

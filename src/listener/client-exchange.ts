@@ -15,6 +15,7 @@ export abstract class ClientExchange implements AnswerOwner, OpenExchange {
 
   constructor(connection: ClientConnection) {
     this.#connection = connection
+    connection.last = connection.oldest === undefined ? undefined : this
     connection.add(this)
   }
 

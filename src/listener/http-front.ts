@@ -8,7 +8,9 @@ import { answerBadRequest } from './bad-request.ts'
 import type { FrontOptions } from './front-options.ts'
 import { NodeExchange, requestHead } from './node-exchange.ts'
 import { createNodeServer } from './node-server.ts'
+import { afterReads, stopListening, waitingSockets } from './drain.ts'
 import { ClientConnection } from './client-connection.ts'
+import { unreadableRequest, WRONG_VERSION, type ParserError } from './unreadable-request.ts'
 import { mayBeIgnored, withoutUpgrade } from './upgrade-offer.ts'
 import type { Exchange } from './exchange.ts'
 import { AnswerTexts } from './splice/answer-text.ts'
@@ -94,26 +96,35 @@ export class HttpFront {
   }
 
   /**
-   * No new connections; idle ones end now, busy ones after the answer that they wait for. Resolves
-   * when none is left, upgraded ones included.
+   * No new connections; idle ones end now, others behind the request that came last on them, be it
+   * still arriving. Resolves when none is left, upgraded ones included.
    */
   drain(): Promise<void> {
     this.#draining = true
-    this.server.close()
-    for (const [socket, exchanges] of this.#connections) {
-      if (exchanges.oldest === undefined && !this.#upgraded.has(socket)) {
-        // A request that crosses with the end could not be answered, so it must not be carried out.
-        exchanges.closing = true
-        socket.end()
-      }
-      for (let link = exchanges.oldest; link !== undefined; link = link.newer) {
-        link.answer.closeAfter()
-      }
-    }
+    stopListening(this.server)
+    afterReads(() => this.#endAfterLast())
     return new Promise((resolve) => {
       this.#onEmpty = resolve
       if (this.#connections.size === 0) resolve()
     })
+  }
+
+  /** Ends each connection behind the last request that has begun to arrive on it. */
+  #endAfterLast(): void {
+    const waiting = waitingSockets(this.server, this.#connections.keys())
+    for (const [socket, connection] of this.#connections) {
+      const last = connection.last ?? connection.newest
+      if (last !== undefined) {
+        last.answer.closeAfter()
+      } else if (
+        !this.#upgraded.has(socket) &&
+        (connection.splice !== undefined || socket.bytesRead === 0 || waiting.has(socket))
+      ) {
+        // A request that crosses with the end could not be answered, so it must not be carried out.
+        connection.closing = true
+        socket.destroySoon()
+      }
+    }
   }
 
   /** Ends what is left. */
@@ -172,14 +183,12 @@ export class HttpFront {
     if (connection === undefined || connection.closing) return
     const exchange = new NodeExchange(req, res, awaitsContinue, connection)
     if (this.#draining) exchange.answer.closeAfter()
+    // The client has said that this request is its last one here.
+    else if (!res.shouldKeepAlive) connection.closing = true
     if (req.httpVersionMajor !== 1) {
       exchange.answer.closeAfter()
-      this.#target.refuse(
-        exchange,
-        505,
-        'bad_request',
-        'only HTTP/1.0 and HTTP/1.1 are spoken here',
-      )
+      const { status, reason, message } = WRONG_VERSION
+      this.#target.refuse(exchange, status, reason, message)
     } else if (this.#turnsAway(connection)) {
       exchange.answer.closeAfter()
       this.#target.refuse(exchange, 503, 'overload', TOO_MANY)
@@ -200,6 +209,9 @@ export class HttpFront {
       this.#bad(socket, 503, 'overload', 'shutting down')
     } else if (this.#turnsAway(this.#connections.get(socket))) {
       this.#bad(socket, 503, 'overload', TOO_MANY)
+    } else if (req.httpVersionMajor !== 1) {
+      const { status, reason, message } = WRONG_VERSION
+      this.#bad(socket, status, reason, message)
     } else if (mayBeIgnored(req)) {
       const open = this.#connections.get(socket)?.oldest
       if (open !== undefined) {
@@ -222,23 +234,21 @@ export class HttpFront {
     }
   }
 
-  #clientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  #clientError(error: ParserError, socket: Socket): void {
+    const connection = this.#connections.get(socket)
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
-    } else if (this.#connections.get(socket)?.closing === true) {
+    } else if (connection?.closing === true && connection.newest?.body.arrived !== false) {
       // Nothing that comes behind a request that ends the connection is read, be it valid or not.
-      if (this.#connections.get(socket)?.oldest === undefined) socket.destroySoon()
-    } else if (!this.#connections.has(socket)) {
+      if (connection.oldest === undefined) socket.destroySoon()
+    } else if (connection === undefined) {
       // The handshake has failed: whatever is said now would wait for it for good.
       const late = error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT'
       this.#telemetry.refused(late ? 'slow_client' : 'bad_request')
       socket.destroy()
-    } else if (error.code === 'HPE_HEADER_OVERFLOW') {
-      this.#bad(socket, 431, 'bad_request', 'the request head is too large')
-    } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-      this.#bad(socket, 408, 'slow_client', 'the request head did not arrive in time')
     } else {
-      this.#bad(socket, 400, 'bad_request', 'the request is not valid HTTP/1.1')
+      const { status, reason, message } = unreadableRequest(error)
+      this.#bad(socket, status, reason, message)
     }
   }
 

@@ -110,12 +110,14 @@ export class NodeAnswer implements Answer {
 
   closeAfter(): void {
     this.#owner.closing()
-    if (!this.#res.headersSent) this.#res.shouldKeepAlive = false
-    else {
-      // node:http has taken the socket from the answer by the time that it is finished.
-      const { socket } = this.#res.req
-      this.#res.once('finish', () => socket.destroySoon())
+    if (!this.#res.headersSent) {
+      this.#res.shouldKeepAlive = false
+      return
     }
+    // node:http has taken the socket from the answer by the time that it is finished.
+    const { socket } = this.#res.req
+    if (this.#res.writableFinished) socket.destroySoon()
+    else this.#res.once('finish', () => socket.destroySoon())
   }
 
   /** Sends the head, and what little body came with it, when the end did not follow at once. */

@@ -25,6 +25,10 @@ export class NodeBody implements IncomingBody {
     this.whole = length === 0
   }
 
+  get arrived(): boolean {
+    return this.whole || this.#req.complete
+  }
+
   collect(limit: number, done: (bytes: Uint8Array | null) => void): void {
     if (this.whole) return done(EMPTY)
     if (this.#length !== undefined && this.#length > limit) return done(null)

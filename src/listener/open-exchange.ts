@@ -12,6 +12,8 @@ export interface OpenExchange extends Link<OpenExchange> {
 /** A body that may still be on its way. */
 export interface OpenBody {
   readonly whole: boolean
+  /** Nothing of it is still to come from the client, be it read here or not. */
+  readonly arrived: boolean
   /** How long the client has sent nothing, in the clock of the caller. */
   stalledFor(now: number): number
   /** Ends the client's connection. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { linesText, linesWithout } from '../mcp/http.ts'
+import { headerValues, linesText, linesWithout } from '../mcp/http.ts'
 import { requestHead } from './node-exchange.ts'
 
 /**
@@ -18,5 +18,6 @@ const OFFER = new Set(['upgrade', 'connection', 'http2-settings'])
 export function withoutUpgrade(req: IncomingMessage): Buffer {
   const { method, target, version, headers } = requestHead(req)
   const lines = linesWithout(headers, (name) => OFFER.has(name))
+  if (/\bclose\b/i.test(headerValues(headers, 'connection').join())) lines.push('Connection', 'close')
   return Buffer.from(`${method} ${target} HTTP/${version}\r\n${linesText(lines)}\r\n`, 'latin1')
 }

@@ -14,6 +14,11 @@ export class Chain<L extends Link<L>> {
     return this.#oldest
   }
 
+  /** The link that came last. */
+  get newest(): L | undefined {
+    return this.#newest
+  }
+
   /** Adds a link that is in no chain. */
   add(link: L): void {
     link.older = this.#newest

@@ -70,6 +70,13 @@ export class AnswerQueue {
     waiting.ending = ending
   }
 
+  /** The connection ends behind an answer that is done, and behind which there is none. */
+  endBehind(answer: SpliceAnswer): void {
+    const waiting = this.#waiting?.get(answer)
+    if (waiting === undefined) cutSocket(this.#socket, 'fin')
+    else waiting.ending ??= 'fin'
+  }
+
   /** The socket takes data again. */
   drained(): void {
     this.#current?.drained()

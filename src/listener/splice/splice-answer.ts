@@ -17,6 +17,8 @@ export interface AnswerLine {
   /** The answer is whole; with `last` the connection ends after it. */
   done(answer: SpliceAnswer, last: boolean): void
   cut(answer: SpliceAnswer, how: Cut): void
+  /** The connection ends behind the newest answer, which is whole and may not have had its turn. */
+  endBehind(answer: SpliceAnswer): void
 }
 
 /** Writes one answer straight to the socket, with the bytes that node:http would write. */
@@ -107,6 +109,7 @@ export class SpliceAnswer implements Answer {
   closeAfter(): void {
     this.#owner.closing()
     this.#last = true
+    if (this.ended) this.#line.endBehind(this)
   }
 
   /** Sends the head, and what little body came with it, when the end did not follow at once. */

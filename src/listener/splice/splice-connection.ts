@@ -93,9 +93,16 @@ export class SpliceConnection implements AnswerLine {
     this.#queue.done(answer, how)
   }
 
+  endBehind(answer: SpliceAnswer): void {
+    this.#queue.endBehind(answer)
+  }
+
   readonly #onData = (chunk: Buffer): void => {
-    // What a client sends behind a request that ends the connection may be part of that request.
-    if (this.#connection.closing) return
+    if (this.#connection.closing) {
+      // The request that ends the connection is read to its end, and nothing behind it.
+      if (this.#arriving !== undefined) this.#body(this.#arriving, chunk)
+      return
+    }
     if (this.#rest !== undefined) {
       this.#setAside(chunk)
       return

@@ -57,6 +57,10 @@ export class SpliceExchange extends ClientExchange implements Exchange, Incoming
     return this.#missing === 0
   }
 
+  get arrived(): boolean {
+    return this.#missing === 0
+  }
+
   /** How many bytes of the body have not come. */
   get missing(): number {
     return this.#missing
