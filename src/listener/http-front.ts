@@ -180,8 +180,12 @@ export class HttpFront {
   #request(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
     const connection = this.#connections.get(req.socket)
     // What a client sends behind a request that ends the connection may be part of that request.
-    if (connection === undefined || connection.closing) return
+    if (connection === undefined || connection.closing) {
+      connection?.ignore(req.socket)
+      return
+    }
     const exchange = new NodeExchange(req, res, awaitsContinue, connection)
+    connection.boundOpen(req.socket)
     if (this.#draining) exchange.answer.closeAfter()
     // The client has said that this request is its last one here.
     else if (!res.shouldKeepAlive) connection.closing = true

@@ -8,6 +8,12 @@ export interface Link<L> {
 export class Chain<L extends Link<L>> {
   #oldest: L | undefined
   #newest: L | undefined
+  #size = 0
+
+  /** How many links there are. */
+  get size(): number {
+    return this.#size
+  }
 
   /** The link that has been here longest. */
   get oldest(): L | undefined {
@@ -26,6 +32,7 @@ export class Chain<L extends Link<L>> {
     if (this.#newest === undefined) this.#oldest = link
     else this.#newest.newer = link
     this.#newest = link
+    this.#size++
   }
 
   /** Takes out a link of this chain. */
@@ -36,5 +43,6 @@ export class Chain<L extends Link<L>> {
     else link.newer.older = link.older
     link.newer = undefined
     link.older = undefined
+    this.#size--
   }
 }

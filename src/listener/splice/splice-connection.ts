@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { factsOf } from '../../mcp/head-facts.ts'
 import { PlainRequests } from '../../mcp/plain/plain-request.ts'
 import type { RefusalReason } from '../../telemetry/telemetry.ts'
-import type { ClientConnection } from '../client-connection.ts'
+import { MOST_OPEN, type ClientConnection } from '../client-connection.ts'
 import type { Cut } from '../exchange.ts'
 import { AnswerQueue } from './answer-queue.ts'
 import { readDirectly, readUsually } from './direct-reading.ts'
@@ -27,9 +27,6 @@ export interface SpliceHost {
   handOver(socket: Socket, connection: ClientConnection, bytes: Buffer): void
   bad(socket: Socket, status: number, reason: RefusalReason, message: string): void
 }
-
-/** Requests that wait for their turn behind others on one connection, before no more are read. */
-const MOST_OPEN = 100
 
 /** Bytes that are kept for another reader; beyond them the client has to wait. */
 const MOST_ASIDE = 64 * 1024
