@@ -47,7 +47,9 @@ const BY_CODE: Readonly<Record<string, Refusal>> = {
   HPE_UNEXPECTED_CONTENT_LENGTH: bad('more than one Content-Length; send one'),
   HPE_INVALID_CONTENT_LENGTH: bad('Content-Length is not a number in plain digits; send one'),
   HPE_INVALID_TRANSFER_ENCODING: bad('Transfer-Encoding is not "chunked"; send chunked alone'),
-  HPE_INVALID_CHUNK_SIZE: bad('a chunk does not begin with its size; send it in hexadecimal digits'),
+  HPE_INVALID_CHUNK_SIZE: bad(
+    'a chunk does not begin with its size; send it in hexadecimal digits',
+  ),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: bad('the chunk extensions are too large; send none'),
 }
 

@@ -18,6 +18,7 @@ const OFFER = new Set(['upgrade', 'connection', 'http2-settings'])
 export function withoutUpgrade(req: IncomingMessage): Buffer {
   const { method, target, version, headers } = requestHead(req)
   const lines = linesWithout(headers, (name) => OFFER.has(name))
-  if (/\bclose\b/i.test(headerValues(headers, 'connection').join())) lines.push('Connection', 'close')
+  if (/\bclose\b/i.test(headerValues(headers, 'connection').join()))
+    lines.push('Connection', 'close')
   return Buffer.from(`${method} ${target} HTTP/${version}\r\n${linesText(lines)}\r\n`, 'latin1')
 }

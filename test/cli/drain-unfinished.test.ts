@@ -22,7 +22,7 @@ interface Stand {
   readonly port: number
   /** POSTs that the app has not answered. */
   readonly held: AppExchange[]
-  metric(name: string, labels?: Readonly<Record<string, string>>): Promise<number>
+  readonly metric: (name: string, labels?: Readonly<Record<string, string>>) => Promise<number>
 }
 
 async function stand(...flags: string[]): Promise<Stand> {

@@ -64,7 +64,11 @@ describe('a request that is refused says which thing is wrong, and what to send 
       `${POST}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n`,
       'send one of them',
     ],
-    ['another transfer coding', `${POST}Transfer-Encoding: chunked, gzip\r\n\r\n`, 'send chunked alone'],
+    [
+      'another transfer coding',
+      `${POST}Transfer-Encoding: chunked, gzip\r\n\r\n`,
+      'send chunked alone',
+    ],
     ['no size of a chunk', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 'hexadecimal digits'],
     [
       'endless chunk extensions',
@@ -160,7 +164,9 @@ test('pipelined requests beyond a hundred wait until those before them are answe
   )
   const client = opened(await RawClient.connect(pair.squall.port))
   const total = 2000
-  const calls = Array.from({ length: total }, (_, id) => toolCall(id, 'echo', 'Content-Language: en\r\n'))
+  const calls = Array.from({ length: total }, (_, id) =>
+    toolCall(id, 'echo', 'Content-Language: en\r\n'),
+  )
   const sent = client.send(calls.join(''), 'POST')
   await pair.app.received(100)
   // These are read behind whatever is read of the first connection.
