@@ -50,5 +50,5 @@ export async function goOn(stage: Stage, stop: AbortSignal): Promise<void> {
   const options = optionsOf(stage, { seed: 1, durationMs: 0 })
   const { durationMs: _, ...pace } = options.pace
   const gentle = { ...options, pace: { ...pace, rate: PER_SECOND } }
-  await runLoad(gentle, { stop })
+  await runLoad(gentle, { stop, cut: stop })
 }

@@ -144,7 +144,7 @@ async function begin(
   const until = performance.now() + beginWithinMs
   for (;;) {
     try {
-      return (await runLoad(load, { stop, begun })).result
+      return (await runLoad(load, { stop, cut: stop, begun })).result
     } catch (error) {
       const again = error instanceof LoadError && !(error instanceof ToolsNotNamedError)
       if (!again || performance.now() > until || stop.aborted) throw error

@@ -77,6 +77,7 @@ function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): 
     rate: pace.rate,
     rampMs: pace.rampMs,
     durationMs: pace.durationMs,
+    gracefulStopMs: pace.gracefulStopMs,
     tasks: pace.tasks,
     maxInFlight: pace.maxInFlight,
     connections: target.connections,

@@ -22,7 +22,7 @@ export interface CallOutcome extends Judgement {
   readonly latencyMs: number
 }
 
-/** A call that did not come to an end: skipped by choice, or given up when the run ended. */
+/** A call that did not come to an end: skipped by choice, or cut when the run ended. */
 export type NoOutcome = 'skipped' | 'abandoned'
 
 /** When a call is due. */
@@ -68,7 +68,7 @@ export class CallRunner {
       return 'skipped'
     }
     this.#budget.earn()
-    recorder.begin()
+    recorder.begin(call.tool)
     let hit = false
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#attempt(client, call, times)
@@ -76,7 +76,7 @@ export class CallRunner {
       hit ||= answer.marks.length > 0
       const again = await this.#again(answer, attempt, call.tool, times)
       if (signal.aborted) {
-        recorder.abandoned()
+        recorder.abandoned(call.tool)
         return 'abandoned'
       }
       if (!again) return this.#end(call, answer, hit, times, endedAt)

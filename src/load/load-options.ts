@@ -33,6 +33,8 @@ export interface LoadPace {
   readonly rate?: number
   readonly rampMs: number
   readonly durationMs?: number
+  /** How long is waited, once no further tasks begin, for what is under way; then it is cut. */
+  readonly gracefulStopMs?: number
   readonly tasks?: number
   /** Calls under way at a time, in the open model. */
   readonly maxInFlight: number

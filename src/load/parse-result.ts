@@ -101,7 +101,13 @@ const SCHEMA = {
     tools: listOf({
       type: 'object',
       required: ['tool', 'errors', 'latency', ...TOOL_COUNTS],
-      properties: { ...counts(TOOL_COUNTS).properties, tool: text, errors, latency },
+      properties: {
+        ...counts(TOOL_COUNTS).properties,
+        abandoned: count,
+        tool: text,
+        errors,
+        latency,
+      },
     }),
     faults: listOf({
       type: 'object',

@@ -32,6 +32,8 @@ export class Recorder {
   }
   readonly timeline = new TimelineRecorder()
   readonly tools = new Map<string, ToolRecorder>()
+  /** Calls under way, by tool. */
+  readonly underWay = new Map<string, number>()
   readonly #faults = new FaultRecorder()
   readonly #errors = new ErrorCounts()
   readonly #latency = new Histogram()
@@ -62,17 +64,20 @@ export class Recorder {
     this.#slot().dropped += calls
   }
 
-  begin(): void {
+  begin(tool: string): void {
     this.inFlight++
+    this.underWay.set(tool, (this.underWay.get(tool) ?? 0) + 1)
   }
 
   skipped(): void {
     this.arrivals.skipped++
   }
 
-  abandoned(): void {
-    this.inFlight--
+  /** A call was cut before it ended. */
+  abandoned(tool: string): void {
+    this.#leave(tool)
     this.arrivals.abandoned++
+    this.#tool(tool).cut()
   }
 
   retried(tool: string): void {
@@ -87,7 +92,7 @@ export class Recorder {
 
   call(tool: string, outcome: CallOutcome): void {
     const { counts } = this
-    this.inFlight--
+    this.#leave(tool)
     counts.calls++
     counts.responded += Number(outcome.responded)
     counts.schemaOk += Number(outcome.schemaOk)
@@ -143,6 +148,11 @@ export class Recorder {
 
   #slot(): ReturnType<TimelineRecorder['at']> {
     return this.timeline.at(this.elapsedMs)
+  }
+
+  #leave(tool: string): void {
+    this.inFlight--
+    this.underWay.set(tool, this.underWay.get(tool)! - 1)
   }
 
   #tool(name: string): ToolRecorder {

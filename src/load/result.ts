@@ -87,6 +87,8 @@ export interface ToolResult {
   readonly usable: number
   readonly correct: number
   readonly inTime: number
+  /** Cut at the end of the run before they ended: in none of the other counts. Absent for none. */
+  readonly abandoned?: number
   /** How the calls ended that failed, after their retries. */
   readonly errors: readonly ErrorCount[]
   readonly latency: Latency
@@ -139,7 +141,7 @@ export interface Arrivals {
   readonly dropped: number
   /** Started more than 50 ms after their time; their latency counts from that time all the same. */
   readonly late: number
-  /** Given up at the end of the run before they ended: counted nowhere else. */
+  /** Cut at the end of the run before they ended: counted nowhere else. */
   readonly abandoned: number
   /** Not sent because the deadline of the task could not be kept. */
   readonly skipped: number

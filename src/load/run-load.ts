@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import type { Baseline } from './baseline.ts'
 import { BaselineRecorder } from './baseline.ts'
 import { buildResult } from './build-result.ts'
@@ -8,6 +7,7 @@ import { runClosedModel } from './closed-model.ts'
 import { chooseTools, type Consent } from './choose-tools.ts'
 import { closeClients, openClients } from './client-pool.ts'
 import { HeldStreamSet } from './held-stream-set.ts'
+import { GracefulStop, type StopSignals } from './graceful-stop.ts'
 import type { Endpoint, LoadClient } from './load-client.ts'
 import type { LoadOptions } from './load-options.ts'
 import { openEndpoint } from './open-endpoint.ts'
@@ -18,9 +18,7 @@ import { shardOf } from './shard.ts'
 import { taskRunner } from './task-runner.ts'
 
 /** What a caller may want of a run beside its result. */
-export interface LoadHooks {
-  /** No further tasks begin; what is under way is given up, and the result says that it is a part. */
-  readonly stop?: AbortSignal
+export interface LoadHooks extends StopSignals {
   /** Called once, when the target has answered and the load begins. */
   readonly begun?: (run: RunningLoad) => void
   /** Asked for tools that do not say whether they only read; without it they have to be named. */
@@ -34,6 +32,8 @@ export interface RunningLoad {
   readonly endpoint: Endpoint
   /** The tools that are called. */
   readonly called: readonly string[]
+  /** How long is waited yet for what is under way; undefined while further tasks begin. */
+  readonly waitsMs: () => number | undefined
   /** Grows as the load goes on. */
   readonly recorder: Recorder
 }
@@ -49,9 +49,8 @@ export interface LoadRun {
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadRun> {
   const { target, checks, resilience, seed } = options
   const pace = shardOf(options.pace, options.shard)
-  const stop = hooks.stop ?? new AbortController().signal
-  // Each call under way listens to it.
-  setMaxListeners(0, stop)
+  const ending = new GracefulStop(pace.gracefulStopMs, hooks)
+  const { stop, cut } = ending
   const stream = options.shard === undefined ? '' : `shard ${options.shard.index}`
   const endpoint = await openEndpoint(target, options.version)
   let clients: LoadClient[] = []
@@ -65,15 +64,16 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     const recorder = new Recorder()
     const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined
     const { baseline } = checks
-    const context = { resilience, recorder, baseline, recording, signal: stop, seed }
+    const context = { resilience, recorder, baseline, recording, signal: cut, seed }
     const runner = new CallRunner(context)
     const { degrade, deadlineMs } = resilience
     const form = { sequential: work.sequential, degrade, deadlineMs }
     const runTask = taskRunner(plan, runner, recorder, form)
     const called = [...new Set([...work.tools, ...work.calls.map(({ tool }) => tool)])]
-    hooks.begun?.({ endpoint, recorder, called })
+    hooks.begun?.({ endpoint, recorder, called, waitsMs: () => ending.waitsMs() })
     const model = { clients, callsPerTask: work.fanOut, stop }
     const { durationMs, tasks, rampMs, maxInFlight, rate } = pace
+    ending.begin(durationMs)
     if (rate === undefined) {
       await runClosedModel({ ...model, rampMs, durationMs, tasks }, runTask, recorder)
     } else {
@@ -85,6 +85,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     const result = buildResult({ ...options, work }, endpoint, recorder, held.counts(), ended)
     return { result, baseline: recording?.baseline() }
   } finally {
+    ending.release()
     held.close()
     await closeClients(clients)
     await endpoint.close()

@@ -16,6 +16,7 @@ export class ToolRecorder {
   #usable = 0
   #correct = 0
   #inTime = 0
+  #abandoned = 0
 
   constructor(tool: string) {
     this.#tool = tool
@@ -23,6 +24,11 @@ export class ToolRecorder {
 
   retried(): void {
     this.#retries++
+  }
+
+  /** A call was cut before it ended. */
+  cut(): void {
+    this.#abandoned++
   }
 
   add(outcome: CallOutcome): void {
@@ -48,6 +54,7 @@ export class ToolRecorder {
     this.#usable += other.usable
     this.#correct += other.correct
     this.#inTime += other.inTime
+    this.#abandoned += other.abandoned ?? 0
     this.#errors.addAll(other.errors)
     this.latency.addAll(other.latency.histogram)
   }
@@ -68,6 +75,7 @@ export class ToolRecorder {
       usable: this.#usable,
       correct: this.#correct,
       inTime: this.#inTime,
+      ...(this.#abandoned > 0 && { abandoned: this.#abandoned }),
       errors: this.#errors.list(),
       latency: this.latency.latency(),
     }

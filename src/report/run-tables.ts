@@ -133,9 +133,9 @@ export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
     ],
     ['Skipped', arrivals.skipped, 'not sent: the deadline could not be kept'],
     [
-      'Given up',
+      'Cut',
       arrivals.abandoned,
-      'under way when the run was ended early; counted nowhere else',
+      'still under way when the graceful stop was over; counted nowhere else',
     ],
   ]
   const streams: typeof rows = [

@@ -160,6 +160,26 @@ test('Ctrl-C ends it early with the result so far, and it can be scraped while i
   expect(program.stdout()).toMatch(/ended early/)
 })
 
+test('Ctrl-C lets what is under way end, and a second one cuts it', async () => {
+  const other = await startScripted((call) => (call < 3 ? 'ok' : 'hang'))
+  const out = join(folder, 'cut.json')
+  try {
+    const args = ['load', '--target', other.url.href, '--tools', 'work', '--clients', '1']
+    const program = startProgram([...args, '--graceful-stop', '10m', '--out', out])
+    await eventually(() => (other.calls.length < 4 ? 'no call hangs' : undefined))
+    program.signal('SIGINT')
+    await eventually(() => (/ending: 1 calls/.test(program.stderr()) ? undefined : 'not ending'))
+    program.signal('SIGINT')
+    expect((await program.ended).code).toBe(130)
+    expect(program.stdout()).toMatch(/^cut at the end, and counted nowhere else: 1 \(work 1\)$/m)
+    const result = JSON.parse(await readFile(out, 'utf8')) as LoadResult
+    expect(result.counts.calls).toBe(3)
+    expect(result.arrivals.abandoned).toBe(1)
+  } finally {
+    await other.close()
+  }
+})
+
 test('what is wrong with a command line is said with how to mend it, and never with a secret', () => {
   const wrong = (...args: readonly string[]): string => {
     try {

@@ -80,7 +80,7 @@ test('a run that is stopped has a result of what it did', async () => {
   })
   const result = await load(
     { url: server.url, work: { tools: ['work'] }, pace: { clients: 1, tasks: 100 } },
-    { stop: stop.signal },
+    { stop: stop.signal, cut: stop.signal },
   )
   expect(result.run.complete).toBe(false)
   expect(result.counts).toMatchObject({ calls: 20, tasks: 20, success: 20 })

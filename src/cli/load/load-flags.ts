@@ -77,6 +77,13 @@ export const LOAD_FLAGS = [
     group: PACE,
     help: 'for how long tasks begin (default: 10s when there is no --tasks)',
   },
+  {
+    name: 'graceful-stop',
+    value: 'duration',
+    default: '10s',
+    group: PACE,
+    help: 'time that calls under way have to end after --duration or Ctrl-C; then they are cut, and counted apart',
+  },
   { name: 'tasks', value: 'number', group: PACE, help: 'how many tasks to run' },
   {
     name: 'ramp',

@@ -16,9 +16,11 @@ export function parsePace(flags: Flags): LoadPace {
   const given = optionalDuration(flags, 'duration')
   const durationMs = given ?? (tasks === undefined ? DEFAULT_DURATION_MS : undefined)
   const ramp = flags.required('ramp')
+  const graceful = flags.required('graceful-stop')
   return {
     clients: count(flags, 'clients', 1, 100_000),
     rampMs: parseDuration(ramp.text, ramp.source, { min: 0, max: MAX_MS }),
+    gracefulStopMs: parseDuration(graceful.text, graceful.source, { min: 0, max: MAX_MS }),
     maxInFlight: count(flags, 'max-in-flight', 1, 100_000),
     hold: count(flags, 'hold', 0, 100_000),
     ...(rate !== undefined && { rate }),

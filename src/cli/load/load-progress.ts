@@ -23,6 +23,8 @@ const WIDTH = 80
 export interface Goal {
   readonly calls: number | undefined
   readonly durationMs: number | undefined
+  /** How long is waited yet for what is under way; undefined while further tasks begin. */
+  readonly waitsMs?: () => number | undefined
 }
 
 /** Draws a bar on a terminal, and writes a line now and then elsewhere. */
@@ -68,8 +70,22 @@ export function progressLine(recorder: Recorder, goal: Goal): string {
     `${wholeNumber(perSecond)}/s`,
     `p99 ${latency(recorder.latencies.quantile(0.99))}`,
     ...(arrivals.dropped > 0 ? [`dropped ${wholeNumber(arrivals.dropped)}`] : []),
+    ...waitingWords(recorder, goal),
     told.length === 0 ? 'no errors' : `errors ${told.join(', ')}`,
   ].join('  ')
+}
+
+/** Says what the load waits for once no further tasks begin. */
+function waitingWords({ inFlight, underWay }: Recorder, { waitsMs }: Goal): string[] {
+  const ms = waitsMs?.()
+  if (ms === undefined || inFlight === 0) return []
+  const busy = [...underWay].filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a)
+  const names = busy
+    .slice(0, 3)
+    .map(([tool, count]) => `${tool.slice(0, 30)} ${wholeNumber(count)}`)
+  const more = busy.length > 3 ? ', …' : ''
+  const limit = Number.isFinite(ms) ? `, cut in ${Math.ceil(ms / 1000)}s` : ''
+  return [`waiting for ${names.join(', ')}${more}${limit}`]
 }
 
 function shareDone({ counts, elapsedMs }: Recorder, { calls, durationMs }: Goal): number {

@@ -30,7 +30,7 @@ export function loadTable(result: LoadResult, paint: Paint): string {
 }
 
 function headLines(
-  { run, counts, arrivals, held, latency: all }: LoadResult,
+  { run, counts, arrivals, held, tools, latency: all }: LoadResult,
   paint: Paint,
 ): string[] {
   const seconds = run.durationMs / 1000
@@ -47,10 +47,16 @@ function headLines(
   }
   if (!run.complete) lines.push(paint('bad', 'ended early: this is a part of what was asked for'))
   const { dropped, late, abandoned, skipped } = arrivals
-  if (dropped + late + abandoned + skipped > 0) {
+  if (dropped + late + skipped > 0) {
     lines.push(
-      `arrivals: ${wholeNumber(dropped)} dropped, ${wholeNumber(late)} late, ${wholeNumber(skipped)} skipped, ${wholeNumber(abandoned)} given up`,
+      `arrivals: ${wholeNumber(dropped)} dropped, ${wholeNumber(late)} late, ${wholeNumber(skipped)} skipped`,
     )
+  }
+  if (abandoned > 0) {
+    const by = tools.filter((tool) => tool.abandoned !== undefined)
+    const names = by.map((tool) => `${tool.tool} ${wholeNumber(tool.abandoned!)}`).join(', ')
+    const cut = `cut at the end, and counted nowhere else: ${wholeNumber(abandoned)} (${names})`
+    lines.push(paint('bad', clean(cut, 80)))
   }
   if (held.asked > 0) {
     lines.push(`streams held: ${held.opened} of ${held.asked}, lost ${held.lost}`)

@@ -14,19 +14,23 @@ import { type Progress, showProgress } from './load-progress.ts'
 import type { LoadRequest } from './load-request.ts'
 import { consentOf } from './tool-consent.ts'
 import { loadTable } from './load-table.ts'
+import { INTERRUPTED, interruption } from './interruption.ts'
 import { painter } from './painter.ts'
 import { reportWriter, type WriteReport } from './report-writer.ts'
 
 const BREACHED = 1
-/** What shells say of a program that Ctrl-C has ended. */
-const INTERRUPTED = 130
 
 /** Runs a load, shows it and writes what was asked for. The result is the exit code. */
 export async function loadCommand(request: LoadRequest): Promise<number> {
   const options = await loadInputs(request, readVersion())
   // Before the load, so that what is missing is not noticed at its end.
   const writeReport = request.report === undefined ? undefined : await reportWriter()
-  const interrupt = interruption()
+  const interrupt = interruption(() => {
+    const under = running?.recorder.inFlight ?? 0
+    if (request.json || under === 0) return
+    const limit = (request.pace.gracefulStopMs ?? 0) / 1000
+    process.stderr.write(`\nending: ${under} calls may end within ${limit}s; Ctrl-C cuts them\n`)
+  })
   let progress: Progress | undefined
   let metrics: MetricsServer | undefined
   let running: RunningLoad | undefined
@@ -40,13 +44,16 @@ export async function loadCommand(request: LoadRequest): Promise<number> {
   }
   try {
     const { result, baseline } = await runLoad(options, {
-      stop: interrupt.signal,
+      stop: interrupt.stop,
+      cut: interrupt.cut,
       ...consentOf(request.yes),
       recordBaseline: request.recordBaseline !== undefined,
       begun: (run) => {
         running = run
+        interrupt.begun(run)
         if (request.json) return
-        progress = showProgress(process.stderr, run.recorder, goalOf(options), process.env)
+        const goal = { ...goalOf(options), waitsMs: run.waitsMs }
+        progress = showProgress(process.stderr, run.recorder, goal, process.env)
       },
     })
     progress?.stop()
@@ -82,24 +89,6 @@ async function writeResult(
   if (request.report !== undefined) await writeReport?.(request.report, result)
   const text = request.json ? json : loadTable(result, painter(process.stdout, process.env))
   await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()))
-}
-
-/** The first Ctrl-C ends the load early, with a result; the second one ends the program. */
-function interruption(): { readonly signal: AbortSignal; forget(): void } {
-  const controller = new AbortController()
-  const onSignal = (): void => {
-    if (controller.signal.aborted) process.exit(INTERRUPTED)
-    controller.abort()
-  }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
-  return {
-    signal: controller.signal,
-    forget() {
-      process.off('SIGINT', onSignal)
-      process.off('SIGTERM', onSignal)
-    },
-  }
 }
 
 async function openMetrics(
