@@ -1,7 +1,8 @@
 import { eventMessage } from '../mcp/event-message.ts'
 import { headerValue, mediaType, type ResponseHead } from '../mcp/http.ts'
-import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
+import type { SseFrame } from '../mcp/sse-framer.ts'
 import type { Call } from '../mcp/call.ts'
+import { eventsApart } from './events-apart.ts'
 
 /** Larger events are passed on without being read. */
 const MAX_EVENT = 4 * 1024 * 1024
@@ -83,44 +84,27 @@ async function* afterBytes(body: AsyncIterable<Uint8Array>, bytes: number): Plac
 
 async function* afterEvents(body: AsyncIterable<Uint8Array>, events: number): Placed {
   let left = events
-  for await (const frame of framesOf(body)) {
-    yield frame.raw
-    if (left > 0 && saysSomething(frame) && --left === 0) yield HERE
+  const isHere = (frame: SseFrame): boolean => left > 0 && saysSomething(frame) && --left === 0
+  for await (const { bytes, chosen } of eventsApart(body, MAX_EVENT, isHere)) {
+    yield bytes
+    if (chosen) yield HERE
   }
 }
 
 async function* beforeAnswer(body: AsyncIterable<Uint8Array>, call: Call | undefined): Placed {
   let found = call === undefined
-  for await (const frame of framesOf(body)) {
-    if (!found && answers(frame, call)) {
-      found = true
-      yield HERE
-    }
-    yield frame.raw
+  const isHere = (frame: SseFrame): boolean => !found && (found = answers(frame, call))
+  for await (const { bytes, chosen } of eventsApart(body, MAX_EVENT, isHere)) {
+    if (chosen) yield HERE
+    yield bytes
   }
 }
 
-type AnyFrame = SseFrame | { readonly raw: Uint8Array; readonly ends: false }
-
-async function* framesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<AnyFrame, void> {
-  const framer = new SseFramer(MAX_EVENT)
-  for await (const chunk of body) {
-    const frames: SseFrame[] = []
-    framer.push(chunk, (frame) => frames.push(frame))
-    yield* frames
-  }
-  const rest = framer.end()
-  if (rest.length > 0) yield { raw: rest, ends: false }
+function saysSomething({ ends, oversized, data, event, id, retry }: SseFrame): boolean {
+  return ends && (oversized || (data ?? event ?? id ?? retry) !== undefined)
 }
 
-function saysSomething(frame: AnyFrame): boolean {
-  if (!frame.ends) return false
-  const { data, event, id, retry, oversized } = frame
-  return oversized || (data ?? event ?? id ?? retry) !== undefined
-}
-
-function answers(frame: AnyFrame, call: Call | undefined): boolean {
-  if (!('data' in frame)) return false
+function answers(frame: SseFrame, call: Call | undefined): boolean {
   const message = eventMessage(frame)
   if (message?.kind !== 'result' && message?.kind !== 'error') return false
   return message.id === null || message.id === call?.id

@@ -1,3 +1,5 @@
+import { Fifo } from '../mcp/fifo.ts'
+
 /** As much as is taken in while nothing goes out. */
 export const READ_AHEAD = 1024 * 1024
 
@@ -9,7 +11,7 @@ export class ReadAhead<Piece> implements AsyncIterableIterator<Piece> {
   readonly #source: AsyncIterator<Piece>
   readonly #sizeOf: (piece: Piece) => number
   readonly #limit: number
-  #held: Piece[] = []
+  readonly #held = new Fifo<Piece>()
   #size = 0
   #over = false
   #failure: { readonly error: unknown } | undefined
@@ -69,7 +71,7 @@ export class ReadAhead<Piece> implements AsyncIterableIterator<Piece> {
 
   #end(): void {
     this.#over = true
-    this.#held = []
+    this.#held.clear()
     this.#size = 0
     this.#room?.()
     this.#arrived?.()

@@ -1,9 +1,9 @@
 import { eventMessage } from '../mcp/event-message.ts'
 import { headerValue, mediaType } from '../mcp/http.ts'
-import { SseFramer } from '../mcp/sse-framer.ts'
 import type { SseFrame } from '../mcp/sse-framer.ts'
 import { eventPicker } from './event-choice.ts'
 import type { EventChoice } from './event-choice.ts'
+import { eventsApart } from './events-apart.ts'
 import type { FaultContext, OutputTransform } from './fault.ts'
 
 /** Larger events pass whole. */
@@ -32,27 +32,22 @@ async function* torn(
   { events, pieces, pause }: Split,
   ctx: FaultContext,
 ): AsyncGenerator<Uint8Array> {
-  const framer = new SseFramer(MAX_EVENT)
   const picks = eventPicker(events)
-  for await (const chunk of body) {
-    const frames: SseFrame[] = []
-    framer.push(chunk, (frame) => frames.push(frame))
-    for (const frame of frames) {
-      if (!picks(asEvent(frame, ctx))) {
-        yield frame.raw
-        continue
+  const isChosen = (frame: SseFrame): boolean => picks(asEvent(frame, ctx))
+  for await (const { bytes, chosen } of eventsApart(body, MAX_EVENT, isChosen)) {
+    if (!chosen) {
+      yield bytes
+      continue
+    }
+    for (const [index, piece] of cut(bytes, pieces).entries()) {
+      if (index > 0) {
+        // The pause is all that is done to it.
+        ctx.injected('split')
+        await ctx.sleep(pause)
       }
-      for (const [index, piece] of cut(frame.raw, pieces).entries()) {
-        if (index > 0) {
-          // The pause is all that is done to it.
-          ctx.injected('split')
-          await ctx.sleep(pause)
-        }
-        yield piece
-      }
+      yield piece
     }
   }
-  yield framer.end()
 }
 
 function asEvent(

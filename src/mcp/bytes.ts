@@ -31,3 +31,10 @@ export function strictText(bytes: Uint8Array): string | undefined {
     return undefined
   }
 }
+
+/** Both as one, without a copy; undefined where the second does not lie right behind the first. */
+export function adjoined(first: Uint8Array, second: Uint8Array): Uint8Array | undefined {
+  const { buffer, byteOffset, byteLength } = first
+  if (second.buffer !== buffer || byteOffset + byteLength !== second.byteOffset) return undefined
+  return new Uint8Array(buffer, byteOffset, byteLength + second.byteLength)
+}

@@ -23,6 +23,8 @@ export function parseSseFields(raw: Buffer, first: boolean): SseFields {
   let id: string | undefined
   let retry: number | undefined
   let data: string | undefined
+  /** The data lines behind the first. */
+  let more: string[] | undefined
   let start = first && text.charCodeAt(0) === 0xfeff ? 1 : 0
   // Each position is searched for again only once it is behind, so that all searching is linear.
   let lf = -1
@@ -35,7 +37,9 @@ export function parseSseFields(raw: Buffer, first: boolean): SseFields {
       const colon = colonBefore(text, start, end)
       if (isField(text, 'data', start, colon)) {
         const value = valueOf(text, colon, end)
-        data = data === undefined ? value : `${data}\n${value}`
+        if (data === undefined) data = value
+        else if (more === undefined) more = [value]
+        else more.push(value)
       } else if (isField(text, 'event', start, colon)) {
         const value = valueOf(text, colon, end)
         event = value === '' ? undefined : value
@@ -49,6 +53,7 @@ export function parseSseFields(raw: Buffer, first: boolean): SseFields {
     }
     start = end + 1
   }
+  if (more !== undefined) data = `${data}\n${more.join('\n')}`
   return { event, id, retry, data }
 }
 

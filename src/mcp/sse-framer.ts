@@ -18,6 +18,7 @@ export type EmitFrame = (frame: SseFrame) => void
 
 const LF = 10
 const CR = 13
+const COLON = 0x3a
 const NOTHING = Buffer.alloc(0)
 /** An event of more lines is not read. */
 const MAX_LINES = 10_000
@@ -26,7 +27,8 @@ const MAX_LINES = 10_000
  * Cuts an event stream into events without changing a byte: all `raw` in order, and what `end`
  * returns, are the input. An event leaves with its blank line and waits for nothing more: when that
  * line ends in a CR at the end of a chunk and the next chunk starts with the LF that belongs to it,
- * this LF follows as a frame of its own that says nothing. So does a blank line too many.
+ * this LF follows as a frame of its own that says nothing. Comments and blank lines that come together
+ * are one such frame, however many they are.
  */
 export class SseFramer {
   readonly #limit: number
@@ -39,6 +41,8 @@ export class SseFramer {
   #afterCr = false
   /** Nothing of the current event was seen yet. */
   #fresh = true
+  /** The current event has more than comments. */
+  #says = false
   #oversized = false
   #first = true
 
@@ -61,6 +65,7 @@ export class SseFramer {
     next.#lineEmpty = this.#lineEmpty
     next.#afterCr = this.#afterCr
     next.#fresh = this.#fresh
+    next.#says = this.#says
     next.#oversized = !this.#fresh
     next.#first = this.#first
     return next
@@ -84,6 +89,8 @@ export class SseFramer {
     const length = bytes.length
     if (length === 0) return
     let begin = 0
+    /** Behind the comments and blank lines that begin there. */
+    let quiet = 0
     let at = 0
     let lf = -1
     let cr = -1
@@ -94,6 +101,7 @@ export class SseFramer {
         if (this.#fresh) {
           emit(new Frame(bytes.subarray(0, 1), false, true, NO_FIELDS))
           begin = 1
+          quiet = 1
         }
       }
     }
@@ -101,7 +109,10 @@ export class SseFramer {
       if (lf < at) lf = positionOf(bytes, LF, at)
       if (cr < at) cr = positionOf(bytes, CR, at)
       const eol = lf < cr ? lf : cr
-      if (eol > at) this.#lineEmpty = false
+      if (eol > at) {
+        if (this.#lineEmpty && bytes[at] !== COLON) this.#says = true
+        this.#lineEmpty = false
+      }
       if (eol === length) break
       at = eol + 1
       if (eol === cr) {
@@ -109,12 +120,22 @@ export class SseFramer {
         else if (bytes[at] === LF) at++
       }
       if (this.#lineEmpty) {
-        this.#complete(bytes.subarray(begin, at), emit)
-        begin = at
+        const apart = this.#says || this.#size > 0 || this.#oversized || at - quiet > this.#limit
+        if (begin < quiet && (apart || at - begin > this.#limit)) {
+          this.#pass(bytes.subarray(begin, quiet), emit)
+          begin = quiet
+        }
+        if (apart) {
+          this.#complete(bytes.subarray(quiet, at), emit)
+          begin = at
+        }
+        quiet = at
+        this.#says = false
       }
       this.#lineEmpty = true
     }
-    if (begin < length) this.#keep(bytes.subarray(begin), emit)
+    if (begin < quiet) this.#pass(bytes.subarray(begin, quiet), emit)
+    if (quiet < length) this.#keep(bytes.subarray(quiet), emit)
   }
 
   /** The stream is over: returns what is left of an event that was never completed. */
@@ -123,6 +144,12 @@ export class SseFramer {
     this.#held = NOTHING
     this.#size = 0
     return rest
+  }
+
+  #pass(quiet: Buffer, emit: EmitFrame): void {
+    this.#first = false
+    this.#fresh = true
+    emit(new Frame(quiet, false, true, NO_FIELDS))
   }
 
   #complete(part: Buffer, emit: EmitFrame): void {
@@ -236,6 +263,7 @@ function hasManyLines(bytes: Buffer): boolean {
 }
 
 function positionOf(bytes: Buffer, byte: number, from: number): number {
+  if (bytes[from] === byte) return from
   const at = bytes.indexOf(byte, from)
   return at < 0 ? bytes.length : at
 }

@@ -1,7 +1,7 @@
 import { CutAnswer } from '../../filters/cut-answer.ts'
 import { linesWithout, type HeaderLines } from '../../mcp/http.ts'
 import { isTooComplex, parseJson } from '../../mcp/json-bounds.ts'
-import { parseMessages, toMessage } from '../../mcp/json-rpc.ts'
+import { MAX_MESSAGES, parseMessages, toMessage } from '../../mcp/json-rpc.ts'
 import type { Message } from '../../mcp/message.ts'
 import { asJson, type Reply } from '../../mcp/reply.ts'
 import type { Failure } from '../../mcp/transfer.ts'
@@ -69,12 +69,10 @@ export class BodyAnswer implements AnswerPart {
           )
     const headers = front === undefined ? head.headers : forChangedBody(head.headers)
     outlet.head({ ...head, headers })
-    let more = true
-    for (const [index, chunk] of this.#chunks.entries()) {
-      more = outlet.data(index === 0 && front !== undefined ? front : chunk)
-    }
+    const chunks = this.#chunks
     this.#chunks = []
-    return more
+    if (front !== undefined) chunks[0] = front
+    return outlet.data(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
   }
 
   #broke(error: unknown, trailers: HeaderLines): void {
@@ -134,8 +132,11 @@ export class BodyAnswer implements AnswerPart {
     const { run, replies, head } = this.#setting
     const elements = jsonElements(body) ?? (body.length === 0 ? [] : [body])
     let changed = replies.length > 0 && head.status < 300
+    // No batch of calls is as long, so that these cannot all be responses to them.
+    const tooMany = elements.length > MAX_MESSAGES
+    if (tooMany) run.leaveAnswer('too_complex')
     const parts = await Promise.all(
-      elements.map(async (raw): Promise<readonly Uint8Array[]> => {
+      (tooMany ? [] : elements).map(async (raw): Promise<readonly Uint8Array[]> => {
         const message = messageIn(raw)
         const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
         const own = run.calls.find(({ call }) => call!.id === id)
@@ -148,7 +149,8 @@ export class BodyAnswer implements AnswerPart {
     )
     if (!changed) return undefined
     const own = head.status < 300 ? replies.map((reply) => jsonBytes(reply)) : []
-    return jsonArray([...own, ...parts.flat().filter((element) => element.length > 0)])
+    const rest = tooMany ? elements : parts.flat().filter((element) => element.length > 0)
+    return jsonArray(own.concat(rest))
   }
 
   /** One frame through one chain; what came out before a cut has been sent. */

@@ -63,21 +63,16 @@ async function* transformed(
   try {
     const transform: FrameTransform = turn.fault.onResponse!(turn.context)
     output = transform(tap)[Symbol.asyncIterator]()
-    let pending = output.next()
     for (;;) {
+      tap.await(output.next())
       // The transform may wait for more while a comment is there that is not for it.
-      const step = await Promise.race([pending, tap.quietThere()])
-      if (step === undefined) {
-        pending.catch(() => undefined)
-        yield* tap.takeQuiet()
-        continue
-      }
+      for (let there = await tap.given(); !there; there = await tap.given()) yield* tap.takeQuiet()
+      const step = tap.takeGiven()
       turn.settle()
       yield* tap.takeQuiet()
       if (step.done === true) break
       tap.inHand.length = 0
       yield step.value
-      pending = output.next()
     }
     // A transform that ends before its input wants the rest not to be sent.
     if (!tap.exhausted && tap.sealed === undefined) return
@@ -102,6 +97,9 @@ async function* transformed(
   }
 }
 
+/** What a transform gave when it was asked for a frame, or threw. */
+type Given = { readonly step: IteratorResult<Frame> } | { readonly error: unknown }
+
 /** The input as a transform sees it: it outlives the transform, and ends where the chain has ended. */
 class Tap implements AsyncIterableIterator<Frame> {
   /** Taken and not passed on yet. */
@@ -109,7 +107,9 @@ class Tap implements AsyncIterableIterator<Frame> {
   sealed: SealedFrame | undefined
   exhausted = false
   #quiet: QuietFrame[] = []
-  #quietWanted: (() => void) | undefined
+  /** What the transform gave, once it has. */
+  #given: Given | undefined
+  #wanted: ((given: boolean) => void) | undefined
   readonly #turn: FaultTurn
   readonly #input: FrameFlow
 
@@ -135,7 +135,7 @@ class Tap implements AsyncIterableIterator<Frame> {
       const frame = step.value
       if (frame instanceof QuietFrame) {
         this.#quiet.push(frame)
-        this.#quietWanted?.()
+        this.#tell()
         continue
       }
       if (frame instanceof SealedFrame) {
@@ -148,10 +148,32 @@ class Tap implements AsyncIterableIterator<Frame> {
     }
   }
 
-  /** Resolves when there is something to take past the transform. */
-  quietThere(): Promise<undefined> {
-    if (this.#quiet.length > 0) return Promise.resolve(undefined)
-    return new Promise((resolve) => (this.#quietWanted = () => resolve(undefined)))
+  /** The transform was asked for its next frame. */
+  await(step: Promise<IteratorResult<Frame>>): void {
+    const keep = (given: Given): void => {
+      this.#given = given
+      this.#tell()
+    }
+    step.then(
+      (given) => keep({ step: given }),
+      (error: unknown) => keep({ error }),
+    )
+  }
+
+  /** Resolves with true when the transform has given something, or with false when something is to pass it. */
+  given(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#wanted = resolve
+      this.#tell()
+    })
+  }
+
+  /** What the transform gave; throws what it threw. */
+  takeGiven(): IteratorResult<Frame> {
+    const given = this.#given!
+    this.#given = undefined
+    if ('error' in given) throw given.error
+    return given.step
   }
 
   takeQuiet(): readonly QuietFrame[] {
@@ -162,5 +184,12 @@ class Tap implements AsyncIterableIterator<Frame> {
 
   return(): Promise<IteratorResult<Frame>> {
     return Promise.resolve({ done: true, value: undefined })
+  }
+
+  #tell(): void {
+    const wanted = this.#wanted
+    if (wanted === undefined || (this.#given === undefined && this.#quiet.length === 0)) return
+    this.#wanted = undefined
+    wanted(this.#given !== undefined)
   }
 }

@@ -8,6 +8,7 @@ import { withMarks } from './fault-mark.ts'
 import type { FaultRun } from './fault-run.ts'
 import { FramedExit } from './framed-exit.ts'
 import { hasNoBody } from './injected-answer.ts'
+import { loopTurn, SLICE } from './loop-turn.ts'
 import { outputLayer, type OutputFlow } from './output-layer.ts'
 
 /** What a stage tells whoever fills it. */
@@ -118,12 +119,15 @@ export class OutputStage {
   }
 
   async #send({ body }: OutputFlow): Promise<void> {
+    let pieces = 0
     for (let step = await body.next(); step.done !== true; step = await body.next()) {
       if (this.#over) return
       this.#blocked = !this.#exit.data(step.value)
       if (this.#exit.full) return
       // Nobody waits for a client with an app that is gone: what is left is little.
       if (this.#blocked && !this.#appFailed) await this.#ready()
+      // A fault may make many pieces of one.
+      if (++pieces % SLICE === 0) await loopTurn()
       if (this.#over) return
     }
   }

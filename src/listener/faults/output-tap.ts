@@ -1,4 +1,5 @@
 import { asBuffer } from '../../mcp/bytes.ts'
+import { Fifo } from '../../mcp/fifo.ts'
 
 /** Bytes on their way from one fault to the next. */
 export type ByteFlow = AsyncIterator<Uint8Array, undefined>
@@ -18,7 +19,9 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
   readonly #input: ByteFlow
   /** More than this is not kept. */
   readonly #limit: number
-  #inHand: Uint8Array[] = []
+  readonly #inHand = new Fifo<Uint8Array>()
+  /** How much of the first of them has come out. */
+  #out = 0
   #size = 0
 
   constructor(input: ByteFlow, limit: number) {
@@ -58,7 +61,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
   gave(bytes: Uint8Array): void {
     let rest = bytes
     while (rest.length > 0) {
-      const first = this.#inHand[0]
+      const first = this.#inHand.first?.subarray(this.#out)
       const size = Math.min(first?.length ?? 0, rest.length)
       if (first === undefined || !sameBytes(first.subarray(0, size), rest.subarray(0, size))) {
         // They are in the place of what was taken.
@@ -67,8 +70,11 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
         return
       }
       this.#size -= size
-      if (size === first.length) this.#inHand.shift()
-      else this.#inHand[0] = first.subarray(size)
+      this.#out += size
+      if (size === first.length) {
+        this.#inHand.shift()
+        this.#out = 0
+      }
       rest = rest.subarray(size)
     }
   }
@@ -81,15 +87,17 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
 
   /** What was taken and has not come out. */
   takeInHand(): readonly Uint8Array[] {
-    const inHand = this.#inHand
-    this.#inHand = []
+    const [first, ...rest] = this.#inHand.takeAll()
+    const inHand = first === undefined ? [] : [first.subarray(this.#out), ...rest]
+    this.#out = 0
     this.#size = 0
     return inHand
   }
 
   #forget(): void {
     if (this.#size > 0) this.changed = true
-    this.#inHand = []
+    this.#inHand.clear()
+    this.#out = 0
     this.#size = 0
   }
 }

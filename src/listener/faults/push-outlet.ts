@@ -1,5 +1,7 @@
+import { Fifo } from '../../mcp/fifo.ts'
 import type { ResponseSink } from '../../mcp/transfer.ts'
 import type { SseFramer } from '../../mcp/sse-framer.ts'
+import { JoinedWrites } from './joined-writes.ts'
 
 /** Knows where in a stream the client is. */
 export interface PushPosition {
@@ -19,16 +21,18 @@ interface Waiting {
 
 /** Where a stream leaves: the app's bytes as they come, and events of ours between two of the app's. */
 export class PushOutlet {
-  readonly #sink: ResponseSink
   readonly #position: PushPosition
+  readonly #writes: JoinedWrites
   #blocked = false
   #offered = 0
-  #waiting: Waiting[] = []
+  readonly #waiting = new Fifo<Waiting>()
   #unblocked: (() => void)[] = []
 
   constructor(sink: ResponseSink, position: PushPosition) {
-    this.#sink = sink
     this.#position = position
+    this.#writes = new JoinedWrites((bytes) => {
+      if (!sink.data(bytes)) this.#blocked = true
+    })
   }
 
   /** True while the client takes no more. */
@@ -42,11 +46,17 @@ export class PushOutlet {
   }
 
   write(bytes: Uint8Array): void {
-    if (bytes.length > 0 && !this.#sink.data(bytes)) this.#blocked = true
+    if (bytes.length > 0) this.#writes.write(bytes)
+  }
+
+  /** What is written while `work` runs leaves together, as far as it came together. */
+  joined(work: () => void): void {
+    this.#writes.during(work)
   }
 
   /** Whole events from outside of the stream; false when there is no room for them. */
   offer(bytes: Uint8Array): boolean {
+    this.#writes.flush()
     const waits = this.#blocked || this.waits || !this.#position.between
     if (waits && this.#offered + bytes.length > MOST_WAITING) return false
     if (waits) this.#offered += bytes.length
@@ -56,6 +66,8 @@ export class PushOutlet {
 
   /** Acts where another event may go, which is now or soon. The promise tells when more may follow. */
   between(act: () => void): Promise<void> | undefined {
+    // Where the client is depends on what was written.
+    this.#writes.flush()
     if (!this.waits && this.#position.between) {
       act()
       return this.ready()
@@ -67,12 +79,14 @@ export class PushOutlet {
 
   /** Lets what waits act, as far as it can. */
   flush(): void {
+    if (this.waits) this.#writes.flush()
     while (this.waits && this.#position.between) this.#next()
     this.#forgive()
   }
 
   /** Lets everything act that waits: the app says no more, and what it began has no end. */
   flushAll(): void {
+    this.#writes.flush()
     while (this.waits) this.#next()
   }
 
@@ -86,7 +100,7 @@ export class PushOutlet {
   /** The client is gone. */
   drop(): void {
     this.#blocked = false
-    for (const { acted } of this.#waiting.splice(0)) acted()
+    for (const { acted } of this.#waiting.takeAll()) acted()
     for (const go of this.#unblocked.splice(0)) go()
   }
 

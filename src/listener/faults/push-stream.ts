@@ -90,8 +90,9 @@ export class PushStream implements ResponseSink, Transfer {
     const outlet = this.#outlet
     if (outlet === undefined) return this.#sink!.data(chunk)
     this.#busy = true
-    if (this.#framer === undefined) outlet.write(chunk)
-    else this.#framer.push(chunk, (frame) => this.#frame(frame))
+    const framer = this.#framer
+    if (framer === undefined) outlet.write(chunk)
+    else outlet.joined(() => framer.push(chunk, (frame) => this.#frame(frame)))
     this.#busy = false
     this.update()
     this.#paused = outlet.blocked

@@ -76,7 +76,7 @@ export class SseAnswer implements AnswerPart {
     }
     this.#decoder = decoderFor(coding)
     this.#decoder?.on('data', (chunk: Uint8Array) => {
-      this.#framer.push(chunk, this.#onFrame)
+      this.#read(chunk)
       if (this.#laneBehind) this.#decoder?.pause()
     })
     this.#decoder?.on('drain', () => this.#relieved())
@@ -89,10 +89,14 @@ export class SseAnswer implements AnswerPart {
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#decoder === undefined) this.#framer.push(chunk, this.#onFrame)
+    if (this.#decoder === undefined) this.#read(chunk)
     else this.#decoder.write(chunk)
     this.#paused = this.#behind
     return !this.#paused
+  }
+
+  #read(chunk: Uint8Array): void {
+    this.#out.joined(() => this.#framer.push(chunk, this.#onFrame))
   }
 
   end(trailers: HeaderLines): void {

@@ -1,6 +1,7 @@
 import type { ResponseHead } from '../../mcp/http.ts'
 import { markComments, withMarks } from './fault-mark.ts'
 import type { InjectedAnswer } from './injected-answer.ts'
+import { JoinedWrites } from './joined-writes.ts'
 import type { Outlet } from './outlet.ts'
 
 /** A held head does not hold back more than this: the client is to see that the app is alive. */
@@ -16,11 +17,18 @@ export class SseOutlet {
   #heldSize = 0
   #headMarks: string[] = []
   #inPiece = false
+  readonly #writes: JoinedWrites
 
   constructor(outlet: Outlet, head: ResponseHead, hold: boolean) {
     this.#outlet = outlet
+    this.#writes = new JoinedWrites((bytes) => void outlet.data(bytes))
     this.#head = head
     if (!hold) this.release()
+  }
+
+  /** What is sent while `work` runs leaves together, as far as it came together. */
+  joined(work: () => void): void {
+    this.#writes.during(work)
   }
 
   /** Sends whole events, with the marks of what was done to them. */
@@ -33,13 +41,13 @@ export class SseOutlet {
     }
     const marked = marks.length > 0 ? Buffer.concat([markComments(marks), bytes]) : bytes
     if (this.#inPiece) this.#hold(marked)
-    else this.#outlet.data(marked)
+    else this.#writes.write(marked)
   }
 
   /** Sends a part of an event; nothing else goes between it and the next one until it `ends`. */
   piece(bytes: Uint8Array, ends: boolean): void {
     this.release()
-    this.#outlet.data(bytes)
+    this.#writes.write(bytes)
     this.#inPiece = !ends
     if (ends) this.#flush()
   }
@@ -57,6 +65,7 @@ export class SseOutlet {
   replace(answer: InjectedAnswer): void {
     this.released = true
     this.#held = []
+    this.#writes.flush()
     this.#outlet.bypass()
     this.#outlet.head(answer.head)
     this.#outlet.data(answer.bytes)
@@ -71,6 +80,6 @@ export class SseOutlet {
     const held = this.#held
     this.#held = []
     this.#heldSize = 0
-    for (const bytes of held) this.#outlet.data(bytes)
+    for (const bytes of held) this.#writes.write(bytes)
   }
 }

@@ -1,0 +1,46 @@
+/** More than this at its front is let go of at once. */
+const MOST_TAKEN = 1024
+
+/** Keeps items in the order they came. Taking the first costs the same however many there are. */
+export class Fifo<T> {
+  #items: (T | undefined)[] = []
+  /** How many of the items are taken. */
+  #taken = 0
+
+  get length(): number {
+    return this.#items.length - this.#taken
+  }
+
+  get first(): T | undefined {
+    return this.#items[this.#taken]
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  /** Takes the first item; undefined when there is none. */
+  shift(): T | undefined {
+    const item = this.#items[this.#taken]
+    if (this.length === 0) return undefined
+    this.#items[this.#taken++] = undefined
+    if (this.length === 0) this.clear()
+    else if (this.#taken > MOST_TAKEN && this.#taken * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#taken)
+      this.#taken = 0
+    }
+    return item
+  }
+
+  /** Takes all items. */
+  takeAll(): readonly T[] {
+    const items = this.#items.slice(this.#taken) as T[]
+    this.clear()
+    return items
+  }
+
+  clear(): void {
+    this.#items = []
+    this.#taken = 0
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * A hostile or broken upstream answers one faulted call with 256 KiB of line breaks, and every other call
+ * waits for seconds: each line break was a piece of its own, taken off a list in time that grew with the
+ * list, without a turn for anybody else. Whatever an upstream sends costs time in proportion to its
+ * bytes, and other calls have their turn in between.
+ */
+import type { RequestListener } from 'node:http'
+import { expect, it } from 'vitest'
+import { closers } from '../support/closers.ts'
+import { call, callMessage } from '../support/http-call.ts'
+import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { oneFault } from './one-fault.ts'
+import { startHttpApp } from '../support/http-app.ts'
+import { whenAsked } from './fault-stage-setup.ts'
+
+const opened = closers()
+const KIB = 1024
+
+/** Generous: these took 2 to 23 s, and take 30 ms at a time. */
+const MOST_WAIT = 1_000
+
+/** Answers `echo` with these bytes in one piece or byte by byte, and every other tool at once. */
+function appOf(type: string, bytes: string, bytewise: boolean): RequestListener {
+  const pieces = bytewise ? Array.from(bytes) : [bytes]
+  return (req, res) => {
+    whenAsked(req, ([message]) => {
+      const answer = JSON.stringify({ jsonrpc: '2.0', id: message!.id, result: {} })
+      if ((message as { params?: { name?: string } }).params?.name !== 'echo') {
+        res.setHeader('content-type', 'application/json')
+        res.end(answer)
+        return
+      }
+      res.setHeader('content-type', type)
+      res.cork()
+      for (const piece of pieces) res.write(piece)
+      res.end(type === 'text/event-stream' ? `data: ${answer}\n\n` : answer)
+    })
+  }
+}
+
+/** The longest that another call waits until `over`. */
+async function longestWait(squall: RunningSidecar, over: Promise<unknown>): Promise<number> {
+  let longest = 0
+  const all = { over: false }
+  void over.finally(() => (all.over = true))
+  for (let id = 2; !all.over; id++) {
+    const began = performance.now()
+    await call(squall, callMessage(id, 'other'))
+    longest = Math.max(longest, performance.now() - began)
+  }
+  return longest
+}
+
+const LATE = 'delay: { fixed: 0ms, at: event }'
+const SSE = 'text/event-stream'
+
+it.each<[string, string, string, string, number, boolean]>([
+  ['line breaks', LATE, SSE, '\n', 256 * KIB, false],
+  ['four times as many line breaks', LATE, SSE, '\n', 1024 * KIB, false],
+  ['comments', LATE, SSE, ':\n\n', 64 * KIB, false],
+  ['events without a meaning', LATE, SSE, 'x\n\n', 32 * KIB, false],
+  ['ids', 'stream: { drop: 999999 }', SSE, 'id:\n\n', 32 * KIB, false],
+  ['line breaks, on their way out', 'hang: { at: event, for: 1ms }', SSE, '\n', 1024 * KIB, false],
+  ['ids, on their way out', 'stream: { split: last, pause: 0ms }', SSE, 'id:\n\n', 64 * KIB, false],
+  ['chunks of one byte', 'truncate: { after: { bytes: 1GiB } }', SSE, '\n', 32 * KIB, true],
+  [
+    'chunks of one byte, of JSON',
+    'throttle: { rate: 1GiB }',
+    'application/json',
+    ' ',
+    32 * KIB,
+    true,
+  ],
+])('other calls go on beside %s', async (_what, fault, type, unit, times, bytewise) => {
+  const bytes = unit.repeat(times)
+  const app = opened(await startHttpApp(appOf(type, bytes, bytewise)))
+  const squall = opened(
+    await startSidecar({ upstream: `http://127.0.0.1:${app.port}`, rules: [oneFault(fault)] }),
+  )
+  const answer = call(squall, callMessage(1))
+  expect(await longestWait(squall, answer)).toBeLessThan(MOST_WAIT)
+  const { text } = await answer
+  const sent = text.replaceAll(/: x-squall-fault [^\n]*\n\n/g, '')
+  expect(sent.startsWith(bytes)).toBe(true)
+  expect(sent.slice(bytes.length)).toContain('"result":{}')
+  expect(squall.faults!.active).toBe(0)
+})
