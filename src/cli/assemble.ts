@@ -144,6 +144,7 @@ export function sidecarOptions(options: RunOptions): SidecarOptions {
     bodyTimeout: options.bodyTimeoutMs,
     pendingTtl: options.pendingTtlMs,
     connectTimeout: options.connectTimeoutMs,
+    upstreamReuse: options.upstreamReuse === 'always',
     upstreamIdle: options.upstreamIdleMs,
     clientKeepalive: options.clientKeepaliveMs,
     drainTimeout: options.drainTimeoutMs,

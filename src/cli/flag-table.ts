@@ -122,6 +122,13 @@ export const RUN_FLAGS = [
     help: 'splice passes plain exchanges on as bytes, general takes all of them through node:http and undici; what clients and the app see is the same',
   },
   {
+    name: 'upstream-reuse',
+    value: 'when',
+    default: 'always',
+    group: BEHAVIOUR,
+    help: 'always sends later requests over the same connections to the app; never opens one for each request, so that a stray response cannot answer another request',
+  },
+  {
     name: 'max-head',
     value: 'size',
     default: '64KiB',

@@ -68,10 +68,15 @@ export interface RunOptions {
   readonly clientKeepaliveMs: number
   readonly drainTimeoutMs: number
   readonly engine: Engine
+  readonly upstreamReuse: UpstreamReuse
   readonly logLevel: LogLevel
   readonly logFormat: LogFormat
 }
 
+/** Whether a connection to the app carries more than one request. */
+export type UpstreamReuse = (typeof UPSTREAM_REUSE)[number]
+
+const UPSTREAM_REUSE = ['always', 'never'] as const
 const HOUR = 3_600_000
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -98,6 +103,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     return parseDuration(text, source, range)
   }
   const engine = flags.required('engine')
+  const reuse = flags.required('upstream-reuse')
   const level = flags.required('log-level')
   const format = flags.required('log-format')
   const { routes, admin } = parsePlaces(flags)
@@ -128,6 +134,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     clientKeepaliveMs: time('client-keepalive'),
     drainTimeoutMs: time('drain-timeout', TIME_OR_NONE),
     engine: parseChoice(engine.text, engine.source, ENGINES),
+    upstreamReuse: parseChoice(reuse.text, reuse.source, UPSTREAM_REUSE),
     logLevel: parseChoice(level.text, level.source, LOG_LEVELS),
     logFormat: parseChoice(format.text, format.source, LOG_FORMATS),
   })

@@ -61,6 +61,7 @@ export class Port {
       address,
       splice: options.engine === 'splice',
       connector: this.#connector,
+      reuse: options.upstreamReuse,
       idle: options.upstreamIdle,
       maxResponseHead: options.maxHead,
       maxConnections: options.maxUpstreamConnections,

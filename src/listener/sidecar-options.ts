@@ -22,6 +22,8 @@ export interface SidecarOptions extends FrontOptions {
   readonly pendingTtl: number
   readonly maxSessions: number
   readonly maxUpstreamConnections: number
+  /** False opens a connection to the app for each request. */
+  readonly upstreamReuse: boolean
   readonly upstreamIdle: number
   readonly connectTimeout: number
   readonly drainTimeout: number

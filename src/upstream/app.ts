@@ -12,6 +12,8 @@ export interface AppOptions extends LaneOptions {
   readonly address: UpstreamAddress
   /** False takes every exchange through undici. */
   readonly splice: boolean
+  /** False ends each connection after one exchange. */
+  readonly reuse: boolean
   readonly maxConnections: number
   readonly onConnections: (delta: number) => void
   /** In milliseconds. */
@@ -25,10 +27,10 @@ export class App {
   readonly #spliced: LanePool<SpliceLane>
 
   constructor(options: AppOptions) {
-    const { maxConnections, onConnections, now, address } = options
+    const { maxConnections, onConnections, now, address, reuse } = options
     const mayOpen = (other: () => LanePool<Lane> | LanePool<SpliceLane>) => () =>
       this.#general.size + this.#spliced.size < maxConnections || other().giveUpIdle()
-    const common = { onConnections, now }
+    const common = { onConnections, now, reuse }
     this.#general = new LanePool<Lane>({
       ...common,
       open: (events) => new Lane(options, events),

@@ -19,6 +19,8 @@ export interface LanePoolOptions<L> {
   readonly open: (events: LaneEvents<L>) => L
   /** False when no further connection may be opened. */
   readonly mayOpen: () => boolean
+  /** False ends each connection after one exchange. */
+  readonly reuse: boolean
   readonly onConnections: (delta: number) => void
   readonly now: () => number
 }
@@ -95,7 +97,8 @@ export class LanePool<L extends PooledLane> {
   /** Gives a lane back after an exchange that left its connection in order. */
   release(lane: L): void {
     lane.busy = false
-    this.#idle.push(lane)
+    if (this.#options.reuse) this.#idle.push(lane)
+    else this.discard(lane)
   }
 
   /** Ends a lane whose connection cannot be used again. */

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 /** Heads of 1xx answers longer than this are not looked through for what follows them. */
 const MOST = 8 * 1024
 const FINAL = /^HTTP\/1\.[01] [2-9]\d\d(?: ([^\r\n]*))?\r?\n/
+const FOREIGN = /^HTTP\/(?!1\.[01] )[^ ]+ /
 const INFORMATIONAL = /^HTTP\/1\.[01] 1\d\d/
 
 /**
@@ -12,6 +13,8 @@ const INFORMATIONAL = /^HTTP\/1\.[01] 1\d\d/
 export class StatusLine {
   /** The phrase of the answer whose head has arrived; undefined when it was not found. */
   reason: string | undefined
+  /** The answer is of another version of HTTP than 1.0 and 1.1. */
+  foreign = false
   #wanted = false
   #text = ''
 
@@ -20,6 +23,7 @@ export class StatusLine {
     this.#wanted = true
     this.#text = ''
     this.reason = undefined
+    this.foreign = false
   }
 
   /** Looks on while undici reads from a new connection. */
@@ -40,6 +44,7 @@ export class StatusLine {
       if (end < 0) break
       this.#text = this.#text.slice(end + 4)
     }
+    if (FOREIGN.test(this.#text)) this.foreign = true
     const match = FINAL.exec(this.#text)
     if (match === null && this.#text.length < MOST) return
     this.#wanted = false
@@ -50,6 +55,8 @@ export class StatusLine {
   /** The usual case, without a regular expression: a final status line, whole in the first bytes. */
   #plain(chunk: Buffer): boolean {
     const digit = chunk[9]
+    // HTTP/2.0 has its digits in the same places.
+    if (chunk[5] !== 0x31) return false
     if (digit === undefined || digit < 0x32 || digit > 0x39 || chunk[12] !== 0x20) return false
     const lf = chunk.indexOf(0x0a)
     if (lf < 14 || chunk[lf - 1] !== 0x0d) return false

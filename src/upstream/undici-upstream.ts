@@ -21,6 +21,8 @@ import { headerLines, usualReason } from './response-head.ts'
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
 /** Bodies up to this leave in one write with their head, which costs less than two in one system call. */
 const ONE_WRITE = 16 * 1024
+/** Interim responses to one request; an app that sends more is taken for broken. */
+const MOST_INTERIM = 64
 const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
 
 /** Sends exchanges to the app through undici, one connection each. */
@@ -119,6 +121,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   /** The sink has the whole answer, while the connection is not done with it. */
   #ended = false
   #paused = false
+  #interim = 0
 
   constructor(pool: LanePool<Lane>, lane: Lane, sink: ResponseSink) {
     this.#pool = pool
@@ -151,7 +154,15 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
 
   onHeaders(status: number, lines: Buffer[], resume: () => void, reason: string): boolean {
     if (this.#done) return true
+    if (this.#lane.statusLine.foreign) {
+      this.#refuse('its version is not HTTP/1.0 or HTTP/1.1')
+      return true
+    }
     if (status < 200) {
+      if (++this.#interim > MOST_INTERIM) {
+        this.#refuse(`more than ${MOST_INTERIM} interim responses`)
+        return true
+      }
       this.#sink.info({ status, reason: usualReason(status, reason), headers: headerLines(lines) })
       return true
     }
@@ -199,6 +210,13 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     }
     this.#pool.release(lane)
     this.#sink.end(trailers === null ? [] : headerLines(trailers))
+  }
+
+  /** Ends an exchange of which the app's answer cannot be used. */
+  #refuse(message: string): void {
+    this.#done = true
+    this.#pool.discard(this.#lane)
+    this.#sink.fail({ kind: 'protocol', message })
   }
 
   onError(error: Error): void {

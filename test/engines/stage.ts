@@ -31,6 +31,7 @@ const SETTINGS: Omit<SidecarOptions, 'pairs' | 'engine'> = {
   headTimeout: LONG,
   bodyTimeout: LONG,
   pendingTtl: LONG,
+  upstreamReuse: true,
   upstreamIdle: LONG,
   connectTimeout: LONG,
   clientKeepalive: LONG,

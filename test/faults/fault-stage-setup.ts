@@ -65,6 +65,7 @@ export async function startStage(options: StageOptions) {
     idle: 10_000,
     maxResponseHead: 65_536,
     maxConnections: 100,
+    reuse: true,
     onConnections: () => undefined,
     now: () => performance.now(),
   })

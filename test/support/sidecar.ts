@@ -66,6 +66,7 @@ export async function startSidecar({
     pendingTtl: 600_000,
     maxSessions: 10_000,
     maxUpstreamConnections: 10_000,
+    upstreamReuse: true,
     upstreamIdle: 3_000,
     connectTimeout: 5_000,
     clientKeepalive: 600_000,

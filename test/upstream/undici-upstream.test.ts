@@ -26,6 +26,7 @@ test('an answer that nobody can be had to read fails, and its connection ends', 
   const pool = new LanePool<Lane>({
     open: never,
     mayOpen: () => true,
+    reuse: true,
     onConnections: () => undefined,
     now: () => 0,
   })

@@ -31,6 +31,7 @@ function appAt({ url }: RawApp): App {
       connector,
       idle: 1000,
       maxResponseHead: 4096,
+      reuse: true,
       maxConnections: 5,
       onConnections: () => undefined,
       now: () => 0,
