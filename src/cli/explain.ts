@@ -20,22 +20,24 @@ interface Explained extends Pick<Explanation, 'rules'> {
 
 /** Says what the rules at a path make of one request; the result is the exit code. */
 export async function explainCommand(
-  request: ExplainRequest,
+  asked: ExplainRequest,
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
-  const exchange = await explainedExchange(request)
-  const { version, files } = await readRulesSource(request.file)
+  const exchange = await explainedExchange(asked)
+  const { version, files } = await readRulesSource(asked.file)
   if (version.kind === 'refused') {
     for (const file of files) write(problemLines(file))
     return FAILED
   }
-  const { disarmed, explained } = explainAll(request, exchange, version)
+  const { disarmed, explained } = explainAll(asked, exchange, version)
   const { http } = exchange.facts
-  if (request.json) {
-    write(`${JSON.stringify({ request: http, disarmed, explained }, null, 2)}\n`)
+  if (asked.json) {
+    // The query may hold secrets.
+    const request = { method: http.method, path: http.path }
+    write(`${JSON.stringify({ request, disarmed, explained }, null, 2)}\n`)
     return 0
   }
-  const isRecorded = request.subject.kind === 'recorded'
+  const isRecorded = asked.subject.kind === 'recorded'
   for (const [index, { call, rules }] of explained.entries()) {
     if (index > 0) write('\n')
     const which = explained.length > 1 ? ` (${index + 1} of ${explained.length})` : ''

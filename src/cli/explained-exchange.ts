@@ -21,10 +21,10 @@ export async function explainedExchange(request: ExplainRequest): Promise<Explai
   if (subject.kind === 'recorded') return recorded(subject.file, request)
   const path = targetPath(subject.path)
   if (subject.kind === 'http') {
-    const http = { method: subject.method, path }
+    const http = { method: subject.method, path, target: subject.path }
     return { facts: { ...known, http }, calls: [], unread: false }
   }
-  const http = { method: 'POST', path }
+  const http = { method: 'POST', path, target: subject.path }
   return { facts: { ...known, http }, calls: [callOf(subject, request)], unread: false }
 }
 
@@ -44,7 +44,7 @@ async function recorded(file: string, request: ExplainRequest): Promise<Explaine
       session: request.session ?? headerValue(headers, 'mcp-session-id'),
       client: (isRead ? posted.client : undefined) ?? request.client,
       revision: request.era,
-      http: { method, path: targetPath(target) },
+      http: { method, path: targetPath(target), target },
     },
     calls: isRead ? posted.calls : [],
     unread: !isRead && (posted !== undefined || said.hasBody || body.trim() !== ''),

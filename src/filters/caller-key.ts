@@ -1,14 +1,16 @@
+import { digest } from './digest.ts'
 import type { FaultContext } from './fault.ts'
-
-/** Longer texts are shortened: callers choose them, and many of them are remembered. */
-const MAX_KEY = 256
 
 /** Who or what calls are counted by. */
 export type CallerKind = 'all' | 'session' | 'client' | 'tool' | { readonly header: string }
 
-/** What tells a call's caller from others. Those that do not say who they are count as one. */
+/**
+ * Returns what tells a call's caller from others. Those that do not say who they are count as one. It
+ * is a digest: callers choose the text, which may be long or a secret, and many are remembered.
+ */
 export function callerKey(by: CallerKind, ctx: FaultContext): string {
-  return shortened(textOf(by, ctx) ?? '')
+  const text = textOf(by, ctx)
+  return text === undefined ? '' : digest(text)
 }
 
 function textOf(by: CallerKind, ctx: FaultContext): string | undefined {
@@ -18,11 +20,4 @@ function textOf(by: CallerKind, ctx: FaultContext): string | undefined {
   return by === 'tool' && ctx.call !== undefined
     ? `${ctx.call.method} ${ctx.call.name ?? ''}`
     : undefined
-}
-
-/** Both ends are kept: tokens often begin alike. */
-function shortened(text: string): string {
-  if (text.length <= MAX_KEY) return text
-  const half = MAX_KEY / 2
-  return `${text.length} ${text.slice(0, half)} ${text.slice(-half)}`
 }

@@ -3,6 +3,7 @@ import { memberOf, valueOf, type JsonNode } from '../mcp/json-node.ts'
 import { isRecord } from '../mcp/json-rpc.ts'
 import { readJson } from '../mcp/json-text.ts'
 import { cursorEdits, listEditor, listKey } from './catalog-list.ts'
+import { audience, type SharedBy } from './audience.ts'
 import { duration, oneOf, section } from './config-schema.ts'
 import { editResult } from './edit-result.ts'
 import { CONTINUE, defineFault } from './fault.ts'
@@ -57,8 +58,14 @@ export const catalog = defineFault({
       Type.Unsafe<boolean | number>({
         anyOf: [{ type: 'boolean' }, duration({})],
         description:
-          'The first list that the rule sees is given again from then on, to the same session and for the same page: for ever, or until it is that old.',
+          'The first list that the rule sees is given again from then on, to the same caller and for the same page: for ever, or until it is that old. `by` says who the same caller is. Lists with `Cache-Control: no-store` or `Vary: *` are not kept.',
         examples: [true, '10m'],
+      }),
+    ),
+    by: Type.Optional(
+      oneOf(['caller', 'all'], {
+        description:
+          'With `stale`. `caller`, as usual: callers are told apart by session, `Authorization`, `Cookie`, API keys and all other headers that say more than how to send, read or trace a request; where nothing says who the caller is, no list is given again. `all`: one user may then see what belongs to another.',
       }),
     ),
     cursor: Type.Optional(
@@ -83,10 +90,13 @@ export const catalog = defineFault({
   faults:
     - catalog: { hide: "search_*", add: [{ name: search_v2 }] }`,
   check(config) {
-    const { stale, ...others } = config
+    const { stale, by, ...others } = config
     const some = stale !== undefined || Object.values(others).some((value) => value !== undefined)
     const keys = ['hide', 'add', 'duplicate', 'stale', 'cursor', 'notify']
     const list = keys.map((key) => `\`${key}\``).join(', ')
+    if (by !== undefined && stale === undefined) {
+      return [{ path: ['by'], message: '`by` goes with `stale` only' }]
+    }
     return some ? [] : [{ path: [], message: `needs at least one of ${list}` }]
   },
   outlook: catalogOutlook,
@@ -101,14 +111,14 @@ export const catalog = defineFault({
       const asked = cursorOf(ctx)
       const effects: string[] = []
       let isFirst = false
+      const { key: whose, cannot } =
+        age === 0 ? NOBODY : audience(ctx, config.by ?? 'caller', [...aboutOf(ctx), asked ?? null])
       const old =
-        age === 0
+        whose === undefined
           ? undefined
           : editResult(frame, (text, result) => {
               const now = text.slice(result.start, result.end)
-              const first = ctx
-                .memory(() => new FirstTexts(age))
-                .firstOr(memoryKey(ctx), now, ctx.now())
+              const first = ctx.memory(() => new FirstTexts(age)).firstOr(whose, now, ctx.now())
               isFirst = first === undefined || first === now
               return isFirst ? [] : [{ start: result.start, end: result.end, text: first! }]
             })
@@ -122,6 +132,7 @@ export const catalog = defineFault({
         return [...list.edits, ...cursorEdits(result, cursor === 'bad' ? BAD : (asked ?? LOOP))]
       })
       if (effects.length > 0) ctx.injected(effects.join(', '))
+      else if (cannot !== undefined) ctx.cannot(cannot)
       else if (isFirst && notify === undefined) ctx.spare()
       return after ?? before
     }
@@ -151,13 +162,14 @@ interface CatalogConfig {
   readonly add?: unknown
   readonly duplicate?: unknown
   readonly stale?: unknown
+  readonly by?: SharedBy | undefined
   readonly cursor?: 'bad' | 'loop'
   readonly notify?: 'spurious' | 'suppress'
 }
 
 function catalogOutlook(
-  { hide, add, duplicate, stale, cursor, notify }: CatalogConfig,
-  { call, answer }: OutlookSetting,
+  { hide, add, duplicate, stale, by, cursor, notify }: CatalogConfig,
+  { call, answer, identified }: OutlookSetting,
 ): Outlook {
   const asked = cursorOf({ call })
   const list = { by: 'response', does: 'its list is not that of the app' } as const
@@ -167,7 +179,11 @@ function catalogOutlook(
     }
     if (cursor !== undefined || (add !== undefined && asked === undefined)) return list
     if ((hide ?? duplicate) !== undefined) return { ...list, needs: 'entries by such names' }
-    if ((add ?? stale) !== undefined) {
+    const isKept = stale !== undefined && (by === 'all' || identified)
+    if (stale !== undefined && !isKept && (add ?? notify) === undefined) {
+      return { cannot: 'no_caller' }
+    }
+    if (add !== undefined || isKept) {
       return {
         ...list,
         needs: stale === undefined ? 'the first page' : 'an earlier list, another one',
@@ -193,11 +209,10 @@ function cursorOf({ call }: Pick<FaultContext, 'call'>): string | undefined {
   return typeof cursor === 'string' ? cursor : undefined
 }
 
-/** Lists differ by who asks, and are not to be shown to others. */
-function memoryKey(ctx: FaultContext): string {
-  const { call, session } = ctx
-  const parts = [call?.method, call?.revision, cursorOf(ctx), session, ctx.header('authorization')]
-  return JSON.stringify(parts)
+const NOBODY = { key: undefined, cannot: undefined }
+
+function aboutOf({ call }: FaultContext): readonly unknown[] {
+  return [call?.method ?? null, call?.revision ?? null]
 }
 
 function refuseBad(ctx: FaultContext): Verdict {

@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Call, ClientInfo } from '../mcp/call.ts'
 import type { ResponseHead } from '../mcp/http.ts'
 import type { Message } from '../mcp/message.ts'
+import type { NotApplicableReason } from './not-applicable.ts'
 import type { Outlook, OutlookSetting } from './outlook.ts'
 
 /** What a fault answers in the app's place; the pipeline gives it the id, framing and shape of the call. */
@@ -97,6 +98,12 @@ export interface FaultContext {
   readonly client: ClientInfo | undefined
   /** The first header of the request by this name, in lower case. */
   readonly header: (name: string) => string | undefined
+  /** All headers of the request by this name, in lower case. */
+  readonly headers: (name: string) => readonly string[]
+  /** A digest of all that tells the caller from others; undefined where nothing says who that is. */
+  readonly caller: string | undefined
+  /** The head of the app's response once that begins; undefined where it is that of a shared stream. */
+  readonly response: ResponseHead | undefined
   /** How many bytes the body of the request has. */
   readonly requestBytes: number
   /** Whether the rule means the tool, prompt or resource of this name: lists are narrowed by it. */
@@ -126,6 +133,8 @@ export interface FaultContext {
   readonly injected: (effect?: string) => void
   /** Says that the fault leaves this call alone on purpose: it is not counted as one that could not act. */
   readonly spare: () => void
+  /** Says why the fault cannot act on this call: it has no further say. */
+  readonly cannot: (reason: NotApplicableReason) => void
 }
 
 /** A fault with its parameters, made once per rule. It implements the hooks that it needs and no others. */

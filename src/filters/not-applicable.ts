@@ -12,6 +12,9 @@ export const NOT_APPLICABLE = {
   unreadable: 'the coding or the text of the request or the answer cannot be read',
   already_sent: 'the app has the call already, so that it cannot be changed or repeated',
   call_not_sent: "another fault, or the client's leaving, kept the call from the app",
+  no_caller:
+    'nothing in the request says who the caller is, and nobody gets what another was answered',
+  not_kept: 'the server forbids to keep the response',
   failed: 'the fault failed by itself',
 } as const
 

@@ -6,6 +6,8 @@ export interface OutlookSetting {
   /** Undefined when a rule about HTTP hits: its faults know nothing of calls. */
   readonly call: Call | undefined
   readonly session: string | undefined
+  /** Something in the request says who the caller is. */
+  readonly identified: boolean
   readonly answer: 'body' | 'events'
   /** False for a stream that answers no call: it has no last event. */
   readonly ends: boolean

@@ -2,6 +2,7 @@ import { canonicalJson } from '../mcp/canonical-json.ts'
 import { isRecord } from '../mcp/json-rpc.ts'
 import type { Message } from '../mcp/message.ts'
 import { isModern } from '../mcp/revision.ts'
+import { audience, type SharedBy } from './audience.ts'
 import { duration, oneOf, section } from './config-schema.ts'
 import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, FrameTransform } from './fault.ts'
@@ -16,7 +17,7 @@ export const replay = defineFault({
   name: 'replay',
   summary: 'answers with what was answered before',
   meets:
-    'An answer that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The app does execute the call, and its answer is kept for later ones. Only calls that the rule hits are kept and replaced, so that the first of them gets its own answer; so do failed ones, and those whose earlier answer was the same. Such calls are counted as spared.',
+    'An answer that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The app does execute the call, and its answer is kept for later ones. Only calls that the rule hits are kept and replaced, so that the first of them gets its own answer; so do failed ones, and those whose earlier answer was the same. Such calls are counted as spared. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names have to be the same. Where nothing says who the caller is, `by: caller` does nothing, and says so as `no_caller`.',
   elsewhere:
     'Envoy and Istio: nearest is a cache filter that does not ask the app. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` answers with one fixed body. toxiproxy has nothing like it.',
   example: `- name: stale-weather
@@ -38,33 +39,43 @@ export const replay = defineFault({
     by: oneOf(['caller', 'all'], {
       default: 'caller',
       description:
-        '`caller`: only what the same session and `Authorization` were answered. `all`: also what others were: one user may then see what belongs to another.',
+        '`caller`: only what the same caller was answered: session, `Authorization`, `Cookie`, API keys, forwarded client certificates, the target and all other headers that say more than how to send, read or trace a request are the same. `all`: also what others were: one user may then see what belongs to another.',
     }),
   }),
-  outlook(_, { call }) {
+  outlook({ by }, { call, identified }) {
+    if (call === undefined) return NOTHING
+    if (by === 'caller' && !identified) return { cannot: 'no_caller' }
     const does = 'answered as an earlier call was'
-    return call === undefined ? NOTHING : { by: 'response', does, needs: 'an earlier answer' }
+    return { by: 'response', does, needs: 'an earlier answer' }
   },
   create({ age, sameArguments, by }): Fault {
     return {
       changes: true,
-      onResponse: (ctx) => {
-        const key = keyOf(ctx, sameArguments, by === 'caller')
-        return replayed(ctx, key, age)
-      },
+      onResponse: (ctx) => replayed(ctx, aboutOf(ctx, sameArguments), by, age),
     }
   },
 })
 
-function replayed(ctx: FaultContext, key: string | undefined, age: number): FrameTransform {
+function replayed(
+  ctx: FaultContext,
+  about: readonly unknown[] | undefined,
+  by: SharedBy,
+  age: number,
+): FrameTransform {
   return async function* (frames) {
     for await (const frame of frames) {
-      const fits = key !== undefined && frame.last && isPlainResult(frame.message)
+      const fits = about !== undefined && frame.last && isPlainResult(frame.message)
       const text = fits ? frameText(frame) : undefined
       const id = text === undefined ? undefined : idText(text)
-      if (key === undefined || text === undefined || id === undefined) {
+      if (about === undefined || text === undefined || id === undefined) {
         // A failed answer is left as it is on purpose: a fault must not hide what is wrong.
         if (frame.last && ctx.call !== undefined) ctx.spare()
+        yield frame
+        continue
+      }
+      const { key, cannot } = audience(ctx, by, about)
+      if (key === undefined) {
+        ctx.cannot(cannot)
         yield frame
         continue
       }
@@ -83,13 +94,11 @@ function replayed(ctx: FaultContext, key: string | undefined, age: number): Fram
   }
 }
 
-/** What earlier answers are found by; undefined where there is no call. */
-function keyOf(ctx: FaultContext, withArguments: boolean, byCaller: boolean): string | undefined {
-  const { call } = ctx
+/** What earlier answers have to be about; undefined where there is no call. */
+function aboutOf({ call }: FaultContext, withArguments: boolean): readonly unknown[] | undefined {
   if (call === undefined) return undefined
   const parts = [call.method, call.name ?? null, isModern(call.revision)]
-  const caller = byCaller ? [ctx.session ?? null, ctx.header('authorization') ?? null] : []
-  return canonicalJson([...parts, ...caller, withArguments ? argumentsOf(call.params) : null])
+  return withArguments ? [...parts, canonicalJson(argumentsOf(call.params))] : parts
 }
 
 /** All that is asked for, less what differs from call to call. */

@@ -6,6 +6,8 @@ export interface HttpFacts {
   readonly method: string
   /** Without the query. */
   readonly path: string
+  /** With the query, where it is known. */
+  readonly target?: string | undefined
 }
 
 /** What rules can ask of an exchange, whether or not a call is in it. */

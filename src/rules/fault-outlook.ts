@@ -8,6 +8,7 @@ import {
   type OutlookHook,
   type OutlookSetting,
 } from '../filters/outlook.ts'
+import { callerText } from '../mcp/caller.ts'
 import { isExactId } from '../mcp/reply.ts'
 import type { Facts } from './call-facts.ts'
 
@@ -74,10 +75,13 @@ export function faultOutlook(
   const onPush = facts.call?.transport === 'http+sse'
   return (isHttp ? OF_HTTP : OF_CALLS).map(([on, way]) => {
     const stream = way.stream === true
+    // What is posted in HTTP+SSE names its stream, which is its session.
+    const session = facts.session ?? (way.elsewhere === true ? 'a stream' : undefined)
+    const { target = facts.http.path } = facts.http
     const setting: OutlookSetting = {
       call: isHttp ? undefined : facts.call,
-      // What is posted in HTTP+SSE names its stream, which is its session.
-      session: facts.session ?? (way.elsewhere === true ? 'a stream' : undefined),
+      session,
+      identified: callerText({ target, headers: facts.headers }, session) !== undefined,
       answer: stream ? 'events' : 'body',
       ends: !stream || facts.call !== undefined,
     }

@@ -38,7 +38,9 @@ it.each([
   ['sse', {}],
   ['sse', MODERN],
 ] as const)('gives the answer before in %s, with the id of this call', async (form, headers) => {
-  const stage = opened(await startStage({ rules: [oneFault('replay')], app: counting(form) }))
+  const stage = opened(
+    await startStage({ rules: [oneFault('replay')], session: 's', app: counting(form) }),
+  )
   const place = { ...stage, headers }
   const first = await call(place, callMessage('a'))
   const second = await call(place, callMessage(7))
@@ -56,7 +58,9 @@ it.each([
 })
 
 it('gives nobody what a caller with another token was answered', async () => {
-  const stage = opened(await startStage({ rules: [oneFault('replay')], app: counting('json') }))
+  const stage = opened(
+    await startStage({ rules: [oneFault('replay')], session: 's', app: counting('json') }),
+  )
   const as = (token: string) => ({ ...stage, headers: { authorization: `Bearer ${token}` } })
   await call(as('a'), callMessage(1))
   expect((await call(as('b'), callMessage(1))).text).toBe(resultText(1, '2'))
@@ -65,7 +69,11 @@ it('gives nobody what a caller with another token was answered', async () => {
 
 it('gives nothing that is not old enough', async () => {
   const stage = opened(
-    await startStage({ rules: [oneFault('replay: { age: 1h }')], app: counting('json') }),
+    await startStage({
+      rules: [oneFault('replay: { age: 1h }')],
+      session: 's',
+      app: counting('json'),
+    }),
   )
   await call(stage, callMessage(1))
   expect((await call(stage, callMessage(2))).text).toBe(resultText(2, '2'))
@@ -73,7 +81,9 @@ it('gives nothing that is not old enough', async () => {
 })
 
 it('gives one call of a batch its answer before, and leaves the bytes of the others', async () => {
-  const stage = opened(await startStage({ rules: [oneFault('replay')], app: counting('json') }))
+  const stage = opened(
+    await startStage({ rules: [oneFault('replay')], session: 's', app: counting('json') }),
+  )
   await call(stage, callMessage(1))
   const got = await call(stage, [callMessage(2, 'other'), callMessage(3)])
   expect(got.text).toBe(`[${resultText(2, '2')},${resultText(3, '1')}]`)
@@ -86,6 +96,7 @@ it('keeps nothing of an answer whose client left before it was there', async () 
   const stage = opened(
     await startStage({
       rules: [oneFault('replay')],
+      session: 's',
       app: (req, res) => {
         if (appGone !== undefined) return answers(req, res)
         req.resume()

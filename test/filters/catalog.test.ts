@@ -105,10 +105,10 @@ describe('a stale list', () => {
   })
 
   it('is forgotten at its age', async () => {
-    const first = new Context({ call: listCall() })
+    const first = new Context({ call: listCall(), session: 's' })
     await of({ stale: 1000 }, TOOLS, first)
     const at = (time: number): Context => {
-      const ctx = new Context({ call: listCall(), after: first })
+      const ctx = new Context({ call: listCall(), session: 's', after: first })
       ctx.time = time
       return ctx
     }
@@ -118,11 +118,12 @@ describe('a stale list', () => {
   })
 
   it('is changed by what else is asked for', async () => {
-    const first = new Context({ call: listCall() })
+    const first = new Context({ call: listCall(), session: 's' })
     const config = { stale: true, hide: 'a_*' }
     const hidden = resultJson(`{"tools":[${B}] , "x":1}`)
     expect(await of(config, TOOLS, first)).toBe(hidden)
-    expect(await of(config, NEW, new Context({ call: listCall(), after: first }))).toBe(hidden)
+    const second = new Context({ call: listCall(), session: 's', after: first })
+    expect(await of(config, NEW, second)).toBe(hidden)
   })
 })
 

@@ -1,3 +1,4 @@
+import { callerText } from '../../src/mcp/caller.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import type { FaultContext, Frame } from '../../src/filters/fault.ts'
 
@@ -19,6 +20,7 @@ export class Context implements FaultContext {
   readonly session: string | undefined
   readonly client: FaultContext['client']
   readonly requestBytes: number
+  readonly response: FaultContext['response']
   readonly marked = true
   readonly sleeps: number[] = []
   /** What the fault did beyond its call. */
@@ -40,6 +42,7 @@ export class Context implements FaultContext {
       client?: FaultContext['client']
       headers?: Readonly<Record<string, string>>
       requestBytes?: number
+      response?: FaultContext['response']
       means?: (name: string) => boolean
       /** Another context of the same rule, whose memory this one shares. */
       after?: Context
@@ -50,6 +53,7 @@ export class Context implements FaultContext {
     this.session = options.session
     this.client = options.client
     this.requestBytes = options.requestBytes ?? 0
+    this.response = options.response
     this.#means = options.means
     this.#headers = options.headers ?? {}
     this.#memory = options.after === undefined ? {} : options.after.#memory
@@ -68,6 +72,13 @@ export class Context implements FaultContext {
   readonly now = (): number => this.time
   readonly means = (name: string): boolean => this.#means?.(name) ?? true
   readonly header = (name: string): string | undefined => this.#headers[name]
+  readonly headers = (name: string): readonly string[] =>
+    this.#headers[name] === undefined ? [] : [this.#headers[name]]
+  get caller(): string | undefined {
+    const request = { target: '/mcp', headers: Object.entries(this.#headers).flat() }
+    return callerText(request, this.session)
+  }
+  readonly cannot = (reason: string): void => void this.reached.push(reason)
   readonly memory = <Memory>(make: () => Memory): Memory =>
     (this.#memory.value ??= make()) as Memory
   readonly host = {

@@ -18,7 +18,7 @@ function rule(config: Partial<Config> = {}) {
   const fault = replay.create({ ...BASE, ...config })
   const first = new Context()
   return async (text: string, options: Options & { time?: number } = {}) => {
-    const ctx = new Context({ after: first, ...options })
+    const ctx = new Context({ after: first, session: 'own', ...options })
     ctx.time = options.time ?? 0
     const [sent] = await texts(fault.onResponse!(ctx)(frames(body(text))))
     return [sent, ctx.effects, ctx.spared]
@@ -40,9 +40,9 @@ describe('replay', () => {
 
   it('leaves the event as it is but for its data', async () => {
     const fault = replay.create(BASE)
-    const first = new Context()
+    const first = new Context({ session: 'own' })
     await texts(fault.onResponse!(first)(frames(event({ id: 1, result: { n: 1 } }))))
-    const ctx = new Context({ after: first })
+    const ctx = new Context({ after: first, session: 'own' })
     const list = [PRIMER, progress(1), event({ id: 2, result: { n: 2 } }, '7')]
     const sent = await texts(fault.onResponse!(ctx)(frames(...list)))
     expect(sent.slice(0, 2)).toEqual(list.slice(0, 2).map(({ raw }) => Buffer.from(raw).toString()))

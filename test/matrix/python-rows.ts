@@ -145,6 +145,6 @@ export const PYTHON_ROWS: Readonly<Record<string, readonly PythonRow[]>> = {
   'catalog: { add: [{ name: ghost }] }': [{ in: HTTP, says: 'ok (changed)' }],
   'catalog: { cursor: bad }': [{ in: HTTP, says: 'ok' }],
   'catalog: { notify: spurious }': [{ in: HTTP, says: 'ok' }],
-  'replay: {}, behind a call': [{ in: HTTP, says: 'ok (changed)' }],
+  'replay: { by: all }, behind a call': [{ in: HTTP, says: 'ok (changed)' }],
   'amplify: { copies: 2 }': [{ in: HTTP, says: 'ok' }],
 }

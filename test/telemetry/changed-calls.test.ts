@@ -10,7 +10,7 @@ const FAULTS = {
   'rewritten answer': 'rewrite: { set: { /n: 2 } }',
   'rewritten question': 'rewrite: { in: arguments, add: { /q: other } }',
   shortened: 'truncate: { content: { chars: 2 } }',
-  replayed: 'replay: {}',
+  replayed: 'replay: { by: all }',
   flipped: 'corrupt: { mode: bitflip }',
   'lost event': 'stream: { drop: notifications }',
   'event twice': 'stream: { duplicate: last }',

@@ -1,4 +1,5 @@
 import type { Call, Origin } from '../../mcp/call.ts'
+import type { ResponseHead } from '../../mcp/http.ts'
 import type { Message } from '../../mcp/message.ts'
 import { outcomeOf } from '../../mcp/outcome.ts'
 import type { Verdict } from '../../filters/fault.ts'
@@ -37,6 +38,7 @@ export class CallRun implements TurnHost {
   madeOutcome = false
   /** What the app answered, as far as it is known. */
   appAnswer: Message | undefined
+  response: ResponseHead | undefined
   /** The client has been sent the end of the call. */
   answered = false
   /** The answer comes by another connection than the request's. */

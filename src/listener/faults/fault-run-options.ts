@@ -1,5 +1,4 @@
 import type { Call } from '../../mcp/call.ts'
-import type { RequestHead } from '../../mcp/http.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import type { Plan } from '../../rules/plan.ts'
 import type { FaultListener } from './fault-events.ts'
@@ -19,7 +18,6 @@ export type PlanAnswer = (status: number) => Plan | undefined
 
 /** One exchange with what was planned for it. */
 export interface FaultRunOptions extends TurnSetting {
-  readonly request: RequestHead
   /** In the order of the request. */
   readonly calls: readonly PlannedCall[]
   readonly batch: boolean

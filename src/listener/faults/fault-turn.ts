@@ -1,6 +1,8 @@
 import type { Call } from '../../mcp/call.ts'
 import { CONTINUE, type Fault, type FaultContext, type Verdict } from '../../filters/fault.ts'
-import { headerValue } from '../../mcp/http.ts'
+import { digest } from '../../filters/digest.ts'
+import { callerText } from '../../mcp/caller.ts'
+import { headerValue, headerValues, type ResponseHead } from '../../mcp/http.ts'
 import type { Hit } from '../../rules/hit.ts'
 import type { FaultListener, FaultPlace, NotApplicableReason } from './fault-events.ts'
 import type { Behalf, TurnSetting } from './turn-setting.ts'
@@ -15,6 +17,8 @@ export interface TurnHost {
   readonly setting: TurnSetting
   /** Aborted when faults are to stop: the client is gone, the sidecar drains, or the exchange is over. */
   readonly stop: Stop
+  /** The head of the app's response, once it is there and this call's alone. */
+  readonly response: ResponseHead | undefined
   readonly listener: FaultListener
   /** A fault took effect: what is sent next carries the mark, or the head where `onHead` says so. */
   mark(mark: string, onHead: boolean): void
@@ -61,6 +65,14 @@ export class FaultTurn {
       session: setting.facts.session,
       client: setting.facts.client,
       header: (name) => headerValue(setting.facts.headers, name),
+      headers: (name) => headerValues(setting.facts.headers, name),
+      get caller() {
+        const text = callerText(setting.request, setting.facts.session)
+        return text === undefined ? undefined : digest(text)
+      },
+      get response() {
+        return host.response
+      },
       requestBytes: setting.requestBytes,
       means: (name) => hit.rule.match.names?.test(name) ?? true,
       marked: hit.rule.mark,
@@ -78,6 +90,7 @@ export class FaultTurn {
       retired: () => interruptibleWait(Infinity, this.#retired, host.stop).catch(() => undefined),
       injected: (effect) => this.#claim(effect),
       spare: () => this.#spare(),
+      cannot: (reason) => this.notApplicable(reason),
     }
   }
 

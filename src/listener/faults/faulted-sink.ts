@@ -87,6 +87,7 @@ export class FaultedSink implements ResponseSink {
     }
     if (run.passesRedirect) return new PlainAnswer(setting)
     for (const own of run.calls) {
+      if (!own.elsewhere) own.response = head
       // Where calls are answered elsewhere, this says no more than that they were taken.
       if (run.shared && !own.elsewhere) own.leaveOutput('shared_exchange')
     }

@@ -1,3 +1,4 @@
+import type { RequestHead } from '../../mcp/http.ts'
 import type { ExchangeFacts } from '../../rules/call-facts.ts'
 import type { FaultPlace } from './fault-events.ts'
 
@@ -21,6 +22,7 @@ export interface ExchangeHost {
 /** What all faults of one exchange have in common. */
 export interface TurnSetting {
   readonly facts: ExchangeFacts
+  readonly request: RequestHead
   /** How many bytes the body of the request has. */
   readonly requestBytes: number
   /** Milliseconds since the epoch. */

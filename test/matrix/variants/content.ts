@@ -178,7 +178,7 @@ export const CONTENT: readonly Variant[] = [
   },
   {
     fault: 'replay',
-    config: '{}',
+    config: '{ by: all }',
     before: 'call',
     rows: [
       {
