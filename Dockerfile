@@ -65,8 +65,7 @@ COPY --from=program /app/dist /app/dist
 COPY package.json LICENSE /app/
 # What is new is garbage at once: a small space for it costs less memory, and less time as well.
 # One arena for all threads, and what is free at its end goes back to the system.
-ENV NODE_ENV=production \
-  NODE_OPTIONS=--max-semi-space-size=2 \
+ENV NODE_OPTIONS=--max-semi-space-size=2 \
   MALLOC_ARENA_MAX=1 \
   MALLOC_TRIM_THRESHOLD_=131072 \
   MALLOC_MMAP_THRESHOLD_=131072 \

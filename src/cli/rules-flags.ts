@@ -27,6 +27,7 @@ const LIMIT_NAMES: readonly string[] = [
   'pod',
   'environment',
   'allow-production',
+  'production-names',
   'max-percent',
   'max-duration',
   'allow-faults',

@@ -5,9 +5,11 @@ import { isGlob, MAX_GLOB } from '../filters/glob.ts'
 import type { GuardedRulesOptions } from '../rules/guarded-rules.ts'
 import type { GuardConfig } from '../rules/guard.ts'
 import { nearestName } from '../rules/nearest-name.ts'
+import { findProduction, type PlacedName, productionText } from '../rules/production-names.ts'
 import type { RuleLimits } from '../rules/rule-limits.ts'
 import type { RunFlag } from './flag-table.ts'
 import type { Environment, FlagValues, Given } from './flag-values.ts'
+import { environmentNames, ownNamespace, parseProductionNames } from './production.ts'
 import { parseCount, parseDuration, parsePercent, type Range } from './units.ts'
 import { shown, UsageError } from './usage-error.ts'
 
@@ -25,7 +27,6 @@ const PERCENT: Range = { min: 0, max: 100 }
 const POLL: Range = { min: 100, max: 3_600_000 }
 const WINDOW: Range = { min: 1000, max: 3_600_000 }
 const DURATION: Range = { min: 1, max: MAX_DURATION_MS }
-const PRODUCTION = /^prod(uction)?$/i
 const ENVIRONMENT = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/
 const MAX_POD = 253
 const MAX_TOOLS = 1000
@@ -37,6 +38,7 @@ export type LimitFlag = Extract<
   RunFlag,
   | 'environment'
   | 'allow-production'
+  | 'production-names'
   | 'max-percent'
   | 'max-active'
   | 'max-duration'
@@ -51,10 +53,14 @@ export type LimitFlag = Extract<
 export type RuleBounds = Pick<GuardedRulesOptions, 'limits' | 'pod' | 'neverArmed'>
 
 /** Checks the options that keep rules within limits. Throws nothing but a `UsageError`. */
-export function parseBounds(flags: FlagValues<LimitFlag>, env: Environment): RuleBounds {
+export function parseBounds(
+  flags: FlagValues<LimitFlag>,
+  env: Environment,
+  own: readonly PlacedName[] = [],
+): RuleBounds {
   return {
     pod: podOf(flags.optional('pod'), env),
-    neverArmed: neverArmed(flags),
+    neverArmed: neverArmed(flags, env, own),
     limits: limitsOf(flags),
   }
 }
@@ -68,7 +74,7 @@ export function parseRunRules(flags: FlagValues<RunFlag>, env: Environment): Run
     path: pathOf(flags.optional('rules')),
     pollMs: parseDuration(poll.text, poll.source, POLL),
     environment: flags.optional('environment')?.text.trim(),
-    ...parseBounds(flags, env),
+    ...parseBounds(flags, env, [ownNamespace(env)]),
     guard: guardOf(flags),
     headerFaults: flags.switch('header-faults') ? { maxPercent } : undefined,
   }
@@ -113,20 +119,25 @@ function guardOf(flags: FlagValues<RunFlag>): GuardConfig | undefined {
 }
 
 /** Why no rule may ever act here. */
-function neverArmed(flags: FlagValues<LimitFlag>): string | undefined {
+function neverArmed(
+  flags: FlagValues<LimitFlag>,
+  env: Environment,
+  own: readonly PlacedName[],
+): string | undefined {
+  const patterns = parseProductionNames(flags)
   const isAllowed = flags.switch('allow-production')
   const given = flags.optional('environment')
-  if (given === undefined) return undefined
-  const name = given.text.trim()
-  if (!ENVIRONMENT.test(name)) {
+  if (given !== undefined && !ENVIRONMENT.test(given.text.trim())) {
     throw new UsageError(
       'BAD_VALUE',
       `${given.source}: ${shown(given.text)} is not a name`,
       'use letters, digits, dots and dashes, such as staging',
     )
   }
-  if (isAllowed || !PRODUCTION.test(name)) return undefined
-  return 'the environment is production; --allow-production would arm'
+  const stated = given && { where: given.source, name: given.text }
+  const found = findProduction([...environmentNames(stated, env), ...own], patterns)
+  if (isAllowed || found === undefined) return undefined
+  return `${productionText(found)}; --allow-production would arm`
 }
 
 function pathOf(given: Given | undefined): string | undefined {

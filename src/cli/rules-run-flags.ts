@@ -1,4 +1,5 @@
 import type { FlagSpec } from './flag-table.ts'
+import { productionNamesFlag } from './production.ts'
 
 const RULES = 'Rules:'
 const GUARD = 'Guard, which no rules file can loosen:'
@@ -28,9 +29,10 @@ export const RULES_RUN_FLAGS = [
     name: 'environment',
     value: 'name',
     group: GUARD,
-    help: 'where this is; in production no rule ever acts',
+    help: 'where this is; in production no rule ever acts (default: ENVIRONMENT or NODE_ENV, for that alone)',
   },
   { name: 'allow-production', group: GUARD, help: 'let rules act in production, too' },
+  productionNamesFlag(GUARD),
   {
     name: 'max-percent',
     value: 'percent',

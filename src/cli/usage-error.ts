@@ -11,6 +11,7 @@ export type UsageCode =
   | 'LOOP'
   | 'BAD_FILE'
   | 'CANNOT_LISTEN'
+  | 'PRODUCTION'
 
 /** Bad input on the command line or in the environment: what is wrong, and how to mend it. */
 export class UsageError extends Error {

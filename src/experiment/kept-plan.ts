@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import type { ProductionCheck } from '../rules/production-names.ts'
 import { type PlanPlace, readPlan, type ReadPlan } from './read-plan.ts'
 
 /** A plan with everything that it was read from, so that it can be run again as it was. */
@@ -21,10 +22,12 @@ export async function readAndKeep(
   file: string,
   text: string,
   readText: PlanPlace['readText'],
+  production?: ProductionCheck,
 ): Promise<{ readonly read: ReadPlan; readonly kept: KeptPlan }> {
   const folder = dirname(resolve(file))
   const files: Record<string, string> = {}
   const read = await readPlan(text, {
+    ...(production && { production }),
     file,
     folder,
     readText: async (path) => {
@@ -40,6 +43,7 @@ export async function readAndKeep(
 export async function readKept(
   experiments: string,
   id: string,
+  production?: ProductionCheck,
 ): Promise<{ readonly read: ReadPlan; readonly kept: KeptPlan }> {
   if (!/^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$/.test(id)) {
     throw new NotKeptError('that is no id of a run; squall experiment list shows them')
@@ -56,6 +60,7 @@ export async function readKept(
   }
   const { file, folder, text, files } = kept
   const read = await readPlan(text, {
+    ...(production && { production }),
     file,
     folder,
     readText: async (path) => {

@@ -1,6 +1,7 @@
 import type { CallSpec } from '../load/call-spec.ts'
 import type { Expectation } from '../load/expectation.ts'
 import type { SloGate } from '../load/slo.ts'
+import type { ProductionCheck } from '../rules/production-names.ts'
 import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
 import type { RulesSource } from './rules-source.ts'
@@ -34,4 +35,6 @@ export interface Plan {
   readonly slo: readonly SloGate[]
   readonly by: 'calls' | 'pods'
   readonly stages: readonly Stage[]
+  /** Which names mean production. */
+  readonly production: ProductionCheck
 }

@@ -1,3 +1,4 @@
+import { findProduction } from '../rules/production-names.ts'
 import { MARKER } from './armed-rules.ts'
 import type { Plan } from './plan.ts'
 import { refuse, type Refusal, RefusedError } from './refusal.ts'
@@ -8,7 +9,7 @@ import {
   type SidecarRule,
   type SidecarState,
 } from './sidecar-admin.ts'
-import { isProduction } from './static-refusals.ts'
+import { productionRefusal } from './static-refusals.ts'
 
 /** What the sidecar is like before an experiment begins. */
 export interface Preflight {
@@ -25,7 +26,7 @@ export async function preflight(plan: Plan, dead: string | undefined): Promise<P
   const { state, rules } = await ask(plan)
   const { environment } = plan.file.target
   const refusals = [
-    environmentRefusal(state.environment, environment ?? ''),
+    environmentRefusal(state.environment, environment ?? '', plan),
     disarmedRefusal(state),
     rejectedRefusal(state),
     ...ruleRefusals(rules, plan, dead),
@@ -57,14 +58,14 @@ async function ask(
   }
 }
 
-function environmentRefusal(found: string | undefined, wanted: string): Refusal | undefined {
-  if (found !== undefined && isProduction(found)) {
-    return {
-      code: 'PRODUCTION',
-      wrong: 'the sidecar says that it is in production',
-      mend: 'run experiments elsewhere; nothing here lifts this',
-    }
-  }
+function environmentRefusal(
+  found: string | undefined,
+  wanted: string,
+  { production }: Plan,
+): Refusal | undefined {
+  const place = { where: 'the environment of the sidecar,', name: found }
+  const hit = findProduction([place], production.patterns)
+  if (hit !== undefined) return productionRefusal(hit)
   if (found?.toLowerCase() === wanted.toLowerCase()) return undefined
   return {
     code: 'ENVIRONMENT_MISMATCH',

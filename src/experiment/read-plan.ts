@@ -8,6 +8,7 @@ import { parseSlo } from '../load/slo.ts'
 import { canonicalJson } from '../mcp/canonical-json.ts'
 import type { FileProblems } from '../rules/problem-format.ts'
 import type { Problem } from '../rules/problem.ts'
+import { NO_PLACES, type ProductionCheck } from '../rules/production-names.ts'
 import { readYaml, type YamlDocument } from '../rules/yaml-document.ts'
 import { type Gate, MEASURES, steadyGate } from './gate.ts'
 import { abortGates, planFindings, readFile } from './plan-findings.ts'
@@ -28,6 +29,8 @@ export interface PlanPlace {
   readonly folder: string
   /** The text of a file. Throws where it cannot be read. */
   readonly readText: (path: string) => Promise<string>
+  /** Which names mean production, and what is known besides the plan. */
+  readonly production?: ProductionCheck
 }
 
 /** Longer plans are refused. */
@@ -53,9 +56,14 @@ export async function readPlan(text: string, place: PlanPlace): Promise<ReadPlan
   const plan = planOf(file, rules.source, calls as readonly CallSpec[], place)
   const { steady, aborts } = plan
   const tools = [...(file.load.tools ?? []), ...plan.calls.map(({ tool }) => tool)]
-  const refusals = staticRefusals({ file, rules: plan.rules, steady, aborts, tools }).map(
-    (refusal) => ({ ...refusal, ...document.place(refusal.path ?? []) }),
-  )
+  const refusals = staticRefusals({
+    file,
+    rules: plan.rules,
+    steady,
+    aborts,
+    tools,
+    production: plan.production,
+  }).map((refusal) => ({ ...refusal, ...document.place(refusal.path ?? []) }))
   return { ok: true, plan, refusals }
 }
 
@@ -63,7 +71,7 @@ function planOf(
   file: PlanFile,
   rules: RulesSource | undefined,
   calls: readonly CallSpec[],
-  { folder }: PlanPlace,
+  { folder, production = NO_PLACES }: PlanPlace,
 ): Plan {
   const { steadyState, kill } = file
   return {
@@ -87,6 +95,7 @@ function planOf(
     slo: (file.slo ?? []).map(parseSlo),
     by: file.pods === undefined ? 'calls' : 'pods',
     stages: stagesOf(file),
+    production,
   }
 }
 

@@ -1,4 +1,12 @@
 import type { Problem } from '../rules/problem.ts'
+import {
+  findProduction,
+  type PlacedName,
+  type Production,
+  type ProductionCheck,
+  productionText,
+  urlNames,
+} from '../rules/production-names.ts'
 import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
 import type { Refusal } from './refusal.ts'
@@ -13,20 +21,16 @@ export interface Considered {
   readonly steady: readonly Gate[]
   readonly aborts: readonly Gate[]
   readonly tools: readonly string[]
+  readonly production: ProductionCheck
 }
 
 /** A refusal and where in the file its reason stands. */
 export type PlacedRefusal = Refusal & Pick<Problem, 'line' | 'column'>
 
-/** Whether an environment is the one in which no experiment runs. */
-export function isProduction(environment: string): boolean {
-  return /^prod(uction)?$/i.test(environment.trim())
-}
-
 /** Why a plan would never be run, as far as the plan itself tells. */
 export function staticRefusals(considered: Considered): readonly Refusal[] {
   const { file, rules } = considered
-  const refusals = [...gateRefusals(considered), ...environmentRefusals(file)]
+  const refusals = [...gateRefusals(considered), ...environmentRefusals(considered)]
   if (file.stages !== undefined) refusals.push(...stageRefusals(file.stages, 'stages'))
   if (file.pods !== undefined) refusals.push(...stageRefusals(file.pods, 'pods'))
   if (rules !== undefined) {
@@ -58,7 +62,8 @@ function gateRefusals({ file, steady, aborts }: Considered): Refusal[] {
   return refusals
 }
 
-function environmentRefusals({ target }: PlanFile): Refusal[] {
+function environmentRefusals({ file, production }: Considered): Refusal[] {
+  const { target, sidecar } = file
   if (target.environment === undefined) {
     return [
       {
@@ -69,15 +74,25 @@ function environmentRefusals({ target }: PlanFile): Refusal[] {
       },
     ]
   }
-  if (!isProduction(target.environment)) return []
+  const at = (path: readonly string[], places: readonly PlacedName[]): Refusal[] => {
+    const found = findProduction(places, production.patterns)
+    return found === undefined ? [] : [{ ...productionRefusal(found), path }]
+  }
   return [
-    {
-      code: 'PRODUCTION',
-      wrong: 'the environment is production',
-      mend: 'run experiments elsewhere; nothing here lifts this',
-      path: ['target', 'environment'],
-    },
+    ...at(['target', 'environment'], [{ where: 'the environment', name: target.environment }]),
+    ...at(['target', 'url'], urlNames('target.url', new URL(target.url))),
+    ...at(['sidecar', 'admin'], urlNames('sidecar.admin', new URL(sidecar.admin))),
+    ...at([], production.places),
   ]
+}
+
+/** Refuses to experiment on production. */
+export function productionRefusal(found: Production): Refusal {
+  return {
+    code: 'PRODUCTION',
+    wrong: productionText(found),
+    mend: 'run experiments elsewhere; nothing lifts this but another name, or other --production-names',
+  }
 }
 
 function ruleRefusals({ rules, enabled }: RulesSource, file: PlanFile): Refusal[] {

@@ -101,7 +101,8 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a name',
     fallback: 'the label `environment` of the namespace',
-    meaning: 'where this is; with `production` or `prod` no rule ever acts',
+    meaning:
+      'where this is; with a name that means production, such as `shop-prod`, no rule ever acts',
     check: like(
       /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/,
       'use letters, digits, dots and dashes, such as staging',
@@ -216,7 +217,8 @@ export const ANNOTATIONS = [
     places: ['namespace'],
     form: '`true`, `false`',
     fallback: '`false`',
-    meaning: 'allow the sidecar, and faults, in a namespace that is labelled as production',
+    meaning:
+      'allow the sidecar, and faults, in a namespace that counts as production by its label or its name',
     check: BOOLEAN,
   },
 ] as const satisfies readonly AnnotationSpec[]

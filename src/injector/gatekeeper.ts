@@ -1,3 +1,4 @@
+import { findProduction, type Production, productionText } from '../rules/production-names.ts'
 import { INJECTION_LABEL } from './annotations.ts'
 import type { InjectionContext, UntouchedReason } from './injection.ts'
 import type { Pod } from './pod-types.ts'
@@ -13,10 +14,8 @@ export interface LeftAlone {
 const MIRROR = 'kubernetes.io/config.mirror'
 
 /** Says why nothing is to be done with a pod; undefined when it is to be injected. */
-export function leaveAlone(
-  pod: Pod,
-  { namespace, settings }: InjectionContext,
-): LeftAlone | undefined {
+export function leaveAlone(pod: Pod, context: InjectionContext): LeftAlone | undefined {
+  const { namespace, settings } = context
   const { prefix } = settings
   const asked = isAsked(pod, prefix)
   if (asked === undefined) {
@@ -36,12 +35,17 @@ export function leaveAlone(
   if (isWindows(pod)) {
     return { reason: 'windows', message: 'the pod is for Windows, and the sidecar is for Linux' }
   }
+  const found = settings.productionAction === 'ignore' ? namespaceProduction(context) : undefined
+  if (found !== undefined && namespace.annotations[`${prefix}allow-production`] !== 'true') {
+    return { reason: 'production', message: `left alone: ${productionText(found)}` }
+  }
   return undefined
 }
 
 /** Refuses places where no sidecar may be, unless they were opened by their owner. */
 export function refusePlace(context: InjectionContext, isProductionAllowed: boolean): void {
   const { namespace, settings } = context
+  const { prefix } = settings
   if (settings.excludedNamespaces.includes(namespace.name)) {
     throw new Refusal(
       'excluded_namespace',
@@ -49,14 +53,29 @@ export function refusePlace(context: InjectionContext, isProductionAllowed: bool
       'run the app in another one',
     )
   }
-  const environment = namespaceEnvironment(context)
-  if (environment === undefined || !isProduction(environment, context) || isProductionAllowed)
-    return
+  if (settings.productionAction !== 'refuse' || isProductionAllowed) return
+  const found = namespaceProduction(context)
+  if (found === undefined) return
+  const owner = `whoever owns it can allow it by the annotation ${prefix}allow-production: "true" on the namespace`
   throw new Refusal(
     'production',
-    `the namespace ${quoted(namespace.name)} is labelled ${settings.environmentLabel}=${environment}`,
-    `whoever owns it can allow it by the annotation ${settings.prefix}allow-production: "true" on the namespace`,
+    `no sidecar is put into production: ${productionText(found)}`,
+    namespace.isKnown === false
+      ? `${owner}, where the webhook may read namespaces (--read-namespaces, webhook.readNamespaces of the chart)`
+      : owner,
   )
+}
+
+/** Returns why a namespace counts as production: by its label, or by its name. */
+export function namespaceProduction(context: InjectionContext): Production | undefined {
+  const { namespace, settings } = context
+  const { environmentLabel, productionEnvironments } = settings
+  const { name } = namespace
+  const label = {
+    where: `the label ${environmentLabel} of the namespace ${quoted(name)},`,
+    name: namespaceEnvironment(context),
+  }
+  return findProduction([label, { where: 'the namespace', name }], productionEnvironments)
 }
 
 /** What the namespace says about where it is. */
@@ -66,12 +85,6 @@ export function namespaceEnvironment({
 }: InjectionContext): string | undefined {
   const value = namespace.labels[settings.environmentLabel]
   return value === '' ? undefined : value
-}
-
-/** True for environments that count as production. */
-export function isProduction(environment: string, { settings }: InjectionContext): boolean {
-  const name = environment.toLowerCase()
-  return settings.productionEnvironments.some((each) => each.toLowerCase() === name)
 }
 
 function isWindows({ spec }: Pod): boolean {

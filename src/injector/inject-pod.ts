@@ -1,3 +1,4 @@
+import { findProduction, type Production, productionText } from '../rules/production-names.ts'
 import { addedAnnotations } from './added-annotations.ts'
 import { STATUS_KEY } from './annotations.ts'
 import { changeContainers } from './change-containers.ts'
@@ -5,7 +6,7 @@ import { checkBinding } from './check-binding.ts'
 import { checkServices } from './check-services.ts'
 import { chooseLifecycle } from './choose-lifecycle.ts'
 import { chooseMode } from './choose-mode.ts'
-import { isProduction, leaveAlone, namespaceEnvironment, refusePlace } from './gatekeeper.ts'
+import { leaveAlone, namespaceEnvironment, namespaceProduction, refusePlace } from './gatekeeper.ts'
 import { REDIRECT, RULES_VOLUME, RUN_VOLUME, SIDECAR } from './injected-names.ts'
 import { StatusError, type Undo, writeStatus } from './injection-status.ts'
 import type { Injection, InjectionContext } from './injection.ts'
@@ -53,7 +54,8 @@ function injected(pod: Pod, context: InjectionContext): Injection {
   const { mode, why } = chooseMode(pod, wishes, ports, context)
   const { native, warnings } = chooseLifecycle(pod, wishes, mode, context)
   const changed = changeContainers(pod, { mode, ports, wishes, settings })
-  const environment = environmentOf(wishes, context)
+  const production = productionOf(wishes, context)
+  const environment = production === undefined ? statedEnvironment(wishes, context) : PRODUCTION
   const plan: Plan = {
     mode,
     ports,
@@ -63,7 +65,7 @@ function injected(pod: Pod, context: InjectionContext): Injection {
     image: imageOf(wishes, context),
     resources: sidecarResources(wishes, settings.resources),
     environment,
-    isProductionAllowed: isAllowed && environment === PRODUCTION,
+    isProductionAllowed: isAllowed && production !== undefined,
     graceSeconds: pod.spec?.terminationGracePeriodSeconds ?? DEFAULT_GRACE,
     probes: changed.probes,
   }
@@ -73,7 +75,7 @@ function injected(pod: Pod, context: InjectionContext): Injection {
     ...changed.warnings,
     ...(mode === 'port' ? checkServices(pod, ports, context) : []),
     ...(mode === 'bind' ? checkBinding(pod, ports) : []),
-    ...placeWarnings(plan, context),
+    ...placeWarnings(plan, production, context),
   ]
   return { kind: 'injected', pod: result, mode, why, warnings: said }
 }
@@ -81,19 +83,28 @@ function injected(pod: Pod, context: InjectionContext): Injection {
 /** What `squall run` knows as the place where no rule acts. */
 const PRODUCTION = 'production'
 
-/** The label of a namespace that counts as production outweighs what its pods say. */
-function environmentOf(wishes: Wishes, context: InjectionContext): string | undefined {
-  const label = namespaceEnvironment(context)
-  if (label !== undefined && isProduction(label, context)) return PRODUCTION
-  const environment = wishes.get('environment') ?? label
-  return environment !== undefined && isProduction(environment, context) ? PRODUCTION : environment
+/** A namespace that counts as production outweighs what its pods say. */
+function productionOf(wishes: Wishes, context: InjectionContext): Production | undefined {
+  const { prefix, productionEnvironments } = context.settings
+  const own = { where: `the annotation ${prefix}environment`, name: wishes.get('environment') }
+  return namespaceProduction(context) ?? findProduction([own], productionEnvironments)
 }
 
-function placeWarnings(plan: Plan, { namespace }: InjectionContext): readonly string[] {
-  const { mode, environment, isProductionAllowed } = plan
+function statedEnvironment(wishes: Wishes, context: InjectionContext): string | undefined {
+  return wishes.get('environment') ?? namespaceEnvironment(context)
+}
+
+function placeWarnings(
+  plan: Plan,
+  production: Production | undefined,
+  { namespace, settings }: InjectionContext,
+): readonly string[] {
+  const { mode, isProductionAllowed } = plan
   const warnings: string[] = []
-  if (environment === PRODUCTION && !isProductionAllowed) {
-    warnings.push('the environment is production: rules are read and counted, and none ever acts')
+  if (production !== undefined && !isProductionAllowed) {
+    warnings.push(
+      `${productionText(production)}: rules are read and counted, and none ever acts; ${settings.prefix}allow-production: "true" on the namespace allows it`,
+    )
   }
   if (namespace.isKnown === false && mode === 'redirect') {
     warnings.push(

@@ -63,7 +63,7 @@ export type Injection =
 
 /** Why nothing was to be done. */
 export type UntouchedReason =
-  'not_requested' | 'opted_out' | 'namespace_disabled' | 'mirror_pod' | 'windows'
+  'not_requested' | 'opted_out' | 'namespace_disabled' | 'mirror_pod' | 'windows' | 'production'
 
 /** Why it cannot be done. */
 export type RefusedReason =

@@ -19,9 +19,12 @@ export interface InjectorSettings {
   readonly rules: string
   /** Secret with the token of the admin API under `token`, and that for reading under `read-token`; neither need be there. */
   readonly adminSecret: string
-  /** Label of namespaces that says where they are, and its values that mean production. */
+  /** Label of namespaces that says where they are. */
   readonly environmentLabel: string
+  /** Words that mean production in that label, in names of namespaces and of environments. */
   readonly productionEnvironments: readonly string[]
+  /** What becomes of pods that ask for the sidecar in a namespace of production. */
+  readonly productionAction: 'refuse' | 'ignore' | 'allow'
   /** Namespaces in which nothing is ever injected. */
   readonly excludedNamespaces: readonly string[]
   /** Add `prometheus.io/…` annotations to pods that have none. */

@@ -1,4 +1,5 @@
 import { nearestName } from '../rules/nearest-name.ts'
+import { PRODUCTION_NAMES, productionPatternProblem } from '../rules/production-names.ts'
 import { ANNOTATIONS } from './annotations.ts'
 import type { InjectorSettings, SidecarResources } from './injector-settings.ts'
 import { parseQuantity } from './quantity.ts'
@@ -31,6 +32,7 @@ const NAMES = [
   'adminSecret',
   'environmentLabel',
   'productionEnvironments',
+  'productionAction',
   'excludedNamespaces',
   'scrapeAnnotations',
   'defaults',
@@ -60,7 +62,8 @@ export function parseInjectorSettings(value: unknown, version: string): Injector
       'environment',
       like(LABEL_KEY, 'write the key of a label'),
     ),
-    productionEnvironments: texts(given, 'productionEnvironments', ['production', 'prod']),
+    productionEnvironments: productionNames(given),
+    productionAction: productionAction(given['productionAction'] ?? 'refuse'),
     excludedNamespaces: texts(given, 'excludedNamespaces', [
       'kube-system',
       'kube-node-lease',
@@ -103,6 +106,20 @@ function resources(value: unknown): SidecarResources {
     throw bad('resources.memoryRequest', 'let it be at most memoryLimit')
   }
   return result
+}
+
+function productionNames(given: Given): readonly string[] {
+  const patterns = texts(given, 'productionEnvironments', PRODUCTION_NAMES)
+  for (const each of patterns) {
+    const mend = productionPatternProblem(each)
+    if (mend !== undefined) throw bad(`productionEnvironments: ${quoted(each)}`, mend)
+  }
+  return patterns
+}
+
+function productionAction(value: unknown): InjectorSettings['productionAction'] {
+  if (value === 'refuse' || value === 'ignore' || value === 'allow') return value
+  throw bad('productionAction', 'use one of refuse, ignore, allow')
 }
 
 function pullPolicy(value: unknown): InjectorSettings['imagePullPolicy'] {

@@ -1,3 +1,4 @@
+import { PRODUCTION_NAMES } from '../rules/production-names.ts'
 import { RULES_FOLDER } from './injected-names.ts'
 import type { Plan } from './plan.ts'
 import { shutdownTimes } from './shutdown-times.ts'
@@ -15,7 +16,7 @@ const PASSED_ON = [
 
 /** What the sidecar is started with. */
 export function sidecarArgs(plan: Plan): readonly string[] {
-  const { mode, ports, wishes, environment } = plan
+  const { mode, ports, wishes, environment, settings } = plan
   // The address of the pod takes the place of this one, where that is where the app is.
   const host = upstreamHost(plan) ?? '127.0.0.1'
   const args = ports.flatMap(({ number, listen }) => [
@@ -30,6 +31,11 @@ export function sidecarArgs(plan: Plan): readonly string[] {
   args.push('--ready-without-upstream')
   args.push('--drain-timeout', `${shutdownTimes(plan.graceSeconds).drain}s`)
   if (environment !== undefined) args.push('--environment', environment)
+  // What the injector takes for production is told as such; all else is what it says by these names.
+  const names = settings.productionEnvironments
+  if (environment !== 'production' && names !== PRODUCTION_NAMES && names.length > 0) {
+    args.push('--production-names', names.join(','))
+  }
   if (plan.isProductionAllowed) args.push('--allow-production')
   for (const key of PASSED_ON) {
     const value = wishes.get(key)

@@ -191,3 +191,18 @@ test('whatever is armed can be read, has an end, and no larger share than its st
     { numRuns: 50 },
   )
 })
+
+test.each([
+  ['environment: staging', 'environment: Shop-Prod', 'the environment "Shop-Prod"'],
+  ['environment: staging', 'environment: LIVE', 'the environment "LIVE"'],
+  [/url: [^ ,}]+/, 'url: http://mcp.prod.example.com/mcp', 'the host of target.url,'],
+  [/admin: [^ ,}]+/, 'admin: http://squall.shop-prd.svc:15390', 'the host of sidecar.admin,'],
+])('a plan for production, by %s as %s', async (from, to, said) => {
+  const text = GOOD.replace(from, to)
+  expect(text).not.toBe(GOOD)
+  const found = await read(text)
+  if (!found.ok) throw new Error(await complaints(text))
+  expect(found.refusals).toMatchObject([{ code: 'PRODUCTION' }])
+  expect(found.refusals[0]!.wrong).toContain(said)
+  expect(found.refusals[0]!.mend).toContain('--production-names')
+})

@@ -233,28 +233,6 @@ describe('the life of the sidecar', () => {
   })
 })
 
-describe('production', () => {
-  it('that its owner opened gets faults', () => {
-    const namespace = {
-      labels: { environment: 'prod' },
-      annotations: { 'squall.dev/allow-production': 'true' },
-    }
-    const { args = [] } = containerOf(
-      inject(podOf({ environment: 'x' }), contextOf({ namespace })),
-      'squall',
-    )
-    expect(args.join(' ')).toContain('--environment production --allow-production')
-  })
-
-  it('that a pod calls itself has the sidecar without faults, and is told so', () => {
-    const injected = inject(podOf({ environment: 'PROD' }))
-    const args = containerOf(injected, 'squall').args?.join(' ')
-    expect(args).toContain('--environment production')
-    expect(args).not.toContain('--allow-production')
-    expect(injected.warnings.join()).toMatch(/none ever acts/)
-  })
-})
-
 describe('what comes first', () => {
   it('is the word of the pod, then of the namespace, then of the settings', () => {
     const { settings } = contextOf()

@@ -101,7 +101,14 @@ const REFUSED: readonly Case[] = [
     pod: podOf({ environment: 'staging' }),
     context: contextOf(production),
     reason: 'production',
-    says: /environment=Production: .*squall\.dev\/allow-production: "true" on the namespace/,
+    says: /the label environment of the namespace "tools", "Production" counts as production .*squall\.dev\/allow-production: "true" on the namespace/,
+  },
+  {
+    what: 'production by the name of the namespace',
+    pod: podOf({ environment: 'staging' }),
+    context: contextOf({ namespace: { name: 'Shop-prd', isKnown: false } }),
+    reason: 'production',
+    says: /the namespace "Shop-prd" counts as production \(it matches prd\*\).*webhook\.readNamespaces/,
   },
   {
     what: 'the network of the node, whatever the mode',

@@ -236,3 +236,27 @@ async function worse(admin: string): Promise<object> {
   }
   return { ...state, rules: { ...state.rules, digest: null }, lastReload }
 }
+
+test('rules for production are refused, by the name or the label of the namespace', async () => {
+  const { shop, write } = await start()
+  await shop.addPod('shop-1')
+  const file = await write(failing('first'))
+  const named = await shop.apply('-f', file, '-n', 'shop-prod')
+  expect(named.code).toBe(1)
+  expect(named.err).toContain('the namespace "shop-prod" counts as production (it matches prod*)')
+  expect(named.err).toContain('--allow-production')
+  expect(shop.api.seen).toHaveLength(0)
+
+  shop.api.put('/api/v1/namespaces/shop', { metadata: { labels: { environment: 'Prod-EU' } } })
+  const labelled = await shop.apply('-f', file)
+  expect(labelled.err).toContain('the label environment of the namespace shop, "Prod-EU"')
+  expect(shop.rules()).toEqual({})
+  expect(shop.api.seen.every(({ method }) => method === 'GET')).toBe(true)
+
+  // Whoever ends faults is never in the way.
+  const off = await write(`enabled: false\n${failing('first')}`)
+  expect(await shop.apply('-f', off)).toMatchObject({ code: 0 })
+  expect(await shop.apply('-f', await write(failing('x')), '--allow-production')).toMatchObject({
+    code: 0,
+  })
+})

@@ -29,6 +29,8 @@ const INJECTED = /"squall\.dev\/status":/
 const NAMESPACES = {
   shop: {},
   live: { environment: 'production' },
+  sale: { environment: 'Shop-PROD-2' },
+  calm: { environment: 'product-nonprod' },
   tight: { 'pod-security.kubernetes.io/enforce': 'restricted' },
 }
 
@@ -103,11 +105,20 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
     })
 
     it('refuses in production by the policy, and only those that ask', async () => {
-      await inForce('live', ASKS, /labelled as production/)
+      await inForce('live', ASKS, /counts as production/)
       const { ok, text } = await create('live', 'asks', ASKS)
       expect(ok).toBe(false)
-      expect(text).toContain('labelled as production')
+      expect(text).toContain('counts as production')
       expect(await create('live', 'plain', {})).toMatchObject({ ok: true })
+    })
+
+    it('refuses labels that no selector can name, and none that look like them', async () => {
+      // Without the webhook, which would say so first.
+      const set = ['--set', 'webhook.failurePolicy=Ignore']
+      const { ok, text } = await server.run(HELM, ['upgrade', ...release, ...set])
+      expect(ok, text).toBe(true)
+      await inForce('sale', ASKS, /counts as production/)
+      expect(await create('calm', 'asks', ASKS)).toMatchObject({ ok: true })
     })
 
     it('keeps the certificate in upgrades, changes modes, and leaves nothing when it goes', async () => {

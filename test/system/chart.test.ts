@@ -220,7 +220,11 @@ describe.skipIf(missing !== undefined)('the chart', () => {
       const set = `production.action=${action},webhook.readNamespaces=${reads}`
       const manifests = await modeOf('default', '--set', set)
       const { matchExpressions } = hookOf(manifests).namespaceSelector
-      const production = { key: 'environment', operator: 'NotIn', values: ['production', 'prod'] }
+      const production = {
+        key: 'environment',
+        operator: 'NotIn',
+        values: ['production', 'prod', 'prd', 'live'],
+      }
       expect(
         matchExpressions.some((each) => JSON.stringify(each) === JSON.stringify(production)),
       ).toBe(isPassed)

@@ -34,7 +34,12 @@ resources: {{- toYaml $sidecar.resources | nindent 2 }}
 rules: {{ $sidecar.rules }}
 adminSecret: {{ $sidecar.adminSecret }}
 environmentLabel: {{ .Values.production.label }}
-productionEnvironments: {{ eq .Values.production.action "allow" | ternary (list) .Values.production.values | toJson }}
+productionAction: {{ .Values.production.action }}
+{{- with .Values.production }}
+{{- if or .names (ne (toJson .values) `["production","prod","prd","live"]`) }}
+productionEnvironments: {{ concat .names .values | uniq | toJson }}
+{{- end }}
+{{- end }}
 excludedNamespaces: {{ include "squall.excludedNamespaces" . }}
 scrapeAnnotations: {{ $sidecar.scrapeAnnotations }}
 defaults: {{ $sidecar.defaults | toJson }}

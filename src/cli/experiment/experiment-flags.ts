@@ -1,3 +1,4 @@
+import { productionNamesFlag } from '../production.ts'
 import { readTokenFlag } from '../admin-access-flags.ts'
 import type { FlagSpec } from '../flag-table.ts'
 
@@ -41,6 +42,7 @@ export const EXPERIMENT_RUN_FLAGS = [
     help: 'file with a token that is sent as Authorization: Bearer',
   },
   readTokenFlag(PLAN),
+  productionNamesFlag(PLAN),
   EXPERIMENTS,
   {
     name: 'state-dir',
@@ -55,7 +57,10 @@ export const EXPERIMENT_RUN_FLAGS = [
 export const EXPERIMENT_LIST_FLAGS = [EXPERIMENTS, JSON_OUT] as const satisfies readonly FlagSpec[]
 
 /** The options of `squall experiment validate`. */
-export const EXPERIMENT_VALIDATE_FLAGS = [JSON_OUT] as const satisfies readonly FlagSpec[]
+export const EXPERIMENT_VALIDATE_FLAGS = [
+  productionNamesFlag(PLAN),
+  JSON_OUT,
+] as const satisfies readonly FlagSpec[]
 
 /** The name of any of them. */
 export type ExperimentFlag =

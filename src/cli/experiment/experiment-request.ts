@@ -2,7 +2,9 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { FlagSpec } from '../flag-table.ts'
 import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
+import type { ProductionCheck } from '../../rules/production-names.ts'
 import { parseHeaders } from '../load/load-headers.ts'
+import { environmentNames, parseProductionNames } from '../production.ts'
 import { parseReadToken } from '../run-admin-token.ts'
 import { UsageError } from '../usage-error.ts'
 import {
@@ -21,6 +23,7 @@ export interface ExperimentRunRequest {
   readonly authTokenFile: string | undefined
   /** What reading the sidecar needs, where it asks for that. */
   readonly readToken: string | undefined
+  readonly production: ProductionCheck
   readonly experiments: string
   readonly stateFolder: string
   readonly json: boolean
@@ -44,10 +47,17 @@ export function parseExperimentRun(
     headers: parseHeaders(flags.all('header')),
     authTokenFile: flags.optional('auth-token-file')?.text,
     readToken: parseReadToken(flags, env),
+    production: productionOf(flags, env),
     experiments: flags.required('experiments').text,
     stateFolder: flags.optional('state-dir')?.text ?? defaultState(env),
     json: flags.switch('json'),
   }
+}
+
+/** The plan names the environment, so that NODE_ENV says nothing. */
+function productionOf(flags: FlagValues<'production-names'>, env: Environment): ProductionCheck {
+  const stated = { where: 'the plan', name: undefined }
+  return { patterns: parseProductionNames(flags), places: environmentNames(stated, env) }
 }
 
 /** What `squall experiment list` was told. */
@@ -65,6 +75,7 @@ export function parseExperimentList(raw: RawFlags, env: Environment): Experiment
 /** What `squall experiment validate` was told. */
 export interface ExperimentValidateRequest {
   readonly paths: readonly string[]
+  readonly production: ProductionCheck
   readonly json: boolean
 }
 
@@ -75,7 +86,9 @@ export function parseExperimentValidate(
   paths: readonly string[],
 ): ExperimentValidateRequest {
   if (paths.length === 0) throw noPlan('validate')
-  return { paths, json: valuesOf(EXPERIMENT_VALIDATE_FLAGS, raw, env).switch('json') }
+  const flags = valuesOf(EXPERIMENT_VALIDATE_FLAGS, raw, env)
+  // A plan is good or not wherever that is asked.
+  return { paths, json: flags.switch('json'), production: productionOf(flags, {}) }
 }
 
 function valuesOf(

@@ -3,6 +3,7 @@ import { MAX_PLAN_BYTES, type ReadPlan } from '../../experiment/read-plan.ts'
 import { problemLines } from '../../rules/problem-format.ts'
 import { plain } from '../../rules/problem.ts'
 import type { PlacedRefusal } from '../../experiment/static-refusals.ts'
+import type { ProductionCheck } from '../../rules/production-names.ts'
 import { readBounded } from '../read-bounded.ts'
 import { shown, UsageError } from '../usage-error.ts'
 import type { ExperimentRunRequest } from './experiment-request.ts'
@@ -11,13 +12,14 @@ import type { ExperimentRunRequest } from './experiment-request.ts'
 export async function readAsked({
   plan,
   experiments,
-}: Pick<ExperimentRunRequest, 'plan' | 'experiments'>): Promise<{
+  production,
+}: Pick<ExperimentRunRequest, 'plan' | 'experiments' | 'production'>): Promise<{
   readonly read: ReadPlan
   readonly kept: KeptPlan
 }> {
-  if (plan.kind === 'file') return readPlanFile(plan.path)
+  if (plan.kind === 'file') return readPlanFile(plan.path, production)
   try {
-    return await readKept(experiments, plan.id)
+    return await readKept(experiments, plan.id, production)
   } catch (error) {
     if (!(error instanceof NotKeptError)) throw error
     throw new UsageError('BAD_FILE', `--again ${shown(plan.id)}`, error.message)
@@ -27,6 +29,7 @@ export async function readAsked({
 /** Reads a plan. Throws a `UsageError` where there is none. */
 export async function readPlanFile(
   path: string,
+  production?: ProductionCheck,
 ): Promise<{ readonly read: ReadPlan; readonly kept: KeptPlan }> {
   let text: string
   try {
@@ -36,7 +39,7 @@ export async function readPlanFile(
     const why = code ?? (error as Error).message
     throw new UsageError('BAD_FILE', `${shown(path)} cannot be read (${why})`, 'name a plan')
   }
-  return readAndKeep(path, text, textOf)
+  return readAndKeep(path, text, textOf, production)
 }
 
 /** What keeps a plan from being run, a line each, as compilers write it. */

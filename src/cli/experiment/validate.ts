@@ -6,12 +6,12 @@ const FAILED = 1
 
 /** `squall experiment validate`: what is wrong with plans; the result is the exit code. */
 export async function validatePlans(
-  { paths, json }: ExperimentValidateRequest,
+  { paths, production, json }: ExperimentValidateRequest,
   write: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<number> {
   const files = []
   for (const path of paths) {
-    const { read } = await readPlanFile(path)
+    const { read } = await readPlanFile(path, production)
     const ok = read.ok && read.refusals.length === 0
     const problems = read.ok ? [] : read.problems
     files.push({ file: path, ok, problems, refusals: read.ok ? read.refusals : [] })

@@ -1,4 +1,5 @@
 import type { FlagSpec } from '../flag-table.ts'
+import { productionFlags } from '../production.ts'
 import { CLUSTER_FLAGS } from './cluster-flags.ts'
 
 const RULES = 'The rules:'
@@ -28,6 +29,14 @@ export const APPLY_FLAGS = [
     help: 'key of it to write; the others stay as they are',
   },
   ...CLUSTER_FLAGS,
+  ...productionFlags('The cluster:'),
+  {
+    name: 'environment-label',
+    value: 'key',
+    default: 'environment',
+    group: 'The cluster:',
+    help: 'label of the namespace that says which environment it is, where it can be read',
+  },
   {
     name: 'timeout',
     value: 'duration',

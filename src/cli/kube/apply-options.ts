@@ -1,5 +1,7 @@
 import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
 import { parseDuration } from '../units.ts'
+import type { ProductionCheck } from '../../rules/production-names.ts'
+import { parseProduction } from '../production.ts'
 import { shown, UsageError } from '../usage-error.ts'
 import { APPLY_FLAGS, type ApplyFlag } from './apply-flags.ts'
 import { type ClusterOptions, objectName, parseCluster } from './cluster-options.ts'
@@ -10,6 +12,9 @@ export interface ApplyRequest {
   readonly configMap: string
   readonly key: string
   readonly cluster: ClusterOptions
+  /** Undefined where production is allowed. */
+  readonly production: ProductionCheck | undefined
+  readonly environmentLabel: string
   readonly timeoutMs: number
   readonly wait: boolean
   readonly json: boolean
@@ -43,6 +48,8 @@ export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
     configMap: objectName(flags.required('configmap')),
     key: key.text,
     cluster: parseCluster(flags, env),
+    production: parseProduction(flags, env),
+    environmentLabel: flags.required('environment-label').text,
     timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
     wait: !flags.switch('no-wait'),
     json: flags.switch('json'),

@@ -13,6 +13,7 @@ import type { KubeClient } from '../../kube/kube-client.ts'
 import { isKubeError, type KubeError } from '../../kube/kube-error.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/problem-format.ts'
 import type { ApplyRequest } from './apply-options.ts'
+import { refuseProductionNamespace } from './production-namespace.ts'
 import { readCheckedRules } from './checked-rules.ts'
 import { clientFor, onInterrupt } from './cluster-options.ts'
 import { progressLines, progressOutput, type ProgressStream } from './progress-output.ts'
@@ -38,7 +39,7 @@ export async function applyCommand(
   request: ApplyRequest,
   output: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
-  const { text, problems } = await readCheckedRules(request.file)
+  const { text, problems, canAct } = await readCheckedRules(request.file)
   if (problems.length > 0) return refused(problems, request, output)
   const client = await clientFor(request.cluster)
   const { signal, release } = onInterrupt()
@@ -51,6 +52,8 @@ export async function applyCommand(
     prefix: request.cluster.prefix,
   }
   try {
+    // Rules that do nothing are welcome everywhere: they are how faults are ended.
+    if (canAct) await refuseProductionNamespace(client, target.namespace, request, signal)
     const outcome = await apply(client, target, request, output, signal)
     if (request.json) output.out.write(outcomeJson(outcome, request.wait))
     else output.out.write(outcomeText(outcome, request))

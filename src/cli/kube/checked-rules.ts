@@ -10,6 +10,8 @@ import { shown, UsageError } from '../usage-error.ts'
 export interface CheckedRules {
   readonly text: string
   readonly problems: readonly FileProblems[]
+  /** Whether any rule of it could ever act. */
+  readonly canAct: boolean
 }
 
 /** Reads a rules file once, `-` being standard input, and checks it as `squall validate` does. */
@@ -35,15 +37,17 @@ export async function readCheckedRules(file: string): Promise<CheckedRules> {
     writtenAt: 0,
   })
   const text = Buffer.from(bytes).toString('utf8')
-  if (version.kind === 'refused') return { text, problems: version.problems }
+  if (version.kind === 'refused') return { text, problems: version.problems, canAct: false }
   if (version.kind === 'rules') {
     try {
       compileRules(version.file)
     } catch (error) {
       const message = (error as Error).message
       const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
-      return { text, problems: [{ file, problems: [problem] }] }
+      return { text, problems: [{ file, problems: [problem] }], canAct: false }
     }
   }
-  return { text, problems: [] }
+  const canAct =
+    version.kind === 'rules' && (version.file.enabled ?? true) && version.file.rules.length > 0
+  return { text, problems: [], canAct }
 }

@@ -1,3 +1,4 @@
+import { productionFlags } from '../production.ts'
 import type { FlagSpec } from '../flag-table.ts'
 
 const TARGET = 'What is called:'
@@ -58,6 +59,7 @@ export const LOAD_FLAGS = [
     group: TARGET,
     help: 'file with a token that is sent as Authorization: Bearer',
   },
+  ...productionFlags(TARGET),
   {
     name: 'clients',
     value: 'number',

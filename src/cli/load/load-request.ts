@@ -3,7 +3,9 @@ import type { ClientKind, Shard } from '../../load/result.ts'
 import type { LoadPace, LoadResilience } from '../../load/load-options.ts'
 import { CLIENT_KINDS } from '../../load/result.ts'
 import { parseListen } from '../address.ts'
+import { urlNames } from '../../rules/production-names.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
+import { parseProduction, refuseProduction } from '../production.ts'
 import { parseHosts } from '../run-admin-token.ts'
 import { parseChoice, parseCount } from '../units.ts'
 import { shown, UsageError } from '../usage-error.ts'
@@ -53,8 +55,10 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
   const client = flags.required('client')
   const metrics = flags.optional('metrics')
   const fanOut = count('fan-out', 1, 1000)
+  const url = parseTarget(flags.optional('target'))
+  refuseProduction(parseProduction(flags, env), urlNames('--target', url))
   return {
-    url: parseTarget(flags.optional('target')),
+    url,
     client: parseChoice(client.text, client.source, CLIENT_KINDS),
     connections: count('connections', 1, 50_000),
     revision: revisionOf(flags),

@@ -1,0 +1,28 @@
+import type { KubeClient } from '../../kube/kube-client.ts'
+import { isKubeError } from '../../kube/kube-error.ts'
+import { getResource, metadataOf, NAMESPACES } from '../../kube/resources.ts'
+import { refuseProduction } from '../production.ts'
+import type { ApplyRequest } from './apply-options.ts'
+
+/**
+ * Refuses a namespace that counts as production by its name or its label. Throws a `UsageError`.
+ * Without the right to read namespaces the name alone decides.
+ */
+export async function refuseProductionNamespace(
+  client: KubeClient,
+  namespace: string,
+  { production, environmentLabel }: Pick<ApplyRequest, 'production' | 'environmentLabel'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (production === undefined) return
+  refuseProduction(production, [{ where: 'the namespace', name: namespace }])
+  const found = await getResource(client, { kind: NAMESPACES, name: namespace }, { signal }).catch(
+    (error: unknown) => {
+      if (isKubeError(error, 'forbidden', 'not_found')) return undefined
+      throw error
+    },
+  )
+  const name = found && metadataOf(found).labels[environmentLabel]
+  const where = `the label ${environmentLabel} of the namespace ${namespace},`
+  refuseProduction({ ...production, places: [] }, [{ where, name }])
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import type { Environment } from '../../src/cli/flag-values.ts'
+import type { RunOptions } from '../../src/cli/run-options.ts'
+import { asked } from '../support/asked.ts'
+import { runProgram } from '../support/program.ts'
+
+const neverArmed = (args: readonly string[], env: Environment = {}): string | undefined =>
+  (asked(['run', ...args], env) as RunOptions).rules.neverArmed
+
+describe('the sidecar', () => {
+  it.each([
+    [['--environment', 'shop-prod'], {}, '--environment "shop-prod" counts as production'],
+    [[], { SQUALL_ENVIRONMENT: 'prod-eu-1' }, 'SQUALL_ENVIRONMENT "prod-eu-1" counts'],
+    [[], { ENVIRONMENT: 'LIVE' }, 'ENVIRONMENT "LIVE" counts as production (it matches live)'],
+    [[], { NODE_ENV: 'production' }, 'NODE_ENV "production" counts'],
+    [[], { POD_NAMESPACE: 'shop-prd' }, 'the namespace of this pod "shop-prd" counts'],
+    // Who contradicts himself may be in production.
+    [['--environment', 'staging'], { ENVIRONMENT: 'production' }, 'ENVIRONMENT "production"'],
+  ])('is never armed with %j and %j', (args, env, why) => {
+    const reason = neverArmed(args, env)
+    expect(reason).toContain(why)
+    expect(reason).toContain('--allow-production')
+    expect(neverArmed([...args, '--allow-production'], env)).toBeUndefined()
+  })
+
+  it.each<[readonly string[], Environment]>([
+    [[], {}],
+    [[], { ENVIRONMENT: '', NODE_ENV: 'test' }],
+    // What images set says nothing where somebody says where this is.
+    [['--environment', 'staging'], { NODE_ENV: 'production' }],
+    [[], { ENVIRONMENT: 'staging', NODE_ENV: 'production' }],
+    [['--environment', 'kund-live', '--production-names', 'prod*,prd'], {}],
+    [['--environment', 'prod-copy', '--production-names', 'prod*,!prod-copy'], {}],
+  ])('is armed with %j and %j', (args, env) => {
+    expect(neverArmed(args, env)).toBeUndefined()
+  })
+
+  it('takes no pattern that means nothing', () => {
+    expect(() => neverArmed(['--production-names', 'prod*,'])).toThrow('write words or globs')
+  })
+})
+
+describe('squall load', () => {
+  const load = (target: string, args: readonly string[] = [], env: Environment = {}): unknown =>
+    asked(['load', '--target', target, ...args], env)
+
+  it.each<[string, readonly string[], Environment, string]>([
+    ['https://mcp.prod.example.com/mcp', [], {}, 'the host of --target, "mcp.prod.example.com"'],
+    ['http://mcp.shop-prod.svc:3000/mcp', [], {}, 'the host of --target, "mcp.shop-prod.svc"'],
+    ['https://id.execute-api.example/prod/mcp', [], {}, 'the path of --target, "/prod/mcp"'],
+    ['http://127.0.0.1:3000/mcp', ['--environment', 'prd'], {}, '--environment "prd"'],
+    ['http://127.0.0.1:3000/mcp', [], { ENVIRONMENT: 'Production' }, 'ENVIRONMENT "Production"'],
+    ['http://127.0.0.1:3000/mcp', [], { NODE_ENV: 'production' }, 'NODE_ENV "production"'],
+  ])('does not call %s with %j and %j', (target, args, env, found) => {
+    const call = (): unknown => load(target, args, env)
+    expect(call).toThrow(found)
+    expect(call).toThrow('--allow-production goes on all the same')
+    expect(() => load(target, [...args, '--allow-production'], env)).not.toThrow()
+    expect(() => load(target, args, { ...env, SQUALL_ALLOW_PRODUCTION: 'true' })).not.toThrow()
+  })
+
+  it.each<[string, readonly string[], Environment]>([
+    ['https://product-catalog.example.com/mcp', [], {}],
+    ['http://mcp.preprod.svc/mcp', [], {}],
+    ['http://127.0.0.1:3000/mcp', ['--environment', 'ci'], { NODE_ENV: 'production' }],
+  ])('calls %s with %j and %j', (target, args, env) => {
+    expect(() => load(target, args, env)).not.toThrow()
+  })
+
+  it('ends with 2', async () => {
+    const { code, stderr } = await runProgram(['load', '--target', 'http://mcp.prod.invalid/mcp'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('mcp.prod.invalid')
+  })
+})
