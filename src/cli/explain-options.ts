@@ -89,7 +89,7 @@ function subjectOf(flags: Flags): ExplainSubject {
   return {
     kind: 'call',
     path,
-    method: flags.optional('method')?.text ?? by?.[1] ?? 'tools/call',
+    method: methodOf(flags.optional('method')) ?? by?.[1] ?? 'tools/call',
     name: by === undefined ? undefined : flags.optional(by[0])?.text,
     args: argsOf(flags.optional('args')),
   }
@@ -103,6 +103,15 @@ function pathOf(given: Given | undefined): string {
   if (given === undefined) return '/mcp'
   if (/^\/[\x21-\x7e]*$/.test(given.text)) return given.text
   throw new UsageError('BAD_VALUE', `--path: ${shown(given.text)} is no path`, 'write /health')
+}
+
+function methodOf(given: Given | undefined): string | undefined {
+  if (given?.text.startsWith('notifications/') !== true) return given?.text
+  throw new UsageError(
+    'BAD_VALUE',
+    `--method: ${shown(given.text)} is a notification, and no rule about calls can act on it`,
+    'name the method of a request, or give --path for rules about HTTP',
+  )
 }
 
 function httpMethodOf(given: Given | undefined): string {

@@ -29,6 +29,7 @@ export function matchFindings(match: Loose, path: Path): readonly Finding[] {
       ...headerFindings(at, where),
       ...argsFindings(at, where),
     )
+    if (!where.includes('not')) findings.push(...methodFindings(at['method'], [...where, 'method']))
     findings.push(...httpFindings(at, where))
     for (const key of ['headers', 'args'] as const) {
       for (const [name, value] of Object.entries(asObject(at[key]) ?? {})) {
@@ -93,6 +94,25 @@ function kindFindings(match: Loose, path: Path): readonly Finding[] {
     })
   }
   return findings
+}
+
+/** The methods that no call has: faults act on requests, and a rule about anything else never acts. */
+function methodFindings(method: unknown, path: Path): readonly Finding[] {
+  if (Array.isArray(method)) {
+    return method.flatMap((each, index) => methodFindings(each, [...path, index]))
+  }
+  const regex = asObject(method)?.['regex']
+  const text = typeof regex === 'string' ? regex.replace(/^\^/, '') : method
+  if (typeof text !== 'string' || !text.startsWith('notifications/')) return []
+  return [
+    {
+      code: 'conflict',
+      message: 'no rule can act on notifications: faults act on requests alone',
+      path,
+      found: text,
+      hint: 'name the method of a request, such as `tools/call`',
+    },
+  ]
 }
 
 /** The texts of a match that is nothing but exact texts. */

@@ -123,7 +123,11 @@ const httpKeys = section(
 
 const matchKeys = {
   method: Type.Optional(
-    texts('The JSON-RPC method. Without it a rule is about `tools/call`.', 'tools/call', '*'),
+    texts(
+      'The JSON-RPC method of a request. Without it a rule is about `tools/call`. Notifications cannot be matched.',
+      'tools/call',
+      '*',
+    ),
   ),
   tool: Type.Optional(texts("The tool's name.", 'search_*', ['query_db', 'list_tables'])),
   prompt: Type.Optional(texts("The prompt's name.")),

@@ -71,6 +71,17 @@ describe('a place', () => {
     ['pods: 200%', '4:11 bad_value rules[0].pods'],
     ['then: go', '4:11 bad_value rules[0].then'],
     ['shadow: "yes"', '4:13 wrong_type rules[0].shadow'],
+    ['match: { method: notifications/cancelled }', '4:22 conflict rules[0].match.method'],
+    ['match: { method: "notifications/*" }', '4:22 conflict rules[0].match.method'],
+    ['match: { method: { regex: ^notifications/ } }', '4:22 conflict rules[0].match.method'],
+    [
+      'match: { method: [tools/call, notifications/initialized] }',
+      '4:35 conflict rules[0].match.method[1]',
+    ],
+    [
+      'match: { any: [{ method: notifications/initialized }] }',
+      '4:30 conflict rules[0].match.any[0].method',
+    ],
     ['match: { tool: [] }', '4:20 bad_value rules[0].match.tool'],
     ['match: { tool: 5 }', '4:20 wrong_type rules[0].match.tool'],
     ['match: { tool: "" }', '4:20 bad_value rules[0].match.tool'],
