@@ -17,11 +17,14 @@ const FLAGS = ['--max-semi-space-size=2', `--require=${RECORD}`]
 const PATIENCE_MS = 30_000
 const RULES = `rules:
   - { name: late, match: { tool: late_* }, percent: 50, faults: [delay: { fixed: 1ms }] }
-  - { name: gone, match: { tool: gone, headers: { x-run: /a.b/ } }, faults: [abort: { http: 503 }] }
+  - { name: gone, match: { tool: gone, headers: { x-run: { regex: a.b } } }, faults: [abort: { status: 503 }] }
 `
 const CALL = (/** @type {string} */ name) =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } })
 const ANSWER = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"ok"}]}}'
+
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set()
 
 /** @param {readonly string[]} args */
 function start(args) {
@@ -30,6 +33,7 @@ function start(args) {
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: PATIENCE_MS,
   })
+  running.add(child)
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }))
   return { child, ended, lines: createInterface({ input: child.stdout }) }
 }
@@ -59,7 +63,7 @@ async function ask(address, path, body) {
     headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
     ...(body === undefined ? {} : { method: 'POST', body }),
   })
-  await response.arrayBuffer()
+  return response.text()
 }
 
 /** @param {string} command @param {ReturnType<typeof start>['ended']} ended */
@@ -86,12 +90,22 @@ try {
   for (const tool of ['plain', 'plain', 'late_one', 'late_one', 'plain']) {
     await ask(listening, '/mcp', CALL(tool))
   }
-  for (const path of ['/readyz', '/metrics', '/livez']) await ask(admin, path)
+  for (const path of ['/readyz', '/livez']) await ask(admin, path)
+  const metrics = await ask(admin, '/metrics')
+  // Rejected rules would leave the code cold that reads rules and injects faults.
+  for (const line of [
+    'squall_rules_last_reload_success 1',
+    'squall_rule_matches_total{rule="late"} 2',
+  ]) {
+    if (!metrics.includes(`\n${line}\n`)) throw new Error(`the warm-up does not end with ${line}`)
+  }
   await well('wait-ready', start(['wait-ready', '--admin', admin]).ended)
   await well('pre-stop', start(['pre-stop', '--control', control, '--stop-wait', '0s']).ended)
   child.kill('SIGTERM')
   await well('run', ended)
 } finally {
+  // Those that have ended are not there to be killed.
+  for (const child of running) child.kill('SIGKILL')
   app.close()
   app.closeAllConnections()
   await rm(folder, { recursive: true, force: true })
