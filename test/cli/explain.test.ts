@@ -295,8 +295,3 @@ describe('a recorded request', () => {
     expect(() => parseCommandLine(args, {}, '0')).toThrow(UsageError)
   })
 })
-
-it('says that no rule acts on a notification', () => {
-  const args = ['explain', 'rules.yaml', '--method', 'notifications/initialized']
-  expect(() => asked(args)).toThrow(/notifications\/initialized" is a notification, and no rule/)
-})

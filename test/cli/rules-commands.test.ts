@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { asked } from '../support/asked.ts'
 import { runHere } from '../support/here.ts'
 import { runProgram } from '../support/program.ts'
 
@@ -105,4 +106,9 @@ test('the program says so itself, and ends with that code', async () => {
   expect([refused.code, failed.code]).toEqual([2, 1])
   expect(refused.stderr).toMatch(/^squall: [^\n]+\n$/)
   expect(failed.stdout).toContain(`${bad}:4:14: `)
+})
+
+test('explain says that no rule acts on a notification', () => {
+  const args = ['explain', 'rules.yaml', '--method', 'notifications/initialized']
+  expect(() => asked(args)).toThrow(/notifications\/initialized" is a notification, and no rule/)
 })
