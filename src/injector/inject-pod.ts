@@ -54,7 +54,7 @@ function injected(pod: Pod, context: InjectionContext): Injection {
   const { mode, why } = chooseMode(pod, wishes, ports, context)
   const { native, warnings } = chooseLifecycle(pod, wishes, mode, context)
   const changed = changeContainers(pod, { mode, ports, wishes, settings })
-  const production = productionOf(wishes, context)
+  const production = productionOf(pod, wishes, context)
   const environment = production === undefined ? statedEnvironment(wishes, context) : PRODUCTION
   const plan: Plan = {
     mode,
@@ -83,11 +83,15 @@ function injected(pod: Pod, context: InjectionContext): Injection {
 /** What `squall run` knows as the place where no rule acts. */
 const PRODUCTION = 'production'
 
-/** A namespace that counts as production outweighs what its pods say. */
-function productionOf(wishes: Wishes, context: InjectionContext): Production | undefined {
+/** A namespace that counts as production outweighs what its pods say; so does ENVIRONMENT of the app. */
+function productionOf(pod: Pod, wishes: Wishes, context: InjectionContext): Production | undefined {
   const { prefix, productionEnvironments } = context.settings
   const own = { where: `the annotation ${prefix}environment`, name: wishes.get('environment') }
-  return namespaceProduction(context) ?? findProduction([own], productionEnvironments)
+  const ofApp = (pod.spec?.containers ?? []).map(({ name, env }) => ({
+    where: `ENVIRONMENT of the container ${name},`,
+    name: env?.find((each) => each.name === 'ENVIRONMENT')?.value,
+  }))
+  return namespaceProduction(context) ?? findProduction([own, ...ofApp], productionEnvironments)
 }
 
 function statedEnvironment(wishes: Wishes, context: InjectionContext): string | undefined {

@@ -1,5 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Environment } from '../../src/cli/flag-values.ts'
+import { ownNamespace } from '../../src/cli/production.ts'
 import type { RunOptions } from '../../src/cli/run-options.ts'
 import { asked } from '../support/asked.ts'
 import { runProgram } from '../support/program.ts'
@@ -33,6 +37,21 @@ describe('the sidecar', () => {
     [['--environment', 'prod-copy', '--production-names', 'prod*,!prod-copy'], {}],
   ])('is armed with %j and %j', (args, env) => {
     expect(neverArmed(args, env)).toBeUndefined()
+  })
+
+  it('reads the namespace of its service account, and only in a pod', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'squall-production-'))
+    try {
+      const file = join(folder, 'namespace')
+      await writeFile(file, 'shop-prod\n')
+      const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1' }
+      expect(ownNamespace(env, file).name).toBe('shop-prod')
+      expect(ownNamespace(env, `${file}.gone`).name).toBeUndefined()
+      expect(ownNamespace({}, file).name).toBeUndefined()
+      expect(ownNamespace({ ...env, POD_NAMESPACE: 'shop' }, file).name).toBe('shop')
+    } finally {
+      await rm(folder, { recursive: true })
+    }
   })
 
   it('takes no pattern that means nothing', () => {

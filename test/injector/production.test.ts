@@ -28,6 +28,26 @@ describe('production', () => {
     expect(args).toContain('--environment production --allow-production')
   })
 
+  it('that the app is told of by ENVIRONMENT has the sidecar without faults', () => {
+    const app = (value: string): Pod =>
+      podOf(
+        { environment: 'staging' },
+        {
+          containers: [
+            {
+              name: 'app',
+              ports: [{ containerPort: 3000 }],
+              env: [{ name: 'ENVIRONMENT', value }],
+            },
+          ],
+        },
+      )
+    const { args, warnings } = inject(app('prod-eu'))
+    expect(args).toContain('--environment production')
+    expect(warnings).toContain('ENVIRONMENT of the container app, "prod-eu" counts as production')
+    expect(inject(app('staging')).args).toContain('--environment staging')
+  })
+
   it('that is allowed everywhere has the sidecar, and no faults without its owner', () => {
     const { settings } = contextOf()
     const allowing = { ...settings, productionAction: 'allow' } as const
