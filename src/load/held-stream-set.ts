@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { HeldStream, LoadClient } from './load-client.ts'
 import type { HeldStreams } from './result.ts'
 
@@ -11,6 +12,8 @@ export class HeldStreamSet {
 
   constructor(asked: number) {
     this.#asked = asked
+    // Each stream listens to it.
+    setMaxListeners(0, this.#closing.signal)
   }
 
   /** Opens them, shared out among the clients. */

@@ -7,6 +7,8 @@ import type { RandomSource } from './seeded-random.ts'
 
 /** How often it is tried until something fits the schema. */
 const TRIES = 50
+/** Values and parts of schemas that one try may take. */
+const MAX_STEPS = 10_000
 
 /** Arguments that fit what the tool asks for: the same ones for the same numbers. */
 export type MakeArguments = (random: RandomSource) => Readonly<Record<string, unknown>>
@@ -17,7 +19,8 @@ export function argumentsFor(tool: Pick<ToolInfo, 'name' | 'inputSchema'>): Make
   const fits = schemaCheck(schema) ?? ((): boolean => true)
   return (random) => {
     for (let i = 0; i < TRIES; i++) {
-      const made = makeValue({ type: 'object', ...schema }, schema, random)
+      const making = { root: schema, random, left: MAX_STEPS }
+      const made = makeValue({ type: 'object', ...schema }, making)
       if (isRecord(made) && fits(made)) return made
     }
     throw new LoadError(

@@ -1,4 +1,5 @@
 import { matchingText } from './matching-text.ts'
+import { compileSafeRegex } from './schema-regex.ts'
 import { intBetween, pick, type RandomSource } from './seeded-random.ts'
 
 const WORDS = ['refunds', 'report', 'invoice', 'summary', 'status', 'north', 'blue', 'draft']
@@ -26,23 +27,48 @@ const FORMATS: Readonly<Record<string, Make>> = {
   byte: (random) => Buffer.from(pick(random, WORDS)).toString('base64'),
 }
 
+/** How often a text is made until it fits its expressions and bounds. */
+const TRIES = 20
 /** Longest text that is made, whatever the schema asks for. */
 const MAX_TEXT = 65_536
 
 /** A text that fits a schema of type `string`. */
 export function makeText(schema: Readonly<Record<string, unknown>>, random: RandomSource): string {
-  const { pattern, format } = schema
-  if (typeof pattern === 'string') {
-    const text = matchingText(pattern, random)
+  const { patterns, format } = schema
+  const min = lengthOf(schema['minLength'], 0)
+  const max = lengthOf(schema['maxLength'], MAX_TEXT)
+  if (Array.isArray(patterns)) {
+    const text = patternedText(patterns as string[], min, max, random)
     if (text !== undefined) return text
   }
   const make = typeof format === 'string' && Object.hasOwn(FORMATS, format) && FORMATS[format]
   if (make) return make(random)
-  const min = lengthOf(schema['minLength'], 0)
-  const max = lengthOf(schema['maxLength'], MAX_TEXT)
   let text = `${pick(random, WORDS)} ${intBetween(random, 1, 999)}`
   while (text.length < min) text += ` ${pick(random, WORDS)}`
   return text.length > max ? text.slice(0, max) : text
+}
+
+/** A text that matches all expressions and is as long as it has to be, if one is found. */
+function patternedText(
+  patterns: readonly string[],
+  min: number,
+  max: number,
+  random: RandomSource,
+): string | undefined {
+  const tests = patterns.map((pattern) => compileSafeRegex(pattern, 'u'))
+  let text: string | undefined
+  for (let i = 0; i < TRIES; i++) {
+    // Each expression in turn, first as short as can be.
+    const extra = i < TRIES / 4 ? undefined : min + 4
+    text = matchingText(patterns[i % patterns.length]!, random, extra) ?? text
+    if (text === undefined) continue
+    const fits = (made: string): boolean =>
+      made.length >= min && made.length <= max && tests.every((each) => each.test(made))
+    if (fits(text)) return text
+    const longer = `${text}${pick(random, WORDS).repeat(Math.max(0, Math.ceil((min - text.length) / 4)))}`
+    if (text.length < min && fits(longer.slice(0, max))) return longer.slice(0, max)
+  }
+  return text
 }
 
 function lengthOf(value: unknown, otherwise: number): number {

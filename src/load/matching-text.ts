@@ -6,11 +6,17 @@ import { intBetween, pick, type RandomSource } from './seeded-random.ts'
 const EXTRA = 4
 const MAX_TEXT = 4096
 
-/** A text that the expression matches; undefined when the expression is not understood. */
-export function matchingText(pattern: string, random: RandomSource): string | undefined {
+/**
+ * A text that the expression matches; undefined when the expression is not understood. What has no
+ * upper bound is repeated up to `extra` times more than it has to be.
+ */
+export function matchingText(
+  pattern: string,
+  random: RandomSource,
+  extra = EXTRA,
+): string | undefined {
   try {
-    const text = textOf(parseRegex(pattern), random, { left: MAX_TEXT })
-    return text
+    return textOf(parseRegex(pattern), random, { left: MAX_TEXT, extra })
   } catch {
     return undefined
   }
@@ -18,6 +24,7 @@ export function matchingText(pattern: string, random: RandomSource): string | un
 
 interface Room {
   left: number
+  readonly extra: number
 }
 
 function textOf(node: RegexNode, random: RandomSource, room: Room): string {
@@ -33,7 +40,7 @@ function textOf(node: RegexNode, random: RandomSource, room: Room): string {
       return textOf(pick(random, node.options), random, room)
     case 'repeat':
     default: {
-      const times = intBetween(random, node.min, Math.min(node.max, node.min + EXTRA))
+      const times = intBetween(random, node.min, Math.min(node.max, node.min + room.extra))
       return Array.from({ length: times }, () => textOf(node.node, random, room)).join('')
     }
   }

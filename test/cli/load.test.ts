@@ -9,6 +9,7 @@ import type { LoadResult } from '../../src/load/result.ts'
 import { type ScriptedServer, startScripted } from '../load/scripted-server.ts'
 import { asked } from '../support/asked.ts'
 import { eventually } from '../support/eventually.ts'
+import { startSessionServer } from '../support/session-server.ts'
 import { startProgram } from '../support/program.ts'
 
 let server: ScriptedServer
@@ -177,6 +178,19 @@ test('Ctrl-C lets what is under way end, and a second one cuts it', async () => 
     expect(result.arrivals.abandoned).toBe(1)
   } finally {
     await other.close()
+  }
+})
+
+test('many held streams are held without a warning', async () => {
+  const { host } = await startSessionServer()
+  try {
+    const tool = ['--tools', 'end the stream', '--clients', '20', '--tasks', '1']
+    const args = ['--target', host.url, ...tool, '--timeout', '1s', '--hold', '20']
+    const { stdout, stderr } = await squall(['load', ...args])
+    expect(stdout).toMatch(/^streams held: 20 of 20, lost 0$/m)
+    expect(stderr).not.toMatch(/warning/i)
+  } finally {
+    await host.close()
   }
 })
 

@@ -54,6 +54,66 @@ const SCHEMAS: Readonly<Record<string, object>> = {
     type: 'object',
     allOf: [object({ a: { type: 'string' } }), object({ b: { type: 'integer' } })],
   },
+  'together, bounds': object({
+    a: {
+      allOf: [
+        { type: 'integer', minimum: 5, maximum: 50 },
+        { minimum: 40, maximum: 90 },
+      ],
+    },
+    b: { type: 'number', allOf: [{ exclusiveMinimum: 3 }, { maximum: 4.5 }, { type: 'integer' }] },
+    c: {
+      allOf: [
+        { type: 'integer', multipleOf: 4 },
+        { multipleOf: 6, minimum: 13, maximum: 24 },
+      ],
+    },
+    d: { allOf: [{ type: 'string', minLength: 40 }, { maxLength: 42 }, { minLength: 2 }] },
+    e: { allOf: [{ enum: ['a', 'b', 'c'] }, { enum: ['c', 'd'] }] },
+    f: { allOf: [{ type: ['string', 'integer'] }, { type: ['number', 'null'] }] },
+    g: {
+      allOf: [
+        { type: 'array', minItems: 3 },
+        { maxItems: 3, items: { type: 'integer' } },
+      ],
+    },
+    h: { enum: [1, 2], allOf: [{ type: 'integer' }, { const: 2 }] },
+  }),
+  'together, objects': object({
+    a: {
+      allOf: [
+        object({ x: { type: 'integer', minimum: 5 } }),
+        {
+          properties: { x: { maximum: 6 }, y: { type: 'string' } },
+          additionalProperties: false,
+        },
+        { properties: { y: { const: 'yes' }, z: { type: 'string' } } },
+      ],
+    },
+    b: { allOf: [{ anyOf: [{ minimum: 3 }] }, { anyOf: [{ maximum: 4 }] }], type: 'integer' },
+  }),
+  'together, references': {
+    ...object({ a: { allOf: [{ $ref: '#/$defs/low' }, { $ref: '#/$defs/high' }] } }),
+    $defs: { low: { type: 'integer', minimum: 30 }, high: { maximum: 31 } },
+  },
+  'together, texts': object({
+    a: {
+      allOf: [
+        { type: 'string', pattern: '^[a-z]+$' },
+        { minLength: 12, maxLength: 20 },
+      ],
+    },
+    b: { type: 'string', allOf: [{ pattern: '^[a-z-]+$' }, { pattern: '^x-' }] },
+    c: { type: 'string', pattern: 'id', minLength: 30 },
+  }),
+  contains: object({
+    a: { type: 'array', contains: { type: 'integer' } },
+    b: { type: 'array', items: { type: 'integer' }, contains: { minimum: 7 }, minContains: 3 },
+    c: { type: 'array', contains: { const: 'x' }, minContains: 2, maxContains: 2, minItems: 2 },
+    d: { allOf: [{ contains: { const: 1 } }, { contains: { const: 2 } }], type: 'array' },
+    e: { type: 'array', contains: { type: 'integer' }, minContains: 0, maxItems: 0 },
+    f: { type: 'array', uniqueItems: true, contains: { enum: [1, 2, 3] }, minContains: 3 },
+  }),
   recursive: {
     ...object({ tree: { $ref: '#/$defs/node' } }),
     $defs: {
@@ -81,6 +141,24 @@ for (const [name, schema] of Object.entries(SCHEMAS)) {
     )
   })
 }
+
+test('a schema that grows with each reference is given up, and not followed without end', () => {
+  const names = Array.from({ length: 12 }, (_, i) => `p${i}`)
+  const again = Object.fromEntries(names.map((name) => [name, { $ref: '#' }]))
+  for (const inputSchema of [
+    object(again),
+    { type: 'object', allOf: names.map(() => ({ $ref: '#' })), required: ['x'] },
+  ]) {
+    const make = argumentsFor({ name: 'hostile', inputSchema })
+    const began = performance.now()
+    try {
+      make(seededRandom(1))
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'CANNOT_MAKE_ARGUMENTS' })
+    }
+    expect(performance.now() - began).toBeLessThan(20_000)
+  }
+})
 
 test('formats are written as they are meant', () => {
   const formats = ['date-time', 'date', 'email', 'uri', 'uuid', 'ipv4', 'hostname']
