@@ -38,6 +38,7 @@ export interface AdminOptions {
   readonly appProbes?: AppProbes
   /** Where this runs, as the operator calls it. */
   readonly environment?: string | undefined
+  readonly maxConnections?: number
   /** How long the body of a change may take. */
   readonly bodyTimeoutMs?: number
 }
@@ -86,7 +87,7 @@ export function createAdmin(options: AdminOptions): Admin {
     },
     handler,
   )
-  server.maxConnections = MAX_CONNECTIONS
+  server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS
   // Nobody is told to go on with a body that is not read.
   server.on('checkContinue', handler)
   return {

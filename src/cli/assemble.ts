@@ -1,6 +1,7 @@
 import { createControlSocket } from '../admin/control-socket.ts'
 import { createAdmin } from '../admin/server.ts'
 import type { BoundAddress } from '../listener/bind.ts'
+import { connectionRoom, descriptorLimit } from '../listener/descriptor-limit.ts'
 import { Sidecar } from '../listener/sidecar.ts'
 import type { SidecarOptions } from '../listener/sidecar-options.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
@@ -34,7 +35,9 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   const metrics = createMetrics({ version })
   const engine = await rulesEngine(options.rules, metrics, logger)
   const telemetry = engine?.telemetry ?? metrics
-  const sidecar = new Sidecar(sidecarOptions(options), telemetry, logger, engine?.parts)
+  const asked = sidecarOptions(options)
+  const room = connectionRoom(descriptorLimit(), { ...asked, listeners: asked.pairs.length })
+  const sidecar = new Sidecar({ ...asked, ...room }, telemetry, logger, engine?.parts)
   if (options.admin !== undefined) await metrics.prepare()
   // Before the first call, so that none meets less than what the file says.
   await engine?.start()
@@ -59,6 +62,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     token: options.adminToken,
     access: options.adminAccess,
     appProbes: options.appProbes,
+    maxConnections: room.adminConnections,
     environment: options.rules.environment,
   })
   const control = createControlSocket(
@@ -81,6 +85,10 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     logger.info({ address: text, upstream: formatUpstream(upstream) }, 'listening')
   }
   if (bound !== undefined) logger.info({ address: bound.text }, 'admin listening')
+  if (room.reduced) {
+    const message = 'fewer connections than asked for, by the limit on open files; raise ulimit -n'
+    logger.warn(room, message)
+  }
   const parts = { listeners, admin: bound, sidecar, metrics, rules: engine?.rules }
   return running(parts, async () => {
     control.close()
@@ -119,7 +127,7 @@ function running(parts: Omit<Running, 'drain' | 'close'>, rest: () => Promise<vo
 }
 
 /** The part of a run's options that the data path is made from. */
-export function sidecarOptions(options: RunOptions): SidecarOptions {
+export function sidecarOptions(options: RunOptions): Omit<SidecarOptions, 'overloadReserve'> {
   const { tls, upstreamTls } = options
   return {
     pairs: options.routes,

@@ -2,8 +2,6 @@ import { createServer as createHttpServer, type Server, type ServerOptions } fro
 import type { SecureContextOptions } from 'node:tls'
 import type { FrontOptions } from './front-options.ts'
 
-/** Connections above the bound that are still answered with 503; any more are closed at once. */
-const OVERLOAD_RESERVE = 256
 const CHECK_INTERVAL = 1_000
 const TCP_KEEP_ALIVE = 60_000
 
@@ -12,7 +10,7 @@ export function createNodeServer(
   options: FrontOptions,
   tls: SecureContextOptions | undefined,
 ): Server {
-  const { maxHead, headTimeout, clientKeepalive, maxConnections } = options
+  const { maxHead, headTimeout, clientKeepalive, maxConnections, overloadReserve } = options
   const settings: ServerOptions = {
     maxHeaderSize: maxHead,
     headersTimeout: headTimeout,
@@ -28,7 +26,7 @@ export function createNodeServer(
   }
   const server =
     tls === undefined ? createHttpServer(settings) : createTlsServer(settings, headTimeout, tls)
-  server.maxConnections = maxConnections + OVERLOAD_RESERVE
+  server.maxConnections = maxConnections + overloadReserve
   server.maxHeadersCount = 0
   return server
 }

@@ -65,6 +65,7 @@ export class Port {
       idle: options.upstreamIdle,
       maxResponseHead: options.maxHead,
       maxConnections: options.maxUpstreamConnections,
+      others: () => this.#tunnel.size,
       onConnections: (delta) => telemetry.gauge('upstream_connections', delta),
       now,
     })
@@ -103,8 +104,7 @@ export class Port {
     const target = {
       handle: pipeline.handle.bind(pipeline),
       refuse: pipeline.refuse.bind(pipeline),
-      upgrade: (req: IncomingMessage, socket: Socket, head: Buffer): void =>
-        this.#tunnel.carry(req, socket, head),
+      upgrade: this.#upgrade.bind(this),
     }
     this.#front = new HttpFront(options, target, telemetry, listenTls)
   }
@@ -156,6 +156,17 @@ export class Port {
   #tell(name: 'sessions' | 'pending_calls', size: number): void {
     this.#telemetry.gauge(name, size - this.#told[name])
     this.#told[name] = size
+  }
+
+  #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
+    if (this.#app.hasRoom) {
+      this.#tunnel.carry(req, socket, head)
+      return
+    }
+    const message = 'all upstream connections are in use'
+    this.#telemetry.refused('overload')
+    this.#telemetry.http({ class: 'upgrade', status: 503, origin: 'squall' })
+    answerBadRequest(socket, { status: 503, reason: 'overload', message })
   }
 
   #upgradeFailed(message: string, socket: Socket): void {

@@ -15,6 +15,8 @@ export interface AppOptions extends LaneOptions {
   /** False ends each connection after one exchange. */
   readonly reuse: boolean
   readonly maxConnections: number
+  /** Connections to the app that are opened elsewhere, and count towards the bound. */
+  readonly others: () => number
   readonly onConnections: (delta: number) => void
   /** In milliseconds. */
   readonly now: () => number
@@ -23,13 +25,15 @@ export interface AppOptions extends LaneOptions {
 /** One app, with all connections to it. */
 export class App {
   readonly upstream: Upstream
+  readonly #options: AppOptions
   readonly #general: LanePool<Lane>
   readonly #spliced: LanePool<SpliceLane>
 
   constructor(options: AppOptions) {
+    this.#options = options
     const { maxConnections, onConnections, now, address, reuse } = options
     const mayOpen = (other: () => LanePool<Lane> | LanePool<SpliceLane>) => () =>
-      this.#general.size + this.#spliced.size < maxConnections || other().giveUpIdle()
+      this.#connections < maxConnections || other().giveUpIdle()
     const common = { onConnections, now, reuse }
     this.#general = new LanePool<Lane>({
       ...common,
@@ -48,9 +52,21 @@ export class App {
     this.upstream = spliced ? new SpliceUpstream(this.#spliced, general) : general
   }
 
+  /** Whether one more connection may be opened elsewhere; one that nobody uses makes room for it. */
+  get hasRoom(): boolean {
+    const { maxConnections } = this.#options
+    if (this.#connections < maxConnections) return true
+    return this.#spliced.giveUpIdle() || this.#general.giveUpIdle()
+  }
+
   /** Connections that are open right now. */
   get connected(): number {
     return this.#general.connected + this.#spliced.connected
+  }
+
+  /** Connections that count towards the bound. */
+  get #connections(): number {
+    return this.#general.size + this.#spliced.size + this.#options.others()
   }
 
   /** Ends idle connections that were kept for long enough. Called once a second. */

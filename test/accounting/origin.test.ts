@@ -107,6 +107,7 @@ async function broken(parts: Partial<PipelineParts>) {
     headTimeout: 9e4,
     bodyTimeout: 9e4,
     maxConnections: 99,
+    overloadReserve: 256,
     clientKeepalive: 9e4,
     maxBody: 1_048_576,
     engine: ENGINE_UNDER_TEST,

@@ -36,6 +36,7 @@ const SETTINGS: Omit<SidecarOptions, 'pairs' | 'engine'> = {
   connectTimeout: LONG,
   clientKeepalive: LONG,
   maxConnections: 10_000,
+  overloadReserve: 256,
   maxUpstreamConnections: 10_000,
   maxPending: 20_000,
   maxSessions: 10_000,

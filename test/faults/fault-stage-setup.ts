@@ -66,6 +66,7 @@ export async function startStage(options: StageOptions) {
     maxResponseHead: 65_536,
     maxConnections: 100,
     reuse: true,
+    others: () => 0,
     onConnections: () => undefined,
     now: () => performance.now(),
   })
@@ -166,6 +167,7 @@ export async function startStage(options: StageOptions) {
       headTimeout: 10_000,
       bodyTimeout: 10_000,
       maxConnections: 100,
+      overloadReserve: 256,
       clientKeepalive: 10_000,
       maxBody: 1_048_576,
       engine: ENGINE_UNDER_TEST,

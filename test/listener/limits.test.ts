@@ -157,6 +157,34 @@ describe('connections to the app', () => {
   })
 })
 
+describe('tunnels', () => {
+  const UPGRADE = 'GET / HTTP/1.1\r\nHost: pod\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+  const upgraded: Script = async (each) => {
+    await each.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n')
+  }
+
+  test('count towards --max-upstream-connections, and idle connections make room for them', async () => {
+    const script: Script = (each) =>
+      each.request.method === 'GET' ? upgraded(each) : each.write(OK).then(() => undefined)
+    const { app, squall } = await stand(script, '--max-upstream-connections', '1')
+    const { answer: called } = await exchange(squall.port, toolCall(1), 'POST')
+    expect(called?.status).toBe(200)
+    const tunnel = await client(squall)
+    await tunnel.send(UPGRADE, 'GET')
+    expect((await tunnel.head())?.status).toBe(101)
+    await app.connections[0]!.gone
+    for (const [bytes, method] of [
+      [UPGRADE, 'GET'],
+      [toolCall(2), 'POST'],
+    ] as const) {
+      const { answer: given } = await exchange(squall.port, bytes, method)
+      expect(given?.status).toBe(503)
+      expect(valueOf(given!.headers, 'x-squall-error')).toBe('overload')
+    }
+    expect(app.connections).toHaveLength(2)
+  })
+})
+
 describe('what is remembered', () => {
   test('of calls is bounded by --max-pending, and they are answered all the same', async () => {
     const { app, squall } = await stand(silent, '--max-pending', '2')

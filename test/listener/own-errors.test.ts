@@ -47,7 +47,13 @@ async function stand(
   const telemetry: Telemetry = { ...whole, ...broken(metrics) }
   const address = { kind: 'tcp', tls: false, host: '127.0.0.1', port: app.port } as const
   const connector = createConnector({ address, timeout: 5_000, tls: () => ({}) })
-  const bounds = { idle: 3_000, maxResponseHead: 65_536, maxConnections: 100, reuse: true }
+  const bounds = {
+    idle: 3_000,
+    maxResponseHead: 65_536,
+    maxConnections: 100,
+    reuse: true,
+    others: () => 0,
+  }
   const now = (): number => performance.now()
   const splice = ENGINE_UNDER_TEST === 'splice'
   const onConnections = (): void => undefined
@@ -70,6 +76,7 @@ async function stand(
       headTimeout: 60_000,
       bodyTimeout: 60_000,
       maxConnections: 100,
+      overloadReserve: 256,
       clientKeepalive: 60_000,
       maxBody: 1_048_576,
       engine: ENGINE_UNDER_TEST,

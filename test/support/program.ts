@@ -34,8 +34,13 @@ export interface Program {
 export function startProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  /** The limit on its open files; by default that of the tests. */
+  openFiles?: number,
 ): Program {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const limited = ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, MAIN, ...args]
+  const [file, argv] =
+    openFiles === undefined ? [process.execPath, [MAIN, ...args]] : ['/bin/sh', limited]
+  const child = spawn(file, argv, {
     env: { PATH: process.env['PATH'], SQUALL_ENGINE: ENGINE_UNDER_TEST, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -62,6 +62,7 @@ export async function startSidecar({
     bodyTimeout: 300_000,
     maxBody: 4_194_304,
     maxConnections: 10_000,
+    overloadReserve: 256,
     maxPending: 20_000,
     pendingTtl: 600_000,
     maxSessions: 10_000,

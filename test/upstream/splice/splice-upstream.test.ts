@@ -32,6 +32,7 @@ function appAt({ url }: RawApp): App {
       idle: 1000,
       maxResponseHead: 4096,
       reuse: true,
+      others: () => 0,
       maxConnections: 5,
       onConnections: () => undefined,
       now: () => 0,
