@@ -7,8 +7,6 @@ import type { RandomSource } from './seeded-random.ts'
 
 /** How often it is tried until something fits the schema. */
 const TRIES = 50
-/** Values and parts of schemas that one try may take. */
-const MAX_STEPS = 10_000
 
 /** Arguments that fit what the tool asks for: the same ones for the same numbers. */
 export type MakeArguments = (random: RandomSource) => Readonly<Record<string, unknown>>
@@ -19,8 +17,7 @@ export function argumentsFor(tool: Pick<ToolInfo, 'name' | 'inputSchema'>): Make
   const fits = schemaCheck(schema) ?? ((): boolean => true)
   return (random) => {
     for (let i = 0; i < TRIES; i++) {
-      const making = { root: schema, random, left: MAX_STEPS }
-      const made = makeValue({ type: 'object', ...schema }, making)
+      const made = makeValue({ type: 'object', ...schema }, schema, random)
       if (isRecord(made) && fits(made)) return made
     }
     throw new LoadError(

@@ -1,6 +1,6 @@
 import { isRecord } from '../mcp/json-rpc.ts'
 import type { Contained, Schema } from './intersect-schemas.ts'
-import { type Making, makeValue } from './make-value.ts'
+import type { Making } from './making.ts'
 import { intBetween } from './seeded-random.ts'
 
 const MAX_ITEMS = 100
@@ -17,7 +17,7 @@ export function makeArray(schema: Schema, making: Making, depth: number): unknow
   const seen = new Set<string>()
   const add = (of: unknown): void => {
     for (let tries = 0; tries < TRIES; tries++) {
-      const item = makeValue(of, making, depth + 1)
+      const item = making.make(of, depth + 1)
       const text = JSON.stringify(item)
       if (unique && seen.has(text)) continue
       seen.add(text)

@@ -1,6 +1,6 @@
 import { isRecord } from '../mcp/json-rpc.ts'
 import type { Schema } from './intersect-schemas.ts'
-import { type Making, makeValue } from './make-value.ts'
+import type { Making } from './making.ts'
 
 const MAX_ADDED = 100
 /** How deep values that nothing requires are still added. */
@@ -14,8 +14,7 @@ export function makeObject(schema: Schema, making: Making, depth: number): unkno
   const least = Math.min(MAX_ADDED, Number(schema['minProperties'] ?? 0))
   const most = Number(schema['maxProperties'] ?? Infinity)
   const value: Record<string, unknown> = {}
-  const add = (name: string, of: unknown): void =>
-    put(value, name, makeValue(of, making, depth + 1))
+  const add = (name: string, of: unknown): void => put(value, name, making.make(of, depth + 1))
   let size = required.size
   for (const [name, property] of Object.entries(properties)) {
     // Drawn for each, so that what is required does not change what comes after it.

@@ -4,22 +4,26 @@ import { intersected, normalized, type Schema } from './intersect-schemas.ts'
 import { makeArray } from './make-array.ts'
 import { makeNumber } from './make-number.ts'
 import { makeObject } from './make-object.ts'
+import type { Making } from './making.ts'
 import { makeText } from './make-text.ts'
 import { pick, type RandomSource } from './seeded-random.ts'
 
-/** What all parts of one value are made with. */
-export interface Making {
-  /** Where references lead. */
-  readonly root: unknown
-  readonly random: RandomSource
-  /** How many values and parts of schemas it may take yet: the schema comes from outside. */
-  left: number
+const MAX_DEPTH = 12
+/** Values and parts of schemas that one value may take. */
+const MAX_STEPS = 10_000
+
+/** Makes a value for a schema, in which references lead to parts of `root`. */
+export function makeValue(schema: unknown, root: unknown, random: RandomSource): unknown {
+  const making: Making = {
+    root,
+    random,
+    left: MAX_STEPS,
+    make: (part, depth) => makePart(part, making, depth),
+  }
+  return makePart(schema, making, 0)
 }
 
-const MAX_DEPTH = 12
-
-/** Makes a value for a schema. */
-export function makeValue(schema: unknown, making: Making, depth = 0): unknown {
+function makePart(schema: unknown, making: Making, depth: number): unknown {
   if (!isRecord(schema) || depth > MAX_DEPTH || --making.left < 0) return null
   const { random } = making
   const plain = flattened(schema, making, 0)
