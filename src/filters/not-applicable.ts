@@ -15,6 +15,7 @@ export const NOT_APPLICABLE = {
   no_caller:
     'nothing in the request says who the caller is, and nobody gets what another was answered',
   not_kept: 'the server forbids to keep the response',
+  session_over: 'the session of the call has ended',
   failed: 'the fault failed by itself',
 } as const
 

@@ -82,7 +82,7 @@ export class CallObserver implements Observer {
     }
     this.#streamOver()
     // What went by unread may have been the answer: nothing says that it was none.
-    watch.end(() => (watch.missed ? this.#settle('ok') : this.#close('incomplete')))
+    watch.end(() => (watch.missed ? this.#settleUnread() : this.#close('incomplete')))
   }
 
   fail(failure: Failure): void {
@@ -134,11 +134,12 @@ export class CallObserver implements Observer {
     }
     const calls = entries.map((entry) => entry.call)
     const body = this.#body()
-    const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '')
+    // Too large, or coded in a way not known here: its status alone tells.
     if (body === undefined && this.#size > 0 && mayAnswer(this.#status)) {
-      // Too large, or coded in a way not known here: its status alone tells.
-      outcomes.fill('ok')
+      this.#settleUnread()
+      return
     }
+    const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '')
     for (let i = 0; i < entries.length; i++) {
       this.#ledger.settle(entries[i]!, outcomes[i]!, 'upstream')
     }
@@ -153,6 +154,14 @@ export class CallObserver implements Observer {
 
   #settle(outcome: Outcome): void {
     for (const entry of this.#entries) this.#ledger.settle(entry, outcome, 'upstream')
+  }
+
+  /** The response was not read. As the upstream gave it, nothing says that it was none. */
+  #settleUnread(): void {
+    for (const entry of this.#entries) {
+      const spoilt = entry.faults?.spoils(entry.call) === true
+      this.#ledger.settle(entry, spoilt ? 'incomplete' : 'ok', 'upstream')
+    }
   }
 
   /** What is still open is left to another connection where the protocol has one, and closed otherwise. */

@@ -84,3 +84,19 @@ it('sends the copies of a client that has left', async () => {
   await reaches(got, 3)
   expect(stage.states.active.active).toBe(0)
 })
+
+it('sends no copy to a session that has ended, and counts none', async () => {
+  const got: Got[] = []
+  const app: RequestListener = (req, res) => {
+    req.resume().on('end', () => res.writeHead(404).end())
+  }
+  const rules = [oneFault('amplify: { copies: 2, spacing: 30ms }')]
+  const stage = opened(await startStage({ rules, app: noting(app, got), session: 's1' }))
+  expect((await call(stage, callMessage(1))).status).toBe(404)
+  await stage.until(() => stage.finished() === 1)
+  expect(stage.notApplicable).toMatchObject([{ reason: 'session_over' }])
+  expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+  // By then the first copy would have been there.
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  expect(got).toHaveLength(1)
+})

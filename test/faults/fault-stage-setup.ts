@@ -129,6 +129,7 @@ export async function startStage(options: StageOptions) {
           reached.push('expire session')
           return options.session !== undefined
         },
+        isSessionOver: () => false,
         refuseConnections: (ms) => void reached.push(`refuse ${ms}`),
       },
       request: head,

@@ -7,5 +7,9 @@ export const NO_SETTING: TurnSetting = {
   request: { method: 'POST', target: '/mcp', version: '1.1', headers: [] },
   requestBytes: 0,
   now: () => 0,
-  host: { expireSession: () => false, refuseConnections: () => undefined },
+  host: {
+    expireSession: () => false,
+    isSessionOver: () => false,
+    refuseConnections: () => undefined,
+  },
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { withId } from '../../filters/message-id.ts'
 import type { ResponseSink, Upstream } from '../../mcp/transfer.ts'
-import type { CopyOrder } from './call-run.ts'
+import type { CallRun, CopyOrder } from './call-run.ts'
 import type { CallTexts } from './call-texts.ts'
 import { interruptibleWait } from './interruptible-wait.ts'
 
@@ -31,6 +31,7 @@ export interface CopiedCall {
   /** As the app got it. */
   readonly text: string
   readonly order: CopyOrder
+  readonly owner: Pick<CallRun, 'sessionOver'>
 }
 
 /**
@@ -43,7 +44,10 @@ export async function sendCopies(call: CopiedCall, setting: CopySetting): Promis
   try {
     for (let n = 1; n <= copies; n++) {
       await interruptibleWait(spacing, turn.retired, closing)
-      if (turn.retired.aborted) return
+      if (call.owner.sessionOver) turn.revoke('session_over')
+      if (turn.retired.aborted || call.owner.sessionOver) return
+      // The fault takes effect with its first copy.
+      turn.settle()
       send(call, n, setting)
     }
   } catch (error) {

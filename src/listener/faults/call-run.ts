@@ -57,6 +57,7 @@ export class CallRun implements TurnHost {
   #turns: readonly FaultTurn[]
   #marks: string[] = []
   #headMarks: string[] = []
+  #sessionEnded = false
   #orders: CopyOrder[] = []
   #taken: readonly CopyOrder[] = []
 
@@ -132,12 +133,21 @@ export class CallRun implements TurnHost {
     return this.#orders.length > 0
   }
 
-  /** The call goes to the app now, and these copies of it. */
+  /** The call goes to the app now, and these copies of it are due. */
   takeOrders(): readonly CopyOrder[] {
-    const orders = this.#orders.splice(0)
-    for (const { turn } of orders) turn.settle()
-    this.#taken = orders
-    return orders
+    this.#taken = this.#orders.splice(0)
+    return this.#taken
+  }
+
+  /** The app says that the session has ended: copies that are due would do nothing. */
+  endSession(): void {
+    this.#sessionEnded = true
+    for (const { turn } of this.#taken) turn.revoke('session_over')
+  }
+
+  /** True once the session of the call has ended, by a fault or by the app. */
+  get sessionOver(): boolean {
+    return this.#sessionEnded || this.setting.host.isSessionOver()
   }
 
   /** The call went to where it was redirected from, and its copies with it: they go once more. */

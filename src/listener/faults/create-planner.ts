@@ -74,6 +74,7 @@ function hostOf(session: string, expired: ExpiredSessions, host: PlannerHost): E
       if (isEndpoint) host.endpoints.announce('/', session)
       return true
     },
+    isSessionOver: () => expired.of(session) !== undefined,
     refuseConnections: (ms, { retired }) => {
       const until = performance.now() + ms
       host.refuseWhile(() => performance.now() < until && !retired.aborted)

@@ -1,6 +1,6 @@
 import type { Call, Origin } from '../../mcp/call.ts'
 import type { ResponseHead } from '../../mcp/http.ts'
-import { asSseEvent, isExactId, type Reply } from '../../mcp/reply.ts'
+import { asSseEvent, type Reply } from '../../mcp/reply.ts'
 import type { Verdict } from '../../filters/fault.ts'
 import { redirectTarget } from '../../mcp/redirect-target.ts'
 import { isModern } from '../../mcp/revision.ts'
@@ -15,6 +15,7 @@ import { PushedRuns } from './pushed-runs.ts'
 import { unfitChange } from './unfit-change.ts'
 import type { FaultRunOptions, PlanAnswer, RequestOutcome } from './fault-run-options.ts'
 import { Stop } from './stop.ts'
+import { unfit } from './unfit.ts'
 
 /** A fault that takes the answer as HTTP, and whose it is. */
 export interface OutputTurn {
@@ -90,6 +91,12 @@ export class FaultRun {
   /** True for a call that faults changed, whoever made its outcome. Also to be asked after the end. */
   hasChanged(call: Call): boolean {
     return this.exchange.changed || (this.calls.find((run) => run.call === call)?.changed ?? false)
+  }
+
+  /** True for a call whose response is not the app's own any more. Also to be asked after the end. */
+  spoils(call: Call): boolean {
+    const run = this.calls.find((each) => each.call === call)
+    return !run?.edits.length && this.originOf(call) === 'injected'
   }
 
   /** Runs the request phase. Never rejects. */
@@ -211,9 +218,17 @@ export class FaultRun {
     const run = this.calls.find((each) => each.call === call)
     // As long as the exchange is open, the answer is what its faults made of it.
     if (run === undefined || !this.#finished || call.transport === 'http+sse') return
-    if (this.#pushed?.has(run) === true) return
-    run.makeGood()
     if (!this.shared) this.exchange.makeGood()
+    if (this.#pushed?.has(run) !== true) run.makeGood()
+  }
+
+  /**
+   * A fault has changed or ended the response. Where the exchange carries calls it is theirs: each of
+   * them may yet get its own by another connection.
+   */
+  changedBy(owner: CallRun): void {
+    const hit = owner === this.exchange && this.calls.length > 0 ? this.calls : [owner]
+    for (const run of hit) run.madeOutcome = true
   }
 
   /** True for a call whose answer may come when the exchange is over. */
@@ -275,17 +290,8 @@ export class FaultRun {
     return sent ? undefined : 'no_push_stream'
   }
 
-  /** Why a verdict cannot be carried out on this exchange. Once it is asked, the app has the call or will not. */
+  /** Why a verdict cannot be carried out on this exchange. */
   unfit(run: CallRun, verdict: Verdict): NotApplicableReason | undefined {
-    const { call } = run
-    if (verdict.kind === 'continue') return undefined
-    if (verdict.kind === 'edit' || verdict.kind === 'copies') return 'already_sent'
-    if (verdict.kind !== 'respond' || verdict.reply.kind === 'http') {
-      const isForAll =
-        verdict.kind === 'respond' && verdict.reply.kind === 'http' && verdict.reply.forAll === true
-      return call !== undefined && this.shared && !isForAll ? 'shared_exchange' : undefined
-    }
-    if (call === undefined) return 'nothing_to_act_on'
-    return isExactId(call.id) ? undefined : 'inexact_id'
+    return unfit(run.call, verdict, this.shared)
   }
 }

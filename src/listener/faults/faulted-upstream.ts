@@ -131,7 +131,7 @@ class FaultedTransfer implements Transfer {
       broke: (error: unknown) => listener.broke({ rule: '', fault: '', call: undefined }, error),
     }
     for (const { owner, text } of copied) {
-      for (const order of owner.takeOrders()) void sendCopies({ text, order }, setting)
+      for (const order of owner.takeOrders()) void sendCopies({ text, order, owner }, setting)
     }
   }
 

@@ -65,7 +65,8 @@ async function* transformed(
   let iterator: AsyncIterator<Uint8Array> | undefined
   let over = false
   const told = (): void => {
-    if (!tap.changed) return
+    // What a fault that changes responses held too long to be compared counts as changed, if it took effect.
+    if (!tap.changed && !(tap.lost && turn.changed)) return
     tap.changed = false
     if (!endsByStatus) changed()
   }
@@ -107,8 +108,11 @@ function stopped({ turn, changed }: LayerSetting, tap: OutputTap, error: unknown
     changed()
     throw error
   }
-  if (tap.broken === undefined) turn.failed(error)
-  else turn.settle()
+  if (tap.broken === undefined) {
+    // What was held too long to be kept is missing now.
+    if (tap.lost) changed()
+    turn.failed(error)
+  } else turn.settle()
 }
 
 /** What a transform took and did not pass on, and all that follows. */

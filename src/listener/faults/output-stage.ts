@@ -94,7 +94,7 @@ export class OutputStage {
     let flow: OutputFlow = { head, body: this.#queue, whole: () => true }
     try {
       for (const { owner, turn } of this.#run.outputs) {
-        const changed = (): void => void (owner.madeOutcome = true)
+        const changed = (): void => this.#run.changedBy(owner)
         const limit = this.#run.options.maxBody
         const endsByStatus = this.#endsByStatus(flow.head.status, owner)
         flow = await outputLayer({ turn, limit, changed, endsByStatus }, flow)

@@ -12,8 +12,10 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
   /** Something was asked of it. */
   touched = false
   exhausted = false
-  /** Other bytes came out than went in, as far as that is seen. */
+  /** Other bytes came out than went in. */
   changed = false
+  /** More was held than is kept: what comes out can no longer be compared with what went in. */
+  lost = false
   /** Why the input broke off before its end. */
   broken: { readonly error: unknown } | undefined
   readonly #input: ByteFlow
@@ -45,10 +47,13 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
     }
     if (step.done === true) {
       this.exhausted = true
-    } else {
+    } else if (!this.lost) {
       this.#inHand.push(step.value)
       this.#size += step.value.length
-      if (this.#size > this.#limit) this.#forget()
+      if (this.#size > this.#limit) {
+        this.lost = true
+        this.#clear()
+      }
     }
     return step
   }
@@ -59,6 +64,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
 
   /** The transform gave these bytes. */
   gave(bytes: Uint8Array): void {
+    if (this.lost) return
     let rest = bytes
     while (rest.length > 0) {
       const first = this.#inHand.first?.subarray(this.#out)
@@ -66,7 +72,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
       if (first === undefined || !sameBytes(first.subarray(0, size), rest.subarray(0, size))) {
         // They are in the place of what was taken.
         this.changed = true
-        this.#forget()
+        this.#clear()
         return
       }
       this.#size -= size
@@ -81,8 +87,8 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
 
   /** The transform gives no more. */
   ended(): void {
-    if (!this.exhausted) this.changed = true
-    this.#forget()
+    if (!this.exhausted || this.#size > 0) this.changed = true
+    this.#clear()
   }
 
   /** What was taken and has not come out. */
@@ -94,8 +100,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
     return inHand
   }
 
-  #forget(): void {
-    if (this.#size > 0) this.changed = true
+  #clear(): void {
     this.#inHand.clear()
     this.#out = 0
     this.#size = 0

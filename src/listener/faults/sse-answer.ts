@@ -275,7 +275,8 @@ export class SseAnswer implements AnswerPart {
     const { outlet, run } = this.#setting
     if (outlet.over) return
     if (error instanceof CutAnswer) {
-      for (const call of run.all) call.madeOutcome ||= !call.answered
+      for (const call of run.calls) call.madeOutcome ||= !call.answered
+      if (run.calls.length === 0) run.exchange.madeOutcome = true
       this.#out.release()
       this.stop()
       this.#setting.dropApp()

@@ -15,6 +15,8 @@ export interface Behalf {
 export interface ExchangeHost {
   /** The session of the exchange is turned away from here on. False where there is none. */
   expireSession(by: Behalf): boolean
+  /** True when a fault has ended the session of the exchange. */
+  isSessionOver(): boolean
   /** New connections are turned away for so many milliseconds. */
   refuseConnections(ms: number, by: Behalf): void
 }
