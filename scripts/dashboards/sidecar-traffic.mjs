@@ -76,7 +76,7 @@ export const bounds = [
   series({
     title: 'Refused by Squall',
     description:
-      'Requests per second that Squall answered or turned away itself, by reason. These are real errors.',
+      'Requests per second that Squall answered or turned away itself, by reason. These are real errors. Those that the admin port refused (admin) are none: reads by a foreign name or without the token, and changes.',
     unit: 'reqps',
     thresholds: lessIsBetter(0.1, 1),
     queries: [
@@ -84,6 +84,12 @@ export const bounds = [
         expr: rate('squall_refused_total', POD, 'reason'),
         legend: 'real: {{reason}}',
         role: 'real',
+        shades: true,
+      },
+      {
+        expr: rate('squall_admin_refused_total', POD, 'reason'),
+        legend: 'admin: {{reason}}',
+        role: 'client',
         shades: true,
       },
     ],

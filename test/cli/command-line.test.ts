@@ -34,6 +34,7 @@ describe('squall run', () => {
       ],
       admin: { kind: 'tcp', host: '127.0.0.1', port: 15390 },
       adminAccess: { hosts: expect.any(Array) as unknown },
+      upstreamReuse: 'always',
       tls: undefined,
       upstreamTls: {
         caFile: undefined,
@@ -85,6 +86,7 @@ describe('squall run', () => {
       ],
       admin: undefined,
       adminAccess: { hosts: [] },
+      upstreamReuse: 'always',
       tls: { certFile: 'c', keyFile: 'k' },
       upstreamTls: {
         caFile: 'uca',
