@@ -5,7 +5,7 @@ import { connectionRoom, descriptorLimit } from '../listener/descriptor-limit.ts
 import { Sidecar } from '../listener/sidecar.ts'
 import type { SidecarOptions } from '../listener/sidecar-options.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
-import type { Logger } from '../telemetry/log.ts'
+import type { LogIds, Logger } from '../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import { formatUpstream } from '../upstream/address.ts'
@@ -33,7 +33,7 @@ export interface Running {
 export async function assemble(options: RunOptions, logger: Logger): Promise<Running> {
   const version = readVersion()
   const metrics = createMetrics({ version })
-  const engine = await rulesEngine(options.rules, metrics, logger)
+  const engine = await rulesEngine(options.rules, metrics, logger, options.logIds)
   const telemetry = engine?.telemetry ?? metrics
   const asked = sidecarOptions(options)
   const room = connectionRoom(descriptorLimit(), { ...asked, listeners: asked.pairs.length })
@@ -102,10 +102,11 @@ async function rulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
+  ids: LogIds,
 ): Promise<RulesEngine | undefined> {
   if (options.path === undefined && options.headerFaults === undefined) return undefined
   const { createRulesEngine } = await import('./rules-engine.ts')
-  return createRulesEngine(options, metrics, logger)
+  return createRulesEngine(options, metrics, logger, ids)
 }
 
 /** Sizes of tables are told once a second; a scrape sees them as they are. */

@@ -227,6 +227,13 @@ export const RUN_FLAGS = [
     help: 'debug, info, warn or error',
   },
   { name: 'log-format', value: 'format', default: 'json', group: LOGS, help: 'json or pretty' },
+  {
+    name: 'log-ids',
+    value: 'how',
+    default: 'full',
+    group: LOGS,
+    help: 'ids of calls in logs and the admin API: full, hash or off',
+  },
 ] as const satisfies readonly FlagSpec[]
 
 /** The name of an option of `squall run`. */

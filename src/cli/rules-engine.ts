@@ -6,7 +6,7 @@ import { createGuardedRules } from '../rules/guarded-rules.ts'
 import type { Guard } from '../rules/guard.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { RulesWatcher } from '../rules/rules-watcher.ts'
-import type { Logger } from '../telemetry/log.ts'
+import type { LogIds, Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { guardedTelemetry } from './guarded-telemetry.ts'
@@ -31,6 +31,7 @@ export function createRulesEngine(
   options: RunRules,
   metrics: Metrics,
   logger: Logger,
+  ids: LogIds,
 ): RulesEngine {
   const { path, pollMs } = options
   const log = new RulesLog(logger)
@@ -53,6 +54,7 @@ export function createRulesEngine(
     logger,
     ruleLabel: (rule) => states.totals.labelOf(rule),
     recent,
+    ids,
     now: Date.now,
   })
   const watcher =

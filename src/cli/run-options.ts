@@ -2,7 +2,14 @@ import type { AppProbes } from '../admin/app-probe.ts'
 import type { ReadAccess } from '../admin/read-guard.ts'
 import type { ListenAddress } from '../listener/address.ts'
 import { ENGINES, type Engine } from '../listener/engine.ts'
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../telemetry/log.ts'
+import {
+  LOG_FORMATS,
+  LOG_IDS,
+  LOG_LEVELS,
+  type LogFormat,
+  type LogIds,
+  type LogLevel,
+} from '../telemetry/log.ts'
 import type { UpstreamAddress } from '../upstream/address.ts'
 import { parseAppProbes } from './app-probes.ts'
 import { RUN_FLAGS, type RunFlag } from './flag-table.ts'
@@ -71,6 +78,7 @@ export interface RunOptions {
   readonly upstreamReuse: UpstreamReuse
   readonly logLevel: LogLevel
   readonly logFormat: LogFormat
+  readonly logIds: LogIds
 }
 
 /** Whether a connection to the app carries more than one request. */
@@ -106,6 +114,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
   const reuse = flags.required('upstream-reuse')
   const level = flags.required('log-level')
   const format = flags.required('log-format')
+  const ids = flags.required('log-ids')
   const { routes, admin } = parsePlaces(flags)
   const adminToken = parseAdminToken(flags, env)
   return deepFreeze({
@@ -137,6 +146,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     upstreamReuse: parseChoice(reuse.text, reuse.source, UPSTREAM_REUSE),
     logLevel: parseChoice(level.text, level.source, LOG_LEVELS),
     logFormat: parseChoice(format.text, format.source, LOG_FORMATS),
+    logIds: parseChoice(ids.text, ids.source, LOG_IDS),
   })
 }
 

@@ -37,7 +37,9 @@ export function createMarkedFetch(): MarkedFetch {
       }
       seen.marks.push(...marksOf(response.headers.get('x-squall-fault')))
       const type = response.headers.get('content-type') ?? ''
-      return /^text\/event-stream/i.test(type) ? watched(response, seen) : response
+      // Squall marks nothing in what is coded: such comments are somebody else's.
+      const isRead = /^text\/event-stream/i.test(type) && !response.headers.has('content-encoding')
+      return isRead ? watched(response, seen) : response
     },
   }
 }

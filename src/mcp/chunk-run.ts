@@ -31,6 +31,11 @@ export class ChunkRun {
     return (this.#text ??= this.bytes.toString('latin1', this.from, this.to))
   }
 
+  /** Says that bytes of the run are about to be changed. */
+  change(): void {
+    this.#text = undefined
+  }
+
   /** Begins another run. */
   begin(bytes: Buffer, from: number): void {
     this.bytes = bytes

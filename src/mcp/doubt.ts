@@ -4,6 +4,7 @@ import { countKeys, countMembers } from './json-keys.ts'
 import { isRecord } from './json-rpc.ts'
 import { KNOWN_METHODS } from './known-methods.ts'
 import { decodeHeaderValue } from './name-header.ts'
+import { isModern } from './revision.ts'
 
 /** Why a server might read another call in a request than is read here. */
 export type Doubt =
@@ -17,7 +18,7 @@ export type Doubt =
   | 'not_utf8'
   /** Values nested deeper than Squall reads. */
   | 'too_complex'
-  /** `Mcp-Method` or `Mcp-Name` say something else than the body. */
+  /** From revision 2026-07-28 on: `Mcp-Method` or `Mcp-Name` say something else than the body. */
   | 'header_mismatch'
   | HeadDoubt
 
@@ -33,7 +34,7 @@ export type HeadDoubt =
   | 'http_method'
 
 /** What of a head a body has to agree with. */
-export type StatedFacts = Pick<HeadFacts, 'mcpMethod' | 'mcpName'>
+export type StatedFacts = Pick<HeadFacts, 'mcpMethod' | 'mcpName' | 'revision'>
 
 const MESSAGE_KEYS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
 const PARAMS_KEYS = new Set(['name', 'uri', 'taskId', 'arguments', '_meta'])
@@ -78,24 +79,42 @@ export function findDoubt(bytes: Uint8Array, value: unknown, head: StatedFacts):
   return undefined
 }
 
-function doubtOf(message: unknown, { mcpMethod, mcpName }: StatedFacts): Doubt | undefined {
+function doubtOf(message: unknown, head: StatedFacts): Doubt | undefined {
   if (!isRecord(message)) return undefined
   if (hasVariant(message, MESSAGE_KEYS, MESSAGE_VARIANTS)) return 'key_variant'
   const { method, params } = message
   if (typeof method !== 'string') return undefined
   if (!METHODS.has(method) && METHOD_VARIANTS.has(bare(method))) return 'unclear_name'
-  if (mcpMethod !== undefined && mcpMethod !== method) return 'header_mismatch'
   const key = nameKey(method)
-  if (key === undefined) return undefined
   let name: unknown
-  if (params !== undefined && params !== null) {
+  if (key !== undefined && params !== undefined && params !== null) {
     if (!isRecord(params)) return 'unclear_name'
     if (hasVariant(params, PARAMS_KEYS, PARAMS_VARIANTS)) return 'key_variant'
     name = params[key]
     if (name !== undefined && !isText(name)) return 'unclear_name'
   }
-  const isStated = mcpName === undefined || mcpName === name || decodeHeaderValue(mcpName) === name
-  return isStated ? undefined : 'header_mismatch'
+  return agrees(head, method, key, name, params) ? undefined : 'header_mismatch'
+}
+
+/** Before revision 2026-07-28, nobody reads what the headers say. */
+function agrees(
+  { mcpMethod, mcpName, revision }: StatedFacts,
+  method: string,
+  key: string | undefined,
+  name: unknown,
+  params: unknown,
+): boolean {
+  if (mcpMethod === undefined && mcpName === undefined) return true
+  if (!isModern(revision) && !isModern(metaRevision(params))) return true
+  if (mcpMethod !== undefined && mcpMethod !== method) return false
+  if (key === undefined || mcpName === undefined || mcpName === name) return true
+  return decodeHeaderValue(mcpName) === name
+}
+
+function metaRevision(params: unknown): string | undefined {
+  const meta = isRecord(params) ? params['_meta'] : undefined
+  const revision = isRecord(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined
+  return typeof revision === 'string' ? revision : undefined
 }
 
 function hasVariant(

@@ -16,6 +16,12 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 /** A log level. */
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
+/** How ids of calls are shown: cut short, by the start of a hash, or not at all. */
+export const LOG_IDS = ['full', 'hash', 'off'] as const
+
+/** One of them. */
+export type LogIds = (typeof LOG_IDS)[number]
+
 /** `json` for machines, `pretty` for people. */
 export const LOG_FORMATS = ['json', 'pretty'] as const
 /** A log format. */

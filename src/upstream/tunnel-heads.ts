@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
+import { withoutOwnNames } from '../mcp/foreign-marks.ts'
 
 /** As Node finds it. */
 const CHUNKED = /(?:^|\W)chunked(?:$|\W)/i
@@ -24,7 +25,7 @@ export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage):
  * ordinary answer, its body is ended by the connection, because its framing was taken off on the way.
  */
 export function keepAnswerLines(res: IncomingMessage): void {
-  const headers = Object.fromEntries(grouped(res.rawHeaders))
+  const headers = Object.fromEntries(grouped(withoutOwnNames(res.rawHeaders)))
   if (res.statusCode !== 101) {
     for (const name of Object.keys(headers)) {
       if (/^(?:transfer-encoding|connection|keep-alive)$/i.test(name)) delete headers[name]

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { asBuffer } from '../mcp/bytes.ts'
+import { unmarked, withoutOwnNames } from '../mcp/foreign-marks.ts'
 import type { RequestHead } from '../mcp/http.ts'
 import { requestHeadText } from '../mcp/request-text.ts'
 import type {
@@ -41,7 +42,7 @@ export class UndiciUpstream implements Upstream {
   }
 
   /** Reads the answer to a request that was sent already, on a connection that comes from elsewhere. */
-  goOn(socket: Socket, sink: ResponseSink): Transfer {
+  goOn(socket: Socket, sink: ResponseSink, begun = false): Transfer {
     let connections = 0
     const connector: Connector = (done) => {
       if (connections++ > 0 && transfer.over) return this.#options.connector(done)
@@ -64,7 +65,7 @@ export class UndiciUpstream implements Upstream {
       return IDLE_TRANSFER
     }
     lane.statusLine.expect()
-    const transfer = new UndiciTransfer(this.#pool, lane, sink)
+    const transfer = new UndiciTransfer(this.#pool, lane, sink, begun)
     lane.head.announceWhole('', '')
     lane.dispatch(dispatchOptions('POST', null, undefined), transfer)
     return transfer
@@ -115,7 +116,9 @@ function dispatchOptions(
 class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandler {
   readonly #pool: LanePool<Lane>
   readonly #lane: Lane
-  readonly #sink: ResponseSink
+  #sink: ResponseSink
+  /** Another parser has read the head, and a part of what is behind it. */
+  readonly #begun: boolean
   #resume: (() => void) | undefined
   #done = false
   /** The sink has the whole answer, while the connection is not done with it. */
@@ -123,7 +126,8 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   #paused = false
   #interim = 0
 
-  constructor(pool: LanePool<Lane>, lane: Lane, sink: ResponseSink) {
+  constructor(pool: LanePool<Lane>, lane: Lane, sink: ResponseSink, begun = false) {
+    this.#begun = begun
     this.#pool = pool
     this.#lane = lane
     this.#sink = sink
@@ -163,16 +167,18 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
         this.#refuse(`more than ${MOST_INTERIM} interim responses`)
         return true
       }
-      this.#sink.info({ status, reason: usualReason(status, reason), headers: headerLines(lines) })
+      const headers = withoutOwnNames(headerLines(lines))
+      this.#sink.info({ status, reason: usualReason(status, reason), headers })
       return true
     }
     const head = {
       status,
       reason: this.#lane.statusLine.reason ?? reason,
-      headers: headerLines(lines),
+      headers: withoutOwnNames(headerLines(lines)),
     }
     this.#resume = resume
     this.#sink.head(head)
+    if (!this.#begun) this.#sink = unmarked(head, this.#sink)
     // Nothing can follow. A 304 may declare the length that the body would have, and undici would
     // take the missing bytes for a broken answer.
     if ((status === 204 || status === 304) && !this.#done) {
@@ -209,7 +215,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
       return
     }
     this.#pool.release(lane)
-    this.#sink.end(trailers === null ? [] : headerLines(trailers))
+    this.#sink.end(trailers === null ? [] : withoutOwnNames(headerLines(trailers)))
   }
 
   /** Ends an exchange of which the app's answer cannot be used. */

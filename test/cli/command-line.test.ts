@@ -62,6 +62,7 @@ describe('squall run', () => {
       engine: 'splice',
       logLevel: 'info',
       logFormat: 'json',
+      logIds: 'full',
     })
   })
 
@@ -73,7 +74,7 @@ describe('squall run', () => {
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-pending 5 ' +
         '--max-sessions 6 --head-timeout 7ms --body-timeout 8ms --pending-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--engine general --log-level debug --log-format pretty',
+        '--engine general --log-level debug --log-format pretty --log-ids hash',
     )
     expect(given).toEqual({
       appProbes: [],
@@ -114,6 +115,7 @@ describe('squall run', () => {
       engine: 'general',
       logLevel: 'debug',
       logFormat: 'pretty',
+      logIds: 'hash',
     })
   })
 
@@ -147,6 +149,7 @@ describe('squall run', () => {
       readyWithoutUpstream: false,
       maxHeadBytes: 8192,
       logFormat: 'pretty',
+      logIds: 'full',
       logLevel: 'info',
     })
   })

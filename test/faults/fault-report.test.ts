@@ -8,7 +8,7 @@ import type { InjectedRecord } from '../../src/listener/faults/fault-events.ts'
 import { FaultReport } from '../../src/listener/faults/fault-report.ts'
 import { RecentFaults } from '../../src/listener/faults/recent-faults.ts'
 import type { Call } from '../../src/mcp/call.ts'
-import { createLogger, type LogLevel } from '../../src/telemetry/log.ts'
+import { createLogger, type LogIds, type LogLevel } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { metricOf } from '../support/metric.ts'
 
@@ -37,7 +37,7 @@ afterEach(() => {
 })
 
 /** A report whose lines go through a real file. */
-function start(level: LogLevel = 'debug') {
+function start(level: LogLevel = 'debug', ids: LogIds = 'full') {
   const folder = mkdtempSync(join(tmpdir(), 'squall-report-'))
   folders.push(folder)
   const path = join(folder, 'log')
@@ -51,6 +51,7 @@ function start(level: LogLevel = 'debug') {
     logger,
     ruleLabel,
     recent,
+    ids,
     now: () => 1_700_000_000_000,
   })
   const text = (): string => readFileSync(path, 'utf8')
@@ -87,6 +88,20 @@ describe('a fault that takes effect', () => {
     }
     expect(lines()).toEqual([{ level: 'info', ...entry, msg: 'fault injected' }])
     expect(recent.list()).toEqual([{ at: 1_700_000_000_000, entry }])
+  })
+
+  it.each<[LogIds, string | number, string | number | undefined]>([
+    ['full', 7, 7],
+    ['full', `${'ä'.repeat(100)}`, 'ä'.repeat(64)],
+    ['hash', 7, '7902699b'],
+    ['hash', SECRET, createHash('sha256').update(SECRET).digest('hex').slice(0, 8)],
+    ['off', SECRET, undefined],
+  ])('shows ids as it is told: %s', (ids, id, shown) => {
+    const { report, lines, recent } = start('debug', ids)
+    report.of('').injected({ ...RECORD, call: { ...CALL, id } })
+    report.of('').notApplicable({ ...RECORD, call: { ...CALL, id }, reason: 'failed' })
+    expect(recent.list()[0]!.entry.id).toBe(shown)
+    expect(lines().map((line) => line['id'])).toEqual([shown, shown])
   })
 
   it('names the method where the call has no tool, and neither where there is no call', () => {

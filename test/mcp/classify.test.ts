@@ -70,12 +70,19 @@ test.each([
 })
 
 test('Mcp-Method and Mcp-Name that say what the body says change nothing', () => {
-  const headers = ['Mcp-Method', 'tools/call', 'Mcp-Name', '=?base64?cmVhbA==?=']
+  const modern = ['MCP-Protocol-Version', '2026-07-28']
+  const headers = [...modern, 'Mcp-Method', 'tools/call', 'Mcp-Name', '=?base64?cmVhbA==?=']
   const result = posted(call('tools/call', { name: 'real' }), headers)
   expect(result.calls[0]).toMatchObject({ method: 'tools/call', name: 'real' })
   // Where the body names nothing, nothing is compared.
-  expect(posted(call('tools/list'), ['Mcp-Name', 'other']).calls).toHaveLength(1)
+  expect(posted(call('tools/list'), [...modern, 'Mcp-Name', 'other']).calls).toHaveLength(1)
   expect(posted({ jsonrpc: '2.0', id: 1, result: {} }, headers).responses).toBe(1)
+  // Nor does anybody before revision 2026-07-28.
+  const stray = ['Mcp-Method', 'ping', 'Mcp-Name', 'other']
+  expect(posted(call('tools/call', { name: 'real' }), stray).calls[0]).toMatchObject({
+    method: 'tools/call',
+    name: 'real',
+  })
 })
 
 test.each([

@@ -71,6 +71,7 @@ const utf32 = (text: string): Buffer => {
 const utf16 = Buffer.from(PAY, 'utf16le')
 const utf7 = PAY.replaceAll('"', '+ACI-')
 const MCP = ['Mcp-Session-Id', 's'] as const
+const MODERN = ['MCP-Protocol-Version', '2026-07-28'] as const
 
 const KEYS = [
   'Name',
@@ -191,10 +192,10 @@ export const DISGUISES: readonly Disguise[] = [
     gzipSync(PAY),
   ),
   stated(['Mcp-Session-Id', 'a', 'Mcp-Session-Id', 'b'], 'repeated_header'),
-  stated(['Mcp-Name', 'pay'], 'header_mismatch', LOOK),
-  stated(['Mcp-Name', '=?base64?cGF5?='], 'header_mismatch', LOOK),
-  stated(['Mcp-Name', 'look'], 'header_mismatch'),
-  stated(['Mcp-Method', 'tools/list'], 'header_mismatch'),
+  stated([...MODERN, 'Mcp-Name', 'pay'], 'header_mismatch', LOOK),
+  stated([...MODERN, 'Mcp-Name', '=?base64?cGF5?='], 'header_mismatch', LOOK),
+  stated([...MODERN, 'Mcp-Name', 'look'], 'header_mismatch'),
+  stated([...MODERN, 'Mcp-Method', 'tools/list'], 'header_mismatch'),
   stated(['X-HTTP-Method-Override', 'PUT'], 'http_method'),
   asked('PUT', 'http_method'),
   asked('PATCH', 'http_method', ['X-HTTP-Method-Override', 'POST']),
@@ -229,6 +230,7 @@ export const PLAIN_CALLS: readonly Disguise[] = [
   typed('Application/JSON;charset="UTF-8"', 'charset'),
   typed('application/json; charset=utf8; v=1', 'charset'),
   stated(['Content-Encoding', 'gzip'], 'encoding', gzipSync(PAY)),
-  stated(['Mcp-Name', '=?base64?cGF5?=', 'Mcp-Method', 'tools/call'], 'header_mismatch'),
+  stated([...MODERN, 'Mcp-Name', '=?base64?cGF5?=', 'Mcp-Method', 'tools/call'], 'header_mismatch'),
+  stated(['Mcp-Name', 'look', 'Mcp-Method', 'ping'], 'header_mismatch'),
   stated(['X-HTTP-Method-Override', 'post'], 'http_method'),
 ]

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Logger } from '../../telemetry/log.ts'
+import type { JsonRpcId } from '../../mcp/call.ts'
+import type { LogIds, Logger } from '../../telemetry/log.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import type {
   FaultListener,
@@ -17,6 +18,8 @@ export interface FaultReportParts {
   /** What a rule is called in metrics. */
   readonly ruleLabel: (rule: string) => string
   readonly recent: RecentFaults
+  /** Clients choose their ids: some have secrets or names of people in them. */
+  readonly ids?: LogIds
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -26,13 +29,13 @@ type CallPlace = Omit<InjectedFaultEntry, 'effect' | 'delayMs'>
 const TOOL_CALL = 'tools/call'
 const MAX_ID = 64
 const MAX_TEXT = 128
-const SESSION_DIGITS = 8
+const HASH_DIGITS = 8
 
 /**
  * Tells metrics and the log what faults do. A fault that takes effect on a call is one line and one
  * more in `squall_faults_injected_total`, however often it acts on that call, so that both agree; no
  * line is left out under load. Nothing that a client or an app wrote goes into the log, but for tool
- * names, methods and ids, cut short.
+ * names, methods and ids, cut short; ids can be hashed, or left out.
  */
 export class FaultReport {
   readonly #parts: FaultReportParts
@@ -101,16 +104,27 @@ class ExchangeReport implements FaultListener {
       fault,
       tool: isTool ? cut(call.name ?? '', MAX_TEXT) : undefined,
       method: isTool || call === undefined ? undefined : cut(call.method, MAX_TEXT),
-      id: typeof call?.id === 'string' ? cut(call.id, MAX_ID) : call?.id,
+      id: call === undefined ? undefined : this.#id(call.id),
       session: this.#hash(),
     }
   }
 
+  #id(id: JsonRpcId): JsonRpcId | undefined {
+    const { ids = 'full' } = this.#parts
+    if (ids === 'off') return undefined
+    if (ids === 'hash') return hashed(String(id))
+    return typeof id === 'string' ? cut(id, MAX_ID) : id
+  }
+
   #hash(): string | undefined {
     if (this.#session === undefined) return undefined
-    this.#sessionHash ??= hash('sha256', this.#session, 'hex').slice(0, SESSION_DIGITS)
+    this.#sessionHash ??= hashed(this.#session)
     return this.#sessionHash
   }
+}
+
+function hashed(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, HASH_DIGITS)
 }
 
 /** Short, and whole characters only; through bytes, so that no long parent string is kept alive. */

@@ -1,6 +1,7 @@
 import type { Transform } from 'node:stream'
 import { CutAnswer } from '../../filters/cut-answer.ts'
 import { eventMessage } from '../../mcp/event-message.ts'
+import { ForeignComments } from '../../mcp/foreign-marks.ts'
 import { headerValue, type HeaderLines } from '../../mcp/http.ts'
 import type { Message } from '../../mcp/message.ts'
 import { asSseEvent } from '../../mcp/reply.ts'
@@ -75,7 +76,9 @@ export class SseAnswer implements AnswerPart {
       )
     }
     this.#decoder = decoderFor(coding)
+    const comments = new ForeignComments()
     this.#decoder?.on('data', (chunk: Uint8Array) => {
+      comments.clean(chunk)
       this.#read(chunk)
       if (this.#laneBehind) this.#decoder?.pause()
     })

@@ -1,3 +1,4 @@
+import { isOwnName } from '../foreign-marks.ts'
 import type { HeaderLines } from '../http.ts'
 import { HeadMemo } from './head-memo.ts'
 import { PlainAnswerHead } from './plain-answer-head.ts'
@@ -154,6 +155,9 @@ function judge(lines: HeaderLines): Framing | undefined {
       case 'upgrade':
       case 'proxy-connection':
         return undefined
+      default:
+        // Not passed on as it stands.
+        if (isOwnName(name)) return undefined
     }
   }
   return { lengthAt, chunked, closes, keptFor: keptFor === Infinity ? undefined : keptFor }

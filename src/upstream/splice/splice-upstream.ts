@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { asBuffer } from '../../mcp/bytes.ts'
 import type { ChunkRun } from '../../mcp/chunk-run.ts'
 import type { RequestHead, ResponseHead } from '../../mcp/http.ts'
+import { unmarked } from '../../mcp/foreign-marks.ts'
 import { PlainHead } from '../../mcp/plain/plain-head.ts'
 import { requestHeadText } from '../../mcp/request-text.ts'
 import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../mcp/transfer.ts'
@@ -61,7 +62,7 @@ function isPlain(head: RequestHead, body: Body): body is Uint8Array | null {
 class SpliceTransfer implements Transfer, LaneUser {
   readonly #pool: LanePool<SpliceLane>
   readonly #lane: SpliceLane
-  readonly #sink: ResponseSink
+  #sink: ResponseSink
   readonly #general: UndiciUpstream
   #done = false
   /** Who has the request after the answer turned out odd. */
@@ -95,7 +96,9 @@ class SpliceTransfer implements Transfer, LaneUser {
   }
 
   head(head: ResponseHead, whole: boolean): void {
-    this.#sink.head(head, whole)
+    const sink = this.#sink
+    this.#sink = unmarked(head, sink)
+    sink.head(head, whole)
   }
 
   data(chunk: Buffer): boolean {
@@ -124,7 +127,7 @@ class SpliceTransfer implements Transfer, LaneUser {
   odd(socket: BridgedSocket, begun: boolean): void {
     this.#pool.leave(this.#lane)
     const sink = begun ? behindHead(this.#sink) : this.#sink
-    this.#next = this.#general.goOn(socket as unknown as Socket, sink)
+    this.#next = this.#general.goOn(socket as unknown as Socket, sink, begun)
   }
 }
 
