@@ -63,6 +63,7 @@ describe('squall run', () => {
       logLevel: 'info',
       logFormat: 'json',
       logIds: 'full',
+      upstreamReuse: 'always',
     })
   })
 
@@ -116,6 +117,7 @@ describe('squall run', () => {
       logLevel: 'debug',
       logFormat: 'pretty',
       logIds: 'hash',
+      upstreamReuse: 'always',
     })
   })
 
