@@ -92,7 +92,7 @@ describe('a fault that takes effect', () => {
 
   it.each<[LogIds, string | number, string | number | undefined]>([
     ['full', 7, 7],
-    ['full', `${'ä'.repeat(100)}`, 'ä'.repeat(64)],
+    ['full', 'ä'.repeat(100), 'ä'.repeat(64)],
     ['hash', 7, '7902699b'],
     ['hash', SECRET, createHash('sha256').update(SECRET).digest('hex').slice(0, 8)],
     ['off', SECRET, undefined],
