@@ -63,7 +63,6 @@ describe('squall run', () => {
       logLevel: 'info',
       logFormat: 'json',
       logIds: 'full',
-      upstreamReuse: 'always',
     })
   })
 
@@ -117,7 +116,6 @@ describe('squall run', () => {
       logLevel: 'debug',
       logFormat: 'pretty',
       logIds: 'hash',
-      upstreamReuse: 'always',
     })
   })
 
