@@ -1,13 +1,61 @@
-import { open } from 'node:fs/promises'
+import { closeSync, constants, openSync, readSync, type Stats } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import { Socket } from 'node:net'
 
-/** Reads a file, `-` being standard input; no more of it than shows that it is too large. */
+/** A pipe is read like standard input, but for one that stands still for so long, in milliseconds. */
+const PIPE_PATIENCE = 60_000
+/** Opening a pipe would wait for somebody to write to it, for good. */
+const NO_WAIT = constants.O_RDONLY | constants.O_NONBLOCK
+
+/**
+ * Reads a file, `-` being standard input; no more of it than shows that it is too large. Pipes, which
+ * shells put in the place of files, are read to their end; one that nobody writes to is refused.
+ */
 export async function readBounded(path: string, most: number): Promise<Uint8Array> {
   if (path === '-') return readAll(process.stdin, most)
-  const handle = await open(path, 'r')
+  const stats = await stat(path)
+  const wrong = whyNoFile(stats)
+  if (wrong !== undefined) throw new Error(wrong)
+  if (stats.isFIFO()) return readPipe(path, most)
+  const handle = await open(path, NO_WAIT)
   try {
     return await readAll(handle.createReadStream({ autoClose: false }), most)
   } finally {
     await handle.close()
+  }
+}
+
+function whyNoFile(stats: Stats): string | undefined {
+  if (stats.isDirectory()) return 'it is a directory and not a file'
+  return stats.isSocket() || stats.isBlockDevice() ? 'it is not a file' : undefined
+}
+
+async function readPipe(path: string, most: number): Promise<Uint8Array> {
+  const fd = openSync(path, NO_WAIT)
+  let first: Buffer
+  try {
+    first = startOf(fd)
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+  const socket = new Socket({ fd, readable: true, writable: false })
+  socket.setTimeout(PIPE_PATIENCE, () => {
+    socket.destroy(new Error(`nothing was written to the pipe for ${PIPE_PATIENCE / 1000} seconds`))
+  })
+  return Buffer.concat([first, await readAll(socket, most)])
+}
+
+/** The bytes that are there; a pipe without a writer has come to its end. */
+function startOf(fd: number): Buffer {
+  const bytes = Buffer.alloc(4096)
+  try {
+    const length = readSync(fd, bytes)
+    if (length === 0) throw new Error('it is a pipe that nobody writes to')
+    return bytes.subarray(0, length)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return bytes.subarray(0, 0)
+    throw error
   }
 }
 

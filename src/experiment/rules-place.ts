@@ -96,7 +96,10 @@ function unusable(why: string): Error {
 
 async function readFileNow(path: string): Promise<Buffer | undefined> {
   try {
-    const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    const handle = await open(
+      path,
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    )
     try {
       return await handle.readFile()
     } finally {

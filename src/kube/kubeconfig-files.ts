@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { parse } from 'yaml'
+import { assertShallow, DeepYamlError } from '../rules/yaml-depth.ts'
 import { isFields, listOf, textOf, type Fields } from './json-shape.ts'
 import { KubeError } from './kube-error.ts'
 import { readKubeFile } from './kube-file.ts'
@@ -64,9 +65,14 @@ export function readKubeconfig(paths: readonly string[], isGiven: boolean): Kube
 function parsed(file: string): Fields {
   let document: unknown
   try {
-    document = parse(readKubeFile(file, 'kubeconfig'), { maxAliasCount: 20, logLevel: 'error' })
+    const text = readKubeFile(file, 'kubeconfig')
+    assertShallow(text)
+    document = parse(text, { maxAliasCount: 20, logLevel: 'error' })
   } catch (error) {
     if (error instanceof KubeError) throw error
+    if (error instanceof DeepYamlError) {
+      throw new KubeError('config', `kubeconfig: ${file}: ${error.message}; mend it`)
+    }
     // What the parser says may quote the line, and a line may hold a secret.
     const { linePos } = error as { linePos?: [{ line: number }] }
     const where = linePos === undefined ? '' : ` (line ${linePos[0].line})`

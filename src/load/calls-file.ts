@@ -1,5 +1,6 @@
 import { LineCounter, parseDocument } from 'yaml'
 import { isRecord } from '../mcp/json-rpc.ts'
+import { assertShallow } from '../rules/yaml-depth.ts'
 import type { CallSpec } from './call-spec.ts'
 import { parseExpectation } from './expectation.ts'
 import { LoadError } from './load-error.ts'
@@ -11,6 +12,11 @@ const KEYS = new Set(['tool', 'arguments', 'weight', 'expect'])
 
 /** Reads the text of a file of calls. */
 export function parseCalls(text: string): CallSpec[] {
+  try {
+    assertShallow(text)
+  } catch (error) {
+    throw bad((error as Error).message)
+  }
   const document = parseDocument(text, { lineCounter: new LineCounter(), prettyErrors: true })
   const [problem] = document.errors
   if (problem !== undefined) throw bad(problem.message.split('\n')[0]!)

@@ -1,4 +1,5 @@
 import { type Document, parseDocument } from 'yaml'
+import { assertShallow, DeepYamlError, MAX_YAML_DEPTH } from '../../rules/yaml-depth.ts'
 
 /** One document of a manifest. */
 export interface ManifestDocument {
@@ -76,6 +77,7 @@ function readDocument(text: string, file: string, line: number): ManifestDocumen
   const body = text.slice(marker.length)
   const isJson = /^\s*[{[]/.test(body)
   try {
+    assertShallow(body)
     const document = editable(body)
     const [error] = document.errors
     if (error !== undefined) {
@@ -85,6 +87,10 @@ function readDocument(text: string, file: string, line: number): ManifestDocumen
     return { text, marker, body, isJson, value: document.toJS() ?? undefined }
   } catch (error) {
     if (error instanceof ManifestError) throw error
+    if (error instanceof DeepYamlError) {
+      const at = line + marker.split('\n').length + error.line - 2
+      throw new ManifestError(`${file}:${at}: nested more than ${MAX_YAML_DEPTH} levels deep`)
+    }
     // Too many aliases, or nested too deeply.
     const reason = error instanceof Error ? error.message : String(error)
     throw new ManifestError(`${file}:${line}: cannot be read: ${oneLine(reason)}`)

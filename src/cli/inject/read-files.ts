@@ -1,4 +1,5 @@
 import { parse } from 'yaml'
+import { assertShallow } from '../../rules/yaml-depth.ts'
 import { readBounded } from '../read-bounded.ts'
 import { shown, UsageError } from '../usage-error.ts'
 import type { ManifestText } from './change-manifests.ts'
@@ -22,6 +23,7 @@ export async function readFiles(files: readonly string[]): Promise<readonly Mani
 export async function readSettings(file: string): Promise<unknown> {
   const text = await readText(file, MOST_SETTINGS)
   try {
+    assertShallow(text)
     return parse(text)
   } catch (error) {
     throw new UsageError('BAD_FILE', `${shown(file)}: ${reasonOf(error)}`, 'mend it')

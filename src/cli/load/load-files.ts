@@ -14,11 +14,11 @@ export async function readAs<T>(
   try {
     bytes = await readBounded(path, most)
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
+    const { code, message } = error as NodeJS.ErrnoException
     throw new UsageError(
       'BAD_FILE',
-      `${source}: ${shown(path)} cannot be read (${code})`,
-      'check that it is there and readable',
+      `${source}: ${shown(path)} cannot be read (${code ?? message})`,
+      'name a file that is there and readable',
     )
   }
   if (bytes.length > most) {

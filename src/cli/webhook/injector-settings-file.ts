@@ -2,6 +2,7 @@ import { parse } from 'yaml'
 import type { InjectorSettings } from '../../injector/injector-settings.ts'
 import { parseInjectorSettings, SettingsError } from '../../injector/parse-settings.ts'
 import { NO_FILE, readBounded } from '../../listener/bounded-file.ts'
+import { assertShallow } from '../../rules/yaml-depth.ts'
 import { shown, UsageError } from '../usage-error.ts'
 
 /** The settings of the injector from a file, or the usual ones without one. */
@@ -28,6 +29,7 @@ function readYaml(file: string): unknown {
     )
   }
   try {
+    assertShallow(text)
     return parse(text, { maxAliasCount: 20, logLevel: 'error' }) as unknown
   } catch (error) {
     const [why = ''] = (error as Error).message.split('\n')
