@@ -1,9 +1,10 @@
+import { AdminError } from '../load/ask-admin.ts'
 import type { PhaseResult } from './experiment-result.ts'
 import { type End, runPhase } from './phase.ts'
 import { phaseLoad } from './phase-load.ts'
 import type { Context } from './context.ts'
 import { IN_FORCE_MS } from './arming.ts'
-import { AdminError, askState } from './sidecar-admin.ts'
+import { askState } from './sidecar-admin.ts'
 import { LOST_MS } from './sidecar-watch.ts'
 import { anyBroken } from './steadiness.ts'
 

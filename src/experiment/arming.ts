@@ -1,9 +1,10 @@
+import { AdminError } from '../load/ask-admin.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { armedText } from './armed-rules.ts'
 import type { Plan, Stage } from './plan.ts'
 import { refuse } from './refusal.ts'
 import { RulesChangedError, type RulesPlace } from './rules-place.ts'
-import { AdminError, askState, type SidecarState } from './sidecar-admin.ts'
+import { askState, type SidecarState } from './sidecar-admin.ts'
 
 /** Notices of a new file by inotify are quick; a sidecar that polls takes longer. */
 export const IN_FORCE_MS = 10_000

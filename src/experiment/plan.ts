@@ -1,3 +1,4 @@
+import type { SidecarAdmin } from '../load/ask-admin.ts'
 import type { CallSpec } from '../load/call-spec.ts'
 import type { Expectation } from '../load/expectation.ts'
 import type { SloGate } from '../load/slo.ts'
@@ -5,7 +6,6 @@ import type { ProductionCheck } from '../rules/production-names.ts'
 import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
 import type { RulesSource } from './rules-source.ts'
-import type { SidecarAdmin } from './sidecar-admin.ts'
 
 /** How wide one stage is. */
 export interface Stage {

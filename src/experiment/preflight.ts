@@ -1,14 +1,9 @@
+import { AdminError } from '../load/ask-admin.ts'
 import { findProduction } from '../rules/production-names.ts'
 import { MARKER } from './armed-rules.ts'
 import type { Plan } from './plan.ts'
 import { refuse, type Refusal, RefusedError } from './refusal.ts'
-import {
-  AdminError,
-  askRules,
-  askState,
-  type SidecarRule,
-  type SidecarState,
-} from './sidecar-admin.ts'
+import { askRules, askState, type SidecarRule, type SidecarState } from './sidecar-admin.ts'
 import { productionRefusal } from './static-refusals.ts'
 
 /** What the sidecar is like before an experiment begins. */

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readFile } from 'node:fs/promises'
+import type { SidecarAdmin } from '../load/ask-admin.ts'
 import { MARKER } from './armed-rules.ts'
 import type { LockHolder } from './lock.ts'
 import { putBack } from './rules-place.ts'
-import { askState, type SidecarAdmin } from './sidecar-admin.ts'
+import { askState } from './sidecar-admin.ts'
 
 const WAIT_MS = 3000
 const POLL_MS = 50

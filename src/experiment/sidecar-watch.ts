@@ -1,6 +1,7 @@
+import { AdminError } from '../load/ask-admin.ts'
 import type { End } from './phase.ts'
 import type { Context } from './context.ts'
-import { AdminError, askRules, askState } from './sidecar-admin.ts'
+import { askRules, askState } from './sidecar-admin.ts'
 
 /** What the sidecar says of the rules of a stage, all together. */
 export interface Hits {

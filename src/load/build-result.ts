@@ -17,6 +17,7 @@ export interface RunTimes {
   readonly durationMs: number
   readonly complete: boolean
   readonly leftOut: readonly LeftOutTool[]
+  readonly missedFaults: number | undefined
 }
 
 /** The result of a run. Nothing secret gets into it. */
@@ -25,7 +26,7 @@ export function buildResult(
   endpoint: Endpoint,
   recorder: Recorder,
   held: HeldStreams,
-  { startedAt, durationMs, complete, leftOut }: RunTimes,
+  { startedAt, durationMs, complete, leftOut, missedFaults }: RunTimes,
 ): LoadResult {
   const { target, pace, shard, seed, checks, version } = options
   const counts = { ...recorder.counts }
@@ -47,6 +48,7 @@ export function buildResult(
       complete,
       ...(shard !== undefined && { shard }),
       ...(leftOut.length > 0 && { leftOut }),
+      ...(missedFaults !== undefined && { missedFaults }),
       options: shownOptions(options),
     },
     counts,

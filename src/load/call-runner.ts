@@ -7,6 +7,7 @@ import { type CallAnswer, type LoadClient, originOf } from './load-client.ts'
 import type { LoadResilience } from './load-options.ts'
 import type { Recorder } from './recorder.ts'
 import type { Origin } from './result.ts'
+import type { SidecarFaults } from './sidecar-faults.ts'
 import { backoffMs, createRetryBudget, isRetryable } from './retry.ts'
 import { type RandomSource, seededRandom } from './seeded-random.ts'
 
@@ -41,6 +42,8 @@ export interface CallContext {
   readonly recording: BaselineRecorder | undefined
   readonly signal: AbortSignal
   readonly seed: number
+  /** Knows the faults of answers that carry no mark. */
+  readonly faults: SidecarFaults | undefined
 }
 
 /** Makes calls with retries, breakers and deadlines as they were asked for. */
@@ -71,8 +74,7 @@ export class CallRunner {
     recorder.begin(call.tool)
     let hit = false
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.#attempt(client, call, times)
-      const endedAt = performance.now()
+      const { answer, endedAt } = await this.#attempt(client, call, times)
       hit ||= answer.marks.length > 0
       const again = await this.#again(answer, attempt, call.tool, times)
       if (signal.aborted) {
@@ -84,22 +86,36 @@ export class CallRunner {
     }
   }
 
-  async #attempt(client: LoadClient, call: PlannedCall, times: CallTimes): Promise<CallAnswer> {
+  async #attempt(
+    client: LoadClient,
+    call: PlannedCall,
+    times: CallTimes,
+  ): Promise<{ readonly answer: CallAnswer; readonly endedAt: number }> {
     const { resilience, recorder, signal, baseline } = this.#context
     const breaker = this.#breakerOf(call.tool)
     if (breaker?.allows(performance.now()) === false) {
-      return { kind: 'breaker', marks: [], message: 'not sent: too many calls failed before' }
+      const message = 'not sent: too many calls failed before'
+      return { answer: { kind: 'breaker', marks: [], message }, endedAt: performance.now() }
     }
     const sentAt = performance.now()
     const left = resilience.skipLate ? Math.ceil(times.deadlineAt - sentAt) : Infinity
     const timeoutMs = Math.min(resilience.timeoutMs, left)
-    const answer = await client.call(call.tool, call.args, { timeoutMs, signal })
-    if (signal.aborted) return answer
-    const now = performance.now()
-    breaker?.record(answer.kind === 'ok', now)
-    const { schemaOk, usable } = judgeAnswer(call, answer, baseline)
-    recorder.attempt(call.tool, answer, now - sentAt, schemaOk && usable)
-    return answer
+    const unattributed = await client.call(call.tool, call.args, { timeoutMs, signal })
+    const endedAt = performance.now()
+    if (signal.aborted) return { answer: unattributed, endedAt }
+    breaker?.record(unattributed.kind === 'ok', endedAt)
+    const { schemaOk, usable } = judgeAnswer(call, unattributed, baseline)
+    const correct = schemaOk && usable
+    const answer = correct ? unattributed : await this.#attributed(call.tool, unattributed)
+    recorder.attempt(call.tool, answer, endedAt - sentAt, correct)
+    return { answer, endedAt }
+  }
+
+  /** An answer that is no good, and carries no mark: the sidecar may know whose fault it is. */
+  async #attributed(tool: string, answer: CallAnswer): Promise<CallAnswer> {
+    const { faults } = this.#context
+    if (faults === undefined || answer.marks.length > 0 || answer.id === undefined) return answer
+    return { ...answer, marks: await faults.marksOf(tool, answer.id) }
   }
 
   /** Waits for the next attempt; false when there is to be none. */

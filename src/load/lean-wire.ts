@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { Agent, request, type Dispatcher } from 'undici'
 import { encodeHeaderValue } from '../mcp/name-header.ts'
 import { isModern } from '../mcp/revision.ts'
@@ -31,9 +32,12 @@ export class LeanWire {
   readonly #url: URL
   readonly #headers: Readonly<Record<string, string>>
   readonly #version: string
-  #id = 0
+  #id: number
 
-  constructor({ url, headers, connections = MAX_CONNECTIONS }: LoadTarget, version: string) {
+  constructor(target: LoadTarget, version: string) {
+    const { url, headers, connections = MAX_CONNECTIONS, sidecar } = target
+    // Other clients of the sidecar begin at 1 as well.
+    this.#id = sidecar === undefined ? 0 : randomInt(2 ** 40)
     this.#agent = new Agent({
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -60,10 +64,11 @@ export class LeanWire {
       headers = answer.headers
       const read = await readAnswer(answer, id)
       const session = answer.headers['mcp-session-id']
-      return typeof session === 'string' ? { ...read, session } : read
+      return { ...read, id, ...(typeof session === 'string' && { session }) }
     } catch (error) {
       const marks = marksOf(headers?.['x-squall-fault'])
-      return connectionFailure(error, { late: limit.late, headSeen: headers !== undefined, marks })
+      const seen = { late: limit.late, headSeen: headers !== undefined, marks }
+      return { ...connectionFailure(error, seen), id }
     } finally {
       limit.release()
     }

@@ -11,6 +11,8 @@ export interface ToolInfo {
 
 /** How an attempt of a call ended, as the client saw it. */
 export interface CallAnswer {
+  /** Of the JSON-RPC request, where the client knows it. */
+  readonly id?: number
   readonly kind: 'ok' | ErrorKind
   /** Of `http` the status, of `rpc` the code. */
   readonly code?: number

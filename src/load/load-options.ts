@@ -1,3 +1,4 @@
+import type { SidecarAdmin } from './ask-admin.ts'
 import type { CallSpec } from './call-spec.ts'
 import type { Expectation } from './expectation.ts'
 import type { Baseline } from './baseline.ts'
@@ -12,6 +13,8 @@ export interface LoadTarget {
   readonly headers: Readonly<Record<string, string>>
   /** Connections of the lean client at a time: calls beyond it wait for one, which counts. */
   readonly connections?: number
+  /** Asked for the faults of answers that carry no mark; of the lean client alone. */
+  readonly sidecar?: SidecarAdmin
   /** The newest revision to speak; the newest known one when not given. */
   readonly revision?: string
 }

@@ -182,6 +182,8 @@ export interface RunInfo {
   readonly mergedFrom?: number
   /** Tools of the server that were not called; absent where there are none. */
   readonly leftOut?: readonly LeftOutTool[]
+  /** Faults of the sidecar that was asked, which came and went between two looks. */
+  readonly missedFaults?: number
   /** What was asked for, without anything secret. */
   readonly options: Readonly<Record<string, string | number | boolean | readonly string[]>>
 }

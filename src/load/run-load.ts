@@ -14,6 +14,7 @@ import { openEndpoint } from './open-endpoint.ts'
 import { runOpenModel } from './open-model.ts'
 import { Recorder } from './recorder.ts'
 import type { LoadResult } from './result.ts'
+import { SidecarFaults } from './sidecar-faults.ts'
 import { shardOf } from './shard.ts'
 import { taskRunner } from './task-runner.ts'
 
@@ -55,16 +56,18 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
   const endpoint = await openEndpoint(target, options.version)
   let clients: LoadClient[] = []
   const held = new HeldStreamSet(pace.hold)
+  let faults: SidecarFaults | undefined
   try {
     const { work, leftOut } = await chooseTools(options.work, endpoint.tools, hooks.consent)
     const plan = planCalls(work, endpoint.tools, checks.expectations, seed, stream)
+    if (target.sidecar !== undefined) faults = await SidecarFaults.open(target.sidecar)
     clients = await openClients(endpoint, pace.clients)
     await held.open(clients)
     const startedAt = new Date()
     const recorder = new Recorder()
     const recording = hooks.recordBaseline === true ? new BaselineRecorder() : undefined
     const { baseline } = checks
-    const context = { resilience, recorder, baseline, recording, signal: cut, seed }
+    const context = { resilience, recorder, baseline, recording, signal: cut, seed, faults }
     const runner = new CallRunner(context)
     const { degrade, deadlineMs } = resilience
     const form = { sequential: work.sequential, degrade, deadlineMs }
@@ -81,11 +84,14 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
       await runOpenModel({ ...model, plan: arrivals, maxInFlight }, runTask, recorder)
     }
     const complete = !stop.aborted
-    const ended = { startedAt, durationMs: recorder.elapsedMs, complete, leftOut }
+    const missedFaults = faults?.missed
+    const { elapsedMs } = recorder
+    const ended = { startedAt, durationMs: elapsedMs, complete, leftOut, missedFaults }
     const result = buildResult({ ...options, work }, endpoint, recorder, held.counts(), ended)
     return { result, baseline: recording?.baseline() }
   } finally {
     ending.release()
+    faults?.close()
     held.close()
     await closeClients(clients)
     await endpoint.close()

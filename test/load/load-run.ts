@@ -7,6 +7,7 @@ export interface Asked {
   readonly url: URL
   readonly client?: LoadOptions['target']['client']
   readonly revision?: string
+  readonly sidecar?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly work?: Partial<LoadOptions['work']>
   readonly pace?: Partial<LoadOptions['pace']>
@@ -18,9 +19,15 @@ export interface Asked {
 
 /** The whole options of a load. */
 export function loadOptions(asked: Asked): LoadOptions {
-  const { url, client = 'lean', headers = {}, revision, shard } = asked
+  const { url, client = 'lean', headers = {}, revision, shard, sidecar } = asked
   return {
-    target: { url, client, headers, ...(revision !== undefined && { revision }) },
+    target: {
+      url,
+      client,
+      headers,
+      ...(revision !== undefined && { revision }),
+      ...(sidecar !== undefined && { sidecar: { url: new URL(sidecar) } }),
+    },
     work: { ...LOAD_DEFAULTS.work, ...asked.work },
     pace: { ...LOAD_DEFAULTS.pace, ...asked.pace },
     resilience: { ...LOAD_DEFAULTS.resilience, ...asked.resilience },

@@ -1,4 +1,5 @@
 import { productionFlags } from '../production.ts'
+import { readTokenFlag } from '../admin-access-flags.ts'
 import type { FlagSpec } from '../flag-table.ts'
 
 const TARGET = 'What is called:'
@@ -187,6 +188,13 @@ export const LOAD_FLAGS = [
     group: CHECKS,
     help: 'what a result must be like to be usable: tool:/pointer, or with =, !=, >, >=, <, <= or =~ and a value',
   },
+  {
+    name: 'sidecar',
+    value: 'url',
+    group: CHECKS,
+    help: 'admin port of the sidecar, such as http://127.0.0.1:15390: asked whose the errors are that carry no mark (resets, hangs, rules with mark: false)',
+  },
+  readTokenFlag(CHECKS),
   {
     name: 'record-baseline',
     value: 'file',

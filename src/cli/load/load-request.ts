@@ -1,4 +1,5 @@
 import type { ListenAddress } from '../../listener/address.ts'
+import type { SidecarAdmin } from '../../load/ask-admin.ts'
 import type { ClientKind, Shard } from '../../load/result.ts'
 import type { LoadPace, LoadResilience } from '../../load/load-options.ts'
 import { CLIENT_KINDS } from '../../load/result.ts'
@@ -6,7 +7,7 @@ import { parseListen } from '../address.ts'
 import { urlNames } from '../../rules/production-names.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
 import { parseProduction, refuseProduction } from '../production.ts'
-import { parseHosts } from '../run-admin-token.ts'
+import { parseHosts, parseReadToken } from '../run-admin-token.ts'
 import { parseChoice, parseCount } from '../units.ts'
 import { shown, UsageError } from '../usage-error.ts'
 import { LOAD_FLAGS, type LoadFlag } from './load-flags.ts'
@@ -26,6 +27,8 @@ export interface LoadRequest {
   readonly tools: readonly string[]
   /** Tools without hints may be called. */
   readonly yes: boolean
+  /** Asked for the faults of answers without a mark. */
+  readonly sidecar: SidecarAdmin | undefined
   readonly callsFile: string | undefined
   readonly fanOut: number
   readonly sequential: boolean
@@ -70,6 +73,7 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
       .map((name) => name.trim())
       .filter((name) => name !== ''),
     yes: flags.switch('yes'),
+    sidecar: sidecarOf(flags, env, client.text),
     callsFile: text('calls'),
     fanOut,
     sequential: flags.switch('sequential'),
@@ -87,6 +91,21 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
     metrics: metrics === undefined ? undefined : parseListen(metrics.text, metrics.source),
     metricsHosts: parseHosts(flags, 'metrics-hosts'),
   }
+}
+
+const ADMIN_FORM = 'write the URL of the admin port, such as http://127.0.0.1:15390'
+
+function sidecarOf(
+  flags: FlagValues<LoadFlag>,
+  env: Environment,
+  client: string,
+): SidecarAdmin | undefined {
+  const given = flags.optional('sidecar')
+  if (given === undefined) return undefined
+  if (client !== 'lean') {
+    throw new UsageError('BAD_COMBINATION', '--sidecar goes with --client lean', 'leave one out')
+  }
+  return { url: parseTarget(given, ADMIN_FORM), readToken: parseReadToken(flags, env) }
 }
 
 function revisionOf(flags: FlagValues<LoadFlag>): string | undefined {

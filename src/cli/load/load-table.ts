@@ -42,6 +42,11 @@ function headLines(
     `${wholeNumber(counts.calls)} calls in ${seconds.toFixed(1)} s (${wholeNumber(rate)}/s), ${wholeNumber(counts.tasks)} tasks, ${wholeNumber(counts.retries)} retries`,
     `latency p50 ${latency(p50)}, p90 ${latency(p90)}, p99 ${latency(p99)}, max ${latency(max)}`,
   ]
+  if ((run.missedFaults ?? 0) > 0) {
+    lines.push(
+      `${wholeNumber(run.missedFaults!)} faults went by too fast to be seen in the sidecar`,
+    )
+  }
   if (run.leftOut !== undefined) {
     lines.push(clean(`not called without --tools: ${leftOutWords(run.leftOut)}`, 80))
   }

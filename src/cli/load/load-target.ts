@@ -4,7 +4,7 @@ import { shown, UsageError } from '../usage-error.ts'
 const FORM = 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp'
 
 /** The URL that is called. */
-export function parseTarget(given: Given | undefined): URL {
+export function parseTarget(given: Given | undefined, form = FORM): URL {
   if (given === undefined) throw new UsageError('MISSING_VALUE', '--target is missing', FORM)
   const { text, source } = given
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -17,5 +17,5 @@ export function parseTarget(given: Given | undefined): URL {
     )
   }
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
-  throw new UsageError('BAD_ADDRESS', `${source}: ${shown(text)} is no http or https URL`, FORM)
+  throw new UsageError('BAD_ADDRESS', `${source}: ${shown(text)} is no http or https URL`, form)
 }
