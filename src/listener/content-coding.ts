@@ -1,16 +1,16 @@
-import {
-  brotliDecompressSync,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  gunzipSync,
-  inflateSync,
-  constants,
-} from 'node:zlib'
+import * as zlib from 'node:zlib'
 import type { Transform } from 'node:stream'
 
+/** Node can read Zstandard from 22.15 and 23.8 on. */
+interface Zstandard {
+  readonly zstdDecompressSync?: (bytes: Uint8Array, options: zlib.ZlibOptions) => Buffer
+  readonly createZstdDecompress?: () => Transform
+}
+
+const { zstdDecompressSync, createZstdDecompress } = zlib as typeof zlib & Zstandard
+
 /** What is known of a body's coding: plain, one that can be read, or one that cannot. */
-export type Coding = 'identity' | 'gzip' | 'deflate' | 'br' | 'unknown'
+export type Coding = 'identity' | 'gzip' | 'deflate' | 'br' | 'zstd' | 'unknown'
 
 /** Reads a Content-Encoding value. */
 export function codingOf(value: string | undefined): Coding {
@@ -18,6 +18,7 @@ export function codingOf(value: string | undefined): Coding {
   if (name === '' || name === 'identity') return 'identity'
   if (name === 'gzip' || name === 'x-gzip') return 'gzip'
   if (name === 'deflate' || name === 'br') return name
+  if (name === 'zstd' && zstdDecompressSync !== undefined) return name
   return 'unknown'
 }
 
@@ -40,9 +41,12 @@ export function decodeWhole(
   if (coding === 'unknown') return undefined
   const options = { maxOutputLength: decodedLimit(bytes.length, limit) }
   try {
-    if (coding === 'gzip') return gunzipSync(bytes, options)
-    if (coding === 'deflate') return inflateSync(bytes, options)
-    return brotliDecompressSync(bytes, options)
+    if (coding === 'gzip') return zlib.gunzipSync(bytes, options)
+    if (coding === 'deflate') return zlib.inflateSync(bytes, options)
+    if (coding === 'br') return zlib.brotliDecompressSync(bytes, options)
+    const plain = zstdDecompressSync!(bytes, options)
+    // Where Node finds no end it gives nothing, and no error.
+    return plain.length > 0 ? plain : undefined
   } catch {
     return undefined
   }
@@ -50,9 +54,12 @@ export function decodeWhole(
 
 /** Decodes a stream as it goes, each piece as soon as it can be read. */
 export function decoderFor(coding: Coding): Transform | undefined {
+  const { constants } = zlib
   const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
-  if (coding === 'gzip') return createGunzip(flush)
-  if (coding === 'deflate') return createInflate(flush)
-  if (coding === 'br') return createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH })
+  if (coding === 'gzip') return zlib.createGunzip(flush)
+  if (coding === 'deflate') return zlib.createInflate(flush)
+  const { BROTLI_OPERATION_FLUSH } = constants
+  if (coding === 'br') return zlib.createBrotliDecompress({ flush: BROTLI_OPERATION_FLUSH })
+  if (coding === 'zstd') return createZstdDecompress!()
   return undefined
 }

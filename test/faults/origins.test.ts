@@ -20,11 +20,7 @@ type Respond = (res: Parameters<RequestListener>[1], id: unknown) => void
 const largeText = (id: unknown): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"${'x'.repeat(4 * MAX_BODY)}"}]}}`
 
-function json(
-  coding: string | undefined,
-  encode: (text: string) => string | Buffer,
-  sized = true,
-): Respond {
+function json(coding: string | undefined, encode: (text: string) => string, sized = true): Respond {
   return (res, id) => {
     const body = encode(largeText(id))
     res.setHeader('content-type', 'application/json')
@@ -45,7 +41,7 @@ const UNREAD: Readonly<Record<string, Respond>> = {
   'a large event': stream,
   'a large body': json(undefined, (text) => text),
   'a large body in chunks': json(undefined, (text) => text, false),
-  'a body in an unknown coding': json('secret', (text) => Buffer.from(text).reverse()),
+  'a body in an unknown coding': json('secret', (text) => text.toUpperCase()),
 }
 
 /** Each fault in the forms that act on a response, beside those that act before it. */

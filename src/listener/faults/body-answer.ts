@@ -8,6 +8,7 @@ import type { Failure } from '../../mcp/transfer.ts'
 import { decodeWhole } from '../content-coding.ts'
 import type { AnswerPart, AnswerSetting } from './answer-part.ts'
 import type { CallRun } from './call-run.ts'
+import type { NotApplicableReason } from './fault-events.ts'
 import { FrameQueue } from './frame-queue.ts'
 import { forChangedBody } from '../../mcp/changed-body.ts'
 import { hasNoBody, httpAnswer, replyMessage } from './injected-answer.ts'
@@ -88,9 +89,7 @@ export class BodyAnswer implements AnswerPart {
     const original = Buffer.concat(this.#chunks, this.#size)
     const body = decodeWhole(coding, original, run.options.maxBody)
     if (body === undefined || isTooComplex(textOf(body))) {
-      run.leaveAnswer(body === undefined ? 'unreadable' : 'too_complex')
-      this.#pass()
-      outlet.end(trailers)
+      await this.#unread(original, body === undefined ? 'unreadable' : 'too_complex', trailers)
       return
     }
     const whole = new AppFrame('body', body, onlyMessage(body), true)
@@ -125,6 +124,24 @@ export class BodyAnswer implements AnswerPart {
     } else {
       this.#send(joined(out), false)
     }
+  }
+
+  /** A body that cannot be read: faults act on it that need not know what it says. */
+  async #unread(
+    original: Uint8Array,
+    reason: NotApplicableReason,
+    trailers: HeaderLines,
+  ): Promise<void> {
+    const { run, outlet, replies } = this.#setting
+    const whole = new AppFrame('body', original, undefined, true)
+    const alone = !run.shared && replies.length === 0
+    for (const owner of alone ? run.all : []) {
+      const out = owner.actsOnAnswer ? await this.#through(owner, whole) : []
+      if (outlet.over || this.#replaced(out)) return
+    }
+    run.leaveAnswer(reason)
+    this.#pass()
+    outlet.end(trailers)
   }
 
   /** The part of each call through the call's own faults; undefined when all is as it was. */

@@ -105,13 +105,11 @@ export class FaultedSink implements ResponseSink {
       })
     }
     if (!run.actsOnAnswer && this.#replies.length === 0) return new PlainAnswer(setting)
-    if (coding === 'unknown') {
-      run.leaveAnswer('unreadable')
-      return new PlainAnswer(setting)
-    }
     const type = mediaType(headerValue(head.headers, 'content-type'))
     const isStream = type === 'text/event-stream' && head.status < 300
-    if (isStream && run.options.request.method !== 'HEAD') return new SseAnswer(setting)
-    return new BodyAnswer(setting)
+    if (!isStream || run.options.request.method === 'HEAD') return new BodyAnswer(setting)
+    if (coding !== 'unknown') return new SseAnswer(setting)
+    run.leaveAnswer('unreadable')
+    return new PlainAnswer(setting)
   }
 }
