@@ -151,6 +151,7 @@ export function sidecarOptions(options: RunOptions): Omit<SidecarOptions, 'overl
     maxSessions: options.maxSessions,
     headTimeout: options.headTimeoutMs,
     bodyTimeout: options.bodyTimeoutMs,
+    holdTimeout: options.holdTimeoutMs,
     pendingTtl: options.pendingTtlMs,
     connectTimeout: options.connectTimeoutMs,
     upstreamReuse: options.upstreamReuse === 'always',

@@ -185,6 +185,13 @@ export const RUN_FLAGS = [
     help: 'time without progress while the body of a request arrives',
   },
   {
+    name: 'hold-timeout',
+    value: 'duration',
+    default: '2m',
+    group: TIMES,
+    help: 'time for a request body that is read to arrive; one that comes at 1 KiB/s or more may take longer',
+  },
+  {
     name: 'pending-ttl',
     value: 'duration',
     default: '10m',

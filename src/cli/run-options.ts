@@ -69,6 +69,7 @@ export interface RunOptions {
   readonly maxSessions: number
   readonly headTimeoutMs: number
   readonly bodyTimeoutMs: number
+  readonly holdTimeoutMs: number
   readonly pendingTtlMs: number
   readonly connectTimeoutMs: number
   readonly upstreamIdleMs: number
@@ -137,6 +138,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     maxSessions: count('max-sessions'),
     headTimeoutMs: time('head-timeout'),
     bodyTimeoutMs: time('body-timeout'),
+    holdTimeoutMs: time('hold-timeout'),
     pendingTtlMs: time('pending-ttl'),
     connectTimeoutMs: time('connect-timeout'),
     upstreamIdleMs: time('upstream-idle'),

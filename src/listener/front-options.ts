@@ -5,6 +5,8 @@ export interface FrontOptions {
   readonly maxHead: number
   readonly headTimeout: number
   readonly bodyTimeout: number
+  /** For bodies that are held until they are whole, and come slower than 1 KiB in a second. */
+  readonly holdTimeout: number
   readonly maxConnections: number
   /** Connections above the bound that are still answered with 503; any more are closed at once. */
   readonly overloadReserve: number

@@ -88,7 +88,9 @@ export class HttpFront {
       exchanges.splice?.sweep(now)
       for (let link = exchanges.oldest; link !== undefined; link = link.newer) {
         const { body } = link
-        if (body.whole || body.stalledFor(now) <= this.#limits.bodyTimeout) continue
+        const { bodyTimeout, holdTimeout } = this.#limits
+        if (body.whole) continue
+        if (body.stalledFor(now) <= bodyTimeout && !body.heldTooLong(now, holdTimeout)) continue
         this.#telemetry.refused('slow_client')
         body.destroy()
       }

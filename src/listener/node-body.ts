@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { HeaderLines } from '../mcp/http.ts'
 import type { Body, StreamBody } from '../mcp/transfer.ts'
 import type { IncomingBody } from './exchange.ts'
+import { HoldWatch } from './hold-watch.ts'
 
 const EMPTY = new Uint8Array(0)
 
@@ -16,6 +17,8 @@ export class NodeBody implements IncomingBody {
   #size = 0
   #seenBytes = -1
   #seenAt = 0
+  #collecting = false
+  #hold: HoldWatch | undefined
   whole: boolean
 
   constructor(req: IncomingMessage, length: number | undefined, wanted: () => void) {
@@ -33,6 +36,7 @@ export class NodeBody implements IncomingBody {
     if (this.whole) return done(EMPTY)
     if (this.#length !== undefined && this.#length > limit) return done(null)
     this.#wanted()
+    this.#collecting = true
     const req = this.#req
     const onData = (chunk: Uint8Array): void => {
       this.#chunks.push(chunk)
@@ -40,10 +44,12 @@ export class NodeBody implements IncomingBody {
       if (this.#size <= limit) return
       req.off('data', onData).off('end', onEnd)
       req.pause()
+      this.#collecting = false
       done(null)
     }
     const onEnd = (): void => {
       this.whole = true
+      this.#collecting = false
       done(this.#joined())
     }
     req.on('data', onData).once('end', onEnd)
@@ -74,6 +80,12 @@ export class NodeBody implements IncomingBody {
       this.#seenAt = now
     }
     return now - this.#seenAt
+  }
+
+  heldTooLong(now: number, timeout: number): boolean {
+    if (!this.#collecting) return false
+    this.#hold ??= new HoldWatch()
+    return this.#hold.tooLong(this.#req.socket, now, timeout)
   }
 
   /** Ends the client's connection. */

@@ -16,6 +16,8 @@ export interface OpenBody {
   readonly arrived: boolean
   /** How long the client has sent nothing, in the clock of the caller. */
   stalledFor(now: number): number
+  /** Whether it is held until it is whole, and takes too long for that. */
+  heldTooLong(now: number, timeout: number): boolean
   /** Ends the client's connection. */
   destroy(): void
 }

@@ -106,6 +106,7 @@ async function broken(parts: Partial<PipelineParts>) {
     maxHead: 9e4,
     headTimeout: 9e4,
     bodyTimeout: 9e4,
+    holdTimeout: 9e4,
     maxConnections: 99,
     overloadReserve: 256,
     clientKeepalive: 9e4,

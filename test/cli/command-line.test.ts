@@ -54,6 +54,7 @@ describe('squall run', () => {
       maxSessions: 10_000,
       headTimeoutMs: 60_000,
       bodyTimeoutMs: 300_000,
+      holdTimeoutMs: 120_000,
       pendingTtlMs: 600_000,
       connectTimeoutMs: 5_000,
       upstreamIdleMs: 3_000,

@@ -30,6 +30,7 @@ const SETTINGS: Omit<SidecarOptions, 'pairs' | 'engine'> = {
   // Nothing here may depend on how fast the machine is.
   headTimeout: LONG,
   bodyTimeout: LONG,
+  holdTimeout: LONG,
   pendingTtl: LONG,
   upstreamReuse: true,
   upstreamIdle: LONG,

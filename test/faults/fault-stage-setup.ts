@@ -167,6 +167,7 @@ export async function startStage(options: StageOptions) {
       maxHead: 65_536,
       headTimeout: 10_000,
       bodyTimeout: 10_000,
+      holdTimeout: 120_000,
       maxConnections: 100,
       overloadReserve: 256,
       clientKeepalive: 10_000,

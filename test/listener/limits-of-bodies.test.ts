@@ -64,6 +64,45 @@ describe('a body', () => {
     expect(app.requests[0]?.body.toString()).toBe(body)
   })
 
+  /** Each byte renewed the time for the next one: a connection and a buffer could be held without end. */
+  test.each([
+    ['by its length', 'Content-Length: 100\r\n\r\n{', 'x'],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n', '1\r\nx\r\n'],
+  ])('that is read and trickles %s is cut after --hold-timeout', async (_how, begin, drop) => {
+    const { app, squall } = await stand(ok, '--body-timeout', '10s', '--hold-timeout', '600ms')
+    const trickling = await client(squall)
+    const head = 'POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: application/json\r\n'
+    await trickling.send(head + begin, 'POST')
+    const sweeps = sweeping(squall)
+    const drops = setInterval(() => void trickling.send(drop), 50)
+    await trickling.gone.finally(() => {
+      clearInterval(sweeps)
+      clearInterval(drops)
+    })
+    expect(trickling.answers).toEqual([])
+    expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBe(1)
+    expect(app.connections).toEqual([])
+  })
+
+  test.each([
+    ['that is read, at a fair pace', 'application/json', 1024, 25],
+    ['that streams through, slowly', 'application/octet-stream', 4, 25],
+  ])('%s, is not cut after --hold-timeout', async (_kind, type, size, count) => {
+    const { app, squall } = await stand(ok, '--hold-timeout', '200ms')
+    const slow = await client(squall)
+    const body = `"${'x'.repeat(size * count - 2)}"`
+    const head = `POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: ${type}\r\n`
+    await slow.send(`${head}Content-Length: ${body.length}\r\n\r\n`, 'POST')
+    const sweeps = sweeping(squall)
+    for (let at = 0; at < body.length; at += size) {
+      await slow.send(body.slice(at, at + size))
+      await new Promise((resolve) => setTimeout(resolve, 40))
+    }
+    expect((await slow.answer())?.status).toBe(200)
+    clearInterval(sweeps)
+    expect(app.requests[0]?.body.toString()).toBe(body)
+  })
+
   test('of a client that waits for its answer is never stalled', async () => {
     const { app, squall } = await stand(silent, '--body-timeout', '1ms')
     const waiting = await client(squall)

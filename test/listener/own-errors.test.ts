@@ -75,6 +75,7 @@ async function stand(
       maxHead: 65_536,
       headTimeout: 60_000,
       bodyTimeout: 60_000,
+      holdTimeout: 120_000,
       maxConnections: 100,
       overloadReserve: 256,
       clientKeepalive: 60_000,

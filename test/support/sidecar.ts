@@ -60,6 +60,7 @@ export async function startSidecar({
     maxHead: 65_536,
     headTimeout: 60_000,
     bodyTimeout: 300_000,
+    holdTimeout: 120_000,
     maxBody: 4_194_304,
     maxConnections: 10_000,
     overloadReserve: 256,

@@ -4,6 +4,7 @@ import type { Body } from '../../mcp/transfer.ts'
 import type { ClientConnection } from '../client-connection.ts'
 import { ClientExchange } from '../client-exchange.ts'
 import type { Exchange, IncomingBody } from '../exchange.ts'
+import { HoldWatch } from '../hold-watch.ts'
 import type { OpenBody } from '../open-exchange.ts'
 import { SpliceAnswer, type AnswerLine } from './splice-answer.ts'
 
@@ -22,6 +23,7 @@ export class SpliceExchange extends ClientExchange implements Exchange, Incoming
   #collected: ((bytes: Uint8Array) => void) | undefined
   #seenBytes = -1
   #seenAt = 0
+  #hold: HoldWatch | undefined
 
   constructor(
     head: RequestHead,
@@ -97,6 +99,12 @@ export class SpliceExchange extends ClientExchange implements Exchange, Incoming
       this.#seenAt = now
     }
     return now - this.#seenAt
+  }
+
+  heldTooLong(now: number, timeout: number): boolean {
+    if (this.#missing === 0) return false
+    this.#hold ??= new HoldWatch()
+    return this.#hold.tooLong(this.#socket, now, timeout)
   }
 
   destroy(): void {
