@@ -189,7 +189,7 @@ export const RUN_FLAGS = [
     value: 'duration',
     default: '2m',
     group: TIMES,
-    help: 'time for a request body that is read to arrive; one that comes at 1 KiB/s or more may take longer',
+    help: 'time for a body that is held whole to arrive: of a request that is read, of a response that a fault changes; one that comes at 1 KiB/s or more may take longer',
   },
   {
     name: 'pending-ttl',

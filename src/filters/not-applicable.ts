@@ -8,6 +8,7 @@ export const NOT_APPLICABLE = {
   answered_elsewhere: 'the call is answered on another connection than its own',
   head_sent: 'the status is on its way when it has its turn',
   too_large: 'the answer, or one event of it, is too large to hold',
+  too_slow: 'the answer comes too slowly to be held until it is whole',
   too_complex: 'the answer has more values than are read, or nests them too deeply',
   unreadable: 'the coding or the text of the request or the answer cannot be read',
   already_sent: 'the app has the call already, so that it cannot be changed or repeated',

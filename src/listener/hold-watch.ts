@@ -3,6 +3,11 @@ import type { Socket } from 'node:net'
 /** Bytes in a millisecond: a body that comes at this pace may take longer than the time for it. */
 const FAIR_PACE = 1024 / 1000
 
+/** Returns whether bytes are not whole in time, and do not come at a fair pace either. */
+export function comesTooSlowly(held: number, size: number, timeout: number): boolean {
+  return held > timeout && size < held * FAIR_PACE
+}
+
 /** Watches how a body arrives that is held until it is whole. */
 export class HoldWatch {
   #since = -1
@@ -16,7 +21,6 @@ export class HoldWatch {
       this.#before = socket.bytesRead
       return false
     }
-    const held = now - this.#since
-    return held > timeout && socket.bytesRead - this.#before < held * FAIR_PACE
+    return comesTooSlowly(now - this.#since, socket.bytesRead - this.#before, timeout)
   }
 }

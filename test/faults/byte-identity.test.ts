@@ -36,6 +36,7 @@ async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buf
     batch: false,
     session: '',
     maxBody: 200,
+    holdTimeout: 120_000,
     listener: { injected: fail, notApplicable: () => undefined, broke: fail },
   })
   const out: Uint8Array[] = []

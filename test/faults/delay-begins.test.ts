@@ -27,6 +27,7 @@ async function requested(
     batch: false,
     session: '',
     maxBody: 1000,
+    holdTimeout: 120_000,
     receivedAt,
     listener: { injected: told, notApplicable: () => undefined, broke: () => undefined },
   })

@@ -139,6 +139,7 @@ export async function startStage(options: StageOptions) {
         options.http === true ? planned(planHttp(ruleSet, facts, states, () => 0)) : undefined,
       session: 'session',
       maxBody: options.maxBody ?? 1 << 20,
+      holdTimeout: 120_000,
       listener,
       push: options.push,
       closing: options.closing,

@@ -34,6 +34,7 @@ it('closes the generators of a client that has stopped reading and leaves', asyn
     batch: false,
     session: '',
     maxBody: 1000,
+    holdTimeout: 120_000,
     listener: { injected: () => undefined, notApplicable: () => undefined, broke: () => undefined },
   })
   let aborted = 0

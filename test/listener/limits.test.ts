@@ -70,6 +70,15 @@ describe('a head', () => {
   })
 })
 
+test('a head that trickles has no more time than one that stands still', async () => {
+  const { squall } = await stand(ok, '--head-timeout', '500ms')
+  const slow = await client(squall)
+  await slow.send('GET / HTTP/1.1\r\nHost: pod\r\nX: ', 'GET')
+  const drops = setInterval(() => void slow.send('x'), 30)
+  await slow.gone.finally(() => clearInterval(drops))
+  expect(slow.answers.map(({ status }) => status)).toEqual([408])
+})
+
 describe('client connections', () => {
   test('above --max-connections are told so, and those before them are served', async () => {
     const { squall } = await stand(ok, '--max-connections', '2')

@@ -5,6 +5,7 @@ import { MAX_MESSAGES, parseMessages, toMessage } from '../../mcp/json-rpc.ts'
 import type { Message } from '../../mcp/message.ts'
 import { asJson, type Reply } from '../../mcp/reply.ts'
 import type { Failure } from '../../mcp/transfer.ts'
+import { comesTooSlowly } from '../hold-watch.ts'
 import { decodeWhole } from '../content-coding.ts'
 import type { AnswerPart, AnswerSetting } from './answer-part.ts'
 import type { CallRun } from './call-run.ts'
@@ -21,6 +22,7 @@ export class BodyAnswer implements AnswerPart {
   #chunks: Uint8Array[] = []
   #size = 0
   #passing = false
+  readonly #since = performance.now()
 
   constructor(setting: AnswerSetting) {
     this.#setting = setting
@@ -31,8 +33,12 @@ export class BodyAnswer implements AnswerPart {
     if (this.#passing) return outlet.data(chunk)
     this.#chunks.push(chunk)
     this.#size += chunk.length
-    if (this.#size <= run.options.maxBody) return true
-    run.leaveAnswer('too_large')
+    const { maxBody, holdTimeout } = run.options
+    const isLarge = this.#size > maxBody
+    if (!isLarge && !comesTooSlowly(performance.now() - this.#since, this.#size, holdTimeout)) {
+      return true
+    }
+    run.leaveAnswer(isLarge ? 'too_large' : 'too_slow')
     return this.#pass()
   }
 

@@ -24,6 +24,7 @@ export interface FaultParts {
 export interface PlannerLimits {
   readonly maxSessions: number
   readonly maxBody: number
+  readonly holdTimeout: number
   readonly strict: boolean
 }
 
@@ -42,7 +43,7 @@ export interface PlannerHost {
 /** Makes the planner of one listener. */
 export function createPlanner(
   { rules, listenerOf, headerFaults }: FaultParts,
-  { maxSessions, maxBody, strict }: PlannerLimits,
+  { maxSessions, maxBody, holdTimeout, strict }: PlannerLimits,
   host: PlannerHost,
 ): FaultPlanner {
   const expired = new ExpiredSessions(maxSessions)
@@ -56,6 +57,7 @@ export function createPlanner(
     push: host.push,
     closing: host.closing,
     maxBody,
+    holdTimeout,
     broke: (error) => {
       if (strict) throw error
       host.logger.error({ err: error }, 'rules could not be applied; the exchange passes')

@@ -39,6 +39,8 @@ export interface FaultPlannerParts {
   readonly closing: AbortSignal
   /** Answers up to this size are held for faults that need all of them. */
   readonly maxBody: number
+  /** For as long, and longer where they come at a fair pace. */
+  readonly holdTimeout: number
   /** Told when rules cannot be applied; the exchange passes, unless this throws. */
   readonly broke: (error: unknown) => void
 }
@@ -219,7 +221,7 @@ export class FaultPlanner {
   }
 
   #run(request: RequestHead, facts: ExchangeFacts, planned: Planned): FaultRun {
-    const { rules, listenerOf, hostOf, push, closing, maxBody } = this.#parts
+    const { rules, listenerOf, hostOf, push, closing, maxBody, holdTimeout } = this.#parts
     const session = facts.session ?? ''
     return new FaultRun({
       ...planned,
@@ -229,6 +231,7 @@ export class FaultPlanner {
       now: rules.clock,
       host: hostOf(session),
       maxBody,
+      holdTimeout,
       listener: listenerOf(session, factsOf(request).trace),
       push,
       lanes: push,

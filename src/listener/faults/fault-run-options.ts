@@ -29,6 +29,8 @@ export interface FaultRunOptions extends TurnSetting {
   readonly session: string
   /** Answers up to this size are held for faults that need all of them. */
   readonly maxBody: number
+  /** For as long, and longer where they come at a fair pace. */
+  readonly holdTimeout: number
   /** When the request was there, by the program's clock; delays are counted from then on. */
   readonly receivedAt?: number | undefined
   readonly listener: FaultListener
