@@ -32,7 +32,9 @@ export type ValueMatch = string | number | boolean | null | ValueOperators
 const textOperators = {
   type: 'object',
   properties: {
-    regex: regex('A regular expression, found anywhere unless it has `^` or `$`.'),
+    regex: regex(
+      'A regular expression, found anywhere unless it has `^` or `$`. Texts above 32768 characters have no match.',
+    ),
     not: { $ref: '#/definitions/text', description: 'Anything but this.' },
   },
   additionalProperties: false,
@@ -44,7 +46,9 @@ const operators = {
   prefix: Type.Optional(text('Begins with this.')),
   suffix: Type.Optional(text('Ends with this.')),
   contains: Type.Optional(text('Has this in it.')),
-  regex: Type.Optional(regex('Has a match of this regular expression.')),
+  regex: Type.Optional(
+    regex('Has a match of this regular expression. Texts above 32768 characters have none.'),
+  ),
   present: Type.Optional(Type.Boolean({ description: 'Is there, whatever it is.' })),
   absent: Type.Optional(Type.Boolean({ description: 'Is not there.' })),
 }

@@ -1,5 +1,6 @@
 import { headerValue } from '../mcp/http.ts'
 import type { Facts } from './call-facts.ts'
+import { MAX_REGEX_TEXT } from './safe-regex.ts'
 
 /** One dimension of a rule's match. */
 export interface MatchTest {
@@ -22,7 +23,12 @@ export function holdAll(tests: readonly MatchTest[], facts: Facts): boolean {
 export function told(value: unknown): string {
   if (value === undefined) return 'absent'
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'absent')
-  return text.length <= 80 ? text : `${text.slice(0, 79)}…`
+  if (text.length <= 80) return text
+  const unread =
+    text.length > MAX_REGEX_TEXT
+      ? ` (${text.length} characters; \`regex\` matches no text above ${MAX_REGEX_TEXT})`
+      : ''
+  return `${text.slice(0, 79)}…${unread}`
 }
 
 /** A header as `found` tells it: what may be a secret is not shown. */

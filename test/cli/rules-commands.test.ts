@@ -112,3 +112,13 @@ test('explain says that no rule acts on a notification', () => {
   const args = ['explain', 'rules.yaml', '--method', 'notifications/initialized']
   expect(() => asked(args)).toThrow(/notifications\/initialized" is a notification, and no rule/)
 })
+
+test('explain says when a value is too long for any expression', async () => {
+  const text = 'rules: [{ name: a, match: { args: { /q: { regex: a } } }, faults: [hang] }]'
+  const rules = file('long.yaml', text)
+  const args = JSON.stringify({ q: 'a'.repeat(40_000) })
+  const { stdout } = await runHere(['explain', rules, '--tool', 'x', '--args', args])
+  expect(stdout.replace(/\s+/g, ' ')).toContain(
+    '40000 characters; `regex` matches no text above 32768',
+  )
+})
