@@ -73,9 +73,9 @@ describe('squall run', () => {
         '--tls-cert c --tls-key k --upstream-ca uca --upstream-cert uc --upstream-key uk ' +
         '--upstream-servername s.example --ready-without-upstream --strict --max-head 1KiB ' +
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-pending 5 ' +
-        '--max-sessions 6 --head-timeout 7ms --body-timeout 8ms --pending-ttl 9ms ' +
+        '--max-sessions 6 --head-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --pending-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--engine general --log-level debug --log-format pretty --log-ids hash',
+        '--upstream-reuse never --engine general --log-level debug --log-format pretty --log-ids hash',
     )
     expect(given).toEqual({
       appProbes: [],
@@ -88,7 +88,7 @@ describe('squall run', () => {
       ],
       admin: undefined,
       adminAccess: { hosts: [] },
-      upstreamReuse: 'always',
+      upstreamReuse: 'never',
       tls: { certFile: 'c', keyFile: 'k' },
       upstreamTls: {
         caFile: 'uca',
@@ -108,6 +108,7 @@ describe('squall run', () => {
       maxSessions: 6,
       headTimeoutMs: 7,
       bodyTimeoutMs: 8,
+      holdTimeoutMs: 13,
       pendingTtlMs: 9,
       connectTimeoutMs: 10,
       upstreamIdleMs: 11,
