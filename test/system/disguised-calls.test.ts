@@ -1,0 +1,36 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, it } from 'vitest'
+import { disguiseTruth } from '../support/disguise-truth.ts'
+import { systemTool } from './tools.ts'
+
+const python = fileURLToPath(new URL('./python_server.py', import.meta.url))
+
+let server: ChildProcess | undefined
+afterEach(async () => {
+  if (server === undefined || server.exitCode !== null) return
+  server.kill()
+  await once(server, 'exit')
+})
+
+/** Starts a program that says which port it took; resolves with its origin. */
+async function start(program: string, ...args: readonly string[]): Promise<string> {
+  const child = spawn(program, args, {
+    env: { PATH: process.env['PATH'] ?? '' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  server = child
+  const [port] = (await once(createInterface(child.stdout), 'line')) as [string]
+  return `http://127.0.0.1:${port}`
+}
+
+it.each([
+  ['Go', () => start(systemTool('bin/mcp-go-server', 'The server of the Go SDK'))],
+  ['Python', () => start(systemTool('venv/bin/python', 'The Python SDK'), python)],
+])('what a server of the %s SDK reads in disguised calls is what is counted', async (_, open) => {
+  const { ran, wrong } = await disguiseTruth(await open())
+  expect(wrong).toEqual([])
+  expect(ran.length).toBeGreaterThan(10)
+})
