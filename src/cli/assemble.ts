@@ -14,6 +14,9 @@ import type { RunRules } from './rules-guard-options.ts'
 import type { RunOptions } from './run-options.ts'
 import { readVersion } from './version.ts'
 
+/** With room for fewer clients than this, the limit on open files deserves a warning. */
+const FEW_CONNECTIONS = 1_000
+
 /** A sidecar with its admin port, running. */
 export interface Running {
   /** One for each `--listen`, in order, as really bound. */
@@ -87,7 +90,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   if (bound !== undefined) logger.info({ address: bound.text }, 'admin listening')
   if (room.reduced) {
     const message = 'fewer connections than asked for, by the limit on open files; raise ulimit -n'
-    logger.warn(room, message)
+    logger[room.maxConnections < FEW_CONNECTIONS ? 'warn' : 'info'](room, message)
   }
   const parts = { listeners, admin: bound, sidecar, metrics, rules: engine?.rules }
   return running(parts, async () => {
