@@ -25,7 +25,9 @@ export class ToolsNotNamedError extends LoadError {
 
   constructor(wrong: string, listed: readonly ToolInfo[]) {
     const mild = listed.filter(({ hint }) => hint === 'reads' || hint === 'no_hint')
-    const names = shownNames((mild.length > 0 ? mild : listed).map(({ name }) => name))
+    const names = shownNames(
+      (mild.length > 0 ? mild : listed).map(({ name }) => name).filter((name) => SAFE.test(name)),
+    )
     super('TOOLS_NOT_NAMED', wrong, `name what may be called: ${names}`)
     this.names = names
     this.mayConsent = listed.some(({ hint }) => hint === 'no_hint')
@@ -82,6 +84,9 @@ export async function chooseTools(
     listed,
   )
 }
+
+/** Names that mean nothing else to a shell: the server chooses them, and the message is pasted. */
+const SAFE = /^[\w./:-]+$/
 
 function shownNames(names: readonly string[]): string {
   const shown = names.slice(0, MAX_SHOWN).map((name) => name.slice(0, 100))
