@@ -37,7 +37,7 @@ function grouped(by) {
 }
 
 const ENDED = 'method="tools/call", outcome!="cancelled"'
-/** Calls of tools that their clients did not give up. */
+/** Calls of tools that their clients did not cancel on purpose. */
 export const CALLS = `${TOOL}, ${ENDED}`
 /** … that were answered well. */
 export const RESPONDED = `${TOOL}, method="tools/call", outcome="ok"`

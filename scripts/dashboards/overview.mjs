@@ -82,7 +82,8 @@ const now = [
   }),
   stat({
     title: 'Tool calls',
-    description: 'Calls of tools that ended, per second; without those that their clients gave up.',
+    description:
+      'Calls of tools that ended, per second; without those that their clients cancelled on purpose.',
     unit: 'reqps',
     queries: [{ expr: orZero(rate(ALL, CALLS)), legend: 'calls' }],
   }),

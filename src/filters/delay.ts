@@ -15,7 +15,7 @@ export const delay = defineFault({
   name: 'delay',
   summary: 'makes a call late',
   meets:
-    'The answer of the app, byte for byte, later. A client that does not wait so long meets its own timeout instead: the TypeScript SDK gives up after 60 s. What it leaves behind differs: with `at: request` the app never hears of a call whose client has left, with `at: response` and `at: event` it has executed it.',
+    'The answer of the app, byte for byte, later. A client that does not wait so long meets its own timeout instead: the TypeScript SDK gives up after 60 s. What it leaves behind differs: with `at: request` the app never hears of a call whose client has left or cancelled it, with `at: response` and `at: event` it has executed it.',
   elsewhere:
     'toxiproxy: `latency`. Envoy: `delay` with `fixed_delay`. Istio: `fixedDelay`. Chaos Mesh: `delay`.',
   example: `- name: slow-search

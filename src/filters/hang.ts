@@ -36,7 +36,7 @@ export const hang = defineFault({
     }),
   }),
   meets:
-    'Nothing, and then its own timeout. Clients differ: the TypeScript SDK gives up after 60 s, the Python SDK has no limit for a request of its own, and its HTTP client gives up reading after 300 s. When a client leaves, everything that was held for it is let go at once. With `at: headers` and `at: event` the app did execute the call.',
+    'Nothing, and then its own timeout. Clients differ: the TypeScript SDK gives up after 60 s, the Python SDK has no limit for a request of its own, and its HTTP client gives up reading after 300 s. When a client leaves, or cancels a call that the app has not got, everything that was held for it is let go at once, and the app does not get it. With `at: headers` and `at: event` the app did execute the call.',
   elsewhere:
     'toxiproxy: `timeout` with `timeout: 0`. Chaos Mesh: a `delay` beyond all patience. Envoy: a `fixed_delay` that no client waits for.',
   example: `- name: search-hangs

@@ -93,7 +93,7 @@ export class CallObserver implements Observer {
   }
 
   gone(): void {
-    this.#cut('cancelled')
+    this.#cut('abandoned')
   }
 
   /** A cut answer may have brought whole events before. */

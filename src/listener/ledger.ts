@@ -1,12 +1,15 @@
 import type { Call, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
+import { CANCELLED, cancelledId, outcomeOfCancellation } from '../mcp/cancellation.ts'
+import type { NotificationMessage } from '../mcp/classify.ts'
 import { Endpoints } from '../mcp/endpoints.ts'
 import type { Message } from '../mcp/message.ts'
 import { outcomeOf } from '../mcp/outcome.ts'
 import { PendingCalls } from '../mcp/pending-calls.ts'
 import { Sessions } from '../mcp/sessions.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import type { CallEntry } from './call-entry.ts'
+import type { CallEntry, Caller } from './call-entry.ts'
 import { RedirectedCalls } from './redirected-calls.ts'
+import { SessionlessCalls } from './sessionless-calls.ts'
 
 /** Bounds of what is remembered between exchanges. */
 export interface LedgerOptions {
@@ -15,10 +18,7 @@ export interface LedgerOptions {
   readonly maxSessions: number
 }
 
-/** A reason given with `notifications/cancelled` that means the client's patience ran out. */
-const TIMED_OUT = /time(?:d[ -]?)?\s?out/i
-
-/** Calls that are meant to stay open have no duration worth a histogram. */
+/** Calls that are meant to stay open: they have no duration worth a histogram, and a client ends them by leaving. */
 const LONG_LIVED = new Set(['subscriptions/listen'])
 
 /**
@@ -30,6 +30,7 @@ export class Ledger {
   readonly endpoints: Endpoints
   readonly redirects: RedirectedCalls
   readonly #pending: PendingCalls<CallEntry>
+  readonly #sessionless = new SessionlessCalls()
   readonly #telemetry: Telemetry
   readonly #now: () => number
   #open = 0
@@ -60,10 +61,17 @@ export class Ledger {
   }
 
   /** Opens a call. Calls of no session can only be answered on their own exchange. */
-  open(call: Call, session: string, receivedAt: number, trace?: string): CallEntry {
+  open(
+    call: Call,
+    session: string,
+    receivedAt: number,
+    trace?: string,
+    caller?: Caller,
+  ): CallEntry {
     const entry: CallEntry = {
       call,
       session,
+      caller: session === '' ? caller : undefined,
       receivedAt,
       trace,
       sentAt: -1,
@@ -71,10 +79,14 @@ export class Ledger {
       faults: undefined,
       exchangeOpen: true,
       settled: false,
+      leftAt: -1,
       fallback: 'incomplete',
+      newer: undefined,
+      older: undefined,
     }
     this.#open++
-    if (session !== '') this.#pending.add(session, call.id, entry, receivedAt)
+    if (session === '') this.#sessionless.add(entry)
+    else this.#pending.add(session, call.id, entry, receivedAt)
     return entry
   }
 
@@ -85,20 +97,23 @@ export class Ledger {
     this.#open--
     const { call, session, sentAt, answeredAt } = entry
     const made = origin === 'upstream' ? (entry.faults?.originOf(call) ?? origin) : origin
-    if (session !== '') this.#pending.take(session, call.id, entry)
-    const now = this.#now()
+    if (session === '') this.#sessionless.remove(entry)
+    else this.#pending.take(session, call.id, entry)
+    // Its session may have ended before its exchange.
+    const end = outcome === 'incomplete' ? entry.fallback : outcome
+    const now = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : this.#now()
     // What a fault held the answer back for is none of the app's time.
     const appEnd = answeredAt >= 0 ? answeredAt : now
     const timed = !LONG_LIVED.has(call.method)
     this.#telemetry.call({
       method: call.method,
       name: call.name,
-      outcome,
+      outcome: end === 'abandoned' && !timed ? 'cancelled' : end,
       origin: made,
       seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
       upstreamSeconds:
         timed && origin !== 'squall' && sentAt >= 0 ? (appEnd - sentAt) / 1000 : undefined,
-      changed: outcome === 'ok' && entry.faults?.hasChanged(call) === true,
+      changed: end === 'ok' && entry.faults?.hasChanged(call) === true,
       trace: entry.trace,
     })
     entry.faults?.release(call)
@@ -115,39 +130,81 @@ export class Ledger {
     this.settle(entry, outcomeOf(entry.call, message), 'upstream')
   }
 
-  /** The client gave a call up by `notifications/cancelled`. */
-  cancel(session: string, params: unknown): void {
-    if (typeof params !== 'object' || params === null) return
-    const { requestId, reason } = params as { requestId?: unknown; reason?: unknown }
-    if (typeof requestId !== 'string' && typeof requestId !== 'number') return
-    const entry = this.find(session, requestId)
-    if (entry === undefined) return
-    const late = typeof reason === 'string' && TIMED_OUT.test(reason)
-    this.settle(entry, late ? 'timeout' : 'cancelled', 'upstream')
+  /**
+   * Takes note of the calls that a client gives up by `notifications/cancelled`: of earlier ones, or of
+   * those of the same body (`own`). What a fault holds of them never goes to the upstream, which would
+   * get the call behind its cancellation otherwise.
+   */
+  cancel(
+    notifications: readonly NotificationMessage[],
+    session: string,
+    caller: Caller,
+    own?: readonly CallEntry[],
+  ): void {
+    for (const { method, params, callsBefore } of notifications) {
+      if (method !== CANCELLED || callsBefore > 0 !== (own !== undefined)) continue
+      const id = cancelledId(params)
+      if (id === undefined) continue
+      const entry =
+        own?.slice(0, callsBefore).find((each) => !each.settled && each.call.id === id) ??
+        (session === '' ? this.#sessionless.find(id, caller) : this.find(session, id))
+      if (entry !== undefined) this.#giveUp(entry, outcomeOfCancellation(params))
+    }
   }
 
   /** The exchange that carried a call is over; an answer may still come by another connection. */
   leaveOpen(entry: CallEntry, fallback: Outcome): void {
     if (entry.settled) return
     entry.exchangeOpen = false
-    entry.fallback = fallback
+    if (fallback !== 'incomplete') entry.fallback = fallback
+    if (fallback === 'abandoned') entry.leftAt = this.#now()
     if (this.find(entry.session, entry.call.id) !== entry) this.settle(entry, fallback, 'upstream')
   }
 
   /** A stream of HTTP+SSE has ended, and with its last one goes the session. */
   closeEndpoint(session: string, outcome: Outcome, origin: Origin = 'upstream'): void {
-    if (!this.endpoints.forget(session)) return
+    if (this.endpoints.forget(session)) this.endSession(session, outcome, origin)
+  }
+
+  /**
+   * A client asks for the end of its session. What faults hold of its calls waits until it is known
+   * whether the session ends, so that no call comes behind that; tell it the upstream's status, or 0.
+   */
+  sessionEnding(session: string): (status: number) => void {
+    let go: () => void = () => undefined
+    const until = new Promise<void>((resolve) => (go = resolve))
+    for (const { faults } of this.#pending.ofSession(session)) faults?.suspend(until)
+    return (status) => {
+      const isOver = (status >= 200 && status < 300) || status === 404
+      if (isOver) this.endSession(session, 'abandoned')
+      go()
+    }
+  }
+
+  /** A session is over. Calls that the upstream got are left to their exchange as long as that is open. */
+  endSession(session: string, outcome: Outcome, origin: Origin = 'upstream'): void {
     this.sessions.forget(session)
     for (const entry of this.#pending.dropSession(session)) {
-      if (entry.exchangeOpen) continue
-      this.settle(entry, outcome, origin)
+      if (!entry.exchangeOpen || entry.faults?.holds === true) this.#giveUp(entry, outcome, origin)
+      else entry.fallback = outcome
     }
   }
 
   /** Lets go of what nobody has answered for too long. */
   sweep(): void {
-    this.redirects.expire(this.#now())
-    for (const entry of this.#pending.expire(this.#now())) this.#dropped(entry)
+    const now = this.#now()
+    this.redirects.expire(now)
+    for (const entry of this.#pending.expire(now)) {
+      // As long as its exchange is open, its client may still give it up.
+      if (entry.exchangeOpen) this.#pending.add(entry.session, entry.call.id, entry, now)
+      else this.#dropped(entry)
+    }
+  }
+
+  /** Nobody waits for a call any more. Counted first, as long as it is known what holds it. */
+  #giveUp(entry: CallEntry, outcome: Outcome, origin: Origin = 'upstream'): void {
+    this.settle(entry, outcome, origin)
+    entry.faults?.giveUp(entry.call)
   }
 
   /** Nobody comes back any more. */

@@ -29,6 +29,8 @@ export class Passage implements RelayEnd {
   /** What was posted; undefined where it holds no calls. */
   readonly posted: PostedMessages | undefined
   readonly faults: FaultRun | undefined
+  /** Told once how it ended: the status that the upstream gave, or 0. */
+  over: ((status: number) => void) | undefined
   readonly #owner: PassageOwner
 
   constructor(

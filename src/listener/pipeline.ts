@@ -108,9 +108,14 @@ export class Pipeline implements PassageOwner {
         return
       }
       case 'session-end': {
-        if (this.#turnsAway(exchange, facts)) return
-        ledger.sessions.forget(facts.session ?? '')
-        this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, null, facts.hasBody))
+        const session = facts.session ?? ''
+        if (this.#turnsAway(exchange, facts)) {
+          ledger.endSession(session, 'abandoned', 'injected')
+          return
+        }
+        const way = this.#uncalled(exchange, 'mcp', now(), 0, null, facts.hasBody)
+        way.over = ledger.sessionEnding(session)
+        this.#pass(way)
         return
       }
       case 'http':
@@ -195,18 +200,17 @@ export class Pipeline implements PassageOwner {
   ): Passage {
     const { ledger, telemetry, maxBody } = this.#parts
     const { calls, notifications } = posted
-    for (const { method, params } of notifications) {
-      if (method === 'notifications/cancelled') ledger.cancel(session, params)
-    }
+    ledger.cancel(notifications, session, exchange)
     if (calls.length === 0) return this.#uncalled(exchange, 'mcp', receivedAt, size)
     const entries: CallEntry[] = []
-    for (const call of calls) entries.push(ledger.open(call, session, receivedAt, trace))
+    for (const call of calls) entries.push(ledger.open(call, session, receivedAt, trace, exchange))
     let observer: Observer = new CallObserver(ledger, telemetry, entries, session, maxBody)
     if (calls[0]!.method === 'initialize') {
       observer = new InitializeObserver(ledger.sessions, posted, session, observer)
     }
     const request = { head: exchange.head, posted, session, size, receivedAt }
     const faults = planCalls(this.#parts, request, entries)
+    if (posted.batch) ledger.cancel(notifications, session, exchange, entries)
     return new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults)
   }
 
@@ -230,6 +234,7 @@ export class Pipeline implements PassageOwner {
   finished(way: Passage, status: number): void {
     if (way.entries.length > 0) return
     const origin = way.faults?.exchange.origin ?? 'upstream'
+    way.over?.(origin === 'upstream' ? status : 0)
     this.#parts.telemetry.http({ class: way.class, status, origin })
   }
 
@@ -272,6 +277,7 @@ export class Pipeline implements PassageOwner {
     telemetry.refused(reason)
     for (const entry of way.entries) ledger.settle(entry, 'http_error', 'squall')
     if (calls.length === 0) telemetry.http({ class: way.class, status, origin: 'squall' })
+    way.over?.(0)
   }
 
   #broke(exchange: Exchange, error: unknown): void {

@@ -84,7 +84,7 @@ export class PushObserver implements Observer, PushPosition {
   }
 
   gone(): void {
-    this.#close('cancelled')
+    this.#close('abandoned')
   }
 
   #close(outcome: Outcome): void {

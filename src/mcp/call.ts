@@ -23,7 +23,7 @@ export interface Call {
   readonly progressToken: string | number | undefined
 }
 
-/** How a call ended, seen from the client. */
+/** How a call ended, seen from the client. `cancelled` is on purpose, and no error. */
 export type Outcome =
   | 'ok'
   | 'tool_error'
@@ -33,6 +33,7 @@ export type Outcome =
   | 'timeout'
   | 'cancelled'
   | 'incomplete'
+  | 'abandoned'
 
 /** Who made the outcome: the app, a fault, or Squall itself. */
 export type Origin = 'upstream' | 'injected' | 'squall'

@@ -7,7 +7,10 @@ import type { BodyProblem } from './json-rpc.ts'
 import type { Message } from './message.ts'
 
 /** A notification from the client. */
-export type NotificationMessage = Extract<Message, { kind: 'notification' }>
+export type NotificationMessage = Extract<Message, { kind: 'notification' }> & {
+  /** How many calls stand before it in the same body. */
+  readonly callsBefore: number
+}
 
 /** A POST body that was read as JSON-RPC. */
 export interface PostedMessages {
@@ -74,7 +77,7 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: bool
       client ??= clientInfo(meta?.[META_CLIENT])
       if (isInitialize) client ??= clientInfo(fields?.['clientInfo'])
     } else if (message.kind === 'notification') {
-      notifications.push(message)
+      notifications.push({ ...message, callsBefore: calls.length })
     } else {
       responses++
     }

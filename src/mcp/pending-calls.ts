@@ -108,6 +108,11 @@ export class PendingCalls<T> {
     }
   }
 
+  /** The values of a session. */
+  *ofSession(session: string): Iterable<T> {
+    for (const { value } of this.#sessions.get(session)?.values() ?? []) yield value
+  }
+
   /** Takes out all calls of a session, oldest first. */
   dropSession(session: string): T[] {
     const calls = this.#sessions.get(session)

@@ -65,6 +65,11 @@ export function asSseEvent(message: Reply): FramedReply {
   return { contentType: 'text/event-stream', bytes: Buffer.from(text, 'utf8') }
 }
 
+/** True when the client takes an event stream. */
+export function acceptsSse({ headers }: RequestHead): boolean {
+  return headerValues(headers, 'accept').some((value) => acceptsType(value, 'text/event-stream'))
+}
+
 /** True when the client takes an event stream and nothing that a JSON answer could be. */
 export function wantsSse(head: RequestHead): boolean {
   let stream = false

@@ -226,7 +226,7 @@ export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number],
   method: 'JSON-RPC method; `other` when it is none of MCP.',
   tool: 'Tool name of a `tools/call`, cut to 128 characters; empty for other methods; `other` beyond the first 200 names.',
   outcome:
-    '`ok`, `tool_error`, `rpc_error`, `http_error`, `reset`, `timeout`, `cancelled`, `incomplete`.',
+    '`ok`, `tool_error`, `rpc_error`, `http_error`, `reset`, `timeout`, `cancelled`, `incomplete`, `abandoned`.',
   origin:
     'Who made the outcome: `upstream` (the app), `injected` (a fault), `squall` (Squall itself).',
   class: '`mcp` (streams, notifications, session ends), `http`, `upgrade`.',

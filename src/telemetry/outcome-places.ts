@@ -9,13 +9,14 @@ const OUTCOME: Readonly<Record<Outcome, number>> = {
   timeout: 5,
   cancelled: 6,
   incomplete: 7,
+  abandoned: 8,
 }
 /** The position of each origin in arrays of counters. */
 export const ORIGIN: Readonly<Record<Origin, number>> = { upstream: 0, injected: 1, squall: 2 }
 /** Origins by position. */
 export const ORIGINS = Object.keys(ORIGIN) as readonly Origin[]
 const OUTCOMES = Object.keys(OUTCOME) as readonly Outcome[]
-// A client that gives a call up before its time is no error of anybody's.
+// A client that gives a call up and says so is no error of anybody's.
 const NO_ERROR = new Set<Outcome>(['ok', 'cancelled'])
 
 /** One way for a call to end: a position in arrays of counters. */

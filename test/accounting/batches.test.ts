@@ -97,12 +97,12 @@ test('a batch of notifications and answers is no call', async () => {
   expect(await stage.calls()).toEqual({})
 })
 
-test('a client that leaves in the middle of a batch cancels what is still open', async () => {
+test('a client that leaves in the middle of a batch abandons what is still open', async () => {
   stage = await Stage.open((exchange) => void exchange.send([streamHead(), event(result(0))]))
   const client = await stage.send(post([call(0, 'a'), call(1, 'b')]))
   await client.sees('"result"')
   client.close()
-  await stage.ends({ 'tools/call a: ok': 1, 'tools/call b: cancelled': 1 })
+  await stage.ends({ 'tools/call a: ok': 1, 'tools/call b: abandoned': 1 })
 })
 
 test('a batch of more messages than are read is counted as passed unread', async () => {

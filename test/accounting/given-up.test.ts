@@ -40,8 +40,15 @@ test.each([
   ['timeout', 'timed-out after 60 s'],
   ['cancelled', 'AbortError: This operation was aborted'],
   ['cancelled', 'the user closed the window in time'],
-  ['cancelled', undefined],
-  ['cancelled', { timeout: true }],
+  ['timeout', 'timed out after 2.5s'],
+  ['timeout', 'context deadline exceeded'],
+  ['timeout', 'DEADLINE_EXCEEDED'],
+  ['timeout', 'TimeoutError: The operation was aborted due to timeout'],
+  ['cancelled', 'context canceled'],
+  ['cancelled', 'caller cancelled'],
+  ['abandoned', undefined],
+  ['abandoned', ''],
+  ['abandoned', { timeout: true }],
 ])('%s when a client gives its call up with %j', async (outcome, reason) => {
   await open()
   await stage.send(post(request(1), SESSION))
@@ -81,23 +88,23 @@ describe('a client that leaves', () => {
     ['resets', post(modern(1))],
     ['closes', post(request(1), SESSION)],
     ['resets', post(request(1), SESSION)],
-  ] as const)('and %s before the answer has cancelled its call', async (how, bytes) => {
+  ] as const)('and %s before the answer has abandoned its call', async (how, bytes) => {
     await open()
     const client = await stage.send(bytes)
     await stage.app.received(1)
     client[leave[how]]()
-    await stage.ends({ 'tools/call echo: cancelled': 1 })
+    await stage.ends({ 'tools/call echo: abandoned': 1 })
     expect(await (await held.at(0)).gone).toBeDefined()
   })
 
-  test('inside a JSON answer has cancelled its call', async () => {
+  test('inside a JSON answer has abandoned its call', async () => {
     await open()
     const client = await stage.send(post(request(1), SESSION))
     await stage.app.received(1)
     await (await held.at(0)).write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"half"')
     await client.sees('half')
     client.close()
-    await stage.ends({ 'tools/call echo: cancelled': 1 })
+    await stage.ends({ 'tools/call echo: abandoned': 1 })
   })
 
   test('before its request was whole has made no call', async () => {
@@ -109,14 +116,14 @@ describe('a client that leaves', () => {
     expect(await stage.calls()).toEqual({})
   })
 
-  test('with several requests in the pipe has cancelled those that are not answered', async () => {
+  test('with several requests in the pipe has abandoned those that are not answered', async () => {
     await open()
     const client = await stage.send([post(request(1)), post(request(2)), post(request(3))])
     await stage.app.received(3)
     await (await held.at(0)).write(json(result(1)))
     await client.sees('result')
     client.close()
-    await stage.ends({ 'tools/call echo: ok': 1, 'tools/call echo: cancelled': 2 })
+    await stage.ends({ 'tools/call echo: ok': 1, 'tools/call echo: abandoned': 2 })
   })
 })
 
@@ -145,7 +152,7 @@ describe('a subscription', () => {
     expect(await stage.sum('squall_overhead_seconds', '_count')).toBe(1)
   })
 
-  test('that the client closes is cancelled', async () => {
+  test('that the client closes is cancelled, as there is no other way to end it', async () => {
     await open()
     const client = await stage.send(listen)
     await stage.app.received(1)

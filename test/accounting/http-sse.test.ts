@@ -125,12 +125,12 @@ test.each([
   await stage.ends({ [`tools/call echo: ${outcome}`]: 2, 'tools/call echo: ok': 1 })
 })
 
-test('when the client leaves its stream, its open calls are cancelled', async () => {
+test('when the client leaves its stream, its open calls are abandoned', async () => {
   await open()
   const client = await listen('a')
   await stage.exchange(call('a', 1))
   client.close()
-  await stage.ends({ 'tools/call echo: cancelled': 1 })
+  await stage.ends({ 'tools/call echo: abandoned': 1 })
 })
 
 test('a stream that ends while a call is being accepted leaves nothing open', async () => {
@@ -142,7 +142,7 @@ test('a stream that ends while a call is being accepted leaves nothing open', as
   await expect.poll(() => stage.gauges(), POLL).toMatchObject({ push: 0, pending: 1 })
   connection.socket.write(ACCEPTED)
   await caller.answer()
-  await stage.ends({ 'tools/call echo: incomplete': 1 })
+  await stage.ends({ 'tools/call echo: abandoned': 1 })
 })
 
 test.each([

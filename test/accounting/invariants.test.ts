@@ -60,7 +60,7 @@ class Worker {
       const name = held ? 'sse held' : 'sse answered'
       const how = held ? 'hold' : 'answer'
       await this.#exchange(post(this.#call(name), `x-how: ${how}\r\n`, target))
-      this.#tally.add(calls, `tools/call ${name}: ${held ? 'cancelled' : 'ok'}`)
+      this.#tally.add(calls, `tools/call ${name}: ${held ? 'abandoned' : 'ok'}`)
     }
     // The last one was answered: with it, so were all before.
     await stream.sees(`"id":${this.#ids}}`)
@@ -130,7 +130,7 @@ class Worker {
   ]
 
   /** Makes a call on a connection of its own and leaves it once the app has begun. */
-  async #leaves(how: string, seen: string, outcome = 'cancelled'): Promise<number> {
+  async #leaves(how: string, seen: string, outcome = 'abandoned'): Promise<number> {
     const mark = this.#mark()
     const begun = this.#app.begun(mark)
     const message = this.#call(how)

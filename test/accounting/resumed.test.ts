@@ -83,7 +83,7 @@ test.each([
   const client = await stage.send(bytes)
   await client.sees('e0')
   client.close()
-  await stage.ends({ 'tools/call echo: cancelled': 1 })
+  await stage.ends({ 'tools/call echo: abandoned': 1 })
 })
 
 test('a client that leaves a stream without event ids has given its call up', async () => {
@@ -91,7 +91,7 @@ test('a client that leaves a stream without event ids has given its call up', as
   const client = await stage.send(post(request(1), SESSION))
   await client.sees('info')
   client.close()
-  await stage.ends({ 'tools/call echo: cancelled': 1 })
+  await stage.ends({ 'tools/call echo: abandoned': 1 })
 })
 
 test.each([

@@ -66,7 +66,7 @@ test('a client of revision 2026-07-28 is counted call by call', async () => {
       'tools/call fail: tool_error': 1,
       'tools/call absent: rpc_error': 1,
       'tools/call ask: ok': 2,
-      'tools/call wait: cancelled': 1,
+      'tools/call wait: abandoned': 1,
       'subscriptions/listen : cancelled': 1,
     })
   expect(await gauge(squall, 'squall_pending_calls', '')).toBe(0)

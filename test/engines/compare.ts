@@ -80,7 +80,7 @@ function requestsAtApp(connections: readonly AppSeen[], idleEnds: boolean): stri
 }
 
 /** A call or a request that nobody waited for any more. */
-const DROPPED = /^(?:call .* cancelled |http [a-z]+ 0 )/
+const DROPPED = /^(?:call .* (?:cancelled|abandoned) |http [a-z]+ 0 )/
 
 /**
  * A request that is dropped in the very turn in which it was read has been sent where there was a

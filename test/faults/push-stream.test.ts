@@ -56,7 +56,7 @@ test('an answer that a fault swallows leaves the call open until it is given up'
   await app.stage.exchange(giveUp('a', 1))
   await app.stage.ends({
     'tools/call other: ok': 1,
-    'tools/call echo: cancelled by injected': 1,
+    'tools/call echo: abandoned by injected': 1,
   })
 })
 

@@ -128,7 +128,11 @@ test('what is half sent when a call arms the stream passes as it comes', async (
   await hears(client, note)
   await app.stage.exchange(
     post(
-      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
+      {
+        jsonrpc: '2.0',
+        method: 'notifications/cancelled',
+        params: { requestId: 1, reason: 'stop' },
+      },
       '',
       '/message?sessionId=a',
     ),
@@ -185,8 +189,8 @@ test('when the client leaves while its answer sleeps, the fault ended the call',
   await sleeping()
   client.close()
   await app.stage.ends({
-    'tools/call echo: cancelled by injected': 1,
-    'tools/call other: cancelled': 1,
+    'tools/call echo: abandoned by injected': 1,
+    'tools/call other: abandoned': 1,
   })
   expect(app.faults.active).toBe(0)
 })
@@ -249,7 +253,7 @@ test('without a stream that can be read, nothing can be done', async () => {
   client.close()
   await expect
     .poll(() => app.stage.calls(), POLL)
-    .toMatchObject({ 'tools/call echo: cancelled': 1 })
+    .toMatchObject({ 'tools/call echo: abandoned': 1 })
 })
 
 test('a session that a fault has lost loses its stream, and what is posted to it', async () => {

@@ -157,7 +157,7 @@ test('one that a fault held until the client was gone was ended by that', async 
   stage.app.requests[0]!.connection.socket.write(event(result(1), 'e1'))
   await asleep()
   first.close()
-  await stage.ends({ 'tools/call echo: cancelled by injected': 1 })
+  await stage.ends({ 'tools/call echo: abandoned by injected': 1 })
 })
 
 test.each([
@@ -168,7 +168,7 @@ test.each([
   const client = await stage.send(bytes)
   await client.sees('e0')
   client.close()
-  await stage.ends({ 'tools/call echo: cancelled': 1 })
+  await stage.ends({ 'tools/call echo: abandoned': 1 })
   expect(faults.counts()).toMatchObject({ applied: 0, not_reached: 1 })
 })
 

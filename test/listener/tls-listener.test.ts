@@ -57,7 +57,7 @@ test('events arrive one by one, and the app learns that a client left', async ()
   const left = once(res, 'close')
   stream.destroy()
   await left
-  await squall.reaches('squall_calls_total', { outcome: 'cancelled' }, 1)
+  await squall.reaches('squall_calls_total', { outcome: 'abandoned' }, 1)
 })
 
 const cuts: readonly [string, (exchange: AppExchange) => void, string | undefined][] = [

@@ -40,7 +40,7 @@ function begin({ squall }: RuledSquall, tool = 'probe') {
 
 // Three mistakes that proxies have made with such a cap, each known by its issue in Envoy.
 describe('faults in progress', () => {
-  it('give their place back when delayed calls are cancelled (envoyproxy/envoy#11504)', async () => {
+  it('give their place back when delayed calls are abandoned (envoyproxy/envoy#11504)', async () => {
     const ruled = await start(slow('    maxActive: 5\n'))
     const { squall, text } = ruled
     for (let round = 0; round < 3; round++) {
@@ -50,7 +50,7 @@ describe('faults in progress', () => {
       for (const call of calls) call.destroy()
       await squall.reaches('squall_active_faults', RULE, 0)
     }
-    await squall.reaches('squall_calls_total', { outcome: 'cancelled', origin: 'injected' }, 15)
+    await squall.reaches('squall_calls_total', { outcome: 'abandoned', origin: 'injected' }, 15)
     expect(await squall.metric('squall_faults_overflow_total', RULE)).toBe(3)
   })
 

@@ -50,14 +50,19 @@ describe('the guard', () => {
     expect(post.bench.hits()).toEqual([])
   })
 
-  it.each(['tool_error', 'rpc_error', 'http_error', 'reset', 'timeout', 'incomplete'] as const)(
-    'takes %s for an error',
-    (outcome) => {
-      const post = new Post()
-      post.see(outcome, 10)
-      expect(post.trips).toHaveLength(1)
-    },
-  )
+  it.each([
+    'tool_error',
+    'rpc_error',
+    'http_error',
+    'reset',
+    'timeout',
+    'incomplete',
+    'abandoned',
+  ] as const)('takes %s for an error', (outcome) => {
+    const post = new Post()
+    post.see(outcome, 10)
+    expect(post.trips).toHaveLength(1)
+  })
 
   it('takes a call that Squall answered because the app did not for an error', () => {
     const post = new Post()
@@ -75,7 +80,7 @@ describe('the guard', () => {
     expect(post.trips).toHaveLength(1)
   })
 
-  it('does not count a call that its client gave up', () => {
+  it('does not count a call that its client cancelled', () => {
     const post = new Post()
     post.see('cancelled', 100)
     expect(post.figures).toEqual({ calls: 0, errors: 0 })

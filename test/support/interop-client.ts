@@ -8,6 +8,8 @@ export type ClientTransport = 'streamableHttp' | 'sse'
 export interface CallOptions {
   readonly onprogress?: (progress: unknown) => void
   readonly signal?: AbortSignal
+  /** Milliseconds. */
+  readonly timeout?: number
   readonly meta?: Record<string, unknown>
 }
 

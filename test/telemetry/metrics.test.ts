@@ -23,6 +23,7 @@ const OUTCOMES = [
   'reset',
   'timeout',
   'cancelled',
+  'abandoned',
   'incomplete',
 ] as const
 const ORIGINS = ['upstream', 'injected', 'squall'] as const

@@ -104,7 +104,7 @@ export function foretell(call: ScriptedCall, setting: Setting): Foretold {
       const stalled = hits('stall', 50, sent)
       const injected = stalled ? ['stall/delay'] : []
       const origin = stalled ? 'injected' : 'upstream'
-      const left = { sees: 'nothing', outcome: 'cancelled', executed: !stalled } as const
+      const left = { sees: 'nothing', outcome: 'abandoned', executed: !stalled } as const
       return { injected, unmarked: injected, origin, ...left }
     }
   }

@@ -15,6 +15,7 @@ import { forChangedBody } from '../../mcp/changed-body.ts'
 import { hasNoBody, httpAnswer, replyMessage } from './injected-answer.ts'
 import { jsonArray, jsonElements, withElementsInFront } from './json-array.ts'
 import { AppFrame, SealedFrame, type LaneFrame } from './lane-frame.ts'
+import { unfit } from './unfit.ts'
 
 /** An answer that is one body: held until it is whole, so that faults can take it for one thing. */
 export class BodyAnswer implements AnswerPart {
@@ -183,7 +184,7 @@ export class BodyAnswer implements AnswerPart {
     const queue = new FrameQueue()
     queue.push(frame)
     queue.close()
-    const flow = owner.chain(queue, (verdict) => run.unfit(owner, verdict))
+    const flow = owner.chain(queue, (verdict) => unfit(owner.call, verdict, run.shared))
     const out: LaneFrame[] = []
     try {
       for (let step = await flow.next(); step.done !== true; step = await flow.next()) {

@@ -45,6 +45,8 @@ export class CallRun implements TurnHost {
   elsewhere = false
   /** Its answer may come again by a stream that the client resumes. */
   resumable = false
+  /** The client gave it up before the upstream got it, which it never will. */
+  givenUp = false
   /** Its plan has been finished. */
   closed = false
   /** The call has been counted: nobody waits for its answer any more. */
@@ -81,6 +83,11 @@ export class CallRun implements TurnHost {
     return this.madeOutcome || this.#held || this.#turns.some((turn) => turn.acting)
       ? 'injected'
       : 'upstream'
+  }
+
+  /** True while a fault lets time pass. */
+  get waits(): boolean {
+    return this.#turns.some((turn) => turn.waits)
   }
 
   /** True when the client gets, or the app was asked, something else than without the faults. */

@@ -49,7 +49,7 @@ export interface FaultRunOptions extends TurnSetting {
 export type RequestOutcome =
   | { readonly kind: 'cut'; readonly how: 'rst' | 'fin' }
   | { readonly kind: 'http'; readonly reply: HttpReply }
-  /** The calls at these places are answered, some of them by these messages; the rest goes on. */
+  /** The calls at these places are answered, some of them by these messages, or given up; the rest goes on. */
   | {
       readonly kind: 'forward'
       readonly answered: ReadonlySet<number>

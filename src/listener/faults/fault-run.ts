@@ -1,21 +1,18 @@
 import type { Call, Origin } from '../../mcp/call.ts'
 import type { ResponseHead } from '../../mcp/http.ts'
-import { asSseEvent, type Reply } from '../../mcp/reply.ts'
-import type { Verdict } from '../../filters/fault.ts'
+import type { Reply } from '../../mcp/reply.ts'
 import { redirectTarget } from '../../mcp/redirect-target.ts'
 import { isModern } from '../../mcp/revision.ts'
 import { finishPlan, type Plan } from '../../rules/plan.ts'
+import { admitVerdict } from './admit-verdict.ts'
 import { CallRun, type Admit, type RequestVerdict } from './call-run.ts'
 import type { CallTexts } from './call-texts.ts'
 import type { NotApplicableReason } from './fault-events.ts'
-import { markComments } from './fault-mark.ts'
 import type { FaultTurn } from './fault-turn.ts'
+import { HeldRequest } from './held-request.ts'
 import { replyMessage } from './injected-answer.ts'
 import { PushedRuns } from './pushed-runs.ts'
-import { unfitChange } from './unfit-change.ts'
 import type { FaultRunOptions, PlanAnswer, RequestOutcome } from './fault-run-options.ts'
-import { Stop } from './stop.ts'
-import { unfit } from './unfit.ts'
 
 /** A fault that takes the answer as HTTP, and whose it is. */
 export interface OutputTurn {
@@ -34,7 +31,7 @@ export class FaultRun {
   /** The calls that the request phase has answered, by their places, and the messages for it. */
   readonly #answered = new Set<number>()
   readonly #replies: Reply[] = []
-  readonly #stop = new Stop()
+  readonly #held: HeldRequest
   readonly #pushed: PushedRuns | undefined
   #planAnswer: PlanAnswer | undefined
   #receivedAt: number | undefined
@@ -43,12 +40,15 @@ export class FaultRun {
 
   constructor(options: FaultRunOptions) {
     const { listener, exchangePlan, calls } = options
-    const stop = this.#stop
+    const held = new HeldRequest(calls.length)
     this.options = options
     this.#planAnswer = options.planAnswer
     this.#receivedAt = options.receivedAt
-    this.exchange = new CallRun(undefined, exchangePlan, options, stop, listener)
-    this.calls = calls.map(({ call, plan }) => new CallRun(call, plan, options, stop, listener))
+    this.#held = held
+    this.exchange = new CallRun(undefined, exchangePlan, options, held.stop, listener)
+    this.calls = calls.map(
+      ({ call, plan }, place) => new CallRun(call, plan, options, held.stopOf(place), listener),
+    )
     this.shared = calls.length > 1
     if (options.lanes !== undefined && options.session !== '') {
       this.#pushed = new PushedRuns(options.lanes, options, (run) => this.#close(run))
@@ -85,7 +85,24 @@ export class FaultRun {
   /** Who made a call's outcome. Also to be asked after the end. */
   originOf(call: Call): Origin {
     if (this.exchange.origin === 'injected') return 'injected'
-    return this.calls.find((run) => run.call === call)?.origin ?? 'upstream'
+    const own = this.calls.find((run) => run.call === call)?.origin ?? 'upstream'
+    // Also one that waits with its batch for the fault of another one.
+    return own === 'upstream' && this.#held.keptBy(this.all) ? 'injected' : own
+  }
+
+  /** True while faults keep the request from the upstream, or before they begin to. */
+  get holds(): boolean {
+    return this.actsOnRequest && this.#held.waits(this.all)
+  }
+
+  /** The client has given a call up: what the upstream has not got of it by now it never gets. */
+  giveUp(call: Call): void {
+    if (this.holds) this.#held.giveUp(this.calls, call)
+  }
+
+  /** Nothing goes to the upstream before this is settled. */
+  suspend(until: Promise<void>): void {
+    this.#held.suspend(this.all, until)
   }
 
   /** True for a call that faults changed, whoever made its outcome. Also to be asked after the end. */
@@ -101,7 +118,9 @@ export class FaultRun {
 
   /** Runs the request phase. Never rejects. */
   async request(texts: CallTexts): Promise<RequestOutcome> {
-    const admit: Admit = (run, verdict, turn) => this.#admit(run, verdict, turn, texts)
+    this.#held.begun = true
+    const asked = { options: this.options, calls: this.calls, texts }
+    const admit: Admit = (run, verdict, turn) => admitVerdict(run, verdict, turn.wireMark, asked)
     const receivedAt = this.#receivedAt
     for (const [place, run] of this.calls.entries()) {
       for (const edit of run.edits) await texts.edit(place, edit)
@@ -119,6 +138,7 @@ export class FaultRun {
         this.#answered.has(at) ? Promise.resolve(undefined) : run.request(admit, since),
       ),
     )
+    await this.#held.ready()
     return this.#outcome(verdicts)
   }
 
@@ -147,6 +167,8 @@ export class FaultRun {
   /** The client repeats the request: faults that have had their turn have none again. */
   repeated(exchangePlan: Plan | undefined, planAnswer: PlanAnswer | undefined, at: number): void {
     this.#redirect = undefined
+    this.#held.sent = false
+    this.#held.begun = false
     this.#planAnswer = planAnswer
     this.#receivedAt = at
     if (exchangePlan !== undefined) this.exchange.join(exchangePlan)
@@ -177,11 +199,12 @@ export class FaultRun {
 
   /** No fault acts from here on, and what waits passes untouched: the sidecar drains. */
   disarm(): void {
-    this.#stop.abort()
+    this.#held.abort()
   }
 
   /** The request goes to the app now: the faults of what is answered elsewhere wait for it there. */
   forwarded(): void {
+    this.#held.sent = true
     for (const run of this.calls) {
       if (run.call?.transport !== 'http+sse' || run.elsewhere) continue
       run.elsewhere = true
@@ -197,7 +220,7 @@ export class FaultRun {
     if (this.#finished || this.#redirect === 'held') return
     this.#finished = true
     for (const run of this.all) if (!this.#outlives(run)) this.#close(run)
-    this.#stop.abort()
+    this.#held.abort()
   }
 
   /** The stream has event ids: a client may have the rest of it sent again, before revision 2026-07-28. */
@@ -249,6 +272,10 @@ export class FaultRun {
     const answered = this.#answered
     const replies = this.#replies
     for (const [index, verdict] of verdicts.entries()) {
+      if (this.calls[index]!.givenUp) {
+        answered.add(index)
+        continue
+      }
       if (verdict === undefined) continue
       if (verdict.kind === 'reset') return { kind: 'cut', how: verdict.how }
       if (verdict.kind !== 'respond') continue
@@ -264,34 +291,5 @@ export class FaultRun {
       if (call.transport !== 'http+sse') replies.push(replyMessage(reply, call))
     }
     return { kind: 'forward', answered, replies }
-  }
-
-  async #admit(
-    run: CallRun,
-    verdict: Verdict,
-    { wireMark }: FaultTurn,
-    texts: CallTexts,
-  ): Promise<NotApplicableReason | undefined> {
-    const { call } = run
-    if (verdict.kind === 'edit' || verdict.kind === 'copies') {
-      return unfitChange(call, verdict, texts, this.calls.indexOf(run))
-    }
-    const reason = this.unfit(run, verdict)
-    if (reason !== undefined || verdict.kind !== 'respond') return reason
-    const { reply } = verdict
-    if (call?.transport !== 'http+sse' || reply.kind === 'http') return undefined
-    // Said before it is sent, so that whoever sees the event knows whose it is.
-    run.madeOutcome = true
-    const { push, session } = this.options
-    const { bytes } = asSseEvent(replyMessage(reply, call))
-    const marked = wireMark === undefined ? bytes : Buffer.concat([markComments([wireMark]), bytes])
-    const sent = push?.send(session, marked) ?? false
-    run.madeOutcome = sent
-    return sent ? undefined : 'no_push_stream'
-  }
-
-  /** Why a verdict cannot be carried out on this exchange. */
-  unfit(run: CallRun, verdict: Verdict): NotApplicableReason | undefined {
-    return unfit(run.call, verdict, this.shared)
   }
 }

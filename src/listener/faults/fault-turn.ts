@@ -103,6 +103,11 @@ export class FaultTurn {
     return this.#acting
   }
 
+  /** True while the fault lets time pass. */
+  get waits(): boolean {
+    return this.#asleep > 0
+  }
+
   /** True once the fault took effect. */
   get acted(): boolean {
     return this.#acted
@@ -159,9 +164,11 @@ export class FaultTurn {
 
   /** Silence, until the rule is taken back; rejects when the exchange is over before. */
   async hang(): Promise<void> {
+    this.#asleep++
     try {
       await interruptibleWait(Infinity, this.#retired, this.#host.stop)
     } finally {
+      this.#asleep--
       this.settle()
     }
   }

@@ -5,12 +5,7 @@ import { CallTexts } from './call-texts.ts'
 import type { CallRun } from './call-run.ts'
 import { FaultedSink } from './faulted-sink.ts'
 import type { FaultRun } from './fault-run.ts'
-import {
-  acceptedAnswer,
-  httpAnswer,
-  messageAnswer,
-  type InjectedAnswer,
-} from './injected-answer.ts'
+import { emptyAnswer, httpAnswer, messageAnswer, type InjectedAnswer } from './injected-answer.ts'
 import { Outlet } from './outlet.ts'
 
 /**
@@ -101,7 +96,7 @@ class FaultedTransfer implements Transfer {
       if (sent === 'empty') {
         this.#answer(
           replies.length === 0
-            ? acceptedAnswer(request, marked)
+            ? emptyAnswer(this.#run.calls[0]?.call, request, marked)
             : messageAnswer(replies, batch, request, marked),
         )
       } else {

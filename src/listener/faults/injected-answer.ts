@@ -11,6 +11,7 @@ import {
   asSseEvent,
   errorReply,
   toolErrorReply,
+  acceptsSse,
   wantsSse,
   type Reply,
 } from '../../mcp/reply.ts'
@@ -89,8 +90,23 @@ export function messageAnswer(
   return { head: { status: 200, reason: 'OK', headers }, bytes }
 }
 
-/** What a POST of HTTP+SSE is told whose answer goes by the stream. */
-export function acceptedAnswer(request: RequestHead, marked: boolean): InjectedAnswer {
+/**
+ * Makes the response to a POST of which nothing is left to send, and no message to respond with. On
+ * HTTP+SSE the response to its call goes by the stream. Elsewhere its client has given the call up: no
+ * message may answer that, and a stream that ends without one is how HTTP says so.
+ */
+export function emptyAnswer(
+  call: Call | undefined,
+  request: RequestHead,
+  marked: boolean,
+): InjectedAnswer {
+  if (call?.transport === 'http+sse' || !acceptsSse(request)) return acceptedAnswer(request, marked)
+  const headers = ['Content-Type', 'text/event-stream', 'Content-Length', '0']
+  const lines = [...headers, 'Cache-Control', 'no-cache', ...corsLines(request, marked)]
+  return { head: { status: 200, reason: 'OK', headers: lines }, bytes: NOTHING }
+}
+
+function acceptedAnswer(request: RequestHead, marked: boolean): InjectedAnswer {
   const bytes = Buffer.from('Accepted')
   const headers = [
     'Content-Type',

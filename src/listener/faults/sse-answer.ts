@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream'
 import { CutAnswer } from '../../filters/cut-answer.ts'
+import type { Verdict } from '../../filters/fault.ts'
 import { eventMessage } from '../../mcp/event-message.ts'
 import { ForeignComments } from '../../mcp/foreign-marks.ts'
 import { headerValue, type HeaderLines } from '../../mcp/http.ts'
@@ -16,6 +17,7 @@ import { httpAnswer, replyMessage } from './injected-answer.ts'
 import { AppFrame, isOpen, QuietFrame, SealedFrame, type LaneFrame } from './lane-frame.ts'
 import { ownerOf } from './event-owner.ts'
 import { SseOutlet } from './sse-outlet.ts'
+import { unfit } from './unfit.ts'
 
 /**
  * An answer that is a stream. Its events go to the lane of the call that they belong to, and to the
@@ -49,9 +51,9 @@ export class SseAnswer implements AnswerPart {
     this.#framer = new SseFramer(run.options.maxBody)
     const relieved = (): void => this.#relieved()
     const lane = (of: CallRun, onward: (frame: LaneFrame) => Promise<void> | undefined) => {
-      const check = (verdict: Parameters<typeof run.unfit>[1]) =>
+      const check = (verdict: Verdict) =>
         // What never fits comes first: the reason is not to depend on who was answered when.
-        run.unfit(of, verdict) ??
+        unfit(of.call, verdict, run.shared) ??
         (verdict.kind === 'respond' && verdict.reply.kind === 'http' && this.#out.released
           ? 'head_sent'
           : undefined)

@@ -52,7 +52,7 @@ test('08 a client that closes its stream cancels at the app, and an app that res
   await stayer.sees('data: 1')
   pair.app.connections[1]!.socket.resetAndDestroy()
   expect(await stayer.gone).toBe('reset')
-  expect(await metricBecomes(pair.squall, 1, 'squall_calls_total', { outcome: 'cancelled' })).toBe(
+  expect(await metricBecomes(pair.squall, 1, 'squall_calls_total', { outcome: 'abandoned' })).toBe(
     1,
   )
   expect(await metricBecomes(pair.squall, 1, 'squall_calls_total', { outcome: 'reset' })).toBe(1)

@@ -136,7 +136,7 @@ export const STREAMS: readonly Variant[] = [
         in: ['push'],
         says: 'ok',
         ran: 1,
-        counted: 'cancelled/injected',
+        counted: 'abandoned/injected',
         why: 'The SDKs take a text of digits for the number; Squall tells the two apart.',
       },
     ],

@@ -1,0 +1,44 @@
+import type { JsonRpcId } from '../mcp/call.ts'
+import { Chain } from '../mcp/chain.ts'
+import { headerValue } from '../mcp/http.ts'
+import type { CallEntry, Caller } from './call-entry.ts'
+
+/** The headers that tell clients apart. */
+const CALLER = [
+  'authorization',
+  'cookie',
+  'user-agent',
+  'x-api-key',
+  'forwarded',
+  'x-forwarded-for',
+]
+
+/** Keeps the open calls of no session. Clients count their ids each for itself, so that one id may be open many times. */
+export class SessionlessCalls {
+  readonly #calls = new Chain<CallEntry>()
+
+  add(entry: CallEntry): void {
+    this.#calls.add(entry)
+  }
+
+  remove(entry: CallEntry): void {
+    this.#calls.remove(entry)
+  }
+
+  /** Returns the only open call with an id from a caller; undefined when there is none, or several. */
+  find(id: JsonRpcId, caller: Caller): CallEntry | undefined {
+    let found: CallEntry | undefined
+    for (let entry = this.#calls.oldest; entry !== undefined; entry = entry.newer) {
+      if (entry.call.id !== id || !isSameCaller(entry.caller, caller)) continue
+      if (found !== undefined) return undefined
+      found = entry
+    }
+    return found
+  }
+}
+
+function isSameCaller(a: Caller | undefined, b: Caller): boolean {
+  if (a === undefined || a.peer !== b.peer) return false
+  const [one, other] = [a.head.headers, b.head.headers]
+  return CALLER.every((name) => headerValue(one, name) === headerValue(other, name))
+}

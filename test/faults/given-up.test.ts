@@ -1,0 +1,199 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import {
+  get,
+  modern,
+  POLL,
+  post,
+  request,
+  result,
+  type Stage,
+  streamHead,
+} from '../accounting/stage.ts'
+import { chunk } from '../support/raw-app.ts'
+import { giveUp, HeldCalls, LATE, SESSION } from './held-calls.ts'
+import { rule } from './push-app.ts'
+
+// A cancellation used to overtake the call that a fault held: the app executed the call behind its own
+// cancellation, and the client got a result that it had given up.
+
+let stage: Stage
+let held: HeldCalls
+afterEach(() => stage.close())
+
+async function open(...options: Parameters<typeof HeldCalls.open>): Promise<void> {
+  held = await HeldCalls.open(...options)
+  stage = held.stage
+}
+
+const SILENT = rule('hang', { at: 'request' })
+const EXCHANGE = {
+  ...LATE,
+  match: { http: { method: ['POST'], path: '/mcp' }, headers: { 'x-hold': '1' } },
+} as unknown as RuleSpec
+
+describe('a cancellation ends the call that a fault holds', () => {
+  test.each([
+    ['delay', LATE, ''],
+    ['hang', SILENT, ''],
+    ['delay of the exchange', EXCHANGE, 'x-hold: 1\r\n'],
+  ])('by %s, and the app never gets it', async (_what, spec, lines) => {
+    await open([spec])
+    const client = await held.holds(post(request(1), SESSION + lines))
+    await stage.exchange(post(giveUp(1), SESSION))
+    await held.endsEmpty(client)
+    expect(held.seen).toEqual([giveUp(1)])
+    await stage.ends({ 'tools/call echo: timeout by injected': 1 })
+    expect(stage.squall.faults!.counts()).toMatchObject({ matched: 1, applied: 1 })
+  })
+
+  test.each([
+    ['the user stopped it', 'cancelled'],
+    ['', 'abandoned'],
+  ])('and counts it by its reason: %j', async (reason, outcome) => {
+    await open([LATE])
+    const client = await held.holds(post(request(1), SESSION))
+    await stage.exchange(post(giveUp(1, reason), SESSION))
+    await held.endsEmpty(client)
+    await stage.ends({ [`tools/call echo: ${outcome} by injected`]: 1 })
+  })
+
+  test('of a client that takes no stream', async () => {
+    await open([LATE])
+    const bytes = post(request(1), SESSION).replace(', text/event-stream', '')
+    const client = await held.holds(bytes)
+    await stage.exchange(post(giveUp(1), SESSION))
+    await held.endsEmpty(client, 202)
+  })
+
+  test('of HTTP+SSE', async () => {
+    await open([LATE])
+    await stage.send(get('/sse'), 'GET')
+    const stream = await held.app.at(0)
+    await stream.send([streamHead(), chunk('event: endpoint\ndata: /message?s=1\n\n')])
+    await expect.poll(() => stage.gauges(), POLL).toMatchObject({ push: 1 })
+    const client = await held.holds(post(request(1), '', '/message?s=1'))
+    await stage.exchange(post(giveUp(1), '', '/message?s=1'))
+    await held.endsEmpty(client, 202)
+    expect(held.seen).toEqual(['GET', giveUp(1)])
+    await stage.ends({ 'tools/call echo: timeout by injected': 1 })
+  })
+
+  test('that is held longer than calls are remembered', async () => {
+    await open([LATE], { pendingTtl: 1 })
+    const client = await held.holds(post(request(1), SESSION))
+    for (let sweep = 0; sweep < 3; sweep++) {
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      await stage.squall.metrics()
+    }
+    await stage.exchange(post(giveUp(1), SESSION))
+    await held.endsEmpty(client)
+    expect(held.seen).toEqual([giveUp(1)])
+  })
+
+  test('and of another call, or of another session, it does not', async () => {
+    await open([LATE])
+    const client = await held.holds(post(request(1), SESSION))
+    await stage.exchange(post(giveUp('1'), SESSION))
+    await stage.exchange(post(giveUp(1), 'Mcp-Session-Id: s2\r\n'))
+    held.free()
+    expect((await client.answer())!.body.toString()).toContain('result')
+    await stage.ends({ 'tools/call echo: ok': 1 })
+  })
+})
+
+describe('without a session', () => {
+  const of = (client: string): string => `Authorization: ${client}\r\n`
+
+  test('a cancellation is for the one call that has its id and its headers', async () => {
+    await open([LATE])
+    const one = await held.holds(post(request(1), of('one')))
+    const other = await held.holds(post(request(1), of('other')), 2)
+    await stage.exchange(post(giveUp(1), of('third')))
+    await stage.exchange(post(giveUp(1), of('one')))
+    const given = await one.answer()
+    expect([given!.status, given!.body.toString()]).toEqual([200, ''])
+    held.free()
+    expect((await other.answer())!.body.toString()).toContain('result')
+    expect(held.seen).toEqual([giveUp(1), giveUp(1), request(1)])
+    await stage.ends({ 'tools/call echo: timeout by injected': 1, 'tools/call echo: ok': 1 })
+  })
+
+  test('and for none where several calls may be meant', async () => {
+    await open([LATE])
+    const clients = [await held.holds(post(request(1))), await held.holds(post(request(1)), 2)]
+    await stage.exchange(post(giveUp(1)))
+    held.free()
+    for (const client of clients) await client.answer()
+    await stage.ends({ 'tools/call echo: ok': 2 })
+  })
+
+  test('a client of revision 2026-07-28 cancels by leaving, and the app never gets the call', async () => {
+    await open([LATE])
+    const client = await held.holds(post(modern(1)))
+    client.close()
+    await stage.ends({ 'tools/call echo: abandoned by injected': 1 })
+    expect(stage.squall.faults!.active).toBe(0)
+    expect(held.seen).toEqual([])
+  })
+})
+
+describe('in a batch', () => {
+  const other = (id: number) => request(id, 'tools/call', { name: 'other' })
+
+  test('the call that is given up is left out, and the others go on', async () => {
+    await open([LATE])
+    const client = await held.holds(post([request(1), other(2)], SESSION))
+    await stage.exchange(post(giveUp(1), SESSION))
+    expect((await client.answer())!.body.toString()).toBe(JSON.stringify([result(2)]))
+    expect(held.seen.toReversed()).toContainEqual([other(2)])
+    expect(JSON.stringify(held.seen)).not.toContain('echo')
+    await stage.ends({ 'tools/call echo: timeout by injected': 1, 'tools/call other: ok': 1 })
+  })
+
+  test('one that waits for the fault of another one is given up because of that fault', async () => {
+    await open([LATE])
+    const client = await held.holds(post([request(1), other(2)], SESSION))
+    await stage.exchange(post(giveUp(2), SESSION))
+    await stage.exchange(post(giveUp(1), SESSION))
+    await held.endsEmpty(client)
+    expect(held.seen).toEqual([giveUp(2), giveUp(1)])
+    await stage.ends({
+      'tools/call echo: timeout by injected': 1,
+      'tools/call other: timeout by injected': 1,
+    })
+  })
+
+  test('a client that leaves has left all of them because of the fault', async () => {
+    await open([LATE])
+    const client = await held.holds(post([request(1), other(2)], SESSION))
+    client.close()
+    await stage.ends({
+      'tools/call echo: abandoned by injected': 1,
+      'tools/call other: abandoned by injected': 1,
+    })
+    expect(held.seen).toEqual([])
+  })
+
+  test('a call and its cancellation behind it are no call', async () => {
+    await open([LATE])
+    await stage.exchange(post([request(1), giveUp(1, 'no need')], SESSION))
+    expect(held.seen).toEqual([[giveUp(1, 'no need')]])
+    expect(stage.squall.faults!.injected).toEqual([])
+    await stage.ends({ 'tools/call echo: cancelled': 1 })
+  })
+
+  test('without a fault both go, and the call is counted as cancelled', async () => {
+    await open([])
+    const batch = [request(1), giveUp(1, 'no need')]
+    await stage.exchange(post(batch))
+    expect(held.seen).toEqual([batch])
+    await stage.ends({ 'tools/call echo: cancelled': 1 })
+  })
+
+  test('a cancellation in front of a call is not for that call', async () => {
+    await open([])
+    await stage.exchange(post([giveUp(1), request(1)], SESSION))
+    await stage.ends({ 'tools/call echo: ok': 1 })
+  })
+})

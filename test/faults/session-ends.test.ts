@@ -1,0 +1,124 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import { Held } from '../accounting/held.ts'
+import {
+  event,
+  get,
+  LAST_CHUNK,
+  POLL,
+  post,
+  request,
+  result,
+  Stage,
+  streamHead,
+} from '../accounting/stage.ts'
+import { answer, chunk, type AppExchange } from '../support/raw-app.ts'
+import { HeldCalls, LATE, SESSION } from './held-calls.ts'
+
+// The end of a session used to overtake the calls that a fault held: the app got them behind it, and its
+// 404 counted as an error of its own. Calls that nobody answered any more stayed open for ten minutes.
+
+let stage: Stage
+let held: HeldCalls
+afterEach(() => stage.close())
+
+async function open(...options: Parameters<typeof HeldCalls.open>): Promise<void> {
+  held = await HeldCalls.open(...options)
+  stage = held.stage
+}
+
+const DELETE = `DELETE /mcp HTTP/1.1\r\nHost: pod\r\n${SESSION}\r\n`
+
+describe('the end of a session', () => {
+  test('ends the calls that a fault holds, once the app has accepted it', async () => {
+    await open([LATE])
+    const client = await held.holds(post(request(1), SESSION))
+    const leaving = await stage.send(DELETE, 'DELETE')
+    await (await held.app.at(0)).write(answer('200 OK', [], ''))
+    await leaving.answer()
+    await held.endsEmpty(client)
+    expect(held.seen).toEqual(['DELETE'])
+    await stage.ends({ 'tools/call echo: abandoned by injected': 1 })
+  })
+
+  test('is waited for by a call that its fault lets go meanwhile', async () => {
+    await open([LATE])
+    const client = await held.holds(post(request(1), SESSION))
+    const leaving = await stage.send(DELETE, 'DELETE')
+    const end = await held.app.at(0)
+    held.free()
+    await stage.exchange(post(request(2), SESSION))
+    expect(held.seen).toEqual(['DELETE', request(2)])
+    await end.write(answer('204 No Content'))
+    await leaving.answer()
+    await held.endsEmpty(client)
+    expect(held.seen).toEqual(['DELETE', request(2)])
+    await stage.ends({ 'tools/call echo: abandoned by injected': 1, 'tools/call echo: ok': 1 })
+  })
+
+  test.each([
+    ['that the app refuses', (app: AppExchange) => void app.write(answer('405 No', [], ''))],
+    ['that the app does not answer', (app: AppExchange) => app.reset()],
+  ])('%s lets them go on', async (_what, act) => {
+    await open([LATE])
+    const client = await held.holds(post(request(1), SESSION))
+    const leaving = await stage.send(DELETE, 'DELETE')
+    act(await held.app.at(0))
+    await leaving.answer()
+    held.free()
+    expect((await client.answer())!.body.toString()).toContain('result')
+    await stage.ends({ 'tools/call echo: ok': 1 })
+  })
+
+  test('that cannot be asked for lets them go on', async () => {
+    const refusing = { ...LATE, name: 'no', match: { http: { method: ['DELETE'] } } }
+    const reset = [{ fault: 'abort', config: { status: 200, at: 'request' } }]
+    await open([LATE, { ...refusing, faults: reset } as unknown as RuleSpec])
+    const client = await held.holds(post(request(1), SESSION))
+    await (await stage.send(DELETE, 'DELETE')).answer()
+    held.free()
+    expect((await client.answer())!.body.toString()).toContain('result')
+    expect(held.seen).toEqual([request(1)])
+  })
+
+  test('by the end of its stream of HTTP+SSE ends them too', async () => {
+    await open([LATE])
+    const listener = await stage.send(get('/sse'), 'GET')
+    await (
+      await held.app.at(0)
+    ).send([streamHead(), chunk('event: endpoint\ndata: /message?s=1\n\n')])
+    await expect.poll(() => stage.gauges(), POLL).toMatchObject({ push: 1 })
+    const client = await held.holds(post(request(1), '', '/message?s=1'))
+    listener.close()
+    await held.endsEmpty(client, 202)
+    expect(held.seen).toEqual(['GET'])
+    await stage.ends({ 'tools/call echo: abandoned by injected': 1 })
+  })
+
+  test.each([
+    ['200 OK', { 'tools/call echo: abandoned': 2 }],
+    ['404 Not Found', { 'tools/call echo: abandoned': 2 }],
+    ['405 Method Not Allowed', {}],
+  ])('answered with %s settles the calls that nobody answers any more', async (status, counted) => {
+    const app = new Held()
+    stage = await Stage.open((exchange) => app.push(exchange))
+    const cut = await stage.send(post(request(1), SESSION))
+    await (await app.at(0)).send([streamHead(), chunk('id: e1\ndata: \n\n'), LAST_CHUNK])
+    await cut.answer()
+    const left = await stage.send(post(request(2), SESSION))
+    await (await app.at(1)).send([streamHead(), chunk('id: e2\ndata: \n\n')])
+    await left.sees('e2')
+    left.close()
+    await expect.poll(() => stage.gauges(), POLL).toMatchObject({ request: 0, pending: 2 })
+    const leaving = await stage.send(DELETE, 'DELETE')
+    await (await app.at(2)).write(answer(status, [], ''))
+    await leaving.answer()
+    await stage.ends(counted)
+    if (status.startsWith('405')) {
+      const resumed = await stage.send(get('/mcp', SESSION), 'GET')
+      await (await app.at(3)).send([streamHead(), event(result(1)), event(result(2))])
+      await resumed.sees('"id":2')
+      await stage.ends({ 'tools/call echo: ok': 2 })
+    }
+  })
+})
