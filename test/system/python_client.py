@@ -1,6 +1,6 @@
 """Plays a scenario with the Python SDK and prints, as JSON, all that it saw.
 
-usage: python_client.py everything|modern|session URL [sse]
+usage: python_client.py everything|modern|session|given-up URL [sse]
 """
 
 from __future__ import annotations
@@ -198,7 +198,20 @@ async def play_session(client: Client, _seen: Seen) -> dict[str, Any]:
     }
 
 
-SCENARIOS = {"everything": play_everything, "modern": play_modern, "session": play_session}
+async def play_given_up(client: Client, _seen: Seen) -> dict[str, Any]:
+    return {
+        "late": await outcome(client.call_tool("wait", read_timeout_seconds=0.5)),
+        "stopped": await give_up(client.call_tool("wait")),
+        "tools": plain(await client.list_tools()),
+    }
+
+
+SCENARIOS = {
+    "everything": play_everything,
+    "modern": play_modern,
+    "session": play_session,
+    "given-up": play_given_up,
+}
 
 
 async def main(scenario: str, url: str, transport: str = "streamableHttp") -> None:

@@ -1,0 +1,26 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { systemTool } from './tools.ts'
+
+const run = promisify(execFile)
+const script = fileURLToPath(new URL('./python_client.py', import.meta.url))
+
+/** What a scenario saw. */
+export interface Observed extends Record<string, unknown> {
+  readonly received: { readonly method: string }[]
+}
+
+/** Plays a scenario with the Python SDK, whose script tells in JSON what it saw. */
+export async function play(
+  scenario: string,
+  url: string,
+  transport = 'streamableHttp',
+): Promise<Observed> {
+  const python = systemTool('venv/bin/python', 'The Python SDK')
+  const { stdout } = await run(python, [script, scenario, url, transport], {
+    env: { PATH: process.env['PATH'] ?? '', PYTHONIOENCODING: 'utf-8' },
+    timeout: 150_000,
+  })
+  return JSON.parse(stdout) as Observed
+}
