@@ -84,7 +84,8 @@ function doubtOf(message: unknown, head: StatedFacts): Doubt | undefined {
   if (hasVariant(message, MESSAGE_KEYS, MESSAGE_VARIANTS)) return 'key_variant'
   const { method, params } = message
   if (typeof method !== 'string') return undefined
-  if (!METHODS.has(method) && METHOD_VARIANTS.has(bare(method))) return 'unclear_name'
+  if (method !== 'tools/call' && !METHODS.has(method) && METHOD_VARIANTS.has(bare(method)))
+    return 'unclear_name'
   const key = nameKey(method)
   let name: unknown
   if (key !== undefined && params !== undefined && params !== null) {
