@@ -41,6 +41,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   const asked = sidecarOptions(options)
   const room = connectionRoom(descriptorLimit(), { ...asked, listeners: asked.pairs.length })
   const sidecar = new Sidecar({ ...asked, ...room }, telemetry, logger, engine?.parts)
+  metrics.memory = sidecar.memory
   if (options.admin !== undefined) await metrics.prepare()
   // Before the first call, so that none meets less than what the file says.
   await engine?.start()
@@ -148,6 +149,7 @@ export function sidecarOptions(options: RunOptions): Omit<SidecarOptions, 'overl
     engine: options.engine,
     maxHead: options.maxHeadBytes,
     maxBody: options.maxBodyBytes,
+    maxMemory: options.maxMemoryBytes,
     maxConnections: options.maxConnections,
     maxUpstreamConnections: options.maxUpstreamConnections,
     maxPending: options.maxPending,

@@ -143,6 +143,12 @@ export const RUN_FLAGS = [
     help: 'how much of a request is read to classify it; longer ones pass unread',
   },
   {
+    name: 'max-memory',
+    value: 'size',
+    group: BOUNDS,
+    help: 'what all messages in flight may hold in memory together; by default 40 % of the heap and at most 20 % of the memory of the container',
+  },
+  {
     name: 'max-connections',
     value: 'number',
     default: '10000',

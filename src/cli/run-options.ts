@@ -63,6 +63,8 @@ export interface RunOptions {
   readonly strict: boolean
   readonly maxHeadBytes: number
   readonly maxBodyBytes: number
+  /** Undefined for a share of the memory that there is. */
+  readonly maxMemoryBytes: number | undefined
   readonly maxConnections: number
   readonly maxUpstreamConnections: number
   readonly maxPending: number
@@ -91,6 +93,7 @@ const KIB = 1024
 const MIB = 1024 * KIB
 const HEAD: Range = { min: KIB, max: MIB }
 const BODY: Range = { min: KIB, max: 256 * MIB }
+const MEMORY: Range = { min: MIB, max: 1024 * 1024 * MIB }
 const COUNT: Range = { min: 1, max: 10_000_000 }
 // A day is far below the longest timer that Node keeps.
 const TIME: Range = { min: 1, max: 24 * HOUR }
@@ -132,6 +135,9 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     strict: flags.switch('strict'),
     maxHeadBytes: size('max-head', HEAD),
     maxBodyBytes: size('max-body', BODY),
+    maxMemoryBytes: optionally(flags.optional('max-memory'), ({ text, source }) =>
+      parseSize(text, source, MEMORY),
+    ),
     maxConnections: count('max-connections'),
     maxUpstreamConnections: count('max-upstream-connections'),
     maxPending: count('max-pending'),

@@ -10,6 +10,7 @@ export const NOT_APPLICABLE = {
   too_large: 'the answer, or one event of it, is too large to hold',
   too_slow: 'the answer comes too slowly to be held until it is whole',
   too_complex: 'the answer has more values than are read, or nests them too deeply',
+  memory: 'too much is held in memory for all calls together',
   unreadable: 'the coding or the text of the request or the answer cannot be read',
   already_sent: 'the app has the call already, so that it cannot be changed or repeated',
   call_not_sent: "another fault, or the client's leaving, kept the call from the app",

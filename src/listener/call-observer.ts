@@ -5,14 +5,17 @@ import type { ResponseHead } from '../mcp/http.ts'
 import { eventAnswer } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { outcomeOfJsonBody } from '../mcp/body-outcome.ts'
+import { readingCost } from '../mcp/json-bounds.ts'
+import { Pieces } from '../mcp/pieces.ts'
 import { isModern } from '../mcp/revision.ts'
 import type { SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../mcp/transfer.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
-import { codingOf, decodeWhole, type Coding } from './content-coding.ts'
+import { codingOf, decodedLimit, decodeWhole, type Coding } from './content-coding.ts'
 import type { Ledger } from './ledger.ts'
-import type { Observer } from './observer.ts'
+import { heavyWork } from './heavy-work.ts'
+import type { Observer, ObserverBounds } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 
 /** Watches the answer of a POST that carried calls, and closes each of them. */
@@ -21,12 +24,13 @@ export class CallObserver implements Observer {
   readonly #telemetry: Telemetry
   readonly #entries: readonly CallEntry[]
   readonly #session: string
-  readonly #limit: number
+  readonly #bounds: ObserverBounds
   #status = 0
   #coding: Coding = 'identity'
   #watch: SseWatch | undefined
   #sawEventIds = false
-  #chunks: Uint8Array[] = []
+  readonly #pieces = new Pieces()
+  /** The answer's, as far as it has come; infinite once it is too much to be kept. */
   #size = 0
 
   constructor(
@@ -34,13 +38,13 @@ export class CallObserver implements Observer {
     telemetry: Telemetry,
     entries: readonly CallEntry[],
     session: string,
-    limit: number,
+    bounds: ObserverBounds,
   ) {
     this.#ledger = ledger
     this.#telemetry = telemetry
     this.#entries = entries
     this.#session = session
-    this.#limit = limit
+    this.#bounds = bounds
   }
 
   head(head: ResponseHead): void {
@@ -48,14 +52,15 @@ export class CallObserver implements Observer {
     const { coding, streams } = answerFactsOf(head)
     this.#coding = codingOf(coding)
     // Nothing is kept of what will be too much.
-    if (declaredLength(head) > this.#limit) this.#size = Infinity
+    if (declaredLength(head) > this.#bounds.limit) this.#size = Infinity
     if (head.status >= 300 || !streams) return
     this.#telemetry.gauge('request_streams', 1)
     this.#watch = new SseWatch(
       this.#coding,
-      this.#limit,
+      this.#bounds.limit,
       (text, from) => signIn(text, from, !this.#sawEventIds),
       (frame) => this.#event(frame),
+      this.#bounds.memory,
     )
   }
 
@@ -64,9 +69,15 @@ export class CallObserver implements Observer {
       this.#watch.push(chunk)
       return
     }
+    const { limit, memory } = this.#bounds
     this.#size += chunk.length
-    if (this.#size <= this.#limit) this.#chunks.push(chunk)
-    else this.#chunks = []
+    if (this.#size <= limit && memory.take(chunk.length)) {
+      this.#pieces.push(chunk)
+      return
+    }
+    if (this.#size <= limit) memory.pressure.response_unread++
+    this.#size = Infinity
+    this.#letGo()
   }
 
   chunks(run: ChunkRun): void {
@@ -77,7 +88,7 @@ export class CallObserver implements Observer {
   end(): void {
     const watch = this.#watch
     if (watch === undefined) {
-      this.#answered()
+      heavyWork.do(this.#pieces.size, () => this.#answered())
       return
     }
     this.#streamOver()
@@ -96,10 +107,16 @@ export class CallObserver implements Observer {
     this.#cut('abandoned')
   }
 
+  #letGo(): void {
+    this.#bounds.memory.give(this.#pieces.size)
+    this.#pieces.clear()
+  }
+
   /** A cut answer may have brought whole events before. */
   #cut(outcome: Outcome): void {
     const watch = this.#watch
     if (watch === undefined) {
+      this.#letGo()
       this.#close(outcome)
       return
     }
@@ -129,11 +146,13 @@ export class CallObserver implements Observer {
     const entries = this.#entries
     // Servers of HTTP+SSE say 202, and some 200: either only means that the call was taken.
     if (entries[0]?.call.transport === 'http+sse' && this.#status < 300) {
+      this.#letGo()
       this.#close('incomplete')
       return
     }
     const calls = entries.map((entry) => entry.call)
     const body = this.#body()
+    this.#letGo()
     // Too large, or coded in a way not known here: its status alone tells.
     if (body === undefined && this.#size > 0 && mayAnswer(this.#status)) {
       this.#settleUnread()
@@ -147,9 +166,18 @@ export class CallObserver implements Observer {
 
   /** The body as text would have it; undefined when it cannot be read. */
   #body(): Uint8Array | undefined {
-    if (this.#size > this.#limit) return undefined
-    const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)
-    return decodeWhole(this.#coding, bytes, this.#limit)
+    const { limit, memory } = this.#bounds
+    const { size } = this.#pieces
+    if (this.#size > limit) return undefined
+    const isCoded = this.#coding !== 'identity'
+    const cost = readingCost(isCoded ? decodedLimit(size, limit) : size)
+    if (!memory.take(cost)) {
+      memory.pressure.response_unread++
+      return undefined
+    }
+    // Counted while it is read, which ends before anything else begins.
+    memory.give(cost)
+    return decodeWhole(this.#coding, this.#pieces.joined(), limit)
   }
 
   #settle(outcome: Outcome): void {

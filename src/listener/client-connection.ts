@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { Chain } from '../mcp/chain.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 import type { OpenExchange } from './open-exchange.ts'
 import type { SpliceConnection } from './splice/splice-connection.ts'
 
@@ -11,6 +12,7 @@ export const MOST_OPEN = 100
  * Set discards keep exchanges that are long over from being collected early.
  */
 export class ClientConnection extends Chain<OpenExchange> {
+  readonly memory: MemoryBudget
   /** Nothing that still arrives here is read as a request. */
   closing = false
   /** It came when the bound on connections was met, and is turned away as long as it is. */
@@ -19,6 +21,11 @@ export class ClientConnection extends Chain<OpenExchange> {
   last: OpenExchange | undefined
   /** Who reads it, as long as that is not node:http. */
   splice: SpliceConnection | undefined
+  constructor(memory: MemoryBudget) {
+    super()
+    this.memory = memory
+  }
+
   /** Requests that came when none was read any more. */
   #ignored = 0
   /** Lets node:http read on, where it was made to wait. */

@@ -1,15 +1,19 @@
 import type { ClientConnection } from './client-connection.ts'
 import type { Answer, ExchangeListener } from './exchange.ts'
+import type { Stalled } from './memory-budget.ts'
 import type { AnswerOwner } from './node-answer.ts'
 import type { OpenBody, OpenExchange } from './open-exchange.ts'
 
 /** What exchanges have in common, whoever reads their requests: how they belong to a connection and end. */
-export abstract class ClientExchange implements AnswerOwner, OpenExchange {
+export abstract class ClientExchange implements AnswerOwner, OpenExchange, Stalled {
   abstract readonly answer: Answer & { ended: boolean }
   abstract readonly body: OpenBody
   listener: ExchangeListener | undefined
   newer: OpenExchange | undefined
   older: OpenExchange | undefined
+  stalledAt = -1
+  /** Bytes that the budget counts for it. */
+  protected held = 0
   readonly #connection: ClientConnection
   #over = false
 
@@ -29,8 +33,45 @@ export abstract class ClientExchange implements AnswerOwner, OpenExchange {
     this.listener?.tickOver()
   }
 
+  /** Counts bytes that are kept until the exchange is over; false when there is no room for them. */
+  hold(bytes: number): boolean {
+    if (this.#over || !this.#connection.memory.take(bytes)) return false
+    this.held += bytes
+    return true
+  }
+
+  /** As `hold`, after a wait for room where there is none. Not told once the exchange is over. */
+  holdSoon(bytes: number, done: (isHeld: boolean) => void): void {
+    if (this.hold(bytes)) {
+      done(true)
+      return
+    }
+    const { memory } = this.#connection
+    memory.wait(bytes, (isGranted) => {
+      if (this.#over) {
+        if (isGranted) memory.give(bytes)
+        return
+      }
+      if (isGranted) this.held += bytes
+      done(isGranted)
+    })
+  }
+
+  /** The client takes no more for now. */
+  stall(): void {
+    if (this.stalledAt >= 0 || this.#over) return
+    this.stalledAt = performance.now()
+    this.#connection.memory.stall(this)
+  }
+
+  giveUp(): void {
+    this.listener?.dropped()
+    this.body.destroy()
+  }
+
   /** The client takes data again. */
   drained(): void {
+    this.#goOn()
     this.listener?.drained()
   }
 
@@ -38,6 +79,8 @@ export abstract class ClientExchange implements AnswerOwner, OpenExchange {
   over(): void {
     if (this.#over) return
     this.#over = true
+    this.#goOn()
+    this.#connection.memory.give(this.held)
     this.#connection.remove(this)
   }
 
@@ -47,5 +90,11 @@ export abstract class ClientExchange implements AnswerOwner, OpenExchange {
     if (this.answer.ended) return
     this.answer.ended = true
     this.listener?.gone()
+  }
+
+  #goOn(): void {
+    if (this.stalledAt < 0) return
+    this.stalledAt = -1
+    this.#connection.memory.goOn(this)
   }
 }

@@ -23,7 +23,7 @@ export function codingOf(value: string | undefined): Coding {
 }
 
 /** Bodies that grow by more than this are not decoded, unless they stay below `SMALL`. */
-const MAX_RATIO = 100
+export const MAX_RATIO = 100
 const SMALL = 256 * 1024
 
 /** Returns how many bytes a body may be decoded to. */

@@ -7,6 +7,8 @@ export type Cut = 'rst' | 'fin'
 
 /** The client's side of one exchange, as an answer is written to it. */
 export interface Answer {
+  /** Nothing more will be written. */
+  readonly ended: boolean
   /** True once the head is on its way: from then on an error can only be told by a cut. */
   readonly started: boolean
   info(head: ResponseHead): void
@@ -31,12 +33,20 @@ export interface ExchangeListener {
   tickOver(): void
   /** The client's connection ended before the answer was whole. */
   gone(): void
+  /** Squall ends the client's connection, because it does not read and memory runs out. */
+  dropped(): void
 }
+
+/** Why a body is not read. */
+export type TooMuch = 'too_large' | 'memory'
 
 /** The request's body, read at the pipeline's will. */
 export interface IncomingBody {
-  /** Reads up to `limit` bytes; null when there is more than that. The bytes read are kept for `forSending`. */
-  collect(limit: number, done: (bytes: Uint8Array | null) => void): void
+  /**
+   * Reads up to `limit` bytes; null and the reason when there are more than that, or no memory for
+   * them. The bytes read are kept for `forSending`.
+   */
+  collect(limit: number, done: (bytes: Uint8Array | null, reason?: TooMuch) => void): void
   /** What was collected, as long as the exchange is open; undefined where the body is not whole. */
   readonly kept: Uint8Array | undefined
   /** The whole body: what was collected and what is still to come. */
@@ -51,4 +61,8 @@ export interface Exchange {
   /** The address of the client's end of the connection, as long as that is open. */
   readonly peer: string | undefined
   listener: ExchangeListener | undefined
+  /** Counts bytes that are kept until the exchange is over; false when there is no room for them. */
+  hold(bytes: number): boolean
+  /** The client takes no more for now. */
+  stall(): void
 }

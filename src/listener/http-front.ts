@@ -11,6 +11,7 @@ import { createNodeServer } from './node-server.ts'
 import { afterReads, stopListening, waitingSockets } from './drain.ts'
 import { ClientConnection } from './client-connection.ts'
 import { unreadableRequest, WRONG_VERSION, type ParserError } from './unreadable-request.ts'
+import { MemoryBudget } from './memory-budget.ts'
 import { mayBeIgnored, withoutUpgrade } from './upgrade-offer.ts'
 import type { Exchange } from './exchange.ts'
 import { AnswerTexts } from './splice/answer-text.ts'
@@ -36,6 +37,7 @@ export class HttpFront {
   readonly #general: (socket: Socket) => void
   /** Undefined where every connection is node:http's from its first byte. */
   readonly #splice: SpliceHost | undefined
+  readonly #memory: MemoryBudget
   readonly #upgraded = new WeakSet<Socket>()
   #draining = false
   #refused: (() => boolean) | undefined
@@ -46,7 +48,9 @@ export class HttpFront {
     target: FrontTarget,
     telemetry: Telemetry,
     tls: SecureContextOptions | undefined,
+    memory = new MemoryBudget(Infinity),
   ) {
+    this.#memory = memory
     this.#limits = options
     this.#target = target
     this.#telemetry = telemetry
@@ -145,7 +149,7 @@ export class HttpFront {
       }
       this.#refused = undefined
     }
-    const exchanges = new ClientConnection()
+    const exchanges = new ClientConnection(this.#memory)
     this.#connections.set(socket, exchanges)
     exchanges.surplus = this.#connections.size > this.#limits.maxConnections
     this.#telemetry.gauge('client_connections', 1)
@@ -174,6 +178,7 @@ export class HttpFront {
         socket.unshift(bytes)
         this.#general(socket)
         socket.resume()
+        setImmediate(stopReading, socket)
       },
       bad: (socket, status, reason, message) => this.#bad(socket, status, reason, message),
     }
@@ -265,4 +270,12 @@ export class HttpFront {
     if (connection !== undefined) connection.closing = true
     answerBadRequest(socket, { status, reason, message })
   }
+}
+
+/**
+ * Behind bytes that are put back a stream reads on by itself, also where a pause was asked for in the
+ * meantime: it is asked for again.
+ */
+function stopReading(socket: Socket): void {
+  if (socket.isPaused()) socket.emit('pause')
 }

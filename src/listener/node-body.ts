@@ -1,8 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { HeaderLines } from '../mcp/http.ts'
 import type { Body, StreamBody } from '../mcp/transfer.ts'
-import type { IncomingBody } from './exchange.ts'
+import { Pieces } from '../mcp/pieces.ts'
+import type { ClientExchange } from './client-exchange.ts'
+import type { IncomingBody, TooMuch } from './exchange.ts'
 import { HoldWatch } from './hold-watch.ts'
+
+type Holder = Pick<ClientExchange, 'hold' | 'holdSoon'>
+type Collected = (bytes: Uint8Array | null, reason?: TooMuch) => void
 
 const EMPTY = new Uint8Array(0)
 
@@ -13,18 +18,24 @@ export class NodeBody implements IncomingBody {
   readonly #length: number | undefined
   /** Called when bytes are wanted, so that a client that waits for `100 Continue` sends them. */
   readonly #wanted: () => void
-  #chunks: Uint8Array[] = []
-  #size = 0
+  readonly #holder: Holder
+  readonly #pieces = new Pieces()
   #seenBytes = -1
   #seenAt = 0
   #collecting = false
   #hold: HoldWatch | undefined
   whole: boolean
 
-  constructor(req: IncomingMessage, length: number | undefined, wanted: () => void) {
+  constructor(
+    req: IncomingMessage,
+    length: number | undefined,
+    wanted: () => void,
+    holder: Holder,
+  ) {
     this.#req = req
     this.#length = length
     this.#wanted = wanted
+    this.#holder = holder
     this.whole = length === 0
   }
 
@@ -32,27 +43,17 @@ export class NodeBody implements IncomingBody {
     return this.whole || this.#req.complete
   }
 
-  collect(limit: number, done: (bytes: Uint8Array | null) => void): void {
+  collect(limit: number, done: Collected): void {
+    const length = this.#length
     if (this.whole) return done(EMPTY)
-    if (this.#length !== undefined && this.#length > limit) return done(null)
-    this.#wanted()
-    this.#collecting = true
-    const req = this.#req
-    const onData = (chunk: Uint8Array): void => {
-      this.#chunks.push(chunk)
-      this.#size += chunk.length
-      if (this.#size <= limit) return
-      req.off('data', onData).off('end', onEnd)
-      req.pause()
-      this.#collecting = false
-      done(null)
+    if (length !== undefined && length > limit) return done(null, 'too_large')
+    if (length === undefined) this.#read(limit, done)
+    else {
+      this.#holder.holdSoon(length, (isHeld) => {
+        if (isHeld) this.#read(limit, done)
+        else done(null, 'memory')
+      })
     }
-    const onEnd = (): void => {
-      this.whole = true
-      this.#collecting = false
-      done(this.#joined())
-    }
-    req.on('data', onData).once('end', onEnd)
   }
 
   get kept(): Uint8Array | undefined {
@@ -69,10 +70,8 @@ export class NodeBody implements IncomingBody {
   /** How long the client has sent nothing, in the clock of the caller. */
   stalledFor(now: number): number {
     const req = this.#req
-    if (req.complete || req.destroyed) {
-      this.whole = true
-      return 0
-    }
+    // It may be here in full and not have been taken: then it is not whole yet.
+    if (req.complete || req.destroyed) return 0
     const bytes = req.socket.bytesRead
     // Bytes that wait here to be taken are not the client's delay.
     if (bytes !== this.#seenBytes || req.readableLength > 0 || req.socket.isPaused()) {
@@ -93,25 +92,51 @@ export class NodeBody implements IncomingBody {
     this.#req.socket.destroy()
   }
 
+  #read(limit: number, done: Collected): void {
+    this.#wanted()
+    this.#collecting = true
+    const req = this.#req
+    const stop = (reason: TooMuch): void => {
+      req.off('data', onData).off('end', onEnd)
+      req.pause()
+      this.#collecting = false
+      done(null, reason)
+    }
+    const onData = (chunk: Uint8Array): void => {
+      this.#pieces.push(chunk)
+      if (this.#pieces.size > limit) stop('too_large')
+      else if (this.#length === undefined && !this.#holder.hold(chunk.length)) stop('memory')
+    }
+    const onEnd = (): void => {
+      this.whole = true
+      this.#collecting = false
+      done(this.#joined())
+    }
+    req.on('data', onData).once('end', onEnd)
+  }
+
   #joined(): Uint8Array {
-    if (this.#chunks.length === 1) return this.#chunks[0]!
-    if (this.#chunks.length === 0) return EMPTY
-    const joined = Buffer.concat(this.#chunks, this.#size)
-    if (this.#length !== undefined) this.#chunks = [joined]
+    const pieces = this.#pieces
+    if (pieces.list.length === 0) return EMPTY
+    const joined = pieces.joined()
+    if (this.#length !== undefined && pieces.list.length > 1) {
+      pieces.clear()
+      pieces.push(joined)
+    }
     return joined
   }
 
   #stream(): StreamBody {
     const req = this.#req
-    const chunks = this.#chunks
+    const pieces = this.#pieces
     const whole = this.whole
     return {
       length: this.#length,
       trailers: (): HeaderLines => req.rawTrailers,
       async *[Symbol.asyncIterator]() {
-        yield* chunks
+        yield* pieces.list
         if (whole) return
-        chunks.length = 0
+        pieces.clear()
         // Leaving the loop early must not end the client's connection: its answer may be on the way.
         yield* req.iterator({ destroyOnReturn: false })
       },

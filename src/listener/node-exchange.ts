@@ -25,7 +25,7 @@ export class NodeExchange extends ClientExchange implements Exchange {
     const head = requestHead(req)
     this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
     const wanted = awaitsContinue ? once(() => res.writeContinue()) : nothing
-    this.body = new NodeBody(req, declaredLength(req), wanted)
+    this.body = new NodeBody(req, declaredLength(req), wanted, this)
     this.answer = new NodeAnswer(res, this)
   }
 

@@ -1,6 +1,14 @@
 import type { ChunkRun } from '../mcp/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
 import type { Failure } from '../mcp/transfer.ts'
+import type { MemoryBudget } from './memory-budget.ts'
+
+/** What an observer may keep. */
+export interface ObserverBounds {
+  /** Longer responses, and longer events of a stream, are not read. */
+  readonly limit: number
+  readonly memory: MemoryBudget
+}
 
 /** Watches an answer go by. It changes nothing and may fail without anyone noticing. */
 export interface Observer {

@@ -14,6 +14,7 @@ export interface PassageOwner {
   redirected(way: Passage, head: ResponseHead): boolean
   unanswered(way: Passage, failure: Failure): void
   blind(way: Passage, error: unknown): void
+  dropped(way: Passage): void
   spent(time: number): void
 }
 
@@ -67,6 +68,10 @@ export class Passage implements RelayEnd {
 
   blind(error: unknown): void {
     this.#owner.blind(this, error)
+  }
+
+  dropped(): void {
+    this.#owner.dropped(this)
   }
 
   spent(time: number): void {

@@ -21,7 +21,9 @@ import type { Ledger } from './ledger.ts'
 import type { Observer } from './observer.ts'
 import { Passage, type PassageOwner } from './passage.ts'
 import { markSent, planCalls } from './plan-calls.ts'
+import { unreadListener } from './unread-listener.ts'
 import { PostedReader, type PostedReaderParts } from './posted-reader.ts'
+import { weightOf } from './call-weight.ts'
 import { PushObserver } from './push-observer.ts'
 import type { RareLog } from './rare-log.ts'
 import { refuse } from './refusal.ts'
@@ -51,11 +53,7 @@ export class Pipeline implements PassageOwner {
   constructor(parts: PipelineParts) {
     this.#parts = parts
     this.#reader = new PostedReader(parts)
-    this.#unread = {
-      drained: () => undefined,
-      tickOver: () => undefined,
-      gone: () => parts.telemetry.http({ class: 'mcp', status: 0, origin: 'upstream' }),
-    }
+    this.#unread = unreadListener(parts.telemetry)
   }
 
   /** Takes over an exchange. Never throws: what goes wrong stays with this exchange. */
@@ -79,31 +77,25 @@ export class Pipeline implements PassageOwner {
   }
 
   #route(exchange: Exchange): void {
-    const { head, body } = exchange
+    const { head } = exchange
     // What is plain can be read in one way only.
     const ambiguity = head instanceof PlainHead ? undefined : findAmbiguity(head)
     if (ambiguity !== undefined) {
       this.refuse(exchange, ambiguity.status, 'ambiguous_request', ambiguity.message)
       return
     }
-    const { ledger, telemetry, maxBody, now } = this.#parts
+    const { ledger, telemetry, maxBody, memory, now } = this.#parts
     const facts = factsOf(head)
     if (facts.doubt !== undefined) this.#reader.unclassified(head, facts.doubt)
     switch (facts.kind) {
       case 'post':
         exchange.listener = this.#unread
-        body.collect(maxBody, (bytes) => {
-          try {
-            this.#posted(exchange, facts, bytes)
-          } catch (error) {
-            this.#broke(exchange, error)
-          }
-        })
+        this.#reader.collect(exchange, facts, (bytes) => this.#tryPosted(exchange, facts, bytes))
         return
       case 'stream': {
         if (this.#turnsAway(exchange, facts)) return
         const push = this.#parts.push?.open()
-        const observer = new PushObserver(ledger, telemetry, head, maxBody, push)
+        const observer = new PushObserver(ledger, telemetry, head, { limit: maxBody, memory }, push)
         this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, observer, facts.hasBody), push)
         return
       }
@@ -137,10 +129,17 @@ export class Pipeline implements PassageOwner {
     return new Passage(this, exchange, kind, receivedAt, observer, undefined, undefined, faults)
   }
 
+  #tryPosted(exchange: Exchange, facts: HeadFacts, bytes: Uint8Array | null): void {
+    try {
+      this.#posted(exchange, facts, bytes)
+    } catch (error) {
+      this.#broke(exchange, error)
+    }
+  }
+
   #posted(exchange: Exchange, facts: HeadFacts, bytes: Uint8Array | null): void {
     const receivedAt = this.#parts.now()
     if (bytes === null) {
-      this.#reader.unclassified(exchange.head, 'too_large')
       this.#pass(this.#uncalled(exchange, 'http', receivedAt, 0, null, true))
       return
     }
@@ -198,17 +197,22 @@ export class Pipeline implements PassageOwner {
     size: number,
     receivedAt: number,
   ): Passage {
-    const { ledger, telemetry, maxBody } = this.#parts
+    const { ledger, telemetry, maxBody, memory, planner } = this.#parts
     const { calls, notifications } = posted
+    const weight = planner?.mayHit(exchange.head, calls) === true ? weightOf(calls) : 0
+    if (!this.#reader.keeps(exchange.head, weight)) {
+      return this.#uncalled(exchange, 'http', receivedAt, size, null, true)
+    }
     ledger.cancel(notifications, session, exchange)
     if (calls.length === 0) return this.#uncalled(exchange, 'mcp', receivedAt, size)
     const entries: CallEntry[] = []
     for (const call of calls) entries.push(ledger.open(call, session, receivedAt, trace, exchange))
-    let observer: Observer = new CallObserver(ledger, telemetry, entries, session, maxBody)
+    const bounds = { limit: maxBody, memory }
+    let observer: Observer = new CallObserver(ledger, telemetry, entries, session, bounds)
     if (calls[0]!.method === 'initialize') {
       observer = new InitializeObserver(ledger.sessions, posted, session, observer)
     }
-    const request = { head: exchange.head, posted, session, size, receivedAt }
+    const request = { head: exchange.head, posted, session, size, receivedAt, weight }
     const faults = planCalls(this.#parts, request, entries)
     if (posted.batch) ledger.cancel(notifications, session, exchange, entries)
     return new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults)
@@ -252,6 +256,11 @@ export class Pipeline implements PassageOwner {
 
   spent(time: number): void {
     this.#parts.telemetry.overhead(time / 1000)
+  }
+
+  /** The client did not read, and memory ran out. */
+  dropped(way: Passage): void {
+    for (const entry of way.entries) this.#parts.ledger.settle(entry, 'incomplete', 'squall')
   }
 
   /** Watching failed: the answer goes on, its calls are closed as far as they can be known. */

@@ -2,8 +2,10 @@ import type { Call } from '../mcp/call.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import type { RequestHead } from '../mcp/http.ts'
 import type { CallEntry } from './call-entry.ts'
+import { letGoOfParams } from './call-weight.ts'
 import type { FaultPlanner } from './faults/fault-planner.ts'
 import type { FaultRun } from './faults/fault-run.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 import type { RedirectedPost } from './redirected-calls.ts'
 
 /** A POST that carries calls. */
@@ -14,34 +16,40 @@ export interface CallRequest {
   readonly session: string
   /** How many bytes the body has. */
   readonly size: number
+  /** How much memory the arguments of its calls take; 0 where no rule may match them. */
+  readonly weight?: number
   /** In milliseconds. */
   readonly receivedAt: number
 }
 
 interface Parts {
   readonly planner?: FaultPlanner | undefined
+  readonly memory: MemoryBudget
   readonly now: () => number
 }
 
 /** Asks the rules about the calls of a POST; those of a repeated request have been asked before. */
 export function planCalls(
-  { planner, now }: Parts,
-  { head, posted, session, size, receivedAt }: CallRequest,
+  { planner, now, memory }: Parts,
+  { head, posted, session, size, receivedAt, weight = 0 }: CallRequest,
   entries: readonly CallEntry[],
   repeats?: RedirectedPost,
 ): FaultRun | undefined {
-  const isAsked = repeats !== undefined || planner?.mayHit(head, posted.calls) === true
-  if (planner === undefined || !isAsked) return undefined
-  const faults = planner.forCalls({
-    head,
-    posted,
-    session,
-    requestBytes: size,
-    receivedAt,
-    repeats,
-    onSent: () => markSent(entries, now),
-    onAnswered: (call) => markAnswered(entries, call, now()),
-  })
+  const isAsked = repeats !== undefined || weight > 0
+  const faults = !isAsked
+    ? undefined
+    : planner?.forCalls({
+        weight,
+        head,
+        posted,
+        session,
+        requestBytes: size,
+        receivedAt,
+        repeats,
+        onSent: () => markSent(entries, now),
+        onAnswered: (call) => markAnswered(entries, call, now()),
+      })
+  if (faults === undefined) letGoOfParams(posted.calls, weight, memory)
   for (const entry of entries) entry.faults = faults
   return faults
 }

@@ -15,6 +15,7 @@ import type { FaultParts } from './faults/create-planner.ts'
 import { PushStreams } from './faults/push-streams.ts'
 import { HttpFront } from './http-front.ts'
 import { Ledger } from './ledger.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 import { Pipeline } from './pipeline.ts'
 import type { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
@@ -25,6 +26,7 @@ export interface PortContext {
   readonly logger: Logger
   readonly rareLog: RareLog
   readonly faults: FaultParts | undefined
+  readonly memory: MemoryBudget
 }
 
 /** A probe's answer is good for this long: readiness is asked for more often than it changes. */
@@ -50,7 +52,7 @@ export class Port {
     address: UpstreamAddress,
     tls: () => ConnectionOptions,
     listenTls: SecureContextOptions | undefined,
-    { telemetry, logger, rareLog, faults }: PortContext,
+    { telemetry, logger, rareLog, faults, memory }: PortContext,
   ) {
     this.#telemetry = telemetry
     this.#rareLog = rareLog
@@ -79,6 +81,7 @@ export class Port {
         sessions: this.#ledger.sessions,
         endpoints: this.#ledger.endpoints,
         push,
+        memory,
         closing: this.#closing.signal,
         refuseWhile: (refused) => this.#front.refuseWhile(refused),
       })
@@ -90,6 +93,7 @@ export class Port {
       rareLog,
       planner,
       push,
+      memory,
       now,
       maxBody: options.maxBody,
       strict: options.strict,
@@ -106,7 +110,7 @@ export class Port {
       refuse: pipeline.refuse.bind(pipeline),
       upgrade: this.#upgrade.bind(this),
     }
-    this.#front = new HttpFront(options, target, telemetry, listenTls)
+    this.#front = new HttpFront(options, target, telemetry, listenTls, memory)
   }
 
   get server(): Server {

@@ -1,15 +1,20 @@
 import { classifyBody, type PostClass, type PostedMessages } from '../mcp/classify.ts'
 import { isExemptPath } from '../mcp/exempt-path.ts'
+import { readingCost } from '../mcp/json-bounds.ts'
 import type { HeadFacts } from '../mcp/head-facts.ts'
 import { targetPath, type RequestHead } from '../mcp/http.ts'
+import type { Exchange } from './exchange.ts'
+import { HEAVY, heavyWork } from './heavy-work.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry, UnclassifiedReason } from '../telemetry/telemetry.ts'
-import { codingOf, decodeWhole } from './content-coding.ts'
+import { codingOf, decodedLimit, decodeWhole, MAX_RATIO } from './content-coding.ts'
 
 /** What a reader works with. */
 export interface PostedReaderParts {
   readonly telemetry: Telemetry
   readonly logger: Logger
+  readonly memory: MemoryBudget
   /** Bodies up to this size are read. */
   readonly maxBody: number
   /** Fail, instead of passing on unread, when reading itself fails. */
@@ -26,8 +31,46 @@ export class PostedReader {
     this.#parts = parts
   }
 
+  /** Takes in a body; null for one that is not read. */
+  collect(exchange: Exchange, facts: HeadFacts, done: (bytes: Uint8Array | null) => void): void {
+    const { maxBody } = this.#parts
+    exchange.body.collect(maxBody, (bytes, reason = 'too_large') => {
+      if (bytes === null) {
+        this.unclassified(exchange.head, reason)
+        done(null)
+        return
+      }
+      const work = bytes.length * (facts.coding === undefined ? 1 : MAX_RATIO)
+      heavyWork.do(work, () => {
+        // Whoever had to wait may have left.
+        if (work < HEAVY || !exchange.answer.ended) done(bytes)
+      })
+    })
+  }
+
   /** Reads a body as MCP; undefined when it is not, or cannot be read. */
   read(
+    head: RequestHead,
+    facts: HeadFacts,
+    bytes: Uint8Array,
+    isSsePost: boolean,
+  ): PostedMessages | undefined {
+    const { memory, maxBody } = this.#parts
+    const isCoded = facts.coding !== undefined
+    const size = isCoded ? decodedLimit(bytes.length, maxBody) : bytes.length
+    const cost = readingCost(size)
+    if (!memory.take(cost)) {
+      this.unclassified(head, 'memory')
+      return undefined
+    }
+    try {
+      return this.#read(head, facts, bytes, isSsePost)
+    } finally {
+      memory.give(cost)
+    }
+  }
+
+  #read(
     head: RequestHead,
     facts: HeadFacts,
     bytes: Uint8Array,
@@ -54,8 +97,16 @@ export class PostedReader {
     return undefined
   }
 
+  /** Counts what calls take that faults may ask for; false when there is no room. */
+  keeps(head: RequestHead, weight: number): boolean {
+    if (this.#parts.memory.take(weight)) return true
+    this.unclassified(head, 'memory')
+    return false
+  }
+
   /** JSON that clients post to log in, or to probe, is no MCP that went unread. */
   unclassified(head: RequestHead, reason: UnclassifiedReason): void {
+    if (reason === 'memory') this.#parts.memory.pressure.request_unread++
     if (!isExemptPath(targetPath(head.target))) this.#parts.telemetry.unclassified(reason)
   }
 }

@@ -10,7 +10,7 @@ import { codingOf } from './content-coding.ts'
 import type { PushPosition } from './faults/push-outlet.ts'
 import type { PushStream } from './faults/push-stream.ts'
 import type { Ledger } from './ledger.ts'
-import type { Observer } from './observer.ts'
+import type { Observer, ObserverBounds } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 
 /**
@@ -21,7 +21,7 @@ export class PushObserver implements Observer, PushPosition {
   readonly #ledger: Ledger
   readonly #telemetry: Telemetry
   readonly #target: string
-  readonly #limit: number
+  readonly #bounds: ObserverBounds
   /** Undefined where no fault can be about the stream. */
   readonly #stream: PushStream | undefined
   #session: string
@@ -32,7 +32,7 @@ export class PushObserver implements Observer, PushPosition {
     ledger: Ledger,
     telemetry: Telemetry,
     head: RequestHead,
-    limit: number,
+    bounds: ObserverBounds,
     stream?: PushStream,
   ) {
     this.#stream = stream
@@ -40,7 +40,7 @@ export class PushObserver implements Observer, PushPosition {
     this.#ledger = ledger
     this.#telemetry = telemetry
     this.#target = head.target
-    this.#limit = limit
+    this.#bounds = bounds
     this.#session = headerValue(head.headers, 'mcp-session-id') ?? ''
   }
 
@@ -51,9 +51,10 @@ export class PushObserver implements Observer, PushPosition {
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
     this.#watch = new SseWatch(
       coding,
-      this.#limit,
+      this.#bounds.limit,
       (text, from) => this.#sign(text, from),
       (frame) => this.#event(frame),
+      this.#bounds.memory,
     )
     this.#stream?.belongsTo(this.#session, false)
   }
@@ -64,7 +65,7 @@ export class PushObserver implements Observer, PushPosition {
   }
 
   follow(): SseFramer {
-    return this.#watch?.follow() ?? new SseFramer(this.#limit)
+    return this.#watch?.follow() ?? new SseFramer(this.#bounds.limit, this.#bounds.memory)
   }
 
   data(chunk: Uint8Array): void {

@@ -15,6 +15,8 @@ export interface RelayEnd {
   unanswered(failure: Failure): void
   /** Watching the answer failed; the answer itself goes on. */
   blind(error: unknown): void
+  /** Squall ends the connection of a client that does not read. */
+  dropped(): void
   /** Told last, once: the time that was spent here and not waiting, in the unit of the clock. */
   spent(time: number): void
 }
@@ -86,6 +88,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (this.#over) return true
     const started = this.#begin()
     const more = this.#exchange.answer.data(chunk)
+    if (!more) this.#exchange.stall()
     if (this.#observer !== null) {
       try {
         this.#observer.data(chunk)
@@ -101,6 +104,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (this.#over) return true
     const started = this.#begin()
     const more = this.#exchange.answer.chunks(run)
+    if (!more) this.#exchange.stall()
     if (this.#observer !== null) {
       try {
         this.#observer.chunks(run)
@@ -155,6 +159,10 @@ export class Relay implements ResponseSink, ExchangeListener {
     this.#observe((observer) => observer.gone())
     this.#end.finished(this.#status)
     this.#account()
+  }
+
+  dropped(): void {
+    if (!this.#over) this.#end.dropped()
   }
 
   /**

@@ -18,6 +18,8 @@ export interface SidecarOptions extends FrontOptions {
   readonly upstreamInsecure: boolean
   readonly readyWithoutUpstream: boolean
   readonly strict: boolean
+  /** Bytes that messages in flight may hold; a share of the memory that there is unless told otherwise. */
+  readonly maxMemory?: number | undefined
   readonly maxPending: number
   readonly pendingTtl: number
   readonly maxSessions: number

@@ -4,6 +4,8 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { bind, type BoundAddress } from './bind.ts'
 import type { FaultParts } from './faults/create-planner.ts'
+import { MemoryBudget } from './memory-budget.ts'
+import { defaultMemoryBudget } from './memory-limit.ts'
 import { Port } from './port.ts'
 import { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
@@ -21,6 +23,7 @@ const SWEEP_INTERVAL = 1_000
 
 /** All listeners of one process, from start to drained. */
 export class Sidecar {
+  readonly memory: MemoryBudget
   readonly #options: SidecarOptions
   readonly #arming: Arming | undefined
   readonly #ports: readonly Port[]
@@ -31,6 +34,7 @@ export class Sidecar {
 
   constructor(options: SidecarOptions, telemetry: Telemetry, logger: Logger, faults?: FaultParts) {
     this.#options = options
+    this.memory = new MemoryBudget(options.maxMemory ?? defaultMemoryBudget())
     this.#arming = faults?.rules.arming
     const upstreamFiles = new TlsFiles(options.upstreamTls, logger)
     const tls = (): ConnectionOptions => ({
@@ -56,6 +60,7 @@ export class Sidecar {
           logger,
           rareLog,
           faults,
+          memory: this.memory,
         }),
     )
   }
@@ -105,6 +110,7 @@ export class Sidecar {
 
   /** Bounded tables let go of what is stale, and gauges of table sizes are brought up to date. */
   sweep(): void {
+    this.memory.relieve(performance.now())
     for (const port of this.#ports) port.sweep(performance.now())
   }
 

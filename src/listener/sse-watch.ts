@@ -1,12 +1,13 @@
 import type { Transform } from 'node:stream'
 import { asBuffer } from '../mcp/bytes.ts'
 import type { ChunkRun } from '../mcp/chunk-run.ts'
+import { ENDLESS } from '../mcp/room.ts'
 import type { EmitFrame } from '../mcp/sse-framer.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
-import { decoderFor, type Coding } from './content-coding.ts'
+import { decodedLimit, decoderFor, type Coding } from './content-coding.ts'
 
 /** Coded bytes that may wait to be decoded. */
-const MOST_QUEUED = 4 * 1024 * 1024
+const MOST_QUEUED = 1024 * 1024
 
 /** The place of the first thing worth reading in the text of whole events; Infinity where there is none. */
 export type FindSign = (text: string, from: number) => number
@@ -19,10 +20,13 @@ export class SseWatch {
   readonly #decoder: Transform | undefined
   readonly #readable: boolean
   #missed: boolean
+  /** Bytes that went into the decoder, and that came out. */
+  #coded = 0
+  #plain = 0
 
   /** Events without a sign may be left out. */
-  constructor(coding: Coding, limit: number, sign: FindSign, onFrame: EmitFrame) {
-    this.#framer = new SseFramer(limit)
+  constructor(coding: Coding, limit: number, sign: FindSign, onFrame: EmitFrame, room = ENDLESS) {
+    this.#framer = new SseFramer(limit, room)
     this.#sign = sign
     this.#emit = (frame) => {
       if (frame.oversized) this.#missed = true
@@ -62,6 +66,7 @@ export class SseWatch {
       this.#missed = true
       decoder.destroy()
     } else if (!decoder.destroyed) {
+      this.#coded += chunk.length
       decoder.write(chunk)
     }
   }
@@ -73,11 +78,15 @@ export class SseWatch {
 
   /** Calls `done` when every event that came has been seen, also of a stream that was cut. */
   end(done: () => void): void {
-    if (this.#decoder === undefined || this.#decoder.destroyed) {
+    const over = (): void => {
+      this.#framer.end()
       done()
+    }
+    if (this.#decoder === undefined || this.#decoder.destroyed) {
+      over()
       return
     }
-    this.#decoder.once('close', done)
+    this.#decoder.once('close', over)
     this.#decoder.end()
     this.#decoder.resume()
   }
@@ -105,7 +114,9 @@ export class SseWatch {
 
   /** Runs outside of anybody's call: what goes wrong here has nobody else to end with. */
   #decoded(chunk: Uint8Array): void {
+    this.#plain += chunk.length
     try {
+      if (this.#plain > decodedLimit(this.#coded, Infinity)) throw new Error('packed too densely')
       this.#read(asBuffer(chunk))
     } catch {
       this.#missed = true

@@ -16,7 +16,8 @@ export interface Call {
   readonly method: string
   /** Tool or prompt name, resource URI or task id, by method; undefined where the method has none. */
   readonly name: string | undefined
-  readonly params: unknown
+  /** Let go of when no fault can ask for it. */
+  params: unknown
   readonly transport: Transport
   /** As the request states it; undefined when nothing in the request says so. */
   readonly revision: string | undefined

@@ -5,6 +5,14 @@ export const MAX_JSON_PIECES = 100_000
 /** Values nested deeper than this are not parsed. */
 export const MAX_JSON_DEPTH = 500
 
+/** What a value, a key or a separator takes at most once it is parsed, in bytes. */
+const PIECE = 64
+
+/** Returns what reading so many bytes as JSON takes at most: the text, what is parsed of it, and its values. */
+export function readingCost(bytes: number): number {
+  return bytes <= SMALL_JSON ? 0 : 3 * bytes + PIECE * Math.min(bytes, MAX_JSON_PIECES)
+}
+
 /** A text has more values or is nested deeper than Squall reads. */
 export class TooComplexError extends Error {
   readonly code = 'SQUALL_TOO_COMPLEX'

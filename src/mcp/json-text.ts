@@ -2,7 +2,7 @@ import { MAX_JSON_DEPTH } from './json-bounds.ts'
 import type { JsonMember, JsonNode } from './json-node.ts'
 
 /** Texts with more values than this are not read: each takes far more room than it has characters. */
-export const MAX_JSON_VALUES = 30_000
+export const MAX_JSON_VALUES = 20_000
 
 /**
  * Reads a JSON text into values that know where they stand, so that one can be changed and the rest

@@ -1,5 +1,6 @@
 import { asBuffer } from './bytes.ts'
 import { isTooComplex, SMALL_JSON } from './json-bounds.ts'
+import { ENDLESS, type Room } from './room.ts'
 import { NO_FIELDS, parseSseFields } from './sse-fields.ts'
 import type { SseFields } from './sse-fields.ts'
 
@@ -32,6 +33,7 @@ const MAX_LINES = 10_000
  */
 export class SseFramer {
   readonly #limit: number
+  readonly #room: Room
   /** The start of an event whose end has not been seen; its first `#size` bytes count. */
   #held: Buffer = NOTHING
   #size = 0
@@ -46,9 +48,13 @@ export class SseFramer {
   #oversized = false
   #first = true
 
-  /** Events of more than `limit` bytes are passed on in pieces and not read. */
-  constructor(limit: number) {
+  /**
+   * Events of more than `limit` bytes, or for which there is no room, are passed on in pieces and not
+   * read. Whoever gives room tells the `end`.
+   */
+  constructor(limit: number, room = ENDLESS) {
     this.#limit = limit
+    this.#room = room
   }
 
   /** True where an event has ended and the next one has not begun. */
@@ -61,7 +67,7 @@ export class SseFramer {
    * leaves it in pieces, like an event above the limit.
    */
   follow(): SseFramer {
-    const next = new SseFramer(this.#limit)
+    const next = new SseFramer(this.#limit, this.#room)
     next.#lineEmpty = this.#lineEmpty
     next.#afterCr = this.#afterCr
     next.#fresh = this.#fresh
@@ -140,10 +146,7 @@ export class SseFramer {
 
   /** The stream is over: returns what is left of an event that was never completed. */
   end(): Uint8Array {
-    const rest = this.#held.subarray(0, this.#size)
-    this.#held = NOTHING
-    this.#size = 0
-    return rest
+    return this.#taken()
   }
 
   #pass(quiet: Buffer, emit: EmitFrame): void {
@@ -163,45 +166,55 @@ export class SseFramer {
       emit(new Frame(part, true, true, NO_FIELDS))
     } else if (this.#size === 0) {
       emit(new Frame(part, false, true, undefined, first))
+    } else if (this.#append(part)) {
+      emit(new Frame(this.#taken(), false, true, undefined, first))
     } else {
-      this.#append(part)
-      const raw = this.#held.subarray(0, size)
-      this.#held = NOTHING
-      this.#size = 0
-      emit(new Frame(raw, false, true, undefined, first))
+      this.#release(emit)
+      emit(new Frame(part, true, true, NO_FIELDS))
     }
   }
 
   #keep(part: Buffer, emit: EmitFrame): void {
     this.#fresh = false
-    if (this.#oversized || this.#size + part.length > this.#limit) {
+    const isTooLarge = this.#oversized || this.#size + part.length > this.#limit
+    if (isTooLarge || !this.#append(part)) {
       this.#release(emit)
       this.#oversized = true
       emit(new Frame(part, true, false, NO_FIELDS))
-    } else {
-      this.#append(part)
     }
   }
 
   /** Lets go of what was held of an event that has turned out too large. */
   #release(emit: EmitFrame): void {
     if (this.#size === 0) return
-    const raw = this.#held.subarray(0, this.#size)
-    this.#held = NOTHING
-    this.#size = 0
-    emit(new Frame(raw, true, false, NO_FIELDS))
+    emit(new Frame(this.#taken(), true, false, NO_FIELDS))
   }
 
-  /** Copies, so that a byte of a large chunk does not keep all of it; doubles, so that this stays linear. */
-  #append(part: Buffer): void {
+  /** What was held, and is not any more. */
+  #taken(): Buffer {
+    const taken = this.#held.subarray(0, this.#size)
+    this.#room.give(this.#held.length)
+    this.#held = NOTHING
+    this.#size = 0
+    return taken
+  }
+
+  /**
+   * Copies, so that a byte of a large chunk does not keep all of it; doubles, so that this stays
+   * linear. False when there is no room.
+   */
+  #append(part: Buffer): boolean {
     const size = this.#size + part.length
     if (size > this.#held.length) {
-      const grown = Buffer.allocUnsafe(Math.max(size, Math.min(size * 2, this.#limit)))
+      const length = Math.max(size, Math.min(size * 2, this.#limit))
+      if (!this.#room.take(length - this.#held.length)) return false
+      const grown = Buffer.allocUnsafe(length)
       this.#held.copy(grown, 0, 0, this.#size)
       this.#held = grown
     }
     part.copy(this.#held, this.#size)
     this.#size = size
+    return true
   }
 }
 

@@ -187,6 +187,24 @@ export const METRICS = [
     labels: ['kind'],
   },
   {
+    name: 'squall_memory_held_bytes',
+    type: 'gauge',
+    help: 'Memory that messages in flight hold, as Squall counts it.',
+    labels: [],
+  },
+  {
+    name: 'squall_memory_limit_bytes',
+    type: 'gauge',
+    help: 'How much messages in flight may hold together: --max-memory.',
+    labels: [],
+  },
+  {
+    name: 'squall_memory_pressure_total',
+    type: 'counter',
+    help: 'What was done because messages in flight held too much memory: request_waited, request_unread, response_unread, fault_released, client_cut.',
+    labels: ['reason'],
+  },
+  {
     name: 'squall_sessions',
     type: 'gauge',
     help: 'MCP sessions that Squall remembers.',

@@ -5,6 +5,7 @@ import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
+import type { MemorySource } from './memory-source.ts'
 import { NodeMetrics } from './node-metrics.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
@@ -54,6 +55,8 @@ export interface Metrics extends Telemetry {
   adminRefused(reason: AdminRefusal): void
   /** From here on scrapes show these rules. */
   showRules(source: RulesSource): void
+  /** The budget that scrapes show. */
+  memory: MemorySource
   /** Loads what scrapes need, so that no call waits for that at the first one. */
   prepare(): Promise<void>
   /** In Prometheus' own format unless told otherwise; exemplars are in OpenMetrics only. */
@@ -108,6 +111,7 @@ class PromMetrics implements Metrics {
   }
   readonly #faults: FaultCounts
   readonly #rules = new RuleMetrics()
+  memory: MemorySource = { limit: 0, held: 0, pressure: {} }
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, refused: 0, absent: 0 }
   readonly #guardTrips: Record<GuardReason, number> = { error_rate: 0 }
   readonly #evictions: Record<TableName, number> = {
@@ -271,6 +275,9 @@ class PromMetrics implements Metrics {
       squall_open_streams: of(() =>
         byLabel('kind', { request: gauges.request_streams, push: gauges.push_streams }),
       ),
+      squall_memory_held_bytes: of(() => single(this.memory.held)),
+      squall_memory_limit_bytes: of(() => single(this.memory.limit)),
+      squall_memory_pressure_total: of(() => byLabel('reason', this.memory.pressure)),
       squall_sessions: of(() => single(gauges.sessions)),
       squall_pending_calls: of(() => single(gauges.pending_calls)),
       squall_table_evictions_total: of(() => byLabel('table', this.#evictions)),

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/http-front.ts'
 import { Ledger } from '../../src/listener/ledger.ts'
+import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { Pipeline, type PipelineParts } from '../../src/listener/pipeline.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -97,6 +98,7 @@ async function broken(parts: Partial<PipelineParts>) {
     telemetry: metrics,
     logger,
     rareLog: new RareLog(logger, now),
+    memory: new MemoryBudget(Infinity),
     now,
     maxBody: 1e6,
     strict: false,

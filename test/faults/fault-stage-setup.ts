@@ -156,6 +156,7 @@ export async function startStage(options: StageOptions) {
       },
       redirected: () => false,
       blind: () => undefined,
+      dropped: () => undefined,
       spent: () => undefined,
     }
     const relay = new Relay(exchange, null, end, () => 0)

@@ -37,7 +37,7 @@ function pushedCall(id: number): PushedCall {
   }
   return {
     call: call(id),
-    run: new CallRun(call(id), undefined, NO_SETTING, stop, listener),
+    run: new CallRun(call(id), undefined, { ...NO_SETTING, listener }, stop),
     check: () => undefined,
     answered: () => undefined,
     wake: () => stop.abort(),

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/http-front.ts'
 import { Ledger } from '../../src/listener/ledger.ts'
+import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { Pipeline, type PipelineParts } from '../../src/listener/pipeline.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
@@ -65,6 +66,7 @@ async function stand(
     telemetry,
     logger,
     rareLog: new RareLog(logger, now),
+    memory: new MemoryBudget(Infinity),
     now,
     maxBody: 1_048_576,
     strict: false,

@@ -26,6 +26,7 @@ function stage(observer: Partial<Observer> = {}) {
     body: { collect: nothing, kept: undefined, forSending: () => null },
     answer: {
       started: true,
+      ended: false,
       info: nothing,
       head: begun,
       data: work(100),
@@ -36,6 +37,8 @@ function stage(observer: Partial<Observer> = {}) {
     },
     peer: undefined,
     listener: undefined,
+    hold: () => true,
+    stall: nothing,
   }
   const watching: Observer = {
     head: nothing,
@@ -50,6 +53,7 @@ function stage(observer: Partial<Observer> = {}) {
     finished: (status: number) => told.push(`finished ${status}`),
     redirected: () => false,
     unanswered: () => told.push('unanswered'),
+    dropped: nothing,
     blind: (error: unknown) => told.push(`blind: ${(error as Error).message}`),
     spent: (time: number) => told.push(`spent ${time}`),
   }

@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import type { Random } from './random.ts'
 
 /** JSON values that cost far more to read than they have bytes, each of about `size` bytes. */
@@ -27,7 +27,7 @@ export const HOSTILE_VALUES: Readonly<Record<string, (size: number) => string>> 
 export const PACKED: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   gzip: (bytes) => gzipSync(bytes),
   deflate: (bytes) => deflateSync(bytes),
-  br: (bytes) => brotliCompressSync(bytes, { params: {} }),
+  br: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
 }
 
 /** A call whose arguments hold a value. */
@@ -54,8 +54,15 @@ export function posted(body: string | Buffer, headers: readonly string[] = []): 
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), bytes])
 }
 
+const SIZES = [100, 15_000, 40_000, 200_000, 1_000_000, 4_190_000]
+const made = new Map<string, string>()
+
 /** One of the values, of one of the sizes at which bounds are. */
 export function anyValue(random: Random): string {
-  const size = random.pick([100, 15_000, 40_000, 200_000, 1_000_000, 4_190_000])
-  return HOSTILE_VALUES[random.pick(Object.keys(HOSTILE_VALUES))]!(size)
+  const kind = random.pick(Object.keys(HOSTILE_VALUES))
+  const size = random.pick(SIZES)
+  const key = `${kind} ${size}`
+  const value = made.get(key) ?? HOSTILE_VALUES[kind]!(size)
+  made.set(key, value)
+  return value
 }

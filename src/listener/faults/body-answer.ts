@@ -1,13 +1,16 @@
 import { CutAnswer } from '../../filters/cut-answer.ts'
 import { linesWithout, type HeaderLines } from '../../mcp/http.ts'
-import { isTooComplex, parseJson } from '../../mcp/json-bounds.ts'
-import { MAX_MESSAGES, parseMessages, toMessage } from '../../mcp/json-rpc.ts'
-import type { Message } from '../../mcp/message.ts'
+import { Pieces } from '../../mcp/pieces.ts'
+import { isTooComplex, readingCost } from '../../mcp/json-bounds.ts'
+import { jsonWeight } from '../../mcp/json-weight.ts'
+import { MAX_MESSAGES } from '../../mcp/json-rpc.ts'
 import { asJson, type Reply } from '../../mcp/reply.ts'
 import type { Failure } from '../../mcp/transfer.ts'
 import { comesTooSlowly } from '../hold-watch.ts'
-import { decodeWhole } from '../content-coding.ts'
+import { decodedLimit, decodeWhole } from '../content-coding.ts'
+import { heavyWork } from '../heavy-work.ts'
 import type { AnswerPart, AnswerSetting } from './answer-part.ts'
+import { messageIn, onlyElement, onlyMessage, textOf } from './body-messages.ts'
 import type { CallRun } from './call-run.ts'
 import type { NotApplicableReason } from './fault-events.ts'
 import { FrameQueue } from './frame-queue.ts'
@@ -20,8 +23,7 @@ import { unfit } from './unfit.ts'
 /** An answer that is one body: held until it is whole, so that faults can take it for one thing. */
 export class BodyAnswer implements AnswerPart {
   readonly #setting: AnswerSetting
-  #chunks: Uint8Array[] = []
-  #size = 0
+  readonly #pieces = new Pieces()
   #passing = false
   readonly #since = performance.now()
 
@@ -32,13 +34,12 @@ export class BodyAnswer implements AnswerPart {
   data(chunk: Uint8Array): boolean {
     const { run, outlet } = this.#setting
     if (this.#passing) return outlet.data(chunk)
-    this.#chunks.push(chunk)
-    this.#size += chunk.length
+    this.#pieces.push(chunk)
+    if (!run.memory.take(chunk.length)) return this.#pass()
+    const { size } = this.#pieces
     const { maxBody, holdTimeout } = run.options
-    const isLarge = this.#size > maxBody
-    if (!isLarge && !comesTooSlowly(performance.now() - this.#since, this.#size, holdTimeout)) {
-      return true
-    }
+    const isLarge = size > maxBody
+    if (!isLarge && !comesTooSlowly(performance.now() - this.#since, size, holdTimeout)) return true
     run.leaveAnswer(isLarge ? 'too_large' : 'too_slow')
     return this.#pass()
   }
@@ -59,7 +60,7 @@ export class BodyAnswer implements AnswerPart {
   }
 
   stop(): void {
-    this.#chunks = []
+    this.#pieces.clear()
   }
 
   /** Sends what was held as it came, and what follows too. */
@@ -67,7 +68,7 @@ export class BodyAnswer implements AnswerPart {
     const { outlet, head, replies } = this.#setting
     this.#passing = true
     // A rest of a batch that cannot be held is not taken apart: what was answered here goes in front.
-    const [start] = this.#chunks
+    const [start] = this.#pieces.list
     const front =
       replies.length === 0 || start === undefined || head.status >= 300
         ? undefined
@@ -77,8 +78,9 @@ export class BodyAnswer implements AnswerPart {
           )
     const headers = front === undefined ? head.headers : forChangedBody(head.headers)
     outlet.head({ ...head, headers })
-    const chunks = this.#chunks
-    this.#chunks = []
+    const chunks = [...this.#pieces.list]
+    this.#setting.run.memory.give(this.#pieces.size)
+    this.#pieces.clear()
     if (front !== undefined) chunks[0] = front
     return outlet.data(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
   }
@@ -93,13 +95,26 @@ export class BodyAnswer implements AnswerPart {
 
   async #answer(trailers: HeaderLines): Promise<void> {
     const { run, outlet, coding, replies } = this.#setting
-    const original = Buffer.concat(this.#chunks, this.#size)
-    const body = decodeWhole(coding, original, run.options.maxBody)
+    const { size } = this.#pieces
+    const { maxBody } = run.options
+    const decoded = coding === 'identity' ? size : decodedLimit(size, maxBody)
+    await heavyWork.turn(decoded)
+    if (outlet.over) return
+    const cost = readingCost(decoded)
+    if (!run.memory.take(cost)) {
+      this.#pass()
+      outlet.end(trailers)
+      return
+    }
+    const original = this.#pieces.joined()
+    const body = decodeWhole(coding, original, maxBody)
     if (body === undefined || isTooComplex(textOf(body))) {
       await this.#unread(original, body === undefined ? 'unreadable' : 'too_complex', trailers)
       return
     }
     const whole = new AppFrame('body', body, onlyMessage(body), true)
+    run.memory.give(cost)
+    run.memory.take(body.length + jsonWeight(whole.message))
     let out: readonly LaneFrame[] = [whole]
     if (run.exchange.actsOnAnswer) out = await this.#through(run.exchange, whole)
     if (outlet.over || this.#replaced(out)) return
@@ -256,13 +271,6 @@ function isContentType(name: string): boolean {
   return name === 'content-type'
 }
 
-/** The only message of a batch that has no other. */
-function onlyElement(body: Uint8Array): Uint8Array | undefined {
-  if (onlyMessage(body) === undefined) return undefined
-  const elements = jsonElements(body)
-  return elements?.length === 1 ? elements[0] : undefined
-}
-
 function isThere({ length }: Uint8Array): boolean {
   return length > 0
 }
@@ -280,21 +288,4 @@ function replyBytes({ call }: CallRun, frame: LaneFrame): Uint8Array | undefined
   const reply = frame instanceof SealedFrame ? frame.reply : undefined
   if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined
   return jsonBytes(replyMessage(reply, call))
-}
-
-function onlyMessage(body: Uint8Array): Message | undefined {
-  const parsed = parseMessages(textOf(body))
-  return parsed.ok && parsed.messages.length === 1 ? parsed.messages[0] : undefined
-}
-
-function messageIn(raw: Uint8Array): Message | undefined {
-  try {
-    return toMessage(parseJson(textOf(raw)))
-  } catch {
-    return undefined
-  }
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
 }

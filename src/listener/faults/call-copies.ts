@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { withId } from '../../filters/message-id.ts'
 import type { ResponseSink, Upstream } from '../../mcp/transfer.ts'
-import type { CallRun, CopyOrder } from './call-run.ts'
+import type { CallRun } from './call-run.ts'
+import type { CopyOrder } from './copy-order.ts'
 import type { CallTexts } from './call-texts.ts'
 import { interruptibleWait } from './interruptible-wait.ts'
 

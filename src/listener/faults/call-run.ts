@@ -2,10 +2,13 @@ import type { Call, Origin } from '../../mcp/call.ts'
 import type { ResponseHead } from '../../mcp/http.ts'
 import type { Message } from '../../mcp/message.ts'
 import { outcomeOf } from '../../mcp/outcome.ts'
+import { ENDLESS, type Room } from '../../mcp/room.ts'
 import type { Verdict } from '../../filters/fault.ts'
 import type { Plan } from '../../rules/plan.ts'
+import type { CopyOrder } from './copy-order.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { Stop } from './stop.ts'
+import type { FaultRunOptions } from './fault-run-options.ts'
 import type { TurnSetting } from './turn-setting.ts'
 import { hearsAnswer, makesOutput, turnsOf } from './call-turns.ts'
 import type { FaultTurn, TurnHost, Unfit } from './fault-turn.ts'
@@ -17,14 +20,6 @@ export type RequestVerdict = Exclude<Verdict, { readonly kind: 'hang' | 'edit' |
 /** Says why a verdict cannot be carried out; what must happen at once, happens here. */
 export type Admit = (run: CallRun, verdict: Verdict, turn: FaultTurn) => Unfit
 
-/** Copies of the call that a fault wants the app to get. */
-export interface CopyOrder {
-  readonly turn: FaultTurn
-  readonly copies: number
-  /** Milliseconds. */
-  readonly spacing: number
-}
-
 const CONTINUE: RequestVerdict = { kind: 'continue' }
 
 /** The faults of one call, or of an exchange that a rule about HTTP hit. */
@@ -34,6 +29,7 @@ export class CallRun implements TurnHost {
   readonly setting: TurnSetting
   stop: Stop
   readonly listener: FaultListener
+  readonly memory: Room
   /** A fault has given the answer, or taken it away. */
   madeOutcome = false
   /** What the app answered, as far as it is known. */
@@ -66,15 +62,16 @@ export class CallRun implements TurnHost {
   constructor(
     call: Call | undefined,
     plan: Plan | undefined,
-    setting: TurnSetting,
+    setting: TurnSetting & Pick<FaultRunOptions, 'listener'>,
     stop: Stop,
-    listener: FaultListener,
+    memory = ENDLESS,
   ) {
     this.call = call
     this.plan = plan
     this.setting = setting
     this.stop = stop
-    this.listener = listener
+    this.listener = setting.listener
+    this.memory = memory
     this.#turns = this.#newTurns([])
   }
 

@@ -3,6 +3,7 @@ import type { Sessions } from '../../mcp/sessions.ts'
 import type { HeaderFaults } from '../../rules/header-faults.ts'
 import type { RulesInForce } from '../../rules/rules-in-force.ts'
 import type { Logger } from '../../telemetry/log.ts'
+import type { MemoryBudget } from '../memory-budget.ts'
 import { ExpiredSessions } from './expired-sessions.ts'
 import type { FaultListener } from './fault-events.ts'
 import { FaultPlanner } from './fault-planner.ts'
@@ -34,6 +35,7 @@ export interface PlannerHost {
   readonly sessions: Sessions
   readonly endpoints: Endpoints
   readonly push: PushStreams
+  readonly memory: MemoryBudget
   /** Aborted when the listener drains or closes. */
   readonly closing: AbortSignal
   /** New connections are reset for as long as this says so. */
@@ -55,6 +57,7 @@ export function createPlanner(
     expired,
     hostOf: (session) => hostOf(session, expired, host),
     push: host.push,
+    memory: host.memory,
     closing: host.closing,
     maxBody,
     holdTimeout,

@@ -21,7 +21,7 @@ export class FaultLane {
     relieved: () => void,
     uncut?: NotApplicableReason,
   ) {
-    this.#queue = new FrameQueue(relieved)
+    this.#queue = new FrameQueue(relieved, owner.memory)
     this.done = this.#run(owner, owner.chain(this.#queue, check, uncut), onward)
   }
 

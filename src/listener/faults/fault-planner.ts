@@ -21,6 +21,7 @@ import type { FaultRunOptions, PlanAnswer, PlannedCall } from './fault-run-optio
 import { FaultRun } from './fault-run.ts'
 import type { PushChannel } from './push-channel.ts'
 import type { PushLanes } from './pushed-call.ts'
+import type { MemoryBudget } from '../memory-budget.ts'
 import type { ExpiredSessions } from './expired-sessions.ts'
 import type { Behalf, ExchangeHost } from './turn-setting.ts'
 
@@ -41,6 +42,7 @@ export interface FaultPlannerParts {
   readonly maxBody: number
   /** For as long, and longer where they come at a fair pace. */
   readonly holdTimeout: number
+  readonly memory: MemoryBudget
   /** Told when rules cannot be applied; the exchange passes, unless this throws. */
   readonly broke: (error: unknown) => void
 }
@@ -52,6 +54,8 @@ export interface PostedExchange {
   /** What the ledger knows the session by; empty where there is none. */
   readonly session: string
   readonly requestBytes: number
+  /** How much memory its calls take, as the budget has counted it. */
+  readonly weight: number
   /** By the program's clock. */
   readonly receivedAt: number
   /** The request, or what is left of it, goes to the app now. */
@@ -70,6 +74,7 @@ type Planned = Pick<
   | 'exchangePlan'
   | 'planAnswer'
   | 'requestBytes'
+  | 'weight'
   | 'receivedAt'
   | 'batch'
   | 'onSent'
@@ -139,7 +144,7 @@ export class FaultPlanner {
   }
 
   #forCalls(exchange: PostedExchange): FaultRun | undefined {
-    const { head, posted, session, requestBytes, receivedAt, repeats, ...told } = exchange
+    const { head, posted, session, requestBytes, weight, receivedAt, repeats, ...told } = exchange
     const { ruleSet, states, clock } = this.#parts.rules
     const { client } = posted
     const isDenied = states.deniesAny(posted.calls)
@@ -158,7 +163,7 @@ export class FaultPlanner {
     }
     const calls = planned ?? posted.calls.map((call) => ({ call, plan: undefined }))
     const plans = { calls, exchangePlan, planAnswer, batch: posted.batch }
-    return this.#run(head, facts, { ...plans, requestBytes, receivedAt, ...told })
+    return this.#run(head, facts, { ...plans, requestBytes, weight, receivedAt, ...told })
   }
 
   #forExchange(head: RequestHead, requestBytes: number, unread: boolean): FaultRun | undefined {
@@ -221,7 +226,7 @@ export class FaultPlanner {
   }
 
   #run(request: RequestHead, facts: ExchangeFacts, planned: Planned): FaultRun {
-    const { rules, listenerOf, hostOf, push, closing, maxBody, holdTimeout } = this.#parts
+    const { rules, listenerOf, hostOf, push, closing, maxBody, holdTimeout, memory } = this.#parts
     const session = facts.session ?? ''
     return new FaultRun({
       ...planned,
@@ -232,6 +237,7 @@ export class FaultPlanner {
       host: hostOf(session),
       maxBody,
       holdTimeout,
+      memory,
       listener: listenerOf(session, factsOf(request).trace),
       push,
       lanes: push,

@@ -2,6 +2,7 @@ import type { Call } from '../../mcp/call.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import type { Plan } from '../../rules/plan.ts'
 import type { FaultListener } from './fault-events.ts'
+import type { MemoryBudget } from '../memory-budget.ts'
 import type { HttpReply } from './injected-answer.ts'
 import type { PushChannel } from './push-channel.ts'
 import type { PushLanes } from './pushed-call.ts'
@@ -31,6 +32,10 @@ export interface FaultRunOptions extends TurnSetting {
   readonly maxBody: number
   /** For as long, and longer where they come at a fair pace. */
   readonly holdTimeout: number
+  /** Undefined for memory without a bound. */
+  readonly memory?: MemoryBudget | undefined
+  /** How much memory the calls take, as the budget has counted it. */
+  readonly weight?: number | undefined
   /** When the request was there, by the program's clock; delays are counted from then on. */
   readonly receivedAt?: number | undefined
   readonly listener: FaultListener

@@ -12,6 +12,7 @@ import type { FaultTurn } from './fault-turn.ts'
 import { HeldRequest } from './held-request.ts'
 import { replyMessage } from './injected-answer.ts'
 import { PushedRuns } from './pushed-runs.ts'
+import { RunMemory } from './run-memory.ts'
 import type { FaultRunOptions, PlanAnswer, RequestOutcome } from './fault-run-options.ts'
 
 /** A fault that takes the answer as HTTP, and whose it is. */
@@ -31,6 +32,7 @@ export class FaultRun {
   /** The calls that the request phase has answered, by their places, and the messages for it. */
   readonly #answered = new Set<number>()
   readonly #replies: Reply[] = []
+  readonly memory: RunMemory
   readonly #held: HeldRequest
   readonly #pushed: PushedRuns | undefined
   #planAnswer: PlanAnswer | undefined
@@ -39,15 +41,16 @@ export class FaultRun {
   #finished = false
 
   constructor(options: FaultRunOptions) {
-    const { listener, exchangePlan, calls } = options
+    const { exchangePlan, calls } = options
     const held = new HeldRequest(calls.length)
+    const memory = (this.memory = new RunMemory(options, () => this.all))
     this.options = options
     this.#planAnswer = options.planAnswer
     this.#receivedAt = options.receivedAt
     this.#held = held
-    this.exchange = new CallRun(undefined, exchangePlan, options, held.stop, listener)
+    this.exchange = new CallRun(undefined, exchangePlan, options, held.stop, memory)
     this.calls = calls.map(
-      ({ call, plan }, place) => new CallRun(call, plan, options, held.stopOf(place), listener),
+      ({ call, plan }, place) => new CallRun(call, plan, options, held.stopOf(place), memory),
     )
     this.shared = calls.length > 1
     if (options.lanes !== undefined && options.session !== '') {
@@ -266,6 +269,7 @@ export class FaultRun {
     run.closed = true
     run.close()
     if (run.plan !== undefined) finishPlan(run.plan)
+    if (this.all.every((each) => each.closed)) this.memory.close()
   }
 
   #outcome(verdicts: readonly (RequestVerdict | undefined)[]): RequestOutcome {

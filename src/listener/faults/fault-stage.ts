@@ -71,7 +71,7 @@ async function* transformed(
       turn.settle()
       yield* tap.takeQuiet()
       if (step.done === true) break
-      tap.inHand.length = 0
+      tap.letGo()
       yield step.value
     }
     // A transform that ends before its input wants the rest not to be sent.
@@ -85,6 +85,7 @@ async function* transformed(
     }
     yield* tap.takeQuiet()
     yield* tap.inHand
+    tap.letGo()
   } finally {
     await output?.return?.()
   }
@@ -106,6 +107,7 @@ class Tap implements AsyncIterableIterator<Frame> {
   readonly inHand: Frame[] = []
   sealed: SealedFrame | undefined
   exhausted = false
+  #held = 0
   #quiet: QuietFrame[] = []
   /** What the transform gave, once it has. */
   #given: Given | undefined
@@ -124,7 +126,7 @@ class Tap implements AsyncIterableIterator<Frame> {
 
   async next(): Promise<IteratorResult<Frame>> {
     // A fault that acted and asks for more has done away with what it held.
-    if (this.#turn.settle()) this.inHand.length = 0
+    if (this.#turn.settle()) this.letGo()
     if (this.exhausted || this.sealed !== undefined) return { done: true, value: undefined }
     for (;;) {
       const step = await this.#input.next()
@@ -143,9 +145,18 @@ class Tap implements AsyncIterableIterator<Frame> {
         return { done: true, value: undefined }
       }
       this.inHand.push(frame)
+      this.#held += frame.raw.length
+      this.#turn.memory.take(frame.raw.length)
       if (frame.last) this.#turn.heard = true
       return { done: false, value: frame }
     }
+  }
+
+  /** What was taken has been passed on, or is done away with. */
+  letGo(): void {
+    this.inHand.length = 0
+    this.#turn.memory.give(this.#held)
+    this.#held = 0
   }
 
   /** The transform was asked for its next frame. */

@@ -3,6 +3,7 @@ import { CONTINUE, type Fault, type FaultContext, type Verdict } from '../../fil
 import { digest } from '../../filters/digest.ts'
 import { callerText } from '../../mcp/caller.ts'
 import { headerValue, headerValues, type ResponseHead } from '../../mcp/http.ts'
+import type { Room } from '../../mcp/room.ts'
 import type { Hit } from '../../rules/hit.ts'
 import type { FaultListener, FaultPlace, NotApplicableReason } from './fault-events.ts'
 import type { Behalf, TurnSetting } from './turn-setting.ts'
@@ -20,6 +21,8 @@ export interface TurnHost {
   /** The head of the app's response, once it is there and this call's alone. */
   readonly response: ResponseHead | undefined
   readonly listener: FaultListener
+  /** Where what faults hold is counted. */
+  readonly memory: Room
   /** A fault took effect: what is sent next carries the mark, or the head where `onHead` says so. */
   mark(mark: string, onHead: boolean): void
 }
@@ -92,6 +95,10 @@ export class FaultTurn {
       spare: () => this.#spare(),
       cannot: (reason) => this.notApplicable(reason),
     }
+  }
+
+  get memory(): Room {
+    return this.#host.memory
   }
 
   get #behalf(): Behalf {

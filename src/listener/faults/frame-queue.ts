@@ -1,16 +1,27 @@
+import { ENDLESS, type Room } from '../../mcp/room.ts'
 import type { LaneFrame } from './lane-frame.ts'
 import { PieceQueue } from './piece-queue.ts'
 
 /** With more than this waiting, the sender is asked to pause. */
 const HIGH_WATER = 16 * 1024
+/** What a frame takes beside its bytes. */
+const FRAME = 256
+/** A frame has its bytes, and the message in it. */
+const PARSED = 3
 
 /** Where frames wait for the chain to take them. */
 export class FrameQueue extends PieceQueue<LaneFrame> {
   #room: (() => void) | undefined
 
   /** `relieved` is called when there is room again. */
-  constructor(relieved: () => void = () => undefined) {
-    super({ sizeOf: ({ raw }) => raw.length, highWater: HIGH_WATER, relieved })
+  constructor(relieved: () => void = () => undefined, memory: Room = ENDLESS) {
+    super({
+      sizeOf: ({ raw }) => raw.length,
+      weightOf: ({ raw }) => raw.length * PARSED + FRAME,
+      memory,
+      highWater: HIGH_WATER,
+      relieved,
+    })
   }
 
   /** Nothing more will come; what waits is still taken. */

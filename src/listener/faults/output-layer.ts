@@ -30,7 +30,7 @@ export interface LayerSetting {
  */
 export async function outputLayer(setting: LayerSetting, input: OutputFlow): Promise<OutputFlow> {
   const { turn, limit, changed } = setting
-  const tap = new OutputTap(input.body, limit)
+  const tap = new OutputTap(input.body, limit, turn.memory)
   turn.heard = true
   turn.inOutput = true
   let output: Output

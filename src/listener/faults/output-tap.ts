@@ -1,5 +1,6 @@
 import { asBuffer } from '../../mcp/bytes.ts'
 import { Fifo } from '../../mcp/fifo.ts'
+import { ENDLESS, type Room } from '../../mcp/room.ts'
 
 /** Bytes on their way from one fault to the next. */
 export type ByteFlow = AsyncIterator<Uint8Array, undefined>
@@ -21,14 +22,16 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
   readonly #input: ByteFlow
   /** More than this is not kept. */
   readonly #limit: number
+  readonly #memory: Room
   readonly #inHand = new Fifo<Uint8Array>()
   /** How much of the first of them has come out. */
   #out = 0
   #size = 0
 
-  constructor(input: ByteFlow, limit: number) {
+  constructor(input: ByteFlow, limit: number, memory = ENDLESS) {
     this.#input = input
     this.#limit = limit
+    this.#memory = memory
   }
 
   [Symbol.asyncIterator](): this {
@@ -50,6 +53,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
     } else if (!this.lost) {
       this.#inHand.push(step.value)
       this.#size += step.value.length
+      this.#memory.take(step.value.length)
       if (this.#size > this.#limit) {
         this.lost = true
         this.#clear()
@@ -76,6 +80,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
         return
       }
       this.#size -= size
+      this.#memory.give(size)
       this.#out += size
       if (size === first.length) {
         this.#inHand.shift()
@@ -96,6 +101,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
     const [first, ...rest] = this.#inHand.takeAll()
     const inHand = first === undefined ? [] : [first.subarray(this.#out), ...rest]
     this.#out = 0
+    this.#memory.give(this.#size)
     this.#size = 0
     return inHand
   }
@@ -103,6 +109,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
   #clear(): void {
     this.#inHand.clear()
     this.#out = 0
+    this.#memory.give(this.#size)
     this.#size = 0
   }
 }

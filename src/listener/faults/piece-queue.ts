@@ -1,4 +1,5 @@
 import { Fifo } from '../../mcp/fifo.ts'
+import type { Room } from '../../mcp/room.ts'
 import { loopTurn, SLICE } from './loop-turn.ts'
 
 /** With more pieces than this waiting, the sender is asked to pause, however small they are. */
@@ -14,6 +15,9 @@ interface Reader<Piece> {
 /** When a sender is asked to pause, and to go on. */
 export interface QueueBounds<Piece> {
   readonly sizeOf: (piece: Piece) => number
+  /** What a piece takes of the memory that all share. */
+  readonly weightOf?: (piece: Piece) => number
+  readonly memory?: Room
   /** With more bytes than this waiting, the sender is asked to pause. */
   readonly highWater: number
   /** Called when there is room again. */
@@ -29,6 +33,7 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
   readonly #waiting = new Fifo<Piece>()
   readonly #readers = new Fifo<Reader<Piece>>()
   #size = 0
+  #weight = 0
   #closed = false
   #failure: Error | undefined
   /** How many pieces were taken since the reader last had to wait. */
@@ -64,12 +69,17 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
     }
     this.#waiting.push(piece)
     this.#size += this.#bounds.sizeOf(piece)
+    const weight = this.#bounds.weightOf?.(piece) ?? 0
+    this.#weight += weight
+    this.#bounds.memory?.take(weight)
   }
 
   /** Lets go of everything. */
   drop(): void {
     this.#waiting.clear()
     this.#size = 0
+    this.#bounds.memory?.give(this.#weight)
+    this.#weight = 0
     this.#failure = undefined
     this.end(undefined)
   }
@@ -109,6 +119,9 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
     const wasBehind = this.behind
     const value = this.#waiting.shift()!
     this.#size -= this.#bounds.sizeOf(value)
+    const weight = this.#bounds.weightOf?.(value) ?? 0
+    this.#weight -= weight
+    this.#bounds.memory?.give(weight)
     if (wasBehind && !this.behind) this.relieved()
     return { done: false, value }
   }

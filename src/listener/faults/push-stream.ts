@@ -197,6 +197,7 @@ export class PushStream implements ResponseSink, Transfer {
   #close(): void {
     if (this.#over) return
     this.#over = true
+    this.#framer?.end()
     this.#framer = undefined
     this.#lanes?.drop()
     this.#outlet?.drop()

@@ -48,7 +48,7 @@ export class SseAnswer implements AnswerPart {
       run.all.some((each) => each.mayReplace),
     )
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
-    this.#framer = new SseFramer(run.options.maxBody)
+    this.#framer = new SseFramer(run.options.maxBody, run.memory)
     const relieved = (): void => this.#relieved()
     const lane = (of: CallRun, onward: (frame: LaneFrame) => Promise<void> | undefined) => {
       const check = (verdict: Verdict) =>

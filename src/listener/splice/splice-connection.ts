@@ -141,6 +141,11 @@ export class SpliceConnection implements AnswerLine {
         this.#setAside(at === 0 ? chunk : chunk.subarray(at))
         return
       }
+      if (!this.#connection.memory.take(length)) {
+        // There, a request waits for room.
+        this.#setAside(at === 0 ? chunk : chunk.subarray(at))
+        return
+      }
       const body = chunk.subarray(start, end)
       const exchange = new SpliceExchange(head, body, length, this.#socket, this.#connection, this)
       if (!whole) this.#arriving = exchange

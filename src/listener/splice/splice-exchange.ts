@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net'
+import { asBuffer } from '../../mcp/bytes.ts'
 import type { RequestHead } from '../../mcp/http.ts'
+import { Pieces } from '../../mcp/pieces.ts'
 import type { Body } from '../../mcp/transfer.ts'
 import type { ClientConnection } from '../client-connection.ts'
 import { ClientExchange } from '../client-exchange.ts'
@@ -18,13 +20,14 @@ export class SpliceExchange extends ClientExchange implements Exchange, Incoming
   readonly #length: number
   #bytes: Buffer
   /** What has come of a body that is not whole. */
-  #pieces: Buffer[] | undefined
+  #pieces: Pieces | undefined
   #missing: number
   #collected: ((bytes: Uint8Array) => void) | undefined
   #seenBytes = -1
   #seenAt = 0
   #hold: HoldWatch | undefined
 
+  /** The budget has counted the body's length. */
   constructor(
     head: RequestHead,
     first: Buffer,
@@ -37,9 +40,13 @@ export class SpliceExchange extends ClientExchange implements Exchange, Incoming
     this.head = head
     this.#socket = socket
     this.#length = length
+    this.held = length
     this.#bytes = first
     this.#missing = length - first.length
-    if (this.#missing > 0) this.#pieces = first.length > 0 ? [first] : []
+    if (this.#missing > 0) {
+      this.#pieces = new Pieces()
+      if (first.length > 0) this.#pieces.push(first)
+    }
     this.answer = new SpliceAnswer(line, this)
   }
 
@@ -84,7 +91,7 @@ export class SpliceExchange extends ClientExchange implements Exchange, Incoming
     pieces.push(piece)
     this.#missing -= piece.length
     if (this.#missing > 0) return
-    this.#bytes = pieces.length === 1 ? piece : Buffer.concat(pieces, this.#length)
+    this.#bytes = asBuffer(pieces.joined())
     this.#pieces = undefined
     const done = this.#collected
     this.#collected = undefined

@@ -117,8 +117,9 @@ export class SpliceLane implements PooledLane, PieceTaker {
     const user = this.#user
     // Whoever was told of an earlier piece may have given up.
     if (user === undefined) return
-    if (!user.data(bytes === INPUT ? copyOf(bytes, from, to) : bytes.subarray(from, to)))
-      this.#pause()
+    // Of a buffer of its own, a small piece would keep all.
+    const isCopied = bytes === INPUT || to - from < READ_SIZE / 4
+    if (!user.data(isCopied ? copyOf(bytes, from, to) : bytes.subarray(from, to))) this.#pause()
   }
 
   run(run: ChunkRun): void {

@@ -1,0 +1,31 @@
+import { parseJson } from '../../mcp/json-bounds.ts'
+import { parseMessages, toMessage } from '../../mcp/json-rpc.ts'
+import type { Message } from '../../mcp/message.ts'
+import { jsonElements } from './json-array.ts'
+
+/** Returns the only message of a batch that has no other. */
+export function onlyElement(body: Uint8Array): Uint8Array | undefined {
+  if (onlyMessage(body) === undefined) return undefined
+  const elements = jsonElements(body)
+  return elements?.length === 1 ? elements[0] : undefined
+}
+
+/** Returns the only message of a body; undefined when it has none, or several. */
+export function onlyMessage(body: Uint8Array): Message | undefined {
+  const parsed = parseMessages(textOf(body))
+  return parsed.ok && parsed.messages.length === 1 ? parsed.messages[0] : undefined
+}
+
+/** Returns the message that a JSON text is; undefined when it is none. */
+export function messageIn(raw: Uint8Array): Message | undefined {
+  try {
+    return toMessage(parseJson(textOf(raw)))
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns bytes as text. */
+export function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}

@@ -1,0 +1,50 @@
+/** So many pieces are kept as they came: further small ones are put together. */
+const MOST_APART = 256
+const SMALL = 4 * 1024
+const BLOCK = 16 * 1024
+
+/** Bytes that come in pieces. Of many small pieces the objects would take far more than the bytes. */
+export class Pieces {
+  size = 0
+  #list: Uint8Array[] = []
+  #block: Buffer | undefined
+  #used = 0
+  /** The last piece of the list lies at the end of what is used of the block. */
+  #open = false
+
+  push(piece: Uint8Array): void {
+    this.size += piece.length
+    if (this.#list.length < MOST_APART || piece.length >= SMALL) {
+      this.#open = false
+      this.#list.push(piece)
+      return
+    }
+    if (this.#block === undefined || this.#used + piece.length > BLOCK) {
+      this.#block = Buffer.allocUnsafeSlow(BLOCK)
+      this.#used = 0
+      this.#open = false
+    }
+    const from = this.#open ? this.#list.pop()!.byteOffset : this.#used
+    this.#block.set(piece, this.#used)
+    this.#used += piece.length
+    this.#list.push(this.#block.subarray(from, this.#used))
+    this.#open = true
+  }
+
+  /** Returns the bytes, in pieces. */
+  get list(): readonly Uint8Array[] {
+    return this.#list
+  }
+
+  /** Returns all bytes as one piece. */
+  joined(): Uint8Array {
+    return this.#list.length === 1 ? this.#list[0]! : Buffer.concat(this.#list, this.size)
+  }
+
+  clear(): void {
+    this.#list = []
+    this.#block = undefined
+    this.#open = false
+    this.size = 0
+  }
+}

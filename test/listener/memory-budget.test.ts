@@ -1,0 +1,57 @@
+import { expect, test, vi } from 'vitest'
+import { MemoryBudget } from '../../src/listener/memory-budget.ts'
+
+const KIB = 1024
+
+test('what is taken is counted until it is given back', () => {
+  const budget = new MemoryBudget(100 * KIB)
+  expect(budget.take(90 * KIB)).toBe(true)
+  expect(budget.take(20 * KIB)).toBe(false)
+  budget.give(90 * KIB)
+  expect(budget.held).toBe(0)
+  expect(budget.add(200 * KIB)).toBe(false)
+  expect(budget.exceeded).toBe(true)
+})
+
+test('small messages have a reserve', () => {
+  const budget = new MemoryBudget(100 * KIB)
+  budget.add(100 * KIB)
+  expect(budget.take(20 * KIB)).toBe(false)
+  expect(budget.take(16 * KIB)).toBe(true)
+  expect(budget.take(16 * KIB)).toBe(false)
+})
+
+test('who waits is served in order as soon as there is room, or told that there is none', async () => {
+  const budget = new MemoryBudget(100 * KIB)
+  budget.add(100 * KIB)
+  const told: string[] = []
+  const waits = (name: string, bytes: number): Promise<void> =>
+    new Promise((resolve) => {
+      budget.wait(bytes, (isGranted) => {
+        told.push(`${name} ${isGranted}`)
+        resolve()
+      })
+    })
+  const all = [waits('never', 200 * KIB), waits('first', 60 * KIB), waits('second', 60 * KIB)]
+  budget.give(70 * KIB)
+  await Promise.all(all)
+  expect(told).toEqual(['never false', 'first true', 'second false'])
+  expect(budget.held).toBe(90 * KIB)
+})
+
+test('the clients that have not read for longest are given up, and no more than it takes', () => {
+  const budget = new MemoryBudget(256 * KIB)
+  const [first, second, third, fresh] = [0, 1, 2, 90_000].map((stalledAt) => {
+    const giveUp = vi.fn(() => budget.goOn(exchange))
+    const exchange = { stalledAt, giveUp }
+    budget.stall(exchange)
+    return exchange
+  })
+  budget.relieve(500)
+  expect(first!.giveUp).not.toHaveBeenCalled()
+  budget.relieve(90_001)
+  expect(first!.giveUp).toHaveBeenCalledOnce()
+  expect(second!.giveUp).toHaveBeenCalledOnce()
+  expect(third!.giveUp).not.toHaveBeenCalled()
+  expect(fresh!.giveUp).not.toHaveBeenCalled()
+})
