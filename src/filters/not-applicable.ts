@@ -8,7 +8,7 @@ export const NOT_APPLICABLE = {
   answered_elsewhere: 'the call is answered on another connection than its own',
   head_sent: 'the status is on its way when it has its turn',
   too_large: 'the answer, or one event of it, is too large to hold',
-  too_slow: 'the answer comes too slowly to be held until it is whole',
+  too_slow: 'the response comes too slowly to be held until it is whole',
   too_complex: 'the answer has more values than are read, or nests them too deeply',
   memory: 'too much is held in memory for all calls together',
   unreadable: 'the coding or the text of the request or the answer cannot be read',

@@ -154,7 +154,7 @@ describe('a start', () => {
     opened({ close: () => program.kill() })
     await program.logged('listening')
     while (program.lines.length < 2) await once(program.child.stdout!, 'data')
-    expect(program.lines.map((line) => line['upstream'])).toEqual([
+    expect(program.lines.slice(0, 2).map((line) => line['upstream'])).toEqual([
       'http://127.0.0.1:9',
       'http://127.0.0.1:10',
     ])

@@ -54,7 +54,7 @@ describe('squall report html and markdown', () => {
     [[], 'squall: there is nothing to report; name files of squall load --out\n'],
     [
       ['no.json'],
-      'squall: html: "no.json" cannot be read (ENOENT); check that it is there and readable\n',
+      'squall: html: "no.json" cannot be read (ENOENT); name a file that is there and readable\n',
     ],
     [
       ['FILE', '--name', 'a', '--name', 'b'],

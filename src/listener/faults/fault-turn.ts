@@ -45,6 +45,7 @@ export class FaultTurn {
   /** Taken at once: a rule that comes back into force gets another. */
   readonly #retired: AbortSignal
   #acting = false
+  #copies = false
   #asleep = 0
   #acted: boolean
   #actedHere = false
@@ -105,9 +106,9 @@ export class FaultTurn {
     return { place: this.#place, marked: this.#hit.rule.mark, retired: this.#retired }
   }
 
-  /** True while the fault holds something back or changes it. */
+  /** True while the fault holds something back or changes it. Copies that are due do neither. */
   get acting(): boolean {
-    return this.#acting
+    return this.#acting && !this.#copies
   }
 
   /** True while the fault lets time pass. */
@@ -156,7 +157,8 @@ export class FaultTurn {
       const reason = await unfit(verdict)
       if (reason === undefined) {
         // Copies go out after the call itself, which another fault may yet keep back.
-        if (verdict.kind !== 'copies') this.#commit(undefined)
+        if (verdict.kind === 'copies') this.#copies = true
+        else this.#commit(undefined)
         if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
           this.context.host.refuseConnections(verdict.refuse)
         }

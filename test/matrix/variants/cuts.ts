@@ -48,7 +48,7 @@ export const CUTS: readonly Variant[] = [
         in: ['resumable'],
         says: 'ok, and complains',
         ran: 1,
-        counted: 'ok/injected',
+        counted: 'ok/upstream',
         why: 'The head is out already, with the first events; the client resumes the stream and gets the answer.',
       },
       {
@@ -83,7 +83,7 @@ export const CUTS: readonly Variant[] = [
         in: ['resumable'],
         says: 'ok, and complains',
         ran: 1,
-        counted: 'ok/injected',
+        counted: 'ok/upstream',
         why: 'The head is out already, with the first events; the client resumes the stream and gets the answer.',
       },
       {
