@@ -32,9 +32,12 @@ function whyNoFile(stats: Stats): string | undefined {
 
 async function readPipe(path: string, most: number): Promise<Uint8Array> {
   const fd = openSync(path, NO_WAIT)
-  let first: Buffer
+  const first: Buffer[] = []
   try {
-    first = startOf(fd)
+    if (readWhatIsThere(fd, most, first)) {
+      closeSync(fd)
+      return Buffer.concat(first)
+    }
   } catch (error) {
     closeSync(fd)
     throw error
@@ -43,18 +46,26 @@ async function readPipe(path: string, most: number): Promise<Uint8Array> {
   socket.setTimeout(PIPE_PATIENCE, () => {
     socket.destroy(new Error(`nothing was written to the pipe for ${PIPE_PATIENCE / 1000} seconds`))
   })
-  return Buffer.concat([first, await readAll(socket, most)])
+  return Buffer.concat([...first, await readAll(socket, most)])
 }
 
-/** The bytes that are there; a pipe without a writer has come to its end. */
-function startOf(fd: number): Buffer {
-  const bytes = Buffer.alloc(4096)
+/**
+ * Reads the bytes that are there; true when that is all. A pipe whose writers left before it was
+ * opened has come to its end, and nothing ever reports that.
+ */
+function readWhatIsThere(fd: number, most: number, into: Buffer[]): boolean {
   try {
-    const length = readSync(fd, bytes)
-    if (length === 0) throw new Error('it is a pipe that nobody writes to')
-    return bytes.subarray(0, length)
+    for (let size = 0; size <= most;) {
+      const bytes = Buffer.alloc(4096)
+      const length = readSync(fd, bytes)
+      if (length === 0 && size === 0) throw new Error('it is a pipe that nobody writes to')
+      if (length === 0) return true
+      into.push(bytes.subarray(0, length))
+      size += length
+    }
+    return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return bytes.subarray(0, 0)
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { constants, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,9 +31,12 @@ it('reads a pipe to its end, as shells put one in the place of a file', async ()
   const script = 'exec 3<>"$1"; echo one >&3; echo ready; read -r _; echo two >&3'
   const writer = spawn('bash', ['-c', script, 'bash', at('pipe')])
   await once(writer.stdout, 'data')
+  // What is written stays in the pipe, also where the writer is gone before the reader has opened it.
+  const kept = await open(at('pipe'), constants.O_RDONLY | constants.O_NONBLOCK)
   const read = readBounded(at('pipe'), 1000)
   writer.stdin.write('go\n')
   expect(Buffer.from(await read).toString()).toBe('one\ntwo\n')
+  await kept.close()
 })
 
 it('refuses what is no file', async () => {
