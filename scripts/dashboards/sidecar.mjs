@@ -114,7 +114,8 @@ const overhead = [
 const processes = [
   series({
     title: 'Memory',
-    description: 'Resident memory, and what of it is the heap of JavaScript, by sidecar.',
+    description:
+      'Resident memory, how much of it is the JavaScript heap, what messages in flight hold, and how much they may hold (--max-memory), by sidecar.',
     unit: 'bytes',
     queries: [
       {
@@ -133,6 +134,18 @@ const processes = [
         expr: `${each('nodejs_external_memory_bytes')} and on (instance) squall_build_info`,
         legend: `buffers ${SIDECAR}`,
         role: 'plain',
+        shades: true,
+      },
+      {
+        expr: each('squall_memory_held_bytes'),
+        legend: `in flight ${SIDECAR}`,
+        role: 'client',
+        shades: true,
+      },
+      {
+        expr: each('squall_memory_limit_bytes'),
+        legend: `limit in flight ${SIDECAR}`,
+        role: 'client',
         shades: true,
       },
     ],
