@@ -96,4 +96,5 @@ it('what is compressed, and what is no stream, passes as it is', async () => {
   expect(Buffer.from(first.answers[0]!.body).equals(body)).toBe(true)
   const second = await stage.exchange(post(request(7)))
   expect(Buffer.from(second.answers[0]!.body).toString()).toContain('x-squall-fault')
+  await stage.ends({ 'tools/call echo: ok': 2 })
 })

@@ -19,7 +19,7 @@ const v1: RequestListener = (req, res) => {
   }
   // Without sessions, each request has a transport of its own.
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true })
-  const connected = server.connect(transport as Parameters<typeof server.connect>[0])
+  const connected = server.connect(transport)
   connected.then(() => transport.handleRequest(req, res)).catch(() => res.destroy())
 }
 
