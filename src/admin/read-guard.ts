@@ -6,9 +6,9 @@ import type { ChangeProblem } from './change-problem.ts'
 /** Says why a request may not read; undefined when it may. */
 export type ReadGuard = (headers: IncomingHttpHeaders) => ChangeProblem | undefined
 
-/** Who may read what the admin port shows. */
+/** Access rules for reading the admin port. */
 export interface ReadAccess {
-  /** What reading needs; without one whoever reaches the port may read. */
+  /** The token that reading needs; without one, anyone who reaches the port may read. */
   readonly readToken?: string | undefined
   /** Names of this port beside those that no web page can have. */
   readonly hosts?: readonly string[] | undefined

@@ -54,7 +54,7 @@ export interface RunOptions {
   readonly appProbes: AppProbes
   /** What changes by the admin port need; undefined when nothing can be changed. */
   readonly adminToken: string | undefined
-  /** Who may read what the admin port shows. */
+  /** Access rules for reading the admin port. */
   readonly adminAccess: ReadAccess
   readonly tls: ListenerTls | undefined
   readonly upstreamTls: UpstreamTls

@@ -8,7 +8,7 @@ import { askState } from './sidecar-admin.ts'
 import { LOST_MS } from './sidecar-watch.ts'
 import { anyBroken } from './steadiness.ts'
 
-/** What came of the last phase. */
+/** The result of the last phase. */
 export interface After {
   readonly phase: PhaseResult
   readonly steady: boolean

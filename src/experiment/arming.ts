@@ -10,7 +10,7 @@ import { askState, type SidecarState } from './sidecar-admin.ts'
 export const IN_FORCE_MS = 10_000
 const POLL_MS = 25
 
-/** What is known of the sidecar that the rules are for. */
+/** Facts about the sidecar that the rules are for. */
 export interface ArmedSidecar {
   /** By how much its clock is ahead, in milliseconds. */
   readonly aheadMs: number

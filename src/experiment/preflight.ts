@@ -6,7 +6,7 @@ import { refuse, type Refusal, RefusedError } from './refusal.ts'
 import { askRules, askState, type SidecarRule, type SidecarState } from './sidecar-admin.ts'
 import { productionRefusal } from './static-refusals.ts'
 
-/** What the sidecar is like before an experiment begins. */
+/** The state of the sidecar before an experiment begins. */
 export interface Preflight {
   readonly state: SidecarState
   /** Rules of others inject faults now: they rest until the last phase of the experiment is over. */

@@ -9,7 +9,7 @@ export const GREENS = 3
 const MAX_TOOLS = 20
 
 /**
- * What to widen once the same plan has held three times in a row, this run included. `readers` are
+ * Proposes what to widen once the same plan has held three times in a row, this run included. `readers` are
  * the tools that say that they only read: no others are proposed.
  */
 export function proposals(

@@ -94,7 +94,7 @@ function replayed(
   }
 }
 
-/** What earlier answers have to be about; undefined where there is no call. */
+/** The key of earlier responses to the same call; undefined where there is no call. */
 function aboutOf({ call }: FaultContext, withArguments: boolean): readonly unknown[] | undefined {
   if (call === undefined) return undefined
   const parts = [call.method, call.name ?? null, isModern(call.revision)]

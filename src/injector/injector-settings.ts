@@ -23,7 +23,7 @@ export interface InjectorSettings {
   readonly environmentLabel: string
   /** Words that mean production in that label, in names of namespaces and of environments. */
   readonly productionEnvironments: readonly string[]
-  /** What becomes of pods that ask for the sidecar in a namespace of production. */
+  /** Decides about pods that ask for the sidecar in a production namespace. */
   readonly productionAction: 'refuse' | 'ignore' | 'allow'
   /** Namespaces in which nothing is ever injected. */
   readonly excludedNamespaces: readonly string[]

@@ -31,7 +31,7 @@ export function sidecarArgs(plan: Plan): readonly string[] {
   args.push('--ready-without-upstream')
   args.push('--drain-timeout', `${shutdownTimes(plan.graceSeconds).drain}s`)
   if (environment !== undefined) args.push('--environment', environment)
-  // What the injector takes for production is told as such; all else is what it says by these names.
+  // Namespaces that the injector takes for production say so; all others keep their names.
   const names = settings.productionEnvironments
   if (environment !== 'production' && names !== PRODUCTION_NAMES && names.length > 0) {
     args.push('--production-names', names.join(','))

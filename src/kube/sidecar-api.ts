@@ -43,7 +43,7 @@ export interface SidecarRule {
 
 /** How a sidecar is asked. */
 export interface AskOptions extends Limits {
-  /** What reading needs, where the sidecar asks for it. */
+  /** The read token, for a sidecar that asks for one. */
   readonly readToken?: string | undefined
 }
 

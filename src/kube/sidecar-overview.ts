@@ -30,7 +30,7 @@ export interface OverviewScope {
   readonly namespace: string | undefined
   readonly selector: string | undefined
   readonly prefix: string
-  /** What reading needs, where sidecars ask for it. */
+  /** The read token, for sidecars that ask for one. */
   readonly readToken?: string | undefined
 }
 

@@ -26,7 +26,7 @@ export interface CallEntry {
   settled: boolean
   /** When the client left an exchange whose call may still be answered elsewhere; negative before. */
   leftAt: number
-  /** What the call counts as when it ends without a response. */
+  /** The outcome of the call when it ends without a response. */
   fallback: Outcome
   newer: CallEntry | undefined
   older: CallEntry | undefined

@@ -50,7 +50,7 @@ export class ClientConnection extends Chain<OpenExchange> {
 
   #hold(socket: Socket): void {
     if (this.#goOn !== undefined) return
-    // Whoever reads the body of a request sets the socket going again.
+    // The reader of the request body resumes the socket.
     const pause = (): void => void socket.pause()
     socket.on('resume', pause)
     pause()

@@ -7,7 +7,7 @@ export interface ConnectionRoom {
   /** Connections of each listener above the bound that are still answered with 503. */
   readonly overloadReserve: number
   readonly adminConnections: number
-  /** What it was made for. */
+  /** The limit that the bounds were derived from. */
   readonly openFiles: number
   /** Less is allowed than was asked for. */
   readonly reduced: boolean

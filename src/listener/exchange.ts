@@ -47,7 +47,7 @@ export interface IncomingBody {
    * them. The bytes read are kept for `forSending`.
    */
   collect(limit: number, done: (bytes: Uint8Array | null, reason?: TooMuch) => void): void
-  /** What was collected, as long as the exchange is open; undefined where the body is not whole. */
+  /** The collected bytes, as long as the exchange is open; undefined where the body is not whole. */
   readonly kept: Uint8Array | undefined
   /** The whole body: what was collected and what is still to come. */
   forSending(): Body

@@ -1,13 +1,13 @@
 import type { Room } from '../mcp/room.ts'
 
-/** What is done when the budget is used up. */
+/** Reasons for which the budget made something give way. */
 export type Pressure =
   'request_waited' | 'request_unread' | 'response_unread' | 'fault_released' | 'client_cut'
 
-/** What takes no more than this may use the reserve: ordinary calls are read while large ones wait. */
+/** Requests up to this size may use the reserve: ordinary calls are read while large ones wait. */
 const SMALL = 16 * 1024
 const RESERVE = 0.25
-/** What waits for a client that does not read: in its socket, and in the one to the app. */
+/** Bytes that wait for a client that does not read, in its socket and in the one to the upstream. */
 const STALLED = 128 * 1024
 /** How long a request waits for room, and a client may do so without reading, in milliseconds. */
 const PATIENCE = 1_000
@@ -93,7 +93,7 @@ export class MemoryBudget implements Room {
 
   /** Takes bytes as soon as there is room for them; `done(false)` when there is none for too long. */
   wait(bytes: number, done: (isGranted: boolean) => void): void {
-    // What never fits need not wait.
+    // A request that never fits need not wait.
     if (bytes > this.limit) {
       done(false)
       return

@@ -3,7 +3,7 @@ import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
 import type { Failure } from '../mcp/transfer.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 
-/** What an observer may keep. */
+/** Limits of what an observer may keep. */
 export interface ObserverBounds {
   /** Longer responses, and longer events of a stream, are not read. */
   readonly limit: number

@@ -27,7 +27,7 @@ export class Passage implements RelayEnd {
   readonly receivedAt: number
   readonly observer: Observer | null
   readonly entries: readonly CallEntry[]
-  /** What was posted; undefined where it holds no calls. */
+  /** The posted messages; undefined where there are no calls among them. */
   readonly posted: PostedMessages | undefined
   readonly faults: FaultRun | undefined
   /** Told once how it ended: the status that the upstream gave, or 0. */

@@ -42,7 +42,7 @@ export class PostedReader {
       }
       const work = bytes.length * (facts.coding === undefined ? 1 : MAX_RATIO)
       heavyWork.do(work, () => {
-        // Whoever had to wait may have left.
+        // The client may have left while it waited.
         if (work < HEAVY || !exchange.answer.ended) done(bytes)
       })
     })

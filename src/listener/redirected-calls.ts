@@ -15,7 +15,7 @@ export interface RedirectedPost {
   readonly posted: PostedMessages
   readonly entries: readonly CallEntry[]
   readonly observer: Observer
-  /** What rules still do to the calls. */
+  /** The faults that still act on the calls. */
   readonly faults: FaultRun | undefined
 }
 
@@ -24,7 +24,7 @@ interface Held {
   readonly to: RedirectTarget
   readonly key: string
   readonly size: number
-  /** What is kept of the request, in bytes. */
+  /** The number of request bytes that are kept. */
   readonly weight: number
   readonly expires: number
 }

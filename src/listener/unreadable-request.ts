@@ -3,7 +3,7 @@ import type { Refusal } from './refusal.ts'
 /** An error of node:http about what a client has sent. */
 export interface ParserError extends Error {
   readonly code?: string | undefined
-  /** What the parser says of it. */
+  /** The message of the parser. */
   readonly reason?: string
 }
 

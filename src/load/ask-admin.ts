@@ -4,7 +4,7 @@ import { plain } from '../rules/problem.ts'
 /** The admin port of a sidecar. */
 export interface SidecarAdmin {
   readonly url: URL
-  /** What reading needs, where the sidecar asks for it. */
+  /** The read token, for a sidecar that asks for one. */
   readonly readToken?: string | undefined
 }
 

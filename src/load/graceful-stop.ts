@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events'
 
-/** Who ends a load before its time. */
+/** Ends a load before its time. */
 export interface StopSignals {
   /** No further tasks begin. */
   readonly stop?: AbortSignal | undefined
-  /** What is under way is cut. */
+  /** Cuts calls that are in flight. */
   readonly cut?: AbortSignal | undefined
 }
 
@@ -28,7 +28,7 @@ export class GracefulStop {
     setMaxListeners(0, this.stop, this.#cut.signal)
   }
 
-  /** What is under way is given up once this is aborted. */
+  /** Aborting this gives up the calls that are in flight. */
   get cut(): AbortSignal {
     return this.#cut.signal
   }

@@ -11,7 +11,7 @@ export interface ToolInfo {
 
 /** How an attempt of a call ended, as the client saw it. */
 export interface CallAnswer {
-  /** Of the JSON-RPC request, where the client knows it. */
+  /** The id of the JSON-RPC request, where the client knows it. */
   readonly id?: number
   readonly kind: 'ok' | ErrorKind
   /** Of `http` the status, of `rpc` the code. */

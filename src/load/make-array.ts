@@ -46,7 +46,7 @@ function lengthOf(
   const wanted = contained.reduce((sum, { least }) => sum + Math.min(MAX_ITEMS, least), first)
   const least = Math.max(wanted, Math.min(MAX_ITEMS, Number(schema['minItems'] ?? 1)))
   const most = Number(schema['maxItems'] ?? Infinity)
-  // What is added beyond it may be one too many of what is to be contained.
+  // Items beyond it may be one too many of those that `contains` counts.
   const bounded = contained.some((each) => each.most !== undefined)
   const room = bounded || schema['items'] === false ? 0 : 2
   return Math.min(intBetween(random, least, Math.max(least, Math.min(least + room, most))), most)

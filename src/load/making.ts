@@ -1,6 +1,6 @@
 import type { RandomSource } from './seeded-random.ts'
 
-/** What all parts of one value are made with. */
+/** State that all parts of one generated value share. */
 export interface Making {
   /** Where references lead. */
   readonly root: unknown

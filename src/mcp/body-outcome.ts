@@ -19,7 +19,7 @@ export function outcomeOfJsonBody(
     if (status === 202 || status === 204) return calls.map(() => 'incomplete')
     if (calls.length === 1 && isPlainResult(calls[0]!, body)) return ['ok']
     const answers = read(body)
-    // What cannot be read may be an answer in order: its status alone tells.
+    // A body that cannot be read may be a valid response: only its status tells.
     if (answers === undefined) return calls.map(() => 'ok')
     if (calls.length === 1 && answers.length === 1) return [outcomeOfOnly(calls[0]!, answers[0]!)]
     return calls.map((call) => {

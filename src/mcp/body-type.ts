@@ -1,4 +1,4 @@
-/** What a Content-Type says of a body: JSON, or why a server may read JSON in it all the same. */
+/** The kind of body that a Content-Type names: JSON, or why a server may read it as JSON anyway. */
 export type BodyType = 'json' | 'charset' | 'content_type' | 'other' | 'none'
 
 const JSON_TYPE = 'application/json'

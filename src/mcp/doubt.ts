@@ -22,7 +22,7 @@ export type Doubt =
   | 'header_mismatch'
   | HeadDoubt
 
-/** What makes the body behind a head one that is not read. */
+/** Reasons in the headers for not reading the body. */
 export type HeadDoubt =
   /** The Content-Type names another charset than UTF-8. */
   | 'charset'
@@ -33,7 +33,7 @@ export type HeadDoubt =
   /** The method is not POST, or a header asks for another one. */
   | 'http_method'
 
-/** What of a head a body has to agree with. */
+/** Header values that a body has to agree with. */
 export type StatedFacts = Pick<HeadFacts, 'mcpMethod' | 'mcpName' | 'revision'>
 
 const MESSAGE_KEYS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])

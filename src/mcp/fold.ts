@@ -1,4 +1,4 @@
-/** What case folding leaves behind (a capital I with a dot becomes an i and a mark), blanks, and what cannot be seen. */
+/** Marks that case folding leaves behind (of a capital I with a dot), blanks, and invisible characters. */
 const DROPPED = /[\p{M}\p{Z}\p{C}]/gu
 
 /**

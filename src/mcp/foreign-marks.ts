@@ -79,7 +79,7 @@ export class ForeignComments {
 /** Returns the sink for the body behind a head: marks in a stream are not passed on as Squall's. */
 export function unmarked(head: ResponseHead, sink: ResponseSink): ResponseSink {
   const { streams, coding } = answerFactsOf(head)
-  // What is coded is not read here, and no mark is Squall's in it.
+  // Compressed bodies are not read here, and no marker in them is Squall's.
   return streams && coding === undefined ? new UnmarkedSink(sink) : sink
 }
 

@@ -28,7 +28,7 @@ export interface HeadFacts {
   readonly coding: string | undefined
   /** The first 55 characters of a valid `traceparent`. */
   readonly trace: string | undefined
-  /** What `Mcp-Method` and `Mcp-Name` say, as they stand there. */
+  /** The values of `Mcp-Method` and `Mcp-Name`, not decoded. */
   readonly mcpMethod: string | undefined
   readonly mcpName: string | undefined
   /** It says that a body follows. */
@@ -66,7 +66,7 @@ const OVERRIDES: readonly string[] = [
   'x-http-method-override',
 ]
 
-/** What is noted while the lines of a head are read. */
+/** Facts collected while header lines are read. */
 class Lines {
   session: string | undefined
   revision: string | undefined

@@ -5,7 +5,7 @@ export const MAX_JSON_PIECES = 100_000
 /** Values nested deeper than this are not parsed. */
 export const MAX_JSON_DEPTH = 500
 
-/** What a value, a key or a separator takes at most once it is parsed, in bytes. */
+/** Most bytes that a value, a key or a separator takes once it is parsed. */
 const PIECE = 64
 
 /** Returns what reading so many bytes as JSON takes at most: the text, what is parsed of it, and its values. */

@@ -1,4 +1,4 @@
-/** What an object, an array or a member of them takes at most, in bytes. */
+/** Most bytes that an object, an array or a member of them takes. */
 const PIECE = 64
 
 /** Estimates from above how much memory a parsed JSON value takes. */

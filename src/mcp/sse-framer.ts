@@ -190,7 +190,7 @@ export class SseFramer {
     emit(new Frame(this.#taken(), true, false, NO_FIELDS))
   }
 
-  /** What was held, and is not any more. */
+  /** Takes the bytes that were held. */
   #taken(): Buffer {
     const taken = this.#held.subarray(0, this.#size)
     this.#room.give(this.#held.length)

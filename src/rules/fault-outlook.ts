@@ -75,7 +75,7 @@ export function faultOutlook(
   const onPush = facts.call?.transport === 'http+sse'
   return (isHttp ? OF_HTTP : OF_CALLS).map(([on, way]) => {
     const stream = way.stream === true
-    // What is posted in HTTP+SSE names its stream, which is its session.
+    // In HTTP+SSE the POST names its stream, which is its session.
     const session = facts.session ?? (way.elsewhere === true ? 'a stream' : undefined)
     const { target = facts.http.path } = facts.http
     const setting: OutlookSetting = {

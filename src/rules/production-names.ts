@@ -33,7 +33,7 @@ export interface Production {
   readonly pattern: string
 }
 
-/** What is looked at, and which words mean production. */
+/** The names to check, and the patterns that mean production. */
 export interface ProductionCheck {
   readonly places: readonly PlacedName[]
   readonly patterns: readonly string[]

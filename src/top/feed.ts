@@ -15,7 +15,7 @@ export interface FeedListener {
 
 /** How a feed asks, and how long it waits. */
 export interface FeedOptions {
-  /** What reading needs, where sidecars ask for it. */
+  /** The read token, for sidecars that ask for one. */
   readonly readToken?: string | undefined
   /** For an event, and for the first one. */
   readonly silenceMs?: number

@@ -9,7 +9,7 @@ export interface TopOptions {
   readonly places: readonly Place[]
   readonly json: boolean
   readonly once: boolean
-  /** What reading needs, where sidecars ask for it. */
+  /** The read token, for sidecars that ask for one. */
   readonly readToken?: string | undefined
   /** What arming and disarming need. */
   readonly token: string | undefined

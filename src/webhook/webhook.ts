@@ -28,7 +28,7 @@ export interface WebhookOptions {
   readonly listen: ListenAddress
   /** Address of health, readiness and metrics, without TLS. */
   readonly admin: ListenAddress
-  /** Who may read the admin port. */
+  /** Access rules for reading the admin port. */
   readonly adminAccess?: ReadAccess
   readonly certificate: CertificateSource
   readonly settings: InjectorSettings

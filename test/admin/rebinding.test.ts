@@ -14,7 +14,7 @@ import { RULES, startApi, TOKEN, type ApiSetup } from './api-setup.ts'
 
 const opened = closers()
 const READS = ['/', '/metrics', '/api/state', '/api/rules', '/api/faults', '/api/events']
-/** What a page would try. */
+/** Requests that a hostile page would try. */
 const FORGED = {
   'x-forwarded-host': '127.0.0.1',
   'x-forwarded-uri': '/api/v1/namespaces/shop/pods/web:15390/proxy/api/state',

@@ -41,7 +41,7 @@ test('clients that hang take no descriptor from the admin port or from accepted 
     expect(metricOf(metrics, 'squall_connections', { kind: 'client' })).toBe(most)
     expect(metricOf(metrics, 'squall_connections', { kind: 'upstream' })).toBe(most)
   }
-  // Who was not served was told so, or closed at once.
+  // Clients that were not served got 503, or were closed at once.
   for (const { answers } of clients) {
     for (const { status } of answers) expect(status).toBe(503)
   }

@@ -18,7 +18,7 @@ describe('the sidecar', () => {
     [[], { ENVIRONMENT: 'LIVE' }, 'ENVIRONMENT "LIVE" counts as production (it matches live)'],
     [[], { NODE_ENV: 'production' }, 'NODE_ENV "production" counts'],
     [[], { POD_NAMESPACE: 'shop-prd' }, 'the namespace of this pod "shop-prd" counts'],
-    // Who contradicts himself may be in production.
+    // Names that contradict each other may mean production.
     [['--environment', 'staging'], { ENVIRONMENT: 'production' }, 'ENVIRONMENT "production"'],
   ])('is never armed with %j and %j', (args, env, why) => {
     const reason = neverArmed(args, env)
@@ -30,7 +30,7 @@ describe('the sidecar', () => {
   it.each<[readonly string[], Environment]>([
     [[], {}],
     [[], { ENVIRONMENT: '', NODE_ENV: 'test' }],
-    // What images set says nothing where somebody says where this is.
+    // Images set NODE_ENV: it counts only where nothing else names an environment.
     [['--environment', 'staging'], { NODE_ENV: 'production' }],
     [[], { ENVIRONMENT: 'staging', NODE_ENV: 'production' }],
     [['--environment', 'kund-live', '--production-names', 'prod*,prd'], {}],

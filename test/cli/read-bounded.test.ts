@@ -31,7 +31,7 @@ it('reads a pipe to its end, as shells put one in the place of a file', async ()
   const script = 'exec 3<>"$1"; echo one >&3; echo ready; read -r _; echo two >&3'
   const writer = spawn('bash', ['-c', script, 'bash', at('pipe')])
   await once(writer.stdout, 'data')
-  // What is written stays in the pipe, also where the writer is gone before the reader has opened it.
+  // An open reader keeps the bytes in the pipe after the writer has gone.
   const kept = await open(at('pipe'), constants.O_RDONLY | constants.O_NONBLOCK)
   const read = readBounded(at('pipe'), 1000)
   writer.stdin.write('go\n')

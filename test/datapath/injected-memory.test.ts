@@ -31,7 +31,7 @@ rules:
 let folder: string
 let app: RawApp
 let squall: SidecarProcess
-/** What the app answers. */
+/** The response of the upstream. */
 let answered = ''
 
 beforeAll(async () => {

@@ -17,7 +17,7 @@ const ACCEPTED = answer('202 Accepted', [], '')
 /** An app with a sidecar before it whose faults hold calls, until they are given up. */
 export class HeldCalls {
   readonly stage: Stage
-  /** What the test answers: streams and the ends of sessions. */
+  /** Requests that the test answers: streams and the ends of sessions. */
   readonly app: Held
 
   private constructor(stage: Stage, app: Held) {
@@ -54,7 +54,7 @@ export class HeldCalls {
     this.stage.squall.faults!.take([])
   }
 
-  /** What the app was sent: the bodies of POSTs, and the methods of all else. */
+  /** The requests that the upstream got: bodies of POSTs, methods of all others. */
   get seen(): readonly unknown[] {
     return this.stage.app.requests.map(({ method, body }) =>
       method === 'POST' ? (JSON.parse(body.toString()) as unknown) : method,

@@ -108,7 +108,7 @@ async function told(fault: string, response: string): Promise<object> {
 
 it.each(CASES)('%s is told as injected only where it took effect: %s', async (fault, response) => {
   const all = await told(fault, response)
-  // What a fault has made of a response that nobody reads is not said to be in order.
+  // A response that nobody read and a fault changed does not count as ok.
   expect(all).not.toMatchObject({ outcome: 'ok', origin: 'injected' })
   expect(all).not.toMatchObject({ applied: 0, origin: 'injected' })
 })

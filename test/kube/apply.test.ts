@@ -253,7 +253,7 @@ test('rules for production are refused, by the name or the label of the namespac
   expect(shop.rules()).toEqual({})
   expect(shop.api.seen.every(({ method }) => method === 'GET')).toBe(true)
 
-  // Whoever ends faults is never in the way.
+  // Rules that end faults are always accepted.
   const off = await write(`enabled: false\n${failing('first')}`)
   expect(await shop.apply('-f', off)).toMatchObject({ code: 0 })
   expect(await shop.apply('-f', await write(failing('x')), '--allow-production')).toMatchObject({

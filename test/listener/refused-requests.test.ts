@@ -16,7 +16,7 @@ interface Told {
   readonly message: string
 }
 
-/** What a client is told whose bytes are refused. */
+/** The response to a client whose bytes are refused. */
 async function told({ squall }: Pair, bytes: string): Promise<Told> {
   const client = opened(await RawClient.connect(squall.port))
   await client.send(bytes, 'POST')

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 
-/** What came back, as far as a test wants to know. */
+/** The parts of a response that tests look at. */
 export interface Asked {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>

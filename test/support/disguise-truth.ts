@@ -3,11 +3,11 @@ import { metricOf } from './metric.ts'
 import { sendDisguise } from './send-disguise.ts'
 import { startSquall } from './squall.ts'
 
-/** What became of disguised calls at a server behind Squall. */
+/** Results of disguised calls at a server behind Squall. */
 export interface DisguiseTruth {
   /** Disguises by which the server ran a tool. */
   readonly ran: readonly string[]
-  /** What Squall counted otherwise than the server read it. */
+  /** Calls that Squall counted differently from how the server read them. */
   readonly wrong: readonly string[]
 }
 

@@ -23,7 +23,7 @@ export const HOSTILE_VALUES: Readonly<Record<string, (size: number) => string>> 
   texts: (size) => JSON.stringify(`[${'{},'.repeat(size / 3)}0]`),
 }
 
-/** What may be done to a body before it is sent, and the header that says so. */
+/** Encodings of a body before it is sent, with their headers. */
 export const PACKED: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   gzip: (bytes) => gzipSync(bytes),
   deflate: (bytes) => deflateSync(bytes),

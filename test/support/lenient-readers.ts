@@ -19,7 +19,7 @@ export function toolsRead(headers: readonly string[], body: Buffer): ReadonlySet
   return tools
 }
 
-/** What servers decode bytes to, by what they go by. */
+/** Texts that servers decode bytes to, by the header they follow. */
 function decodings(body: Buffer): string[] {
   const texts: string[] = []
   for (const bytes of unpacked(body)) {

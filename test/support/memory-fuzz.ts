@@ -35,7 +35,7 @@ const JSON_TYPE = ['Content-Type', 'application/json']
 const STREAM =
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n'
 
-/** What a run has come to. */
+/** The result of a run. */
 export interface FuzzResult {
   readonly attacks: number
   /** How the sidecar ended before it was told to; undefined when it did not. */
@@ -45,7 +45,7 @@ export interface FuzzResult {
   /** In milliseconds: the longest wait for `/livez`, and the 99th percentile. */
   readonly slowest: number
   readonly p99: number
-  /** What the budget still counts when everything is over. */
+  /** The bytes that the budget still counts when everything is over. */
   readonly left: string
 }
 
@@ -118,7 +118,7 @@ function respond(random: Random): (exchange: AppExchange) => Promise<void> {
   }
 }
 
-/** What a client sends. */
+/** The request of a client. */
 function request(random: Random): Buffer {
   const body = callWith(anyValue(random), random.pick(TOOLS))
   switch (random.int(0, 5)) {
@@ -251,7 +251,7 @@ async function look(
   await worker.terminate()
 }
 
-/** What is still counted as held once nothing is in flight: waited for, as connections end one by one. */
+/** Returns what is still counted as held; waits, as connections end one by one. */
 async function settled(squall: SidecarProcess): Promise<string> {
   let held = ''
   for (let tries = 0; tries < 200; tries++) {

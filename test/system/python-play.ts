@@ -6,7 +6,7 @@ import { systemTool } from './tools.ts'
 const run = promisify(execFile)
 const script = fileURLToPath(new URL('./python_client.py', import.meta.url))
 
-/** What a scenario saw. */
+/** The observations of a scenario. */
 export interface Observed extends Record<string, unknown> {
   readonly received: { readonly method: string }[]
 }

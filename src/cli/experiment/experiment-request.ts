@@ -21,7 +21,7 @@ export interface ExperimentRunRequest {
     | { readonly kind: 'again'; readonly id: string }
   readonly headers: Readonly<Record<string, string>>
   readonly authTokenFile: string | undefined
-  /** What reading the sidecar needs, where it asks for that. */
+  /** The read token of the sidecar, where it asks for one. */
   readonly readToken: string | undefined
   readonly production: ProductionCheck
   readonly experiments: string

@@ -14,7 +14,7 @@ export interface ClusterOptions {
   readonly context: string | undefined
   readonly selector: string | undefined
   readonly prefix: string
-  /** What reading the sidecars needs, where they ask for it. */
+  /** The read token of the sidecars, where they ask for one. */
   readonly readToken: string | undefined
   readonly env: Environment
 }

@@ -1,6 +1,6 @@
 import type { RunningLoad } from '../../load/run-load.ts'
 
-/** What shells say of a program that Ctrl-C has ended. */
+/** Exit code that shells use for a program that Ctrl-C ended. */
 export const INTERRUPTED = 130
 
 /** Ctrl-C and SIGTERM, as a load takes them. */

@@ -98,7 +98,7 @@ async function* transformed(
   }
 }
 
-/** What a transform gave when it was asked for a frame, or threw. */
+/** The frame that a transform returned, or the error that it threw. */
 type Given = { readonly step: IteratorResult<Frame> } | { readonly error: unknown }
 
 /** The input as a transform sees it: it outlives the transform, and ends where the chain has ended. */
@@ -109,7 +109,7 @@ class Tap implements AsyncIterableIterator<Frame> {
   exhausted = false
   #held = 0
   #quiet: QuietFrame[] = []
-  /** What the transform gave, once it has. */
+  /** The result of the transform, once it is there. */
   #given: Given | undefined
   #wanted: ((given: boolean) => void) | undefined
   readonly #turn: FaultTurn
@@ -152,7 +152,7 @@ class Tap implements AsyncIterableIterator<Frame> {
     }
   }
 
-  /** What was taken has been passed on, or is done away with. */
+  /** Forgets the pieces in hand: they were passed on or dropped. */
   letGo(): void {
     this.inHand.length = 0
     this.#turn.memory.give(this.#held)
@@ -179,7 +179,7 @@ class Tap implements AsyncIterableIterator<Frame> {
     })
   }
 
-  /** What the transform gave; throws what it threw. */
+  /** Returns the result of the transform; throws the error that it threw. */
   takeGiven(): IteratorResult<Frame> {
     const given = this.#given!
     this.#given = undefined

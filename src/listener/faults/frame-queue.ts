@@ -4,7 +4,7 @@ import { PieceQueue } from './piece-queue.ts'
 
 /** With more than this waiting, the sender is asked to pause. */
 const HIGH_WATER = 16 * 1024
-/** What a frame takes beside its bytes. */
+/** Memory that a frame takes beside its bytes. */
 const FRAME = 256
 /** A frame has its bytes, and the message in it. */
 const PARSED = 3

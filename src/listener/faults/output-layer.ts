@@ -65,7 +65,7 @@ async function* transformed(
   let iterator: AsyncIterator<Uint8Array> | undefined
   let over = false
   const told = (): void => {
-    // What a fault that changes responses held too long to be compared counts as changed, if it took effect.
+    // A response that a fault held too long to compare counts as changed if the fault took effect.
     if (!tap.changed && !(tap.lost && turn.changed)) return
     tap.changed = false
     if (!endsByStatus) changed()
@@ -109,7 +109,7 @@ function stopped({ turn, changed }: LayerSetting, tap: OutputTap, error: unknown
     throw error
   }
   if (tap.broken === undefined) {
-    // What was held too long to be kept is missing now.
+    // The bytes that were held too long to be kept are missing now.
     if (tap.lost) changed()
     turn.failed(error)
   } else turn.settle()

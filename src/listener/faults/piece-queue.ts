@@ -15,7 +15,7 @@ interface Reader<Piece> {
 /** When a sender is asked to pause, and to go on. */
 export interface QueueBounds<Piece> {
   readonly sizeOf: (piece: Piece) => number
-  /** What a piece takes of the memory that all share. */
+  /** Returns how much of the shared memory a piece takes. */
   readonly weightOf?: (piece: Piece) => number
   readonly memory?: Room
   /** With more bytes than this waiting, the sender is asked to pause. */
@@ -85,7 +85,7 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
   }
 
   next(): Promise<IteratorResult<Piece, undefined>> {
-    // Whoever asks first is given first, also where that waits for other calls.
+    // First come, first served, also where the first one waits for other calls.
     if (this.#turn !== undefined) return this.#turn.then(() => this.next())
     if (this.#waiting.length > 0) {
       if (++this.#taken < SLICE) return Promise.resolve(this.#take())

@@ -49,7 +49,7 @@ export class PushOutlet {
     if (bytes.length > 0) this.#writes.write(bytes)
   }
 
-  /** What is written while `work` runs leaves together, as far as it came together. */
+  /** Writes in one piece what `work` writes together. */
   joined(work: () => void): void {
     this.#writes.during(work)
   }

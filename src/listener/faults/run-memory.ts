@@ -3,7 +3,7 @@ import { MemoryBudget } from '../memory-budget.ts'
 import type { CallRun } from './call-run.ts'
 import type { FaultRunOptions } from './fault-run-options.ts'
 
-/** What the faults of one exchange hold: its parsed calls, and what is on its way through them. */
+/** Counts what the faults of one exchange hold: its parsed calls, and the frames on their way. */
 export class RunMemory implements Room {
   readonly #budget: MemoryBudget
   readonly #runs: () => readonly CallRun[]

@@ -26,7 +26,7 @@ export class SseOutlet {
     if (!hold) this.release()
   }
 
-  /** What is sent while `work` runs leaves together, as far as it came together. */
+  /** Sends in one write the pieces that `work` sends together. */
   joined(work: () => void): void {
     this.#writes.during(work)
   }

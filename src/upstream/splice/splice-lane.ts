@@ -117,7 +117,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
     const user = this.#user
     // Whoever was told of an earlier piece may have given up.
     if (user === undefined) return
-    // Of a buffer of its own, a small piece would keep all.
+    // A small piece would keep the whole buffer alive.
     const isCopied = bytes === INPUT || to - from < READ_SIZE / 4
     if (!user.data(isCopied ? copyOf(bytes, from, to) : bytes.subarray(from, to))) this.#pause()
   }
