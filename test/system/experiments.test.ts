@@ -127,7 +127,9 @@ test('refusals, breaches and plans with mistakes have their own exit codes', asy
   const refused = await ready(readyText('latency'), { target })
   const validated = await runProgram(['experiment', 'validate', refused])
   expect(validated.code).toBe(1)
-  expect(validated.stdout).toMatch(/plan\.yaml:\d+:\d+: PRODUCTION: the environment "production" counts as production/)
+  expect(validated.stdout).toMatch(
+    /plan\.yaml:\d+:\d+: PRODUCTION: the environment "production" counts as production/,
+  )
   const run = await runProgram(['experiment', 'run', refused, '--json', ...kept])
   expect(run.code).toBe(1)
   expect(JSON.parse(run.stdout)).toMatchObject({ refused: [{ code: 'PRODUCTION' }] })
