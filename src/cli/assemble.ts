@@ -136,6 +136,7 @@ export function sidecarOptions(options: RunOptions): Omit<SidecarOptions, 'overl
   const { tls, upstreamTls } = options
   return {
     pairs: options.routes,
+    publicUrl: options.publicUrl,
     listenTls: tls === undefined ? undefined : { cert: tls.certFile, key: tls.keyFile },
     upstreamTls: {
       ca: upstreamTls.caFile,

@@ -61,6 +61,12 @@ export const RUN_FLAGS = [
     help: 'host that replaces the one of every --upstream, such as the address of the pod',
   },
   {
+    name: 'public-url',
+    value: 'url',
+    group: PLACES,
+    help: 'URL by which clients reach every --listen: replaces the address of the app in WWW-Authenticate and in the metadata of OAuth-protected resources; without it both pass unchanged',
+  },
+  {
     name: 'app-probes',
     value: 'json',
     group: PLACES,

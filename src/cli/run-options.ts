@@ -15,6 +15,7 @@ import { parseAppProbes } from './app-probes.ts'
 import { RUN_FLAGS, type RunFlag } from './flag-table.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from './flag-values.ts'
 import { parseControl } from './lifecycle/lifecycle-options.ts'
+import { parsePublicUrl } from './public-url.ts'
 import { parseRunRules, type RunRules } from './rules-guard-options.ts'
 import { parseAdminToken, parseReadAccess } from './run-admin-token.ts'
 import { parsePlaces } from './run-places.ts'
@@ -52,6 +53,8 @@ export interface RunOptions {
   readonly control: string | undefined
   /** What the admin port asks the app on behalf of Kubernetes. */
   readonly appProbes: AppProbes
+  /** What clients are to read in OAuth documents in place of the app's address; undefined for no change. */
+  readonly publicUrl: string | undefined
   /** What changes by the admin port need; undefined when nothing can be changed. */
   readonly adminToken: string | undefined
   /** Access rules for reading the admin port. */
@@ -126,6 +129,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     admin,
     control: optionally(flags.optional('control'), parseControl),
     appProbes: parseAppProbes(flags),
+    publicUrl: optionally(flags.optional('public-url'), parsePublicUrl),
     adminToken,
     adminAccess: parseReadAccess(flags, env, admin, adminToken),
     tls: parseListenerTls(flags),

@@ -17,6 +17,8 @@ import { HttpFront } from './http-front.ts'
 import { Ledger } from './ledger.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import { Pipeline } from './pipeline.ts'
+import { PublicAddress } from './public-address.ts'
+import { publicUpstream } from './public-upstream.ts'
 import type { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 
@@ -85,8 +87,11 @@ export class Port {
         closing: this.#closing.signal,
         refuseWhile: (refused) => this.#front.refuseWhile(refused),
       })
+    const { publicUrl } = options
+    const { upstream } = this.#app
+    const names = publicUrl === undefined ? undefined : new PublicAddress(publicUrl, address)
     const pipeline = new Pipeline({
-      upstream: this.#app.upstream,
+      upstream: names ? publicUpstream(upstream, { address: names, log: rareLog }) : upstream,
       ledger: this.#ledger,
       telemetry,
       logger,

@@ -12,6 +12,8 @@ export interface Pair {
 /** What a sidecar is made of. */
 export interface SidecarOptions extends FrontOptions {
   readonly pairs: readonly Pair[]
+  /** Replaces the upstream's origin in OAuth documents, where it is given. */
+  readonly publicUrl?: string | undefined
   readonly listenTls: TlsPaths | undefined
   readonly upstreamTls: TlsPaths
   readonly upstreamServername: string | undefined

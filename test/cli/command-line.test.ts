@@ -26,6 +26,7 @@ describe('squall run', () => {
   it('has defaults for everything', () => {
     expect(options('')).toEqual({
       appProbes: [],
+      publicUrl: undefined,
       routes: [
         {
           listen: { kind: 'tcp', host: '127.0.0.1', port: 15300 },
@@ -69,10 +70,11 @@ describe('squall run', () => {
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-pending 5 ' +
         '--max-sessions 6 --head-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --pending-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--upstream-reuse never --engine general --log-level debug --log-format pretty --log-ids hash',
+        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine general --log-level debug --log-format pretty --log-ids hash',
     )
     expect(given).toEqual({
       appProbes: [],
+      publicUrl: 'https://gw.example/mcp',
       routes: [
         {
           listen: { kind: 'tcp', host: '::', port: 1 },

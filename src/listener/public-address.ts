@@ -1,0 +1,76 @@
+import { splice, type TextEdit } from '../mcp/json-edit.ts'
+import type { JsonNode } from '../mcp/json-node.ts'
+import { readJson } from '../mcp/json-text.ts'
+import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
+
+/** Finds each `scheme://authority`, in a header value or at the start of a string. */
+const IN_HEADER = /(?<![a-z0-9+.-])https?:\/\/[^\s"',;<>\\/?#]+/gi
+const AT_START = /^https?:\/\/[^\s"',;<>\\/?#]+/i
+const LOOPBACK = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/i
+
+/** Puts the public URL in the place of the origins by which an upstream names itself. */
+export class PublicAddress {
+  readonly #url: string
+  /** URLs at the public origin are public already. */
+  readonly #origin: string
+  readonly #own: ReadonlySet<string>
+
+  /** `url` has no slash at its end. */
+  constructor(url: string, upstream: UpstreamAddress) {
+    this.#url = url
+    this.#origin = new URL(url).origin
+    this.#own = new Set(originsOf(upstream))
+  }
+
+  /** Rewrites all URLs in a header value. `host` is the `Host` of the request. */
+  inHeader(value: string, host: string | undefined): string {
+    return this.#rewrite(value, IN_HEADER, this.#origins(host))
+  }
+
+  /** Rewrites the string values that begin with such an origin; undefined for what is not JSON. */
+  inJson(text: string, host: string | undefined): string | undefined {
+    const root = readJson(text)
+    if (root === undefined) return undefined
+    const own = this.#origins(host)
+    const edits: TextEdit[] = []
+    const visit = (node: JsonNode): void => {
+      if (node.kind === 'object') for (const { value } of node.members) visit(value)
+      else if (node.kind === 'array') node.items.forEach(visit)
+      else if (node.kind === 'string') {
+        const rewritten = this.#rewrite(node.value, AT_START, own)
+        if (rewritten === node.value) return
+        edits.push({ start: node.start, end: node.end, text: JSON.stringify(rewritten) })
+      }
+    }
+    visit(root)
+    return splice(text, edits)
+  }
+
+  #rewrite(text: string, urls: RegExp, own: ReadonlySet<string>): string {
+    return text.replace(urls, (url) => (own.has(originOf(url) ?? '') ? this.#url : url))
+  }
+
+  /** Servers build URLs from `Host`, with whichever scheme they believe the client to use. */
+  #origins(host = ''): ReadonlySet<string> {
+    const own = new Set(this.#own)
+    for (const scheme of ['http', 'https']) {
+      const origin = originOf(`${scheme}://${host}`)
+      if (origin !== undefined) own.add(origin)
+    }
+    own.delete(this.#origin)
+    return own
+  }
+}
+
+function originsOf(upstream: UpstreamAddress): string[] {
+  if (upstream.kind === 'unix') return []
+  const { host } = upstream
+  const names = LOOPBACK.test(host) ? [host, 'localhost', '127.0.0.1', '::1'] : [host]
+  return names.map((name) => originOf(formatUpstream({ ...upstream, host: name })) ?? '')
+}
+
+/** Returns the origin in one spelling; undefined for what is no origin, as with a user name. */
+function originOf(text: string): string | undefined {
+  if (text.includes('@') || !URL.canParse(text)) return undefined
+  return new URL(text).origin
+}

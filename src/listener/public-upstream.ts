@@ -1,0 +1,121 @@
+import { bodyType } from '../mcp/body-type.ts'
+import { strictText } from '../mcp/bytes.ts'
+import { forChangedBody } from '../mcp/changed-body.ts'
+import type { ChunkRun } from '../mcp/chunk-run.ts'
+import {
+  headerValue,
+  headerValues,
+  targetPath,
+  type HeaderLines,
+  type RequestHead,
+  type ResponseHead,
+} from '../mcp/http.ts'
+import type { Failure, ResponseSink, Upstream } from '../mcp/transfer.ts'
+import { codingOf, decodeWhole } from './content-coding.ts'
+import type { PublicAddress } from './public-address.ts'
+import type { RareLog } from './rare-log.ts'
+
+const METADATA = /^\/\.well-known\/oauth-protected-resource(?:\/|$)/
+const UNCHANGED = 'OAuth metadata was not rewritten'
+/** Larger metadata passes unchanged. */
+const MAX_METADATA = 64 * 1024
+
+/** What the rewriting of documents needs. */
+export interface PublicParts {
+  readonly address: PublicAddress
+  readonly log: RareLog
+}
+
+/** Returns the upstream with OAuth documents that name the public URL of Squall. */
+export function publicUpstream(upstream: Upstream, parts: PublicParts): Upstream {
+  return {
+    send: (head, body, sink) => upstream.send(head, body, new PublicSink(head, sink, parts)),
+  }
+}
+
+/** Rewrites challenges, and metadata once it is whole; passes on everything else as it comes. */
+class PublicSink implements ResponseSink {
+  readonly chunks?: (run: ChunkRun) => boolean
+  readonly #isMetadata: boolean
+  readonly #host: string | undefined
+  readonly #sink: ResponseSink
+  readonly #parts: PublicParts
+  /** The head of metadata, while it is held. */
+  #head: ResponseHead | undefined
+  #chunks: Uint8Array[] = []
+  #size = 0
+
+  constructor({ method, target, headers }: RequestHead, sink: ResponseSink, parts: PublicParts) {
+    this.#isMetadata = method === 'GET' && METADATA.test(targetPath(target))
+    this.#host = headerValue(headers, 'host')
+    this.#sink = sink
+    this.#parts = parts
+    if (sink.chunks !== undefined && !this.#isMetadata) this.chunks = (run) => sink.chunks!(run)
+  }
+
+  info(head: ResponseHead): void {
+    this.#sink.info(head)
+  }
+
+  head(head: ResponseHead, whole?: boolean): void {
+    const { headers, status } = head
+    const isChallenge = headerValue(headers, 'www-authenticate') !== undefined
+    const rewritten = isChallenge ? { ...head, headers: this.#challenges(headers) } : head
+    const type = headerValue(headers, 'content-type') ?? ''
+    if (this.#isMetadata && status === 200 && bodyType(type) === 'json') this.#head = rewritten
+    else this.#sink.head(rewritten, whole)
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.#head === undefined) return this.#sink.data(chunk)
+    this.#chunks.push(chunk)
+    this.#size += chunk.length
+    return this.#size <= MAX_METADATA || this.#passOn('larger than 64 KiB')
+  }
+
+  end(trailers: HeaderLines): void {
+    const head = this.#head
+    const text = head && this.#text(head)
+    const rewritten = text === undefined ? undefined : this.#parts.address.inJson(text, this.#host)
+    if (head === undefined || rewritten === undefined || rewritten === text) {
+      this.#passOn(rewritten === undefined ? 'not readable as JSON' : undefined)
+      this.#sink.end(trailers)
+      return
+    }
+    const bytes = Buffer.from(rewritten)
+    this.#sink.head({ ...head, headers: forChangedBody(head.headers, bytes.length) })
+    this.#sink.data(bytes)
+    this.#sink.end([])
+  }
+
+  fail(failure: Failure): void {
+    this.#passOn(undefined)
+    this.#sink.fail(failure)
+  }
+
+  #challenges(lines: HeaderLines): HeaderLines {
+    const { address } = this.#parts
+    const isOne = (at: number): boolean => lines[at]?.toLowerCase() === 'www-authenticate'
+    return lines.map((part, at) =>
+      at % 2 === 1 && isOne(at - 1) ? address.inHeader(part, this.#host) : part,
+    )
+  }
+
+  #text({ headers }: ResponseHead): string | undefined {
+    const coding = codingOf(headerValues(headers, 'content-encoding').join(','))
+    const plain = decodeWhole(coding, Buffer.concat(this.#chunks), MAX_METADATA)
+    return plain && strictText(plain)
+  }
+
+  /** Sends what is held, if anything, as it came, with the reason in the log; false asks for a pause. */
+  #passOn(reason: string | undefined): boolean {
+    const head = this.#head
+    if (head === undefined) return true
+    if (reason !== undefined) this.#parts.log.warn('oauth_metadata', reason, UNCHANGED)
+    this.#head = undefined
+    this.#sink.head(head)
+    let more = true
+    for (const chunk of this.#chunks.splice(0)) more = this.#sink.data(chunk)
+    return more
+  }
+}
