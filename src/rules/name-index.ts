@@ -5,6 +5,7 @@ import type { CompiledRule } from './compiled-rule.ts'
 import { globPrefix, globSuffix, matchesGlob } from '../filters/glob.ts'
 import { LiteralTrie } from './literal-trie.ts'
 import type { Reach } from './match-node.ts'
+import { isTooLong } from './safe-regex.ts'
 import type { TextMatcher } from './text-match.ts'
 
 /** Callers choose names, so that what is remembered of them is bounded in number and size. */
@@ -25,7 +26,7 @@ export class NameIndex {
   readonly #byPrefix = new LiteralTrie<Pattern & { glob: string }>(false)
   readonly #bySuffix = new LiteralTrie<Pattern & { glob: string }>(true)
   /** Expressions, negations, and globs that begin and end with a wildcard: tried one by one. */
-  readonly #others: { rule: CompiledRule; test: (name: string) => boolean }[] = []
+  readonly #others: (Pattern & { test: (name: string) => boolean })[] = []
   #hasPatterns = false
   /** What the patterns come to for names that were asked for before. */
   readonly #remembered = new Map<string, Bucket>()
@@ -73,9 +74,7 @@ export class NameIndex {
 
   #addOther(rule: CompiledRule, matcher: TextMatcher, test: (name: string) => boolean): void {
     this.#hasPatterns = true
-    // The exact names of a rule have led to it already.
-    const others = (name: string): boolean => !matcher.exact.includes(name) && test(name)
-    this.#others.push({ rule, test: others })
+    this.#others.push({ rule, matcher, test })
   }
 
   #patternsFor(name: string): Bucket {
@@ -95,7 +94,12 @@ export class NameIndex {
     }
     this.#byPrefix.walk(name, check)
     this.#bySuffix.walk(name, check)
-    for (const other of this.#others) if (other.test(name)) found.add(other.rule)
+    // What is too long for expressions is left to the rules' own tests, which count it.
+    const isLeft = isTooLong(name)
+    for (const { rule, matcher, test } of this.#others) {
+      // The exact names of a rule have led to it already.
+      if (!matcher.exact.includes(name) && (isLeft || test(name))) found.add(rule)
+    }
     if (found.size === 0) return NONE
     return new Bucket([...found].sort((a, b) => a.index - b.index))
   }

@@ -5,7 +5,9 @@ import type { CallFacts, ExchangeFacts, Facts } from './call-facts.ts'
 import type { Candidates } from './candidates.ts'
 import { holdAll } from './match-test.ts'
 import type { RuleSet } from './rule-set.ts'
+import type { RuleState } from './rule-state.ts'
 import type { RuleStates } from './rule-states.ts'
+import { isTooLong, unread } from './safe-regex.ts'
 
 /** Milliseconds since the epoch. It should not go back, or what is timed may act twice. */
 export type Clock = () => number
@@ -43,7 +45,9 @@ export function planCall(
   const { candidates } = index
   candidates.clear()
   names.gather(name, facts.headers, candidates)
-  return planOf(ruleSet, candidates, facts, states, clock, index.knowsMethod(method))
+  // Which rules mean a name that no expression reads is tested again, to be counted for each.
+  const isIndexed = index.knowsMethod(method) && !isTooLong(name)
+  return planOf(ruleSet, candidates, facts, states, clock, isIndexed)
 }
 
 /**
@@ -111,7 +115,10 @@ function planOf(
   let shadow = true
   let now = Number.NaN
   for (let rule = candidates.next(); rule !== undefined; rule = candidates.next()) {
-    if (!holdAll(isIndexed ? rule.rest : rule.tests, facts)) continue
+    const unreadBefore = unread.texts
+    const holds = holdAll(isIndexed ? rule.rest : rule.tests, facts)
+    if (unread.texts !== unreadBefore) countUnread(states.of(rule))
+    if (!holds) continue
     if (seen !== undefined && holdAll(rule.tests, seen)) continue
     const state = states.of(rule)
     if (state === undefined) continue
@@ -136,4 +143,8 @@ function planOf(
     if (rule.stop && (!rule.shadow || states.shadow)) break
   }
   return hits === undefined ? undefined : { hits, shadow }
+}
+
+function countUnread(state: RuleState | undefined): void {
+  if (state !== undefined) state.counts.value_too_long++
 }

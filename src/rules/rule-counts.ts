@@ -25,14 +25,18 @@ export const RESULTS = [
 /** What became of a call that a rule matches. */
 export type RuleResult = (typeof RESULTS)[number]
 
-/** How often each came about, and how often the rule matched and drew at all. */
-export type RuleCounts = Record<RuleResult | 'matched' | 'drawn', number>
+/**
+ * How often each came about, how often the rule matched and drew at all, and how often it was
+ * evaluated on a value that is too long for its `regex`, whether or not it matched then.
+ */
+export type RuleCounts = Record<RuleResult | 'matched' | 'drawn' | 'value_too_long', number>
 
 /** All at nought. */
 export function noCounts(): RuleCounts {
   return {
     matched: 0,
     drawn: 0,
+    value_too_long: 0,
     disarmed: 0,
     forbidden: 0,
     other_pod: 0,

@@ -133,5 +133,6 @@ function addState(total: Total, { active, counts }: RuleState): void {
 function addCounts(sum: RuleCounts, counts: Readonly<RuleCounts>): void {
   sum.matched += counts.matched
   sum.drawn += counts.drawn
+  sum.value_too_long += counts.value_too_long
   for (const result of RESULTS) sum[result] += counts[result]
 }

@@ -3,6 +3,15 @@ import type { Program } from './regex-program.ts'
 
 /** Longer texts match no expression: a caller chooses the text, and must not choose the time. */
 export const MAX_REGEX_TEXT = 32_768
+
+/** Counts texts above the limit, so that a rule's counters tell that it could not read a value. */
+export const unread = { texts: 0 }
+
+/** True for a text that no expression reads. */
+export function isTooLong(text: string | undefined): boolean {
+  return text !== undefined && text.length > MAX_REGEX_TEXT
+}
+
 /**
  * How much is remembered of one expression, in places and ways onward; beyond it everything is
  * forgotten and built anew. Some 50 KB: callers may drive every expression of a file that far.
@@ -55,7 +64,10 @@ export class SafeRegex {
   /** True when the text has a match; false for every text above `MAX_REGEX_TEXT`. */
   test(text: string): boolean {
     const length = text.length
-    if (length > MAX_REGEX_TEXT) return false
+    if (length > MAX_REGEX_TEXT) {
+      unread.texts++
+      return false
+    }
     const program = this.#program
     const ascii = program.ascii
     this.#forgotten = 0

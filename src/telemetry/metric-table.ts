@@ -115,6 +115,12 @@ export const METRICS = [
     labels: ['rule', 'result'],
   },
   {
+    name: 'squall_rule_values_too_long_total',
+    type: 'counter',
+    help: 'Evaluations of a rule that met a value above 32768 characters, which its regex never matches.',
+    labels: ['rule'],
+  },
+  {
     name: 'squall_active_faults',
     type: 'gauge',
     help: 'Calls on which faults of a rule act right now; each rule in force has this series.',

@@ -255,6 +255,7 @@ class PromMetrics implements Metrics {
       squall_rule_matches_total: (name) => this.#rules.matches(out, name),
       squall_rule_draws_total: (name) => this.#rules.draws(out, name),
       squall_rule_evaluations_total: (name) => this.#rules.evaluations(out, name),
+      squall_rule_values_too_long_total: (name) => this.#rules.valuesTooLong(out, name),
       squall_active_faults: (name) => this.#rules.active(out, name),
       squall_faults_overflow_total: (name) => this.#rules.overflows(out, name),
       squall_armed: of(() => this.#rules.armed()),

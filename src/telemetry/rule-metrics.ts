@@ -6,6 +6,8 @@ import { toolLabel } from './tool-label.ts'
 
 // Shown from the start, so that the first increase is seen.
 const ALWAYS_SHOWN = 'applied'
+// Counted besides what became of a call.
+const NO_RESULTS: ReadonlySet<string> = new Set(['matched', 'drawn', 'value_too_long'])
 
 interface LabelledRule extends RuleSample {
   readonly label: RuleLabel
@@ -37,6 +39,11 @@ export class RuleMetrics {
     return this.#each(out, name, ({ counts }) => counts['overflow'])
   }
 
+  /** Shown once there are any: most rules have no `regex`. */
+  valuesTooLong(out: TextWriter, name: string): Iterable<void> {
+    return this.#each(out, name, ({ counts }) => counts['value_too_long'] || undefined)
+  }
+
   /** Rules in force, and those taken back whose faults have not ended. */
   active(out: TextWriter, name: string): Iterable<void> {
     return this.#each(out, name, ({ active, inForce }) =>
@@ -47,7 +54,7 @@ export class RuleMetrics {
   *evaluations(out: TextWriter, name: string): Iterable<void> {
     for (const { counts, label } of this.#rules) {
       for (const [result, value] of Object.entries(counts)) {
-        if (result === 'matched' || result === 'drawn') continue
+        if (NO_RESULTS.has(result)) continue
         if (value === 0 && result !== ALWAYS_SHOWN) continue
         out.line(label.startWithResult(name, result), value)
       }

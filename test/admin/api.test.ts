@@ -90,7 +90,8 @@ describe('the rules', () => {
     take(RULES)
     call()
     call()
-    const noCounts = Object.fromEntries(RESULTS.map((result) => [result, 0]))
+    const noResults = Object.fromEntries(RESULTS.map((result) => [result, 0]))
+    const noCounts = { ...noResults, value_too_long: 0 }
     expect(await get('/api/rules')).toEqual({
       generation: 1,
       digest: 'digest-0',
