@@ -74,7 +74,7 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
     const insecure = (): Promise<string> => stage.wouldRefuse('tight')
     await expect.poll(insecure, POLL).toContain('violates PodSecurity "restricted:latest"')
     expect(await stage.refusal('tight', loosePod('redirected', ASKS))).toContain('squall-redirect')
-    const policy = /ValidatingAdmissionPolicy.*labelled as production/
+    const policy = /ValidatingAdmissionPolicy.*counts as production/
     await expect.poll(() => stage.wouldRefuse('live'), POLL).toMatch(policy)
     expect(await stage.refusal('live', loosePod('asks', ASKS))).toMatch(policy)
   })
