@@ -136,6 +136,11 @@ const rules = [
         expr: increase('squall_faults_overflow_total', OF_FILE, 'rule'),
         decimals: 0,
       },
+      {
+        column: 'Value too long',
+        expr: increase('squall_rule_values_too_long_total', OF_FILE, 'rule'),
+        decimals: 0,
+      },
       { column: 'Acting now', expr: `sum by (rule) (${IN_FORCE})`, decimals: 0, role: 'injected' },
       {
         column: 'Delay, mean',

@@ -39,9 +39,8 @@ export class RuleMetrics {
     return this.#each(out, name, ({ counts }) => counts['overflow'])
   }
 
-  /** Shown once there are any: most rules have no `regex`. */
   valuesTooLong(out: TextWriter, name: string): Iterable<void> {
-    return this.#each(out, name, ({ counts }) => counts['value_too_long'] || undefined)
+    return this.#each(out, name, ({ counts }) => counts['value_too_long'])
   }
 
   /** Rules in force, and those taken back whose faults have not ended. */

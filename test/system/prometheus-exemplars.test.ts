@@ -11,7 +11,7 @@ const RULES = `rules:
   - { name: short, match: { tool: short }, faults: [truncate: { content: { chars: 1 } }] }
 `
 const TOOLS = ['slow', 'broken', 'short', 'plain'] as const
-const HOSTILE = ['__proto__', 'a"b\\c', 'a\nb # {x="y"} 1', '\ud800', 'ä€😀', ' ', '# EOF\n']
+const HOSTILE = ['__proto__', 'a"b\\c', 'a\nb # {x="y"} 1', 'x\u2028y', 'ä€😀', ' ', '# EOF\n']
 
 let ruled: RuledSquall
 let prometheus: Prometheus

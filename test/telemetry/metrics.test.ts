@@ -73,7 +73,7 @@ describe('a scrape', () => {
           name: 'r',
           inForce: true,
           active: 0,
-          counts: { matched: 0, drawn: 0, applied: 0, overflow: 0 },
+          counts: { matched: 0, drawn: 0, applied: 0, overflow: 0, value_too_long: 0 },
         },
       ],
       armed: true,
