@@ -111,19 +111,22 @@ export const PYTHON_ROWS: Readonly<Record<string, readonly PythonRow[]>> = {
   'stream: { wrongId: other }': [
     { in: ['json', 'modern-json'], says: 'timeout' },
     { in: ['sse', 'modern-sse'], says: 'ok' },
-    { in: ['resumable'], says: 'ok', counted: 'open' },
+    { in: ['resumable'], says: 'ok', counted: 'abandoned/injected' },
   ],
-  'stream: { wrongId: type }': [{ in: HTTP, says: 'ok' }],
+  'stream: { wrongId: type }': [
+    { in: ['json', 'sse', 'modern-json', 'modern-sse'], says: 'ok' },
+    { in: ['resumable'], says: 'ok', counted: 'abandoned/injected' },
+  ],
   'stream: { reorder: last }': [{ in: HTTP, says: 'ok' }],
   'stream: { split: all, pause: 5ms }': [{ in: HTTP, says: 'ok' }],
   'corrupt: {}': [
     { in: ['json', 'sse', 'modern-json', 'modern-sse'], says: 'MCPError -32700' },
-    { in: ['resumable'], says: 'MCPError -32700', counted: 'open' },
+    { in: ['resumable'], says: 'MCPError -32700', counted: 'abandoned/injected' },
   ],
   'corrupt: { mode: html }': [
     { in: ['json', 'modern-json'], says: 'MCPError -32600' },
     { in: ['sse', 'modern-sse'], says: 'MCPError -32700' },
-    { in: ['resumable'], says: 'MCPError -32700', counted: 'open' },
+    { in: ['resumable'], says: 'MCPError -32700', counted: 'abandoned/injected' },
   ],
   'corrupt: { mode: empty }': [
     { in: ['json', 'modern-json'], says: 'MCPError -32700' },
