@@ -53,7 +53,7 @@ export interface RunOptions {
   readonly control: string | undefined
   /** What the admin port asks the app on behalf of Kubernetes. */
   readonly appProbes: AppProbes
-  /** What clients are to read in OAuth documents in place of the app's address; undefined for no change. */
+  /** Replaces the upstream's address in OAuth documents; undefined for no change. */
   readonly publicUrl: string | undefined
   /** What changes by the admin port need; undefined when nothing can be changed. */
   readonly adminToken: string | undefined

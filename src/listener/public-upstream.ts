@@ -20,7 +20,7 @@ const UNCHANGED = 'OAuth metadata was not rewritten'
 /** Larger metadata passes unchanged. */
 const MAX_METADATA = 64 * 1024
 
-/** What the rewriting of documents needs. */
+/** Parts that the rewriting of documents needs. */
 export interface PublicParts {
   readonly address: PublicAddress
   readonly log: RareLog

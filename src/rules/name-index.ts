@@ -94,7 +94,7 @@ export class NameIndex {
     }
     this.#byPrefix.walk(name, check)
     this.#bySuffix.walk(name, check)
-    // What is too long for expressions is left to the rules' own tests, which count it.
+    // The rules' own tests count values that are too long for expressions.
     const isLeft = isTooLong(name)
     for (const { rule, matcher, test } of this.#others) {
       // The exact names of a rule have led to it already.

@@ -112,7 +112,7 @@ test.each<[string, string | null, string, string[], (own: string) => string | Bu
     { path, publicUrl },
   )
   expect(received.body.equals(sent)).toBe(true)
-  // What follows is about the connection.
+  // The headers behind it describe the connection.
   const expected = [...lines, 'Content-Length', `${sent.length}`]
   expect(received.headers.slice(0, expected.length)).toEqual(expected)
 })
