@@ -1,9 +1,15 @@
 import type { Undo } from './injection-status.ts'
 import { moveNames } from './move-names.ts'
 import type { Plan } from './plan.ts'
-import type { Container, Pod } from './pod-types.ts'
+import type { Container, Handler, Pod } from './pod-types.ts'
 import { Refusal } from './refusal.ts'
-import { type AppProbe, meetsFaults, numberProbes, rewriteProbes } from './rewrite-probes.ts'
+import {
+  type AppProbe,
+  keptProbes,
+  meetsFaults,
+  numberProbes,
+  rewriteProbes,
+} from './rewrite-probes.ts'
 
 /** The containers of the app, with what had to change in them. */
 export interface ChangedContainers {
@@ -22,13 +28,15 @@ const LONGEST_PROBES = 60 * 1024
 export function changeContainers(
   { spec }: Pod,
   { mode, ports, wishes, settings }: Pick<Plan, 'mode' | 'ports' | 'wishes' | 'settings'>,
+  kept: Readonly<Record<string, Handler>> = {},
 ): ChangedContainers {
   const probes: Record<string, AppProbe> = {}
-  const originals: NonNullable<Undo['probes']> & Record<string, unknown> = {}
+  const originals: NonNullable<Undo['probes']> & Record<string, unknown> = { ...kept }
   const names: Record<string, string> = {}
   const warnings: string[] = []
   const isRewriting = wishes.get('rewrite-probes') !== 'false'
   const change = (before: Container): Container => {
+    Object.assign(probes, keptProbes(before, kept))
     if (meetsFaults(mode)) {
       if (!isRewriting) return before
       const rewritten = rewriteProbes(before, ports, settings.adminPort)

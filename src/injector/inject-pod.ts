@@ -17,7 +17,7 @@ import { quoted, Refusal } from './refusal.ts'
 import { sidecarContainer, sidecarVolumes } from './sidecar-container.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { takenPorts } from './taken-ports.ts'
-import { uninjectPod } from './uninject-pod.ts'
+import { takeBack, type TakenBack } from './uninject-pod.ts'
 import { readWishes, refuseUnknownKeys, type Wishes } from './wishes.ts'
 
 const DEFAULT_GRACE = 30
@@ -32,7 +32,7 @@ export function injectPod(pod: Pod, context: InjectionContext): Injection {
     if (left?.reason === 'opted_out') return { kind: 'untouched', ...left }
     refuseUnknownKeys(pod, context.settings.prefix)
     if (left !== undefined) return { kind: 'untouched', ...left }
-    return injected(uninjectPod(pod, context.settings.prefix), context)
+    return injected(takeBack(pod, context.settings.prefix), context)
   } catch (error) {
     if (error instanceof Refusal) {
       return { kind: 'refused', reason: error.reason, message: error.message }
@@ -44,7 +44,7 @@ export function injectPod(pod: Pod, context: InjectionContext): Injection {
   }
 }
 
-function injected(pod: Pod, context: InjectionContext): Injection {
+function injected({ pod, kept }: TakenBack, context: InjectionContext): Injection {
   const { settings } = context
   const wishes = readWishes(pod, context)
   const isAllowed = wishes.get('allow-production') === 'true'
@@ -53,7 +53,7 @@ function injected(pod: Pod, context: InjectionContext): Injection {
   const ports = takenPorts(pod, wishes, settings)
   const { mode, why } = chooseMode(pod, wishes, ports, context)
   const { native, warnings } = chooseLifecycle(pod, wishes, mode, context)
-  const changed = changeContainers(pod, { mode, ports, wishes, settings })
+  const changed = changeContainers(pod, { mode, ports, wishes, settings }, kept)
   const production = productionOf(pod, wishes, context)
   const environment = production === undefined ? statedEnvironment(wishes, context) : PRODUCTION
   const plan: Plan = {

@@ -33,12 +33,7 @@ export function rewriteProbes(
 ): RewrittenProbes {
   const probes: Record<string, AppProbe> = {}
   const rest = eachAim(before, ports, (handler, aim, key) => {
-    const { timeoutSeconds } = handler as Probe
-    const target = { [aim.kind]: { ...aim.action, port: aim.number } } as Handler
-    probes[key] =
-      timeoutSeconds === undefined
-        ? target
-        : { ...target, timeoutSeconds: Math.min(timeoutSeconds, MAX_SECONDS) }
+    probes[key] = askedBySidecar(aim, handler)
     return withActions(handler, { httpGet: { path: `${APP_HEALTH}/${key}`, port: adminPort } })
   })
   return { ...rest, probes }
@@ -57,32 +52,86 @@ export function numberProbes(before: Container, ports: readonly TakenPort[]): Re
   return { ...rest, probes: {} }
 }
 
-/** Puts back how probes asked, unless somebody else changed them in the meantime. */
+/** A container with its probes put back, and those that are no longer the injector's to put back. */
+export interface RestoredProbes {
+  readonly container: Container
+  /** How probes asked that somebody else has led elsewhere since, by `container/probe`. */
+  readonly kept: Readonly<Record<string, Handler>>
+}
+
+/**
+ * Puts back how probes asked, unless somebody else changed them in the meantime. A service mesh that
+ * takes a rewritten probe for its own asks by the old path later on: such originals are kept.
+ */
 export function restoreProbes(
   before: Container,
   originals: Readonly<Record<string, Handler>>,
-): Container {
+  adminPort: number | undefined,
+): RestoredProbes {
   let container = before
+  const kept: Record<string, Handler> = {}
   for (const place of HANDLER_PLACES) {
     const key = `${before.name}/${place.word}`
     const original = Object.hasOwn(originals, key) ? originals[key] : undefined
     const current = place.read(before)
     if (original === undefined || !current) continue
-    const restored = restoredHandler(current, original, `${APP_HEALTH}/${key}`)
+    const restored = restoredHandler(current, original, { key, adminPort, container: before })
     if (restored !== undefined) container = place.write(container, restored)
+    else if (current.httpGet?.path === `${APP_HEALTH}/${key}`) kept[key] = original
   }
-  return container
+  return { container, kept }
 }
 
-function restoredHandler(current: Handler, original: Handler, path: string): Handler | undefined {
-  if (current.httpGet?.path === path) return withActions(current, original)
+/** Makes the sidecar go on with probes that a mesh has taken over after an earlier injection. */
+export function keptProbes(
+  container: Container,
+  kept: Readonly<Record<string, Handler>>,
+): Readonly<Record<string, AppProbe>> {
+  const probes: Record<string, AppProbe> = {}
+  for (const { word, read } of HANDLER_PLACES) {
+    const key = `${container.name}/${word}`
+    const aim = Object.hasOwn(kept, key) ? aimOf(kept[key]!, container) : undefined
+    if (aim !== undefined) probes[key] = askedBySidecar(aim, read(container) ?? {})
+  }
+  return probes
+}
+
+interface RestorePlace {
+  readonly key: string
+  readonly adminPort: number | undefined
+  readonly container: Container
+}
+
+function restoredHandler(
+  current: Handler,
+  original: Handler,
+  { key, adminPort, container }: RestorePlace,
+): Handler | undefined {
+  const asked = current.httpGet
+  // A mesh leads probes to the same paths, at a port of its own.
+  if (asked?.path === `${APP_HEALTH}/${key}` && isAdmin(asked.port, adminPort)) {
+    return withActions(current, original)
+  }
   const kind = PORT_ACTIONS.find((each) => original[each])
   const was = kind && original[kind]
   const is = kind && current[kind]
   if (!kind || !was || !is || typeof was.port !== 'string' || typeof is.port === 'string') {
     return undefined
   }
+  if (is.port !== portNumber(was.port, container)) return undefined
   return withActions(current, { ...actionsOf(current), [kind]: { ...is, port: was.port } })
+}
+
+/** Without the sidecar nothing says which port it had: then the path is all that there is. */
+function isAdmin(port: number | string, adminPort: number | undefined): boolean {
+  return adminPort === undefined || Number(port) === adminPort
+}
+
+function askedBySidecar(aim: Aim, { timeoutSeconds }: Probe): AppProbe {
+  const target = { [aim.kind]: { ...aim.action, port: aim.number } } as Handler
+  return timeoutSeconds === undefined
+    ? target
+    : { ...target, timeoutSeconds: Math.min(timeoutSeconds, MAX_SECONDS) }
 }
 
 /** Changes the handlers of a container that aim at a taken port. */

@@ -1,27 +1,58 @@
 import { STATUS_KEY } from './annotations.ts'
-import { REDIRECT, RULES_VOLUME, RUN_VOLUME, SIDECAR } from './injected-names.ts'
+import { ADMIN_PORT_NAME, REDIRECT, RULES_VOLUME, RUN_VOLUME, SIDECAR } from './injected-names.ts'
 import { type Emptiable, readStatus, type Undo } from './injection-status.ts'
 import { restoreNames } from './move-names.ts'
-import type { Container, ObjectMeta, Pod, PodSpec } from './pod-types.ts'
+import type { Container, Handler, ObjectMeta, Pod, PodSpec } from './pod-types.ts'
 import { restoreProbes } from './rewrite-probes.ts'
 
 const CONTAINERS: readonly string[] = [SIDECAR, REDIRECT]
 const VOLUMES: readonly string[] = [RULES_VOLUME, RUN_VOLUME]
+
+/** A pod without what an earlier injection did to it. */
+export interface TakenBack {
+  readonly pod: Pod
+  /** Original probes that a service mesh asks for by the paths of the sidecar, by `container/probe`. */
+  readonly kept: Readonly<Record<string, Handler>>
+}
 
 /**
  * The pod as it was before injection; the same pod when nothing was injected. What others changed
  * since then stays. Throws `StatusError` when the pod does not say what was done to it.
  */
 export function uninjectPod(pod: Pod, prefix = 'squall.dev/'): Pod {
+  return takeBack(pod, prefix).pod
+}
+
+/** As `uninjectPod`, with the probes that the sidecar must go on to make. */
+export function takeBack(pod: Pod, prefix: string): TakenBack {
   const key = `${prefix}${STATUS_KEY}`
   const text = pod.metadata?.annotations?.[key]
-  if (text === undefined) return pod
+  if (text === undefined) return { pod, kept: {} }
   const { undo } = readStatus(text, key)
+  const kept = {}
+  const back = { undo, adminPort: adminPortOf(pod.spec ?? {}), kept }
   return {
-    ...pod,
-    metadata: restoredMeta(pod.metadata ?? {}, undo, key),
-    spec: restoredSpec(pod.spec ?? {}, undo),
+    pod: {
+      ...pod,
+      metadata: restoredMeta(pod.metadata ?? {}, undo, key),
+      spec: restoredSpec(pod.spec ?? {}, back),
+    },
+    kept,
   }
+}
+
+interface Back {
+  readonly undo: Undo
+  readonly adminPort: number | undefined
+  /** Filled while containers are restored. */
+  readonly kept: Record<string, Handler>
+}
+
+/** The port of the sidecar that is taken out, which other settings may have given. */
+function adminPortOf({ containers, initContainers }: PodSpec): number | undefined {
+  return [...(containers ?? []), ...(initContainers ?? [])]
+    .find(({ name }) => name === SIDECAR)
+    ?.ports?.find(({ name }) => name === ADMIN_PORT_NAME)?.containerPort
 }
 
 function restoredMeta(metadata: ObjectMeta, undo: Undo, status: string): ObjectMeta {
@@ -32,10 +63,11 @@ function restoredMeta(metadata: ObjectMeta, undo: Undo, status: string): ObjectM
   return withRest(metadata, 'annotations', left.length > 0 && Object.fromEntries(left), undo)
 }
 
-function restoredSpec(spec: PodSpec, undo: Undo): PodSpec {
-  const init = without(spec.initContainers, CONTAINERS)?.map((each) => restored(each, undo))
+function restoredSpec(spec: PodSpec, back: Back): PodSpec {
+  const { undo } = back
+  const init = without(spec.initContainers, CONTAINERS)?.map((each) => restored(each, back))
   const volumes = without(spec.volumes, VOLUMES)
-  const containers = without(spec.containers, CONTAINERS)?.map((each) => restored(each, undo))
+  const containers = without(spec.containers, CONTAINERS)?.map((each) => restored(each, back))
   let result: PodSpec = { ...spec, ...(containers && { containers }) }
   result = withRest(result, 'initContainers', notEmpty(init), undo)
   return withRest(result, 'volumes', notEmpty(volumes), undo)
@@ -54,8 +86,11 @@ function withRest<Holder extends ObjectMeta | PodSpec>(
   return others as unknown as Holder
 }
 
-function restored(container: Container, undo: Undo): Container {
-  return restoreProbes(restoreNames(container, undo.ports ?? {}), undo.probes ?? {})
+function restored(before: Container, { undo, adminPort, kept }: Back): Container {
+  const named = restoreNames(before, undo.ports ?? {})
+  const result = restoreProbes(named, undo.probes ?? {}, adminPort)
+  Object.assign(kept, result.kept)
+  return result.container
 }
 
 function without<Item extends { readonly name: string }>(
