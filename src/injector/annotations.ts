@@ -1,4 +1,5 @@
 import {
+  caSource,
   containerName,
   cpu,
   duration,
@@ -97,6 +98,42 @@ export const ANNOTATIONS = [
     check: upstreamHost,
   },
   {
+    key: 'upstream-tls',
+    places: BOTH,
+    form: '`verify`, `insecure-skip-verify`',
+    fallback: 'the app speaks plain HTTP; a probe with `scheme: HTTPS` is refused',
+    meaning: 'speak TLS with the app, on all taken ports; needs `tls-secret`',
+    check: oneOf('verify', 'insecure-skip-verify'),
+  },
+  {
+    key: 'upstream-ca',
+    places: BOTH,
+    form: '`configmap/NAME/KEY`, `secret/NAME/KEY`, `volume/NAME/PATH`',
+    fallback: 'the usual certificates',
+    meaning: 'certificates that the app is trusted by, as PEM',
+    check: caSource,
+  },
+  {
+    key: 'upstream-servername',
+    places: BOTH,
+    form: 'a DNS name',
+    fallback: '',
+    meaning: 'name in the certificate of the app; needed with `upstream-tls: verify`',
+    check: like(
+      /^(?=.{1,253}$)(?!.*\.\d+$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/,
+      'write a DNS name, such as mcp-server.shop.svc',
+    ),
+  },
+  {
+    key: 'tls-secret',
+    places: BOTH,
+    form: 'a name',
+    fallback: 'clients are served plain HTTP',
+    meaning:
+      'Secret of the same namespace with `tls.crt` and `tls.key` that the sidecar serves clients with',
+    check: objectName,
+  },
+  {
     key: 'environment',
     places: BOTH,
     form: 'a name',
@@ -181,6 +218,14 @@ export const ANNOTATIONS = [
     check: oneOf('debug', 'info', 'warn', 'error'),
   },
   {
+    key: 'qos',
+    places: BOTH,
+    form: '`guaranteed`, `burstable`',
+    fallback: '`guaranteed` where all containers of the pod are, else `burstable`',
+    meaning: 'whether requests of the sidecar equal its limits, so that the pod stays Guaranteed',
+    check: oneOf('guaranteed', 'burstable'),
+  },
+  {
     key: 'cpu-request',
     places: BOTH,
     form: 'a quantity',
@@ -200,7 +245,7 @@ export const ANNOTATIONS = [
     key: 'memory-request',
     places: BOTH,
     form: 'a quantity',
-    fallback: '`64Mi`',
+    fallback: '`32Mi`',
     meaning: 'memory that the sidecar is promised',
     check: memoryRequest,
   },

@@ -7,7 +7,7 @@ import { checkServices } from './check-services.ts'
 import { chooseLifecycle } from './choose-lifecycle.ts'
 import { chooseMode } from './choose-mode.ts'
 import { leaveAlone, namespaceEnvironment, namespaceProduction, refusePlace } from './gatekeeper.ts'
-import { REDIRECT, RULES_VOLUME, RUN_VOLUME, SIDECAR } from './injected-names.ts'
+import { REDIRECT, SIDECAR, VOLUMES } from './injected-names.ts'
 import { StatusError, type Undo, writeStatus } from './injection-status.ts'
 import type { Injection, InjectionContext } from './injection.ts'
 import type { Plan } from './plan.ts'
@@ -18,6 +18,7 @@ import { sidecarContainer, sidecarVolumes } from './sidecar-container.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { takenPorts } from './taken-ports.ts'
 import { takeBack, type TakenBack } from './uninject-pod.ts'
+import { chooseTls } from './upstream-tls.ts'
 import { readWishes, refuseUnknownKeys, type Wishes } from './wishes.ts'
 
 const DEFAULT_GRACE = 30
@@ -53,6 +54,8 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
   const ports = takenPorts(pod, wishes, settings)
   const { mode, why } = chooseMode(pod, wishes, ports, context)
   const { native, warnings } = chooseLifecycle(pod, wishes, mode, context)
+  const tls = chooseTls(pod, wishes, ports, settings.prefix)
+  const { resources, warnings: shared } = sidecarResources(pod, wishes, settings)
   const changed = changeContainers(pod, { mode, ports, wishes, settings }, kept)
   const production = productionOf(pod, wishes, context)
   const environment = production === undefined ? statedEnvironment(wishes, context) : PRODUCTION
@@ -63,7 +66,8 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
     wishes,
     settings,
     image: imageOf(wishes, context),
-    resources: sidecarResources(wishes, settings.resources),
+    resources,
+    tls,
     environment,
     isProductionAllowed: isAllowed && production !== undefined,
     graceSeconds: pod.spec?.terminationGracePeriodSeconds ?? DEFAULT_GRACE,
@@ -72,6 +76,7 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
   const result = assemble(pod, plan, changed, why)
   const said = [
     ...warnings,
+    ...shared,
     ...changed.warnings,
     ...(mode === 'port' ? checkServices(pod, ports, context) : []),
     ...(mode === 'bind' ? checkBinding(pod, ports) : []),
@@ -136,7 +141,7 @@ function refuseTakenNames({ spec }: Pod): void {
   const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
   const hit =
     containers.find(({ name }) => name === SIDECAR || name === REDIRECT) ??
-    (spec?.volumes ?? []).find(({ name }) => name === RULES_VOLUME || name === RUN_VOLUME)
+    (spec?.volumes ?? []).find(({ name }) => VOLUMES.includes(name))
   if (hit === undefined) return
   throw new Refusal(
     'name_taken',

@@ -16,6 +16,21 @@ export const RUN_FOLDER = '/run/squall'
 /** Where the sidecar reads its rules. */
 export const RULES_FOLDER = '/etc/squall/rules'
 
+/** Name of the volume with the certificate that clients are served with. */
+export const TLS_VOLUME = 'squall-tls'
+
+/** Where that volume is. */
+export const TLS_FOLDER = '/etc/squall/tls'
+
+/** Name of the volume with the certificates that the app is trusted by. */
+export const CA_VOLUME = 'squall-upstream-ca'
+
+/** Where those are. */
+export const CA_FOLDER = '/etc/squall/upstream-ca'
+
+/** All volumes that the injector adds. */
+export const VOLUMES: readonly string[] = [RULES_VOLUME, RUN_VOLUME, TLS_VOLUME, CA_VOLUME]
+
 /** Name of the admin port. */
 export const ADMIN_PORT_NAME = 'squall-admin'
 

@@ -85,6 +85,7 @@ export type RefusedReason =
   | 'pod_security'
   | 'mesh'
   | 'upstream_host'
+  | 'upstream_tls'
   | 'image'
   | 'resources'
   | 'native_sidecar'

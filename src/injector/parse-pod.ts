@@ -47,8 +47,17 @@ const ACTIONS = {
 const PROBE = optional(object({ ...ACTIONS, timeoutSeconds: optional(NUMBER) }))
 const HOOK = optional(object(ACTIONS))
 
+const AMOUNT = typed(
+  'a quantity',
+  (value) => typeof value === 'string' || typeof value === 'number',
+)
+const RESOURCES = optional(
+  object({ requests: optional(map(AMOUNT)), limits: optional(map(AMOUNT)) }),
+)
+
 const CONTAINER = object({
   name: TEXT,
+  resources: RESOURCES,
   ports: optional(
     list(
       object({
@@ -78,6 +87,7 @@ const POD: Shape = object({
     containers: CONTAINERS,
     initContainers: optional(CONTAINERS),
     volumes: optional(list(object({ name: TEXT }), 4096)),
+    resources: RESOURCES,
     hostNetwork: optional(SWITCH),
     restartPolicy: optional(TEXT),
     terminationGracePeriodSeconds: optional(NUMBER),

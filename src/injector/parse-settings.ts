@@ -94,7 +94,7 @@ function resources(value: unknown): SidecarResources {
   const result: SidecarResources = {
     cpuRequest: text(given, 'cpuRequest', '10m', cpu),
     cpuLimit: text(given, 'cpuLimit', '1', cpu),
-    memoryRequest: text(given, 'memoryRequest', '64Mi', memoryRequest),
+    memoryRequest: text(given, 'memoryRequest', '32Mi', memoryRequest),
     memoryLimit: text(given, 'memoryLimit', '256Mi', memory),
   }
   const fits = (request: string, limit: string): boolean =>

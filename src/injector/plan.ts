@@ -2,6 +2,7 @@ import type { Mode } from './injection.ts'
 import type { InjectorSettings, SidecarResources } from './injector-settings.ts'
 import type { AppProbe } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'
+import type { TlsPlan } from './upstream-tls.ts'
 import type { Wishes } from './wishes.ts'
 
 /** Everything that was decided about a pod, for building its containers. */
@@ -13,6 +14,7 @@ export interface Plan {
   readonly settings: InjectorSettings
   readonly image: string
   readonly resources: SidecarResources
+  readonly tls: TlsPlan
   /** Where this is; undefined when nobody said. */
   readonly environment: string | undefined
   /** Faults may act even in production. */

@@ -27,6 +27,8 @@ export interface PodSpec {
   readonly restartPolicy?: string
   readonly terminationGracePeriodSeconds?: number | null
   readonly nodeSelector?: Readonly<Record<string, string>> | null
+  /** Shared by all containers. */
+  readonly resources?: Resources | null
   readonly os?: { readonly name?: string } | null
 }
 
@@ -45,7 +47,7 @@ export interface Container {
   readonly readinessProbe?: Probe | null
   readonly startupProbe?: Probe | null
   readonly lifecycle?: Lifecycle | null
-  readonly resources?: Resources
+  readonly resources?: Resources | null
   readonly securityContext?: SecurityContext
   readonly terminationMessagePolicy?: string
   readonly volumeMounts?: readonly VolumeMount[] | null
@@ -126,6 +128,10 @@ export interface Volume {
     readonly optional?: boolean
     readonly items?: readonly { readonly key: string; readonly path: string }[]
   }
+  readonly secret?: {
+    readonly secretName: string
+    readonly items?: readonly { readonly key: string; readonly path: string }[]
+  }
   readonly emptyDir?: { readonly medium?: string; readonly sizeLimit?: string }
 }
 
@@ -136,10 +142,13 @@ export interface VolumeMount {
   readonly readOnly?: boolean
 }
 
+/** Amounts by resource; manifests write whole ones as numbers. */
+export type Quantities = Readonly<Record<string, string | number>>
+
 /** What a container is promised, and what it may use. */
 export interface Resources {
-  readonly requests?: Readonly<Record<string, string>>
-  readonly limits?: Readonly<Record<string, string>>
+  readonly requests?: Quantities | null
+  readonly limits?: Quantities | null
 }
 
 /** What a container may do. */

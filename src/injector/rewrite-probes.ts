@@ -88,10 +88,10 @@ export function keptProbes(
   kept: Readonly<Record<string, Handler>>,
 ): Readonly<Record<string, AppProbe>> {
   const probes: Record<string, AppProbe> = {}
-  for (const { word, read } of HANDLER_PLACES) {
-    const key = `${container.name}/${word}`
+  for (const place of HANDLER_PLACES) {
+    const key = `${container.name}/${place.word}`
     const aim = Object.hasOwn(kept, key) ? aimOf(kept[key]!, container) : undefined
-    if (aim !== undefined) probes[key] = askedBySidecar(aim, read(container) ?? {})
+    if (aim !== undefined) probes[key] = askedBySidecar(aim, place.read(container) ?? {})
   }
   return probes
 }
@@ -169,6 +169,21 @@ function portNumber(port: number | string, { ports }: Container): number | undef
   const named = (ports ?? []).find(({ name }) => name === port)
   if (named !== undefined) return named.containerPort
   return /^\d{1,5}$/.test(port) ? Number(port) : undefined
+}
+
+/** Finds a probe or hook that asks a taken port by TLS. */
+export function httpsHandler(
+  container: Container,
+  ports: readonly TakenPort[],
+): { readonly key: string; readonly port: number } | undefined {
+  for (const place of HANDLER_PLACES) {
+    const handler = place.read(container)
+    const aim = handler ? aimOf(handler, container) : undefined
+    if (!aim || !ports.some(({ number }) => number === aim.number)) continue
+    if (handler?.httpGet?.scheme?.toUpperCase() !== 'HTTPS') continue
+    return { key: `${container.name}/${place.word}`, port: aim.number }
+  }
+  return undefined
 }
 
 /** The modes in which what kubelet asks at the pod's address reaches the sidecar. */

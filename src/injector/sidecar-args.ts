@@ -16,7 +16,7 @@ const PASSED_ON = [
 
 /** What the sidecar is started with. */
 export function sidecarArgs(plan: Plan): readonly string[] {
-  const { mode, ports, wishes, environment, settings } = plan
+  const { mode, ports, wishes, environment, settings, tls } = plan
   // The address of the pod takes the place of this one, where that is where the app is.
   const host = upstreamHost(plan) ?? '127.0.0.1'
   const args = ports.flatMap(({ number, listen }) => [
@@ -24,9 +24,9 @@ export function sidecarArgs(plan: Plan): readonly string[] {
     // Brackets suit addresses of both families.
     mode === 'bind' ? `[$(POD_IP)]:${number}` : `[::]:${listen}`,
     '--upstream',
-    `http://${host.includes(':') ? `[${host}]` : host}:${number}`,
+    `${tls.scheme}://${host.includes(':') ? `[${host}]` : host}:${number}`,
   ])
-  args.push('--rules', RULES_FOLDER)
+  args.push(...tls.args, '--rules', RULES_FOLDER)
   // The sidecar starts before the app; whether the app is ready its own probes tell.
   args.push('--ready-without-upstream')
   args.push('--drain-timeout', `${shutdownTimes(plan.graceSeconds).drain}s`)

@@ -52,13 +52,14 @@ export function sidecarContainer(plan: Plan): Container {
       // A whole directory: a file mounted by subPath never sees an update.
       { name: RULES_VOLUME, mountPath: RULES_FOLDER, readOnly: true },
       { name: RUN_VOLUME, mountPath: RUN_FOLDER },
+      ...plan.tls.mounts,
       NO_TOKEN,
     ],
   }
 }
 
 /** The volumes of the sidecar. */
-export function sidecarVolumes({ wishes, settings }: Plan): readonly Volume[] {
+export function sidecarVolumes({ wishes, settings, tls }: Plan): readonly Volume[] {
   const name = wishes.get('rules') ?? settings.rules
   const key = wishes.get('rules-key')
   // Other names would not be read as rules.
@@ -67,6 +68,7 @@ export function sidecarVolumes({ wishes, settings }: Plan): readonly Volume[] {
   return [
     { name: RULES_VOLUME, configMap: { name, optional: true, ...items } },
     { name: RUN_VOLUME, emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+    ...tls.volumes,
   ]
 }
 

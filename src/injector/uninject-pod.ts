@@ -1,12 +1,11 @@
 import { STATUS_KEY } from './annotations.ts'
-import { ADMIN_PORT_NAME, REDIRECT, RULES_VOLUME, RUN_VOLUME, SIDECAR } from './injected-names.ts'
+import { ADMIN_PORT_NAME, REDIRECT, SIDECAR, VOLUMES } from './injected-names.ts'
 import { type Emptiable, readStatus, type Undo } from './injection-status.ts'
 import { restoreNames } from './move-names.ts'
 import type { Container, Handler, ObjectMeta, Pod, PodSpec } from './pod-types.ts'
 import { restoreProbes } from './rewrite-probes.ts'
 
 const CONTAINERS: readonly string[] = [SIDECAR, REDIRECT]
-const VOLUMES: readonly string[] = [RULES_VOLUME, RUN_VOLUME]
 
 /** A pod without what an earlier injection did to it. */
 export interface TakenBack {

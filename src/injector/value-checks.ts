@@ -71,6 +71,17 @@ export function objectName(value: string): string | undefined {
     : 'write the name of an object: small letters, digits, dashes and dots, at most 253'
 }
 
+/** Where certificates are from: a key of a ConfigMap or Secret, or a path in a volume of the pod. */
+export function caSource(value: string): string | undefined {
+  const [kind = '', name = '', ...rest] = value.split('/')
+  const isKnown = kind === 'configmap' || kind === 'secret' || kind === 'volume'
+  const isPlain = rest.every((part) => /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/.test(part))
+  const isLong = kind === 'volume' ? rest.length <= 16 : rest.length === 1
+  return isKnown && objectName(name) === undefined && rest.length > 0 && isPlain && isLong
+    ? undefined
+    : 'write configmap/NAME/KEY, secret/NAME/KEY or volume/NAME/PATH, such as configmap/mcp-ca/ca.crt'
+}
+
 /** A name as containers have them. */
 export function containerName(value: string): string | undefined {
   return LABEL.test(value) ? undefined : 'write the name of a container of the pod'
@@ -136,5 +147,5 @@ export function memoryRequest(value: string): string | undefined {
   const bytes = parseQuantity(value)
   return bytes !== undefined && bytes >= 2 ** 20 && bytes <= MOST_MEMORY
     ? undefined
-    : 'write a quantity of memory, such as 64Mi'
+    : 'write a quantity of memory, such as 32Mi'
 }

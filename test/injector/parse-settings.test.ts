@@ -11,7 +11,7 @@ describe('settings of the injector', () => {
       prefix: 'squall.dev/',
       adminPort: 15390,
       firstListenPort: 15300,
-      resources: { cpuRequest: '10m', memoryRequest: '64Mi' },
+      resources: { cpuRequest: '10m', memoryRequest: '32Mi' },
     })
   })
 

@@ -46,7 +46,11 @@ describe('a probe of a taken port', () => {
       { httpGet: { path: '/$(POD_IP)$$', port: 3000 } },
     ],
   ])('%s is made by the sidecar instead', (_, probe, expected) => {
-    const { app, probes } = injected({ livenessProbe: { periodSeconds: 9, ...probe } })
+    const tls = probe.httpGet?.scheme === 'HTTPS'
+    const { app, probes } = injected(
+      { livenessProbe: { periodSeconds: 9, ...probe } },
+      tls ? { 'upstream-tls': 'insecure-skip-verify', 'tls-secret': 'mcp-tls' } : {},
+    )
     const { httpGet: _http, tcpSocket: _tcp, grpc: _grpc, ...rest } = probe
     expect(app?.livenessProbe).toEqual({
       periodSeconds: 9,
