@@ -18,8 +18,10 @@ export function editResult(frame: Frame, change: ResultChange): Frame | undefine
 }
 
 /** Passes all frames on, and in the place of the one that ends the call what is made of it. */
-export function changingLast(change: (frame: Frame) => Frame | undefined): FrameTransform {
+export function changingLast(
+  change: (frame: Frame) => Frame | undefined | Promise<Frame | undefined>,
+): FrameTransform {
   return async function* (frames) {
-    for await (const frame of frames) yield (frame.last ? change(frame) : undefined) ?? frame
+    for await (const frame of frames) yield (frame.last ? await change(frame) : undefined) ?? frame
   }
 }

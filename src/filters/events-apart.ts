@@ -1,5 +1,6 @@
 import { adjoined } from '../mcp/bytes.ts'
 import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
+import { endOfSlice } from '../mcp/sse-slice.ts'
 
 /** A part of a stream. */
 export interface StreamPart {
@@ -20,22 +21,34 @@ export async function* eventsApart(
 ): AsyncGenerator<StreamPart, void> {
   const framer = new SseFramer(limit)
   for await (const chunk of body) {
-    const parts: StreamPart[] = []
-    let between: Uint8Array | undefined
-    const close = (): void => {
-      if (between !== undefined) parts.push({ bytes: between, chosen: false })
-      between = undefined
+    for (let begin = 0; begin < chunk.length;) {
+      const end = endOfSlice(chunk, begin)
+      yield* partsOf(chunk.subarray(begin, end), framer, isChosen)
+      begin = end
     }
-    framer.push(chunk, (frame) => {
-      const chosen = isChosen(frame)
-      const both = between === undefined || chosen ? undefined : adjoined(between, frame.raw)
-      if (both === undefined) close()
-      if (chosen) parts.push({ bytes: frame.raw, chosen })
-      else between = both ?? frame.raw
-    })
-    close()
-    yield* parts
   }
   const rest = framer.end()
   if (rest.length > 0) yield { bytes: rest, chosen: false }
+}
+
+function partsOf(
+  bytes: Uint8Array,
+  framer: SseFramer,
+  isChosen: (frame: SseFrame) => boolean,
+): readonly StreamPart[] {
+  const parts: StreamPart[] = []
+  let between: Uint8Array | undefined
+  const close = (): void => {
+    if (between !== undefined) parts.push({ bytes: between, chosen: false })
+    between = undefined
+  }
+  framer.push(bytes, (frame) => {
+    const chosen = isChosen(frame)
+    const both = between === undefined || chosen ? undefined : adjoined(between, frame.raw)
+    if (both === undefined) close()
+    if (chosen) parts.push({ bytes: frame.raw, chosen })
+    else between = both ?? frame.raw
+  })
+  close()
+  return parts
 }

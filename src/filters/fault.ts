@@ -31,7 +31,7 @@ export type Verdict =
    * The app gets the call changed: `edit` is given the call's JSON text as it came and gives the text
    * to send, or undefined where it finds nothing to change. Only before the app gets the call.
    */
-  | { readonly kind: 'edit'; readonly edit: (text: string) => string | undefined }
+  | { readonly kind: 'edit'; readonly edit: EditCall }
   /**
    * The app gets so many more copies of the call, each with an id of its own, so long after each
    * other; what it answers to them is dropped. Only before the app gets the call.
@@ -76,6 +76,9 @@ export interface Output {
  * the app's own head, unless it has given another one by then.
  */
 export type OutputTransform = (output: Output) => Output | Promise<Output>
+
+/** Edits the JSON text of a call; undefined where there is nothing to change. */
+export type EditCall = (text: string) => string | undefined | Promise<string | undefined>
 
 /** What a fault may do beyond the call that it was drawn for. */
 export interface FaultHost {
@@ -124,6 +127,8 @@ export interface FaultContext {
   readonly random: () => number
   /** Waits; wakes early when the rule is retired, and rejects when `signal` is aborted. */
   readonly sleep: (ms: number) => Promise<void>
+  /** Resolves when other calls have had a turn: for work that takes milliseconds, between its steps. */
+  readonly turn: () => Promise<void>
   /** Resolves when the rule is retired or `signal` is aborted: what a fault holds back is to go on then. */
   readonly retired: () => Promise<void>
   /**

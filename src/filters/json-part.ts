@@ -1,6 +1,6 @@
 import { editsInString, type TextEdit } from '../mcp/json-edit.ts'
 import { find, valueOf, type JsonNode, type JsonString } from '../mcp/json-node.ts'
-import { readJson } from '../mcp/json-text.ts'
+import { MAX_JSON_VALUES, readJson, type ValuesLeft } from '../mcp/json-text.ts'
 
 /** A JSON value that stands in a text, or in a string of that text. */
 export interface JsonPart {
@@ -26,10 +26,10 @@ export function plainPart(text: string, node: JsonNode): JsonPart {
   return { text, node, outer: (edits) => edits }
 }
 
-/** The object or array that a string holds as JSON; undefined when it holds none. */
-export function partIn(text: string, node: JsonString): JsonPart | undefined {
+/** The object or array that a string holds as JSON; undefined when it holds none, or too much. */
+export function partIn(text: string, node: JsonString, left: ValuesLeft): JsonPart | undefined {
   if (!/^\s*[{[]/.test(node.value)) return undefined
-  const inner = readJson(node.value)
+  const inner = readJson(node.value, left)
   if (inner === undefined) return undefined
   return { text: node.value, node: inner, outer: (edits) => editsInString(text, node, edits) }
 }
@@ -39,11 +39,17 @@ export function textsOf(result: JsonNode): readonly JsonString[] {
   return TEXTS.flatMap((keys) => find(result, keys)).filter((node) => node.kind === 'string')
 }
 
+/** Returns how much may be read of all texts of one result together. */
+export function textBound(): ValuesLeft {
+  return { values: MAX_JSON_VALUES }
+}
+
 /** The structured content of a result, and all objects and arrays that its texts hold as JSON. */
 export function resultParts(text: string, result: JsonNode): readonly JsonPart[] {
+  const left = textBound()
   return [
     ...structuredPart(text, result),
-    ...textsOf(result).flatMap((node) => partIn(text, node) ?? []),
+    ...textsOf(result).flatMap((node) => partIn(text, node, left) ?? []),
   ]
 }
 

@@ -13,6 +13,9 @@ export interface Rewritten {
   readonly done: readonly JsonOperation[]
 }
 
+/** After work on so many characters, other calls have a turn. */
+const MOST_AT_ONCE = 64 * 1024
+
 /** How often in a row a draw may come to nothing before no more are made. */
 const MAX_MISSES = 5
 
@@ -20,12 +23,16 @@ const MAX_MISSES = 5
 export class TextRewrite {
   #text: string
   readonly #find: FindParts
+  readonly #turn: () => Promise<void>
   readonly #done: JsonOperation[] = []
   #parts: readonly JsonPart[] | undefined
+  #worked = 0
 
-  constructor(text: string, find: FindParts) {
+  /** `turn` resolves when other calls have had a turn. */
+  constructor(text: string, find: FindParts, turn: () => Promise<void>) {
     this.#text = text
     this.#find = find
+    this.#turn = turn
   }
 
   /** What it has come to; undefined when nothing was changed. */
@@ -34,32 +41,48 @@ export class TextRewrite {
   }
 
   /** Does one operation; false when it finds nothing to change. */
-  apply(operation: JsonOperation): boolean {
-    this.#parts ??= this.#find(this.#text)
-    const edits = this.#parts.flatMap((part) =>
+  async apply(operation: JsonOperation): Promise<boolean> {
+    const parts = await this.#found()
+    const edits = parts.flatMap((part) =>
       part.outer(operationEdits(part.text, part.node, operation)),
     )
     if (edits.length === 0) return false
     this.#text = splice(this.#text, inOrder(edits))
     this.#parts = undefined
     this.#done.push(operation)
+    await this.#rest()
     return true
   }
 
   /** Makes so many changes that are drawn. */
-  drift(changes: number, random: () => number): void {
+  async drift(changes: number, random: () => number): Promise<void> {
     let misses = 0
     for (let made = 0; made < changes && misses < MAX_MISSES;) {
-      this.#parts ??= this.#find(this.#text)
-      const drawn = drawDrift(this.#parts, this.#done, random)
+      const drawn = drawDrift(await this.#found(), this.#done, random)
       if (drawn === undefined) return
-      if (this.apply(drawn)) {
+      await this.#rest()
+      if (await this.apply(drawn)) {
         made++
         misses = 0
       } else {
         misses++
       }
     }
+  }
+
+  async #found(): Promise<readonly JsonPart[]> {
+    if (this.#parts === undefined) {
+      this.#parts = this.#find(this.#text)
+      await this.#rest()
+    }
+    return this.#parts
+  }
+
+  async #rest(): Promise<void> {
+    this.#worked += this.#text.length
+    if (this.#worked < MOST_AT_ONCE) return
+    this.#worked = 0
+    await this.#turn()
   }
 }
 

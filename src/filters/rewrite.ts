@@ -40,14 +40,14 @@ export const rewrite = defineFault({
     const operations = operationsOf(config)
     // Without anything that is asked for, there is one change, and it is drawn.
     const drift = config.drift ?? (operations.length === 0 ? 1 : 0)
-    const rewritten = (
+    const rewritten = async (
       ctx: FaultContext,
       text: string,
       parts: FindParts,
-    ): Rewritten | undefined => {
-      const work = new TextRewrite(text, parts)
-      for (const operation of operations) work.apply(operation)
-      work.drift(drift, ctx.random)
+    ): Promise<Rewritten | undefined> => {
+      const work = new TextRewrite(text, parts, ctx.turn)
+      for (const operation of operations) await work.apply(operation)
+      await work.drift(drift, ctx.random)
       const { result } = work
       if (result !== undefined) ctx.injected(doneText(result.done))
       return result
@@ -62,9 +62,9 @@ export const rewrite = defineFault({
     return {
       changes: true,
       onResponse: (ctx) =>
-        changingLast((frame: Frame) => {
+        changingLast(async (frame: Frame) => {
           const text = frame.message?.kind === 'result' ? frameText(frame) : undefined
-          const after = text === undefined ? undefined : rewritten(ctx, text, parts)
+          const after = text === undefined ? undefined : await rewritten(ctx, text, parts)
           return after === undefined ? undefined : withText(frame, after.text)
         }),
     }
@@ -126,19 +126,19 @@ function partsOfAnswer({ in: where, consistent, tools }: RewriteConfig): FindPar
       .map((node) => plainPart(text, node))
 }
 
-function editingArguments(
+async function editingArguments(
   ctx: FaultContext,
-  rewritten: (text: string, parts: FindParts) => Rewritten | undefined,
-): Verdict {
+  rewritten: (text: string, parts: FindParts) => Promise<Rewritten | undefined>,
+): Promise<Verdict> {
   const { params } = ctx.call ?? {}
   // Tried on a copy first: only what finds something to change is to be counted.
-  const tried = rewritten(JSON.stringify({ params }), argumentsIn)
+  const tried = await rewritten(JSON.stringify({ params }), argumentsIn)
   if (tried === undefined) return CONTINUE
   return {
     kind: 'edit',
-    edit: (text) => {
-      const work = new TextRewrite(text, argumentsIn)
-      for (const operation of tried.done) work.apply(operation)
+    edit: async (text) => {
+      const work = new TextRewrite(text, argumentsIn, ctx.turn)
+      for (const operation of tried.done) await work.apply(operation)
       return work.result?.text
     },
   }

@@ -1,6 +1,6 @@
 import { editEntries, editsInString, type TextEdit } from '../mcp/json-edit.ts'
 import { find, type JsonArray, type JsonNode, type JsonString } from '../mcp/json-node.ts'
-import { partIn, structuredPart, textsOf, type JsonPart } from './json-part.ts'
+import { partIn, structuredPart, textBound, textsOf, type JsonPart } from './json-part.ts'
 
 /** How much stays: so many characters of each text, or items of each list, or a share. */
 export interface Remainder {
@@ -31,11 +31,12 @@ export function shorten(text: string, result: JsonNode, keep: Remainder): readon
     .filter((node) => node.kind === 'array')
     .flatMap((list) => shortenList(list, keep))
   const parts: JsonPart[] = [...structuredPart(text, result)]
+  const left = textBound()
   const texts: TextEdit[] = []
   // A share is taken once: of the list where that comes to anything, else of the texts in it.
   const cutsTexts = keep.chars !== undefined || (keep.percent !== undefined && lists.length === 0)
   for (const node of textsOf(result)) {
-    const part = partIn(text, node)
+    const part = partIn(text, node, left)
     if (part !== undefined) parts.push(part)
     else if (cutsTexts) texts.push(...cutString(text, node, keep))
   }

@@ -3,6 +3,8 @@ import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
 import { keepsMethod } from '../mcp/redirect-target.ts'
 import type { Failure, ResponseSink, Transfer } from '../mcp/transfer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
+import { loopTurn } from './faults/loop-turn.ts'
+import { spendShare } from './loop-share.ts'
 import type { Observer } from './observer.ts'
 
 /** What a relay tells the pipeline. */
@@ -20,6 +22,9 @@ export interface RelayEnd {
   /** Told last, once: the time that was spent here and not waiting, in the unit of the clock. */
   spent(time: number): void
 }
+
+/** A piece up to this size that comes with its head takes no time worth counting. */
+const SMALL = 16 * 1024
 
 /** Passes one answer from the app to the client, with an observer looking on. */
 export class Relay implements ResponseSink, ExchangeListener {
@@ -96,8 +101,7 @@ export class Relay implements ResponseSink, ExchangeListener {
         this.#blind(error)
       }
     }
-    if (started) this.tickOver()
-    return more
+    return started || chunk.length > SMALL ? this.#paced(more) : more
   }
 
   chunks(run: ChunkRun): boolean {
@@ -112,8 +116,7 @@ export class Relay implements ResponseSink, ExchangeListener {
         this.#blind(error)
       }
     }
-    if (started) this.tickOver()
-    return more
+    return started ? this.#paced(more) : more
   }
 
   end(trailers: HeaderLines): void {
@@ -170,9 +173,22 @@ export class Relay implements ResponseSink, ExchangeListener {
    * reading the clock once for all of it costs a third of reading it for each part.
    */
   tickOver(): void {
-    if (this.#since < 0) return
-    this.#spent += this.#now() - this.#since
+    if (this.#since >= 0) this.#stop()
+  }
+
+  /** Stops the clock, and asks for a pause where other calls are to have a turn. */
+  #paced(more: boolean): boolean {
+    if (!spendShare(this.#stop()) || !more) return more
+    void loopTurn().then(() => this.#over || this.drained())
+    return false
+  }
+
+  /** Returns for how long the clock ran. */
+  #stop(): number {
+    const time = this.#now() - this.#since
+    this.#spent += time
     this.#since = -1
+    return time
   }
 
   /** Starts the clock; false when it runs already. */

@@ -4,13 +4,21 @@ import type { JsonMember, JsonNode } from './json-node.ts'
 /** Texts with more values than this are not read: each takes far more room than it has characters. */
 export const MAX_JSON_VALUES = 20_000
 
+/** Values that may still be read, where several texts share one bound. */
+export interface ValuesLeft {
+  values: number
+}
+
 /**
  * Reads a JSON text into values that know where they stand, so that one can be changed and the rest
  * stays as it was written. Takes what `JSON.parse` takes; undefined for anything else, and for what
  * is nested too deeply or has too many values.
  */
-export function readJson(text: string): JsonNode | undefined {
-  const reader = new Reader(text)
+export function readJson(
+  text: string,
+  left: ValuesLeft = { values: MAX_JSON_VALUES },
+): JsonNode | undefined {
+  const reader = new Reader(text, left)
   try {
     return reader.whole()
   } catch (error) {
@@ -23,7 +31,7 @@ export function readJson(text: string): JsonNode | undefined {
 const NOT_JSON = Symbol('not JSON')
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+const UNICODE = /[0-9a-fA-F]{4}/y
 const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a
@@ -37,10 +45,11 @@ class Reader {
   readonly #text: string
   #at = 0
   #depth = 0
-  #values = 0
+  readonly #left: ValuesLeft
 
-  constructor(text: string) {
+  constructor(text: string, left: ValuesLeft) {
     this.#text = text
+    this.#left = left
   }
 
   whole(): JsonNode {
@@ -52,7 +61,7 @@ class Reader {
   }
 
   #value(): JsonNode {
-    if (++this.#values > MAX_JSON_VALUES) throw NOT_JSON
+    if (--this.#left.values < 0) throw NOT_JSON
     const start = this.#at
     switch (this.#text.charCodeAt(start)) {
       case OPEN_OBJECT:
@@ -131,9 +140,7 @@ class Reader {
       if (!(code >= 0x20)) throw NOT_JSON
       if (code === BACKSLASH) {
         isPlain = false
-        ESCAPE.lastIndex = at
-        if (!ESCAPE.test(text)) throw NOT_JSON
-        at = ESCAPE.lastIndex
+        at = endOfEscape(text, at)
       } else {
         at++
       }
@@ -173,4 +180,23 @@ class Reader {
     }
     this.#at = at
   }
+}
+
+/** Returns the place behind an escape. */
+function endOfEscape(text: string, at: number): number {
+  switch (text.charCodeAt(at + 1)) {
+    case QUOTE:
+    case BACKSLASH:
+    case 0x2f:
+    case 0x62:
+    case 0x66:
+    case 0x6e:
+    case 0x72:
+    case 0x74:
+      return at + 2
+    case 0x75:
+      UNICODE.lastIndex = at + 2
+      if (UNICODE.test(text)) return at + 6
+  }
+  throw NOT_JSON
 }

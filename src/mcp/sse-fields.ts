@@ -16,6 +16,11 @@ export const NO_FIELDS: SseFields = {
   data: undefined,
 }
 
+/** Returns true for an event that has none of the fields. */
+export function saysNothing({ data, event, id, retry }: SseFields): boolean {
+  return data === undefined && event === undefined && id === undefined && retry === undefined
+}
+
 /** Reads the lines of one event. `first` says that the bytes open the stream and may carry a BOM. */
 export function parseSseFields(raw: Buffer, first: boolean): SseFields {
   const text = raw.toString('utf8')

@@ -142,10 +142,10 @@ describe('a cursor', () => {
     const call = listCall('tools/list', { cursor: 'squall:first-page' })
     const verdict = await fault.onRequest!(new Context({ call }))
     if (verdict.kind !== 'edit') throw new TypeError(verdict.kind)
-    expect(verdict.edit('{"params":{ "cursor":"squall:first-page" ,"a":1},"id":1}')).toBe(
+    expect(await verdict.edit('{"params":{ "cursor":"squall:first-page" ,"a":1},"id":1}')).toBe(
       '{"params":{ "a":1},"id":1}',
     )
-    expect(verdict.edit('{"id":1}')).toBeUndefined()
+    expect(await verdict.edit('{"id":1}')).toBeUndefined()
     const ctx = new Context({ call: listCall('tools/list', { cursor: 'p2' }) })
     expect(await fault.onRequest!(ctx)).toEqual({ kind: 'continue' })
     expect(await of({ cursor: 'loop' }, '{"nextCursor":"p3"}', ctx)).toBe(

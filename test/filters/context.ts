@@ -66,6 +66,7 @@ export class Context implements FaultContext {
     this.sleeps.push(ms)
     await Promise.resolve()
   }
+  readonly turn = (): Promise<void> => Promise.resolve()
   /** Never, unless a test says otherwise. */
   readonly retired = (): Promise<void> => new Promise((resolve) => (this.retire = resolve))
   retire: () => void = () => undefined

@@ -3,7 +3,7 @@ import type { ResponseHead } from '../../mcp/http.ts'
 import type { Message } from '../../mcp/message.ts'
 import { outcomeOf } from '../../mcp/outcome.ts'
 import { ENDLESS, type Room } from '../../mcp/room.ts'
-import type { Verdict } from '../../filters/fault.ts'
+import type { EditCall, Verdict } from '../../filters/fault.ts'
 import type { Plan } from '../../rules/plan.ts'
 import type { CopyOrder } from './copy-order.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
@@ -49,7 +49,7 @@ export class CallRun implements TurnHost {
   released = false
   /** A fault had kept the answer when the connection ended that it was for. */
   #held = false
-  #edits: ((text: string) => string | undefined)[] = []
+  #edits: EditCall[] = []
   /** What is on its way to the client is what the app gave. */
   #madeGood = false
   #turns: readonly FaultTurn[]
@@ -160,7 +160,7 @@ export class CallRun implements TurnHost {
   }
 
   /** The edits of the call, in order. */
-  get edits(): readonly ((text: string) => string | undefined)[] {
+  get edits(): readonly EditCall[] {
     return this.#edits
   }
 

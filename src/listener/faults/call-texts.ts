@@ -1,3 +1,4 @@
+import type { EditCall } from '../../filters/fault.ts'
 import { parseJson } from '../../mcp/json-bounds.ts'
 import { strictText } from '../../mcp/bytes.ts'
 import { toMessage } from '../../mcp/json-rpc.ts'
@@ -53,13 +54,10 @@ export class CallTexts {
   }
 
   /** Edits the call at a place, or says why that cannot be. */
-  async edit(
-    place: number,
-    edit: (text: string) => string | undefined,
-  ): Promise<NotApplicableReason | undefined> {
+  async edit(place: number, edit: EditCall): Promise<NotApplicableReason | undefined> {
     const text = await this.text(place)
     if (text === undefined) return 'unreadable'
-    const edited = edit(text)
+    const edited = await edit(text)
     if (edited === undefined || edited === text) return 'nothing_to_act_on'
     try {
       JSON.parse(edited)

@@ -9,6 +9,7 @@ import type { FaultListener, FaultPlace, NotApplicableReason } from './fault-eve
 import type { Behalf, TurnSetting } from './turn-setting.ts'
 import { faultMark } from './fault-mark.ts'
 import { interruptibleWait } from './interruptible-wait.ts'
+import { loopTurn } from './loop-turn.ts'
 import type { Stop } from './stop.ts'
 import { TurnOver } from './turn-over.ts'
 
@@ -91,6 +92,7 @@ export class FaultTurn {
       },
       random: hit.random(index),
       sleep: (ms) => this.#sleep(ms),
+      turn: loopTurn,
       retired: () => interruptibleWait(Infinity, this.#retired, host.stop).catch(() => undefined),
       injected: (effect) => this.#claim(effect),
       spare: () => this.#spare(),

@@ -6,6 +6,7 @@ import { ForeignComments } from '../../mcp/foreign-marks.ts'
 import { headerValue, type HeaderLines } from '../../mcp/http.ts'
 import type { Message } from '../../mcp/message.ts'
 import { asSseEvent } from '../../mcp/reply.ts'
+import { saysNothing } from '../../mcp/sse-fields.ts'
 import type { Failure } from '../../mcp/transfer.ts'
 import { SseFramer, type SseFrame } from '../../mcp/sse-framer.ts'
 import { decoderFor } from '../content-coding.ts'
@@ -16,6 +17,7 @@ import { forChangedBody } from '../../mcp/changed-body.ts'
 import { httpAnswer, replyMessage } from './injected-answer.ts'
 import { AppFrame, isOpen, QuietFrame, SealedFrame, type LaneFrame } from './lane-frame.ts'
 import { ownerOf } from './event-owner.ts'
+import { SseFeed } from './sse-feed.ts'
 import { SseOutlet } from './sse-outlet.ts'
 import { unfit } from './unfit.ts'
 
@@ -27,10 +29,10 @@ export class SseAnswer implements AnswerPart {
   readonly #setting: AnswerSetting
   readonly #out: SseOutlet
   readonly #framer: SseFramer
+  readonly #feed: SseFeed
   readonly #decoder: Transform | undefined
   readonly #lanes = new Map<CallRun, FaultLane>()
   readonly #whole: FaultLane | undefined
-  readonly #onFrame = (frame: SseFrame): void => this.#frame(frame)
   #paused = false
   #ending = false
 
@@ -48,8 +50,12 @@ export class SseAnswer implements AnswerPart {
       run.all.some((each) => each.mayReplace),
     )
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
-    this.#framer = new SseFramer(run.options.maxBody, run.memory)
+    const framer = (this.#framer = new SseFramer(run.options.maxBody, run.memory))
     const relieved = (): void => this.#relieved()
+    const onFrame = (frame: SseFrame): void => this.#frame(frame)
+    const take = (bytes: Uint8Array) => this.#out.joined(() => framer.push(bytes, onFrame))
+    const isBehind = (): boolean => this.#laneBehind
+    this.#feed = new SseFeed({ take, isBehind, turned: relieved }, run.memory)
     const lane = (of: CallRun, onward: (frame: LaneFrame) => Promise<void> | undefined) => {
       const check = (verdict: Verdict) =>
         // What never fits comes first: the reason is not to depend on who was answered when.
@@ -60,12 +66,9 @@ export class SseAnswer implements AnswerPart {
       return new FaultLane(of, check, onward, relieved)
     }
     for (const call of run.calls) {
-      if (call.actsOnAnswer) {
-        this.#lanes.set(
-          call,
-          lane(call, (frame) => this.#emit(call, frame)),
-        )
-      }
+      if (!call.actsOnAnswer) continue
+      const own = lane(call, (frame) => this.#emit(call, frame))
+      this.#lanes.set(call, own)
     }
     if (run.exchange.actsOnAnswer) {
       this.#whole = lane(run.exchange, (frame) => this.#route(run.exchange, frame))
@@ -81,8 +84,8 @@ export class SseAnswer implements AnswerPart {
     const comments = new ForeignComments()
     this.#decoder?.on('data', (chunk: Uint8Array) => {
       comments.clean(chunk)
-      this.#read(chunk)
-      if (this.#laneBehind) this.#decoder?.pause()
+      this.#feed.push(chunk)
+      if (this.#feedBehind) this.#decoder?.pause()
     })
     this.#decoder?.on('drain', () => this.#relieved())
     this.#decoder?.on('error', (error) => this.#broken(error))
@@ -94,14 +97,10 @@ export class SseAnswer implements AnswerPart {
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#decoder === undefined) this.#read(chunk)
+    if (this.#decoder === undefined) this.#feed.push(chunk)
     else this.#decoder.write(chunk)
     this.#paused = this.#behind
     return !this.#paused
-  }
-
-  #read(chunk: Uint8Array): void {
-    this.#out.joined(() => this.#framer.push(chunk, this.#onFrame))
   }
 
   end(trailers: HeaderLines): void {
@@ -138,6 +137,7 @@ export class SseAnswer implements AnswerPart {
 
   stop(): void {
     for (const lane of this.#all) lane.drop()
+    this.#feed.drop()
     this.#decoder?.destroy()
   }
 
@@ -145,12 +145,17 @@ export class SseAnswer implements AnswerPart {
     return this.#setting.outlet.blocked || this.#all.some((lane) => lane.behind)
   }
 
+  get #feedBehind(): boolean {
+    return this.#laneBehind || this.#feed.behind
+  }
+
   get #behind(): boolean {
-    return this.#laneBehind || this.#decoder?.writableNeedDrain === true
+    return this.#feedBehind || this.#decoder?.writableNeedDrain === true
   }
 
   #relieved(): void {
-    if (this.#laneBehind) return
+    this.#feed.goOn()
+    if (this.#feedBehind) return
     this.#decoder?.resume()
     if (!this.#paused || this.#behind) return
     this.#paused = false
@@ -159,6 +164,7 @@ export class SseAnswer implements AnswerPart {
 
   async #finish(last: () => void): Promise<void> {
     const { outlet } = this.#setting
+    await this.#feed.drained()
     const rest = this.#framer.end()
     try {
       for (const lane of this.#all) {
@@ -169,9 +175,7 @@ export class SseAnswer implements AnswerPart {
       // Told where the lane was made.
       return
     }
-    if (outlet.over) {
-      return
-    }
+    if (outlet.over) return
     this.#sendMarks()
     this.#out.send(rest)
     this.#out.release()
@@ -292,8 +296,4 @@ export class SseAnswer implements AnswerPart {
     this.#setting.dropApp()
     outlet.fail({ kind: 'closed', message: 'an answer could not be taken through its faults' })
   }
-}
-
-function saysNothing({ data, event, id, retry }: SseFrame): boolean {
-  return data === undefined && event === undefined && id === undefined && retry === undefined
 }

@@ -1,0 +1,104 @@
+/**
+ * A hostile or broken upstream sends one faulted call a burst that takes Squall a tenth of a second and
+ * more to read: events of three bytes, an event of half a million lines, JSON that a rule changes step
+ * by step. All other calls wait for it. What takes long is done in steps, with turns for others.
+ */
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { expect, it } from 'vitest'
+import { closers } from '../support/closers.ts'
+import { call, callMessage } from '../support/http-call.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { oneFault } from './one-fault.ts'
+
+const opened = closers()
+const MIB = 1024 * 1024
+const SSE = 'text/event-stream'
+const JSON_TYPE = 'application/json'
+
+/** Milliseconds of CPU, with that of the client and the upstream, which are in this process too. */
+const MOST_AT_ONCE = 50
+
+/** An upstream in a thread of its own: while this one is busy, a whole burst gets to its socket. */
+const UPSTREAM = `
+const { parentPort, workerData } = require('node:worker_threads')
+const server = require('node:net').createServer((socket) => {
+  socket.on('error', () => undefined)
+  socket.on('data', () => socket.write(workerData))
+})
+server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))
+`
+
+async function startUpstream(type: string, body: string): Promise<number> {
+  const length = Buffer.byteLength(body)
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n`
+  const worker = new Worker(UPSTREAM, { eval: true, workerData: head + body })
+  opened({ close: async () => void (await worker.terminate()) })
+  const [port] = (await once(worker, 'message')) as [number]
+  return port
+}
+
+/** Returns the most CPU that is taken before anybody else has a turn, in milliseconds. */
+async function mostAtOnce(work: Promise<unknown>): Promise<number> {
+  const all = { over: false }
+  void work.finally(() => (all.over = true))
+  let most = 0
+  while (!all.over) {
+    const before = process.cpuUsage()
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, process.cpuUsage(before).user / 1000)
+  }
+  return most
+}
+
+function records(count: number): string {
+  return JSON.stringify(Array.from({ length: count }, (_, n) => ({ [`k${n}`]: n })))
+}
+
+function resultOf(values: string, text = 'a'): string {
+  return `{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"a":${values}},"content":[{"type":"text","text":${JSON.stringify(text)}}]}}`
+}
+
+const END = `data: ${resultOf('1')}\n\n`
+const LATE = 'delay: { fixed: 0ms, at: event }'
+
+it.each<[string, string, string, string]>([
+  ['events without a meaning', 'delay: { fixed: 0ms }', SSE, 'x\n\n'.repeat((2 * MIB) / 3) + END],
+  ['ids', 'delay: { fixed: 0ms }', SSE, 'id:\n\n'.repeat((2 * MIB) / 5) + END],
+  ['an event of many lines', LATE, SSE, 'data:\n'.repeat(500_000) + END],
+  ['many values', 'rewrite: { drift: 3 }', JSON_TYPE, resultOf(records(9_500), records(9_500))],
+  ['many escapes', 'rewrite: { drift: 3 }', JSON_TYPE, resultOf(`["${'\\n'.repeat(MIB)}"]`)],
+  [
+    'many texts with many values',
+    'rewrite: { drift: 1 }',
+    JSON_TYPE,
+    `{"jsonrpc":"2.0","id":1,"result":{"content":[${`{"type":"text","text":${JSON.stringify(records(5_000))}},`.repeat(40)}{}]}}`,
+  ],
+])('other calls have their turn beside %s', async (_what, fault, type, bytes) => {
+  const port = await startUpstream(type, bytes)
+  const squall = opened(
+    await startSidecar({ upstream: `http://127.0.0.1:${port}`, rules: [oneFault(fault)] }),
+  )
+  // The first calls are run by an interpreter, which takes longer.
+  const most: number[] = []
+  for (let n = 0; n < 3; n++) most.push(await mostAtOnce(call(squall, callMessage(1))))
+  expect(Math.min(...most)).toBeLessThan(MOST_AT_ONCE)
+  expect(squall.faults!.active).toBe(0)
+})
+
+/** The objects for the events of one read took 17 MB, and a sidecar with little memory let go of its fault. */
+it('as many events are read as are wanted, however many come at once', async () => {
+  const port = await startUpstream(SSE, 'x\n\n'.repeat(64 * 1024) + END)
+  const squall = opened(
+    await startSidecar({
+      upstream: `http://127.0.0.1:${port}`,
+      rules: [oneFault(LATE)],
+      maxMemory: 2 * MIB,
+    }),
+  )
+  const { text } = await call(squall, callMessage(1))
+  expect(text).toContain(END)
+  expect(squall.faults!.injected.length).toBeGreaterThan(0)
+  expect(squall.sidecar.memory.pressure.fault_released).toBe(0)
+  expect(squall.sidecar.memory.held).toBe(0)
+})
