@@ -122,6 +122,20 @@ export const reloads = [
     ],
   }),
   series({
+    title: 'Rules whose time counts from the start of the pod',
+    description:
+      'Active rules with for, ramp, stages or --max-duration and without appliedAt, by sidecar. Every new pod starts them again; squall apply writes appliedAt.',
+    unit: 'short',
+    decimals: 0,
+    queries: [
+      {
+        expr: `max by (namespace, pod, instance) (squall_rules_unanchored{${POD}})`,
+        legend: '{{namespace}}/{{pod}} {{instance}}',
+        role: 'plain',
+      },
+    ],
+  }),
+  series({
     title: 'Reloads and trips of the guard',
     description:
       'Versions of the rules that were found, by what became of them; and how often the guard disarmed everything.',

@@ -37,7 +37,7 @@ export function showRules(
 
 function showRule(rule: CompiledRule, state: RuleState, now: number): object {
   const { selection } = rule
-  const { since, counts, active } = state
+  const { since, appliedAt, counts, active } = state
   const start = windowStart(selection, since)
   const end = windowEnd(selection, since)
   // A rule that stands in no file: what it does is asked for by each call.
@@ -50,6 +50,7 @@ function showRule(rule: CompiledRule, state: RuleState, now: number): object {
     ...(builtIn ? { builtIn } : {}),
     ...(rule.shadow ? { shadow: true } : {}),
     since: isoTime(since),
+    appliedAt: isoTime(appliedAt) ?? null,
     from: isoTime(start),
     until: isoTime(end),
     phase: !selection.inPod ? 'other_pod' : now < start ? 'not_yet' : now >= end ? 'expired' : 'on',

@@ -5,6 +5,7 @@ import { showArming } from './api-arming.ts'
 import { isoTime } from './api-time.ts'
 
 const MAX_PROBLEMS = 50
+const MAX_NAMES = 20
 
 /** The rules' part of the state, as JSON. */
 export function showRulesState(rules: RulesInForce): object {
@@ -20,6 +21,7 @@ export function showRulesState(rules: RulesInForce): object {
       digest: current?.version.digest ?? null,
       since: isoTime(current?.at),
     },
+    unanchored: states.unanchored.slice(0, MAX_NAMES),
     lastReload: last === undefined ? null : showReload(last),
   }
 }

@@ -58,8 +58,25 @@ export function parseExplain(raw: RawFlags, files: readonly string[]): ExplainRe
     client: clientOf(flags.optional('client')),
     transport: transportOf(flags.required('transport')),
     era: eraOf(flags.optional('era')),
-    ...parseBounds(flags, {}),
+    ...boundsOf(flags),
   }
+}
+
+function boundsOf(flags: Flags): RuleBounds {
+  const bounds = parseBounds(flags, {})
+  const labels = flags.all('pod-label').map(labelOf)
+  if (labels.length === 0) return bounds
+  return { ...bounds, self: { ...bounds.self, labels: Object.fromEntries(labels) } }
+}
+
+function labelOf({ text }: Given): readonly [string, string] {
+  const at = text.indexOf('=')
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
+  throw new UsageError(
+    'BAD_VALUE',
+    `--pod-label: ${shown(text)} is no label`,
+    'write key=value, such as app=shop',
+  )
 }
 
 function subjectOf(flags: Flags): ExplainSubject {

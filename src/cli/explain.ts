@@ -54,13 +54,13 @@ function titleOf({ id, method, name }: Pick<Call, 'id' | 'method' | 'name'>): st
 
 /** As a sidecar would go about it that has just read the rules. */
 function explainAll(
-  { limits, pod, neverArmed }: ExplainRequest,
+  { limits, pod, self, neverArmed }: ExplainRequest,
   { facts: known, calls, unread }: ExplainedExchange,
   version: RulesVersion,
 ): { readonly disarmed: string | undefined; readonly explained: readonly Explained[] } {
   const now = Date.now()
   const clock = (): number => now
-  const options = { limits, pod, neverArmed, guard: undefined, headerFaults: undefined }
+  const options = { limits, pod, self, neverArmed, guard: undefined, headerFaults: undefined }
   const { inForce, states } = createGuardedRules(options, { clock })
   inForce.take(version)
   const { ruleSet } = inForce

@@ -5,7 +5,9 @@ import { sampleRules } from '../listener/faults/rules-sample.ts'
 import { createGuardedRules } from '../rules/guarded-rules.ts'
 import type { Guard } from '../rules/guard.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
+import { PodLabelsWatcher } from '../rules/pod-labels.ts'
 import { RulesWatcher } from '../rules/rules-watcher.ts'
+import { steadyClock } from '../rules/steady-clock.ts'
 import type { LogIds, Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -33,13 +35,14 @@ export function createRulesEngine(
   logger: Logger,
   ids: LogIds,
 ): RulesEngine {
-  const { path, pollMs } = options
+  const { path, pollMs, podLabelsFile, self } = options
   const log = new RulesLog(logger)
   const { inForce, guard, headerFaults, states } = createGuardedRules(options, {
-    clock: Date.now,
+    clock: steadyClock(),
     onReload: (reload) => {
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
       log.reloaded(reload)
+      if (reload.version.kind === 'rules') log.unanchored(states.unanchored)
     },
     onArming: (reasons) => log.arming(reasons),
     onTrip: (reason) => {
@@ -66,6 +69,14 @@ export function createRulesEngine(
           (version) => inForce.take(version),
           (message) => log.trouble(message),
         )
+  const labels =
+    podLabelsFile === undefined
+      ? undefined
+      : new PodLabelsWatcher(
+          podLabelsFile,
+          (found) => inForce.identify({ ...self, labels: found }),
+          (message) => log.trouble(message),
+        )
   return {
     rules: inForce,
     recent,
@@ -76,9 +87,13 @@ export function createRulesEngine(
       createPlanner,
     },
     telemetry: watched(metrics, guard),
-    start: async () => watcher?.start(),
+    start: async () => {
+      // First: no rule about labels is compiled without them.
+      await labels?.start()
+      await watcher?.start()
+    },
     close: async () => {
-      await watcher?.close()
+      await Promise.all([labels?.close(), watcher?.close()])
       inForce.close()
     },
   }

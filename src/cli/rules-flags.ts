@@ -25,6 +25,7 @@ export const SCHEMA_FLAGS = [
 
 const LIMIT_NAMES: readonly string[] = [
   'pod',
+  'workload',
   'environment',
   'allow-production',
   'production-names',
@@ -82,6 +83,13 @@ const OWN_FLAGS = [
     help: 'streamable-http or http+sse',
   },
   { name: 'era', value: 'revision', group: EXCHANGE, help: 'its protocol revision, as 2025-11-25' },
+  {
+    name: 'pod-label',
+    value: 'key=value',
+    repeatable: true,
+    group: LIMITS,
+    help: 'a label of the pod, for rules with match.podLabels; repeat it for more',
+  },
   { name: 'json', group: OUTPUT, help: 'print JSON' },
 ] as const satisfies readonly FlagSpec[]
 

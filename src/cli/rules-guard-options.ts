@@ -18,6 +18,8 @@ export interface RunRules extends GuardedRulesOptions {
   /** A file or a directory; undefined when there are no rules. */
   readonly path: string | undefined
   readonly pollMs: number
+  /** Undefined where the labels of the pod are not known. */
+  readonly podLabelsFile: string | undefined
   /** Where this is, as the operator calls it. */
   readonly environment: string | undefined
 }
@@ -29,6 +31,7 @@ const WINDOW: Range = { min: 1000, max: 3_600_000 }
 const DURATION: Range = { min: 1, max: MAX_DURATION_MS }
 const ENVIRONMENT = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/
 const MAX_POD = 253
+const WORKLOAD = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?$/
 const MAX_TOOLS = 1000
 const MAX_PATHS = 100
 const MAX_PATH = 1024
@@ -46,11 +49,12 @@ export type LimitFlag = Extract<
   | 'deny-tools'
   | 'exclude-paths'
   | 'pod'
+  | 'workload'
   | 'shadow'
 >
 
 /** What limits come to. */
-export type RuleBounds = Pick<GuardedRulesOptions, 'limits' | 'pod' | 'neverArmed'>
+export type RuleBounds = Pick<GuardedRulesOptions, 'limits' | 'pod' | 'self' | 'neverArmed'>
 
 /** Checks the options that keep rules within limits. Throws nothing but a `UsageError`. */
 export function parseBounds(
@@ -60,6 +64,7 @@ export function parseBounds(
 ): RuleBounds {
   return {
     pod: podOf(flags.optional('pod'), env),
+    self: { workload: workloadOf(flags.optional('workload')) },
     neverArmed: neverArmed(flags, env, own),
     limits: limitsOf(flags),
   }
@@ -71,7 +76,8 @@ export function parseRunRules(flags: FlagValues<RunFlag>, env: Environment): Run
   const maxPercent = parsePercent(percent.text, percent.source, PERCENT)
   const poll = flags.required('rules-poll')
   return {
-    path: pathOf(flags.optional('rules')),
+    path: pathOf(flags.optional('rules'), RULES_PATH),
+    podLabelsFile: pathOf(flags.optional('pod-labels-file'), LABELS_PATH),
     pollMs: parseDuration(poll.text, poll.source, POLL),
     environment: flags.optional('environment')?.text.trim(),
     ...parseBounds(flags, env, [ownNamespace(env)]),
@@ -140,13 +146,21 @@ function neverArmed(
   return `${productionText(found)}; --allow-production would arm`
 }
 
-function pathOf(given: Given | undefined): string | undefined {
+const RULES_PATH = 'name a rules file, or a directory of them'
+const LABELS_PATH = 'name the file in which the downward API writes metadata.labels'
+
+function pathOf(given: Given | undefined, mend: string): string | undefined {
   if (given === undefined) return undefined
   if (given.text !== '' && !given.text.includes('\u0000')) return given.text
+  throw new UsageError('BAD_VALUE', `${given.source}: ${shown(given.text)} is not a path`, mend)
+}
+
+function workloadOf(given: Given | undefined): string | undefined {
+  if (given === undefined || WORKLOAD.test(given.text)) return given?.text
   throw new UsageError(
     'BAD_VALUE',
-    `${given.source}: ${shown(given.text)} is not a path`,
-    'name a rules file, or a directory of them',
+    `${given.source}: ${shown(given.text)} is not the name of a workload`,
+    'use letters, digits, dots and dashes, or leave it out',
   )
 }
 

@@ -43,6 +43,16 @@ export class RulesLog {
     }
   }
 
+  /** Some rules of the version in force say how long they last, and not from when on. */
+  unanchored(names: readonly string[]): void {
+    if (names.length === 0) return
+    const fields = { count: names.length, rules: names.slice(0, MAX_MISTAKES) }
+    this.#logger.warn(
+      fields,
+      'rules without appliedAt: their times count from now, again in every new pod; squall apply writes it',
+    )
+  }
+
   /** Rules may act, or may not any more. */
   arming(reasons: readonly Disarmed[]): void {
     const armed = reasons.length === 0

@@ -26,6 +26,18 @@ export const RULES_RUN_FLAGS = [
     help: 'name of this pod, for rules about a share of the pods (default: POD_NAME or HOSTNAME)',
   },
   {
+    name: 'workload',
+    value: 'name',
+    group: RULES,
+    help: 'name of the Deployment, StatefulSet or Job of this pod, for rules with match.workload',
+  },
+  {
+    name: 'pod-labels-file',
+    value: 'path',
+    group: RULES,
+    help: 'file with the labels of this pod as the downward API of Kubernetes writes it, for rules with match.podLabels',
+  },
+  {
     name: 'environment',
     value: 'name',
     group: GUARD,
@@ -49,7 +61,7 @@ export const RULES_RUN_FLAGS = [
     name: 'max-duration',
     value: 'duration',
     group: GUARD,
-    help: 'longest time that a rule is in force, counted from when it appeared',
+    help: 'longest time that a rule is in force, counted from its appliedAt, or else from when it appeared',
   },
   {
     name: 'allow-faults',

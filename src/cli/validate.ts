@@ -1,6 +1,8 @@
 import { githubLines, problemLines, problemsJson } from '../rules/problem-format.ts'
 import type { FileProblems, ProblemFormat } from '../rules/problem-format.ts'
 import { plain } from '../rules/problem.ts'
+import { isAboutPods } from '../rules/pod-match.ts'
+import type { RulesVersion } from '../rules/rules-version.ts'
 import { readRulesSource } from './rules-source.ts'
 
 /** How to check, and where to write. */
@@ -11,6 +13,7 @@ export interface ValidateOptions {
 }
 
 const FAILED = 1
+const MAX_NAMES = 10
 
 /** Checks rules files and directories of them, `-` being standard input; the result is the exit code. */
 export async function validateCommand(
@@ -22,7 +25,8 @@ export async function validateCommand(
     const { files, version } = await readRulesSource(path)
     checked.push(...files)
     // Nothing is wrong with no rules at all, but whoever meant some wants to know.
-    const note = version.kind === 'absent' ? `, without rules: ${version.reason}` : ''
+    const note =
+      version.kind === 'absent' ? `, without rules: ${version.reason}` : podsNote(version)
     for (const file of files) {
       if (format === 'github') write(githubLines(file))
       else if (format === 'text') write(textOf(file, note))
@@ -30,6 +34,16 @@ export async function validateCommand(
   }
   if (format === 'json') write(problemsJson(checked))
   return checked.every(({ problems }) => problems.length === 0) ? 0 : FAILED
+}
+
+/** Rules about certain pods are right, and do nothing where a file is tried out by hand. */
+function podsNote(version: RulesVersion): string {
+  if (version.kind !== 'rules') return ''
+  const names = version.file.rules.filter(({ match }) => match !== undefined && isAboutPods(match))
+  if (names.length === 0) return ''
+  const list = names.slice(0, MAX_NAMES).map(({ name }) => name)
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''
+  return `; only in pods that fit, and never outside of one: ${list.join(', ')}${more}`
 }
 
 function textOf(result: FileProblems, note: string): string {

@@ -20,6 +20,7 @@ import { takenPorts } from './taken-ports.ts'
 import { takeBack, type TakenBack } from './uninject-pod.ts'
 import { chooseTls } from './upstream-tls.ts'
 import { readWishes, refuseUnknownKeys, type Wishes } from './wishes.ts'
+import { workloadOf } from './workload.ts'
 
 const DEFAULT_GRACE = 30
 
@@ -72,6 +73,7 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
     isProductionAllowed: isAllowed && production !== undefined,
     graceSeconds: pod.spec?.terminationGracePeriodSeconds ?? DEFAULT_GRACE,
     probes: changed.probes,
+    workload: workloadOf(pod, context),
   }
   const result = assemble(pod, plan, changed, why)
   const said = [

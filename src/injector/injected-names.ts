@@ -7,6 +7,21 @@ export const REDIRECT = 'squall-redirect'
 /** Name of the volume with rules. */
 export const RULES_VOLUME = 'squall-rules'
 
+/** Name of the volume with what the sidecar may know of its pod. */
+export const POD_VOLUME = 'squall-pod'
+
+/** Where that volume is. */
+export const POD_FOLDER = '/etc/squall/pod'
+
+/** The file in it with the labels of the pod. */
+export const LABELS_FILE = 'labels'
+
+/** The variable with the name of what makes the pod. */
+export const WORKLOAD_VARIABLE = 'SQUALL_WORKLOAD'
+
+/** The variable with the path of the file with the labels of the pod. */
+export const LABELS_VARIABLE = 'SQUALL_POD_LABELS_FILE'
+
 /** Name of the volume that only the sidecar sees. */
 export const RUN_VOLUME = 'squall-run'
 
@@ -29,7 +44,13 @@ export const CA_VOLUME = 'squall-upstream-ca'
 export const CA_FOLDER = '/etc/squall/upstream-ca'
 
 /** All volumes that the injector adds. */
-export const VOLUMES: readonly string[] = [RULES_VOLUME, RUN_VOLUME, TLS_VOLUME, CA_VOLUME]
+export const VOLUMES: readonly string[] = [
+  RULES_VOLUME,
+  POD_VOLUME,
+  RUN_VOLUME,
+  TLS_VOLUME,
+  CA_VOLUME,
+]
 
 /** Name of the admin port. */
 export const ADMIN_PORT_NAME = 'squall-admin'

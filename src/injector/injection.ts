@@ -14,6 +14,8 @@ export interface InjectionContext {
   readonly settings: InjectorSettings
   /** The kind that makes the pod: `Pod`, `ReplicaSet`, `Deployment`, `Job` … */
   readonly owner: string
+  /** Its name, where a manifest says it; otherwise the pod names its owner. */
+  readonly workload?: string | undefined
 }
 
 /** The parts of a namespace that count. Its annotations give defaults. */

@@ -11,6 +11,7 @@ type Shape = (value: unknown, path: string) => string | undefined
 /** More containers than any node runs for one pod. */
 const MOST_CONTAINERS = 256
 const MOST_PORTS = 1024
+const MOST_OWNERS = 1024
 
 /**
  * Checks that the parts which injection looks at have the types that a pod has. What else a pod may
@@ -54,6 +55,11 @@ const AMOUNT = typed(
 const RESOURCES = optional(
   object({ requests: optional(map(AMOUNT)), limits: optional(map(AMOUNT)) }),
 )
+const OWNER = object({
+  kind: optional(TEXT),
+  name: optional(TEXT),
+  controller: optional(SWITCH),
+})
 
 const CONTAINER = object({
   name: TEXT,
@@ -82,7 +88,15 @@ const CONTAINER = object({
 const CONTAINERS = list(CONTAINER, MOST_CONTAINERS)
 
 const POD: Shape = object({
-  metadata: optional(object({ labels: optional(TEXTS), annotations: optional(TEXTS) })),
+  metadata: optional(
+    object({
+      name: optional(TEXT),
+      generateName: optional(TEXT),
+      labels: optional(TEXTS),
+      annotations: optional(TEXTS),
+      ownerReferences: optional(list(OWNER, MOST_OWNERS)),
+    }),
+  ),
   spec: object({
     containers: CONTAINERS,
     initContainers: optional(CONTAINERS),

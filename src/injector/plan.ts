@@ -22,4 +22,6 @@ export interface Plan {
   /** Seconds from the end of a pod's life being announced to its being killed. */
   readonly graceSeconds: number
   readonly probes: Readonly<Record<string, AppProbe>>
+  /** Name of what makes the pod, where it is known. */
+  readonly workload: string | undefined
 }

@@ -16,6 +16,14 @@ export interface ObjectMeta {
   readonly namespace?: string
   readonly labels?: Readonly<Record<string, string>> | null
   readonly annotations?: Readonly<Record<string, string>> | null
+  readonly ownerReferences?: readonly OwnerReference[] | null
+}
+
+/** What made an object. */
+export interface OwnerReference {
+  readonly kind?: string
+  readonly name?: string
+  readonly controller?: boolean
 }
 
 /** What runs in a pod. */
@@ -131,6 +139,12 @@ export interface Volume {
   readonly secret?: {
     readonly secretName: string
     readonly items?: readonly { readonly key: string; readonly path: string }[]
+  }
+  readonly downwardAPI?: {
+    readonly items: readonly {
+      readonly path: string
+      readonly fieldRef: { readonly fieldPath: string }
+    }[]
   }
   readonly emptyDir?: { readonly medium?: string; readonly sizeLimit?: string }
 }

@@ -1,11 +1,16 @@
 import {
   ADMIN_PORT_NAME,
+  LABELS_FILE,
+  LABELS_VARIABLE,
   NO_TOKEN,
+  POD_FOLDER,
+  POD_VOLUME,
   RULES_FOLDER,
   RULES_VOLUME,
   RUN_FOLDER,
   RUN_VOLUME,
   SIDECAR,
+  WORKLOAD_VARIABLE,
 } from './injected-names.ts'
 import type { Plan } from './plan.ts'
 import type { Container, ContainerPort, EnvVar, Probe, Volume } from './pod-types.ts'
@@ -51,6 +56,7 @@ export function sidecarContainer(plan: Plan): Container {
     volumeMounts: [
       // A whole directory: a file mounted by subPath never sees an update.
       { name: RULES_VOLUME, mountPath: RULES_FOLDER, readOnly: true },
+      { name: POD_VOLUME, mountPath: POD_FOLDER, readOnly: true },
       { name: RUN_VOLUME, mountPath: RUN_FOLDER },
       ...plan.tls.mounts,
       NO_TOKEN,
@@ -67,6 +73,11 @@ export function sidecarVolumes({ wishes, settings, tls }: Plan): readonly Volume
   const items = key === undefined || path === undefined ? {} : { items: [{ key, path }] }
   return [
     { name: RULES_VOLUME, configMap: { name, optional: true, ...items } },
+    // A volume, for variables would not see that labels change.
+    {
+      name: POD_VOLUME,
+      downwardAPI: { items: [{ path: LABELS_FILE, fieldRef: { fieldPath: 'metadata.labels' } }] },
+    },
     { name: RUN_VOLUME, emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
     ...tls.volumes,
   ]
@@ -89,6 +100,8 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
     fromSecret('SQUALL_ADMIN_READ_TOKEN', 'read-token'),
     { name: 'NODE_OPTIONS', value: heapOption(plan.resources) },
   ]
+  env.push({ name: LABELS_VARIABLE, value: `${POD_FOLDER}/${LABELS_FILE}` })
+  if (plan.workload !== undefined) env.push({ name: WORKLOAD_VARIABLE, value: plan.workload })
   const podIp = { fieldRef: { fieldPath: 'status.podIP' } }
   if (mode === 'bind') env.push({ name: 'POD_IP', valueFrom: podIp })
   if (upstreamHost(plan) === undefined) env.push({ name: 'SQUALL_UPSTREAM_HOST', valueFrom: podIp })

@@ -3,6 +3,7 @@ import { createFault } from '../filters/index.ts'
 import { canonicalJson } from '../mcp/canonical-json.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import { compileCallMatch, compileHttpMatch, isHttpMatch } from './match-node.ts'
+import { notForPod, type PodSelf } from './pod-match.ts'
 import { RuleIndex } from './rule-set.ts'
 import type { RuleSet } from './rule-set.ts'
 import type { RuleFileSpec, RuleSpec } from './rule-spec.ts'
@@ -14,6 +15,8 @@ import type { Selection } from './selection.ts'
 export interface CompileOptions extends RuleLimits {
   /** The pod's name; without one a rule for a share of the pods is not in force. */
   readonly pod?: string | undefined
+  /** What rules about certain pods are held against. */
+  readonly self?: PodSelf | undefined
 }
 
 /** No rules at all. */
@@ -53,16 +56,20 @@ export function compileRule(
 ): CompiledRule {
   const spec = rule.match ?? {}
   const isHttp = isHttpMatch(spec)
-  const match = isHttp ? compileHttpMatch(spec) : compileCallMatch(spec)
+  const { self } = options
+  const match = isHttp ? compileHttpMatch(spec, self) : compileCallMatch(spec, self)
+  const elsewhere = Object.freeze(notForPod(spec, self ?? {}))
   return Object.freeze({
     name: rule.name,
     index,
     digest: digestOf(rule),
     isHttp,
+    elsewhere,
+    appliedAt: rule.appliedAt,
     match,
     tests: match.tests,
     rest: match.rest,
-    selection: Object.freeze(selectionOf(rule, seed, options)),
+    selection: Object.freeze(selectionOf(rule, seed, options, elsewhere.length === 0)),
     draws: ruleDraws(seed, rule.name),
     uses: rule.faults,
     faults: Object.freeze(rule.faults.map((use) => createFault(use))),
@@ -76,7 +83,12 @@ export function compileRule(
   })
 }
 
-function selectionOf(rule: RuleSpec, seed: string, options: CompileOptions): Selection {
+function selectionOf(
+  rule: RuleSpec,
+  seed: string,
+  options: CompileOptions,
+  isHere: boolean,
+): Selection {
   const highest = (options.maxPercent ?? 100) / 100
   const capped = (share: number): number => Math.min(share, highest)
   const { ramp, stages, burst, pods, percent, probability } = rule
@@ -100,7 +112,7 @@ function selectionOf(rule: RuleSpec, seed: string, options: CompileOptions): Sel
     // Within a burst the share is what keeps each call's chance below the highest.
     burst,
     sample: lowerCase(rule.sample ?? 'ordinal'),
-    inPod: pods === undefined || pods >= 100 || isInPods(seed, pods / 100, options.pod),
+    inPod: isHere && (pods === undefined || pods >= 100 || isInPods(seed, pods / 100, options.pod)),
     maxActive: rule.maxActive ?? Infinity,
     highest,
   }
@@ -114,8 +126,8 @@ function lowerCase(sample: Selection['sample']): Selection['sample'] {
   return typeof sample === 'string' ? sample : { header: sample.header.toLowerCase() }
 }
 
-/** Without the time of its end: who moves that alone wants the rule to go on as it is. */
-function digestOf(rule: RuleSpec): string {
-  const { until: _, ...lasting } = rule
+/** Identifies a rule without its times: who moves those alone wants the rule to go on as it is. */
+export function digestOf(rule: RuleSpec): string {
+  const { until: _, appliedAt: __, ...lasting } = rule
   return createHash('sha256').update(canonicalJson(lasting)).digest('hex').slice(0, 16)
 }

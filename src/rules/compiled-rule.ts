@@ -2,6 +2,7 @@ import type { FaultName, FaultUse } from '../filters/index.ts'
 import type { Fault } from '../filters/fault.ts'
 import type { MatchNode } from './match-node.ts'
 import type { MatchTest } from './match-test.ts'
+import type { PodMismatch } from './pod-match.ts'
 import type { RuleDraws, Selection } from './selection.ts'
 
 /** A rule, ready to be planned with. */
@@ -13,6 +14,10 @@ export interface CompiledRule {
   readonly digest: string
   /** Whether it is about HTTP exchanges and not about calls. */
   readonly isHttp: boolean
+  /** Why it is not for this pod; empty when it is. One that is not is tested for no call. */
+  readonly elsewhere: readonly PodMismatch[]
+  /** When it was applied, in milliseconds since the epoch; undefined when nobody wrote that. */
+  readonly appliedAt: number | undefined
   readonly match: MatchNode
   /** The match's own lists, at hand for the hot path. */
   readonly tests: readonly MatchTest[]

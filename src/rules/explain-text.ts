@@ -26,6 +26,7 @@ function linesOf(rule: RuleOutlook): string[] {
   }
   return [
     ...wrapped(`${rule.rule}: matches, ${saysResult(rule)}`),
+    ...timeLines(rule),
     ...drawLines(rule.forecast),
     ...rule.faults.flatMap(faultLines),
   ]
@@ -49,6 +50,12 @@ function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook): string
     return `but \`first\`, \`after\` or \`every\` leaves out call ${forecast?.ordinal ?? 0}`
   }
   return RESULT[result ?? ''] ?? ''
+}
+
+function timeLines({ appliedAt, until }: RuleOutlook): string[] {
+  if (until === undefined) return []
+  const from = appliedAt === undefined ? 'were the sidecar to start now' : `applied ${appliedAt}`
+  return wrapped(`ends ${until}, ${from}`, '  ')
 }
 
 function drawLines(forecast: Forecast | undefined): string[] {

@@ -3,11 +3,13 @@ import type { Facts } from './call-facts.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import { faultOutlook, type AnswerOutlook } from './fault-outlook.ts'
 import { reached } from './fault-reach.ts'
+import { instantText } from './instant.ts'
 import type { RuleSet } from './rule-set.ts'
 import type { RuleResult } from './rule-counts.ts'
 import { RuleState } from './rule-state.ts'
 import type { Forecast } from './rule-state.ts'
 import type { RuleStates } from './rule-states.ts'
+import { windowEnd } from './window.ts'
 
 /** One dimension of a rule that a call does not meet. */
 export interface Mismatch {
@@ -38,6 +40,9 @@ export interface RuleOutlook {
   /** Name of the rule that says `then: stop` and hits first. */
   readonly stoppedBy: string | undefined
   readonly forecast: Forecast | undefined
+  /** When it was applied, where that was written, and when it ends. */
+  readonly appliedAt: string | undefined
+  readonly until: string | undefined
   readonly faults: readonly FaultOutlook[]
 }
 
@@ -110,22 +115,31 @@ function outcomeOf(
   disarmed: string | undefined,
   stoppedBy: string | undefined,
 ): Omit<RuleOutlook, 'faults'> {
-  const failing = rule.tests
+  const tests = rule.tests
     .filter((test) => !test.test(facts))
     .map((test) => ({ dimension: test.dimension, wants: test.wants, found: test.found(facts) }))
-  const nothing = { limit: undefined, stoppedBy: undefined, forecast: undefined }
+  const isNew = ({ dimension }: Mismatch): boolean =>
+    !rule.elsewhere.some((each) => each.dimension === dimension)
+  const failing = [...rule.elsewhere, ...tests.filter(isNew)]
+  const nothing = { limit: undefined, stoppedBy: undefined, forecast: undefined, ...NO_TIMES }
   const base = { rule: rule.name, matches: failing.length === 0, failing, ...nothing }
   if (failing.length > 0) return { ...base, result: undefined }
   if (stoppedBy !== undefined) return { ...base, result: 'stopped', stoppedBy }
   if (disarmed !== undefined) return { ...base, result: 'disarmed' }
   const limit = limitOn(rule, facts, states)
   if (limit !== undefined) return { ...base, result: 'forbidden', limit }
-  const state = states?.of(rule) ?? new RuleState(rule.selection, now)
+  const state = states?.of(rule) ?? new RuleState(rule.selection, now, rule.appliedAt)
   const forecast = state.forecast(rule, facts, now)
   const isShadow = rule.shadow || states?.shadow === true
   const result = forecast.result === 'drawn' && isShadow ? 'shadow' : forecast.result
-  return { ...base, result, forecast }
+  const times = {
+    appliedAt: instantText(rule.appliedAt),
+    until: instantText(windowEnd(rule.selection, state.since)),
+  }
+  return { ...base, result, forecast, ...times }
 }
+
+const NO_TIMES = { appliedAt: undefined, until: undefined }
 
 function limitOn(
   rule: CompiledRule,

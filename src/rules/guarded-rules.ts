@@ -1,6 +1,7 @@
 import { Arming, type Disarmed } from './arming.ts'
 import { Guard, type GuardConfig } from './guard.ts'
 import { HeaderFaults, type HeaderFaultOptions } from './header-faults.ts'
+import type { PodSelf } from './pod-match.ts'
 import type { RuleLimits } from './rule-limits.ts'
 import { RuleStates } from './rule-states.ts'
 import { RulesInForce, type Reload } from './rules-in-force.ts'
@@ -10,6 +11,8 @@ export interface GuardedRulesOptions {
   readonly limits: RuleLimits
   /** The pod's name; without one a rule for a share of the pods is not in force. */
   readonly pod: string | undefined
+  /** What rules about certain pods are held against. */
+  readonly self: PodSelf
   /** Why no rule may ever act here; undefined when rules may. */
   readonly neverArmed: string | undefined
   /** Undefined when nobody watches for real errors. */
@@ -41,11 +44,11 @@ export function createGuardedRules(
   options: GuardedRulesOptions,
   { clock, onReload, onArming, onTrip }: GuardedRulesHost,
 ): GuardedRules {
-  const { limits, pod, neverArmed, guard, headerFaults } = options
+  const { limits, pod, self, neverArmed, guard, headerFaults } = options
   const states = new RuleStates(limits)
   const arming = new Arming(states, clock, onArming)
   if (neverArmed !== undefined) arming.disarm('environment', neverArmed)
-  const parts = { states, arming, limits: { ...limits, pod }, clock }
+  const parts = { states, arming, limits: { ...limits, pod, self }, clock }
   return {
     inForce: new RulesInForce(onReload === undefined ? parts : { ...parts, onReload }),
     states,

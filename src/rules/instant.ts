@@ -6,6 +6,8 @@ const PARTS =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 const DAY_MS = 86_400_000
+/** The last that can be written with four digits for the year. */
+const LAST_MS = 253_402_300_799_999
 
 /** Milliseconds since the epoch, or undefined when it is no point in time or has no offset. */
 export function readInstant(text: string): number | undefined {
@@ -21,6 +23,12 @@ export function readInstant(text: string): number | undefined {
   const offset = (offsetHour * 60 + offsetMinute) * (parts[8] === '-' ? -60_000 : 60_000)
   const time = ((hour * 60 + minute) * 60 + second) * 1000 + Math.floor(part(7) * 1000)
   return daysSinceEpoch(year, month, day) * DAY_MS + time - offset
+}
+
+/** Writes a point in time in UTC; undefined for what is none. */
+export function instantText(ms: number | undefined): string | undefined {
+  if (ms === undefined || !(Math.abs(ms) <= LAST_MS)) return undefined
+  return new Date(ms).toISOString().replace('.000Z', 'Z')
 }
 
 function isLeap(year: number): boolean {

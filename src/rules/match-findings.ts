@@ -18,6 +18,10 @@ const METHODS_OF = {
 } as const
 const KINDS = ['tool', 'prompt', 'resource'] as const
 const CALL_KEYS = ['method', ...KINDS, 'args', 'transport', 'era'] as const
+/** As Kubernetes wants them. */
+const LABEL_KEY =
+  /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 
 /** The contradictions in a match. It has been found to be well-formed. */
@@ -28,6 +32,7 @@ export function matchFindings(match: Loose, path: Path): readonly Finding[] {
       ...kindFindings(at, where),
       ...headerFindings(at, where),
       ...argsFindings(at, where),
+      ...labelFindings(at, where),
     )
     if (!where.includes('not')) findings.push(...methodFindings(at['method'], [...where, 'method']))
     findings.push(...httpFindings(at, where))
@@ -150,6 +155,24 @@ function argsFindings(match: Loose, path: Path): readonly Finding[] {
         ? { hint: 'write `~0` for `~` and `~1` for `/` in a key' }
         : { hint: `did you mean \`/${pointer.replaceAll('.', '/')}\`?` }),
     }))
+}
+
+function labelFindings(match: Loose, path: Path): readonly Finding[] {
+  const findings: Finding[] = []
+  for (const [key, value] of Object.entries(asObject(match['podLabels']) ?? {})) {
+    const at = { path: [...path, 'podLabels', key] }
+    if (!LABEL_KEY.test(key)) {
+      const message = 'not the key of a label, such as `app` or `app.kubernetes.io/name`'
+      findings.push({ code: 'bad_value', message, ...at, atKey: true, found: key })
+    } else if (typeof value === 'string' && !LABEL_VALUE.test(value)) {
+      const hint = isGlob(value)
+        ? 'labels are compared as they stand; for patterns use `workload`'
+        : 'use at most 63 letters, digits, dots, dashes and underscores'
+      const message = 'not the value of a label'
+      findings.push({ code: 'bad_value', message, ...at, found: value, hint })
+    }
+  }
+  return findings
 }
 
 function httpFindings(match: Loose, path: Path): readonly Finding[] {

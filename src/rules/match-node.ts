@@ -3,6 +3,7 @@ import type { MatchSpec } from './match-spec.ts'
 import { methodTest, nameTest, plainTests, takesMethod } from './match-tests.ts'
 import { holdAll } from './match-test.ts'
 import type { MatchTest } from './match-test.ts'
+import { podTests, type PodSelf } from './pod-match.ts'
 import { compileText } from './text-match.ts'
 import type { TextMatcher } from './text-match.ts'
 
@@ -38,13 +39,13 @@ type Kind = keyof typeof KINDS
 const ALL_KINDS = Object.keys(KINDS) as Kind[]
 
 /** Compiles the match of a rule about calls; one that says nothing of the method is about tools/call. */
-export function compileCallMatch(spec: MatchSpec): MatchNode {
-  return compileNode(spec, undefined, true)
+export function compileCallMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {
+  return compileNode(spec, undefined, true, self)
 }
 
 /** Compiles the match of a rule about HTTP exchanges. */
-export function compileHttpMatch(spec: MatchSpec): MatchNode {
-  return compileNode(spec, undefined, false)
+export function compileHttpMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {
+  return compileNode(spec, undefined, false, self)
 }
 
 /** True when a match is about HTTP exchanges and not about calls. */
@@ -70,6 +71,7 @@ function compileNode(
   spec: MatchSpec,
   above: TextMatcher | undefined,
   wantsDefault: boolean,
+  self: PodSelf,
 ): MatchNode {
   const kinds = ALL_KINDS.filter((kind) => spec[kind] !== undefined)
   const allSay = (spec.all ?? []).some(saysMethod)
@@ -81,9 +83,9 @@ function compileNode(
   }
   const passed = method ?? above
   const anyDefault = wantsDefault && passed === undefined && !allSay
-  const all = (spec.all ?? []).map((inner) => compileNode(inner, passed, false))
-  const any = spec.any?.map((inner) => compileNode(inner, passed, anyDefault))
-  const not = spec.not === undefined ? undefined : compileNode(spec.not, passed, false)
+  const all = (spec.all ?? []).map((inner) => compileNode(inner, passed, false, self))
+  const any = spec.any?.map((inner) => compileNode(inner, passed, anyDefault, self))
+  const not = spec.not === undefined ? undefined : compileNode(spec.not, passed, false, self)
 
   const byName = kinds.map((kind) => ({
     kind,
@@ -92,7 +94,7 @@ function compileNode(
   }))
   const ofMethod = method === undefined ? undefined : methodTest(method)
   const ofNames = byName.map((each) => nameTest(each.kind, each.matcher, each.nameOf))
-  const plain = [...plainTests(spec), ...combinations(all, any, not)]
+  const plain = [...podTests(spec, self), ...plainTests(spec), ...combinations(all, any, not)]
   const tests = [...(ofMethod === undefined ? [] : [ofMethod]), ...ofNames, ...plain]
   const isDecidedByReach = all.length === 0 && any === undefined && not === undefined
 

@@ -184,6 +184,20 @@ const matchKeys = {
     ),
   ),
   http: Type.Optional(httpKeys),
+  workload: Type.Optional(
+    texts(
+      'The Deployment, StatefulSet, DaemonSet or Job that makes the pod, by its name. Where Squall was not injected into a pod, a rule with this key never matches.',
+      'shop-*',
+    ),
+  ),
+  podLabels: Type.Optional(
+    Type.Record(Type.String(), text('The value of the label.'), {
+      ...record,
+      description:
+        'Labels of the pod, each with its value. A label that changes counts at once. Where Squall was not injected into a pod, a rule with this key never matches.',
+      examples: [{ app: 'shop' }],
+    }),
+  ),
 }
 
 /** What a rule is about. All that is given must hold. */

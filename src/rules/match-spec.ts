@@ -14,6 +14,8 @@ export interface MatchSpec {
   readonly transport?: string | readonly string[] | undefined
   readonly era?: string | readonly string[] | undefined
   readonly http?: HttpSpec | undefined
+  readonly workload?: TextSpec | undefined
+  readonly podLabels?: Readonly<Record<string, string>> | undefined
   readonly any?: readonly MatchSpec[] | undefined
   readonly all?: readonly MatchSpec[] | undefined
   readonly not?: MatchSpec | undefined

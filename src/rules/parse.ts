@@ -97,7 +97,22 @@ function readFile(value: unknown): RulesFile {
     ...rule,
     faults: faultUses(written[index]!.faults) as Rule['faults'],
   })
-  return { ...file, rules: (file.rules ?? []).map(read) }
+  return timed({ ...file, rules: (file.rules ?? []).map(read) })
+}
+
+/** Gives each rule the times of its file, so that rules of several files can be taken together. */
+function timed({ appliedAt, until, ...file }: RulesFile): RulesFile {
+  if (appliedAt === undefined && until === undefined) return file
+  const rules = file.rules.map((rule) => {
+    const at = rule.appliedAt ?? appliedAt
+    const ends = Math.min(rule.until ?? Infinity, until ?? Infinity)
+    return {
+      ...rule,
+      ...(at !== undefined && { appliedAt: at }),
+      ...(ends !== Infinity && { until: ends }),
+    }
+  })
+  return { ...file, rules }
 }
 
 function atStart(code: Problem['code'], message: string): Problem {

@@ -51,7 +51,8 @@ export class RuleIndex {
   readonly #httpAnswer: NameIndex
 
   constructor(rules: readonly CompiledRule[]) {
-    const calls = rules.filter((rule) => !rule.isHttp)
+    const here = rules.filter((rule) => rule.elsewhere.length === 0)
+    const calls = here.filter((rule) => !rule.isHttp)
     const methods = new Set<string>(USUAL_METHODS)
     for (const rule of calls) for (const method of rule.match.methods) methods.add(method)
     for (const method of methods) {
@@ -62,7 +63,7 @@ export class RuleIndex {
     const others = reachedBy(calls, undefined)
     this.#otherMethods = others.length === 0 ? undefined : new NameIndex(others)
 
-    const http = rules.filter((rule) => rule.isHttp)
+    const http = here.filter((rule) => rule.isHttp)
     const answer = http.filter((rule) => waitsForAnswer(rule))
     const request = http.filter((rule) => !waitsForAnswer(rule))
     this.hasHttp = request.length > 0

@@ -7,7 +7,7 @@ import { sampleKey } from './sample-key.ts'
 import type { RuleDraws, Selection } from './selection.ts'
 import type { Facts } from './call-facts.ts'
 import { shareAt } from './share.ts'
-import { windowEnd, windowStart } from './window.ts'
+import { ruleStart, windowEnd, windowStart } from './window.ts'
 
 /** How many hits may run ahead of the highest share: enough for the first few calls to be hit at all. */
 const HEAD_START = 10
@@ -37,8 +37,7 @@ export interface Forecast {
  * that leaves the rule unchanged, and a changed rule begins with a new one.
  */
 export class RuleState {
-  /** When the rule came into force, in milliseconds since the epoch. */
-  readonly since: number
+  /** What was written of when the rule was applied. */
   readonly counts: RuleCounts = noCounts()
   readonly active: ActiveLimit
   readonly #burst: BurstChain | undefined
@@ -46,11 +45,31 @@ export class RuleState {
   #hits = 0
   #retirement: AbortController | undefined
   readonly #memories = new Map<number, unknown>()
+  #appliedAt: number | undefined
+  #since: number
 
-  constructor(selection: Selection, since: number) {
-    this.since = since
+  constructor(selection: Selection, now: number, appliedAt?: number) {
+    this.#appliedAt = appliedAt
+    this.#since = ruleStart(appliedAt, now)
     this.active = new ActiveLimit(selection.maxActive)
     this.#burst = selection.burst === undefined ? undefined : new BurstChain(selection.burst)
+  }
+
+  /** When the rule was applied, as it was written; undefined when it was not. */
+  get appliedAt(): number | undefined {
+    return this.#appliedAt
+  }
+
+  /** What its times count from, in milliseconds since the epoch. */
+  get since(): number {
+    return this.#since
+  }
+
+  /** Takes the time at which the rule was applied, where it was not known before. */
+  anchor(appliedAt: number | undefined, now: number): void {
+    if (appliedAt === undefined || this.#appliedAt !== undefined) return
+    this.#appliedAt = appliedAt
+    this.#since = ruleStart(appliedAt, now)
   }
 
   /** How many matching calls were counted while the rule was in force. */

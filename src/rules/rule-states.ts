@@ -24,6 +24,7 @@ export class RuleStates {
   #rules: readonly CompiledRule[] = []
   #inOrder: readonly RuleState[] = []
   #disarmed: string | undefined
+  #unanchored: readonly string[] = []
 
   constructor(limits: RuleLimits = {}) {
     this.#maxActive = limits.maxActive ?? Infinity
@@ -58,6 +59,11 @@ export class RuleStates {
     return this.#isDenied !== undefined && calls.some(this.#isDenied)
   }
 
+  /** The rules whose times count from when they were first seen, for nobody wrote when they were applied. */
+  get unanchored(): readonly string[] {
+    return this.#unanchored
+  }
+
   /** Why nothing is armed; undefined while rules may act. */
   get disarmed(): string | undefined {
     return this.#disarmed
@@ -69,12 +75,19 @@ export class RuleStates {
     const before = this.#states
     this.#states = new Map()
     this.#rules = ruleSet.rules
-    this.#inOrder = ruleSet.rules.map(({ digest, selection }) => {
-      const state = before.get(digest) ?? new RuleState(selection, now)
+    this.#inOrder = ruleSet.rules.map(({ digest, selection, appliedAt, elsewhere }) => {
+      const known = before.get(digest)
+      // A rule that is applied at another time is a new one.
+      const isNew = known === undefined || isApplied(known.appliedAt, appliedAt)
+      const state = isNew ? new RuleState(selection, now, appliedAt) : known
+      state.anchor(appliedAt, now)
       this.#states.set(digest, state)
-      before.delete(digest)
+      if (!isNew) before.delete(digest)
+      // The labels of the pod have changed.
+      if (elsewhere.length > 0) state.wake()
       return state
     })
+    this.#unanchored = ruleSet.rules.filter(isUnanchored).map(({ name }) => name)
     this.totals.adopt(
       ruleSet.rules.map(({ name }, index) => ({ name, state: this.#inOrder[index]! })),
     )
@@ -112,4 +125,15 @@ export class RuleStates {
     for (const state of this.#states.values()) state.wake()
     for (const state of this.#builtIn.values()) state.wake()
   }
+}
+
+/** Whether a rule was applied once more. */
+function isApplied(before: number | undefined, now: number | undefined): boolean {
+  return before !== undefined && now !== undefined && before !== now
+}
+
+function isUnanchored({ appliedAt, selection, elsewhere }: CompiledRule): boolean {
+  const { for: lasting, ramp, stages } = selection
+  const isTimed = lasting !== undefined || ramp !== undefined || stages !== undefined
+  return isTimed && appliedAt === undefined && elsewhere.length === 0
 }

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Arming } from './arming.ts'
 import { compileInSlices } from './compile-in-slices.ts'
 import { compileRules, NO_RULES, type CompileOptions } from './compile.ts'
+import { isAboutPods, type PodSelf } from './pod-match.ts'
 import type { RuleSet } from './rule-set.ts'
 import type { RuleStates } from './rule-states.ts'
 import type { RulesVersion } from './rules-version.ts'
@@ -42,7 +44,7 @@ export class RulesInForce {
   readonly states: RuleStates
   readonly arming: Arming
   readonly clock: () => number
-  readonly #limits: CompileOptions
+  #limits: CompileOptions
   readonly #onReload: (reload: Reload) => void
   #ruleSet: RuleSet = NO_RULES
   #current: Reload | undefined
@@ -98,6 +100,20 @@ export class RulesInForce {
     else this.#takeLater(version).catch(() => undefined)
   }
 
+  /** Compiles the rules anew for a pod whose labels changed. They keep what they remember. */
+  identify(self: PodSelf): void {
+    if (isDeepStrictEqual(self, this.#limits.self)) return
+    this.#limits = { ...this.#limits, self }
+    const version = this.#compiling?.version ?? this.#current?.version
+    if (this.#closed || version?.kind !== 'rules') return
+    if (!version.file.rules.some(({ match }) => match !== undefined && isAboutPods(match))) return
+    const refused = this.#compiling?.refused
+    this.#compiling?.overtaken.abort()
+    this.#compiling = undefined
+    if (version.file.rules.length <= MAX_AT_ONCE) this.#takeNow(version)
+    else this.#takeLater(version, refused).catch(() => undefined)
+  }
+
   /** No version comes into force any more. */
   close(): void {
     this.#closed = true
@@ -116,8 +132,8 @@ export class RulesInForce {
     this.#adopt(version, ruleSet)
   }
 
-  async #takeLater(version: RulesFound): Promise<void> {
-    const compiling: Compiling = { version, overtaken: new AbortController(), refused: undefined }
+  async #takeLater(version: RulesFound, refused?: RulesVersion): Promise<void> {
+    const compiling: Compiling = { version, overtaken: new AbortController(), refused }
     this.#compiling = compiling
     const { signal } = compiling.overtaken
     let ruleSet: RuleSet | undefined

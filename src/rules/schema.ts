@@ -112,7 +112,13 @@ const rule = section({
   for: Type.Optional(
     duration({
       description:
-        'This long after the rule came into force. Reloads that leave the rule unchanged do not restart it.',
+        'This long after `appliedAt`, or else after the sidecar first saw the rule. Reloads that leave the rule unchanged do not restart it.',
+    }),
+  ),
+  appliedAt: Type.Optional(
+    instant({
+      description:
+        'When the rule was applied, in the place of the `appliedAt` of the file. `squall apply` writes it.',
     }),
   ),
   ramp: Type.Optional(
@@ -192,6 +198,13 @@ const file = section({
     description:
       'Faults in progress at the same moment, over all rules. What is beyond passes untouched and is counted.',
   }),
+  appliedAt: Type.Optional(
+    instant({
+      description:
+        'When the rules were applied: what `for`, `ramp`, `stages` and `--max-duration` count from, in every pod. `squall apply` writes it.',
+    }),
+  ),
+  until: Type.Optional(instant({ description: 'No rule of the file acts from this time on.' })),
   rules: Type.Unsafe<readonly Rule[]>({
     type: ['array', 'null'],
     items: { $ref: '#/definitions/rule' },

@@ -175,6 +175,12 @@ export const METRICS = [
     labels: ['digest', 'generation'],
   },
   {
+    name: 'squall_rules_unanchored',
+    type: 'gauge',
+    help: 'Active rules with for, ramp, stages or --max-duration and without appliedAt: their times count from when this sidecar first saw them.',
+    labels: [],
+  },
+  {
     name: 'squall_header_faults_ignored_total',
     type: 'counter',
     help: 'Header values by which callers asked for faults, and that could not be read.',

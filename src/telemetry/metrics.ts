@@ -265,6 +265,7 @@ class PromMetrics implements Metrics {
       squall_rules_last_reload_success: of(() => this.#rules.lastReloadSuccess()),
       squall_rules_last_reload_timestamp_seconds: of(() => this.#rules.lastReloadTime()),
       squall_rules_info: of(() => this.#rules.info()),
+      squall_rules_unanchored: of(() => this.#rules.unanchored()),
       squall_header_faults_ignored_total: of(() => this.#rules.ignoredHeaders()),
       squall_connections: of(() =>
         byLabel('kind', {

@@ -89,6 +89,11 @@ export class RuleMetrics {
     return [{ labels: { digest: toolLabel(digest), generation: String(generation) }, value: 1 }]
   }
 
+  unanchored(): Sample[] {
+    if (this.#sample === undefined) return []
+    return [{ labels: {}, value: this.#sample.unanchored }]
+  }
+
   ignoredHeaders(): Sample[] {
     const ignored = this.#sample?.ignoredHeaders
     return ignored === undefined ? [] : [{ labels: {}, value: ignored }]

@@ -25,6 +25,8 @@ export interface RulesSample {
   readonly inForce: RulesVersionSample | undefined
   /** Header values by which callers asked for faults, and that could not be read. */
   readonly ignoredHeaders?: number | undefined
+  /** Rules whose times count from the start of the sidecar. */
+  readonly unanchored: number
   /** The version that was seen last, taken or refused; seconds since the epoch. */
   readonly lastReload: { readonly taken: boolean; readonly at: number } | undefined
 }

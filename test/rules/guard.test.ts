@@ -217,6 +217,7 @@ describe('rules that are guarded', () => {
   const options = {
     limits: {},
     pod: undefined,
+    self: {},
     neverArmed: undefined,
     guard: CONFIG,
     headerFaults: undefined,

@@ -21,6 +21,7 @@ export interface Strict extends RuleLimits {
   readonly maxDuration: number
 }
 
+const SELF = { workload: 'shop', labels: { app: 'shop' } }
 const SAME = {
   headers: ['X-Same', '1', 'Traceparent', `00-${'a'.repeat(32)}-00f067aa0ba902b7-01`],
   session: 'session',
@@ -46,7 +47,7 @@ export interface Seen {
 
 /** Runs a file under limits for three seconds and once more a day later, and expects them to hold. */
 export function expectHeld(text: string, limits: Strict, disarmed?: string): Seen {
-  const ruleSet = compileRules(accepted(text), limits)
+  const ruleSet = compileRules(accepted(text), { ...limits, self: SELF })
   const states = new RuleStates(limits)
   let now = START
   states.adopt(ruleSet, now)

@@ -80,6 +80,7 @@ describe('a scrape', () => {
       disarmed: { operator: false },
       inForce: { digest: 'abc', generation: 1 },
       ignoredHeaders: 0,
+      unanchored: 0,
       lastReload: { taken: true, at: 1 },
     }))
     const families = await scrape(metrics)

@@ -36,6 +36,7 @@ function showing(metrics: Metrics, rules: readonly RuleSample[]): void {
     armed: true,
     disarmed: {},
     inForce: undefined,
+    unanchored: 0,
     lastReload: undefined,
   }))
 }

@@ -47,6 +47,7 @@ export async function injectCommand(
         cluster: request.minor === undefined ? undefined : { minor: request.minor },
         settings,
         owner: place.owner,
+        workload: place.workload,
       })
       count[injection.kind]++
       if (injection.kind !== 'injected') {

@@ -6,6 +6,8 @@ export interface PodPlace {
   readonly owner: string
   /** How it is called in messages: `deployment/tools`. */
   readonly label: string
+  /** Name of what makes pods of it; undefined where it has none. */
+  readonly workload: string | undefined
   /** The namespace that its owner names. */
   readonly namespace: string | undefined
   readonly value: unknown
@@ -59,7 +61,8 @@ export function podOf({ path, kind, name, namespace, value }: KubeObject): PodPl
   for (const key of way) found = isMap(found) ? found[key] : undefined
   if (found === undefined || found === null) return undefined
   const label = `${kind.toLowerCase()}/${name}`
-  return { path: [...path, ...way], owner: kind, label, namespace, value: found }
+  const workload = name === '?' ? undefined : name.replace(/-+$/, '')
+  return { path: [...path, ...way], owner: kind, label, workload, namespace, value: found }
 }
 
 /** True for what holds keys. */

@@ -20,6 +20,7 @@ export function sampleRules(rules: RulesInForce, ignoredHeaders?: number): Rules
   return {
     ignoredHeaders,
     rules: states.totals.all(),
+    unanchored: states.unanchored.length,
     armed: reasons.length === 0 && ruleSet.enabled,
     disarmed,
     inForce: current && { digest: current.version.digest, generation: current.generation },
