@@ -85,7 +85,7 @@ kind: Deployment
     const mode = '  volumes:\n  - {name: data, secret: {defaultMode: 0644}}\n'
     const { text } = await inject(pod(mode), { output: ['json'] })
     expect(JSON.parse(text)).toMatchObject({
-      spec: { volumes: [{ secret: { defaultMode: 420 } }, {}, {}] },
+      spec: { volumes: [{ secret: { defaultMode: 420 } }, {}, {}, {}] },
     })
     expect((await inject(pod(mode))).text).toContain('defaultMode: 0644')
   })
