@@ -24,3 +24,35 @@ export class HoldWatch {
     return comesTooSlowly(now - this.#since, socket.bytesRead - this.#before, timeout)
   }
 }
+
+/** Bounds how long what an upstream sends is held until it is whole. */
+export class HoldTimer {
+  readonly #timeout: number
+  readonly #size: () => number
+  readonly #late: () => void
+  readonly #since = performance.now()
+  #timer: NodeJS.Timeout
+
+  /** Calls `late` when as many bytes as `size` returns are too few for the time, or none come. */
+  constructor(timeout: number, size: () => number, late: () => void) {
+    this.#timeout = timeout
+    this.#size = size
+    this.#late = late
+    this.#timer = this.#after(timeout)
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #after(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#look(), ms + 1).unref()
+  }
+
+  #look(): void {
+    const held = performance.now() - this.#since
+    const size = this.#size()
+    if (comesTooSlowly(held, size, this.#timeout)) this.#late()
+    else this.#timer = this.#after(Math.max(this.#timeout, size / FAIR_PACE) - held)
+  }
+}

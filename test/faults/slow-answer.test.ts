@@ -56,3 +56,26 @@ test('a response that comes at a fair pace is held for longer', async () => {
   await client.send(toolCall(1), 'POST')
   expect((await client.answer())?.body.toString()).toContain('injected')
 })
+
+test.each([
+  ['a body', 'application/json', '{"jsonrpc":'],
+  ['the head of a stream', 'text/event-stream', ''],
+])('%s that nothing follows is not held beyond --hold-timeout', async (_what, type, start) => {
+  const chunk = start === '' ? '' : `${start.length.toString(16)}\r\n${start}\r\n`
+  const pair = opened(
+    await startPair(
+      {
+        script: async (each) => {
+          await each.write(
+            `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`,
+          )
+        },
+      },
+      { rules: [RULE], holdTimeout: 200 },
+    ),
+  )
+  const client = opened(await RawClient.connect(pair.squall.port))
+  await client.send(toolCall(1), 'POST')
+  expect((await client.head())?.status).toBe(200)
+  expect(pair.squall.faults!.injected).toEqual([])
+})

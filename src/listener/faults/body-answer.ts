@@ -6,7 +6,7 @@ import { jsonWeight } from '../../mcp/json-weight.ts'
 import { MAX_MESSAGES } from '../../mcp/json-rpc.ts'
 import { asJson, type Reply } from '../../mcp/reply.ts'
 import type { Failure } from '../../mcp/transfer.ts'
-import { comesTooSlowly } from '../hold-watch.ts'
+import { HoldTimer } from '../hold-watch.ts'
 import { decodedLimit, decodeWhole } from '../content-coding.ts'
 import { heavyWork } from '../heavy-work.ts'
 import type { AnswerPart, AnswerSetting } from './answer-part.ts'
@@ -25,10 +25,16 @@ export class BodyAnswer implements AnswerPart {
   readonly #setting: AnswerSetting
   readonly #pieces = new Pieces()
   #passing = false
-  readonly #since = performance.now()
+  readonly #timer: HoldTimer
 
   constructor(setting: AnswerSetting) {
     this.#setting = setting
+    const { run } = setting
+    const late = (): void => {
+      run.leaveAnswer('too_slow')
+      this.#pass()
+    }
+    this.#timer = new HoldTimer(run.options.holdTimeout, () => this.#pieces.size, late)
   }
 
   data(chunk: Uint8Array): boolean {
@@ -36,15 +42,13 @@ export class BodyAnswer implements AnswerPart {
     if (this.#passing) return outlet.data(chunk)
     this.#pieces.push(chunk)
     if (!run.memory.take(chunk.length)) return this.#pass()
-    const { size } = this.#pieces
-    const { maxBody, holdTimeout } = run.options
-    const isLarge = size > maxBody
-    if (!isLarge && !comesTooSlowly(performance.now() - this.#since, size, holdTimeout)) return true
-    run.leaveAnswer(isLarge ? 'too_large' : 'too_slow')
+    if (this.#pieces.size <= run.options.maxBody) return true
+    run.leaveAnswer('too_large')
     return this.#pass()
   }
 
   end(trailers: HeaderLines): void {
+    this.#timer.stop()
     this.#setting.run.options.onAnswered?.(undefined)
     if (this.#passing) this.#setting.outlet.end(trailers)
     else void this.#answer(trailers).catch((error: unknown) => this.#broke(error, trailers))
@@ -60,6 +64,7 @@ export class BodyAnswer implements AnswerPart {
   }
 
   stop(): void {
+    this.#timer.stop()
     this.#pieces.clear()
   }
 
@@ -67,6 +72,7 @@ export class BodyAnswer implements AnswerPart {
   #pass(): boolean {
     const { outlet, head, replies } = this.#setting
     this.#passing = true
+    this.#timer.stop()
     // A rest of a batch that cannot be held is not taken apart: what was answered here goes in front.
     const [start] = this.#pieces.list
     const front =

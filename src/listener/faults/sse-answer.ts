@@ -47,7 +47,7 @@ export class SseAnswer implements AnswerPart {
     this.#out = new SseOutlet(
       outlet,
       sent,
-      run.all.some((each) => each.mayReplace),
+      run.all.some((each) => each.mayReplace) ? run.options.holdTimeout : 0,
     )
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
     const framer = (this.#framer = new SseFramer(run.options.maxBody, run.memory))
@@ -138,6 +138,7 @@ export class SseAnswer implements AnswerPart {
   stop(): void {
     for (const lane of this.#all) lane.drop()
     this.#feed.drop()
+    this.#out.stop()
     this.#decoder?.destroy()
   }
 

@@ -17,13 +17,16 @@ export class SseOutlet {
   #heldSize = 0
   #headMarks: string[] = []
   #inPiece = false
+  #timer: NodeJS.Timeout | undefined
   readonly #writes: JoinedWrites
 
-  constructor(outlet: Outlet, head: ResponseHead, hold: boolean) {
+  /** Holds the head for so many milliseconds at most; 0 where it is not held. */
+  constructor(outlet: Outlet, head: ResponseHead, hold: number) {
     this.#outlet = outlet
     this.#writes = new JoinedWrites((bytes) => void outlet.data(bytes))
     this.#head = head
-    if (!hold) this.release()
+    if (hold === 0) this.release()
+    else this.#timer = setTimeout(() => this.release(), hold).unref()
   }
 
   /** Sends in one write the pieces that `work` sends together. */
@@ -52,10 +55,16 @@ export class SseOutlet {
     if (ends) this.#flush()
   }
 
+  /** The head is not held any more. */
+  stop(): void {
+    this.released = true
+    clearTimeout(this.#timer)
+  }
+
   /** Lets go of the head and what waits behind it. */
   release(): void {
     if (this.released) return
-    this.released = true
+    this.stop()
     const { headers } = this.#head
     this.#outlet.head({ ...this.#head, headers: withMarks(headers, this.#headMarks) })
     this.#flush()
@@ -63,7 +72,7 @@ export class SseOutlet {
 
   /** Sends another answer in the place of all that is held. */
   replace(answer: InjectedAnswer): void {
-    this.released = true
+    this.stop()
     this.#held = []
     this.#writes.flush()
     this.#outlet.bypass()
