@@ -1,0 +1,54 @@
+import { editRulesText, mapBelow, ruleNodes, saysSame } from './edit-rules-text.ts'
+import { parseRules } from './parse.ts'
+import type { RulesFile } from './schema.ts'
+
+/** Labels of pods by key. */
+export type Labels = Readonly<Record<string, string>>
+
+/** The text of rules for certain pods, or why there can be none. */
+export type TargetedText =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly wrong: string; readonly mend: string }
+
+/** Writes `match.podLabels` into every rule of a file that is right, so that no other pod is armed. */
+export function targetText(text: string, labels: Labels): TargetedText {
+  const parsed = parseRules(text)
+  if (!parsed.ok || parsed.file.rules.length === 0) return { ok: true, text }
+  for (const { name, match } of parsed.file.rules) {
+    for (const [key, value] of Object.entries(labels)) {
+      const own = match?.podLabels?.[key]
+      if (own === undefined || own === value) continue
+      return {
+        ok: false,
+        wrong: `the rule ${name} is for pods with ${key}=${own}, and the selector wants ${key}=${value}: it would act nowhere`,
+        mend: 'take podLabels out of the rule, or apply without -l',
+      }
+    }
+  }
+  const wanted = withLabels(parsed.file, labels)
+  if (saysSame(parsed.file, wanted)) return { ok: true, text }
+  const edited = editRulesText(
+    text,
+    (document) => {
+      for (const rule of ruleNodes(document)) {
+        const own = mapBelow(document, mapBelow(document, rule, 'match'), 'podLabels')
+        for (const [key, value] of Object.entries(labels)) own.set(key, value)
+      }
+    },
+    (file) => saysSame(file, wanted),
+  )
+  if (edited !== undefined) return { ok: true, text: edited }
+  return {
+    ok: false,
+    wrong: 'the rules are written in a way in which podLabels cannot be added to each of them',
+    mend: `write match: { podLabels: ${JSON.stringify(labels)} } into each rule, and apply without -l`,
+  }
+}
+
+function withLabels(file: RulesFile, labels: Labels): RulesFile {
+  const rules = file.rules.map((rule) => ({
+    ...rule,
+    match: { ...rule.match, podLabels: { ...rule.match?.podLabels, ...labels } },
+  }))
+  return { ...file, rules }
+}
