@@ -136,7 +136,10 @@ export const armed = [
     thresholds: ARMED_COLOURS,
     mappings: ARMED,
     queries: [
-      { expr: `max by (namespace, pod, instance) (squall_armed{${POD}})`, legend: SIDECAR },
+      {
+        expr: `max by (cluster, namespace, pod, instance) (squall_armed{${POD}})`,
+        legend: SIDECAR,
+      },
     ],
   }),
   table({
@@ -145,12 +148,12 @@ export const armed = [
       'What speaks against injecting (1 where it does), by sidecar: the environment, an operator, the guard, the end of the process, the file.',
     unit: 'short',
     size: [12, 7],
-    by: ['namespace', 'workload', 'pod', 'instance', 'reason'],
+    by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'reason'],
     sortBy: { column: 'Disarms', desc: true },
     queries: [
       {
         column: 'Disarms',
-        expr: `max by (namespace, workload, pod, instance, reason) (squall_disarmed_reason{${POD}})`,
+        expr: `max by (cluster, namespace, workload, pod, instance, reason) (squall_disarmed_reason{${POD}})`,
         decimals: 0,
         thresholds: [
           { value: null, color: 'transparent' },

@@ -73,7 +73,7 @@ const now = [
     queries: [
       {
         expr: orZero(
-          `count(squall_armed{${POD}} == 1 and on (job, instance) squall_active_faults{${POD}})`,
+          `count(squall_armed{${POD}} == 1 and on (cluster, job, instance) squall_active_faults{${POD}})`,
         ),
         legend: 'armed',
       },
@@ -172,13 +172,13 @@ export function overview() {
     uid: 'squall-overview',
     title: 'Squall / Overview',
     description: 'Injected against real: errors, latency, availability of tools, and who is armed.',
-    variables: ['datasource', 'namespace', 'workload', 'pod', 'tool', 'rule'],
+    variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod', 'tool', 'rule'],
     annotations: [
       marks({
         name: 'Rules came into force',
         colour: COLOURS.injected,
         expr: `squall_rules_last_reload_timestamp_seconds{${POD}} * 1000
-          and on (job, instance) squall_rules_last_reload_success{${POD}} == 1`,
+          and on (cluster, job, instance) squall_rules_last_reload_success{${POD}} == 1`,
         title: 'Rules reloaded',
         text: '{{pod}} {{instance}}',
       }),

@@ -102,7 +102,7 @@ export const reloads = [
     ],
     queries: [
       {
-        expr: `max by (namespace, pod, instance) (squall_rules_last_reload_success{${POD}})`,
+        expr: `max by (cluster, namespace, pod, instance) (squall_rules_last_reload_success{${POD}})`,
         legend: '{{namespace}}/{{pod}} {{instance}}',
       },
     ],
@@ -113,11 +113,11 @@ export const reloads = [
     unit: 'short',
     size: [12, 7],
     hideValue: true,
-    by: ['namespace', 'workload', 'pod', 'instance', 'generation', 'digest'],
+    by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'generation', 'digest'],
     queries: [
       {
         column: 'in force',
-        expr: `max by (namespace, workload, pod, instance, digest, generation) (squall_rules_info{${POD}})`,
+        expr: `max by (cluster, namespace, workload, pod, instance, digest, generation) (squall_rules_info{${POD}})`,
       },
     ],
   }),
@@ -129,7 +129,7 @@ export const reloads = [
     decimals: 0,
     queries: [
       {
-        expr: `max by (namespace, pod, instance) (squall_rules_unanchored{${POD}})`,
+        expr: `max by (cluster, namespace, pod, instance) (squall_rules_unanchored{${POD}})`,
         legend: '{{namespace}}/{{pod}} {{instance}}',
         role: 'plain',
       },

@@ -206,13 +206,13 @@ const rules = [
 
 /** What does each rule do, and why not? */
 export function rulesDashboard() {
-  const reload = `squall_rules_last_reload_timestamp_seconds{${POD}} * 1000 and on (job, instance)`
+  const reload = `squall_rules_last_reload_timestamp_seconds{${POD}} * 1000 and on (cluster, job, instance)`
   return dashboard({
     uid: 'squall-rules',
     title: 'Squall / Rules',
     description:
       'What each rule matched, drew and did, why it did not, and how its file was reloaded.',
-    variables: ['datasource', 'namespace', 'workload', 'pod', 'rule', 'tool'],
+    variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod', 'rule', 'tool'],
     annotations: [
       marks({
         name: 'Rules taken',

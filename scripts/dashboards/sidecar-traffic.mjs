@@ -43,7 +43,7 @@ export const traffic = [
     unit: 'short',
     queries: [
       {
-        expr: `max by (namespace, pod, instance) (squall_pending_calls{${POD}})`,
+        expr: `max by (cluster, namespace, pod, instance) (squall_pending_calls{${POD}})`,
         legend: SIDECAR,
         role: 'app',
         shades: true,
@@ -136,12 +136,12 @@ export const bounds = [
     description: 'What each sidecar is, and since when it runs.',
     unit: 's',
     size: [12, 8],
-    by: ['namespace', 'workload', 'pod', 'instance', 'version', 'node'],
+    by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'version', 'node'],
     queries: [
       {
         column: 'Running for',
-        expr: `time() - max by (namespace, workload, pod, instance, version, node) (
-          process_start_time_seconds{${POD}} * on (job, instance) group_right () squall_build_info{${POD}}
+        expr: `time() - max by (cluster, namespace, workload, pod, instance, version, node) (
+          process_start_time_seconds{${POD}} * on (cluster, job, instance) group_right () squall_build_info{${POD}}
         )`,
         decimals: 0,
       },

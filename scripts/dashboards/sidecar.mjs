@@ -4,9 +4,10 @@ import { mean, orZero, quantile, rate } from './expressions.mjs'
 import { heatmap, series, stat } from './panel.mjs'
 import { bounds, traffic } from './sidecar-traffic.mjs'
 import { POD } from './variables.mjs'
+import { webhook } from './webhook.mjs'
 
 const OVERHEAD = 'squall_overhead_seconds'
-const WHO = 'namespace, pod, instance'
+const WHO = 'cluster, namespace, pod, instance'
 const SIDECAR = '{{namespace}}/{{pod}} {{instance}}'
 
 /** A gauge of each sidecar. */
@@ -44,7 +45,7 @@ const now = [
     thresholds: lessIsBetter(256 * 1024 * 1024, 512 * 1024 * 1024),
     queries: [
       {
-        expr: `max(process_resident_memory_bytes{${POD}} and on (job, instance) squall_build_info)`,
+        expr: `max(process_resident_memory_bytes{${POD}} and on (cluster, job, instance) squall_build_info)`,
         legend: 'resident',
       },
     ],
@@ -57,7 +58,7 @@ const now = [
     thresholds: lessIsBetter(0.05, 0.25),
     queries: [
       {
-        expr: `max(nodejs_eventloop_lag_p99_seconds{${POD}} and on (job, instance) squall_build_info)`,
+        expr: `max(nodejs_eventloop_lag_p99_seconds{${POD}} and on (cluster, job, instance) squall_build_info)`,
         legend: 'p99',
       },
     ],
@@ -79,7 +80,7 @@ const now = [
     queries: [
       {
         expr: orZero(
-          `sum(changes(process_start_time_seconds{${POD}}[$__range]) and on (job, instance) squall_build_info)`,
+          `sum(changes(process_start_time_seconds{${POD}}[$__range]) and on (cluster, job, instance) squall_build_info)`,
         ),
         legend: 'restarts',
       },
@@ -119,19 +120,19 @@ const processes = [
     unit: 'bytes',
     queries: [
       {
-        expr: `${each('process_resident_memory_bytes')} and on (instance) squall_build_info`,
+        expr: `${each('process_resident_memory_bytes')} and on (cluster, instance) squall_build_info`,
         legend: `resident ${SIDECAR}`,
         role: 'app',
         shades: true,
       },
       {
-        expr: `${each('nodejs_heap_size_used_bytes')} and on (instance) squall_build_info`,
+        expr: `${each('nodejs_heap_size_used_bytes')} and on (cluster, instance) squall_build_info`,
         legend: `heap ${SIDECAR}`,
         role: 'good',
         shades: true,
       },
       {
-        expr: `${each('nodejs_external_memory_bytes')} and on (instance) squall_build_info`,
+        expr: `${each('nodejs_external_memory_bytes')} and on (cluster, instance) squall_build_info`,
         legend: `buffers ${SIDECAR}`,
         role: 'plain',
         shades: true,
@@ -159,7 +160,7 @@ const processes = [
     thresholds: lessIsBetter(0.7, 0.9),
     queries: [
       {
-        expr: `${rate('process_cpu_seconds_total', POD, WHO)} and on (instance) squall_build_info`,
+        expr: `${rate('process_cpu_seconds_total', POD, WHO)} and on (cluster, instance) squall_build_info`,
         legend: SIDECAR,
         role: 'app',
         shades: true,
@@ -175,13 +176,13 @@ const processes = [
     thresholds: lessIsBetter(0.05, 0.25),
     queries: [
       {
-        expr: `${each('nodejs_eventloop_lag_p99_seconds')} and on (instance) squall_build_info`,
+        expr: `${each('nodejs_eventloop_lag_p99_seconds')} and on (cluster, instance) squall_build_info`,
         legend: `p99 ${SIDECAR}`,
         role: 'app',
         shades: true,
       },
       {
-        expr: `${each('nodejs_eventloop_lag_max_seconds')} and on (instance) squall_build_info`,
+        expr: `${each('nodejs_eventloop_lag_max_seconds')} and on (cluster, instance) squall_build_info`,
         legend: `max ${SIDECAR}`,
         role: 'client',
         shades: true,
@@ -195,7 +196,7 @@ const processes = [
     thresholds: lessIsBetter(0.05, 0.2),
     queries: [
       {
-        expr: `sum by (kind) (rate(nodejs_gc_duration_seconds_sum{${POD}}[$__rate_interval]) and on (job, instance) squall_build_info)`,
+        expr: `sum by (kind) (rate(nodejs_gc_duration_seconds_sum{${POD}}[$__rate_interval]) and on (cluster, job, instance) squall_build_info)`,
         legend: '{{kind}}',
         role: 'app',
         shades: true,
@@ -209,14 +210,15 @@ export function sidecarDashboard() {
   return dashboard({
     uid: 'squall-sidecar',
     title: 'Squall / Sidecar',
-    description: 'What the sidecars themselves cost, hold open and turn away.',
-    variables: ['datasource', 'namespace', 'workload', 'pod'],
+    description: 'What the sidecars themselves cost, hold open and turn away; and the webhook.',
+    variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod'],
     rows: [
       { title: 'Now', panels: now },
       { title: 'Overhead', panels: overhead },
       { title: 'Processes', panels: processes },
       { title: 'Traffic', panels: traffic },
       { title: 'Bounds', panels: bounds },
+      { title: 'Webhook', panels: webhook },
     ],
   })
 }

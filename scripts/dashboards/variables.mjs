@@ -1,7 +1,11 @@
 import { DATASOURCE } from './panel.mjs'
 
-/** Picks the sidecars; without such labels on the targets everything is shown. */
-export const POD = 'namespace=~"$namespace", workload=~"$workload", pod=~"$pod"'
+/**
+ * Picks the sidecars; without such labels on the targets everything is shown. One job alone: a sidecar that two
+ * jobs scrape has all its series twice, and each job by itself has all of them.
+ */
+export const POD =
+  'cluster=~"$cluster", job=~"$job", namespace=~"$namespace", workload=~"$workload", pod=~"$pod"'
 /** Picks tools, too. */
 export const TOOL = `${POD}, tool=~"$tool"`
 /** Picks rules, too. */
@@ -31,6 +35,13 @@ function values(name, label, query, description) {
   }
 }
 
+/** A choice of exactly one: Grafana takes the first value until a reader takes another. */
+function oneOf(name, label, query, description) {
+  const { allValue: _, ...variable } = values(name, label, query, description)
+  const current = { selected: false, text: '', value: '' }
+  return { ...variable, current, includeAll: false, multi: false }
+}
+
 /** All variables that dashboards may have, by name. */
 export const VARIABLES = {
   datasource: {
@@ -48,17 +59,34 @@ export const VARIABLES = {
     regex: '',
     skipUrlSync: false,
   },
-  namespace: values('namespace', 'Namespace', 'squall_build_info', 'Namespaces with sidecars.'),
+  cluster: values(
+    'cluster',
+    'Cluster',
+    'squall_build_info',
+    'Clusters with sidecars, where one Prometheus knows several.',
+  ),
+  job: oneOf(
+    'job',
+    'Job',
+    'squall_build_info{cluster=~"$cluster"}',
+    'The scrape job that the numbers are from. A sidecar that two jobs scrape is in both, so only one is shown.',
+  ),
+  namespace: values(
+    'namespace',
+    'Namespace',
+    'squall_build_info{cluster=~"$cluster", job=~"$job"}',
+    'Namespaces with sidecars.',
+  ),
   workload: values(
     'workload',
     'Workload',
-    'squall_build_info{namespace=~"$namespace"}',
+    'squall_build_info{cluster=~"$cluster", job=~"$job", namespace=~"$namespace"}',
     'What the pods belong to.',
   ),
   pod: values(
     'pod',
     'Pod',
-    'squall_build_info{namespace=~"$namespace", workload=~"$workload"}',
+    'squall_build_info{cluster=~"$cluster", job=~"$job", namespace=~"$namespace", workload=~"$workload"}',
     'Pods with a sidecar.',
   ),
   tool: values('tool', 'Tool', `squall_calls_total{${POD}}`, 'Tools that were called.'),

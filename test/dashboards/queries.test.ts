@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { LABELS, METRICS, type MetricSpec } from '../../src/telemetry/metric-table.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { WEBHOOK_METRICS } from '../../src/webhook/webhook-metric-table.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { namesIn } from './promql.ts'
-import { dashboards, prometheusRules, queriesOf, type Query } from './shipped.ts'
+import { dashboards, isAboutWebhook, prometheusRules, queriesOf, type Query } from './shipped.ts'
 
 /** What the scraping adds to each series. */
-const TARGET = ['job', 'instance', 'namespace', 'workload', 'pod']
+const TARGET = ['cluster', 'job', 'instance', 'namespace', 'workload', 'pod']
 const rules = prometheusRules()
 const boards = dashboards()
 const ruleQueries: readonly Query[] = rules.map(({ file, record, alert, expr }) => ({
@@ -14,6 +16,7 @@ const ruleQueries: readonly Query[] = rules.map(({ file, record, alert, expr }) 
   expr,
 }))
 const queries = [...boards.flatMap(queriesOf), ...ruleQueries]
+const ALL_METRICS: readonly MetricSpec[] = [...METRICS, ...WEBHOOK_METRICS]
 const known = await knownMetrics()
 
 /** The labels of every series that there can be, by its name. */
@@ -27,7 +30,7 @@ async function knownMetrics(): Promise<ReadonlyMap<string, readonly string[]>> {
       metrics.set(`${name}_count`, labels)
     }
   }
-  const own: readonly MetricSpec[] = METRICS
+  const own: readonly MetricSpec[] = ALL_METRICS
   const { text } = await createMetrics({ version: '0' }).render()
   for (const [name, { type, lines }] of parseExposition(text)) {
     const seen = lines
@@ -79,7 +82,7 @@ describe.each(queries.map(({ where, expr }) => [where, expr] as const))('%s', (_
       expect(known.has(metric), metric).toBe(true)
       for (const { name, value } of labels) {
         expect([...TARGET, ...known.get(metric)!], `${metric}{${name}}`).toContain(name)
-        for (const each of valuesOf(name, value)) {
+        for (const each of isAboutWebhook(metric) ? [] : valuesOf(name, value)) {
           expect(LABELS[name as keyof typeof LABELS], `${name}="${each}"`).toContain(`\`${each}\``)
         }
       }
@@ -146,7 +149,7 @@ it('every metric of Squall is in some dashboard', () => {
       .flatMap(queriesOf)
       .flatMap(({ expr }) => namesIn(expr).selectors.map(({ metric }) => metric)),
   )
-  const missing = METRICS.filter(
+  const missing = ALL_METRICS.filter(
     ({ name }) => ![...shown].some((metric) => metric.startsWith(name)),
   )
   expect(missing.map(({ name }) => name)).toEqual([])
@@ -162,4 +165,15 @@ it('no alert counts injected errors, and each says how bad it is and what to do'
     expect(expr, alert).not.toContain('origin="injected"')
     expect(expr, alert).not.toContain('squall_injected_errors')
   }
+})
+
+it('each alert leads to a section of the runbooks, and each section is about an alert', () => {
+  const page = readFileSync(new URL('../../docs/runbooks.md', import.meta.url), 'utf8')
+  const sections = [...page.matchAll(/^## (\w+)$/gm)].map(([, name = '']) => name)
+  const alerts = rules.flatMap(({ alert, annotations }) => {
+    if (alert === undefined) return []
+    expect(annotations?.['runbook_url']).toBe(`docs/runbooks.md#${alert.toLowerCase()}`)
+    return [alert]
+  })
+  expect(sections.toSorted()).toEqual(alerts.toSorted())
 })

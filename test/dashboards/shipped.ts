@@ -159,6 +159,11 @@ export function queriesOf(dashboard: Dashboard): readonly Query[] {
   ]
 }
 
+/** Tells whether a query is about the webhook, which is scraped by a job of its own. */
+export function isAboutWebhook(expr: string): boolean {
+  return /squall_(webhook|injection)/.test(expr)
+}
+
 /** The part of `label_values(metric{…}, label)` that is a query. */
 function listedBy(definition: string): string {
   return /^label_values\((.*), \w+\)$/.exec(definition)?.[1] ?? definition

@@ -20,6 +20,8 @@ export interface Series {
 export interface ScrapeTarget {
   readonly address: string
   readonly labels: Readonly<Record<string, string>>
+  /** The scrape job that it belongs to; `squall` unless told otherwise. */
+  readonly job?: string
 }
 
 /** A rule as Prometheus has loaded it. */
@@ -125,13 +127,19 @@ export async function startPrometheus(
 ): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'squall-prometheus-'))
   const config = join(folder, 'prometheus.yml')
-  const statics = targets.map(({ address, labels }) => ({ targets: [address], labels }))
+  const jobs = [...new Set(targets.map(({ job = 'squall' }) => job))]
+  const scrapes = jobs.map((name) => ({
+    job_name: name,
+    static_configs: targets
+      .filter(({ job = 'squall' }) => job === name)
+      .map(({ address, labels }) => ({ targets: [address], labels })),
+  }))
   await writeFile(
     config,
     stringify({
       global: { scrape_interval: every, evaluation_interval: every },
       rule_files: ruleFiles,
-      scrape_configs: [{ job_name: 'squall', static_configs: statics }],
+      scrape_configs: scrapes,
     }),
   )
   const child = spawn(

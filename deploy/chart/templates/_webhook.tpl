@@ -41,6 +41,7 @@ productionEnvironments: {{ concat .names .values | uniq | toJson }}
 {{- end }}
 {{- end }}
 excludedNamespaces: {{ include "squall.excludedNamespaces" . }}
-scrapeAnnotations: {{ $sidecar.scrapeAnnotations }}
+{{- /* Two scrape jobs would have every series twice. */}}
+scrapeAnnotations: {{ and $sidecar.scrapeAnnotations (not .Values.monitoring.sidecars.enabled) }}
 defaults: {{ $sidecar.defaults | toJson }}
 {{- end -}}

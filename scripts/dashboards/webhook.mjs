@@ -1,0 +1,98 @@
+import { ANY_IS_GOOD, BAD } from './colours.mjs'
+import { orZero } from './expressions.mjs'
+import { series, stat } from './panel.mjs'
+
+// The webhook has a job and a namespace of its own, so that only the choice of a cluster is about it.
+const WEBHOOK = 'cluster=~"$cluster"'
+const REPLICA = 'cluster, namespace, pod, instance'
+const DAY = 86_400
+
+/** A counter's increase per second, each replica once, however many jobs scrape it. */
+function reviews(metric, by) {
+  const each = `max by (${REPLICA}, ${by}) (rate(${metric}{${WEBHOOK}}[$__rate_interval]))`
+  return `sum by (${by}) (${each})`
+}
+
+/** Returns the panels that show the admission webhook; it is scraped by a job of its own. */
+export const webhook = [
+  stat({
+    title: 'Webhook replicas',
+    description: 'Replicas of the webhook that are scraped, in the chosen clusters.',
+    unit: 'short',
+    decimals: 0,
+    size: [4, 8],
+    thresholds: ANY_IS_GOOD,
+    queries: [
+      {
+        expr: orZero(`count(max by (${REPLICA}) (squall_webhook_build_info{${WEBHOOK}}))`),
+        legend: 'replicas',
+      },
+    ],
+    instant: true,
+  }),
+  stat({
+    title: 'Webhook certificate ends in',
+    description:
+      'Time until the first serving certificate in use ends; nothing while the newest certificate cannot be used.',
+    unit: 's',
+    size: [4, 8],
+    thresholds: [
+      { value: null, color: BAD },
+      { value: 7 * DAY, color: 'yellow' },
+      { value: 30 * DAY, color: 'green' },
+    ],
+    queries: [
+      {
+        expr: `min(squall_webhook_certificate_expiry_timestamp_seconds{${WEBHOOK}}
+          and on (cluster, job, instance) squall_webhook_certificate_good == 1) - time()`,
+        legend: 'ends in',
+      },
+    ],
+    instant: true,
+  }),
+  series({
+    title: 'Reviews by result',
+    description:
+      'Reviews of pods per second by result and reason. Pods that do not request the sidecar are not sent to the webhook.',
+    unit: 'reqps',
+    size: [8, 8],
+    queries: [
+      {
+        expr: reviews('squall_injections_total', 'result, reason'),
+        legend: '{{result}}: {{reason}}',
+        role: 'app',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Certificates',
+    description:
+      'Certificates per second that replicas swapped in, or refused because they are not usable.',
+    unit: 'ops',
+    size: [8, 8],
+    queries: [
+      {
+        expr: reviews('squall_webhook_certificate_changes_total', 'result'),
+        legend: 'certificates {{result}}',
+        role: 'plain',
+        shades: true,
+      },
+    ],
+  }),
+  series({
+    title: 'Time of a review',
+    description:
+      'Time from the headers of a review to its response, 50th and 99th percentile. API servers give up after webhook.timeoutSeconds.',
+    unit: 's',
+    size: [8, 8],
+    queries: [
+      { expr: time(0.5), legend: 'p50', role: 'good' },
+      { expr: time(0.99), legend: 'p99', role: 'client' },
+    ],
+  }),
+]
+
+function time(rank) {
+  return `histogram_quantile(${rank}, ${reviews('squall_injection_duration_seconds_bucket', 'le')})`
+}
