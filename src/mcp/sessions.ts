@@ -14,9 +14,11 @@ export interface Session {
 /** What sessions said of themselves when they began, for as long as there is room. */
 export class Sessions {
   readonly #known: LruMap<Session>
+  readonly #over: LruMap<true>
 
   constructor(limit: number, onEvict?: (id: string, session: Session) => void) {
     this.#known = new LruMap(limit, onEvict)
+    this.#over = new LruMap(limit)
   }
 
   /** How many sessions are known. */
@@ -28,6 +30,7 @@ export class Sessions {
   learn(id: string, session: Session): void {
     if (id.length > MAX_ID) return
     const known = this.#known.get(id)
+    this.#over.delete(id)
     this.#known.set(id, {
       transport: session.transport,
       client: session.client ?? known?.client,
@@ -40,8 +43,14 @@ export class Sessions {
     return this.#known.get(id)
   }
 
-  /** Forgets a session that has ended; true when it was known. */
-  forget(id: string): boolean {
-    return this.#known.delete(id)
+  /** Forgets a session that has ended. */
+  forget(id: string): void {
+    this.#known.delete(id)
+    if (id.length <= MAX_ID) this.#over.set(id, true)
+  }
+
+  /** Returns true for one of the sessions that have ended lately. */
+  isOver(id: string): boolean {
+    return this.#over.get(id) === true
   }
 }

@@ -4,7 +4,9 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
+import { startHttpApp } from '../support/http-app.ts'
 import { RawClient } from '../support/raw-client.ts'
+import { startSidecar } from '../support/sidecar.ts'
 import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
 import { oneFault } from './one-fault.ts'
 
@@ -85,18 +87,41 @@ it('sends the copies of a client that has left', async () => {
   expect(stage.states.active.active).toBe(0)
 })
 
-it('sends no copy to a session that has ended, and counts none', async () => {
+it.each(['0ms', '30ms'])(
+  'sends no copy to a session that has ended, and counts none: %s',
+  async (spacing) => {
+    const got: Got[] = []
+    const app: RequestListener = (req, res) => {
+      req.resume().on('end', () => res.writeHead(404).end())
+    }
+    const rules = [oneFault(`amplify: { copies: 2, spacing: ${spacing} }`)]
+    const stage = opened(await startStage({ rules, app: noting(app, got), session: 's1' }))
+    expect((await call(stage, callMessage(1))).status).toBe(404)
+    await stage.until(() => stage.finished() === 1)
+    expect(stage.notApplicable).toMatchObject([{ reason: 'session_over' }])
+    expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+    // By then the first copy would have been there.
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    expect(got).toHaveLength(1)
+  },
+)
+
+it('sends no copy behind the DELETE of the client', async () => {
   const got: Got[] = []
-  const app: RequestListener = (req, res) => {
-    req.resume().on('end', () => res.writeHead(404).end())
-  }
-  const rules = [oneFault('amplify: { copies: 2, spacing: 30ms }')]
-  const stage = opened(await startStage({ rules, app: noting(app, got), session: 's1' }))
-  expect((await call(stage, callMessage(1))).status).toBe(404)
-  await stage.until(() => stage.finished() === 1)
-  expect(stage.notApplicable).toMatchObject([{ reason: 'session_over' }])
-  expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
-  // By then the first copy would have been there.
-  await new Promise((resolve) => setTimeout(resolve, 60))
-  expect(got).toHaveLength(1)
+  const app = opened(
+    await startHttpApp((req, res) => {
+      if (req.method === 'DELETE') res.end()
+      else noting(jsonApp, got)(req, res)
+    }),
+  )
+  const rules = [oneFault('amplify: { copies: 100, spacing: 40ms }')]
+  const squall = opened(await startSidecar({ upstream: `http://127.0.0.1:${app.port}`, rules }))
+  const headers = { 'mcp-session-id': 's1' }
+  await call({ ...squall, headers }, callMessage(1))
+  await eventually(() => (got.length > 1 ? undefined : 'no copy'))
+  expect((await fetch(`${squall.url}/mcp`, { method: 'DELETE', headers })).status).toBe(200)
+  const { length } = got
+  // By then the next copy would have been there.
+  await new Promise((resolve) => setTimeout(resolve, 120))
+  expect(got).toHaveLength(length)
 })

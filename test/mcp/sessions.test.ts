@@ -11,9 +11,11 @@ test('the session that was not used for longest is forgotten first', () => {
   sessions.learn('c', { transport: 'streamable-http' })
   expect(evicted).toEqual(['b'])
   expect(sessions.get('b')).toBeUndefined()
-  expect(sessions.forget('a')).toBe(true)
-  expect(sessions.forget('a')).toBe(false)
+  sessions.forget('a')
   expect(sessions.size).toBe(1)
+  expect(sessions.isOver('a')).toBe(true)
+  sessions.learn('a', { transport: 'streamable-http' })
+  expect(sessions.isOver('a')).toBe(false)
 })
 
 test('what is learned adds to what is known', () => {

@@ -16,6 +16,9 @@ const MAX_ANSWER = 300_000
 const PREFIX = `squall-copy-${randomBytes(6).toString('hex')}`
 let made = 0
 
+/** A server says within this time, in milliseconds, that it does not know a session. */
+const PROMPT = 100
+
 const NEVER = new AbortController().signal
 
 /** What copies are sent with. */
@@ -32,7 +35,7 @@ export interface CopiedCall {
   /** As the app got it. */
   readonly text: string
   readonly order: CopyOrder
-  readonly owner: Pick<CallRun, 'sessionOver'>
+  readonly owner: Pick<CallRun, 'sessionOver' | 'copies'>
 }
 
 /**
@@ -42,7 +45,9 @@ export interface CopiedCall {
 export async function sendCopies(call: CopiedCall, setting: CopySetting): Promise<void> {
   const { turn, copies, spacing } = call.order
   const closing = setting.closing ?? NEVER
+  const { heard } = call.owner.copies
   try {
+    if (heard !== undefined) await interruptibleWait(PROMPT, heard.signal, closing)
     for (let n = 1; n <= copies; n++) {
       await interruptibleWait(spacing, turn.retired, closing)
       if (call.owner.sessionOver) turn.revoke('session_over')

@@ -5,7 +5,7 @@ import { outcomeOf } from '../../mcp/outcome.ts'
 import { ENDLESS, type Room } from '../../mcp/room.ts'
 import type { EditCall, Verdict } from '../../filters/fault.ts'
 import type { Plan } from '../../rules/plan.ts'
-import type { CopyOrder } from './copy-order.ts'
+import { CopyOrders } from './copy-order.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { Stop } from './stop.ts'
 import type { FaultRunOptions } from './fault-run-options.ts'
@@ -30,6 +30,7 @@ export class CallRun implements TurnHost {
   stop: Stop
   readonly listener: FaultListener
   readonly memory: Room
+  readonly copies = new CopyOrders()
   /** A fault has given the answer, or taken it away. */
   madeOutcome = false
   /** What the app answered, as far as it is known. */
@@ -55,9 +56,6 @@ export class CallRun implements TurnHost {
   #turns: readonly FaultTurn[]
   #marks: string[] = []
   #headMarks: string[] = []
-  #sessionEnded = false
-  #orders: CopyOrder[] = []
-  #taken: readonly CopyOrder[] = []
 
   constructor(
     call: Call | undefined,
@@ -132,31 +130,9 @@ export class CallRun implements TurnHost {
     return this.#headMarks.splice(0)
   }
 
-  /** True when the app is to get copies of the call. */
-  get isCopied(): boolean {
-    return this.#orders.length > 0
-  }
-
-  /** The call goes to the app now, and these copies of it are due. */
-  takeOrders(): readonly CopyOrder[] {
-    this.#taken = this.#orders.splice(0)
-    return this.#taken
-  }
-
-  /** The app says that the session has ended: copies that are due would do nothing. */
-  endSession(): void {
-    this.#sessionEnded = true
-    for (const { turn } of this.#taken) turn.revoke('session_over')
-  }
-
   /** True once the session of the call has ended, by a fault or by the app. */
   get sessionOver(): boolean {
-    return this.#sessionEnded || this.setting.host.isSessionOver()
-  }
-
-  /** The call went to where it was redirected from, and its copies with it: they go once more. */
-  repeatOrders(): void {
-    this.#orders = [...this.#taken]
+    return this.copies.sessionEnded || this.setting.host.isSessionOver()
   }
 
   /** The edits of the call, in order. */
@@ -193,7 +169,7 @@ export class CallRun implements TurnHost {
         turn.settle()
       } else if (verdict.kind === 'copies') {
         const { copies, spacing } = verdict
-        this.#orders.push({ turn, copies, spacing })
+        this.copies.add({ turn, copies, spacing })
       } else if (verdict.kind !== 'continue') {
         this.madeOutcome = true
         turn.settle()
@@ -286,7 +262,7 @@ export class CallRun implements TurnHost {
   close(): void {
     // Asked once more after this, when nothing acts any longer.
     this.madeOutcome ||= this.origin === 'injected'
-    for (const { turn } of this.#orders.splice(0)) turn.revoke('call_not_sent')
+    this.copies.drop()
     for (const turn of this.#turns) turn.close()
   }
 }

@@ -175,7 +175,7 @@ export class FaultRun {
     this.#planAnswer = planAnswer
     this.#receivedAt = at
     if (exchangePlan !== undefined) this.exchange.join(exchangePlan)
-    for (const run of this.calls) run.repeatOrders()
+    for (const run of this.calls) run.copies.repeat()
   }
 
   /** The client does not repeat the request. */

@@ -37,8 +37,8 @@ export class FaultedSink implements ResponseSink {
   head(head: ResponseHead): void {
     if (this.#outlet.over) return
     // As the app says, so that it does nothing for copies either.
-    if (head.status === 404 && this.#run.options.session !== '') {
-      for (const own of this.#run.calls) own.endSession()
+    if (this.#run.options.session !== '') {
+      for (const own of this.#run.calls) own.copies.hear(head.status === 404)
     }
     this.#run.answerBegins(head)
     this.#part = this.#partFor(head)

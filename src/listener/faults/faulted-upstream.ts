@@ -110,7 +110,7 @@ class FaultedTransfer implements Transfer {
   async #copied(texts: CallTexts, answered: ReadonlySet<number>): Promise<readonly Copied[]> {
     const copied: Copied[] = []
     for (const [place, owner] of this.#run.calls.entries()) {
-      if (!owner.isCopied || answered.has(place)) continue
+      if (!owner.copies.isWanted || answered.has(place)) continue
       const text = await texts.text(place)
       if (text !== undefined) copied.push({ owner, text })
     }
@@ -126,7 +126,9 @@ class FaultedTransfer implements Transfer {
       broke: (error: unknown) => listener.broke({ rule: '', fault: '', call: undefined }, error),
     }
     for (const { owner, text } of copied) {
-      for (const order of owner.takeOrders()) void sendCopies({ text, order, owner }, setting)
+      const isInSession = this.#run.options.session !== ''
+      for (const order of owner.copies.take(isInSession))
+        void sendCopies({ text, order, owner }, setting)
     }
   }
 
