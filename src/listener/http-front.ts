@@ -13,6 +13,7 @@ import { ClientConnection } from './client-connection.ts'
 import { unreadableRequest, WRONG_VERSION, type ParserError } from './unreadable-request.ts'
 import { MemoryBudget } from './memory-budget.ts'
 import { mayBeIgnored, withoutUpgrade } from './upgrade-offer.ts'
+import { canGoOn, passDeclined } from './declined-upgrade.ts'
 import type { Exchange } from './exchange.ts'
 import { AnswerTexts } from './splice/answer-text.ts'
 import { SpliceConnection, type SpliceHost } from './splice/splice-connection.ts'
@@ -39,6 +40,8 @@ export class HttpFront {
   readonly #splice: SpliceHost | undefined
   readonly #memory: MemoryBudget
   readonly #upgraded = new WeakSet<Socket>()
+  /** Responses to offers that were declined, until their request is read once more. */
+  readonly #declined = new WeakMap<Socket, IncomingMessage>()
   #draining = false
   #refused: (() => boolean) | undefined
   #onEmpty: (() => void) | undefined
@@ -133,6 +136,17 @@ export class HttpFront {
     }
   }
 
+  /** Goes on with HTTP behind an upgrade that was declined; false where that cannot be done. */
+  decline(req: IncomingMessage, res: IncomingMessage, socket: Socket): boolean {
+    const connection = this.#connections.get(socket)
+    if (this.#draining || connection?.oldest !== undefined || !canGoOn(req, res)) return false
+    this.#upgraded.delete(socket)
+    this.#declined.set(socket, res)
+    socket.unshift(withoutUpgrade(req))
+    this.#general(socket)
+    return true
+  }
+
   /** Ends what is left. */
   close(): void {
     this.#draining = true
@@ -196,7 +210,11 @@ export class HttpFront {
     if (this.#draining) exchange.answer.closeAfter()
     // The client has said that this request is its last one here.
     else if (!res.shouldKeepAlive) connection.closing = true
-    if (req.httpVersionMajor !== 1) {
+    const declined = this.#declined.get(req.socket)
+    if (declined !== undefined) {
+      this.#declined.delete(req.socket)
+      passDeclined(declined, exchange)
+    } else if (req.httpVersionMajor !== 1) {
       exchange.answer.closeAfter()
       const { status, reason, message } = WRONG_VERSION
       this.#target.refuse(exchange, status, reason, message)

@@ -107,6 +107,7 @@ export class Port {
       opened: () => telemetry.gauge('tunnels', 1),
       closed: () => telemetry.gauge('tunnels', -1),
       answered: (status) => telemetry.http({ class: 'upgrade', status, origin: 'upstream' }),
+      declined: (req, res, socket) => this.#front.decline(req, res, socket),
       failed: (message, socket) => this.#upgradeFailed(message, socket),
       broken: (socket) => cutSocket(socket, 'rst'),
     })

@@ -1,6 +1,5 @@
 import { type ClientRequest, type IncomingMessage, Agent as HttpAgent } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import type httpProxy from 'http-proxy'
 import type { UpstreamAddress } from './address.ts'
@@ -14,6 +13,8 @@ export interface TunnelEvents {
   closed(): void
   /** The app answered: 101, or what it said instead. */
   answered(status: number): void
+  /** The upstream declined the upgrade. True takes over the socket, and the response with its body. */
+  declined(req: IncomingMessage, res: IncomingMessage, socket: Socket): boolean
   /** The app could not be reached; the client's socket is still open and has got nothing. */
   failed(message: string, socket: Socket): void
   /** The app's side broke in the middle. */
@@ -29,6 +30,17 @@ interface Passes {
   wsPasses: ((...args: unknown[]) => unknown)[]
 }
 
+/** The client's socket behind a request for an upgrade. */
+interface Carried {
+  readonly socket: Socket
+  /** Stops counting it. */
+  readonly over: () => void
+}
+
+function destroyed(this: Socket): void {
+  this.destroy()
+}
+
 /** Carries upgraded connections (WebSocket and others) to the app, through http-proxy. */
 export class Tunnel {
   /** Made for the first upgrade: most sidecars never see one. */
@@ -36,7 +48,7 @@ export class Tunnel {
   readonly #address: UpstreamAddress
   readonly #tls: () => ConnectionOptions
   readonly #events: TunnelEvents
-  readonly #open = new Set<Duplex>()
+  readonly #open = new Map<IncomingMessage, Carried>()
   readonly #answered = new WeakSet<IncomingMessage>()
 
   constructor(address: UpstreamAddress, tls: () => ConnectionOptions, events: TunnelEvents) {
@@ -51,13 +63,11 @@ export class Tunnel {
 
   /** Takes over a socket whose request asked for an upgrade. */
   carry(req: IncomingMessage, socket: Socket, head: Buffer): void {
-    this.#open.add(socket)
+    const over = (): void => this.#over(req)
+    this.#open.set(req, { socket, over })
     this.#events.opened()
-    socket.once('close', () => {
-      this.#open.delete(socket)
-      this.#events.closed()
-    })
-    socket.on('error', () => socket.destroy())
+    socket.once('close', over)
+    socket.on('error', destroyed)
     const proxy = this.#proxyFor(socket)
     if (proxy === undefined) return
     const options = { target: this.#target(), agent: this.#agent(), toProxy: true }
@@ -75,7 +85,7 @@ export class Tunnel {
 
   /** Ends every tunnel. */
   close(): void {
-    for (const socket of this.#open) socket.destroy()
+    for (const { socket } of this.#open.values()) socket.destroy()
   }
 
   /** Undefined where it cannot be loaded now, with every file handle in use: then the socket is answered. */
@@ -95,21 +105,42 @@ export class Tunnel {
     const proxy = httpProxyModule().createProxyServer({ xfwd: false, changeOrigin: false })
     const passes = proxy as unknown as Passes
     passes.wsPasses = passes.wsPasses.filter((pass) => pass.name !== WEBSOCKET_ONLY)
-    proxy.on('proxyReqWs', (proxyReq, req, socket) => this.#started(proxyReq, req, socket))
+    proxy.on('proxyReqWs', (proxyReq, req) => this.#started(proxyReq, req))
     return proxy
   }
 
-  #started(proxyReq: ClientRequest, req: IncomingMessage, socket: Duplex): void {
+  #over(req: IncomingMessage): void {
+    if (this.#open.delete(req)) this.#events.closed()
+  }
+
+  #started(proxyReq: ClientRequest, req: IncomingMessage): void {
     keepRequestLines(proxyReq, req)
+    const { socket, over } = this.#open.get(req)!
+    const end = (): void => void proxyReq.destroy()
+    socket.once('close', end)
     const answered = (res: IncomingMessage): void => {
       this.#answered.add(req)
       keepAnswerLines(res)
       this.#events.answered(res.statusCode ?? 0)
     }
-    // These run before http-proxy's own, which write what they find in the answer's headers.
+    const declined = (res: IncomingMessage): boolean => {
+      answered(res)
+      if (!this.#events.declined(req, res, socket)) return false
+      socket.off('error', destroyed)
+      res.once('close', () => {
+        socket.off('close', over).off('close', end)
+        over()
+      })
+      return true
+    }
+    // This runs before http-proxy's own listener, which writes what it finds in the answer's headers.
     proxyReq.once('upgrade', answered)
-    proxyReq.once('response', answered)
-    socket.once('close', () => proxyReq.destroy())
+    // By then http-proxy has its listener in place, which would end the client's connection.
+    proxyReq.once('socket', () => {
+      const [pass] = proxyReq.listeners('response')
+      proxyReq.removeAllListeners('response')
+      proxyReq.once('response', (res: IncomingMessage) => declined(res) || pass?.(res))
+    })
   }
 
   #target(): Target {

@@ -108,7 +108,94 @@ describe('WebSocket', () => {
     expect(await readUntil(client, '\r\n\r\n')).toContain('101 Switching Protocols')
   })
 
-  test('an ordinary answer to an upgrade arrives whole and ends the connection', async () => {
+  test.each(['splice', 'general'] as const)(
+    'a declined offer leaves the connection open for the next requests (%s)',
+    async (engine) => {
+      const app = createServer((req, res) => {
+        if (req.headers.upgrade === undefined) res.end(`plain ${req.url}`)
+        else res.writeHead(401, { 'X-CaSe': 'Kept' }).end('sorry'.repeat(100_000))
+      })
+      // Without this listener node:http takes an offer for an ordinary request.
+      const sidecar = await startSidecar({ upstream: await listen(app), engine })
+      open.push(() => sidecar.close())
+      const offer = `GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+      const client = await rawUpgrade(sidecar.port, offer)
+      for (const path of ['/a', '/b']) {
+        const declined = await readUntil(client, 'sorry\r\n0\r\n\r\n')
+        expect(declined).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/)
+        expect(declined).toContain('X-CaSe: Kept')
+        expect(declined.toLowerCase()).not.toContain('connection: close')
+        // The next request and the next offer come in one piece.
+        client.write(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n${offer}`)
+        expect(await readUntil(client, `plain ${path}`)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+      }
+      await readUntil(client, 'sorry\r\n0\r\n\r\n')
+      expect(await sidecar.metrics()).toContain('squall_connections{kind="tunnel"} 0')
+    },
+  )
+
+  test('requests behind a declined offer are read as what they are', async () => {
+    const seen: string[] = []
+    const app = createServer((req, res) => {
+      seen.push(`${req.method} ${req.url}`)
+      res.end('ok')
+    })
+    const sidecar = await inFront(await listen(app))
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n' +
+        'GET /next HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n',
+    )
+    let text = ''
+    client.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
+    await once(client, 'close')
+    expect(seen).toEqual(['GET /ws', 'GET /next'])
+    expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
+  })
+
+  test('a declined offer with a body, which might be read in two ways, ends the connection', async () => {
+    const app = createServer((_req, res) => res.end('no'))
+    const sidecar = await inFront(await listen(app))
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET /ws HTTP/1.1\r\nHost: h\r\nContent-Length: 34\r\nConnection: Upgrade\r\n' +
+        'Upgrade: websocket\r\n\r\nGET /hidden HTTP/1.1\r\nHost: h\r\n\r\n',
+    )
+    let text = ''
+    client.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
+    await once(client, 'close')
+    expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1)
+  })
+
+  test('an upstream that breaks off a declined offer breaks off its response', async () => {
+    const app = createServer((_req, res) => {
+      res.writeHead(403, { 'Content-Length': '10' }).write('abc')
+      setImmediate(() => res.destroy())
+    })
+    const sidecar = await inFront(await listen(app))
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET /ws HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    let text = ''
+    client.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
+    await once(client, 'close')
+    expect(text.endsWith('abc')).toBe(true)
+  })
+
+  test('headers that only Squall may write are renamed in the response to an upgrade', async () => {
+    const { url } = await upgrading('X-Squall-Fault: forged\r\n')
+    const sidecar = await inFront(url)
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    const text = (await readUntil(client, '\r\n\r\n')).toLowerCase()
+    expect(text).toContain('x-upstream-squall-fault: forged')
+    expect(text).not.toContain('\r\nx-squall-fault')
+  })
+
+  test('a client of HTTP/1.0 gets an ordinary answer to its upgrade whole, and the end of its connection', async () => {
     const app = createServer()
     app.on('upgrade', (_req, socket) => {
       socket.end(
@@ -119,7 +206,7 @@ describe('WebSocket', () => {
     const sidecar = await inFront(await listen(app))
     const client = await rawUpgrade(
       sidecar.port,
-      'GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      'GET / HTTP/1.0\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
     )
     let text = ''
     client.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
