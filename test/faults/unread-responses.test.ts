@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { toolCall } from '../support/mcp-bytes.ts'
+import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { whenAsked, startStage } from './fault-stage-setup.ts'
+import { whenAsked, startStage, type StageOptions } from './fault-stage-setup.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()
@@ -26,8 +26,8 @@ function coded(coding: string): RequestListener {
   }
 }
 
-async function met(fault: string, response: string) {
-  const stage = opened(await startStage({ rules: [oneFault(fault)], app: UNREAD[response]! }))
+async function met(fault: string, app: RequestListener, more: Partial<StageOptions> = {}) {
+  const stage = opened(await startStage({ rules: [oneFault(fault)], app, ...more }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   const answer = (await client.answer())!
@@ -39,20 +39,90 @@ async function met(fault: string, response: string) {
 it.each(Object.keys(UNREAD))(
   'faults that need no content act on a response %s',
   async (response) => {
-    const aborted = await met('abort: { rpcError: { code: -32000 }, at: response }', response)
+    const aborted = await met(
+      'abort: { rpcError: { code: -32000 }, at: response }',
+      UNREAD[response]!,
+    )
     expect(JSON.parse(aborted.answer.body.toString())).toMatchObject({ error: { code: -32000 } })
     expect(aborted.answer.headers.join('\n').toLowerCase()).not.toContain('content-encoding')
     expect(aborted.stage.counts()).toMatchObject({ applied: 1 })
-    const status = await met('abort: { status: 503, at: response }', response)
+    const status = await met('abort: { status: 503, at: response }', UNREAD[response]!)
     expect(status.answer.status).toBe(503)
-    const late = await met('delay: { fixed: 1ms, at: response }', response)
+    const late = await met('delay: { fixed: 1ms, at: response }', UNREAD[response]!)
     expect(late.answer.body.toString('latin1')).toContain(BYTES.toString())
     expect(late.stage.counts()).toMatchObject({ applied: 1 })
   },
 )
 
 it.each(Object.keys(UNREAD))('faults about the content leave a response %s', async (response) => {
-  const { stage, answer } = await met('rewrite: { set: { /x: 1 } }', response)
+  const { stage, answer } = await met('rewrite: { set: { /x: 1 } }', UNREAD[response]!)
   expect(answer.body.toString('latin1')).toContain(BYTES.toString())
   expect(stage.notApplicable).toMatchObject([{ reason: 'unreadable' }])
+})
+
+/** A stream in a coding that nobody knows. */
+const unreadStream: RequestListener = (req, res) => {
+  whenAsked(req, () => {
+    res.setHeader('content-type', 'text/event-stream')
+    res.setHeader('content-encoding', 'secret')
+    res.write(BYTES)
+    setImmediate(() => res.end(BYTES))
+  })
+}
+
+/** A response that is larger than what is held of one; the upstream waits to be read. */
+const largeBody: RequestListener = (req, res) => {
+  whenAsked(req, () => {
+    res.setHeader('content-type', 'application/json')
+    res.end(`{"jsonrpc":"2.0","id":1,"result":"${'x'.repeat(2_000_000)}"}`)
+  })
+}
+
+describe.each([
+  ['a stream in an unknown coding', unreadStream, 'unreadable'],
+  ['a body above the limit', largeBody, 'too_large'],
+] as const)('%s', (_what, app, reason) => {
+  const more = { maxBody: 65_536 }
+
+  it('is replaced by a fault that needs no content', async () => {
+    const error = await met('abort: { rpcError: { code: -32000 }, at: response }', app, more)
+    expect(error.answer.headers.join('\n').toLowerCase()).toContain(
+      'content-type\napplication/json',
+    )
+    expect(JSON.parse(error.answer.body.toString())).toMatchObject({
+      id: 1,
+      error: { code: -32000 },
+    })
+    expect(error.stage.counts()).toMatchObject({ applied: 1 })
+    const status = await met('abort: { status: 503, at: response }', app, more)
+    expect(status.answer.status).toBe(503)
+    expect(status.stage.counts()).toMatchObject({ applied: 1 })
+  })
+
+  it('is cut by a reset', async () => {
+    const reset = oneFault('reset: { at: response }')
+    const stage = opened(await startStage({ rules: [reset], app, ...more }))
+    const client = await RawClient.connect(stage.port)
+    await client.send(toolCall(1), 'POST')
+    expect(await client.answer()).toBeUndefined()
+    await stage.until(() => stage.finished() === 1)
+    expect(stage.counts()).toMatchObject({ applied: 1 })
+  })
+
+  it('reaches the client as it came when the fault is not about the call', async () => {
+    const other = oneFault('abort: { toolError: lost, at: response }', 'match: { method: ping }')
+    const stage = opened(await startStage({ rules: [other], app, ...more }))
+    const client = await RawClient.connect(stage.port)
+    await client.send(rpcPost('{"jsonrpc":"2.0","id":1,"method":"ping"}'), 'POST')
+    const { body } = (await client.answer())!
+    client.close()
+    expect(body.length).toBe(app === largeBody ? 2_000_036 : 2 * BYTES.length)
+  })
+
+  it('passes faults about its content, with the reason', async () => {
+    const { stage, answer } = await met('rewrite: { set: { /x: 1 } }', app, more)
+    expect(answer.status).toBe(200)
+    expect(answer.body.length).toBe(app === largeBody ? 2_000_036 : 2 * BYTES.length)
+    expect(stage.notApplicable).toMatchObject([{ reason }])
+  })
 })

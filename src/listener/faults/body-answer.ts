@@ -3,21 +3,21 @@ import { linesWithout, type HeaderLines } from '../../mcp/http.ts'
 import { Pieces } from '../../mcp/pieces.ts'
 import { isTooComplex, readingCost } from '../../mcp/json-bounds.ts'
 import { jsonWeight } from '../../mcp/json-weight.ts'
-import { MAX_MESSAGES } from '../../mcp/json-rpc.ts'
-import { asJson, type Reply } from '../../mcp/reply.ts'
 import type { Failure } from '../../mcp/transfer.ts'
 import { HoldTimer } from '../hold-watch.ts'
 import { decodedLimit, decodeWhole } from '../content-coding.ts'
 import { heavyWork } from '../heavy-work.ts'
 import type { AnswerPart, AnswerSetting } from './answer-part.ts'
-import { messageIn, onlyElement, onlyMessage, textOf } from './body-messages.ts'
+import { isStream, isThere, joined } from './body-messages.ts'
+import { onlyElement, onlyMessage, textOf } from './body-messages.ts'
+import { changedBatch, jsonBytes } from './body-batch.ts'
 import type { CallRun } from './call-run.ts'
 import type { NotApplicableReason } from './fault-events.ts'
 import { FrameQueue } from './frame-queue.ts'
 import { forChangedBody } from '../../mcp/changed-body.ts'
 import { hasNoBody, httpAnswer, replyMessage } from './injected-answer.ts'
-import { jsonArray, jsonElements, withElementsInFront } from './json-array.ts'
-import { AppFrame, SealedFrame, type LaneFrame } from './lane-frame.ts'
+import { jsonArray, withElementsInFront } from './json-array.ts'
+import { AppFrame, SealedFrame, UnreadFrame, type LaneFrame } from './lane-frame.ts'
 import { unfit } from './unfit.ts'
 
 /** An answer that is one body: held until it is whole, so that faults can take it for one thing. */
@@ -26,6 +26,10 @@ export class BodyAnswer implements AnswerPart {
   readonly #pieces = new Pieces()
   #passing = false
   readonly #timer: HoldTimer
+  /** Faults are asked about a response that is too large to be held. */
+  #asking = false
+  /** The response ended meanwhile. */
+  #ended: HeaderLines | undefined
 
   constructor(setting: AnswerSetting) {
     this.#setting = setting
@@ -41,8 +45,16 @@ export class BodyAnswer implements AnswerPart {
     const { run, outlet } = this.#setting
     if (this.#passing) return outlet.data(chunk)
     this.#pieces.push(chunk)
-    if (!run.memory.take(chunk.length)) return this.#pass()
+    const isHeld = run.memory.take(chunk.length)
+    if (this.#asking) return false
+    if (!isHeld) return this.#pass()
     if (this.#pieces.size <= run.options.maxBody) return true
+    if (this.#isAlone && run.all.some((each) => each.mayReplace)) {
+      this.#asking = true
+      this.#timer.stop()
+      void this.#ask().catch((error: unknown) => this.#broke(error, this.#ended))
+      return false
+    }
     run.leaveAnswer('too_large')
     return this.#pass()
   }
@@ -51,6 +63,7 @@ export class BodyAnswer implements AnswerPart {
     this.#timer.stop()
     this.#setting.run.options.onAnswered?.(undefined)
     if (this.#passing) this.#setting.outlet.end(trailers)
+    else if (this.#asking) this.#ended = trailers
     else void this.#answer(trailers).catch((error: unknown) => this.#broke(error, trailers))
   }
 
@@ -91,12 +104,13 @@ export class BodyAnswer implements AnswerPart {
     return outlet.data(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
   }
 
-  #broke(error: unknown, trailers: HeaderLines): void {
+  #broke(error: unknown, trailers: HeaderLines | undefined): void {
     const { outlet, run } = this.#setting
     if (outlet.over) return
     run.options.listener.broke({ rule: '', fault: '', call: undefined }, error)
     if (!outlet.started) this.#pass()
-    outlet.end(trailers)
+    if (trailers !== undefined) outlet.end(trailers)
+    else this.#setting.resumeApp()
   }
 
   async #answer(trailers: HeaderLines): Promise<void> {
@@ -126,7 +140,9 @@ export class BodyAnswer implements AnswerPart {
     if (outlet.over || this.#replaced(out)) return
     const call = run.calls[0]
     if (run.shared || replies.length > 0) {
-      const bytes = await this.#batch(joined(out))
+      const bytes = await changedBatch(this.#setting, joined(out), (own, frame) =>
+        this.#through(own, frame),
+      )
       if (outlet.over) return
       if (bytes !== undefined) {
         this.#send(bytes, true)
@@ -154,16 +170,43 @@ export class BodyAnswer implements AnswerPart {
     }
   }
 
+  /** True where the response has one call, and nothing else to carry. */
+  get #isAlone(): boolean {
+    const { run, replies } = this.#setting
+    return !run.shared && replies.length === 0
+  }
+
+  /** Asks the faults that may replace a response without having it whole. */
+  async #ask(): Promise<void> {
+    const { run, outlet } = this.#setting
+    for (const owner of run.all) {
+      if (!owner.mayReplace || this.#passing) continue
+      const out = await this.#through(owner, new UnreadFrame(new Uint8Array(0)))
+      // The upstream may have broken off meanwhile, and the client got what was held.
+      if (this.#passing || outlet.over) return
+      if (this.#replaced(out)) {
+        this.#setting.dropApp()
+        return
+      }
+    }
+    run.leaveAnswer('too_large')
+    const more = this.#pass()
+    if (this.#ended !== undefined) outlet.end(this.#ended)
+    else if (more) this.#setting.resumeApp()
+  }
+
   /** A body that cannot be read: faults act on it that need not know what it says. */
   async #unread(
     original: Uint8Array,
     reason: NotApplicableReason,
     trailers: HeaderLines,
   ): Promise<void> {
-    const { run, outlet, replies } = this.#setting
-    const whole = new AppFrame('body', original, undefined, true)
-    const alone = !run.shared && replies.length === 0
-    for (const owner of alone ? run.all : []) {
+    const { run, outlet, head } = this.#setting
+    // Faults that take a body for one thing have no say on a stream.
+    const whole = isStream(head)
+      ? new UnreadFrame(original)
+      : new AppFrame('body', original, undefined, true)
+    for (const owner of this.#isAlone ? run.all : []) {
       const out = owner.actsOnAnswer ? await this.#through(owner, whole) : []
       if (outlet.over || this.#replaced(out)) return
     }
@@ -172,36 +215,11 @@ export class BodyAnswer implements AnswerPart {
     outlet.end(trailers)
   }
 
-  /** The part of each call through the call's own faults; undefined when all is as it was. */
-  async #batch(body: Uint8Array): Promise<Uint8Array | undefined> {
-    const { run, replies, head } = this.#setting
-    const elements = jsonElements(body) ?? (body.length === 0 ? [] : [body])
-    let changed = replies.length > 0 && head.status < 300
-    // No batch of calls is as long, so that these cannot all be responses to them.
-    const tooMany = elements.length > MAX_MESSAGES
-    if (tooMany) run.leaveAnswer('too_complex')
-    const parts = await Promise.all(
-      (tooMany ? [] : elements).map(async (raw): Promise<readonly Uint8Array[]> => {
-        const message = messageIn(raw)
-        const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
-        const own = run.calls.find(({ call }) => call!.id === id)
-        if (own?.actsOnAnswer !== true) return [raw]
-        const frame = new AppFrame('body', raw, message, true)
-        const out = await this.#through(own, frame)
-        if (out.length !== 1 || out[0] !== frame) changed = true
-        return out.map((piece) => replyBytes(own, piece) ?? piece.raw)
-      }),
-    )
-    if (!changed) return undefined
-    const own = head.status < 300 ? replies.map((reply) => jsonBytes(reply)) : []
-    const rest = tooMany ? elements : parts.flat().filter((element) => element.length > 0)
-    return jsonArray(own.concat(rest))
-  }
-
   /** One frame through one chain; what came out before a cut has been sent. */
-  async #through(owner: CallRun, frame: AppFrame): Promise<readonly LaneFrame[]> {
+  async #through(owner: CallRun, frame: AppFrame | UnreadFrame): Promise<readonly LaneFrame[]> {
     const { run } = this.#setting
-    owner.appAnswer = frame.message
+    const message = frame instanceof AppFrame ? frame.message : undefined
+    owner.appAnswer = message
     const queue = new FrameQueue()
     queue.push(frame)
     queue.close()
@@ -220,7 +238,7 @@ export class BodyAnswer implements AnswerPart {
     if (out.some((each) => each instanceof SealedFrame)) owner.madeOutcome = true
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === run.exchange && !run.shared ? (run.calls[0] ?? owner) : owner
-      seen.appAnswer = frame.message
+      seen.appAnswer = message
       seen.answeredBy(onlyMessage(joined(out)))
     }
     return out
@@ -250,7 +268,7 @@ export class BodyAnswer implements AnswerPart {
     const { run, outlet, head } = this.#setting
     const headers = forChangedBody(head.headers, bytes.length)
     const { status } = head
-    if (messages && (status >= 300 || status === 202 || status === 204)) {
+    if (messages && (status >= 300 || status === 202 || status === 204 || isStream(head))) {
       const lines = [...linesWithout(headers, isContentType), 'Content-Type', 'application/json']
       outlet.head({ status: 200, reason: 'OK', headers: lines })
       outlet.data(bytes)
@@ -275,23 +293,4 @@ export class BodyAnswer implements AnswerPart {
 
 function isContentType(name: string): boolean {
   return name === 'content-type'
-}
-
-function isThere({ length }: Uint8Array): boolean {
-  return length > 0
-}
-
-function joined(frames: readonly LaneFrame[]): Uint8Array {
-  return frames.length === 1 ? frames[0]!.raw : Buffer.concat(frames.map(({ raw }) => raw))
-}
-
-function jsonBytes(reply: Reply): Uint8Array {
-  return asJson(reply).bytes
-}
-
-/** What a reply in a frame's place says; undefined when there is none. */
-function replyBytes({ call }: CallRun, frame: LaneFrame): Uint8Array | undefined {
-  const reply = frame instanceof SealedFrame ? frame.reply : undefined
-  if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined
-  return jsonBytes(replyMessage(reply, call))
 }

@@ -1,3 +1,4 @@
+import { headerValue, mediaType, type ResponseHead } from '../../mcp/http.ts'
 import { parseJson } from '../../mcp/json-bounds.ts'
 import { parseMessages, toMessage } from '../../mcp/json-rpc.ts'
 import type { Message } from '../../mcp/message.ts'
@@ -23,6 +24,21 @@ export function messageIn(raw: Uint8Array): Message | undefined {
   } catch {
     return undefined
   }
+}
+
+/** True for an event stream. */
+export function isStream({ headers, status }: ResponseHead): boolean {
+  return mediaType(headerValue(headers, 'content-type')) === 'text/event-stream' && status < 300
+}
+
+/** True for bytes that are not empty. */
+export function isThere({ length }: Uint8Array): boolean {
+  return length > 0
+}
+
+/** Returns the bytes of several frames in one piece. */
+export function joined(frames: readonly { readonly raw: Uint8Array }[]): Uint8Array {
+  return frames.length === 1 ? frames[0]!.raw : Buffer.concat(frames.map(({ raw }) => raw))
 }
 
 /** Returns bytes as text. */

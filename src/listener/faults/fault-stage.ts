@@ -2,7 +2,7 @@ import { CutAnswer } from '../../filters/cut-answer.ts'
 import type { Frame, FrameTransform, Verdict } from '../../filters/fault.ts'
 import type { NotApplicableReason } from './fault-events.ts'
 import type { FaultTurn } from './fault-turn.ts'
-import { isOpen, QuietFrame, SealedFrame, type LaneFrame } from './lane-frame.ts'
+import { isOpen, QuietFrame, SealedFrame, UnreadFrame, type LaneFrame } from './lane-frame.ts'
 
 /** Frames on their way from one fault to the next. */
 export type FrameFlow = AsyncIterator<LaneFrame, undefined>
@@ -20,7 +20,8 @@ export async function* answerStage(
   try {
     for (let step = await input.next(); step.done !== true; step = await input.next()) {
       const frame = step.value
-      if (!isOpen(frame) || !frame.last) {
+      const isWhole = isOpen(frame) ? frame.last : frame instanceof UnreadFrame
+      if (!isWhole) {
         yield frame
         continue
       }

@@ -1,9 +1,10 @@
-import { headerValue, mediaType, type HeaderLines, type ResponseHead } from '../../mcp/http.ts'
+import { headerValue, type HeaderLines, type ResponseHead } from '../../mcp/http.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import type { Failure, ResponseSink } from '../../mcp/transfer.ts'
 import { codingOf } from '../content-coding.ts'
 import type { AnswerPart, AnswerSetting } from './answer-part.ts'
 import { BodyAnswer } from './body-answer.ts'
+import { isStream } from './body-messages.ts'
 import type { FaultRun } from './fault-run.ts'
 import type { Outlet } from './outlet.ts'
 import { PlainAnswer } from './plain-answer.ts'
@@ -105,10 +106,10 @@ export class FaultedSink implements ResponseSink {
       })
     }
     if (!run.actsOnAnswer && this.#replies.length === 0) return new PlainAnswer(setting)
-    const type = mediaType(headerValue(head.headers, 'content-type'))
-    const isStream = type === 'text/event-stream' && head.status < 300
-    if (!isStream || run.options.request.method === 'HEAD') return new BodyAnswer(setting)
+    if (!isStream(head) || run.options.request.method === 'HEAD') return new BodyAnswer(setting)
     if (coding !== 'unknown') return new SseAnswer(setting)
+    const alone = !run.shared && this.#replies.length === 0
+    if (alone && run.all.some((each) => each.mayReplace)) return new BodyAnswer(setting)
     run.leaveAnswer('unreadable')
     return new PlainAnswer(setting)
   }

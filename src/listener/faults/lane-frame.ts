@@ -50,7 +50,7 @@ export class SealedFrame {
   }
 
   /** A reply in the place of a frame. */
-  static instead(of: Frame, reply: InjectedReply): SealedFrame {
+  static instead(of: Frame | UnreadFrame, reply: InjectedReply): SealedFrame {
     // A frame that a fault has changed carries it on without being the app's own.
     const { eventId } = of as Partial<AppFrame>
     return new SealedFrame(reply, of.raw, true, eventId, true)
@@ -70,6 +70,9 @@ export class QuietFrame {
     this.raw = raw
   }
 }
+
+/** A response that no fault can read. It passes those that want to, and may be replaced as a whole. */
+export class UnreadFrame extends QuietFrame {}
 
 /** What flows through the chain of one call. */
 export type LaneFrame = Frame | SealedFrame | QuietFrame
