@@ -8,7 +8,13 @@ import { chooseLifecycle } from './choose-lifecycle.ts'
 import { chooseMode } from './choose-mode.ts'
 import { leaveAlone, namespaceEnvironment, namespaceProduction, refusePlace } from './gatekeeper.ts'
 import { REDIRECT, SIDECAR, VOLUMES } from './injected-names.ts'
-import { StatusError, type Undo, writeStatus } from './injection-status.ts'
+import {
+  type InjectionStatus,
+  keptWarnings,
+  StatusError,
+  type Undo,
+  writeStatus,
+} from './injection-status.ts'
 import type { Injection, InjectionContext } from './injection.ts'
 import type { Plan } from './plan.ts'
 import type { Pod } from './pod-types.ts'
@@ -16,7 +22,7 @@ import { redirectContainer } from './redirect-container.ts'
 import { quoted, Refusal } from './refusal.ts'
 import { sidecarContainer, sidecarVolumes } from './sidecar-container.ts'
 import { sidecarResources } from './sidecar-resources.ts'
-import { takenPorts } from './taken-ports.ts'
+import { type TakenPort, takenPorts } from './taken-ports.ts'
 import { takeBack, type TakenBack } from './uninject-pod.ts'
 import { chooseTls } from './upstream-tls.ts'
 import { readWishes, refuseUnknownKeys, type Wishes } from './wishes.ts'
@@ -75,16 +81,24 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
     probes: changed.probes,
     workload: workloadOf(pod, context),
   }
-  const result = assemble(pod, plan, changed, why)
   const said = [
     ...warnings,
     ...shared,
     ...changed.warnings,
-    ...(mode === 'port' ? checkServices(pod, ports, context) : []),
+    ...(mode === 'port' ? servicesPast(pod, ports, context) : []),
     ...(mode === 'bind' ? checkBinding(pod, ports) : []),
     ...placeWarnings(plan, production, context),
   ]
+  const result = assemble(pod, plan, changed, { why, warnings: keptWarnings(said) })
   return { kind: 'injected', pod: result, mode, why, warnings: said }
+}
+
+function servicesPast(
+  { metadata }: Pod,
+  ports: readonly TakenPort[],
+  { services, settings }: InjectionContext,
+): readonly string[] {
+  return checkServices({ labels: metadata?.labels ?? {}, ports }, services, settings.prefix)
 }
 
 /** What `squall run` knows as the place where no rule acts. */
@@ -156,7 +170,7 @@ function assemble(
   pod: Pod,
   plan: Plan,
   changed: ReturnType<typeof changeContainers>,
-  why: string,
+  told: Pick<InjectionStatus, 'why' | 'warnings'>,
 ): Pod {
   const { mode, ports, native, settings } = plan
   const { metadata, spec } = pod
@@ -174,12 +188,13 @@ function assemble(
   }
   const status = writeStatus({
     mode,
-    why,
+    why: told.why,
     version: settings.version,
     ports: Object.fromEntries(
       ports.map(({ number, listen }) => [String(number), mode === 'bind' ? number : listen]),
     ),
     native,
+    ...(told.warnings && { warnings: told.warnings }),
     undo,
   })
   if (status === undefined) {

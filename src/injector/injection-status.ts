@@ -9,6 +9,8 @@ export interface InjectionStatus {
   /** The port of the sidecar for each port of the app. */
   readonly ports: Readonly<Record<string, number>>
   readonly native: boolean
+  /** For whoever did not see the answer of the API server: pods are mostly made by controllers. */
+  readonly warnings?: readonly string[] | undefined
   readonly undo: Undo
 }
 
@@ -40,6 +42,16 @@ export class StatusError extends Error {
 }
 
 const MAX_LENGTH = 128 * 1024
+const MAX_WARNINGS = 10
+const MAX_WARNING = 400
+
+/** The warnings as the status keeps them, bounded; undefined for none. */
+export function keptWarnings(warnings: readonly string[]): readonly string[] | undefined {
+  if (warnings.length === 0) return undefined
+  return warnings
+    .slice(0, MAX_WARNINGS)
+    .map((each) => (each.length > MAX_WARNING ? `${each.slice(0, MAX_WARNING)}…` : each))
+}
 
 /** The status as an annotation; undefined when it is too long for one. */
 export function writeStatus(status: InjectionStatus): string | undefined {

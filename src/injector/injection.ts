@@ -31,6 +31,8 @@ export interface NamespaceFacts {
 export interface ServicePorts {
   readonly name: string
   readonly selector: Readonly<Record<string, string>>
+  /** Without an address of its own: clients are given those of the pods. */
+  readonly isHeadless?: boolean | undefined
   readonly ports: readonly {
     readonly name?: string | undefined
     readonly port: number

@@ -24,9 +24,15 @@ export interface InjectedPod {
   readonly mode: string
   readonly version: string
   readonly rules: RulesPlace | undefined
+  readonly labels: Readonly<Record<string, string>>
+  /** Ports of the app that were taken over. */
+  readonly ports: readonly { readonly number: number; readonly name?: string | undefined }[]
+  /** What the injector warned of when the pod was made. */
+  readonly warnings: readonly string[]
 }
 
 const ADMIN_PORT = 15390
+const MAX_WARNINGS = 10
 
 /** What a pod says of its sidecar; undefined when it has none and asks for none, or is leaving. */
 export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | undefined {
@@ -37,7 +43,11 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
   )
   if (isLeaving) return undefined
   const status = statusOf(annotations[`${prefix}status`])
-  const common = { namespace, name, ...status }
+  const ports = status.ports.map(({ number, listen }) => ({
+    number,
+    name: names(container, listen),
+  }))
+  const common = { namespace, name, labels, ...status, ports }
   if (container === undefined) {
     const asks = (annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]) === 'true'
     if (!asks) return undefined
@@ -53,14 +63,33 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
   }
 }
 
-function statusOf(text: string | undefined): { readonly mode: string; readonly version: string } {
+interface ReadStatus extends Pick<InjectedPod, 'mode' | 'version' | 'warnings'> {
+  readonly ports: readonly { readonly number: number; readonly listen: unknown }[]
+}
+
+/** The name by which Services find a port of the sidecar. */
+function names(container: Fields | undefined, listen: unknown): string | undefined {
+  const found = listOf(container?.['ports']).find((each) => each['containerPort'] === listen)
+  return textOf(found?.['name'])
+}
+
+function statusOf(text: string | undefined): ReadStatus {
   let status: Fields = {}
   try {
     status = fieldsOf(JSON.parse(text ?? '{}'))
   } catch {
     // Somebody else's text: what it means is not known.
   }
-  return { mode: textOf(status['mode']) ?? '?', version: textOf(status['version']) ?? '?' }
+  const warnings = Array.isArray(status['warnings']) ? status['warnings'] : []
+  return {
+    mode: textOf(status['mode']) ?? '?',
+    version: textOf(status['version']) ?? '?',
+    warnings: warnings.filter((each) => typeof each === 'string').slice(0, MAX_WARNINGS),
+    ports: Object.entries(fieldsOf(status['ports'])).map(([number, listen]) => ({
+      number: Number(number),
+      listen,
+    })),
+  }
 }
 
 function phaseOf(pod: Fields): InjectedPod['sidecar'] {

@@ -1,4 +1,6 @@
 import { configMapKeys, expectedDigest } from './config-map-rules.ts'
+import { UNCHECKED_SERVICES } from '../injector/check-services.ts'
+import { findBypasses } from './bypassed-pods.ts'
 import { inParallel } from './in-parallel.ts'
 import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
@@ -22,6 +24,15 @@ export interface SidecarReport {
   readonly trouble: string | undefined
   /** `other` when its rules are not those of its ConfigMap. */
   readonly digest: 'current' | 'other' | 'unknown'
+  /** What the injector warned of, and what Services lead past the sidecar now. */
+  readonly warnings: readonly string[]
+}
+
+/** All sidecars in reach. */
+export interface SidecarOverview {
+  readonly reports: readonly SidecarReport[]
+  /** Why Services could not be read. */
+  readonly servicesTrouble: string | undefined
 }
 
 /** Whose sidecars to look at. */
@@ -42,16 +53,25 @@ export async function sidecarOverview(
   client: KubeClient,
   { namespace, selector, prefix, readToken }: OverviewScope,
   { signal }: Limits,
-): Promise<readonly SidecarReport[]> {
+): Promise<SidecarOverview> {
   const found = await listResources(client, { kind: PODS, namespace }, selector, { signal })
   const pods = found
     .map((pod) => readInjectedPod(pod, prefix))
     .filter((pod) => pod !== undefined)
     .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
   const expected = await expectedDigests(client, pods, { signal })
-  return inParallel(pods, AT_A_TIME, (pod) =>
-    report(client, pod, expected.get(pod), { signal, readToken }),
-  )
+  const bypasses = await findBypasses(client, pods, prefix, { signal })
+  const reports = await inParallel(pods, AT_A_TIME, async (pod) => ({
+    ...(await report(client, pod, expected.get(pod), { signal, readToken })),
+    // Once Services are known, that they could not be read earlier means nothing.
+    warnings: [
+      ...new Set([
+        ...pod.warnings.filter((each) => !each.includes(UNCHECKED_SERVICES)),
+        ...(bypasses.warnings.get(pod) ?? []),
+      ]),
+    ],
+  }))
+  return { reports, servicesTrouble: bypasses.trouble }
 }
 
 async function report(
@@ -59,7 +79,7 @@ async function report(
   pod: InjectedPod,
   expected: string | undefined,
   options: AskOptions,
-): Promise<SidecarReport> {
+): Promise<Omit<SidecarReport, 'warnings'>> {
   const nothing = { pod, state: undefined, rules: [], digest: 'unknown' } as const
   if (pod.sidecar !== 'running') return { ...nothing, trouble: TROUBLE[pod.sidecar] }
   const limits = { ...options, timeoutMs: ASK_MS }

@@ -33,6 +33,8 @@ import { Relay } from './relay.ts'
 export interface PipelineParts extends PostedReaderParts {
   readonly upstream: Upstream
   readonly ledger: Ledger
+  /** Hears of exchanges without a usable response of the app. */
+  readonly suspect?: (failure?: Failure) => void
   /** For what a failing app would write with every request. */
   readonly rareLog: RareLog
   /** In milliseconds. */
@@ -236,6 +238,7 @@ export class Pipeline implements PassageOwner {
   }
 
   finished(way: Passage, status: number): void {
+    if (status === 0 || status === 400) this.#parts.suspect?.()
     if (way.entries.length > 0) return
     const origin = way.faults?.exchange.origin ?? 'upstream'
     way.over?.(origin === 'upstream' ? status : 0)
@@ -250,6 +253,7 @@ export class Pipeline implements PassageOwner {
   /** The app could not be asked, or what it said was no answer: Squall answers. */
   unanswered(way: Passage, failure: Failure): void {
     const { reason, status, message } = appFailure(failure)
+    this.#parts.suspect?.(failure)
     this.#answerFor(way, status, reason, message)
     this.#parts.rareLog.warn(reason, failure.message, 'answered for the app')
   }

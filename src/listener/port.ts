@@ -7,6 +7,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
 import { App } from '../upstream/app.ts'
 import { createConnector, type Connector } from '../upstream/connector.ts'
+import { UpstreamDiagnosis } from '../upstream/diagnosis.ts'
 import { probe } from '../upstream/probe.ts'
 import { Tunnel } from '../upstream/tunnel.ts'
 import { answerBadRequest } from './bad-request.ts'
@@ -41,6 +42,7 @@ export class Port {
   readonly #app: App
   readonly #tunnel: Tunnel
   readonly #ledger: Ledger
+  readonly #diagnosis: UpstreamDiagnosis
   readonly #connector: Connector
   readonly #telemetry: Telemetry
   readonly #rareLog: RareLog
@@ -73,6 +75,14 @@ export class Port {
       onConnections: (delta) => telemetry.gauge('upstream_connections', delta),
       now,
     })
+    this.#diagnosis = new UpstreamDiagnosis({
+      address,
+      now,
+      found: ({ kind, message }) => {
+        telemetry.refused('upstream_misconfigured')
+        rareLog.warn(kind, message, 'the app is not reached in the right way')
+      },
+    })
     this.#ledger = new Ledger(options, telemetry, now)
     const push = faults && new PushStreams(options.maxBody)
     const planner =
@@ -96,6 +106,7 @@ export class Port {
       telemetry,
       logger,
       rareLog,
+      suspect: (failure) => this.#diagnosis.suspect(failure),
       planner,
       push,
       memory,
@@ -158,6 +169,7 @@ export class Port {
   close(): void {
     this.#closing.abort()
     this.#front.close()
+    this.#diagnosis.close()
     this.#ledger.close()
     this.#tunnel.close()
     this.#app.close()

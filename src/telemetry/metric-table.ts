@@ -74,7 +74,7 @@ export const METRICS = [
   {
     name: 'squall_refused_total',
     type: 'counter',
-    help: 'Requests that Squall answered or turned away itself.',
+    help: 'Requests that Squall answered or turned away itself; upstream_misconfigured counts how often the app was found to speak TLS or to listen on loopback alone.',
     labels: ['reason'],
   },
   {

@@ -24,6 +24,7 @@ import type {
   Telemetry,
   UnclassifiedReason,
 } from './telemetry.ts'
+import { noneRefused } from './refused.ts'
 import { noneUnclassified } from './unclassified.ts'
 
 /** What a scrape is answered with. */
@@ -90,15 +91,7 @@ class PromMetrics implements Metrics {
   readonly #overhead = new BucketCounts(OVERHEAD_BOUNDS)
   readonly #overheadText = new HistogramText(OVERHEAD, '', OVERHEAD_BOUNDS)
   readonly #unclassified = noneUnclassified()
-  readonly #refused: Record<RefusalReason, number> = {
-    upstream_unreachable: 0,
-    upstream_protocol: 0,
-    overload: 0,
-    ambiguous_request: 0,
-    bad_request: 0,
-    internal_error: 0,
-    slow_client: 0,
-  }
+  readonly #refused = noneRefused()
   readonly #adminRefused: Record<AdminRefusal, number> = { host: 0, token: 0, change: 0 }
   readonly #gauges: Record<GaugeName, number> = {
     client_connections: 0,

@@ -36,6 +36,8 @@ export type UnclassifiedReason =
 export type RefusalReason =
   | 'upstream_unreachable'
   | 'upstream_protocol'
+  /** Found out behind such failures: the app speaks TLS, or listens on loopback alone. */
+  | 'upstream_misconfigured'
   | 'overload'
   | 'ambiguous_request'
   | 'bad_request'

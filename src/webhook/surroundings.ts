@@ -1,7 +1,7 @@
 import type { NamespaceFacts, ServicePorts } from '../injector/injection.ts'
-import { fieldsOf, listOf, textOf, textsOf, type Fields } from '../kube/json-shape.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { getResource, listResources, metadataOf, NAMESPACES, SERVICES } from '../kube/resources.ts'
+import { servicePorts } from '../kube/service-ports.ts'
 import { AgedCache } from './aged-cache.ts'
 import { DecideError, NO_SURROUNDINGS, type Surroundings } from './decide.ts'
 
@@ -60,22 +60,4 @@ export function readSurroundings(options: SurroundingsOptions): Surroundings {
 
 function unreadable(reason: string, error: unknown): DecideError {
   return new DecideError(reason, `the webhook ${(error as Error).message}`, error)
-}
-
-function servicePorts(service: Fields): ServicePorts {
-  const spec = fieldsOf(service['spec'])
-  return {
-    name: metadataOf(service).name,
-    selector: textsOf(spec['selector']),
-    ports: listOf(spec['ports']).map((each) => {
-      const { port, targetPort } = each
-      return {
-        name: textOf(each['name']),
-        port: typeof port === 'number' ? port : 0,
-        targetPort:
-          typeof targetPort === 'number' || typeof targetPort === 'string' ? targetPort : undefined,
-        protocol: textOf(each['protocol']),
-      }
-    }),
-  }
 }

@@ -25,6 +25,20 @@ describe('Services in mode port', () => {
     ],
     ['by leaving the target out', service(undefined), /past Squall/],
     ['unseen', contextOf(), /cannot be checked/],
+    [
+      'by the addresses of pods',
+      contextOf({
+        services: [
+          {
+            name: 'tools',
+            selector: { app: 'tools' },
+            isHeadless: true,
+            ports: [{ port: 80, targetPort: 'mcp' }],
+          },
+        ],
+      }),
+      /Service "tools" is headless: its clients reach the app itself at port 3000, past Squall/,
+    ],
   ])('that lead to the app %s are warned of', (_, context, says) => {
     expect(inject(pod, context).warnings.join()).toMatch(says)
   })
@@ -34,6 +48,26 @@ describe('Services in mode port', () => {
     ['for other pods', service(3000, { app: 'others' })],
   ])('that lead to the app %s are not', (_, context) => {
     expect(inject(pod, context).warnings).toEqual([])
+  })
+})
+
+describe('warnings', () => {
+  it('are kept in the status, bounded, since nobody sees those of pods that controllers make', () => {
+    const ports = Array.from({ length: 20 }, (_, i) => ({ port: i + 1, targetPort: 3000 }))
+    const services = Array.from({ length: 20 }, (_, i) => ({
+      name: `${'long'.repeat(20)}${i}`,
+      selector: { app: 'tools' },
+      ports,
+    }))
+    const { pod, warnings } = inject(podOf({ mode: 'port' }), contextOf({ services }))
+    const text = pod.metadata?.annotations?.['squall.dev/status'] ?? ''
+    const status = JSON.parse(text) as { readonly warnings: readonly string[] }
+    expect(status.warnings).toEqual(warnings)
+    expect(text.length).toBeLessThan(8_000)
+    const again = inject(pod, contextOf({ services }))
+    expect(again.pod).toEqual(pod)
+    const { pod: quiet } = inject(podOf())
+    expect(quiet.metadata?.annotations?.['squall.dev/status']).not.toContain('warnings')
   })
 })
 

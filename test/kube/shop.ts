@@ -128,7 +128,9 @@ function podOf(
       labels: { app: 'shop', ...options.labels },
       annotations: { 'squall.dev/inject': 'true', ...options.annotations },
     },
-    spec: { containers: [{ name: 'app', image: 'shop:1', ports: [{ containerPort: 3000 }] }] },
+    spec: {
+      containers: [{ name: 'app', image: 'shop:1', ports: [{ name: 'mcp', containerPort: 3000 }] }],
+    },
   }
   const injection = injectPod(pod, {
     namespace: { name: 'shop', labels: {}, annotations: {} },

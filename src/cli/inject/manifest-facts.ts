@@ -39,11 +39,12 @@ export function manifestFacts(
 }
 
 function servicePorts(name: string, spec: unknown): ServicePorts {
-  const { selector, ports } = isMap(spec) ? spec : {}
+  const { selector, ports, clusterIP } = isMap(spec) ? spec : {}
   const list = Array.isArray(ports) ? ports.filter(isMap) : []
   return {
     name,
     selector: texts(selector),
+    isHeadless: clusterIP === 'None',
     ports: list.flatMap(({ port, targetPort, protocol }) =>
       typeof port === 'number'
         ? [

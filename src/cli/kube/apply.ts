@@ -10,6 +10,7 @@ import {
 } from '../../kube/apply-rules.ts'
 import { awaitRules, type PodProgress, type Progress } from '../../kube/await-rules.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
+import { findBypasses } from '../../kube/bypassed-pods.ts'
 import { isKubeError, type KubeError } from '../../kube/kube-error.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/problem-format.ts'
 import type { ApplyRequest } from './apply-options.ts'
@@ -83,6 +84,7 @@ async function apply(
   }
   const pods = await podsWithRules(client, target, { signal })
   const before = await readConfigMap(client, target, { signal })
+  const bypasses = await findBypasses(client, pods, target.prefix, { signal })
   const waitFor = awaited(before, target, pods)
   const change = await writeConfigMap(client, target, before, { signal })
   if (!request.json) {
@@ -96,6 +98,8 @@ async function apply(
     new Date(),
     { signal },
   )
+  if (bypasses.trouble !== undefined) warn(bypasses.trouble)
+  for (const text of new Set([...bypasses.warnings.values()].flat())) warn(text)
   if (troubles[0] !== undefined) warn(untouched(troubles[0]))
   const progress = request.wait
     ? await follow(client, waitFor, request, err, signal)

@@ -19,12 +19,16 @@ export async function statusCommand(
   const namespace = allNamespaces ? undefined : (cluster.namespace ?? client.namespace)
   try {
     const { selector, prefix, readToken } = cluster
-    const reports = await sidecarOverview(
+    const { reports, servicesTrouble } = await sidecarOverview(
       client,
       { namespace, selector, prefix, readToken },
       { signal },
     )
-    out.write(json ? reportsJson(reports) : reportsText(reports, namespace))
+    out.write(
+      json
+        ? reportsJson(reports, servicesTrouble)
+        : reportsText(reports, namespace, servicesTrouble),
+    )
     return reports.some(isTroubled) ? FAILED : 0
   } catch (error) {
     if (!signal.aborted) throw error
@@ -39,7 +43,11 @@ function isTroubled({ pod, state }: SidecarReport): boolean {
   return pod.sidecar === 'absent' || (pod.sidecar === 'running' && state === undefined)
 }
 
-function reportsText(reports: readonly SidecarReport[], namespace: string | undefined): string {
+function reportsText(
+  reports: readonly SidecarReport[],
+  namespace: string | undefined,
+  servicesTrouble: string | undefined,
+): string {
   if (reports.length === 0) {
     const where = namespace === undefined ? 'any namespace' : namespace
     return `no pod in ${where} has a sidecar or asks for one; add the annotation squall.dev/inject: "true" to a pod template\n`
@@ -52,7 +60,8 @@ function reportsText(reports: readonly SidecarReport[], namespace: string | unde
       .join('  ')
       .trimEnd(),
   )
-  const notes = reports.flatMap(notesOf)
+  const notes = reports.flatMap((each) => [...notesOf(each), ...warningsOf(each)])
+  if (servicesTrouble !== undefined) notes.push(plain(servicesTrouble))
   return `${table.join('\n')}\n${notes.length === 0 ? '' : `\n${notes.join('\n')}\n`}`
 }
 
@@ -97,8 +106,18 @@ function notesOf(report: SidecarReport): readonly string[] {
   return notes
 }
 
-function reportsJson(reports: readonly SidecarReport[]): string {
-  const pods = reports.map(({ pod, state, rules, trouble, digest }) => ({
+/** Warnings are kept by the pod, since nobody sees those of pods that controllers make. */
+function warningsOf({ pod, warnings }: SidecarReport): readonly string[] {
+  return warnings.map(
+    (each) => `${plain(pod.namespace)}/${plain(pod.name)}: warning: ${plain(each)}`,
+  )
+}
+
+function reportsJson(
+  reports: readonly SidecarReport[],
+  servicesTrouble: string | undefined,
+): string {
+  const pods = reports.map(({ pod, state, rules, trouble, digest, warnings }) => ({
     namespace: pod.namespace,
     pod: pod.name,
     sidecar: pod.sidecar,
@@ -106,9 +125,10 @@ function reportsJson(reports: readonly SidecarReport[]): string {
     configMap: pod.rules?.configMap ?? null,
     trouble: trouble ?? null,
     digestIs: digest,
+    warnings,
     state: state ?? null,
     hits: rules.reduce((sum, rule) => sum + rule.hits, 0),
     rules,
   }))
-  return `${JSON.stringify({ ok: !reports.some(isTroubled), pods }, null, 2)}\n`
+  return `${JSON.stringify({ ok: !reports.some(isTroubled), servicesTrouble: servicesTrouble ?? null, pods }, null, 2)}\n`
 }
