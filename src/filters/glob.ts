@@ -3,6 +3,9 @@ export const MAX_GLOB = 512
 /** Longer texts match only globs of one `*` and nothing else wild, which take no time to compare. */
 export const MAX_GLOB_TEXT = 32_768
 
+/** Counts texts that were too long to be compared, so that a rule's counters tell that it could not read a value. */
+export const unread = { texts: 0 }
+
 /** True when a text is meant as a glob: it has a `*` or a `?`. */
 export function isGlob(text: string): boolean {
   return text.includes('*') || text.includes('?')
@@ -56,9 +59,11 @@ export function matchesGlob(glob: string, text: string): boolean {
 function matchesLong(glob: string, text: string): boolean {
   const prefix = globPrefix(glob)
   const suffix = globSuffix(glob)
-  if (glob !== `${prefix}*${suffix}`) return false
   const fits = text.length >= prefix.length + suffix.length
-  return fits && text.startsWith(prefix) && text.endsWith(suffix)
+  if (!fits || !text.startsWith(prefix) || !text.endsWith(suffix)) return false
+  if (glob === `${prefix}*${suffix}`) return true
+  unread.texts++
+  return false
 }
 
 const STAR = 0x2a

@@ -89,13 +89,13 @@ export class NameIndex {
 
   #findPatterns(name: string): Bucket {
     const found = new Set<CompiledRule>()
+    // The rules' own tests count values that are too long for globs and expressions.
+    const isLeft = isTooLong(name)
     const check = ({ rule, matcher, glob }: Pattern & { glob: string }): void => {
-      if (matchesGlob(glob, name) && !matcher.exact.includes(name)) found.add(rule)
+      if ((isLeft || matchesGlob(glob, name)) && !matcher.exact.includes(name)) found.add(rule)
     }
     this.#byPrefix.walk(name, check)
     this.#bySuffix.walk(name, check)
-    // The rules' own tests count values that are too long for expressions.
-    const isLeft = isTooLong(name)
     for (const { rule, matcher, test } of this.#others) {
       // The exact names of a rule have led to it already.
       if (!matcher.exact.includes(name) && (isLeft || test(name))) found.add(rule)

@@ -7,7 +7,8 @@ import { holdAll } from './match-test.ts'
 import type { RuleSet } from './rule-set.ts'
 import type { RuleState } from './rule-state.ts'
 import type { RuleStates } from './rule-states.ts'
-import { isTooLong, unread } from './safe-regex.ts'
+import { unread } from '../filters/glob.ts'
+import { isTooLong } from './safe-regex.ts'
 
 /** Milliseconds since the epoch. It should not go back, or what is timed may act twice. */
 export type Clock = () => number

@@ -1,11 +1,9 @@
 import { classOf, compileProgram } from './regex-program.ts'
 import type { Program } from './regex-program.ts'
+import { unread } from '../filters/glob.ts'
 
 /** Longer texts match no expression: a caller chooses the text, and must not choose the time. */
 export const MAX_REGEX_TEXT = 32_768
-
-/** Counts texts above the limit, so that a rule's counters tell that it could not read a value. */
-export const unread = { texts: 0 }
 
 /** True for a text that no expression reads. */
 export function isTooLong(text: string | undefined): boolean {

@@ -117,7 +117,7 @@ export const METRICS = [
   {
     name: 'squall_rule_values_too_long_total',
     type: 'counter',
-    help: 'Evaluations of a rule that met a value above 32768 characters, which its regex never matches.',
+    help: 'Evaluations of a rule that met a value above 32768 characters, which its regex or glob cannot read.',
     labels: ['rule'],
   },
   {

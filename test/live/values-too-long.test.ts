@@ -14,6 +14,9 @@ const RULES = `rules:
   - name: without
     match: { tool: probe, args: { /text: { not: { regex: 'bad' } } } }
     faults: [abort: { status: 504 }]
+  - name: by-glob
+    match: { tool: 'y*y*' }
+    faults: [abort: { status: 501 }]
 `
 const LIMIT = 32_768
 
@@ -67,4 +70,13 @@ it('a name that is too long for a regex is counted', async () => {
   expect(await tooLong('by-tool')).toBe(1)
   expect(await counts('by-tool')).toMatchObject({ matched: 1, value_too_long: 1 })
   expect(await tooLong('by-text')).toBe(0)
+})
+
+it('a name that is too long for a glob is counted where the glob might match', async () => {
+  const { status, tooLong } = await start()
+  expect(await status('y'.repeat(LIMIT), '')).toBe(501)
+  expect(await status('x'.repeat(LIMIT + 1), '')).toBe(200)
+  expect(await tooLong('by-glob')).toBe(0)
+  expect(await status('y'.repeat(LIMIT + 1), '')).toBe(200)
+  expect(await tooLong('by-glob')).toBe(1)
 })
