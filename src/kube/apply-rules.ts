@@ -15,6 +15,7 @@ import {
   patchResource,
   PODS,
 } from './resources.ts'
+import type { PodTarget } from './targets.ts'
 
 /** Which rules go where. */
 export interface RulesTarget {
@@ -22,8 +23,6 @@ export interface RulesTarget {
   readonly configMap: string
   readonly key: string
   readonly text: string
-  /** Only pods with these labels are looked at. */
-  readonly selector: string | undefined
   /** What annotations begin with. */
   readonly prefix: string
 }
@@ -33,6 +32,8 @@ export interface AwaitedPod {
   readonly pod: InjectedPod
   /** Undefined when its sidecar reads something else of the ConfigMap. */
   readonly digest: string | undefined
+  /** False when no rule is for it, and none was before. */
+  readonly isReached: boolean
 }
 
 /** The ConfigMap with the new rules in it would not be good as a whole. */
@@ -51,10 +52,10 @@ const AT_A_TIME = 8
 /** The sidecars that read a ConfigMap, whether they run or not. */
 export async function podsWithRules(
   client: KubeClient,
-  { namespace, configMap, selector, prefix }: RulesTarget,
+  { namespace, configMap, prefix }: Pick<RulesTarget, 'namespace' | 'configMap' | 'prefix'>,
   limits: Limits,
 ): Promise<readonly InjectedPod[]> {
-  const pods = await listResources(client, { kind: PODS, namespace }, selector, limits)
+  const pods = await listResources(client, { kind: PODS, namespace }, undefined, limits)
   return pods
     .map((pod) => readInjectedPod(pod, prefix))
     .filter((pod): pod is InjectedPod => pod?.rules?.configMap === configMap)
@@ -64,7 +65,7 @@ export async function podsWithRules(
 /** What the ConfigMap holds now; undefined when it is not there. */
 export async function readConfigMap(
   client: KubeClient,
-  { namespace, configMap }: RulesTarget,
+  { namespace, configMap }: Pick<RulesTarget, 'namespace' | 'configMap'>,
   limits: Limits,
 ): Promise<Fields | undefined> {
   const place = { kind: CONFIG_MAPS, namespace, name: configMap }
@@ -81,11 +82,11 @@ export async function readConfigMap(
 export function awaited(
   before: Fields | undefined,
   { key, text }: RulesTarget,
-  pods: readonly InjectedPod[],
+  targets: readonly PodTarget[],
 ): readonly AwaitedPod[] {
   const keys = new Map(configMapKeys(before ?? {}))
   keys.set(key, Buffer.from(text, 'utf8'))
-  const places = new Map(pods.map(({ rules }) => [JSON.stringify(rules), rules]))
+  const places = new Map(targets.map(({ pod: { rules } }) => [JSON.stringify(rules), rules]))
   for (const place of places.values()) {
     if (place === undefined || place.key !== undefined) continue
     const texts = mountedTexts(keys, place)
@@ -99,10 +100,10 @@ export function awaited(
     })
     if (version.kind === 'refused') throw new MergedRulesError(version)
   }
-  return pods.map((pod) => {
+  return targets.map(({ pod, isReached }) => {
     const { rules } = pod
     const reads = rules !== undefined && readsKey(rules, key)
-    return { pod, digest: reads ? expectedDigest(keys, rules) : undefined }
+    return { pod, digest: reads ? expectedDigest(keys, rules) : undefined, isReached }
   })
 }
 

@@ -71,7 +71,8 @@ export async function awaitRules(
   return progress
 }
 
-function begin({ pod, digest }: AwaitedPod): PodProgress {
+function begin({ pod, digest, isReached }: AwaitedPod): PodProgress {
+  if (!isReached) return { state: 'skipped', detail: 'no rule is for it' }
   if (digest === undefined) return { state: 'skipped', detail: 'reads another key' }
   switch (pod.sidecar) {
     case 'running':

@@ -1,6 +1,13 @@
 import { posix } from 'node:path'
-import { ADMIN_PORT_NAME, RULES_VOLUME, SIDECAR } from '../injector/injected-names.ts'
+import {
+  ADMIN_PORT_NAME,
+  LABELS_VARIABLE,
+  RULES_VOLUME,
+  SIDECAR,
+  WORKLOAD_VARIABLE,
+} from '../injector/injected-names.ts'
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from './json-shape.ts'
+import type { PodSelf } from '../rules/pod-match.ts'
 import { metadataOf } from './resources.ts'
 
 /** Where the rules of a sidecar come from. */
@@ -29,6 +36,8 @@ export interface InjectedPod {
   readonly ports: readonly { readonly number: number; readonly name?: string | undefined }[]
   /** What the injector warned of when the pod was made. */
   readonly warnings: readonly string[]
+  /** What its sidecar holds rules about certain pods against. */
+  readonly self: PodSelf
 }
 
 const ADMIN_PORT = 15390
@@ -51,7 +60,7 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
   if (container === undefined) {
     const asks = (annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]) === 'true'
     if (!asks) return undefined
-    return { ...common, sidecar: 'absent', adminPort: ADMIN_PORT, rules: undefined }
+    return { ...common, sidecar: 'absent', adminPort: ADMIN_PORT, rules: undefined, self: {} }
   }
   const port = listOf(container['ports']).find((each) => each['name'] === ADMIN_PORT_NAME)
   const number = port?.['containerPort']
@@ -60,6 +69,16 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
     sidecar: phaseOf(pod),
     adminPort: typeof number === 'number' ? number : ADMIN_PORT,
     rules: rulesPlace(spec, container),
+    self: selfOf(container, labels),
+  }
+}
+
+/** A sidecar of a version before these variables knows nothing of its pod. */
+function selfOf(container: Fields, labels: Readonly<Record<string, string>>): PodSelf {
+  const env = new Map(listOf(container['env']).map(({ name, value }) => [name, textOf(value)]))
+  return {
+    workload: env.get(WORKLOAD_VARIABLE),
+    labels: env.get(LABELS_VARIABLE) === undefined ? undefined : labels,
   }
 }
 

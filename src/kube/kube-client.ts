@@ -31,6 +31,8 @@ export interface KubeClient {
   readonly name: string
   /** The JSON that a request is answered with. Throws nothing but a `KubeError`, and what aborts it. */
   request(request: KubeRequest): Promise<unknown>
+  /** The time of the API server, once it has answered; until then the time of this machine. */
+  now(): number
   close(): Promise<void>
 }
 
@@ -47,6 +49,8 @@ export function createKubeClient(access: ClusterAccess, userAgent: string): Kube
   // Without a slash at its end, or empty: an API server may be below a path.
   const base = access.server.pathname.replace(/\/+$/, '')
 
+  let ahead = 0
+
   async function once(request: KubeRequest, credentials: Credentials): Promise<unknown> {
     const { method, path, query, body, patch, timeoutMs = TIMEOUT_MS, what } = request
     const headers: Record<string, string> = {
@@ -61,7 +65,7 @@ export function createKubeClient(access: ClusterAccess, userAgent: string): Kube
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal])
     try {
-      const { statusCode, bytes } = await connections.send(credentials, {
+      const { statusCode, bytes, date } = await connections.send(credentials, {
         method,
         path: `${base}${path}${queryText(query)}`,
         headers,
@@ -70,6 +74,8 @@ export function createKubeClient(access: ClusterAccess, userAgent: string): Kube
         maxBytes: request.maxBytes ?? MAX_BYTES,
         what,
       })
+      const theirs = Date.parse(typeof date === 'string' ? date : '')
+      if (Number.isFinite(theirs)) ahead = theirs - Date.now()
       const json = jsonOf(bytes)
       if (statusCode >= 200 && statusCode < 300) {
         if (json !== undefined) return json
@@ -92,6 +98,7 @@ export function createKubeClient(access: ClusterAccess, userAgent: string): Kube
   return {
     namespace: access.namespace,
     name: access.name,
+    now: () => Date.now() + ahead,
     request: async (request) => {
       try {
         return await once(request, await access.credentials.get(false))

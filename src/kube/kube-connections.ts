@@ -31,9 +31,13 @@ export class KubeConnections {
   async send(
     credentials: Credentials,
     request: WireRequest,
-  ): Promise<{ readonly statusCode: number; readonly bytes: Buffer }> {
+  ): Promise<{ readonly statusCode: number; readonly bytes: Buffer; readonly date: unknown }> {
     const { method, path, headers, body, signal, maxBytes, what } = request
-    const { statusCode, body: answer } = await this.#poolFor(credentials).request({
+    const {
+      statusCode,
+      headers: own,
+      body: answer,
+    } = await this.#poolFor(credentials).request({
       method,
       path,
       headers,
@@ -52,7 +56,7 @@ export class KubeConnections {
       }
       chunks.push(chunk)
     }
-    return { statusCode, bytes: Buffer.concat(chunks) }
+    return { statusCode, bytes: Buffer.concat(chunks), date: own['date'] }
   }
 
   /** Why there was no answer, and what to do about it. */

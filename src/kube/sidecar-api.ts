@@ -22,6 +22,8 @@ export interface SidecarState {
   /** Of the rules in force. */
   readonly digest: string | undefined
   readonly ruleCount: number
+  /** Rules whose times count from the start of the pod. */
+  readonly unanchored: readonly string[]
   /** The version of the rules that was found last. */
   readonly lastReload:
     | {
@@ -39,6 +41,9 @@ export interface SidecarRule {
   readonly hits: number
   readonly phase: string
   readonly builtIn: boolean
+  /** As the sidecar writes them; undefined where there is none. */
+  readonly appliedAt: string | undefined
+  readonly until: string | undefined
 }
 
 /** How a sidecar is asked. */
@@ -69,6 +74,9 @@ export async function sidecarState(
     shadow: state['shadow'] === true,
     digest: textOf(rules['digest']),
     ruleCount: numberOf(rules['count']),
+    unanchored: (Array.isArray(state['unanchored']) ? state['unanchored'] : []).map((name) =>
+      told(textOf(name) ?? '?'),
+    ),
     lastReload:
       digest === undefined
         ? undefined
@@ -100,6 +108,8 @@ export async function sidecarRules(
     hits: numberOf(rule['hits']),
     phase: told(textOf(rule['phase']) ?? '?'),
     builtIn: rule['builtIn'] === true,
+    appliedAt: toldText(rule['appliedAt']),
+    until: toldText(rule['until']),
   }))
 }
 

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual as saysSame } from 'node:util'
 import { digestOf } from './compile.ts'
-import { editRulesText, ruleNodes, saysSame } from './edit-rules-text.ts'
+import { RulesTextEdit } from './edit-rules-text.ts'
 import { instantText } from './instant.ts'
 import { parseRules } from './parse.ts'
 import type { RuleSpec } from './rule-spec.ts'
 import type { RulesFile } from './schema.ts'
-import { type Document, isMap, isScalar, parseDocument } from 'yaml'
+import { isMap, parseDocument } from 'yaml'
 
 /** When rules are applied, and what was there before. Times are milliseconds since the epoch. */
 export interface Applying {
@@ -41,20 +42,27 @@ export function anchorText(text: string, applying: Applying): string | undefined
     appliedAt: times[i]!,
     ...(until !== undefined && { until: Math.min(rule.until ?? Infinity, until) }),
   }))
-  const own = parsed.file.rules.map(({ appliedAt }) => appliedAt)
-  return editRulesText(
-    text,
-    (document) => {
-      writeAbove(document, 'appliedAt', ofFile)
-      writeAbove(document, 'until', until)
-      for (const [i, rule] of ruleNodes(document).entries()) {
-        if (times[i] === ofFile) rule.delete('appliedAt')
-        else if (own[i] !== times[i]) rule.set('appliedAt', instantText(times[i]))
+  try {
+    const edit = new RulesTextEdit(text)
+    edit.set(edit.root, 'appliedAt', instantText(ofFile)!, 'rules')
+    if (until !== undefined) edit.set(edit.root, 'until', instantText(until)!, 'rules')
+    for (const [i, rule] of edit.rules.entries()) {
+      // Not before the name: a reader looks for that first.
+      const after = String(rule.items[1]?.key)
+      const own = lasts === undefined ? parsed.file.rules[i]!.appliedAt : undefined
+      if (times[i] !== ofFile && own !== times[i]) {
+        edit.set(rule, 'appliedAt', instantText(times[i])!, after)
+      } else if (lasts !== undefined && rule.has('appliedAt')) {
+        edit.set(rule, 'appliedAt', instantText(ofFile)!)
       }
-    },
-    (file) =>
-      saysSame(sorted(file.rules), sorted(wanted)) && saysSame(rest(file), rest(parsed.file)),
-  )
+    }
+    return edit.finish(
+      (file) =>
+        saysSame(sorted(file.rules), sorted(wanted)) && saysSame(rest(file), rest(parsed.file)),
+    )
+  } catch {
+    return undefined
+  }
 }
 
 /** Whether the file as a whole says when it was applied. */
@@ -76,26 +84,6 @@ function timesBefore({ before, beforeAt }: Applying): ReadonlyMap<string, number
 
 function keyOf(rule: RulesFile['rules'][number]): string {
   return digestOf(rule as RuleSpec)
-}
-
-/** Writes a key above the rules, below what is said about the whole file. */
-function writeAbove(document: Document, key: string, at: number | undefined): void {
-  if (at === undefined) return
-  const { contents } = document
-  if (!isMap(contents)) throw new TypeError('the file is no map')
-  if (contents.has(key)) {
-    contents.set(key, instantText(at))
-    return
-  }
-  const index = contents.items.findIndex((pair) => isScalar(pair.key) && pair.key.value === 'rules')
-  const below = contents.items[index]?.key
-  const pair = document.createPair(key, instantText(at))
-  // What stands above the first key is about the file.
-  if (index === 0 && isScalar(below) && isScalar(pair.key) && below.commentBefore) {
-    pair.key.commentBefore = below.commentBefore
-    below.commentBefore = null
-  }
-  contents.items.splice(Math.max(index, 0), 0, pair as never)
 }
 
 function rest(file: RulesFile): object {

@@ -1,70 +1,134 @@
-import { isDeepStrictEqual } from 'node:util'
-import { type Document, isAlias, isMap, isSeq, parseDocument, type YAMLMap } from 'yaml'
-import { keepLines } from './keep-lines.ts'
+import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLMap } from 'yaml'
 import { parseRules } from './parse.ts'
 import type { RulesFile } from './schema.ts'
 
-/** Long lines are not broken: what was one line stays one. */
-const WRITING = { lineWidth: 0 } as const
+const PLAIN = /^[A-Za-z][-A-Za-z0-9_./]*$/
+const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i
 
-/**
- * Returns the text of a rules file with a change to what it says. Comments, order and the writing of
- * everything else stay. What comes out is read again: undefined when it does not say what is wanted.
- */
-export function editRulesText(
-  text: string,
-  change: (document: Document) => void,
-  isWanted: (file: RulesFile) => boolean,
-): string | undefined {
-  let candidates: readonly (string | undefined)[]
-  try {
-    const document = parseDocument(text)
-    const before = document.toString(WRITING)
-    change(document)
-    const after = document.toString(WRITING)
-    candidates = [keepLines(text, before, after), after]
-  } catch {
-    return undefined
+interface Splice {
+  readonly at: number
+  readonly end: number
+  readonly text: string
+}
+
+/** A rules file whose text gets further keys. All that is there stays as it is written. */
+export class RulesTextEdit {
+  readonly root: YAMLMap
+  readonly rules: readonly YAMLMap[]
+  readonly #text: string
+  readonly #document: ReturnType<typeof parseDocument>
+  readonly #splices: Splice[] = []
+
+  /** Throws where the rules are not written as a map with a list of maps. */
+  constructor(text: string) {
+    this.#text = text
+    this.#document = parseDocument(text)
+    const { contents } = this.#document
+    const rules = isMap(contents) ? contents.get('rules', true) : undefined
+    if (!isMap(contents) || !isSeq(rules)) throw new TypeError('no list of rules')
+    this.root = contents
+    this.rules = rules.items.map((rule) => {
+      if (!isMap(rule)) throw new TypeError('a rule is no map')
+      return rule
+    })
   }
-  return candidates.find((candidate) => {
-    const parsed = candidate === undefined ? undefined : parseRules(candidate)
-    return parsed?.ok === true && isWanted(parsed.file)
-  })
-}
 
-/** The rules as they are written, or an error where they stand behind an alias. */
-export function ruleNodes(document: Document): readonly YAMLMap[] {
-  const rules = document.get('rules', true)
-  if (!isSeq(rules)) throw new TypeError('the rules are no list of their own')
-  return rules.items.map((item, index) => {
-    const own: unknown = isAlias(item) ? ownCopy(document, item) : item
-    if (!isMap(own)) throw new TypeError('a rule is no map')
-    rules.items[index] = own
-    return own
-  })
-}
-
-/** The map below a key of another one, made where it is not there and never shared. */
-export function mapBelow(document: Document, map: YAMLMap, key: string): YAMLMap {
-  const found: unknown = map.get(key, true)
-  const own: unknown = isAlias(found) ? ownCopy(document, found) : found
-  if (isMap(own)) {
-    if (own !== found) map.set(key, own)
-    if (own.items.length === 0) own.flow = false
-    return own
+  /** Writes a key with a text or an object of texts: in the place of the one there, or before another key. */
+  set(map: YAMLMap, key: string, value: string | object, before?: string): void {
+    const there = map.get(key, true) as Node | undefined
+    if (there !== undefined) {
+      this.#replace(there, this.#written(value))
+      return
+    }
+    const pair = `${this.#quoted(key)}: ${this.#written(value)}`
+    const place = map.items.findIndex((each) => isScalar(each.key) && each.key.value === before)
+    const next = map.items[Math.max(place, 0)]?.key as Node | undefined
+    if (next?.range == null) throw new TypeError('an empty map')
+    const at = this.#startOf(next)
+    this.#splices.push({
+      at,
+      end: at,
+      text: map.flow === true ? `${pair}, ` : `${pair}${this.#lineBreak}${this.#indentOf(at)}`,
+    })
   }
-  const made = document.createNode({}) as YAMLMap
-  map.set(key, made)
-  return made
+
+  /** Writes texts into the map below a key of a rule, which may not be there, or stand elsewhere. */
+  add(map: YAMLMap, keys: readonly string[], values: Readonly<Record<string, string>>): void {
+    const [key, ...rest] = keys
+    if (key === undefined) {
+      for (const [name, value] of Object.entries(values)) this.set(map, name, value)
+      return
+    }
+    const there = map.get(key, true) as unknown
+    const nested = (below: readonly string[]): object =>
+      below.reduceRight<object>((inner, each) => ({ [each]: inner }), values)
+    if (isMap(there) && there.items.length > 0) this.add(there, rest, values)
+    else if (isAlias(there)) {
+      const shared = there.toJS(this.#document) as Record<string, unknown>
+      this.#replace(there, JSON.stringify(merged(shared, nested(rest))))
+    } else {
+      this.set(map, key, nested(rest), nameOf(map.items[1]?.key))
+    }
+  }
+
+  /** Returns the text with all of it, or undefined when it does not say what is wanted. */
+  finish(isWanted: (file: RulesFile) => boolean): string | undefined {
+    let text = this.#text
+    // From the end, so that places stay; what was asked for first stands first at one place.
+    const order = this.#splices.map((splice, index) => ({ ...splice, index }))
+    order.sort((a, b) => b.at - a.at || b.index - a.index)
+    for (const splice of order) {
+      text = `${text.slice(0, splice.at)}${splice.text}${text.slice(splice.end)}`
+    }
+    const parsed = parseRules(text)
+    return parsed.ok && isWanted(parsed.file) ? text : undefined
+  }
+
+  get #lineBreak(): string {
+    return this.#text.includes('\r\n') ? '\r\n' : '\n'
+  }
+
+  #replace(node: Node, text: string): void {
+    const [at, end] = node.range ?? []
+    if (at === undefined || end === undefined) throw new TypeError('a value without a place')
+    this.#splices.push({ at, end, text })
+  }
+
+  /** An anchor or a tag stands before what it is about. */
+  #startOf({ range }: Node): number {
+    return range![0]
+  }
+
+  #indentOf(at: number): string {
+    return ' '.repeat(at - (this.#text.lastIndexOf('\n', at - 1) + 1))
+  }
+
+  #written(value: unknown): string {
+    if (typeof value === 'string') return this.#quoted(value)
+    const pairs = Object.entries(value as object).map(
+      ([key, each]) => `${this.#quoted(key)}: ${this.#written(each)}`,
+    )
+    return `{ ${pairs.join(', ')} }`
+  }
+
+  /** JSON stays JSON. */
+  #quoted(text: string): string {
+    const isPlain = this.root.flow !== true && PLAIN.test(text) && !WORDS.test(text)
+    const isTime = this.root.flow !== true && /^[0-9]{4}-[0-9T:-]+Z$/.test(text)
+    return isPlain || isTime ? text : JSON.stringify(text)
+  }
 }
 
-function ownCopy(document: Document, alias: { resolve(of: Document): unknown }): unknown {
-  const copy = (alias.resolve(document) as { clone(): { anchor?: string } }).clone()
-  delete copy.anchor
-  return copy
+function nameOf(key: unknown): string | undefined {
+  return isScalar(key) && typeof key.value === 'string' ? key.value : undefined
 }
 
-/** Whether two files say the same. */
-export function saysSame(one: unknown, other: unknown): boolean {
-  return isDeepStrictEqual(one, other)
+function merged(one: object, other: object): object {
+  const result: Record<string, unknown> = { ...one }
+  for (const [key, value] of Object.entries(other)) {
+    const own = result[key]
+    const both = typeof own === 'object' && own !== null && typeof value === 'object'
+    result[key] = both ? merged(own, value as object) : value
+  }
+  return result
 }

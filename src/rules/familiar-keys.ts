@@ -39,7 +39,8 @@ const FAMILIAR: Readonly<Record<string, string>> = {
   path: 'to match an HTTP path, write `match: { http: { path: "/api/*" } }`',
   requestheaders: 'request headers are matched by `match: { headers: { x-chaos: "on" } }`',
   mode: 'a share of the replicas is `pods: 10%`',
-  selector: 'rules act in the pod that they are mounted in; a share of the replicas is `pods: 10%`',
+  selector:
+    'pods are chosen by `match: { podLabels: { app: shop } }` or `match: { workload: shop }`; a share of the replicas is `pods: 10%`',
   // mcp-chaos
   rate: 'the share is `probability: 0.02` on the rule, beside `faults`',
   tools: 'tools are matched by `match: { tool: [a, b] }`',

@@ -1,4 +1,5 @@
-import { editRulesText, mapBelow, ruleNodes, saysSame } from './edit-rules-text.ts'
+import { isDeepStrictEqual as saysSame } from 'node:util'
+import { RulesTextEdit } from './edit-rules-text.ts'
 import { parseRules } from './parse.ts'
 import type { RulesFile } from './schema.ts'
 
@@ -27,21 +28,22 @@ export function targetText(text: string, labels: Labels): TargetedText {
   }
   const wanted = withLabels(parsed.file, labels)
   if (saysSame(parsed.file, wanted)) return { ok: true, text }
-  const edited = editRulesText(
-    text,
-    (document) => {
-      for (const rule of ruleNodes(document)) {
-        const own = mapBelow(document, mapBelow(document, rule, 'match'), 'podLabels')
-        for (const [key, value] of Object.entries(labels)) own.set(key, value)
-      }
-    },
-    (file) => saysSame(file, wanted),
-  )
+  const edited = edit(text, labels, wanted)
   if (edited !== undefined) return { ok: true, text: edited }
   return {
     ok: false,
     wrong: 'the rules are written in a way in which podLabels cannot be added to each of them',
     mend: `write match: { podLabels: ${JSON.stringify(labels)} } into each rule, and apply without -l`,
+  }
+}
+
+function edit(text: string, labels: Labels, wanted: RulesFile): string | undefined {
+  try {
+    const edited = new RulesTextEdit(text)
+    for (const rule of edited.rules) edited.add(rule, ['match', 'podLabels'], labels)
+    return edited.finish((file) => saysSame(file, wanted))
+  } catch {
+    return undefined
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { anchorText } from '../../src/rules/anchor-text.ts'
+import { parseRules } from '../../src/rules/parse.ts'
 import { targetText } from '../../src/rules/target-text.ts'
 
 const AT = Date.UTC(2026, 2, 1, 9, 0, 0, 123)
@@ -93,6 +94,9 @@ describe('the pods of rules', () => {
     const targeted = targetText(RULES, { app: 'a', 'app.kubernetes.io/name': 'true' })
     const text = targeted.ok ? targeted.text : ''
     expect(added(text, RULES)).toEqual(["    match: { tool: 'login' }"])
+    expect(text).toContain(
+      'match: { podLabels: { app: a, app.kubernetes.io/name: "true" }, tool: \'login\' }',
+    )
     expect(text.match(/app\.kubernetes\.io\/name: "true"/g)).toHaveLength(2)
     expect(text).toContain('# the login')
     expect(text).toContain('\n\n\n')
@@ -103,7 +107,9 @@ describe('the pods of rules', () => {
     const text =
       'rules:\n- name: a\n  match: &m { tool: x }\n  faults: [hang]\n- name: b\n  match: *m\n  faults: [hang]\n'
     const targeted = targetText(text, { app: 'a' })
-    expect(targeted.ok && targeted.text.match(/app: a/g)).toHaveLength(2)
+    const parsed = parseRules(targeted.ok ? targeted.text : '')
+    const labels = parsed.ok && parsed.file.rules.map(({ match }) => match?.podLabels)
+    expect(labels).toEqual([{ app: 'a' }, { app: 'a' }])
   })
 
   it('cannot be others than those that a rule names itself', () => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isSeq, stringify } from 'yaml'
 import type { PatchOperation } from '../../injector/json-patch.ts'
-import { keepLines } from '../../rules/keep-lines.ts'
+import { keepLines } from './keep-lines.ts'
 import { editable, type ManifestDocument } from './manifest.ts'
 
 /** Long lines are not broken: what was one line stays one. */

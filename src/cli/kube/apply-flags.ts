@@ -3,6 +3,8 @@ import { productionFlags } from '../production.ts'
 import { CLUSTER_FLAGS } from './cluster-flags.ts'
 
 const RULES = 'The rules:'
+const SELECTOR =
+  'rules act only in pods with these labels, as in app=shop,tier=front; written into each rule'
 const OUTPUT = 'Waiting and output:'
 
 /** The options of `squall apply`. */
@@ -28,7 +30,18 @@ export const APPLY_FLAGS = [
     group: RULES,
     help: 'key of it to write; the others stay as they are',
   },
-  ...CLUSTER_FLAGS,
+  {
+    name: 'for',
+    value: 'duration',
+    group: RULES,
+    help: 'no rule acts longer than this from now on, in any pod; all of them start anew',
+  },
+  {
+    name: 'dry-run',
+    group: RULES,
+    help: 'say what would be written and which pods it would touch, and write nothing',
+  },
+  ...CLUSTER_FLAGS.map((flag) => (flag.name === 'selector' ? { ...flag, help: SELECTOR } : flag)),
   ...productionFlags('The cluster:'),
   {
     name: 'environment-label',

@@ -1,4 +1,5 @@
 import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
+import { MAX_DURATION_MS } from '../../filters/written-value.ts'
 import { parseDuration } from '../units.ts'
 import type { ProductionCheck } from '../../rules/production-names.ts'
 import { parseProduction } from '../production.ts'
@@ -15,12 +16,16 @@ export interface ApplyRequest {
   /** Undefined where production is allowed. */
   readonly production: ProductionCheck | undefined
   readonly environmentLabel: string
+  /** How long the rules may act, counted from now. */
+  readonly lastsMs: number | undefined
+  readonly dryRun: boolean
   readonly timeoutMs: number
   readonly wait: boolean
   readonly json: boolean
 }
 
 const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
+const LASTS = { min: 1_000, max: MAX_DURATION_MS }
 const TIMEOUT = { min: 1_000, max: 3_600_000 }
 
 /** Checks the command line and the environment. Throws nothing but a `UsageError`. */
@@ -43,6 +48,7 @@ export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
     )
   }
   const timeout = flags.required('timeout')
+  const lasts = flags.optional('for')
   return {
     file: file.text,
     configMap: objectName(flags.required('configmap')),
@@ -50,6 +56,8 @@ export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
     cluster: parseCluster(flags, env),
     production: parseProduction(flags, env),
     environmentLabel: flags.required('environment-label').text,
+    lastsMs: lasts && parseDuration(lasts.text, lasts.source, LASTS),
+    dryRun: flags.switch('dry-run'),
     timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
     wait: !flags.switch('no-wait'),
     json: flags.switch('json'),

@@ -12,11 +12,14 @@ import { awaitRules, type PodProgress, type Progress } from '../../kube/await-ru
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { findBypasses } from '../../kube/bypassed-pods.ts'
 import { isKubeError, type KubeError } from '../../kube/kube-error.ts'
+import { type Targets, targetsOf } from '../../kube/targets.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/problem-format.ts'
 import type { ApplyRequest } from './apply-options.ts'
 import { refuseProductionNamespace } from './production-namespace.ts'
+import { textBefore, textForPods, textWithTimes } from './applied-text.ts'
 import { readCheckedRules } from './checked-rules.ts'
 import { clientFor, onInterrupt } from './cluster-options.ts'
+import { targetsText } from './targets-text.ts'
 import { progressLines, progressOutput, type ProgressStream } from './progress-output.ts'
 
 /** Where a command writes. */
@@ -27,7 +30,9 @@ export interface ApplyOutput {
 
 interface Outcome {
   readonly target: RulesTarget
-  readonly change: 'created' | 'changed' | 'unchanged'
+  readonly targets: Targets
+  /** Undefined where nothing was written. */
+  readonly change: 'created' | 'changed' | 'unchanged' | undefined
   readonly progress: Progress
   readonly stopped: boolean
   readonly warnings: readonly string[]
@@ -40,8 +45,9 @@ export async function applyCommand(
   request: ApplyRequest,
   output: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
-  const { text, problems, canAct } = await readCheckedRules(request.file)
+  const { text: written, problems, canAct } = await readCheckedRules(request.file)
   if (problems.length > 0) return refused(problems, request, output)
+  const text = textForPods(written, request.cluster.selector)
   const client = await clientFor(request.cluster)
   const { signal, release } = onInterrupt()
   const target: RulesTarget = {
@@ -49,16 +55,15 @@ export async function applyCommand(
     configMap: request.configMap,
     key: request.key,
     text,
-    selector: request.cluster.selector,
     prefix: request.cluster.prefix,
   }
   try {
     // Rules that do nothing are welcome everywhere: they are how faults are ended.
     if (canAct) await refuseProductionNamespace(client, target.namespace, request, signal)
     const outcome = await apply(client, target, request, output, signal)
-    if (request.json) output.out.write(outcomeJson(outcome, request.wait))
+    if (request.json) output.out.write(outcomeJson(outcome, request))
     else output.out.write(outcomeText(outcome, request))
-    return hasFailed(outcome, request.wait) ? FAILED : 0
+    return hasFailed(outcome, isWaited(request)) ? FAILED : 0
   } catch (error) {
     if (error instanceof MergedRulesError) return refused(error.version.problems, request, output)
     if (!signal.aborted || isKubeError(error)) throw error
@@ -72,7 +77,7 @@ export async function applyCommand(
 
 async function apply(
   client: KubeClient,
-  target: RulesTarget,
+  asked: RulesTarget,
   request: ApplyRequest,
   { err }: ApplyOutput,
   signal: AbortSignal,
@@ -82,15 +87,27 @@ async function apply(
     warnings.push(text)
     if (!request.json) err.write(`warning: ${text}\n`)
   }
-  const pods = await podsWithRules(client, target, { signal })
-  const before = await readConfigMap(client, target, { signal })
-  const bypasses = await findBypasses(client, pods, target.prefix, { signal })
-  const waitFor = awaited(before, target, pods)
+  const pods = await podsWithRules(client, asked, { signal })
+  const before = await readConfigMap(client, asked, { signal })
+  const { key } = asked
+  const writing = { before, key, now: client.now(), lastsMs: request.lastsMs }
+  const target = { ...asked, text: textWithTimes(asked.text, writing) }
+  const targets = targetsOf(pods, target.text, textBefore(before, key))
+  const waitFor = awaited(before, target, targets.pods)
+  if (!request.json) err.write(targetsText(targets, request.dryRun))
+  if (request.dryRun) {
+    const progress = notAwaited(waitFor, 'nothing was written')
+    return { target, targets, change: undefined, progress, stopped: false, warnings }
+  }
+  const reached = targets.pods.filter(({ isReached }) => isReached).map(({ pod }) => pod)
+  const bypasses = await findBypasses(client, reached, asked.prefix, { signal })
   const change = await writeConfigMap(client, target, before, { signal })
   if (!request.json) {
     err.write(`configmap ${target.configMap} in ${target.namespace}: ${change}\n`)
   }
-  const running = waitFor.filter(({ pod, digest }) => digest && pod.sidecar === 'running')
+  const running = waitFor.filter(
+    ({ pod, digest, isReached }) => isReached && digest && pod.sidecar === 'running',
+  )
   const troubles = await touchPods(
     client,
     running.map(({ pod }) => pod),
@@ -103,10 +120,22 @@ async function apply(
   if (troubles[0] !== undefined) warn(untouched(troubles[0]))
   const progress = request.wait
     ? await follow(client, waitFor, request, err, signal)
-    : new Map<AwaitedPod, PodProgress>(
-        waitFor.map((pod) => [pod, { state: 'waiting', detail: 'not waited for' }]),
-      )
-  return { target, change, progress, stopped: signal.aborted, warnings }
+    : notAwaited(waitFor, 'not waited for')
+  return { target, targets, change, progress, stopped: signal.aborted, warnings }
+}
+
+function notAwaited(pods: readonly AwaitedPod[], detail: string): Progress {
+  return new Map(
+    pods.map((pod): [AwaitedPod, PodProgress] =>
+      pod.isReached
+        ? [pod, { state: 'waiting', detail }]
+        : [pod, { state: 'skipped', detail: 'no rule is for it' }],
+    ),
+  )
+}
+
+function isWaited({ wait, dryRun }: ApplyRequest): boolean {
+  return wait && !dryRun
 }
 
 async function follow(
@@ -151,9 +180,10 @@ function hasFailed({ progress, stopped }: Outcome, wait: boolean): boolean {
   return stopped || states.includes('refused') || (wait && states.includes('waiting'))
 }
 
-function outcomeText(outcome: Outcome, { wait, timeoutMs }: ApplyRequest): string {
+function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest): string {
   const { target, progress, stopped } = outcome
   const { namespace, configMap } = target
+  if (dryRun) return `${target.text.trimEnd()}\n`
   const all = [...progress]
   if (all.length === 0) {
     return `no pod in ${namespace} reads the configmap ${configMap}; see who has a sidecar: squall status -n ${namespace}\n`
@@ -178,17 +208,30 @@ function outcomeText(outcome: Outcome, { wait, timeoutMs }: ApplyRequest): strin
   return `${head}${lines.join('')}${next}`
 }
 
-function outcomeJson(
-  { target, change, progress, stopped, warnings }: Outcome,
-  wait: boolean,
-): string {
+function outcomeJson(outcome: Outcome, request: ApplyRequest): string {
+  const { target, targets, change, progress, stopped, warnings } = outcome
   const { namespace, configMap, key } = target
+  const waited = isWaited(request)
+  const targeted = new Map(targets.pods.map(({ pod, isTarget }) => [pod, isTarget]))
   const pods = [...progress].map(([{ pod, digest }, each]) => ({
     name: pod.name,
+    target: targeted.get(pod) ?? false,
     digest: digest ?? null,
     ...each,
   }))
-  const ok = !hasFailed({ target, change, progress, stopped, warnings }, wait)
-  const report = { ok, namespace, configMap, key, change, waited: wait, stopped, warnings, pods }
+  const report = {
+    ok: !hasFailed(outcome, waited),
+    namespace,
+    configMap,
+    key,
+    change: change ?? null,
+    dryRun: request.dryRun,
+    replaced: targets.replaced,
+    ...(request.dryRun && { text: target.text }),
+    waited,
+    stopped,
+    warnings,
+    pods,
+  }
   return `${JSON.stringify(report, null, 2)}\n`
 }

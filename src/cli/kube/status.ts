@@ -97,6 +97,18 @@ function notesOf(report: SidecarReport): readonly string[] {
       `${name}: its rules are not those of the configmap ${pod.rules?.configMap ?? ''} yet`,
     )
   }
+  const timed = rules.filter(({ until, builtIn }) => until !== undefined && !builtIn)
+  for (const { name: rule, phase, until, appliedAt } of timed.slice(0, MAX_RULES)) {
+    const ends = phase === 'expired' ? 'expired' : 'ends'
+    const from = appliedAt === undefined ? '' : `, applied ${appliedAt}`
+    notes.push(`${name}: ${rule} ${ends} ${until ?? ''}${from}`)
+  }
+  if (state.unanchored.length > 0) {
+    const list = state.unanchored.slice(0, MAX_RULES).join(', ')
+    notes.push(
+      `${name}: the time counts from the start of the pod, and again in every new one: ${list}; squall apply writes when rules were applied`,
+    )
+  }
   const idle = rules.filter(({ hits, builtIn }) => hits === 0 && !builtIn)
   if (idle.length > 0) {
     const named = idle.slice(0, MAX_RULES).map((rule) => `${rule.name} (${rule.phase})`)

@@ -1,0 +1,65 @@
+import { configMapKeys } from '../../kube/config-map-rules.ts'
+import { type Fields, fieldsOf, listOf, textOf } from '../../kube/json-shape.ts'
+import { equalityLabels } from '../../kube/targets.ts'
+import { anchorText } from '../../rules/anchor-text.ts'
+import { targetText } from '../../rules/target-text.ts'
+import { shown, UsageError } from '../usage-error.ts'
+
+/** The rules as they are for the pods that a selector means, and for no others. */
+export function textForPods(text: string, selector: string | undefined): string {
+  if (selector === undefined) return text
+  const labels = equalityLabels(selector)
+  if (labels === undefined) {
+    throw new UsageError(
+      'BAD_VALUE',
+      `--selector: ${shown(selector)} says more than which labels are equal, and rules cannot say that`,
+      'write match: { podLabels: { app: shop } }, with any and not, into the rules, and leave --selector out',
+    )
+  }
+  const targeted = targetText(text, labels)
+  if (targeted.ok) return targeted.text
+  throw new UsageError('BAD_COMBINATION', targeted.wrong, targeted.mend)
+}
+
+/** What is there, and when that is written over. */
+export interface Writing {
+  readonly before: Fields | undefined
+  readonly key: string
+  readonly now: number
+  /** How long the rules may act, in milliseconds. */
+  readonly lastsMs: number | undefined
+}
+
+/** The rules with the time at which each of them was applied. */
+export function textWithTimes(text: string, { before, key, now, lastsMs }: Writing): string {
+  const anchored = anchorText(text, {
+    now,
+    before: textBefore(before, key),
+    beforeAt: writtenAt(before, key),
+    lasts: lastsMs,
+  })
+  if (anchored !== undefined) return anchored
+  throw new UsageError(
+    'BAD_FILE',
+    'the rules are written in a way in which appliedAt cannot be added to them',
+    'write the keys of the file as a map and the rules as a list, without aliases for either',
+  )
+}
+
+/** What a key of the ConfigMap holds. */
+export function textBefore(configMap: Fields | undefined, key: string): string | undefined {
+  const bytes = configMapKeys(configMap ?? {}).get(key)
+  return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8')
+}
+
+/** When the API server last saw a key change, or else when the ConfigMap was made. */
+function writtenAt(configMap: Fields | undefined, key: string): number | undefined {
+  const metadata = fieldsOf(configMap?.['metadata'])
+  const times = listOf(metadata['managedFields']).flatMap(({ fieldsV1, time }) => {
+    const data = fieldsOf(fieldsOf(fieldsV1)['f:data'])
+    return Object.hasOwn(data, `f:${key}`) ? [Date.parse(textOf(time) ?? '')] : []
+  })
+  const made = Date.parse(textOf(metadata['creationTimestamp']) ?? '')
+  const known = [...times, made].filter((at) => Number.isFinite(at))
+  return known.length === 0 ? undefined : Math.max(...known)
+}
