@@ -1,20 +1,12 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { NoSmallFileError, readBoundedFile } from '../rules/bounded-file.ts'
 
 // A bundle of all public roots is a quarter of this.
 const MAX_FILE_BYTES = 1024 * 1024
 
 /** Why something that is there was not read. */
-export const NO_FILE = 'not a file of at most 1MiB'
+export const NO_FILE = new NoSmallFileError(MAX_FILE_BYTES).message
 
-/** Reads a small file: nothing endless, nothing that blocks. */
+/** Reads a certificate, a key, a token or settings. */
 export function readBounded(path: string): Buffer {
-  // A named pipe that nobody writes to would hold the start up for good.
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    const stat = fstatSync(file)
-    if (!stat.isFile() || stat.size > MAX_FILE_BYTES) throw new Error(NO_FILE)
-    return readFileSync(file)
-  } finally {
-    closeSync(file)
-  }
+  return readBoundedFile(path, MAX_FILE_BYTES)
 }
