@@ -274,3 +274,13 @@ test('another authority is not trusted, unless everything is', async () => {
     /is for other names; set tls-server-name/,
   )
 })
+
+test.each([
+  ['lists of JSON', '['.repeat(50_000)],
+  ['maps of JSON', '{"a":'.repeat(50_000)],
+  ['lists of YAML', `${'- '.repeat(20_000)}x`],
+  ['maps of YAML', Array.from({ length: 2_000 }, (_, n) => `${' '.repeat(n)}a:`).join('\n')],
+])('%s that nest without end are refused, and take no stack', async (name, text) => {
+  const kubeconfig = await write(`deep ${name}`, text)
+  await expect(works({ kubeconfig })).rejects.toThrow(/nested more than 200 levels deep; mend it/)
+})
