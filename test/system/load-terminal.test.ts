@@ -1,0 +1,66 @@
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type ScriptedServer, startScripted } from '../load/scripted-server.ts'
+import { startTmux, type Tmux } from './tmux.ts'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const inputSchema = { type: 'object' }
+const TOOLS = [
+  { name: 'look', inputSchema, annotations: { readOnlyHint: true } },
+  { name: 'bare', inputSchema },
+]
+
+let server: ScriptedServer
+let terminal: Tmux
+
+beforeEach(async () => {
+  server = await startScripted(['ok'], TOOLS)
+  terminal = await startTmux(100, 40)
+})
+
+afterEach(async () => {
+  await terminal?.close()
+  await server?.close()
+})
+
+/** Begins a load; what is printed behind it is its exit code. */
+async function start(more = ''): Promise<void> {
+  const load = `${process.execPath} ${MAIN} load --target ${server.url.href} --tasks 4 --clients 1`
+  await terminal.enter(`clear; ${load} ${more}; echo "ended:" $?`)
+}
+
+const called = (): readonly string[] => [...new Set(server.calls.map(({ tool }) => tool))].sort()
+
+test('tools without a hint are named in the terminal, and called after a yes', async () => {
+  await start()
+  await terminal.shows(/do not say whether they only read:\n {2}bare\nCall them too\? \[y\/N\]/)
+  expect(server.calls).toEqual([])
+  await terminal.enter('y')
+  await terminal.shows(/^ended: 0$/m)
+  expect(called()).toEqual(['bare', 'look'])
+})
+
+test.each(['', 'n', 'yesterday'])('%j is no yes: only the others are called', async (answer) => {
+  await start()
+  await terminal.shows(/Call them too\?/)
+  await terminal.enter(answer)
+  await terminal.shows(/^ended: 0$/m)
+  expect(called()).toEqual(['look'])
+})
+
+test('Ctrl-C at the question ends the load before a call', async () => {
+  await start()
+  await terminal.shows(/Call them too\?/)
+  await terminal.press('C-c')
+  await terminal.shows(/^\$ *$|^ended: (?!0$)/m)
+  expect(server.calls).toEqual([])
+})
+
+test('nobody is asked where the answer cannot come from a terminal: nothing is called', async () => {
+  await start('</dev/null')
+  await terminal.shows(/^ended: 2$/m)
+  const screen = await terminal.screen()
+  expect(screen).not.toContain('Call them too?')
+  expect(screen).toContain('add --yes')
+  expect(server.calls).toEqual([])
+})
