@@ -17,7 +17,7 @@ export function phaseLoad(
   { version, headers, called }: Means,
   durationMs: number,
 ): LoadOptions {
-  const { file, target, calls, expectations, slo, seed } = plan
+  const { file, target, admin, calls, expectations, slo, seed } = plan
   const { load } = file
   const named = load.tools ?? []
   const tools = named.length > 0 || calls.length > 0 ? named : (called ?? [])
@@ -26,6 +26,8 @@ export function phaseLoad(
       url: target,
       client: file.target.client,
       headers: { ...file.target.headers, ...headers },
+      // Other clients do not tell by which id they called.
+      ...(file.target.client === 'lean' && { sidecars: [admin] }),
     },
     work: { ...LOAD_DEFAULTS.work, tools, calls, fanOut: load.fanOut },
     pace: {

@@ -7,7 +7,7 @@ import { type CallAnswer, type LoadClient, originOf } from './load-client.ts'
 import type { LoadResilience } from './load-options.ts'
 import type { Recorder } from './recorder.ts'
 import type { Origin } from './result.ts'
-import type { SidecarFaults } from './sidecar-faults.ts'
+import type { UnmarkedFaults } from './unmarked-faults.ts'
 import { backoffMs, createRetryBudget, isRetryable } from './retry.ts'
 import { type RandomSource, seededRandom } from './seeded-random.ts'
 
@@ -43,7 +43,7 @@ export interface CallContext {
   readonly signal: AbortSignal
   readonly seed: number
   /** Knows the faults of answers that carry no mark. */
-  readonly faults: SidecarFaults | undefined
+  readonly faults: UnmarkedFaults | undefined
 }
 
 /** Makes calls with retries, breakers and deadlines as they were asked for. */

@@ -35,9 +35,9 @@ export class LeanWire {
   #id: number
 
   constructor(target: LoadTarget, version: string) {
-    const { url, headers, connections = MAX_CONNECTIONS, sidecar } = target
+    const { url, headers, connections = MAX_CONNECTIONS, sidecars = [] } = target
     // Other clients of the sidecar begin at 1 as well.
-    this.#id = sidecar === undefined ? 0 : randomInt(2 ** 40)
+    this.#id = sidecars.length === 0 ? 0 : randomInt(2 ** 40)
     this.#agent = new Agent({
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -14,7 +14,7 @@ export interface LoadTarget {
   /** Connections of the lean client at a time: calls beyond it wait for one, which counts. */
   readonly connections?: number
   /** Asked for the faults of answers that carry no mark; of the lean client alone. */
-  readonly sidecar?: SidecarAdmin
+  readonly sidecars?: readonly SidecarAdmin[]
   /** The newest revision to speak; the newest known one when not given. */
   readonly revision?: string
 }

@@ -14,7 +14,7 @@ import { openEndpoint } from './open-endpoint.ts'
 import { runOpenModel } from './open-model.ts'
 import { Recorder } from './recorder.ts'
 import type { LoadResult } from './result.ts'
-import { SidecarFaults } from './sidecar-faults.ts'
+import { openFaults, type UnmarkedFaults } from './unmarked-faults.ts'
 import { shardOf } from './shard.ts'
 import { taskRunner } from './task-runner.ts'
 
@@ -56,11 +56,11 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
   const endpoint = await openEndpoint(target, options.version)
   let clients: LoadClient[] = []
   const held = new HeldStreamSet(pace.hold)
-  let faults: SidecarFaults | undefined
+  let faults: UnmarkedFaults | undefined
   try {
     const { work, leftOut } = await chooseTools(options.work, endpoint.tools, hooks.consent)
     const plan = planCalls(work, endpoint.tools, checks.expectations, seed, stream)
-    if (target.sidecar !== undefined) faults = await SidecarFaults.open(target.sidecar)
+    faults = await openFaults(target.sidecars ?? [])
     clients = await openClients(endpoint, pace.clients)
     await held.open(clients)
     const startedAt = new Date()

@@ -41,7 +41,7 @@ const asked = { work: { tools: ['work', 'rest'] }, pace: { clients: 8, tasks: 12
 test('errors without a mark are known as injected when the sidecar is asked', async () => {
   const before = await load({ url, ...asked })
   expect(before.errors.map(({ origin }) => origin)).not.toContain('injected')
-  const result = await load({ url, ...asked, sidecar: ruled.squall.admin })
+  const result = await load({ url, ...asked, sidecars: [ruled.squall.admin] })
   const found = Object.fromEntries(result.errors.map(({ kind, origin }) => [kind, origin]))
   expect(found).toEqual({ tool: 'injected', reset: 'injected', rpc: 'real' })
   expect(result.run.missedFaults).toBe(0)
@@ -51,6 +51,28 @@ test('errors without a mark are known as injected when the sidecar is asked', as
 })
 
 test('a sidecar that cannot be asked is said before any call is made', async () => {
-  const asking = load({ url, ...asked, sidecar: 'http://127.0.0.1:9' })
+  const asking = load({ url, ...asked, sidecars: ['http://127.0.0.1:9'] })
   await expect(asking).rejects.toThrow(/cannot be asked at http:\/\/127.0.0.1:9.*check --sidecar/)
+})
+
+test('of several sidecars each is asked: a load does not know which one a call goes through', async () => {
+  const idle = await startRuled(
+    'rules: []\n',
+    [],
+    scriptedListener(() => 'ok'),
+  )
+  try {
+    for (const sidecars of [
+      [idle.squall.admin, ruled.squall.admin],
+      [ruled.squall.admin, idle.squall.admin],
+    ]) {
+      const { errors } = await load({ url, ...asked, sidecars })
+      const found = Object.fromEntries(errors.map(({ kind, origin }) => [kind, origin]))
+      expect(found).toEqual({ tool: 'injected', reset: 'injected', rpc: 'real' })
+    }
+    const sidecars = [ruled.squall.admin, 'http://127.0.0.1:9']
+    await expect(load({ url, ...asked, sidecars })).rejects.toThrow(/127.0.0.1:9.*check --sidecar/)
+  } finally {
+    await idle.close()
+  }
 })

@@ -7,7 +7,7 @@ export interface Asked {
   readonly url: URL
   readonly client?: LoadOptions['target']['client']
   readonly revision?: string
-  readonly sidecar?: string
+  readonly sidecars?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
   readonly work?: Partial<LoadOptions['work']>
   readonly pace?: Partial<LoadOptions['pace']>
@@ -19,14 +19,14 @@ export interface Asked {
 
 /** The whole options of a load. */
 export function loadOptions(asked: Asked): LoadOptions {
-  const { url, client = 'lean', headers = {}, revision, shard, sidecar } = asked
+  const { url, client = 'lean', headers = {}, revision, shard, sidecars = [] } = asked
   return {
     target: {
       url,
       client,
       headers,
       ...(revision !== undefined && { revision }),
-      ...(sidecar !== undefined && { sidecar: { url: new URL(sidecar) } }),
+      ...(sidecars.length > 0 && { sidecars: sidecars.map((admin) => ({ url: new URL(admin) })) }),
     },
     work: { ...LOAD_DEFAULTS.work, ...asked.work },
     pace: { ...LOAD_DEFAULTS.pace, ...asked.pace },

@@ -191,8 +191,9 @@ export const LOAD_FLAGS = [
   {
     name: 'sidecar',
     value: 'url',
+    repeatable: true,
     group: CHECKS,
-    help: 'admin port of the sidecar, such as http://127.0.0.1:15390: asked whose the errors are that carry no mark (resets, hangs, rules with mark: false)',
+    help: 'admin port of the sidecar, such as http://127.0.0.1:15390: asked whose the errors are that carry no mark (resets, hangs, rules with mark: false); repeat it for each of several',
   },
   readTokenFlag(CHECKS),
   {

@@ -34,7 +34,7 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
       connections: request.connections,
       headers: { ...request.headers, ...bearer },
       ...(revision !== undefined && { revision }),
-      ...(request.sidecar !== undefined && { sidecar: request.sidecar }),
+      ...(request.sidecars.length > 0 && { sidecars: request.sidecars }),
     },
     work: { tools: request.tools, calls, fanOut: request.fanOut, sequential: request.sequential },
     pace: request.pace,

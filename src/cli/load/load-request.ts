@@ -28,7 +28,7 @@ export interface LoadRequest {
   /** Tools without hints may be called. */
   readonly yes: boolean
   /** Asked for the faults of answers without a mark. */
-  readonly sidecar: SidecarAdmin | undefined
+  readonly sidecars: readonly SidecarAdmin[]
   readonly callsFile: string | undefined
   readonly fanOut: number
   readonly sequential: boolean
@@ -73,7 +73,7 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
       .map((name) => name.trim())
       .filter((name) => name !== ''),
     yes: flags.switch('yes'),
-    sidecar: sidecarOf(flags, env, client.text),
+    sidecars: sidecarsOf(flags, env, client.text),
     callsFile: text('calls'),
     fanOut,
     sequential: flags.switch('sequential'),
@@ -93,19 +93,26 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
   }
 }
 
+// Each is asked ten times a second.
+const MAX_SIDECARS = 32
 const ADMIN_FORM = 'write the URL of the admin port, such as http://127.0.0.1:15390'
 
-function sidecarOf(
+function sidecarsOf(
   flags: FlagValues<LoadFlag>,
   env: Environment,
   client: string,
-): SidecarAdmin | undefined {
-  const given = flags.optional('sidecar')
-  if (given === undefined) return undefined
+): readonly SidecarAdmin[] {
+  const given = flags.all('sidecar')
+  if (given.length === 0) return []
+  if (given.length > MAX_SIDECARS) {
+    const wrong = `--sidecar is given ${given.length} times`
+    throw new UsageError('BAD_VALUE', wrong, `use at most ${MAX_SIDECARS}`)
+  }
   if (client !== 'lean') {
     throw new UsageError('BAD_COMBINATION', '--sidecar goes with --client lean', 'leave one out')
   }
-  return { url: parseTarget(given, ADMIN_FORM), readToken: parseReadToken(flags, env) }
+  const readToken = parseReadToken(flags, env)
+  return given.map((each) => ({ url: parseTarget(each, ADMIN_FORM), readToken }))
 }
 
 function revisionOf(flags: FlagValues<LoadFlag>): string | undefined {
