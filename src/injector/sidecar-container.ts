@@ -127,7 +127,7 @@ function ask(path: string, port: number, periodSeconds: number, failureThreshold
   return { httpGet: { path, port }, periodSeconds, timeoutSeconds: 3, failureThreshold }
 }
 
-/** Kubernetes replaces `$(NAME)` in values; nothing of somebody else's text is meant so. */
-function literal(text: string): string {
+/** Returns a value in which Kubernetes replaces no `$(NAME)`. */
+export function literal(text: string): string {
   return text.replaceAll('$', '$$$$')
 }

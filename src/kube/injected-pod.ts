@@ -6,6 +6,7 @@ import {
   SIDECAR,
   WORKLOAD_VARIABLE,
 } from '../injector/injected-names.ts'
+import { ATTACHED_ADMIN_PORT, attachedContainers } from './attach-container.ts'
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from './json-shape.ts'
 import type { PodSelf } from '../rules/pod-match.ts'
 import { metadataOf } from './resources.ts'
@@ -51,6 +52,22 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
     (each) => each['name'] === SIDECAR,
   )
   if (isLeaving) return undefined
+  const [attached] = attachedContainers(pod)
+  if (container === undefined && attached !== undefined) {
+    const isRunning = isAttachedRunning(pod, attached)
+    return {
+      namespace,
+      name,
+      labels,
+      ...statusOf(undefined),
+      ports: [],
+      mode: 'attached',
+      sidecar: isRunning ? 'running' : 'starting',
+      adminPort: ATTACHED_ADMIN_PORT,
+      rules: undefined,
+      self: {},
+    }
+  }
   const status = statusOf(annotations[`${prefix}status`])
   const ports = status.ports.map(({ number, listen }) => ({
     number,
@@ -90,6 +107,12 @@ interface ReadStatus extends Pick<InjectedPod, 'mode' | 'version' | 'warnings'> 
 function names(container: Fields | undefined, listen: unknown): string | undefined {
   const found = listOf(container?.['ports']).find((each) => each['containerPort'] === listen)
   return textOf(found?.['name'])
+}
+
+function isAttachedRunning(pod: Fields, { name }: Fields): boolean {
+  const statuses = listOf(fieldsOf(pod['status'])['ephemeralContainerStatuses'])
+  const found = statuses.find((each) => each['name'] === name)
+  return 'running' in fieldsOf(found?.['state'])
 }
 
 function statusOf(text: string | undefined): ReadStatus {

@@ -54,10 +54,13 @@ export interface AskOptions extends Limits {
 
 const MAX_BYTES = 4 * 1024 * 1024
 
+/** Where a sidecar is asked. */
+export type AskedPod = Pick<InjectedPod, 'namespace' | 'name' | 'adminPort'>
+
 /** Asks a sidecar for its state, through the API server. */
 export async function sidecarState(
   client: KubeClient,
-  pod: InjectedPod,
+  pod: AskedPod,
   limits: AskOptions,
 ): Promise<SidecarState> {
   const state = await ask(client, pod, '/api/state', limits)
@@ -99,7 +102,7 @@ export async function sidecarState(
 /** Asks a sidecar for its rules. */
 export async function sidecarRules(
   client: KubeClient,
-  pod: InjectedPod,
+  pod: AskedPod,
   limits: AskOptions,
 ): Promise<readonly SidecarRule[]> {
   const answer = await ask(client, pod, '/api/rules', limits)
@@ -115,7 +118,7 @@ export async function sidecarRules(
 
 async function ask(
   client: KubeClient,
-  { namespace, name, adminPort }: InjectedPod,
+  { namespace, name, adminPort }: AskedPod,
   path: string,
   { readToken, ...limits }: AskOptions,
 ): Promise<Fields> {

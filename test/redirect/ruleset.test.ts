@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ruleset, undoRuleset } from '../../src/redirect/ruleset.ts'
+import { refreshRuleset, releaseRuleset, ruleset, undoRuleset } from '../../src/redirect/ruleset.ts'
 
 test('every port is taken over from outside, and from loopback in both families', () => {
   const redirects = [
@@ -34,4 +34,28 @@ test('an exempt user is let through to loopback, and to nothing else', () => {
 
 test('to undo works whether there is something or not', () => {
   expect(undoRuleset()).toBe('table inet squall\ndelete table inet squall\n')
+})
+
+test('a held redirect is for new connections, and lapses unless it is refreshed', () => {
+  const redirects = [{ from: 3000, to: 15300 }] as const
+  const text = ruleset({ redirects, exemptUid: undefined, heldSeconds: 10 })
+  const condition = 'tcp dport @held tcp flags & (fin | syn | rst | ack) == syn'
+  expect(text).toContain(`iifname != "lo" tcp dport 3000 ${condition} counter redirect to :15300`)
+  expect(text).toContain(`ip6 daddr ::1 tcp dport 3000 ${condition} counter redirect to :15300`)
+  const refresh = `flush set inet squall owned
+flush set inet squall held
+add element inet squall held { 3000 timeout 10s }
+`
+  expect(text.endsWith(refresh)).toBe(true)
+  expect(refreshRuleset(redirects, 10)).toBe(refresh)
+})
+
+test('to release it keeps the rules, by which open connections are translated', () => {
+  expect(releaseRuleset()).toBe(`table inet squall {
+  set held { type inet_service; flags timeout; }
+  set owned { type inet_service; }
+}
+flush set inet squall held
+delete set inet squall owned
+`)
 })

@@ -16,7 +16,7 @@ async function call({ tool, args }) {
     const { isError, content } = await client.callTool({ name: tool, arguments: args })
     return `${isError ? 'error' : 'ok'}: ${content[0].text}`
   } catch (error) {
-    return `failed: ${error.message}`
+    return `failed: ${error.cause?.message ?? error.message}`
   }
 }
 

@@ -1,3 +1,4 @@
+import { ATTACHED } from './attach.ts'
 import type { Command } from '../command.ts'
 import { DEMO } from './demo.ts'
 import {
@@ -11,7 +12,7 @@ import { LOAD } from './load.ts'
 import { REPORT_MERGE } from './report-merge.ts'
 import { REPORT_HTML, REPORT_MARKDOWN } from './report.ts'
 import { EXPLAIN, SCHEMA, VALIDATE } from './rules.ts'
-import { APPLY, STATUS } from './kube.ts'
+import { APPLY, ATTACH, DETACH, STATUS } from './kube.ts'
 import { PRE_STOP, WAIT_READY } from './lifecycle.ts'
 import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
@@ -36,10 +37,13 @@ export const COMMANDS: readonly Command[] = [
   EXPLAIN,
   APPLY,
   STATUS,
+  ATTACH,
+  DETACH,
   INJECT,
   UNINJECT,
   WEBHOOK,
   REDIRECT,
+  ATTACHED,
   WAIT_READY,
   PRE_STOP,
 ]

@@ -1,6 +1,8 @@
 import { defineCommand } from '../command.ts'
 import { APPLY_FLAGS } from '../kube/apply-flags.ts'
 import { parseApply } from '../kube/apply-options.ts'
+import { ATTACH_FLAGS, DETACH_FLAGS } from '../kube/attach-flags.ts'
+import { parseAttach, parseDetach } from '../kube/attach-options.ts'
 import { STATUS_FLAGS } from '../kube/status-flags.ts'
 import { parseStatus } from '../kube/status-options.ts'
 
@@ -28,5 +30,35 @@ export const STATUS = defineCommand({
   start: async (request) => {
     const { statusCommand } = await import('../kube/status.ts')
     return statusCommand(request)
+  },
+})
+
+/** `squall attach`. */
+export const ATTACH = defineCommand({
+  name: 'attach',
+  description: 'put the sidecar into a running pod, for a while, without a restart',
+  flags: ATTACH_FLAGS,
+  operands: { form: '<pod>', most: 1 },
+  note: `
+An ephemeral container takes the port over and gives it back when its time is over, when it ends in
+any way, or by squall detach. Connections that are open stay with the app.
+Example: squall attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 15m`,
+  parse: (raw, env, operands) => parseAttach(raw, env, operands),
+  start: async (request) => {
+    const { attachCommand } = await import('../kube/attach.ts')
+    return attachCommand(request)
+  },
+})
+
+/** `squall detach`. */
+export const DETACH = defineCommand({
+  name: 'detach',
+  description: 'end what squall attach began in a pod',
+  flags: DETACH_FLAGS,
+  operands: { form: '<pod>', most: 1 },
+  parse: (raw, env, operands) => parseDetach(raw, env, operands),
+  start: async (request) => {
+    const { detachCommand } = await import('../kube/attach.ts')
+    return detachCommand(request)
   },
 })

@@ -16,13 +16,22 @@ export async function refuseProductionNamespace(
 ): Promise<void> {
   if (production === undefined) return
   refuseProduction(production, [{ where: 'the namespace', name: namespace }])
-  const found = await getResource(client, { kind: NAMESPACES, name: namespace }, { signal }).catch(
-    (error: unknown) => {
-      if (isKubeError(error, 'forbidden', 'not_found')) return undefined
-      throw error
-    },
-  )
-  const name = found && metadataOf(found).labels[environmentLabel]
+  const name = (await namespaceLabels(client, namespace, signal))?.[environmentLabel]
   const where = `the label ${environmentLabel} of the namespace ${namespace},`
   refuseProduction({ ...production, places: [] }, [{ where, name }])
+}
+
+/** Returns the labels of a namespace; undefined where they cannot be read. */
+export async function namespaceLabels(
+  client: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  try {
+    const place = { kind: NAMESPACES, name: namespace }
+    return metadataOf(await getResource(client, place, { signal })).labels
+  } catch (error) {
+    if (isKubeError(error, 'forbidden', 'not_found')) return undefined
+    throw error
+  }
 }

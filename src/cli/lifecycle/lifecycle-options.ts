@@ -61,8 +61,8 @@ export function parseControl({ text, source }: Given): string {
   )
 }
 
-/** Where a listener on every interface is reached from within. */
-function adminToAsk({ text, source }: Given): ListenAddress {
+/** Returns where a listener on every interface is reached from within. Throws a `UsageError`. */
+export function adminToAsk({ text, source }: Given): ListenAddress {
   if (text === 'off') {
     throw new UsageError(
       'BAD_VALUE',

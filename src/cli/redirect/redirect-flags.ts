@@ -26,6 +26,11 @@ export const REDIRECT_FLAGS = [
     help: 'what this user sends to loopback reaches the app itself: the user of squall run, where the app listens on loopback alone',
   },
   { name: 'undo', group: WORK, help: 'take all rules away again' },
+  {
+    name: 'release',
+    group: WORK,
+    help: 'end what squall attach began: new connections go to the app, those that are open go on',
+  },
   { name: 'dry-run', group: WORK, help: 'print the rules, and change nothing' },
   {
     name: 'nft',

@@ -8,8 +8,8 @@ import { REDIRECT_FLAGS, type RedirectFlag } from './redirect-flags.ts'
 
 /** What `squall redirect` was told, checked. */
 export interface RedirectRequest {
-  /** Undefined when the rules are to be taken away. */
-  readonly plan: RedirectPlan | undefined
+  /** What to take over, or how to give it back. */
+  readonly plan: RedirectPlan | 'undo' | 'release'
   readonly dryRun: boolean
   readonly nft: string
 }
@@ -25,23 +25,24 @@ export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest 
   if (nft.text === '' || nft.text.startsWith('-') || nft.text.includes('\u0000')) {
     throw bad(nft.source, `${shown(nft.text)} is no program`, 'give the name or path of nft')
   }
-  const isUndo = flags.switch('undo')
+  const giveBack = flags.switch('undo') ? 'undo' : flags.switch('release') ? 'release' : undefined
   // What else is asked for is checked even then: an init container is written once for both.
   const redirects = redirectsOf(flags.all('port'))
-  if (redirects === undefined && !isUndo) {
+  if (redirects === undefined && giveBack === undefined) {
     throw new UsageError('MISSING_VALUE', '--port is missing', 'add it, such as --port 3000=15300')
   }
   refuseAdmin(flags.required('admin'), redirects ?? [])
   const uid = flags.optional('exempt-uid')
   const exemptUid = uid && parseCount(uid.text, uid.source, UID)
   return {
-    plan: isUndo || redirects === undefined ? undefined : { redirects, exemptUid },
+    plan: giveBack ?? { redirects: redirects!, exemptUid },
     dryRun: flags.switch('dry-run'),
     nft: nft.text,
   }
 }
 
-function redirectsOf(given: readonly Given[]): RedirectPlan['redirects'] | undefined {
+/** Checks ports that are taken over; undefined where none is given. Throws a `UsageError`. */
+export function redirectsOf(given: readonly Given[]): RedirectPlan['redirects'] | undefined {
   const [first] = given
   if (first === undefined) return undefined
   if (given.length > MAX_PORTS) {
@@ -86,7 +87,8 @@ function refuseClash({ from, to }: Redirect, others: readonly Redirect[], given:
   }
 }
 
-function refuseAdmin({ text, source }: Given, redirects: readonly Redirect[]): void {
+/** Refuses to redirect from or to the admin port. Throws a `UsageError`. */
+export function refuseAdmin({ text, source }: Given, redirects: readonly Redirect[]): void {
   if (text === 'off') return
   const address = parseListen(text, source)
   if (address.kind === 'unix') return

@@ -1,18 +1,19 @@
 import { applyRules } from '../../redirect/nft.ts'
-import { ruleset, undoRuleset } from '../../redirect/ruleset.ts'
+import { releaseRuleset, ruleset, undoRuleset } from '../../redirect/ruleset.ts'
 import { oneLine } from '../usage-error.ts'
 import type { RedirectRequest } from './redirect-options.ts'
 
 /** Takes traffic over, or gives it back; the result is the exit code. */
 export async function redirectCommand({ plan, dryRun, nft }: RedirectRequest): Promise<number> {
-  const rules = plan === undefined ? undoRuleset() : ruleset(plan)
+  const rules =
+    plan === 'undo' ? undoRuleset() : plan === 'release' ? releaseRuleset() : ruleset(plan)
   if (dryRun) {
     process.stdout.write(rules)
     return 0
   }
   await applyRules(rules, oneLine(nft))
   process.stdout.write(
-    plan === undefined
+    typeof plan === 'string'
       ? 'nothing is redirected any more\n'
       : `redirecting ${plan.redirects.map(({ from, to }) => `${from} to ${to}`).join(', ')}\n`,
   )

@@ -32,8 +32,9 @@ test('the environment stands for the command line', () => {
 })
 
 test('to undo needs no ports', () => {
-  expect(parse({ undo: 'true' })).toEqual({ plan: undefined, dryRun: false, nft: 'nft' })
-  expect(parse({ undo: 'true', port: '3000=15300' }).plan).toBeUndefined()
+  expect(parse({ undo: 'true' })).toEqual({ plan: 'undo', dryRun: false, nft: 'nft' })
+  expect(parse({ undo: 'true', port: '3000=15300' }).plan).toBe('undo')
+  expect(parse({ release: 'true' }).plan).toBe('release')
 })
 
 describe('refused', () => {
@@ -61,6 +62,8 @@ describe('refused', () => {
   })
 
   test('not the port of an admin port that there is not', () => {
-    expect(parse({ port: '15390=15300', admin: 'off' }).plan?.redirects[0].from).toBe(15390)
+    expect(parse({ port: '15390=15300', admin: 'off' }).plan).toMatchObject({
+      redirects: [{ from: 15390 }],
+    })
   })
 })

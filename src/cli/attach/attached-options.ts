@@ -1,0 +1,58 @@
+import type { ListenAddress } from '../../listener/address.ts'
+import type { Redirect } from '../../redirect/ruleset.ts'
+import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
+import { adminToAsk } from '../lifecycle/lifecycle-options.ts'
+import { redirectsOf, refuseAdmin } from '../redirect/redirect-options.ts'
+import { parseCount, parseDuration } from '../units.ts'
+import { shown, UsageError } from '../usage-error.ts'
+import { ATTACHED_FLAGS, type AttachedFlag } from './attached-flags.ts'
+
+/** Everything `squall attached` was given, checked. */
+export interface AttachedRequest {
+  readonly redirects: readonly [Redirect, ...Redirect[]]
+  /** Where the admin port listens, and where it is asked from within. */
+  readonly admin: { readonly text: string; readonly ask: ListenAddress }
+  readonly rulesText: string
+  readonly forMs: number
+  /** Milliseconds since 1970; undefined for whenever it starts. */
+  readonly startBefore: number | undefined
+  readonly nft: string
+  readonly user: number
+}
+
+/** How long an attached sidecar may take traffic over, in milliseconds. */
+export const ATTACHED_FOR = { min: 1_000, max: 24 * 3_600_000 }
+const UID = { min: 1, max: 2 ** 32 - 2 }
+
+/** Checks the command line and the environment. Throws nothing but a `UsageError`. */
+export function parseAttached(raw: RawFlags, env: Environment): AttachedRequest {
+  const flags = new FlagValues<AttachedFlag>(ATTACHED_FLAGS, raw, env)
+  const redirects = redirectsOf(flags.all('port'))
+  if (redirects === undefined) {
+    throw new UsageError('MISSING_VALUE', '--port is missing', 'add it, such as --port 3000=15300')
+  }
+  const admin = flags.required('admin')
+  refuseAdmin(admin, redirects)
+  const duration = flags.required('for')
+  const user = flags.required('user')
+  const before = flags.optional('start-before')
+  return {
+    redirects,
+    admin: { text: admin.text, ask: adminToAsk(admin) },
+    rulesText: flags.optional('rules-text')?.text ?? 'rules: []\n',
+    forMs: parseDuration(duration.text, duration.source, ATTACHED_FOR),
+    startBefore: before && timeOf(before),
+    nft: flags.required('nft').text,
+    user: parseCount(user.text, user.source, UID),
+  }
+}
+
+function timeOf({ text, source }: Given): number {
+  const time = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(time)) return time
+  throw new UsageError(
+    'BAD_VALUE',
+    `${source}: ${shown(text)} is no time`,
+    'write it as in 2026-05-01T10:00:00Z',
+  )
+}

@@ -1,0 +1,176 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { NftError } from '../../redirect/nft-problem.ts'
+import { applyRules } from '../../redirect/nft.ts'
+import { refreshRuleset, releaseRuleset, ruleset, undoRuleset } from '../../redirect/ruleset.ts'
+import { createLogger, type Logger } from '../../telemetry/log.ts'
+import { askLocal } from '../lifecycle/ask-local.ts'
+import { oneLine } from '../usage-error.ts'
+import type { AttachedRequest } from './attached-options.ts'
+
+/** Why traffic is given back. */
+interface Ending {
+  readonly reason: string
+  readonly failed: boolean
+}
+
+/** The kernel ends the redirect by itself this long after the last sign of life. */
+const HELD_SECONDS = 6
+const BEAT_MS = 1_500
+const READY_MS = 60_000
+/** Time for calls that are in flight; faults end at once. */
+const DRAIN_MS = 15_000
+/** A sidecar that hangs does not hold up the end. */
+const KILL_MS = DRAIN_MS + 5_000
+const TERMINATION_LOG = '/dev/termination-log'
+
+/**
+ * Runs the sidecar and holds the redirect, until the time is over or somebody ends it; the result is
+ * the exit code. The redirect never outlives the sidecar: it is taken away when the sidecar ends, is
+ * not refreshed while the sidecar does not answer, and lapses when this process is killed.
+ */
+export async function attachedCommand(request: AttachedRequest): Promise<number> {
+  const logger = createLogger({ level: 'info', format: 'json' })
+  refuseLate(request.startBefore)
+  await standBackForTheApp()
+  const folder = await mkdtemp(join(tmpdir(), 'squall-'))
+  await chmod(folder, 0o755)
+  const rulesFile = join(folder, 'rules.yaml')
+  const stopped = stopAsked()
+  const sidecar = startSidecar(request, rulesFile)
+  const gone = once(sidecar, 'exit').then(([code, signal]) => ({
+    reason: `squall run ended (${String(signal ?? code)})`,
+    failed: true,
+  }))
+  const ended = Promise.race([stopped, gone])
+  const ending = await untilEnded(request, rulesFile, ended, logger).catch((error: unknown) => ({
+    reason: error instanceof Error ? error.message : String(error),
+    failed: true,
+  }))
+  await giveBack(request, sidecar, logger)
+  await rm(folder, { recursive: true, force: true })
+  const reason = oneLine(ending.reason)
+  logger[ending.failed ? 'error' : 'info']({ reason }, 'detached')
+  logger.flush()
+  // Where there is such a file, kubelet shows it as the state of the container.
+  await writeFile(TERMINATION_LOG, `detached: ${reason}\n`, { flag: 'r+' }).catch(() => undefined)
+  return ending.failed ? 1 : 0
+}
+
+async function untilEnded(
+  request: AttachedRequest,
+  rulesFile: string,
+  ended: Promise<Ending>,
+  logger: Logger,
+): Promise<Ending> {
+  const { waitReadyCommand } = await import('../lifecycle/wait-ready.ts')
+  const ready = waitReadyCommand({ admin: request.admin.ask, waitMs: READY_MS, withApp: false })
+  const early = await Promise.race([ended, ready.then(() => undefined)])
+  return early ?? (await hold(request, rulesFile, ended, logger))
+}
+
+async function hold(
+  { redirects, rulesText, forMs, admin, nft }: AttachedRequest,
+  rulesFile: string,
+  ended: Promise<Ending>,
+  logger: Logger,
+): Promise<Ending> {
+  await applyRules(ruleset({ redirects, exemptUid: undefined, heldSeconds: HELD_SECONDS }), nft)
+  // Only now, so that whoever sees these rules active knows that traffic comes this way.
+  await writeFile(`${rulesFile}.new`, rulesText)
+  await rename(`${rulesFile}.new`, rulesFile)
+  logger.info({ redirects, forMs }, 'attached')
+  const until = performance.now() + forMs
+  for (;;) {
+    const left = until - performance.now()
+    if (left <= 0) return { reason: `its ${forMs / 1000} s are over`, failed: false }
+    const pause = sleep(Math.min(BEAT_MS, left)).then(() => undefined)
+    const early = await Promise.race([ended, pause])
+    if (early !== undefined) return early
+    // Calls go to the app while the sidecar does not answer, and come back when it does.
+    if (!(await isAlive(admin.ask))) continue
+    try {
+      await applyRules(refreshRuleset(redirects, HELD_SECONDS), nft)
+    } catch (error) {
+      if (!(error instanceof NftError)) throw error
+      if (error.code === 'NOT_SUPPORTED') return { reason: 'by squall detach', failed: false }
+      return { reason: error.message, failed: true }
+    }
+  }
+}
+
+/** Leads new connections to the app, lets the sidecar finish what it has, and takes all rules away. */
+async function giveBack(
+  { nft }: AttachedRequest,
+  sidecar: ChildProcess,
+  logger: Logger,
+): Promise<void> {
+  const complain = (err: unknown): void => {
+    logger.error({ err }, 'the redirect could not be taken away; the kernel ends it within seconds')
+  }
+  await applyRules(releaseRuleset(), nft).catch(complain)
+  if (sidecar.pid !== undefined && sidecar.exitCode === null && sidecar.signalCode === null) {
+    const gone = once(sidecar, 'exit')
+    sidecar.kill('SIGTERM')
+    const late = setTimeout(() => sidecar.kill('SIGKILL'), KILL_MS)
+    await gone
+    clearTimeout(late)
+  }
+  await applyRules(undoRuleset(), nft).catch(complain)
+}
+
+function startSidecar(
+  { redirects, admin, user }: AttachedRequest,
+  rulesFile: string,
+): ChildProcess {
+  const { SQUALL_RULES_TEXT: _text, ...env } = process.env
+  const args = redirects.flatMap(({ from, to }) => [
+    '--listen',
+    `[::]:${to}`,
+    '--upstream',
+    `http://127.0.0.1:${from}`,
+  ])
+  args.push('--admin', admin.text, '--rules', rulesFile, '--ready-without-upstream')
+  args.push('--drain-timeout', `${DRAIN_MS / 1000}s`)
+  return spawn(process.execPath, [...process.execArgv, process.argv[1]!, 'run', ...args], {
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    // Another user than root has none of the capabilities after this.
+    uid: user,
+    gid: user,
+  }).on('error', () => undefined)
+}
+
+async function isAlive(ask: AttachedRequest['admin']['ask']): Promise<boolean> {
+  try {
+    return (
+      (await askLocal(ask, { method: 'GET', path: '/livez', timeoutMs: BEAT_MS })).status === 200
+    )
+  } catch {
+    return false
+  }
+}
+
+function refuseLate(startBefore: number | undefined): void {
+  if (startBefore === undefined || Date.now() < startBefore) return
+  throw new Error(
+    `this was to start before ${new Date(startBefore).toISOString()}, and nothing was taken over; check the clocks and how long the image takes, and attach again`,
+  )
+}
+
+/** Asks the kernel to end the sidecar before the app when the pod has no memory left. */
+async function standBackForTheApp(): Promise<void> {
+  await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
+}
+
+function stopAsked(): Promise<Ending> {
+  return new Promise((resolve) => {
+    const stop = (signal: string): void => resolve({ reason: `by ${signal}`, failed: false })
+    process.on('SIGTERM', stop)
+    process.on('SIGINT', stop)
+  })
+}

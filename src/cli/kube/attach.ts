@@ -1,0 +1,129 @@
+import {
+  attachToPod,
+  awaitAttached,
+  detachFromPod,
+  podSecurityRefusal,
+} from '../../kube/attach-pod.ts'
+import { armedText } from '../../kube/await-rules.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
+import { KubeError } from '../../kube/kube-error.ts'
+import { problemLines } from '../../rules/problem-format.ts'
+import { plain } from '../../rules/problem.ts'
+import { UsageError } from '../usage-error.ts'
+import type { ApplyOutput } from './apply.ts'
+import type { AttachRequest, DetachRequest } from './attach-options.ts'
+import { readCheckedRules } from './checked-rules.ts'
+import { clientFor, onInterrupt } from './cluster-options.ts'
+import { namespaceLabels, refuseProductionNamespace } from './production-namespace.ts'
+
+const FAILED = 1
+/** The text stays in the pod as long as there is the pod. */
+const MAX_RULES = 64 * 1024
+const ENFORCE = 'pod-security.kubernetes.io/enforce'
+
+/** `squall attach`: puts a sidecar into a running pod, for a while; the result is the exit code. */
+export async function attachCommand(
+  request: AttachRequest,
+  { out, err }: ApplyOutput = { out: process.stdout, err: process.stderr },
+): Promise<number> {
+  const { text, problems } = await readCheckedRules(request.file)
+  for (const file of problems) err.write(problemLines(file))
+  if (problems.length > 0) {
+    err.write('nothing was attached; mend the rules first\n')
+    return FAILED
+  }
+  if (Buffer.byteLength(text) > MAX_RULES) {
+    const mend = 'write fewer rules, or inject the sidecar, which reads a ConfigMap'
+    throw new UsageError('BAD_FILE', 'the rules have more than 64KiB', mend)
+  }
+  return withClient(request, async (client, namespace, signal) => {
+    const place = { namespace, name: request.pod }
+    await refuseNamespace(client, namespace, request, signal)
+    const { timeoutMs, cluster, pod } = request
+    const wait = { timeoutMs, signal, readToken: cluster.readToken }
+    const { image, pullPolicy, port, forMs } = request
+    const startBefore = new Date(Date.now() + timeoutMs)
+    const attachment = { image, pullPolicy, port, forMs, startBefore, rulesText: text }
+    const env = sidecarEnv(request)
+    const made = await attachToPod(client, place, { ...attachment, env }, wait)
+    const where = `${namespace}/${pod}`
+    const undo = `squall detach ${pod} -n ${namespace}`
+    err.write(`${where}: container ${made.name} added; it ends by itself, or by: ${undo}\n`)
+    if (made.probePaths.length > 0) {
+      err.write(`${where}: no rule acts on ${made.probePaths.join(', ')}, which probes ask\n`)
+    }
+    try {
+      const state = await awaitAttached(client, place, made.name, text, wait)
+      const ports = made.ports.map(({ number }) => number).join(', ')
+      const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
+      out.write(`attached to ${where}: port ${ports}, ${armedText(state)}, until ${until}\n`)
+      return 0
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error
+      const look = `kubectl -n ${namespace} logs ${pod} -c ${made.name}`
+      err.write(`${where}: ${plain(error.message)}; look with ${look}, and end it with ${undo}\n`)
+      return FAILED
+    }
+  })
+}
+
+/** `squall detach`: ends what is attached to a pod; the result is the exit code. */
+export function detachCommand(
+  request: DetachRequest,
+  { out }: Pick<ApplyOutput, 'out'> = { out: process.stdout },
+): Promise<number> {
+  return withClient(request, async (client, namespace, signal) => {
+    const { timeoutMs, pod, cluster } = request
+    const wait = { timeoutMs, signal, readToken: cluster.readToken }
+    const said = await detachFromPod(client, { namespace, name: pod }, wait)
+    const text =
+      said === undefined ? 'nothing is attached' : said.replace(/^(?!detached)/, 'ended: ')
+    out.write(`${namespace}/${pod}: ${plain(text)}\n`)
+    return 0
+  })
+}
+
+async function withClient(
+  { cluster }: DetachRequest,
+  act: (client: KubeClient, namespace: string, signal: AbortSignal) => Promise<number>,
+): Promise<number> {
+  const client = await clientFor(cluster)
+  const { signal, release } = onInterrupt()
+  try {
+    return await act(client, cluster.namespace ?? client.namespace, signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    process.stderr.write('stopped; what was added to the pod ends by itself\n')
+    return FAILED
+  } finally {
+    release()
+    await client.close()
+  }
+}
+
+async function refuseNamespace(
+  client: KubeClient,
+  namespace: string,
+  request: AttachRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  await refuseProductionNamespace(client, namespace, request, signal)
+  const labels = (await namespaceLabels(client, namespace, signal)) ?? {}
+  const disabled = `${request.cluster.prefix}injection`
+  if (labels[disabled] === 'disabled' || namespace.startsWith('kube-')) {
+    const why = `the namespace ${namespace} takes no sidecars`
+    throw new KubeError('invalid', `nothing was attached: ${why} (${disabled}=disabled, or kube-*)`)
+  }
+  const level = labels[ENFORCE] ?? 'privileged'
+  if (level !== 'privileged' && level !== '') throw podSecurityRefusal(level)
+}
+
+/** What the sidecar decides by, too: the same names mean production there. */
+function sidecarEnv({ production, environment }: AttachRequest): Readonly<Record<string, string>> {
+  return {
+    ...(environment !== undefined && { SQUALL_ENVIRONMENT: environment }),
+    ...(production === undefined
+      ? { SQUALL_ALLOW_PRODUCTION: 'true' }
+      : { SQUALL_PRODUCTION_NAMES: production.patterns.join(',') }),
+  }
+}
