@@ -144,6 +144,12 @@ const processes = [
         shades: true,
       },
       {
+        expr: each('squall_memory_kept_bytes'),
+        legend: `kept ${SIDECAR}`,
+        role: 'client',
+        shades: true,
+      },
+      {
         expr: each('squall_memory_limit_bytes'),
         legend: `limit in flight ${SIDECAR}`,
         role: 'client',

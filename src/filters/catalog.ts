@@ -118,7 +118,9 @@ export const catalog = defineFault({
           ? undefined
           : editResult(frame, (text, result) => {
               const now = text.slice(result.start, result.end)
-              const first = ctx.memory(() => new FirstTexts(age)).firstOr(whose, now, ctx.now())
+              const first = ctx
+                .memory(() => new FirstTexts(age, ctx.keeping))
+                .firstOr(whose, now, ctx.now())
               isFirst = first === undefined || first === now
               return isFirst ? [] : [{ start: result.start, end: result.end, text: first! }]
             })

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import type { Call, ClientInfo } from '../mcp/call.ts'
+import type { Keeping } from '../mcp/room.ts'
 import type { ResponseHead } from '../mcp/http.ts'
 import type { Message } from '../mcp/message.ts'
 import type { NotApplicableReason } from './not-applicable.ts'
@@ -121,6 +122,8 @@ export interface FaultContext {
    * it is written: it outlives a reload that leaves the rule unchanged.
    */
   readonly memory: <Memory>(make: () => Memory) => Memory
+  /** Where what it remembers of messages is counted. */
+  readonly keeping: Keeping
   /** Aborted when the client is gone or the sidecar drains. */
   readonly signal: AbortSignal
   /** Numbers from 0 up to 1, seeded for this rule and call. */

@@ -79,7 +79,7 @@ function replayed(
         yield frame
         continue
       }
-      const answers = ctx.memory(() => new KeptAnswers(age))
+      const answers = ctx.memory(() => new KeptAnswers(age, ctx.keeping))
       const older = answers.older(key, ctx.now())
       answers.add(key, text, ctx.now())
       const stale = older === undefined ? undefined : withId(older, id)

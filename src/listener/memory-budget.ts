@@ -1,8 +1,13 @@
-import type { Room } from '../mcp/room.ts'
+import type { Keeping, Kept, Room } from '../mcp/room.ts'
 
 /** Reasons for which the budget made something give way. */
 export type Pressure =
-  'request_waited' | 'request_unread' | 'response_unread' | 'fault_released' | 'client_cut'
+  | 'request_waited'
+  | 'request_unread'
+  | 'response_unread'
+  | 'fault_released'
+  | 'client_cut'
+  | 'kept_dropped'
 
 /** Requests up to this size may use the reserve: ordinary calls are read while large ones wait. */
 const SMALL = 16 * 1024
@@ -26,7 +31,7 @@ interface Waiting {
 }
 
 /** Counts what all messages in flight hold in memory, against one limit. */
-export class MemoryBudget implements Room {
+export class MemoryBudget implements Room, Keeping {
   readonly limit: number
   readonly pressure: Record<Pressure, number> = {
     request_waited: 0,
@@ -34,8 +39,12 @@ export class MemoryBudget implements Room {
     response_unread: 0,
     fault_released: 0,
     client_cut: 0,
+    kept_dropped: 0,
   }
   #held = 0
+  /** What faults keep for later calls, in bytes for each. */
+  readonly #kept = new Map<Kept, number>()
+  #keptBytes = 0
   readonly #waiting: Waiting[] = []
   /** The one that has waited longest comes first. */
   readonly #stalled = new Set<Stalled>()
@@ -48,6 +57,10 @@ export class MemoryBudget implements Room {
     return this.#held
   }
 
+  get kept(): number {
+    return this.#keptBytes
+  }
+
   /** True while more is held than there should be. */
   get exceeded(): boolean {
     return this.#held > this.limit
@@ -55,6 +68,7 @@ export class MemoryBudget implements Room {
 
   take(bytes: number): boolean {
     const limit = bytes <= SMALL ? this.limit * (1 + RESERVE) : this.limit
+    if (this.#held + this.#keptBytes + bytes > limit) this.#dropKept()
     if (this.#held + bytes > limit) return false
     this.#held += bytes
     return true
@@ -63,7 +77,22 @@ export class MemoryBudget implements Room {
   /** Counts what is held already; false when that is too much. */
   add(bytes: number): boolean {
     this.#held += bytes
+    if (this.#held + this.#keptBytes > this.limit) this.#dropKept()
     return this.#held <= this.limit
+  }
+
+  keep(kept: Kept, bytes: number): boolean {
+    if (this.#held + this.#keptBytes + bytes > this.limit) return false
+    this.#kept.set(kept, (this.#kept.get(kept) ?? 0) + bytes)
+    this.#keptBytes += bytes
+    return true
+  }
+
+  forgo(kept: Kept, bytes: number): void {
+    const left = (this.#kept.get(kept) ?? 0) - bytes
+    if (left > 0) this.#kept.set(kept, left)
+    else this.#kept.delete(kept)
+    this.#keptBytes -= bytes
   }
 
   give(bytes: number): void {
@@ -105,6 +134,14 @@ export class MemoryBudget implements Room {
     }, PATIENCE)
     const waiting: Waiting = { bytes, done, timer }
     this.#waiting.push(waiting)
+  }
+
+  #dropKept(): void {
+    if (this.#keptBytes === 0) return
+    this.pressure.kept_dropped++
+    for (const kept of this.#kept.keys()) kept.letGo()
+    this.#kept.clear()
+    this.#keptBytes = 0
   }
 
   #serve(): void {

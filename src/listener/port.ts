@@ -101,7 +101,9 @@ export class Port {
     const { upstream } = this.#app
     const names = publicUrl === undefined ? undefined : new PublicAddress(publicUrl, address)
     const pipeline = new Pipeline({
-      upstream: names ? publicUpstream(upstream, { address: names, log: rareLog }) : upstream,
+      upstream: names
+        ? publicUpstream(upstream, { address: names, log: rareLog, memory })
+        : upstream,
       ledger: this.#ledger,
       telemetry,
       logger,

@@ -10,6 +10,7 @@ import {
   type RequestHead,
   type ResponseHead,
 } from '../mcp/http.ts'
+import type { Room } from '../mcp/room.ts'
 import type { Failure, ResponseSink, Upstream } from '../mcp/transfer.ts'
 import { codingOf, decodeWhole } from './content-coding.ts'
 import type { PublicAddress } from './public-address.ts'
@@ -24,19 +25,29 @@ const MAX_METADATA = 64 * 1024
 export interface PublicParts {
   readonly address: PublicAddress
   readonly log: RareLog
+  readonly memory: Room
 }
 
 /** Returns the upstream with OAuth documents that name the public URL of Squall. */
 export function publicUpstream(upstream: Upstream, parts: PublicParts): Upstream {
   return {
-    send: (head, body, sink) => upstream.send(head, body, new PublicSink(head, sink, parts)),
+    send: (head, body, sink) => {
+      const rewriting = new PublicSink(head, sink, parts)
+      const transfer = upstream.send(head, body, rewriting)
+      if (!rewriting.isMetadata) return transfer
+      const abort = (): void => {
+        rewriting.drop()
+        transfer.abort()
+      }
+      return { resume: () => transfer.resume(), abort }
+    },
   }
 }
 
 /** Rewrites challenges, and metadata once it is whole; passes on everything else as it comes. */
 class PublicSink implements ResponseSink {
   readonly chunks?: (run: ChunkRun) => boolean
-  readonly #isMetadata: boolean
+  readonly isMetadata: boolean
   readonly #host: string | undefined
   readonly #sink: ResponseSink
   readonly #parts: PublicParts
@@ -46,11 +57,11 @@ class PublicSink implements ResponseSink {
   #size = 0
 
   constructor({ method, target, headers }: RequestHead, sink: ResponseSink, parts: PublicParts) {
-    this.#isMetadata = method === 'GET' && METADATA.test(targetPath(target))
+    this.isMetadata = method === 'GET' && METADATA.test(targetPath(target))
     this.#host = headerValue(headers, 'host')
     this.#sink = sink
     this.#parts = parts
-    if (sink.chunks !== undefined && !this.#isMetadata) this.chunks = (run) => sink.chunks!(run)
+    if (sink.chunks !== undefined && !this.isMetadata) this.chunks = (run) => sink.chunks!(run)
   }
 
   info(head: ResponseHead): void {
@@ -62,13 +73,15 @@ class PublicSink implements ResponseSink {
     const isChallenge = headerValue(headers, 'www-authenticate') !== undefined
     const rewritten = isChallenge ? { ...head, headers: this.#challenges(headers) } : head
     const type = headerValue(headers, 'content-type') ?? ''
-    if (this.#isMetadata && status === 200 && bodyType(type) === 'json') this.#head = rewritten
+    if (this.isMetadata && status === 200 && bodyType(type) === 'json') this.#head = rewritten
     else this.#sink.head(rewritten, whole)
   }
 
   data(chunk: Uint8Array): boolean {
     if (this.#head === undefined) return this.#sink.data(chunk)
+    const hasRoom = this.#parts.memory.take(chunk.length)
     this.#chunks.push(chunk)
+    if (!hasRoom) return this.#passOn('too much memory is in use')
     this.#size += chunk.length
     return this.#size <= MAX_METADATA || this.#passOn('larger than 64 KiB')
   }
@@ -82,6 +95,7 @@ class PublicSink implements ResponseSink {
       this.#sink.end(trailers)
       return
     }
+    this.drop()
     const bytes = Buffer.from(rewritten)
     this.#sink.head({ ...head, headers: forChangedBody(head.headers, bytes.length) })
     this.#sink.data(bytes)
@@ -91,6 +105,13 @@ class PublicSink implements ResponseSink {
   fail(failure: Failure): void {
     this.#passOn(undefined)
     this.#sink.fail(failure)
+  }
+
+  /** Nothing is held any more. */
+  drop(): void {
+    this.#parts.memory.give(this.#size)
+    this.#size = 0
+    this.#chunks = []
   }
 
   #challenges(lines: HeaderLines): HeaderLines {
@@ -115,7 +136,9 @@ class PublicSink implements ResponseSink {
     this.#head = undefined
     this.#sink.head(head)
     let more = true
-    for (const chunk of this.#chunks.splice(0)) more = this.#sink.data(chunk)
+    const chunks = this.#chunks
+    this.drop()
+    for (const chunk of chunks) more = this.#sink.data(chunk)
     return more
   }
 }

@@ -97,6 +97,11 @@ export class RuleState {
     return memory
   }
 
+  /** The rule is gone, and with it what its faults remember. */
+  close(): void {
+    for (const memory of this.#memories.values()) (memory as { close?(): void }).close?.()
+  }
+
   /** The key that a matching call is hit by, or undefined when it is not hit. Counts either way. */
   draw(rule: Drawable, facts: Facts, now: number): string | undefined {
     const { selection } = rule

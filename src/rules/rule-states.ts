@@ -91,7 +91,10 @@ export class RuleStates {
     this.totals.adopt(
       ruleSet.rules.map(({ name }, index) => ({ name, state: this.#inOrder[index]! })),
     )
-    for (const retired of before.values()) retired.wake()
+    for (const retired of before.values()) {
+      retired.wake()
+      retired.close()
+    }
     if (!ruleSet.enabled) this.#wakeAll()
   }
 

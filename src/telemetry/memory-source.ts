@@ -2,5 +2,6 @@
 export interface MemorySource {
   readonly limit: number
   readonly held: number
+  readonly kept: number
   readonly pressure: Readonly<Record<string, number>>
 }

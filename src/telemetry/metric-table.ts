@@ -205,6 +205,12 @@ export const METRICS = [
     labels: [],
   },
   {
+    name: 'squall_memory_kept_bytes',
+    type: 'gauge',
+    help: 'Memory that faults such as replay keep for later calls. It goes first when messages in flight need it.',
+    labels: [],
+  },
+  {
     name: 'squall_memory_limit_bytes',
     type: 'gauge',
     help: 'How much messages in flight may hold together: --max-memory.',
@@ -213,7 +219,7 @@ export const METRICS = [
   {
     name: 'squall_memory_pressure_total',
     type: 'counter',
-    help: 'What was done because messages in flight held too much memory: request_waited, request_unread, response_unread, fault_released, client_cut.',
+    help: 'What was done because messages in flight held too much memory: request_waited, request_unread, response_unread, fault_released, client_cut, kept_dropped.',
     labels: ['reason'],
   },
   {

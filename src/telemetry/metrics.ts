@@ -84,7 +84,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 }
 
 class PromMetrics implements Metrics {
-  readonly #version: string
+  readonly #build: Readonly<Record<string, string>>
   readonly #node = new NodeMetrics()
   readonly #calls: CallCounts
   readonly #http = new HttpCounts()
@@ -104,7 +104,7 @@ class PromMetrics implements Metrics {
   }
   readonly #faults: FaultCounts
   readonly #rules = new RuleMetrics()
-  memory: MemorySource = { limit: 0, held: 0, pressure: {} }
+  memory: MemorySource = { limit: 0, held: 0, kept: 0, pressure: {} }
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, refused: 0, absent: 0 }
   readonly #guardTrips: Record<GuardReason, number> = { error_rate: 0 }
   readonly #evictions: Record<TableName, number> = {
@@ -120,7 +120,7 @@ class PromMetrics implements Metrics {
     const calls = new CallCounts(options.maxTools ?? 200)
     this.#calls = calls
     this.#faults = new FaultCounts((name) => calls.toolOf(name))
-    this.#version = options.version
+    this.#build = { version: options.version, node: process.versions.node }
   }
 
   call(record: CallRecord): void {
@@ -271,15 +271,14 @@ class PromMetrics implements Metrics {
         byLabel('kind', { request: gauges.request_streams, push: gauges.push_streams }),
       ),
       squall_memory_held_bytes: of(() => single(this.memory.held)),
+      squall_memory_kept_bytes: of(() => single(this.memory.kept)),
       squall_memory_limit_bytes: of(() => single(this.memory.limit)),
       squall_memory_pressure_total: of(() => byLabel('reason', this.memory.pressure)),
       squall_sessions: of(() => single(gauges.sessions)),
       squall_pending_calls: of(() => single(gauges.pending_calls)),
       squall_table_evictions_total: of(() => byLabel('table', this.#evictions)),
       squall_tool_names_dropped_total: of(() => single(this.#calls.dropped)),
-      squall_build_info: of(() => [
-        { labels: { version: this.#version, node: process.versions.node }, value: 1 },
-      ]),
+      squall_build_info: of(() => [{ labels: this.#build, value: 1 }]),
     }
   }
 }

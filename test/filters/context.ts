@@ -1,3 +1,4 @@
+import { KEEP_ALL } from '../../src/mcp/room.ts'
 import { callerText } from '../../src/mcp/caller.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import type { FaultContext, Frame } from '../../src/filters/fault.ts'
@@ -66,6 +67,7 @@ export class Context implements FaultContext {
     this.sleeps.push(ms)
     await Promise.resolve()
   }
+  readonly keeping = KEEP_ALL
   readonly turn = (): Promise<void> => Promise.resolve()
   /** Never, unless a test says otherwise. */
   readonly retired = (): Promise<void> => new Promise((resolve) => (this.retire = resolve))

@@ -55,3 +55,19 @@ test('the clients that have not read for longest are given up, and no more than 
   expect(third!.giveUp).not.toHaveBeenCalled()
   expect(fresh!.giveUp).not.toHaveBeenCalled()
 })
+
+test('what is kept for later goes first, and all of it', () => {
+  const budget = new MemoryBudget(100 * KIB)
+  const gone: string[] = []
+  const kept = { letGo: () => gone.push('a') }
+  expect(budget.keep(kept, 60 * KIB)).toBe(true)
+  expect(budget.keep(kept, 60 * KIB)).toBe(false)
+  budget.forgo(kept, 20 * KIB)
+  expect(budget.kept).toBe(40 * KIB)
+  expect(budget.take(60 * KIB)).toBe(true)
+  expect(gone).toEqual([])
+  expect(budget.take(30 * KIB)).toBe(true)
+  expect(gone).toEqual(['a'])
+  expect(budget.kept).toBe(0)
+  expect(budget.pressure.kept_dropped).toBe(1)
+})

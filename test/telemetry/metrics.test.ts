@@ -65,7 +65,7 @@ describe('a scrape', () => {
     metrics.call({ ...CALL, outcome: 'reset' })
     metrics.call({ ...CALL, changed: true })
     metrics.http({ class: 'http', status: 200, origin: 'upstream' })
-    metrics.memory = { limit: 2, held: 1, pressure: { request_unread: 1 } }
+    metrics.memory = { limit: 2, held: 1, kept: 1, pressure: { request_unread: 1 } }
     metrics.injected({ rule: 'r', fault: 'delay', tool: 'a', first: true, delaySeconds: 1 })
     metrics.showRules(() => ({
       rules: [

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { withId } from '../../filters/message-id.ts'
+import { ENDLESS, type Room } from '../../mcp/room.ts'
 import type { ResponseSink, Upstream } from '../../mcp/transfer.ts'
 import type { CallRun } from './call-run.ts'
 import type { CopyOrder } from './copy-order.ts'
@@ -25,6 +26,8 @@ const NEVER = new AbortController().signal
 export interface CopySetting {
   readonly upstream: Upstream
   readonly texts: CallTexts
+  /** Where the texts of copies are counted. */
+  readonly memory?: Room | undefined
   /** Aborted when the sidecar drains. */
   readonly closing: AbortSignal | undefined
   readonly broke: (error: unknown) => void
@@ -45,7 +48,12 @@ export interface CopiedCall {
 export async function sendCopies(call: CopiedCall, setting: CopySetting): Promise<void> {
   const { turn, copies, spacing } = call.order
   const closing = setting.closing ?? NEVER
+  const { memory = ENDLESS } = setting
   const { heard } = call.owner.copies
+  if (!memory.take(call.text.length)) {
+    turn.revoke('memory')
+    return
+  }
   try {
     if (heard !== undefined) await interruptibleWait(PROMPT, heard.signal, closing)
     for (let n = 1; n <= copies; n++) {
@@ -58,18 +66,24 @@ export async function sendCopies(call: CopiedCall, setting: CopySetting): Promis
     }
   } catch (error) {
     if (!closing.aborted) setting.broke(error)
+  } finally {
+    memory.give(call.text.length)
   }
 }
 
 function send({ text, order }: CopiedCall, n: number, setting: CopySetting): void {
-  const { texts, upstream, closing = NEVER } = setting
+  const { texts, upstream, memory = ENDLESS, closing = NEVER } = setting
   const copy = withId(text, JSON.stringify(`${PREFIX}-${++made}`))
-  if (copy === undefined) return
+  // One that there is no room for is left out.
+  if (copy === undefined || !memory.take(copy.length)) return
   const more = order.turn.wireMark === undefined ? [] : [COPY_HEADER, String(n)]
   const { head, body } = texts.alone(copy, more)
   const over = new AbortController()
   const transfer = upstream.send(head, body, dropping(over))
-  const stop = (): void => transfer.abort()
+  const stop = (): void => {
+    memory.give(copy.length)
+    transfer.abort()
+  }
   interruptibleWait(MAX_ANSWER, over.signal, closing).then(stop, stop)
 }
 

@@ -237,6 +237,7 @@ export class FaultPlanner {
       host: hostOf(session),
       maxBody,
       holdTimeout,
+      keeping: memory,
       memory,
       listener: listenerOf(session, factsOf(request).trace),
       push,

@@ -3,7 +3,7 @@ import { CONTINUE, type Fault, type FaultContext, type Verdict } from '../../fil
 import { digest } from '../../filters/digest.ts'
 import { callerText } from '../../mcp/caller.ts'
 import { headerValue, headerValues, type ResponseHead } from '../../mcp/http.ts'
-import type { Room } from '../../mcp/room.ts'
+import { KEEP_ALL, type Room } from '../../mcp/room.ts'
 import type { Hit } from '../../rules/hit.ts'
 import type { FaultListener, FaultPlace, NotApplicableReason } from './fault-events.ts'
 import type { Behalf, TurnSetting } from './turn-setting.ts'
@@ -87,6 +87,7 @@ export class FaultTurn {
       },
       now: setting.now,
       memory: (make) => hit.memory(index, make),
+      keeping: setting.keeping ?? KEEP_ALL,
       get signal() {
         return host.stop.signal
       },

@@ -118,10 +118,11 @@ class FaultedTransfer implements Transfer {
   }
 
   #copy(copied: readonly Copied[], texts: CallTexts): void {
-    const { closing, listener } = this.#run.options
+    const { closing, listener, memory } = this.#run.options
     const setting = {
       upstream: this.#upstream,
       texts,
+      memory,
       closing,
       broke: (error: unknown) => listener.broke({ rule: '', fault: '', call: undefined }, error),
     }

@@ -1,4 +1,5 @@
 import type { RequestHead } from '../../mcp/http.ts'
+import type { Keeping } from '../../mcp/room.ts'
 import type { ExchangeFacts } from '../../rules/call-facts.ts'
 import type { FaultPlace } from './fault-events.ts'
 
@@ -30,4 +31,6 @@ export interface TurnSetting {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly host: ExchangeHost
+  /** Where what faults keep for later calls is counted. */
+  readonly keeping?: Keeping | undefined
 }
