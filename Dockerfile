@@ -38,8 +38,10 @@ COPY scripts/lib/record-scripts.cjs scripts/lib/
 RUN node scripts/code-cache.mjs
 
 FROM ${BASE} AS system
+# A version to pin; the release script records the one that it built with.
+ARG NFTABLES
 RUN command -v nft >/dev/null \
-  || { apt-get update && apt-get install -y --no-install-recommends nftables; }
+  || { apt-get update && apt-get install -y --no-install-recommends nftables${NFTABLES:+=$NFTABLES}; }
 COPY deploy/image/gather.sh /
 RUN sh /gather.sh /system node nft env \
   && mkdir -p /system/etc /system/run/squall /system/tmp /system/usr/local/bin \

@@ -30,6 +30,7 @@ function rendered() {
       `${DEPLOY}chart`,
       `--namespace=${NAMESPACE}`,
       `--kube-version=${KUBERNETES}`,
+      '--skip-tests',
       `--values=${DEPLOY}manifests/values.yaml`,
     ],
     { encoding: 'utf8' },

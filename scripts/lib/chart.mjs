@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { isMap, parseDocument } from 'yaml'
+import { isMap, parseDocument, stringify } from 'yaml'
 import { DASHBOARDS } from './dashboards.mjs'
 import { cell, GENERATED, table } from './markdown.mjs'
 
@@ -16,8 +16,16 @@ export const CHART_FILES = [
     path: `deploy/chart/files/prometheus/${name}.yml`,
     make: () => read(`prometheus/${name}.yml`),
   })),
+  { path: 'deploy/chart/files/defaults.yaml', make: chartDefaults },
   { path: 'deploy/chart/README.md', make: chartReadme },
 ]
+
+/** Returns each value with its default, by its path: a chart cannot read its own values.yaml. */
+async function chartDefaults() {
+  const rows = valueRows(await read('chart/values.yaml'))
+  const text = stringify(Object.fromEntries(rows.map(({ key, value }) => [key, value])))
+  return `# Made from values.yaml by npm run reference.\n${text}`
+}
 
 async function chartReadme() {
   const rows = valueRows(await read('chart/values.yaml'))

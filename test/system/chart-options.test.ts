@@ -1,7 +1,17 @@
-import { describe, expect, it } from 'vitest'
-import { parse } from 'yaml'
-import type { Manifest } from '../deploy/manifest-problems.ts'
-import { helmMissing, rendered } from './helm.ts'
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { type Manifest, manifestsOf } from '../deploy/manifest-problems.ts'
+import { CHART, helm, helmMissing, NAMESPACE, rendered } from './helm.ts'
+
+const MODES = readdirSync(`${CHART}ci`)
+/** The values of the chart as it first was. */
+const FIRST_VALUES = fileURLToPath(new URL('golden/values-0.1.0.yaml', import.meta.url))
 
 function settingsOf(manifests: readonly Manifest[]): Record<string, unknown> {
   const found = manifests.find(
@@ -30,5 +40,85 @@ describe.skipIf(helmMissing() !== undefined)('options of the chart', () => {
     expect(urls.length).toBeGreaterThan(8)
     for (const [, url] of urls)
       expect(url).toMatch(/^https:\/\/wiki\.example\/squall#squall[a-z]+$/)
+  })
+})
+
+type Values = Readonly<Record<string, unknown>>
+
+/** Returns the values without those that the first chart did not have. */
+function knownTo(first: Values, now: Values): Values {
+  const isMap = (value: unknown): value is Values =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+  const kept = Object.entries(now).filter(([key]) => key in first)
+  return Object.fromEntries(
+    kept.map(([key, value]) => {
+      const before = first[key]
+      return [key, isMap(value) && isMap(before) ? knownTo(before, value) : value]
+    }),
+  )
+}
+
+// `helm upgrade --reuse-values` gives templates the values of the chart that the release was installed from, and
+// none that came later.
+describe.skipIf(helmMissing() !== undefined)('a release with the values of the first chart', () => {
+  let older: string
+
+  beforeAll(() => {
+    older = mkdtempSync(join(tmpdir(), 'squall-older-chart-'))
+    cpSync(CHART, older, { recursive: true })
+    const [now, first] = [`${CHART}values.yaml`, FIRST_VALUES].map(
+      (file) => parse(readFileSync(file, 'utf8')) as Values,
+    )
+    writeFileSync(join(older, 'values.yaml'), stringify(knownTo(first!, now!)))
+  })
+
+  afterAll(() => rmSync(older, { recursive: true, force: true }))
+
+  it.each(MODES)('renders with ci/%s what new values render', async (mode) => {
+    const version = mode === 'label.yaml' ? '1.25.0' : '1.33.0'
+    const values = ['-n', NAMESPACE, '--kube-version', version, '-f', `${CHART}ci/${mode}`]
+    const texts = [older, CHART].map(async (chart) => {
+      const { ok, out, error } = await helm(['template', 'squall', chart, ...values])
+      if (!ok) throw new Error(error)
+      return JSON.stringify(manifestsOf(out)).replaceAll(
+        /"(ca\.crt|tls\.crt|tls\.key|caBundle)":"[^"]*"/g,
+        '',
+      )
+    })
+    const [old, now] = await Promise.all(texts)
+    expect(old).toBe(now)
+  })
+
+  it('has templates that each begin by completing the values', () => {
+    const folder = join(CHART, 'templates')
+    for (const file of readdirSync(folder).filter((name) => !name.endsWith('.tpl'))) {
+      const text = readFileSync(join(folder, file), 'utf8')
+      expect(text, file).toMatch(/^\{\{-? include "squall\.complete" \. -\}\}\n/)
+    }
+  })
+})
+
+describe.skipIf(helmMissing() !== undefined)('every value', () => {
+  it('is used by a template', () => {
+    const folder = join(CHART, 'templates')
+    const texts = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))
+    const all = texts.join('\n')
+    const defaults = parse(readFileSync(join(CHART, 'files/defaults.yaml'), 'utf8')) as object
+    const last = (path: string): string => path.split('.').at(-1)!
+    const unused = Object.keys(defaults).filter((path) => !all.includes(`.${last(path)}`))
+    expect(unused).toEqual([])
+  })
+})
+
+describe('the base for kustomize', () => {
+  it('builds what install.yaml has', async () => {
+    const base = fileURLToPath(new URL('../../deploy/kustomize/', import.meta.url))
+    const { stdout } = await promisify(execFile)('kubectl', ['kustomize', base])
+    const install = readFileSync(join(base, '../manifests/install.yaml'), 'utf8')
+    const ids = (text: string): readonly string[] =>
+      manifestsOf(text)
+        .map(({ kind, metadata }) => `${kind}/${metadata.name}`)
+        .toSorted()
+    expect(ids(stdout)).toEqual(ids(install))
   })
 })

@@ -100,8 +100,9 @@ describe.skipIf(missing !== undefined)('the chart', () => {
           'app.kubernetes.io/instance': 'squall',
           'app.kubernetes.io/managed-by': 'Helm',
         })
+        // What `helm test` creates is deleted when it has passed.
         const kept = Object.keys(annotations).filter((key) => key.startsWith('helm.sh/'))
-        expect(kept, name).toEqual([])
+        if (annotations['helm.sh/hook'] !== 'test') expect(kept, name).toEqual([])
       }
     })
 

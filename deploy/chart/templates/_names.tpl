@@ -1,22 +1,47 @@
+{{/*
+Fills in the values that a release does not have: with helm upgrade --reuse-values, those of the chart that it was
+installed from are all that there are. Each template begins with it.
+*/}}
+{{- define "squall.complete" -}}
+{{- $values := .Values -}}
+{{- range $path, $default := .Files.Get "files/defaults.yaml" | fromYaml -}}
+{{- $keys := splitList "." $path -}}
+{{- $at := $values -}}
+{{- range initial $keys -}}
+{{- if not (hasKey $at .) -}}
+{{- $_ := set $at . dict -}}
+{{- end -}}
+{{- $at = get $at . -}}
+{{- end -}}
+{{- if not (hasKey $at (last $keys)) -}}
+{{- $_ := set $at (last $keys) $default -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "squall.name" -}}
+{{- default .Chart.Name .Values.nameOverride -}}
+{{- end -}}
+
 {{- define "squall.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride -}}
-{{- else if contains .Chart.Name .Release.Name -}}
+{{- else if contains (include "squall.name" .) .Release.Name -}}
 {{- .Release.Name | trunc 50 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name (include "squall.name" .) | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "squall.selectorLabels" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/name: {{ include "squall.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: webhook
 {{- end -}}
 
 {{- define "squall.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
-app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/name: {{ include "squall.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: squall
@@ -52,6 +77,15 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- printf "%s-self-managed-tls" $name -}}
 {{- else -}}
 {{- printf "%s-tls" $name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "squall.pullSecrets" -}}
+{{- with .Values.image.pullSecrets -}}
+imagePullSecrets:
+{{- range . }}
+  - name: {{ . }}
+{{- end }}
 {{- end -}}
 {{- end -}}
 

@@ -21,6 +21,9 @@
 {{- end }}
 - --review-timeout={{ sub .Values.webhook.timeoutSeconds 1 }}s
 - --log-level={{ .Values.webhook.logLevel }}
+{{- range .Values.webhook.extraArgs }}
+- {{ . | quote }}
+{{- end }}
 {{- end -}}
 
 {{/* What the webhook does with pods. */}}
