@@ -19,6 +19,11 @@ export const MUTATING_WEBHOOKS: ResourceKind = {
   namespaced: false,
 }
 
+export const VALIDATING_WEBHOOKS: ResourceKind = {
+  ...kind('admissionregistration.k8s.io', 'validatingwebhookconfigurations'),
+  namespaced: false,
+}
+
 /** One thing, or all of a namespace where there is no name, or of the cluster without a namespace. */
 export interface Place {
   readonly kind: ResourceKind

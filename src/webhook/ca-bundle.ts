@@ -6,6 +6,8 @@ import {
   metadataOf,
   MUTATING_WEBHOOKS,
   patchResource,
+  type Place,
+  VALIDATING_WEBHOOKS,
 } from '../kube/resources.ts'
 import { endOf, splitPem } from './managed-secret.ts'
 
@@ -13,6 +15,8 @@ import { endOf, splitPem } from './managed-secret.ts'
 export interface WantedBundle {
   /** Name of the MutatingWebhookConfiguration. */
   readonly configuration: string
+  /** Name of the ValidatingWebhookConfiguration, where there is one. */
+  readonly validating?: string | undefined
   /** PEM of the authorities, the newest first. */
   readonly bundle: readonly string[]
   /** Whether authorities that somebody else put there stay: a replica may still use one. */
@@ -21,9 +25,14 @@ export interface WantedBundle {
 }
 
 const MAX_AUTHORITIES = 10
+/** Value of that annotation where it is the webhook itself. */
+const OWN = 'selfManaged'
+
+/** Annotation of webhook configurations, by the chart: who manages the certificates from now on. */
+const MANAGED_BY = 'squall.dev/certificates'
 
 /**
- * Makes the webhook configuration trust these authorities; true when it had to be changed. Throws a
+ * Makes the webhook configurations trust these authorities; true when one had to be changed. Throws a
  * conflict when somebody else changed it meanwhile.
  */
 export async function ensureBundle(
@@ -31,10 +40,28 @@ export async function ensureBundle(
   wanted: WantedBundle,
   limits: Limits,
 ): Promise<boolean> {
-  const place = { kind: MUTATING_WEBHOOKS, name: wanted.configuration }
+  const { configuration, validating } = wanted
+  const places: Place[] = [{ kind: MUTATING_WEBHOOKS, name: configuration }]
+  if (validating !== undefined) places.push({ kind: VALIDATING_WEBHOOKS, name: validating })
+  let isChanged = false
+  for (const place of places)
+    isChanged = (await ensureOne(client, place, wanted, limits)) || isChanged
+  return isChanged
+}
+
+async function ensureOne(
+  client: KubeClient,
+  place: Place,
+  wanted: WantedBundle,
+  limits: Limits,
+): Promise<boolean> {
   const configuration = await getResource(client, place, limits)
-  const { resourceVersion } = metadataOf(configuration)
-  const webhooks = listOf(configuration['webhooks']).flatMap((webhook) => change(webhook, wanted))
+  const { resourceVersion, annotations } = metadataOf(configuration)
+  // After a change of the mode others serve with other certificates: take nothing away from them.
+  const keepOthers = wanted.keepOthers || (annotations[MANAGED_BY] ?? OWN) !== OWN
+  const webhooks = listOf(configuration['webhooks']).flatMap((webhook) =>
+    change(webhook, { ...wanted, keepOthers }),
+  )
   if (webhooks.length === 0) return false
   // With a version the change is refused when it was made from something old.
   const body = { metadata: { resourceVersion }, webhooks }

@@ -27,6 +27,8 @@ export interface ManagedOptions extends ManagedLifetimes {
   readonly namespace: string
   /** Name of the MutatingWebhookConfiguration. */
   readonly configuration: string
+  /** Name of the ValidatingWebhookConfiguration, where there is one. */
+  readonly validating?: string | undefined
   /** How often all of it is looked at. */
   readonly checkMs: number
   /** How long API servers may take to notice a new authority before a leaf of it is used. */
@@ -60,12 +62,14 @@ export class ManagedCertificate {
   readonly #options: ManagedOptions
   readonly #parts: ManagedParts
   readonly #closing = new AbortController()
+  readonly #startedAt: number
   #authority: string | undefined
   #running: Promise<void> | undefined
 
   constructor(options: ManagedOptions, parts: ManagedParts) {
     this.#options = options
     this.#parts = parts
+    this.#startedAt = parts.now()
   }
 
   /** Begins, and goes on until it is closed. Resolves when there is a certificate. */
@@ -113,12 +117,15 @@ export class ManagedCertificate {
     const { settleMs, checkMs } = this.#options
     const state = await this.#stored()
     const { cert } = state.authority
-    const keepOthers = now() - madeAt(cert) < CHECKS_KEPT * checkMs + settleMs + 1_000
+    // Replicas of before may serve with a certificate of another authority, or of another mode.
+    const since = Math.max(madeAt(cert), this.#startedAt)
+    const keepOthers = now() - since < CHECKS_KEPT * checkMs + settleMs + 1_000
     await this.#retried((limits) =>
       ensureBundle(
         this.#parts.client,
         {
           configuration: this.#options.configuration,
+          validating: this.#options.validating,
           bundle: state.bundle,
           keepOthers,
           now: now(),

@@ -1,7 +1,8 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { join } from 'node:path'
 import { readBounded } from '../listener/bounded-file.ts'
-import type { ServingCertificate } from './serving-certificate.ts'
+import type { CertificatePair } from './issue-certificate.ts'
+import { checkPair, type ServingCertificate } from './serving-certificate.ts'
 
 /** Where the files are looked for, as a Secret of type kubernetes.io/tls has them. */
 const CERT = 'tls.crt'
@@ -15,6 +16,8 @@ const POLL_MS = 5_000
 export interface MountedOptions {
   readonly settleMs?: number
   readonly pollMs?: number
+  /** How long API servers may take to trust a new certificate before it takes the place of a good one. */
+  readonly trustMs?: number | undefined
 }
 
 /** Follows the certificate in a mounted folder. The folder is watched: kubelet swaps a link in it. */
@@ -25,11 +28,15 @@ export class MountedCertificate {
   readonly #poll: NodeJS.Timeout
   #watcher: FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
+  readonly #trustMs: number
+  #waiting: { readonly cert: string; readonly since: number } | undefined
+  #waited: NodeJS.Timeout | undefined
 
   constructor(folder: string, certificate: ServingCertificate, options: MountedOptions = {}) {
     this.#folder = folder
     this.#certificate = certificate
     this.#settleMs = options.settleMs ?? SETTLE_MS
+    this.#trustMs = options.trustMs ?? 0
     // Before the first look: what changes after it is seen.
     this.#watch()
     this.look()
@@ -44,7 +51,7 @@ export class MountedCertificate {
     try {
       const cert = readBounded(join(this.#folder, CERT)).toString('utf8')
       const key = readBounded(join(this.#folder, KEY)).toString('utf8')
-      this.#certificate.offer({ cert, key })
+      if (!this.#isToWait({ cert, key })) this.#certificate.offer({ cert, key })
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       this.#certificate.refuse(
@@ -56,7 +63,22 @@ export class MountedCertificate {
   close(): void {
     clearInterval(this.#poll)
     clearTimeout(this.#timer)
+    clearTimeout(this.#waited)
     this.#watcher?.close()
+  }
+
+  /** Whether a new certificate is still to be trusted by API servers, and the old one is good. */
+  #isToWait(pair: CertificatePair): boolean {
+    const { current, trouble } = this.#certificate
+    if (this.#trustMs === 0 || current === undefined || trouble !== undefined) return false
+    if (current.cert === pair.cert || !isPair(pair)) return false
+    const now = performance.now()
+    if (this.#waiting?.cert !== pair.cert) {
+      this.#waiting = { cert: pair.cert, since: now }
+      clearTimeout(this.#waited)
+      this.#waited = setTimeout(() => this.look(), this.#trustMs + 50).unref()
+    }
+    return now - this.#waiting.since < this.#trustMs
   }
 
   #watch(): void {
@@ -74,5 +96,14 @@ export class MountedCertificate {
   #unwatch(): void {
     this.#watcher?.close()
     this.#watcher = undefined
+  }
+}
+
+function isPair(pair: CertificatePair): boolean {
+  try {
+    checkPair(pair)
+    return true
+  } catch {
+    return false
   }
 }

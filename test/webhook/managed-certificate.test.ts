@@ -255,3 +255,44 @@ test('a missing right is said with what to give', async () => {
   await started
   expect(certificate.trouble).toBeUndefined()
 })
+
+test('authorities of another mode stay trusted, once the chart says that the mode has changed', async () => {
+  const cluster = await start()
+  const { managed, certificate } = replica(cluster)
+  await managed.start()
+  const other = createAuthority('chart', {
+    from: new Date(0),
+    until: new Date(Date.now() + 3_600_000),
+  })
+  const own = certificate.current!.cert
+  cluster.api.put(CONFIGURATION, {
+    metadata: { annotations: { 'squall.dev/certificates': 'generated' } },
+    webhooks: [
+      {
+        name: 'inject.squall.dev',
+        clientConfig: {
+          service: { name: 'squall' },
+          caBundle: Buffer.from(other.cert).toString('base64'),
+        },
+      },
+    ],
+  })
+  await eventually(() => (isTrusted(cluster, own) ? undefined : 'not trusted yet'))
+  // Longer than authorities of others stay otherwise.
+  const looks = cluster.api.seen.length
+  await eventually(() => (cluster.api.seen.length > looks + 100 ? undefined : 'not looked at yet'))
+  expect(trusted(cluster)[0]).toContain(other.cert)
+})
+
+test('the bundle of the validating webhooks is kept, too', async () => {
+  const cluster = await start()
+  const path = CONFIGURATION.replace('mutating', 'validating')
+  cluster.api.put(path, { webhooks: [{ name: 'rules.squall.dev', clientConfig: {} }] })
+  const { managed } = replica(cluster, { validating: 'squall' } as object)
+  await managed.start()
+  const { webhooks } = cluster.api.store.get(path) as {
+    webhooks: { clientConfig: { caBundle: string } }[]
+  }
+  const bundle = Buffer.from(webhooks[0]!.clientConfig.caBundle, 'base64').toString()
+  expect(splitPem(bundle)).toEqual(trusted(cluster)[0])
+})

@@ -4,10 +4,21 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createAuthority, issueServer } from '../../src/webhook/issue-certificate.ts'
-import { checkPair } from '../../src/webhook/serving-certificate.ts'
+import { MountedCertificate } from '../../src/webhook/mounted-certificate.ts'
+import { checkPair, ServingCertificate } from '../../src/webhook/serving-certificate.ts'
+import { createWebhookMetrics } from '../../src/webhook/webhook-metrics.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { AUTHORITY, judge, lasting, leaf, podOf, startStaged, type StagedWebhook } from './stage.ts'
+import {
+  AUTHORITY,
+  judge,
+  lasting,
+  leaf,
+  mountPair,
+  podOf,
+  startStaged,
+  type StagedWebhook,
+} from './stage.ts'
 
 const opened = closers()
 
@@ -143,4 +154,23 @@ test('a drain gives up readiness first, answers what is under way, and then ends
   await draining
   await expect(judge(port, podOf())).rejects.toThrow(/ECONNREFUSED/)
   await staged.mounted.remove()
+})
+
+test('a new pair waits until API servers trust it, while the old one is good', async () => {
+  const first = leaf()
+  const mounted = await mountPair(first)
+  opened({ close: () => mounted.remove() })
+  const quiet = (): void => undefined
+  const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+  const certificate = new ServingCertificate(logger, createWebhookMetrics('test'), () => Date.now())
+  const looks = { settleMs: 5, pollMs: 20, trustMs: 400 }
+  opened(new MountedCertificate(mounted.folder, certificate, looks))
+  expect(certificate.current?.cert).toBe(first.cert)
+  const swapped = new Promise((resolve) => certificate.onSwap(resolve))
+  const begun = performance.now()
+  const next = leaf()
+  await mounted.swap(next)
+  await swapped
+  expect(certificate.current?.cert).toBe(next.cert)
+  expect(performance.now() - begun).toBeGreaterThan(390)
 })
