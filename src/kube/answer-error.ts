@@ -42,7 +42,7 @@ function meaning(code: KubeErrorCode, status: number, said: string, cluster: str
     case 'unauthorized':
       return `the API server does not accept the credentials of ${cluster}; log in again`
     case 'forbidden':
-      return `${answered}; ${missingRight(said)}`
+      return said.startsWith('admission webhook') ? said : `${answered}; ${missingRight(said)}`
     case 'not_found':
       return said === '' ? 'there is no such thing' : said
     case 'conflict':

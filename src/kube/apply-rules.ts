@@ -1,8 +1,16 @@
 import type { RulesVersion } from '../rules/rules-version.ts'
 import { parseFound } from '../rules/rules-parser.ts'
-import { configMapKeys, expectedDigest, mountedTexts, readsKey } from './config-map-rules.ts'
+import { ALL_KEYS, RULES_LABEL, SEPARATE_KEYS } from '../rules/rules-label.ts'
+import {
+  ALL_PLACES,
+  type ConfigMapKeys,
+  configMapKeys,
+  expectedDigest,
+  mountedTexts,
+  readsKey,
+} from './config-map-rules.ts'
 import { inParallel } from './in-parallel.ts'
-import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
+import { type InjectedPod, readInjectedPod, type RulesPlace } from './injected-pod.ts'
 import { type Fields, fieldsOf } from './json-shape.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, KubeError } from './kube-error.ts'
@@ -12,6 +20,7 @@ import {
   getResource,
   type Limits,
   listResources,
+  metadataOf,
   patchResource,
   PODS,
 } from './resources.ts'
@@ -89,15 +98,7 @@ export function awaited(
   const places = new Map(targets.map(({ pod: { rules } }) => [JSON.stringify(rules), rules]))
   for (const place of places.values()) {
     if (place === undefined || place.key !== undefined) continue
-    const texts = mountedTexts(keys, place)
-    const version = parseFound({
-      kind: 'found',
-      digest: '',
-      isDirectory: true,
-      texts,
-      problems: [],
-      writtenAt: 0,
-    })
+    const version = parseKeys(keys, place)
     if (version.kind === 'refused') throw new MergedRulesError(version)
   }
   return targets.map(({ pod, isReached }) => {
@@ -114,15 +115,16 @@ export async function writeConfigMap(
   before: Fields | undefined,
   limits: Limits,
 ): Promise<'created' | 'changed' | 'unchanged'> {
-  const { namespace, configMap, key, text } = target
+  const { namespace, configMap, key, text, prefix } = target
   if (before !== undefined && fieldsOf(before['data'])[key] === text) return 'unchanged'
   const place = { kind: CONFIG_MAPS, namespace, name: configMap }
   const data = { [key]: text }
+  const label = `${prefix}${RULES_LABEL}`
   if (before === undefined) {
     const metadata = {
       name: configMap,
       namespace,
-      labels: { 'app.kubernetes.io/part-of': 'squall' },
+      labels: { 'app.kubernetes.io/part-of': 'squall', [label]: ALL_KEYS },
     }
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
     try {
@@ -133,8 +135,28 @@ export async function writeConfigMap(
       if (!isKubeError(error, 'exists')) throw error
     }
   }
-  await patchResource(client, place, 'merge', { data }, limits)
+  const known = metadataOf(before ?? {}).labels[label]
+  const labels = { [label]: known ?? labelFor(before, target) }
+  await patchResource(client, place, 'merge', { metadata: { labels }, data }, limits)
   return 'changed'
+}
+
+/** Says how the webhook is to check the keys: together, unless they cannot be for one sidecar. */
+function labelFor(before: Fields | undefined, { key, text }: RulesTarget): string {
+  const keys = new Map(configMapKeys(before ?? {}))
+  keys.set(key, Buffer.from(text, 'utf8'))
+  return parseKeys(keys, ALL_PLACES).kind === 'refused' ? SEPARATE_KEYS : ALL_KEYS
+}
+
+function parseKeys(keys: ConfigMapKeys, place: RulesPlace): RulesVersion {
+  return parseFound({
+    kind: 'found',
+    digest: '',
+    isDirectory: true,
+    texts: mountedTexts(keys, place),
+    problems: [],
+    writtenAt: 0,
+  })
 }
 
 /** Makes kubelet look at the ConfigMap at once. The result is what kept it from being told. */

@@ -7,6 +7,9 @@ import type { RulesPlace } from './injected-pod.ts'
 /** The keys of a ConfigMap with their contents. */
 export type ConfigMapKeys = ReadonlyMap<string, Uint8Array>
 
+/** All keys, as a sidecar reads them that is not told of one. */
+export const ALL_PLACES: RulesPlace = { configMap: '', key: undefined, path: '', items: [] }
+
 /** What a ConfigMap holds. */
 export function configMapKeys(configMap: Fields): ConfigMapKeys {
   const texts = Object.entries(textsOf(configMap['data'])).map(

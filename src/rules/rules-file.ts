@@ -35,7 +35,8 @@ interface Opened {
   readonly stats?: Stats
 }
 
-const MAX_FILES = 256
+/** The most rules files that a directory may have. */
+export const MAX_FILES = 256
 /** Reading the names of an endless directory would never end. */
 const MAX_ENTRIES = 10_000
 /** A file that is written all the time is taken as it is in the end; another look follows. */

@@ -25,7 +25,7 @@ export interface DecideParts {
   readonly settings: InjectorSettings
   readonly surroundings: Surroundings
   /** Kubernetes 1.`minor`, when it is known. */
-  readonly minor: number | undefined
+  readonly minor: () => number | undefined
 }
 
 /** Something inside failed: the reason for the metric, and the text for whoever made the pod. */
@@ -65,7 +65,8 @@ export async function decide(review: Review, parts: DecideParts): Promise<Decisi
 }
 
 async function injected(review: Review, parts: DecideParts): Promise<Decision> {
-  const { settings, surroundings, minor } = parts
+  const { settings, surroundings } = parts
+  const minor = parts.minor()
   const asks = asksForInjection(review, settings.prefix)
   const parsed = parsePod(review.object)
   if (!parsed.ok) {

@@ -1,14 +1,19 @@
 import type { PatchOperation } from '../injector/json-patch.ts'
 
-/** What is done about one pod. */
+/** The kind of thing that a review is about. */
+export type Subject = 'injection' | 'rules' | 'workload'
+
+/** The decision about one review. */
 export interface Decision {
-  readonly result: 'injected' | 'untouched' | 'refused' | 'failed'
-  /** Whether the pod may be made. */
+  readonly result: 'injected' | 'untouched' | 'refused' | 'failed' | 'accepted' | 'denied'
+  /** Whether the object may be written. */
   readonly allowed: boolean
   /** One word; for pods that were injected, the mode. */
   readonly reason: string
   /** What whoever made the pod is told when it is refused. */
   readonly message: string
+  /** Further lines of the message. */
+  readonly lines?: readonly string[]
   readonly patch: readonly PatchOperation[]
   readonly warnings: readonly string[]
 }
@@ -17,10 +22,11 @@ export interface Decision {
 const MAX_WARNING = 240
 const MAX_WARNINGS = 16
 const MAX_MESSAGE = 2_000
+const MAX_LINE = 400
 
 /** The AdmissionReview that a decision is told by. */
-export function reviewAnswer(uid: string, decision: Decision): object {
-  const { result, allowed, reason, message, patch, warnings } = decision
+export function reviewAnswer(uid: string, decision: Decision, subject: Subject): object {
+  const { result, allowed, reason, patch, warnings } = decision
   return {
     apiVersion: 'admission.k8s.io/v1',
     kind: 'AdmissionReview',
@@ -28,7 +34,7 @@ export function reviewAnswer(uid: string, decision: Decision): object {
       uid,
       allowed,
       ...(!allowed && {
-        status: { code: 403, reason: 'Forbidden', message: oneLine(message, MAX_MESSAGE) },
+        status: { code: 403, reason: 'Forbidden', message: wholeMessage(decision) },
       }),
       ...(patch.length > 0 && {
         patchType: 'JSONPatch',
@@ -37,9 +43,20 @@ export function reviewAnswer(uid: string, decision: Decision): object {
       ...(warnings.length > 0 && {
         warnings: warnings.slice(0, MAX_WARNINGS).map((text) => oneLine(text, MAX_WARNING)),
       }),
-      auditAnnotations: { injection: `${result}: ${reason}` },
+      auditAnnotations: { [subject]: `${result}: ${reason}` },
     },
   }
+}
+
+/** The message with as many of its further lines as fit. */
+function wholeMessage({ message, lines = [] }: Decision): string {
+  let text = oneLine(message, MAX_MESSAGE)
+  for (const [i, line] of lines.entries()) {
+    const next = `${text}\n${oneLine(line, MAX_LINE)}`
+    if (next.length > MAX_MESSAGE) return `${text}\n… and ${lines.length - i} more`
+    text = next
+  }
+  return text
 }
 
 /** Text without line breaks and other things that would not pass a header or a terminal. */

@@ -1,15 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RareLog } from '../listener/rare-log.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { decide, type DecideError, type DecideParts } from './decide.ts'
-import { type Decision, oneLine, reviewAnswer } from './decision.ts'
+import type { DecideError } from './decide.ts'
+import { type Decision, oneLine, reviewAnswer, type Subject } from './decision.ts'
 import { type BodyLimits, type BodyProblem, readReviewBody } from './review-body.ts'
+import { logDecision, shownReview } from './review-log.ts'
 import { parseReview, type Review } from './review.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'
 
+/** What is decided at one path. */
+export interface Route {
+  readonly subject: Subject
+  decide(review: Review): Promise<Decision>
+}
+
 /** What reviews are answered with. */
 export interface ReviewHandlerParts {
-  readonly decide: DecideParts
+  /** By path. */
+  readonly routes: ReadonlyMap<string, Route>
   readonly body: BodyLimits
   readonly metrics: WebhookMetrics
   readonly logger: Logger
@@ -27,14 +35,11 @@ interface Complaint {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const PATH = '/mutate'
-const MAX_SHOWN = 300
-
 const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Complaint>> = {
   too_large: {
     status: 413,
     reason: 'too_large',
-    message: 'the review is larger than this webhook reads; make the pod smaller',
+    message: 'the review is larger than this webhook reads; make the object smaller',
   },
   slow_body: { status: 408, reason: 'slow_body', message: 'the review did not arrive in time' },
   overload: {
@@ -45,7 +50,7 @@ const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Complaint>>
   },
 }
 
-/** Answers POST /mutate, and complains about everything else. Never throws. */
+/** Answers POST at the paths of the routes, and complains about everything else. Never throws. */
 export function createReviewHandler(
   parts: ReviewHandlerParts,
 ): (request: IncomingMessage, response: ServerResponse) => void {
@@ -66,12 +71,15 @@ async function answer(
   from: number,
 ): Promise<void> {
   const seconds = (): number => (parts.now() - from) / 1000
+  const [path = ''] = (request.url ?? '').split('?', 1)
+  const route = parts.routes.get(path)
+  const subject = route?.subject ?? 'injection'
   const complain = (complaint: Complaint, result = 'invalid'): void => {
-    parts.metrics.reviewed(result, complaint.reason, seconds())
+    parts.metrics.reviewed(subject, result, complaint.reason, seconds())
     const { status, message, headers } = complaint
     send(parts, request, response, status, 'text/plain; charset=utf-8', `${message}\n`, headers)
   }
-  const wrong = headProblem(request)
+  const wrong = route === undefined ? notFound(parts.routes) : headProblem(request)
   if (wrong !== undefined) {
     parts.rareLog.warn(wrong.reason, wrong.message, 'a request was no review')
     return complain(wrong)
@@ -93,33 +101,33 @@ async function answer(
     const { review } = parsed
     let decision: Decision
     try {
-      decision = await decide(review, parts.decide)
+      decision = await route!.decide(review)
     } catch (error) {
       const { reason, message, cause } = error as DecideError
       parts.logger.error(
-        { ...shownReview(review), reason, err: cause },
-        'a pod could not be judged',
+        { ...shownReview(review, subject), reason, err: cause },
+        subject === 'injection' ? 'a pod could not be judged' : `${subject} could not be checked`,
       )
       return complain(
         { status: 500, reason, message: `squall: ${oneLine(message, 500)}` },
         'failed',
       )
     }
-    parts.metrics.reviewed(decision.result, decision.reason, seconds())
-    log(parts.logger, review, decision)
-    const text = JSON.stringify(reviewAnswer(review.uid, decision))
+    parts.metrics.reviewed(subject, decision.result, decision.reason, seconds())
+    logDecision(parts.logger, subject, review, decision)
+    const text = JSON.stringify(reviewAnswer(review.uid, decision, subject))
     send(parts, request, response, 200, 'application/json', text)
   } finally {
     body.done()
   }
 }
 
+function notFound(routes: ReadonlyMap<string, Route>): Complaint {
+  const message = `there is nothing here; reviews go to ${[...routes.keys()].join(', ')}`
+  return { status: 404, reason: 'not_found', message }
+}
+
 function headProblem(request: IncomingMessage): Complaint | undefined {
-  const [path = ''] = (request.url ?? '').split('?', 1)
-  if (path !== PATH) {
-    const message = `there is nothing here; reviews go to ${PATH}`
-    return { status: 404, reason: 'not_found', message }
-  }
   if (request.method !== 'POST') {
     const message = `reviews are sent with POST`
     return { status: 405, reason: 'method', message, headers: { allow: 'POST' } }
@@ -156,31 +164,4 @@ function send(
   response.end(text, () => {
     if (isUnread) request.socket.destroySoon()
   })
-}
-
-function log(logger: Logger, review: Review, decision: Decision): void {
-  const { result, reason, message, warnings } = decision
-  const fields = {
-    ...shownReview(review),
-    result,
-    // Of a pod that was injected the reason is its mode.
-    ...(result === 'injected' ? { mode: reason, why: oneLine(message, MAX_SHOWN) } : { reason }),
-    ...(result === 'refused' && { detail: oneLine(message, MAX_SHOWN) }),
-    ...(warnings.length > 0 && {
-      warnings: warnings.slice(0, 8).map((text) => oneLine(text, MAX_SHOWN)),
-    }),
-  }
-  if (result === 'untouched') logger.info(fields, 'pod left as it is')
-  else if (result === 'injected') logger.info(fields, 'pod injected')
-  else logger.warn(fields, result === 'refused' ? 'pod refused' : 'pod not injected')
-}
-
-function shownReview(review: Review): object {
-  return {
-    uid: oneLine(review.uid, 64),
-    namespace: oneLine(review.namespace, 80),
-    pod: oneLine(review.podName, 80),
-    owner: oneLine(review.owner, 80),
-    ...(review.dryRun && { dryRun: true }),
-  }
 }

@@ -9,14 +9,19 @@ export interface Review {
   readonly uid: string
   /** Whether a pod is to be made; anything else is let through. */
   readonly isPodCreation: boolean
+  /** The resource, with its group and subresource: `apps/deployments`, `pods/exec`. */
+  readonly resource: string
+  readonly operation: string
   /** What it is about, for messages: `UPDATE of deployments`. */
   readonly about: string
   readonly namespace: string
   /** Its name, or what its name will begin with. */
   readonly podName: string
   readonly dryRun: boolean
-  /** The pod; undefined where the review holds none. */
+  /** The object; undefined where the review holds none. */
   readonly object: Fields | undefined
+  /** The object before an update. */
+  readonly oldObject: Fields | undefined
   readonly annotations: Readonly<Record<string, string>>
   readonly labels: Readonly<Record<string, string>>
   /** The kind of what makes the pod. */
@@ -66,17 +71,21 @@ function read(uid: string, request: Fields): Review {
   const metadata = fieldsOf(object?.['metadata'])
   const group = textOf(resource['group']) ?? ''
   const plural = textOf(resource['resource']) ?? 'nothing'
+  const whole = `${group === '' ? '' : `${group}/`}${plural}${below === undefined ? '' : `/${below}`}`
   const isPod = group === '' && plural === 'pods' && resource['version'] === 'v1'
   return {
     uid,
     isPodCreation: isPod && below === undefined && operation === 'CREATE',
-    about: `${operation} of ${group === '' ? '' : `${group}/`}${plural}${below === undefined ? '' : `/${below}`}`,
+    resource: whole,
+    operation,
+    about: `${operation} of ${whole}`,
     // A pod that a controller makes has neither of its own yet.
     namespace: textOf(request['namespace']) ?? textOf(metadata['namespace']) ?? '',
     podName:
       textOf(metadata['name']) ?? textOf(request['name']) ?? textOf(metadata['generateName']) ?? '',
     dryRun: request['dryRun'] === true,
     object,
+    oldObject: isFields(request['oldObject']) ? request['oldObject'] : undefined,
     annotations: textsOf(metadata['annotations']),
     labels: textsOf(metadata['labels']),
     owner: ownerOf(metadata['ownerReferences']),

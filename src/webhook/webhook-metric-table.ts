@@ -9,6 +9,12 @@ export const WEBHOOK_METRICS = [
     labels: ['result', 'reason'],
   },
   {
+    name: 'squall_validations_total',
+    type: 'counter',
+    help: 'Reviews of rules and of workloads, by what was decided and why.',
+    labels: ['subject', 'result', 'reason'],
+  },
+  {
     name: 'squall_injection_duration_seconds',
     type: 'histogram',
     help: 'Time from the head of a review to its answer.',
@@ -32,6 +38,12 @@ export const WEBHOOK_METRICS = [
     type: 'gauge',
     help: '0 while the newest certificate cannot be used, or none can be made; the last good one stays.',
     labels: [],
+  },
+  {
+    name: 'squall_webhook_kubernetes_minor',
+    type: 'gauge',
+    help: 'Minor version of Kubernetes that injection reckons with; source says who named it: api_server, flag or unknown.',
+    labels: ['source'],
   },
   {
     name: 'squall_webhook_build_info',

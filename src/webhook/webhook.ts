@@ -7,12 +7,14 @@ import { bind, type BoundAddress } from '../listener/bind.ts'
 import { RareLog } from '../listener/rare-log.ts'
 import type { InjectorSettings } from '../injector/injector-settings.ts'
 import type { Logger } from '../telemetry/log.ts'
+import { ClusterVersion } from './cluster-version.ts'
 import { CertificateError, ServingCertificate } from './serving-certificate.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { ManagedCertificate, type ManagedOptions } from './managed-certificate.ts'
 import { MountedCertificate } from './mounted-certificate.ts'
 import { BodyRoom } from './review-body.ts'
 import { createReviewHandler } from './review-handler.ts'
+import { createRoutes } from './routes.ts'
 import { createReviewServer, endServer } from './review-server.ts'
 import { NO_SURROUNDINGS, type Surroundings } from './decide.ts'
 import { readSurroundings } from './surroundings.ts'
@@ -20,7 +22,7 @@ import { createWebhookMetrics } from './webhook-metrics.ts'
 
 /** Where the certificate comes from. */
 export type CertificateSource =
-  | { readonly kind: 'mounted'; readonly folder: string }
+  | { readonly kind: 'mounted'; readonly folder: string; readonly settleMs?: number }
   | ({ readonly kind: 'managed' } & ManagedOptions)
 
 /** Everything that a webhook is told. */
@@ -32,7 +34,10 @@ export interface WebhookOptions {
   readonly adminAccess?: ReadAccess
   readonly certificate: CertificateSource
   readonly settings: InjectorSettings
+  /** Kubernetes 1.`minor`, until the API server has said it. */
   readonly minor: number | undefined
+  /** Asks for the version where nothing else needs the API server. */
+  readonly versionClient?: (() => Promise<KubeClient | undefined>) | undefined
   readonly readNamespaces: boolean
   readonly readServices: boolean
   readonly maxReviewBytes: number
@@ -88,26 +93,43 @@ export async function startWebhook(
     options.certificate.kind === 'managed' || options.readNamespaces || options.readServices
   let kube: KubeClient | undefined
   let source: { close(): void | Promise<void> } | undefined
+  let version: ClusterVersion | undefined
+  let versionClient: KubeClient | undefined
   const close = async (graceMs: number): Promise<void> => {
     if (server !== undefined) await endServer(server, graceMs)
-    await source?.close()
-    await kube?.close()
+    await Promise.all([source?.close(), version?.close()])
+    await Promise.all([kube?.close(), versionClient?.close()])
     await admin.close()
   }
   try {
     kube = needsClient ? await client() : undefined
-    source = await follow(options.certificate, certificate, { kube, logger, now, stop })
+    if (kube === undefined) versionClient = await options.versionClient?.()
+    version = new ClusterVersion({
+      client: kube ?? versionClient,
+      fallback: options.minor,
+      logger,
+      metrics,
+    })
+    const known = version
+    const [, followed] = await Promise.all([
+      version.start(),
+      follow(options.certificate, certificate, { kube, logger, now, stop }),
+    ])
+    source = followed
     const pair = certificate.current
     if (pair === undefined) throw new CertificateError(certificate.trouble ?? 'no certificate')
     server = createReviewServer({
       pair,
       reviewTimeoutMs: options.reviewTimeoutMs,
       handler: createReviewHandler({
-        decide: {
-          settings: options.settings,
-          minor: options.minor,
-          surroundings: surroundingsOf(options, kube, now),
-        },
+        routes: createRoutes(
+          {
+            settings: options.settings,
+            minor: () => known.minor,
+            surroundings: surroundingsOf(options, kube, now),
+          },
+          options.reviewTimeoutMs,
+        ),
         body: {
           maxBytes: options.maxReviewBytes,
           timeoutMs: options.reviewTimeoutMs,
@@ -151,7 +173,10 @@ async function follow(
     readonly stop: AbortSignal
   },
 ): Promise<{ close(): void | Promise<void> }> {
-  if (source.kind === 'mounted') return new MountedCertificate(source.folder, certificate)
+  if (source.kind === 'mounted') {
+    const { folder, settleMs } = source
+    return new MountedCertificate(folder, certificate, { trustMs: settleMs })
+  }
   const { kube: client, logger, now, stop } = parts
   if (client === undefined) throw new CertificateError('there is no access to the API server')
   const managed = new ManagedCertificate(source, { client, certificate, logger, now })

@@ -17,7 +17,7 @@ function parsed(...args: string[]): WebhookRequest {
 
 test('a folder is all that is needed, and nothing is open to others by default', () => {
   const request = parsed('--tls-dir', '/tls')
-  expect(request.tls).toEqual({ kind: 'mounted', folder: '/tls' })
+  expect(request.tls).toEqual({ kind: 'mounted', folder: '/tls', settleMs: 10_000 })
   expect(request.listen).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 15443 })
   expect(request.admin).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 15391 })
   expect([request.readNamespaces, request.readServices]).toEqual([false, false])

@@ -21,6 +21,7 @@ const CLUSTER_KINDS = [
   'ClusterRole',
   'ClusterRoleBinding',
   'MutatingWebhookConfiguration',
+  'ValidatingWebhookConfiguration',
   'ValidatingAdmissionPolicy',
   'ValidatingAdmissionPolicyBinding',
 ]

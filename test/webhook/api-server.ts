@@ -112,6 +112,8 @@ async function handle(
   if (api.tokens.size > 0 && !api.tokens.has(token)) {
     return fail(response, 401, 'Unauthorized', 'Unauthorized')
   }
+  const version = url.pathname === '/version' ? state.store.get('/version') : undefined
+  if (version !== undefined) return send(response, 200, version)
   const proxied = PROXY.exec(url.pathname)
   if (proxied !== null) return proxy(api, proxied, request, response)
   const match = RESOURCE.exec(url.pathname)

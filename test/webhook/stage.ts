@@ -175,8 +175,14 @@ export interface Verdict {
 }
 
 /** Asks about a pod and reads the answer. */
-export async function judge(port: number, object: unknown, request: object = {}): Promise<Verdict> {
-  const { status, text } = await send(port, JSON.stringify(reviewOf(object, request)))
+export async function judge(
+  port: number,
+  object: unknown,
+  request: object = {},
+  path?: string,
+): Promise<Verdict> {
+  const body = JSON.stringify(reviewOf(object, request))
+  const { status, text } = await send(port, body, path === undefined ? {} : { path })
   if (status !== 200) throw new Error(`${status}: ${text}`)
   return (JSON.parse(text) as { response: Verdict }).response
 }

@@ -4,6 +4,9 @@
 {{- if and (eq $webhook.matchBy "annotation") (semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version) -}}
 {{- fail (printf "webhook.matchBy=annotation needs Kubernetes 1.30, and this is %s: set webhook.matchBy=label, and label pod templates squall.dev/inject: \"true\"" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
+{{- if and .Values.validation.workloads.enabled (semverCompare "<1.30.0-0" .Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "validation.workloads.enabled needs Kubernetes 1.30, and this is %s: set it to false" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
 {{- with .Values.certificates -}}
 {{- if eq .mode "external" -}}
 {{- if not .external.secretName -}}

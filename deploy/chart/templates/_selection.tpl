@@ -41,3 +41,13 @@
 true
 {{- end -}}
 {{- end -}}
+
+{{/* Namespaces whose pods are sent to the webhook. */}}
+{{- define "squall.podNamespaces" -}}
+{{- include "squall.namespaceExpressions" . }}
+{{- if include "squall.passesProductionBy" . }}
+- key: {{ .Values.production.label }}
+  operator: NotIn
+  values: {{ .Values.production.values | toJson }}
+{{- end }}
+{{- end -}}

@@ -9,9 +9,15 @@
 - --tls-secret={{ include "squall.certificateSecret" . }}
 - --tls-host={{ include "squall.host" . }}
 - --webhook-configuration={{ include "squall.fullname" . }}
+{{- if include "squall.validates" . }}
+- --validating-configuration={{ include "squall.fullname" . }}
+{{- end }}
 - --namespace={{ .Release.Namespace }}
 {{- else }}
 - --tls-dir=/etc/squall/tls
+{{- end }}
+{{- if not (include "squall.needsApiServer" .) }}
+- --cluster-ca=/etc/squall/cluster/ca.crt
 {{- end }}
 {{- if .Values.webhook.readNamespaces }}
 - --read-namespaces

@@ -3,6 +3,7 @@ import { compileRules } from '../../rules/compile.ts'
 import { MAX_FILE_BYTES } from '../../rules/parse.ts'
 import type { FileProblems } from '../../rules/problem-format.ts'
 import { parseFound } from '../../rules/rules-parser.ts'
+import { canAct } from '../../rules/rules-version.ts'
 import { readBounded } from '../read-bounded.ts'
 import { shown, UsageError } from '../usage-error.ts'
 
@@ -47,7 +48,5 @@ export async function readCheckedRules(file: string): Promise<CheckedRules> {
       return { text, problems: [{ file, problems: [problem] }], canAct: false }
     }
   }
-  const canAct =
-    version.kind === 'rules' && (version.file.enabled ?? true) && version.file.rules.length > 0
-  return { text, problems: [], canAct }
+  return { text, problems: [], canAct: canAct(version) }
 }

@@ -35,7 +35,7 @@ export const WEBHOOK_FLAGS = [
     name: 'kubernetes-version',
     value: 'version',
     group: INJECTION,
-    help: 'version of the cluster, such as 1.33; decides whether native sidecars are used',
+    help: 'version of the cluster, such as 1.33, until the API server has said it; decides whether native sidecars are used',
   },
   {
     name: 'read-namespaces',
@@ -71,6 +71,12 @@ export const WEBHOOK_FLAGS = [
     value: 'name',
     group: CERTIFICATE,
     help: 'MutatingWebhookConfiguration that has to trust the authority',
+  },
+  {
+    name: 'validating-configuration',
+    value: 'name',
+    group: CERTIFICATE,
+    help: 'ValidatingWebhookConfiguration that has to trust the authority, too',
   },
   {
     name: 'ca-lifetime',
@@ -113,6 +119,12 @@ export const WEBHOOK_FLAGS = [
     value: 'name',
     group: CLUSTER,
     help: 'namespace of the Secret (default: that of the pod or the context)',
+  },
+  {
+    name: 'cluster-ca',
+    value: 'file',
+    group: CLUSTER,
+    help: 'CA of the API server, to ask its version without credentials where it is not needed otherwise',
   },
   {
     name: 'kubeconfig',

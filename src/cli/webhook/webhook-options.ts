@@ -25,6 +25,7 @@ export interface WebhookRequest {
     readonly namespace: string | undefined
     readonly kubeconfig: string | undefined
     readonly context: string | undefined
+    readonly caFile: string | undefined
     readonly env: Environment
   }
   readonly maxReviewBytes: number
@@ -77,6 +78,7 @@ export function parseWebhook(raw: RawFlags, env: Environment): WebhookRequest {
       namespace: namespace && objectName(namespace),
       kubeconfig: flags.optional('kubeconfig')?.text,
       context: flags.optional('context')?.text,
+      caFile: flags.optional('cluster-ca')?.text,
       env,
     },
     maxReviewBytes: parseSize(size.text, size.source, REVIEW_SIZE),

@@ -7,12 +7,13 @@ import type { WebhookFlag } from './webhook-flags.ts'
 
 /** Where the certificate comes from. */
 export type WebhookTls =
-  | { readonly kind: 'mounted'; readonly folder: string }
+  | { readonly kind: 'mounted'; readonly folder: string; readonly settleMs: number }
   | {
       readonly kind: 'managed'
       readonly secret: string
       readonly hosts: readonly [string, ...string[]]
       readonly configuration: string
+      readonly validating: string | undefined
       readonly authorityMs: number
       readonly leafMs: number
       readonly rotateBeforeMs: number
@@ -24,7 +25,11 @@ const HOUR = 3_600_000
 const LIFETIME: Range = { min: 1_000, max: 50 * 8_766 * HOUR }
 const CHECK: Range = { min: 10, max: 24 * HOUR }
 const SETTLE: Range = { min: 0, max: HOUR }
-const OWN = ['tls-host', 'webhook-configuration'] as const satisfies readonly WebhookFlag[]
+const OWN = [
+  'tls-host',
+  'webhook-configuration',
+  'validating-configuration',
+] as const satisfies readonly WebhookFlag[]
 
 /** Checks where the certificate comes from: one place, with all that belongs to it. */
 export function parseWebhookTls(flags: FlagValues<WebhookFlag>): WebhookTls {
@@ -38,7 +43,9 @@ export function parseWebhookTls(flags: FlagValues<WebhookFlag>): WebhookTls {
     if (useless !== undefined) {
       throw bad(`${useless.source} has no effect with ${folder.source}`, 'leave it out')
     }
-    return { kind: 'mounted', folder: folder.text }
+    const settle = flags.required('ca-settle')
+    const settleMs = parseDuration(settle.text, settle.source, SETTLE)
+    return { kind: 'mounted', folder: folder.text, settleMs }
   }
   if (secret === undefined) {
     throw new UsageError(
@@ -57,6 +64,7 @@ function managed(flags: FlagValues<WebhookFlag>, secret: Given): WebhookTls {
   }
   const [first, ...rest] = flags.all('tls-host').map(hostName)
   const configuration = flags.optional('webhook-configuration')
+  const validating = flags.optional('validating-configuration')
   if (first === undefined || configuration === undefined) {
     const missing = first === undefined ? '--tls-host' : '--webhook-configuration'
     throw new UsageError('MISSING_VALUE', `${secret.source} needs ${missing}`, 'add it')
@@ -84,6 +92,7 @@ function managed(flags: FlagValues<WebhookFlag>, secret: Given): WebhookTls {
     secret: objectName(secret),
     hosts: [first, ...rest],
     configuration: objectName(configuration),
+    validating: validating && objectName(validating),
     authorityMs,
     leafMs,
     rotateBeforeMs,

@@ -26,6 +26,7 @@ export async function webhookCommand(request: WebhookRequest): Promise<number> {
     ...request,
     settings,
     version,
+    versionClient: () => versionClient(request, version, logger),
     certificate:
       tls.kind === 'mounted' ? tls : { ...tls, namespace: await namespaceOf(request, client) },
   }
@@ -78,6 +79,23 @@ async function clientOf({ cluster }: WebhookRequest, version: string): Promise<K
     if (!isKubeError(error, 'config')) throw error
     const [wrong = '', ...mend] = (error as Error).message.split('; ')
     throw new UsageError('BAD_FILE', wrong, mend.join('; ') || 'mend it')
+  }
+}
+
+/** Returns who is asked for the version of the cluster; nobody where the CA is not there. */
+async function versionClient(
+  { cluster: { env, caFile } }: WebhookRequest,
+  version: string,
+  logger: Logger,
+): Promise<KubeClient | undefined> {
+  if (caFile === undefined) return undefined
+  const { anonymousClient } = await import('../../kube/anonymous.ts')
+  try {
+    return anonymousClient(env, caFile, version)
+  } catch (error) {
+    if (!isKubeError(error)) throw error
+    logger.warn({ detail: (error as Error).message }, 'the API server cannot be asked its version')
+    return undefined
   }
 }
 

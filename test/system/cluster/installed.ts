@@ -59,7 +59,7 @@ export function missingForCluster(): string | undefined {
 }
 
 /** Starts a cluster with images and namespaces, and installs the chart. */
-export async function install(): Promise<Installed> {
+export async function install(more: readonly string[] = []): Promise<Installed> {
   await buildClusterImages()
   const begun = performance.now()
   const cluster = await startCluster()
@@ -74,7 +74,7 @@ export async function install(): Promise<Installed> {
     await stage.kubectl('label', 'ns', 'live', 'environment=production')
     const before = await stage.clusterWide()
     const from = performance.now()
-    const { ok, text } = await stage.helm('install', ...RELEASE)
+    const { ok, text } = await stage.helm('install', ...RELEASE, ...more)
     if (!ok) throw new Error(text)
     await webhookReady(stage)
     note(`webhooks ready after ${since(from)}`)

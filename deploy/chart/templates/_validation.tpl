@@ -1,0 +1,98 @@
+{{/* The validating webhooks that are wanted; each is sent nothing but what asks for it. */}}
+{{- define "squall.validates" -}}
+{{- if or .Values.validation.rules.enabled .Values.validation.workloads.enabled -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* A pod template with any of Squall's keys, as CEL. */}}
+{{- define "squall.hasKeys" -}}
+[has(object.spec.template) ? object.spec.template : object.spec.jobTemplate.spec.template].exists(t,
+has(t.metadata)
+&& ((has(t.metadata.annotations) && t.metadata.annotations.exists(k, k.startsWith('squall.dev/')))
+|| (has(t.metadata.labels) && t.metadata.labels.exists(k, k.startsWith('squall.dev/')))))
+{{- end -}}
+
+{{- define "squall.validatingConfiguration" -}}
+{{- $root := .root -}}
+{{- with $root -}}
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata:
+  name: {{ include "squall.fullname" . }}
+  labels: {{- include "squall.labels" . | nindent 4 }}
+  annotations: {{- $.annotations | nindent 4 }}
+webhooks:
+  {{- if .Values.validation.rules.enabled }}
+  - name: rules.squall.dev
+    admissionReviewVersions: [v1]
+    clientConfig:
+      service:
+        name: {{ include "squall.fullname" . }}
+        namespace: {{ .Release.Namespace }}
+        path: /validate-rules
+        port: 443
+      {{- with $.caBundle }}
+      caBundle: {{ . }}
+      {{- end }}
+    rules:
+      - apiGroups: ['']
+        apiVersions: [v1]
+        operations: [CREATE, UPDATE]
+        resources: [configmaps]
+        scope: Namespaced
+    namespaceSelector:
+      matchExpressions: {{- include "squall.namespaceExpressions" . | nindent 8 }}
+    # ConfigMaps without the label are never sent.
+    objectSelector:
+      matchExpressions:
+        - { key: squall.dev/rules, operator: Exists }
+        - { key: squall.dev/rules, operator: NotIn, values: ['false'] }
+    failurePolicy: {{ .Values.validation.rules.failurePolicy }}
+    matchPolicy: Equivalent
+    sideEffects: None
+    timeoutSeconds: {{ .Values.webhook.timeoutSeconds }}
+  {{- end }}
+  {{- if .Values.validation.workloads.enabled }}
+  - name: workloads.squall.dev
+    admissionReviewVersions: [v1]
+    clientConfig:
+      service:
+        name: {{ include "squall.fullname" . }}
+        namespace: {{ .Release.Namespace }}
+        path: /validate-workloads
+        port: 443
+      {{- with $.caBundle }}
+      caBundle: {{ . }}
+      {{- end }}
+    rules:
+      - apiGroups: [apps]
+        apiVersions: [v1]
+        operations: [CREATE, UPDATE]
+        resources: [deployments, statefulsets, daemonsets, replicasets]
+        scope: Namespaced
+      - apiGroups: [batch]
+        apiVersions: [v1]
+        operations: [CREATE, UPDATE]
+        resources: [jobs, cronjobs]
+        scope: Namespaced
+    namespaceSelector:
+      matchExpressions:
+        {{- include "squall.podNamespaces" . | nindent 8 }}
+    # Workloads without annotations of Squall, and what controllers make, are never sent.
+    matchConditions:
+      - name: is-not-controlled
+        expression: >-
+          !has(object.metadata.ownerReferences)
+          || !object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)
+      - name: has-squall-keys
+        expression: >-
+          {{- include "squall.hasKeys" . | nindent 10 }}
+    # A pod that cannot have the sidecar is refused in any case: this only says so earlier.
+    failurePolicy: Ignore
+    matchPolicy: Equivalent
+    sideEffects: None
+    timeoutSeconds: {{ .Values.webhook.timeoutSeconds }}
+  {{- end }}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,8 @@
+/** Label of ConfigMaps, without its prefix, by which the webhook checks their rules. */
+export const RULES_LABEL = 'rules'
+
+/** Value of the label where each key is for other sidecars, so that keys are checked one by one. */
+export const SEPARATE_KEYS = 'separate-keys'
+
+/** Value of the label where sidecars read all keys together. */
+export const ALL_KEYS = 'true'
