@@ -91,6 +91,36 @@ export const webhook = [
       { expr: time(0.99), legend: 'p99', role: 'client' },
     ],
   }),
+  series({
+    title: 'Validations by result',
+    description:
+      'Reviews of labelled ConfigMaps (rules) and of workloads per second by result and reason, where validation is on.',
+    unit: 'reqps',
+    size: [12, 8],
+    queries: [
+      {
+        expr: reviews('squall_webhook_validations_total', 'subject, result, reason'),
+        legend: '{{subject}} {{result}}: {{reason}}',
+        role: 'app',
+        shades: true,
+      },
+    ],
+  }),
+  stat({
+    title: 'Kubernetes version',
+    description:
+      'Minor version of Kubernetes that the webhook uses, and who named it: the API server or the flag.',
+    unit: 'short',
+    decimals: 0,
+    size: [4, 8],
+    queries: [
+      {
+        expr: `min by (source) (squall_webhook_kubernetes_minor{${WEBHOOK}})`,
+        legend: '1.x by {{source}}',
+      },
+    ],
+    instant: true,
+  }),
 ]
 
 function time(rank) {

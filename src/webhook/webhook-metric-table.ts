@@ -9,7 +9,7 @@ export const WEBHOOK_METRICS = [
     labels: ['result', 'reason'],
   },
   {
-    name: 'squall_validations_total',
+    name: 'squall_webhook_validations_total',
     type: 'counter',
     help: 'Reviews of rules and of workloads, by what was decided and why.',
     labels: ['subject', 'result', 'reason'],

@@ -33,8 +33,7 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
   const node = new NodeMetrics()
   const injections = new Map<string, Sample & { value: number }>()
   const validations = new Map<string, Sample & { value: number }>()
-  for (const [subject, result, reason] of EXPECTED)
-    add(validations, { subject, result, reason }, 0)
+  for (const [subject, result, reason] of EXPECTED) add(validations, { subject, result, reason }, 0)
   const durations = new Durations()
   const changes = { swapped: 0, refused: 0 }
   let expires: number | undefined
@@ -42,7 +41,7 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
   let cluster = { minor: 0, source: 'unknown' }
   const sources: Readonly<Record<WebhookMetric, (name: string, format: TextFormat) => string>> = {
     squall_injections_total: (name) => samplesText(name, [...injections.values()]),
-    squall_validations_total: (name) => samplesText(name, [...validations.values()]),
+    squall_webhook_validations_total: (name) => samplesText(name, [...validations.values()]),
     squall_injection_duration_seconds: (name, format) => durations.text(name, format),
     squall_webhook_certificate_expiry_timestamp_seconds: (name) =>
       expires === undefined ? '' : samplesText(name, [{ labels: {}, value: expires }]),

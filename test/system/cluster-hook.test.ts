@@ -23,7 +23,9 @@ import { NAMESPACE } from './helm.ts'
 // replicas and upgrades refuse nothing. The tests are one story.
 const SET =
   'webhook.readNamespaces=false,validation.rules.enabled=true,validation.workloads.enabled=true'
-const VALUES = ['--set', SET, '--set', 'certificates.mode=generated']
+// API servers that are three get ten seconds to notice a new CA; this one is alone.
+const SETTLE = 'webhook.env[0].name=SQUALL_CA_SETTLE,webhook.env[0].value=3s'
+const VALUES = ['--set', SET, '--set', 'certificates.mode=generated', '--set', SETTLE]
 const LABELLED = { 'squall.dev/rules': 'true' }
 
 let installed: Installed

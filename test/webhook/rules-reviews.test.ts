@@ -33,7 +33,7 @@ test('invalid rules are denied with file, line and column, and valid ones accept
   expect(denied.auditAnnotations).toEqual({ rules: 'denied: invalid_rules' })
   expect(await ask(configMap({ 'rules.yaml': GOOD }))).toMatchObject({ allowed: true })
   const labels = { subject: 'rules', result: 'denied', reason: 'invalid_rules' }
-  expect(await staged.metric('squall_validations_total', labels)).toBe(1)
+  expect(await staged.metric('squall_webhook_validations_total', labels)).toBe(1)
 })
 
 test('all keys are checked together, unless the label says that each is for itself', async () => {
