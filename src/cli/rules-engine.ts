@@ -7,6 +7,7 @@ import type { Guard } from '../rules/guard.ts'
 import type { RulesInForce } from '../rules/rules-in-force.ts'
 import { PodLabelsWatcher } from '../rules/pod-labels.ts'
 import { RulesWatcher } from '../rules/rules-watcher.ts'
+import { StopWatcher } from '../rules/stop-watcher.ts'
 import { steadyClock } from '../rules/steady-clock.ts'
 import type { LogIds, Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -37,7 +38,7 @@ export function createRulesEngine(
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
   const log = new RulesLog(logger)
-  const { inForce, guard, headerFaults, states } = createGuardedRules(options, {
+  const { arming, inForce, guard, headerFaults, states } = createGuardedRules(options, {
     clock: steadyClock(),
     onReload: (reload) => {
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
@@ -69,12 +70,16 @@ export function createRulesEngine(
           (version) => inForce.take(version),
           (message) => log.trouble(message),
         )
+  const stop = path === undefined ? undefined : new StopWatcher(path, self.labels, arming)
   const labels =
     podLabelsFile === undefined
       ? undefined
       : new PodLabelsWatcher(
           podLabelsFile,
-          (found) => inForce.identify({ ...self, labels: found }),
+          (found) => {
+            stop?.identify(found)
+            inForce.identify({ ...self, labels: found })
+          },
           (message) => log.trouble(message),
         )
   return {
@@ -90,10 +95,11 @@ export function createRulesEngine(
     start: async () => {
       // First: no rule about labels is compiled without them.
       await labels?.start()
+      await stop?.start()
       await watcher?.start()
     },
     close: async () => {
-      await Promise.all([labels?.close(), watcher?.close()])
+      await Promise.all([labels?.close(), stop?.close(), watcher?.close()])
       inForce.close()
     },
   }

@@ -12,6 +12,7 @@ import {
   SIDECAR,
   WORKLOAD_VARIABLE,
 } from './injected-names.ts'
+import { STOP_KEY } from '../rules/stop-key.ts'
 import type { Plan } from './plan.ts'
 import type { Container, ContainerPort, EnvVar, Probe, Volume } from './pod-types.ts'
 import { shutdownTimes } from './shutdown-times.ts'
@@ -70,7 +71,8 @@ export function sidecarVolumes({ wishes, settings, tls }: Plan): readonly Volume
   const key = wishes.get('rules-key')
   // Other names would not be read as rules.
   const path = key === undefined || RULES_FILE.test(key) ? key : `${key}.yaml`
-  const items = key === undefined || path === undefined ? {} : { items: [{ key, path }] }
+  const stop = { key: STOP_KEY, path: STOP_KEY }
+  const items = key === undefined || path === undefined ? {} : { items: [{ key, path }, stop] }
   return [
     { name: RULES_VOLUME, configMap: { name, optional: true, ...items } },
     // A volume, for variables would not see that labels change.

@@ -8,7 +8,7 @@ import { type AskOptions, sidecarState, type SidecarProblem } from './sidecar-ap
 /** How far a pod is with new rules. */
 export type PodProgress =
   | { readonly state: 'waiting'; readonly detail: string }
-  | { readonly state: 'applied'; readonly detail: string }
+  | { readonly state: 'applied' | 'stopped' | 'resumed'; readonly detail: string }
   | {
       readonly state: 'refused'
       readonly detail: string
@@ -27,7 +27,16 @@ export interface AwaitOptions {
   readonly readToken?: string | undefined
   /** Told after each round. */
   readonly onProgress: (progress: Progress) => void
+  /** The longest pause between two rounds; 2,000 ms when left out. */
+  readonly maxPollMs?: number
 }
+
+/** Asks a sidecar how far it is. */
+export type Look = (
+  client: KubeClient,
+  pod: AwaitedPod,
+  options: AskOptions,
+) => Promise<PodProgress>
 
 /** Often at first, for kubelet may be quick; then less and less. */
 const POLL_MS = 200
@@ -39,15 +48,25 @@ const ASK_MS = 3_000
  * Asks the sidecars again and again until each has read the new rules, or refused them, or the time
  * is over. Throws where the right to ask is missing: waiting would not help.
  */
-export async function awaitRules(
+export function awaitRules(
   client: KubeClient,
   pods: readonly AwaitedPod[],
   options: AwaitOptions,
 ): Promise<Progress> {
-  const { timeoutMs, signal, readToken, onProgress } = options
+  return awaitPods(client, new Map(pods.map((pod) => [pod, begin(pod)])), look, options)
+}
+
+/** Asks the sidecars that are waited for until none is, or the time is over. */
+export async function awaitPods(
+  client: KubeClient,
+  progress: Map<AwaitedPod, PodProgress>,
+  ask: Look,
+  options: AwaitOptions,
+): Promise<Progress> {
+  const { timeoutMs, signal, readToken, onProgress, maxPollMs = MAX_POLL_MS } = options
+  const pods = [...progress.keys()]
   const until = performance.now() + timeoutMs
-  const progress = new Map(pods.map((pod) => [pod, begin(pod)]))
-  for (let pollMs = POLL_MS; ; pollMs = Math.min(MAX_POLL_MS, 1.5 * pollMs)) {
+  for (let pollMs = POLL_MS; ; pollMs = Math.min(maxPollMs, 1.5 * pollMs)) {
     const open = pods.filter((pod) => progress.get(pod)?.state === 'waiting')
     const left = until - performance.now()
     if (open.length === 0 || left <= 0 || signal.aborted) break
@@ -55,7 +74,7 @@ export async function awaitRules(
       if (signal.aborted) return
       progress.set(
         pod,
-        await look(client, pod, {
+        await ask(client, pod, {
           signal,
           readToken,
           timeoutMs: Math.ceil(Math.min(ASK_MS, Math.max(left, 100))),

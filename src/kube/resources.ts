@@ -13,6 +13,7 @@ export const CONFIG_MAPS: ResourceKind = kind('', 'configmaps')
 export const SECRETS: ResourceKind = kind('', 'secrets')
 export const PODS: ResourceKind = kind('', 'pods')
 export const SERVICES: ResourceKind = kind('', 'services')
+export const EVENTS: ResourceKind = kind('', 'events')
 export const NAMESPACES: ResourceKind = { ...kind('', 'namespaces'), namespaced: false }
 export const MUTATING_WEBHOOKS: ResourceKind = {
   ...kind('admissionregistration.k8s.io', 'mutatingwebhookconfigurations'),

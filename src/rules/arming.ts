@@ -1,10 +1,10 @@
 import type { RuleStates } from './rule-states.ts'
 
 /**
- * Who disarmed: the environment that must never be touched, an operator, the guard, or the end of the
- * process.
+ * Who disarmed: the environment that must never be touched, an operator, the guard, the stop key beside
+ * the rules, or the end of the process.
  */
-export type DisarmedBy = 'environment' | 'operator' | 'guard' | 'draining'
+export type DisarmedBy = 'environment' | 'operator' | 'guard' | 'stopped' | 'draining'
 
 /** One reason why no rule acts. */
 export interface Disarmed {

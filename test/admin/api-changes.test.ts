@@ -51,7 +51,7 @@ describe('disarming and arming', () => {
     expect(arming.reasons).toEqual([])
   })
 
-  it.each(['environment', 'draining'] as const)('does not lift %s', async (by) => {
+  it.each(['environment', 'stopped', 'draining'] as const)('does not lift %s', async (by) => {
     const { post: send, arming } = await start()
     arming.disarm(by, 'no')
     arming.disarm('operator', 'no')

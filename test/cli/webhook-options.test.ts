@@ -76,7 +76,7 @@ test.each([
 
 test.each([
   [['apply'], /no rules file; name one with -f/],
-  [['apply', '-f', 'a', '--key', '../x'], /no key of a ConfigMap/],
+  [['apply', '-f', 'a', '--key', '../x'], /no key for rules/],
   [['apply', '-f', 'a', '--configmap', 'UP'], /is no name/],
   [['apply', '-f', 'a', '--annotation-prefix', 'squall'], /is no prefix/],
   [['apply', '-f', 'a', '--timeout', '0s'], /out of range/],

@@ -185,7 +185,14 @@ describe('the sidecar', () => {
     const { pod } = inject(podOf({ rules: 'chaos', 'rules-key': 'plain' }))
     expect(pod.spec?.volumes?.[0]).toEqual({
       name: 'squall-rules',
-      configMap: { name: 'chaos', optional: true, items: [{ key: 'plain', path: 'plain.yaml' }] },
+      configMap: {
+        name: 'chaos',
+        optional: true,
+        items: [
+          { key: 'plain', path: 'plain.yaml' },
+          { key: 'squall-stop', path: 'squall-stop' },
+        ],
+      },
     })
   })
 })

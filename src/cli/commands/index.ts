@@ -12,7 +12,7 @@ import { LOAD } from './load.ts'
 import { REPORT_MERGE } from './report-merge.ts'
 import { REPORT_HTML, REPORT_MARKDOWN } from './report.ts'
 import { EXPLAIN, SCHEMA, VALIDATE } from './rules.ts'
-import { APPLY, ATTACH, DETACH, STATUS } from './kube.ts'
+import { APPLY, ATTACH, DETACH, RESUME, STATUS, STOP } from './kube.ts'
 import { PRE_STOP, WAIT_READY } from './lifecycle.ts'
 import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
@@ -39,6 +39,8 @@ export const COMMANDS: readonly Command[] = [
   STATUS,
   ATTACH,
   DETACH,
+  STOP,
+  RESUME,
   INJECT,
   UNINJECT,
   WEBHOOK,

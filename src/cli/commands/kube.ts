@@ -5,6 +5,8 @@ import { ATTACH_FLAGS, DETACH_FLAGS } from '../kube/attach-flags.ts'
 import { parseAttach, parseDetach } from '../kube/attach-options.ts'
 import { STATUS_FLAGS } from '../kube/status-flags.ts'
 import { parseStatus } from '../kube/status-options.ts'
+import { RESUME_FLAGS, STOP_FLAGS } from '../kube/stop-flags.ts'
+import { parseResume, parseStop } from '../kube/stop-options.ts'
 
 /** `squall apply`. */
 export const APPLY = defineCommand({
@@ -60,5 +62,32 @@ export const DETACH = defineCommand({
   start: async (request) => {
     const { detachCommand } = await import('../kube/attach.ts')
     return detachCommand(request)
+  },
+})
+
+/** `squall stop`. */
+export const STOP = defineCommand({
+  name: 'stop',
+  description: 'end all faults of a namespace at once, also in later pods, until squall resume',
+  flags: STOP_FLAGS,
+  note: `
+A stop key is written into the ConfigMaps that the sidecars read, with the credentials of your
+kubeconfig. It outweighs all rules, header faults and the admin API. The rules stay as they are.`,
+  parse: (raw, env) => parseStop(raw, env),
+  start: async (request) => {
+    const { stopCommand } = await import('../kube/stop.ts')
+    return stopCommand(request)
+  },
+})
+
+/** `squall resume`. */
+export const RESUME = defineCommand({
+  name: 'resume',
+  description: 'let rules act again after squall stop',
+  flags: RESUME_FLAGS,
+  parse: (raw, env) => parseResume(raw, env),
+  start: async (request) => {
+    const { stopCommand } = await import('../kube/stop.ts')
+    return stopCommand(request)
   },
 })

@@ -1,6 +1,7 @@
 import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
 import { MAX_DURATION_MS } from '../../filters/written-value.ts'
 import { parseDuration } from '../units.ts'
+import { STOP_KEY } from '../../rules/stop-key.ts'
 import type { ProductionCheck } from '../../rules/production-names.ts'
 import { parseProduction } from '../production.ts'
 import { shown, UsageError } from '../usage-error.ts'
@@ -40,10 +41,10 @@ export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
     )
   }
   const key = flags.required('key')
-  if (!KEY.test(key.text)) {
+  if (!KEY.test(key.text) || key.text === STOP_KEY) {
     throw new UsageError(
       'BAD_VALUE',
-      `${key.source}: ${shown(key.text)} is no key of a ConfigMap`,
+      `${key.source}: ${shown(key.text)} is no key for rules`,
       'use letters, digits, dots and dashes, such as rules.yaml',
     )
   }

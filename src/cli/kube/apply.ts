@@ -14,6 +14,7 @@ import { findBypasses } from '../../kube/bypassed-pods.ts'
 import { isKubeError, type KubeError } from '../../kube/kube-error.ts'
 import { type Targets, targetsOf } from '../../kube/targets.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/problem-format.ts'
+import { isStopped } from '../../kube/stop-sidecars.ts'
 import type { ApplyRequest } from './apply-options.ts'
 import { refuseProductionNamespace } from './production-namespace.ts'
 import { textBefore, textForPods, textWithTimes } from './applied-text.ts'
@@ -89,6 +90,9 @@ async function apply(
   }
   const pods = await podsWithRules(client, asked, { signal })
   const before = await readConfigMap(client, asked, { signal })
+  if (isStopped(before)) {
+    warn(`${asked.namespace} is stopped: no rule acts until squall resume -n ${asked.namespace}`)
+  }
   const { key } = asked
   const writing = { before, key, now: client.now(), lastsMs: request.lastsMs }
   const target = { ...asked, text: textWithTimes(asked.text, writing) }

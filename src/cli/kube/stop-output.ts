@@ -1,0 +1,83 @@
+import type { Progress } from '../../kube/await-rules.ts'
+import { KubeError } from '../../kube/kube-error.ts'
+import type { StopChange, StopPlace } from '../../kube/stop-sidecars.ts'
+import { progressLines } from './progress-output.ts'
+import type { StopRequest } from './stop-options.ts'
+
+/** The end of a run of `squall stop` or `squall resume`. */
+export interface StopOutcome {
+  readonly request: StopRequest
+  readonly namespace: string | undefined
+  readonly changes: readonly {
+    readonly place: StopPlace
+    readonly change: StopChange | KubeError
+  }[]
+  readonly progress: Progress
+  readonly warnings: readonly string[]
+}
+
+/** Returns whether a ConfigMap was not changed, or a sidecar did not confirm. */
+export function hasFailed({ changes, progress }: StopOutcome): boolean {
+  const states = [...progress.values()].map(({ state }) => state)
+  const isDone = !states.includes('waiting') && !states.includes('refused')
+  return !isDone || changes.some(({ change }) => change instanceof KubeError)
+}
+
+/** Describes the outcome to people. */
+export function stopText(outcome: StopOutcome): string {
+  const { request, namespace, changes, progress } = outcome
+  const wanted = request.action === 'stop' ? 'stopped' : 'resumed'
+  const lines = changes.map(({ place, change }) => {
+    const text = change instanceof KubeError ? change.message : TEXTS[change]
+    return `configmap ${place.name} in ${place.namespace}: ${text}\n`
+  })
+  const all = [...progress].filter(([, { state }]) => state !== 'gone')
+  const open = all.filter(([, { state }]) => state !== wanted)
+  const count = all.length - open.length
+  lines.push(`${wanted}: confirmed by ${count} of ${all.length} pods\n`)
+  for (const [{ pod }, each] of open) {
+    lines.push(progressLines(`${pod.namespace}/${pod.name}`, each))
+  }
+  const where = namespace === undefined ? '-A' : `-n ${namespace}`
+  if (request.action === 'stop') {
+    if (namespace === undefined) lines.push(UNCOVERED)
+    lines.push(`until: squall resume ${where}${selectorText(request)}\n`)
+  }
+  return lines.join('')
+}
+
+/** Describes the outcome to programs. */
+export function stopJson(outcome: StopOutcome): string {
+  const { request, namespace, changes, progress, warnings } = outcome
+  const report = {
+    ok: !hasFailed(outcome),
+    action: request.action,
+    namespace: namespace ?? null,
+    selector: request.cluster.selector ?? null,
+    configMaps: changes.map(({ place, change }) => ({
+      ...place,
+      ...(change instanceof KubeError ? { change: 'failed', trouble: change.message } : { change }),
+    })),
+    pods: [...progress].map(([{ pod }, each]) => ({
+      namespace: pod.namespace,
+      name: pod.name,
+      ...each,
+    })),
+    warnings,
+  }
+  return `${JSON.stringify(report, null, 2)}\n`
+}
+
+const TEXTS: Readonly<Record<StopChange, string>> = {
+  stopped: 'stopped',
+  resumed: 'resumed',
+  unchanged: 'unchanged',
+  others: 'still stops the pods of another squall stop',
+}
+
+const UNCOVERED =
+  'not covered: namespaces that have no sidecar now, and ConfigMaps that no sidecar reads now\n'
+
+function selectorText({ cluster: { selector } }: StopRequest): string {
+  return selector === undefined ? '' : ` -l '${selector}'`
+}

@@ -1,0 +1,190 @@
+import { type AwaitedPod, touchPods } from '../../kube/apply-rules.ts'
+import { recordEvent, userName } from '../../kube/audit.ts'
+import { awaitPods, type PodProgress, type Progress } from '../../kube/await-rules.ts'
+import { beginStop, stopLook } from '../../kube/await-stop.ts'
+import { inParallel } from '../../kube/in-parallel.ts'
+import { type InjectedPod, readInjectedPod } from '../../kube/injected-pod.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
+import { isKubeError, KubeError } from '../../kube/kube-error.ts'
+import { listResources, PODS } from '../../kube/resources.ts'
+import {
+  liftStop,
+  placeKey,
+  type StopChange,
+  type StopPlace,
+  stopPlaces,
+  writeStop,
+} from '../../kube/stop-sidecars.ts'
+import type { ApplyOutput } from './apply.ts'
+import { clientFor, onInterrupt } from './cluster-options.ts'
+import { refuseProductionNamespace } from './production-namespace.ts'
+import { progressOutput } from './progress-output.ts'
+import type { StopRequest } from './stop-options.ts'
+import { hasFailed, type StopOutcome, stopJson, stopText } from './stop-output.ts'
+
+/** The parts of a run of `squall stop` or `squall resume`. */
+interface Run {
+  readonly client: KubeClient
+  readonly request: StopRequest
+  readonly signal: AbortSignal
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined
+  readonly warn: (text: string) => void
+  readonly changes: Map<
+    string,
+    { readonly place: StopPlace; readonly change: StopChange | KubeError }
+  >
+}
+
+const AT_A_TIME = 8
+const MAX_POLL_MS = 500
+
+/** Runs `squall stop` or `squall resume`; the result is the exit code. */
+export async function stopCommand(
+  request: StopRequest,
+  output: ApplyOutput = { out: process.stdout, err: process.stderr },
+): Promise<number> {
+  const client = await clientFor(request.cluster)
+  const { signal, release } = onInterrupt()
+  const warnings: string[] = []
+  const warn = (text: string): void => {
+    warnings.push(text)
+    if (!request.json) output.err.write(`warning: ${text}\n`)
+  }
+  const namespace = request.allNamespaces
+    ? undefined
+    : (request.cluster.namespace ?? client.namespace)
+  const run: Run = { client, request, signal, namespace, warn, changes: new Map() }
+  try {
+    const progress = await act(run, output)
+    const changes = [...run.changes.values()]
+    const outcome: StopOutcome = { request, namespace, changes, progress, warnings }
+    output.out.write(request.json ? stopJson(outcome) : stopText(outcome))
+    return hasFailed(outcome) || signal.aborted ? 1 : 0
+  } catch (error) {
+    if (!signal.aborted || isKubeError(error)) throw error
+    output.err.write('interrupted; nothing more is done\n')
+    return 1
+  } finally {
+    release()
+    await client.close()
+  }
+}
+
+async function act(run: Run, { err }: ApplyOutput): Promise<Progress> {
+  const { client, request, signal, namespace } = run
+  const [by, first] = await Promise.all([userName(client, { signal }), listPods(run)])
+  await refuseProductions(run, first ?? [])
+  const at = new Date()
+  await change(run, stopPlaces(first ?? [], namespace, request.configMap), at, by)
+  if (first === undefined) return new Map()
+  // Pods that came meanwhile may read other ConfigMaps.
+  const pods = (await listPods(run)) ?? first
+  await change(run, stopPlaces(pods, namespace, request.configMap), at, by)
+  const concerned = pods.filter((pod) => isConcerned(run, pod))
+  const running = concerned.filter(({ sidecar }) => sidecar === 'running')
+  const [troubles] = await Promise.all([
+    touchPods(client, running, request.cluster.prefix, at, { signal }),
+    record(run, by),
+  ])
+  if (troubles[0] !== undefined) {
+    run.warn(
+      `pods cannot be touched, so that kubelet may take up to two minutes: ${troubles[0].message}`,
+    )
+  }
+  const shown = request.json ? undefined : progressOutput(err)
+  const begun = new Map<AwaitedPod, PodProgress>(
+    concerned.map((pod) => [{ pod, digest: undefined, isReached: true }, beginStop(pod)]),
+  )
+  try {
+    const wanted = request.action === 'stop' ? 'stopped' : 'resumed'
+    return await awaitPods(client, begun, stopLook(wanted), {
+      timeoutMs: request.timeoutMs,
+      maxPollMs: MAX_POLL_MS,
+      signal,
+      readToken: request.cluster.readToken,
+      onProgress: (progress) => shown?.show(progress),
+    })
+  } finally {
+    shown?.end()
+  }
+}
+
+/** The pods with sidecars; undefined without the right to list them. */
+async function listPods({
+  client,
+  request: { cluster, allNamespaces },
+  namespace,
+  signal,
+  warn,
+}: Run): Promise<readonly InjectedPod[] | undefined> {
+  try {
+    const pods = await listResources(client, { kind: PODS, namespace }, cluster.selector, {
+      signal,
+    })
+    return pods
+      .map((pod) => readInjectedPod(pod, cluster.prefix))
+      .filter((pod): pod is InjectedPod => pod !== undefined && pod.sidecar !== 'absent')
+  } catch (error) {
+    if (allNamespaces || !isKubeError(error, 'forbidden')) throw error
+    warn(`it is not known who has a sidecar: ${(error as Error).message}`)
+    return undefined
+  }
+}
+
+/** To resume arms rules, which production does not want. */
+async function refuseProductions(
+  { client, request, namespace, signal }: Run,
+  pods: readonly InjectedPod[],
+): Promise<void> {
+  if (request.production === undefined) return
+  const namespaces = namespace === undefined ? pods.map((pod) => pod.namespace) : [namespace]
+  for (const name of new Set(namespaces)) {
+    await refuseProductionNamespace(client, name, request, signal)
+  }
+}
+
+/** Changes the ConfigMaps that were not changed yet. */
+async function change(
+  { client, request, signal, changes }: Run,
+  places: readonly StopPlace[],
+  at: Date,
+  by: string | undefined,
+): Promise<void> {
+  const { selector, prefix } = request.cluster
+  const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
+  const open = places.filter((place) => !changes.has(placeKey(place)))
+  await inParallel(open, AT_A_TIME, async (place) => {
+    const stop = { selector, at: at.toISOString(), by }
+    const done = await (
+      request.action === 'stop'
+        ? writeStop(client, place, stop, annotations, { signal })
+        : liftStop(client, place, selector, annotations, { signal })
+    ).catch((error: unknown) => {
+      if (error instanceof KubeError) return error
+      throw error
+    })
+    changes.set(placeKey(place), { place, change: done })
+  })
+}
+
+/** After a resume, pods that another stop is about stay stopped. */
+function isConcerned({ request, changes }: Run, { namespace, rules }: InjectedPod): boolean {
+  if (request.action === 'stop' || rules === undefined) return request.action === 'stop'
+  return changes.get(placeKey({ namespace, name: rules.configMap }))?.change !== 'others'
+}
+
+async function record({ client, request, signal, changes, warn }: Run, by?: string): Promise<void> {
+  const { selector } = request.cluster
+  const which = selector === undefined ? 'all pods' : `pods with ${selector}`
+  const reason = request.action === 'stop' ? 'SquallStopped' : 'SquallResumed'
+  const message = `squall ${request.action} for ${which} by ${by ?? 'an unknown user'}`
+  const done = [...changes.values()].filter(
+    (each) => each.change === 'stopped' || each.change === 'resumed',
+  )
+  const troubles = await inParallel(done, AT_A_TIME, ({ place }) =>
+    recordEvent(client, place, { reason, message }, { signal }),
+  )
+  const trouble = troubles.find((each) => each !== undefined)
+  if (trouble !== undefined) warn(`no event was recorded: ${trouble.message}`)
+}

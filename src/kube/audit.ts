@@ -1,0 +1,57 @@
+import { fieldsOf, textOf } from './json-shape.ts'
+import type { KubeClient } from './kube-client.ts'
+import { KubeError, told } from './kube-error.ts'
+import { createResource, EVENTS, type Limits } from './resources.ts'
+
+const REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
+const ASK_MS = 1_000
+
+/** Returns the user's name as the API server knows it; undefined where it does not say. */
+export async function userName(client: KubeClient, limits: Limits): Promise<string | undefined> {
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+  try {
+    const answer = await client.request({
+      method: 'POST',
+      path: REVIEWS,
+      body: review,
+      what: 'ask for the name of the user',
+      timeoutMs: ASK_MS,
+      ...limits,
+    })
+    const name = textOf(fieldsOf(fieldsOf(fieldsOf(answer)['status'])['userInfo'])['username'])
+    return name === undefined ? undefined : told(name)
+  } catch (error) {
+    if (error instanceof KubeError) return undefined
+    throw error
+  }
+}
+
+/** Records an event about a ConfigMap; returns what kept it from being recorded. */
+export async function recordEvent(
+  client: KubeClient,
+  configMap: { readonly namespace: string; readonly name: string },
+  event: { readonly reason: string; readonly message: string },
+  limits: Limits,
+): Promise<KubeError | undefined> {
+  const { namespace } = configMap
+  const now = new Date().toISOString()
+  const body = {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { generateName: 'squall-', namespace },
+    involvedObject: { apiVersion: 'v1', kind: 'ConfigMap', ...configMap },
+    type: 'Normal',
+    ...event,
+    source: { component: 'squall' },
+    firstTimestamp: now,
+    lastTimestamp: now,
+    count: 1,
+  }
+  try {
+    await createResource(client, { kind: EVENTS, namespace }, body, limits)
+    return undefined
+  } catch (error) {
+    if (error instanceof KubeError) return error
+    throw error
+  }
+}
