@@ -3,7 +3,6 @@ import { digestOf } from './compile.ts'
 import { RulesTextEdit } from './edit-rules-text.ts'
 import { instantText } from './instant.ts'
 import { parseRules } from './parse.ts'
-import type { RuleSpec } from './rule-spec.ts'
 import type { RulesFile } from './schema.ts'
 import { isMap, parseDocument } from 'yaml'
 
@@ -83,7 +82,7 @@ function timesBefore({ before, beforeAt }: Applying): ReadonlyMap<string, number
 }
 
 function keyOf(rule: RulesFile['rules'][number]): string {
-  return digestOf(rule as RuleSpec)
+  return digestOf(rule)
 }
 
 function rest(file: RulesFile): object {

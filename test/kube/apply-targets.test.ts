@@ -18,7 +18,7 @@ interface World {
   readonly shop: Shop
   readonly a: Squall
   readonly b: Squall
-  write(text: string): Promise<string>
+  readonly write: (text: string) => Promise<string>
 }
 
 async function start(): Promise<World> {
