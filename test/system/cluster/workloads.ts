@@ -45,6 +45,21 @@ export function loosePod(
   })
 }
 
+/** A Deployment of one pod, with a label of its own name. */
+export function workload(name: string, annotations: Readonly<Record<string, string>>): string {
+  const labels = { app: name }
+  return JSON.stringify({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels, annotations }, spec: appSpec() },
+    },
+  })
+}
+
 /** A Job whose pod asks for the sidecar and ends after half a second. */
 export function shortJob(name: string, annotations: Readonly<Record<string, string>>): string {
   const { containers } = appSpec()
