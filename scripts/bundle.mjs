@@ -65,7 +65,7 @@ const files = [
   // Runs the program.
   ...(await bundled('cli/main', { codeSplitting: false })),
   // A thread of its own starts with each text that it reads, and needs nothing of the rest.
-  ...(await bundled('rules/parse-worker', { codeSplitting: false })),
+  ...(await bundled('rules/file/parse-worker', { codeSplitting: false })),
 ]
 for (const made of files) {
   const file = join(TO, made.fileName)

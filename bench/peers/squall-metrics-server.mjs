@@ -12,7 +12,7 @@ const built = (path) => import(new URL(path, modules).href)
 
 await built('cli/settle-memory.js')
 const { parseCommandLine } = await built('cli/program.js')
-const { sidecarOptions } = await built('cli/assemble.js')
+const { sidecarOptions } = await built('cli/run/assemble.js')
 const { Sidecar } = await built('listener/sidecar.js')
 const { createLogger } = await built('telemetry/log.js')
 const { createMetrics } = await built('telemetry/metrics.js')

@@ -2,7 +2,7 @@ import { cell, GENERATED, table } from './markdown.mjs'
 
 /** The reference of all annotations, from their table in the code. */
 export async function annotationsPage(built) {
-  const { ANNOTATIONS } = await built('injector/annotations.js')
+  const { ANNOTATIONS } = await built('cluster/injector/annotations.js')
   const forPods = ANNOTATIONS.filter(({ places }) => places.includes('pod'))
   const forNamespaces = ANNOTATIONS.filter(({ places }) => !places.includes('pod'))
   return `${GENERATED}

@@ -2,18 +2,18 @@ import { GENERATED } from './markdown.mjs'
 
 /** The reference of the rules file, from its schema in the code. */
 export async function rulesPage(built) {
-  const { rulesReferenceMarkdown } = await built('rules/reference-doc.js')
+  const { rulesReferenceMarkdown } = await built('rules/file/reference-doc.js')
   return `${GENERATED}\n\n${rulesReferenceMarkdown()}`
 }
 
 /** The JSON Schema of rules files, as the program prints it. */
 export async function rulesSchema(built) {
-  const { schemaCommand } = await built('cli/schema-command.js')
+  const { schemaCommand } = await built('cli/rules/schema-command.js')
   return schemaCommand()
 }
 
 /** The JSON Schema of the plans of experiments, as the program prints it. */
 export async function experimentSchema(built) {
-  const { planSchemaText } = await built('experiment/plan-schema.js')
+  const { planSchemaText } = await built('lab/experiment/plan-schema.js')
   return planSchemaText()
 }

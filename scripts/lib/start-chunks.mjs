@@ -9,8 +9,8 @@ const STARTS = {
     'cli/lifecycle/wait-ready.js',
   ],
   redirect: ['cli/commands/redirect.js'],
-  run: ['cli/commands/run.js', 'cli/run.js'],
-  rules: ['cli/rules-engine.js'],
+  run: ['cli/commands/run.js', 'cli/run/run.js'],
+  rules: ['cli/run/rules-engine.js'],
 }
 
 /** Files by what they may need: each nothing of those behind it. */

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { readBounded } from '../listener/bounded-file.ts'
+import { readBounded } from '../base/small-file.ts'
 
 /** The shortest token that is taken: as many characters as 96 random bits have in base 64. */
 export const MIN_TOKEN = 16

@@ -1,5 +1,5 @@
-import type { DisarmedBy } from '../rules/arming.ts'
-import type { RulesInForce } from '../rules/rules-in-force.ts'
+import type { DisarmedBy } from '../rules/guard/arming.ts'
+import type { RulesInForce } from '../rules/watch/active-rules.ts'
 import { isoTime } from './api-time.ts'
 
 /** One reason why no rule acts; `file` for `enabled: false` in the rules themselves. */

@@ -1,8 +1,8 @@
-import { plain } from '../rules/problem.ts'
-import type { DisarmedBy } from '../rules/arming.ts'
-import type { RulesInForce } from '../rules/rules-in-force.ts'
+import { plain } from '../rules/file/problem.ts'
+import type { DisarmedBy } from '../rules/guard/arming.ts'
+import type { RulesInForce } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
+import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
 import { showArming, type ShownReason } from './api-arming.ts'
 
 /** What changes work on. */

@@ -1,8 +1,8 @@
-import type { CompiledRule } from '../rules/compiled-rule.ts'
-import type { RuleState } from '../rules/rule-state.ts'
-import type { RulesInForce } from '../rules/rules-in-force.ts'
-import { shareAt } from '../rules/share.ts'
-import { windowEnd, windowStart } from '../rules/window.ts'
+import type { CompiledRule } from '../rules/match/compiled-rule.ts'
+import type { RuleState } from '../rules/select/rule-state.ts'
+import type { RulesInForce } from '../rules/watch/active-rules.ts'
+import { shareAt } from '../rules/select/share.ts'
+import { windowEnd, windowStart } from '../rules/select/window.ts'
 import { isoTime } from './api-time.ts'
 
 // A file may hold more; what is left out is told by the count.

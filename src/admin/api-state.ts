@@ -1,6 +1,6 @@
-import { sentence } from '../rules/problem-format.ts'
-import { plain } from '../rules/problem.ts'
-import type { Reload, RulesInForce } from '../rules/rules-in-force.ts'
+import { sentence } from '../rules/file/problem-format.ts'
+import { plain } from '../rules/file/problem.ts'
+import type { Reload, RulesInForce } from '../rules/watch/active-rules.ts'
 import { showArming } from './api-arming.ts'
 import { isoTime } from './api-time.ts'
 

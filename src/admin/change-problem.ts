@@ -1,4 +1,4 @@
-import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
+import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
 
 /** Why somebody may not change anything, in words that hold nothing of what was sent. */
 export interface ChangeProblem {

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { bind } from '../listener/bind.ts'
+import { bind } from '../listener/front/bind.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { PRE_STOP_PATH } from './control-paths.ts'
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
+import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
 
 /** What there is to tell at one moment, as JSON on one line. */
 export interface Told {

@@ -1,5 +1,5 @@
 import type { RecentFault, RecentFaults } from '../listener/faults/recent-faults.ts'
-import type { RulesInForce } from '../rules/rules-in-force.ts'
+import type { RulesInForce } from '../rules/watch/active-rules.ts'
 import type { ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
 import { showFault } from './api-faults.ts'
 import { showRules } from './api-rules.ts'

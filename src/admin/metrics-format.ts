@@ -1,4 +1,4 @@
-import { mediaType } from '../mcp/http.ts'
+import { mediaType } from '../http/headers.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 
 const OPENMETRICS = 'application/openmetrics-text'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { AdminAnswer } from './admin-answer.ts'
+import type { AdminAnswer } from './admin-response.ts'
 import type { AdminRoute } from './routes.ts'
 
 const HTML = 'text/html; charset=utf-8'

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { CLIENT_HEADER, isTrustedHost, TOKEN_HEADER } from '../mcp/trusted-host.ts'
+import { CLIENT_HEADER, isTrustedHost, TOKEN_HEADER } from '../http/trusted-host.ts'
 import { basicPassword, bearerToken, tokenCheck } from './admin-token.ts'
 import type { ChangeProblem } from './change-problem.ts'
 

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import { acceptsType } from '../mcp/accept.ts'
+import { acceptsType } from '../http/accept.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
-import { type AdminAnswer, jsonAnswer } from './admin-answer.ts'
+import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
 import type { ChangeRequest } from './api-changes.ts'
 import { metricsFormat } from './metrics-format.ts'
 

@@ -1,5 +1,5 @@
-import { DEMO_FLAGS, type DemoFlag } from './flag-table.ts'
-import { type Environment, FlagValues, type RawFlags } from './flag-values.ts'
+import { DEMO_FLAGS, type DemoFlag } from './flags/flag-table.ts'
+import { type Environment, FlagValues, type RawFlags } from './flags/flag-values.ts'
 
 /** Everything `squall demo` was told. */
 export interface DemoOptions {

@@ -1,6 +1,6 @@
-import { type Invocation, parseAmong } from './command-parser.ts'
+import { type Invocation, parseAmong } from './flags/command-parser.ts'
 import { COMMANDS } from './commands/index.ts'
-import type { Environment } from './flag-values.ts'
+import type { Environment } from './flags/flag-values.ts'
 
 /** Reads the arguments after the program's name. Throws nothing but a `UsageError`. */
 export function parseCommandLine(

@@ -1,6 +1,6 @@
-import { parseAmong } from './command-parser.ts'
+import { parseAmong } from './flags/command-parser.ts'
 import { commandsFor } from './commands/wanted.ts'
-import { oneLine, UsageError } from './usage-error.ts'
+import { oneLine, UsageError } from './flags/usage-error.ts'
 import { readVersion } from './version.ts'
 
 const FAILED = 1

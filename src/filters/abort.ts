@@ -1,10 +1,10 @@
-import { exclusive } from './exclusive.ts'
-import { oneOf, section } from './config-schema.ts'
+import { exclusive } from './lib/exclusive.ts'
+import { oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
-import { NOTHING } from './outlook.ts'
-import { headerProblem } from './header-text.ts'
-import { Type } from './schema-type.ts'
+import { NOTHING } from './lib/outlook.ts'
+import { headerProblem } from '../http/header-text.ts'
+import { Type } from '../base/schema/schema-type.ts'
 
 /** An error in place of the answer: of HTTP, of JSON-RPC, or of the tool. */
 export const abort = defineFault({

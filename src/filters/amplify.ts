@@ -1,8 +1,8 @@
-import { duration, section } from './config-schema.ts'
+import { duration, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, Verdict } from './fault.ts'
-import { NOTHING } from './outlook.ts'
-import { Type } from './schema-type.ts'
+import { NOTHING } from './lib/outlook.ts'
+import { Type } from '../base/schema/schema-type.ts'
 
 /** Copies may take no longer than this: they outlive the call that they are copies of. */
 const MAX_TOTAL_MS = 3_600_000

@@ -1,14 +1,14 @@
-import { exclusive } from './exclusive.ts'
-import { duration, oneOf, section } from './config-schema.ts'
+import { exclusive } from './lib/exclusive.ts'
+import { duration, oneOf, section } from './lib/config-schema.ts'
 import {
   DISTRIBUTIONS,
   distributionKeys,
   drawDuration,
   durationsText,
-} from './duration-distribution.ts'
+} from './lib/duration-distribution.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, ParameterProblem } from './fault.ts'
-import { NOTHING } from './outlook.ts'
+import { NOTHING } from './lib/outlook.ts'
 
 /** Lateness: before the app sees the call, after it answered, or before each event of the stream. */
 export const delay = defineFault({

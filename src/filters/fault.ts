@@ -1,10 +1,10 @@
 import type { Static, TSchema } from 'typebox'
 import type { Call, ClientInfo } from '../mcp/call.ts'
-import type { Keeping } from '../mcp/room.ts'
-import type { ResponseHead } from '../mcp/http.ts'
+import type { Keeping } from '../base/room.ts'
+import type { ResponseHead } from '../http/headers.ts'
 import type { Message } from '../mcp/message.ts'
-import type { NotApplicableReason } from './not-applicable.ts'
-import type { Outlook, OutlookSetting } from './outlook.ts'
+import type { NotApplicableReason } from './lib/not-applicable.ts'
+import type { Outlook, OutlookSetting } from './lib/outlook.ts'
 
 /** What a fault answers in the app's place; the pipeline gives it the id, framing and shape of the call. */
 export type InjectedReply =

@@ -1,14 +1,14 @@
-import { LruMap } from '../mcp/lru-map.ts'
-import { isModern } from '../mcp/revision.ts'
-import { callerKey } from './caller-key.ts'
-import type { CallerKind } from './caller-key.ts'
-import { duration, oneOf, section } from './config-schema.ts'
+import { LruMap } from '../base/lru-map.ts'
+import { isModern } from '../mcp/protocol-version.ts'
+import { callerKey } from './lib/caller-key.ts'
+import type { CallerKind } from './lib/caller-key.ts'
+import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
-import { durationText, NOTHING } from './outlook.ts'
-import { httpDate } from './http-date.ts'
-import { TokenBucket } from './token-bucket.ts'
-import { Type } from './schema-type.ts'
+import { durationText, NOTHING } from './lib/outlook.ts'
+import { httpDate } from '../http/http-date.ts'
+import { TokenBucket } from './lib/token-bucket.ts'
+import { Type } from '../base/schema/schema-type.ts'
 
 /** Callers beyond this many push out the one that was not heard of for longest. */
 const MAX_BUCKETS = 10_000

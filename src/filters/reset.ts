@@ -1,12 +1,12 @@
-import { after, afterProblems } from './after-parameter.ts'
-import { canHavePlace, fromPlace, type AnswerPlace } from './answer-place.ts'
-import { duration, oneOf, section } from './config-schema.ts'
-import { CutAnswer } from './cut-answer.ts'
+import { after, afterProblems } from './lib/after-parameter.ts'
+import { canHavePlace, fromPlace, type AnswerPlace } from './lib/response-place.ts'
+import { duration, oneOf, section } from './lib/config-schema.ts'
+import { CutAnswer } from './lib/cut-response.ts'
 import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem, Verdict } from './fault.ts'
-import { placeOutlook } from './place-outlook.ts'
-import { takesEffect } from './takes-effect.ts'
-import { Type } from './schema-type.ts'
+import { placeOutlook } from './lib/place-outlook.ts'
+import { takesEffect } from './lib/takes-effect.ts'
+import { Type } from '../base/schema/schema-type.ts'
 
 /** Long enough for what is out to be read. */
 const SETTLING = 20

@@ -1,11 +1,11 @@
 import type { Call } from '../mcp/call.ts'
 import { errorReply, isExactId } from '../mcp/reply.ts'
-import { isModern } from '../mcp/revision.ts'
-import { section } from './config-schema.ts'
+import { isModern } from '../mcp/protocol-version.ts'
+import { section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, ParameterProblem, Verdict } from './fault.ts'
-import { NOTHING } from './outlook.ts'
-import { Type } from './schema-type.ts'
+import { NOTHING } from './lib/outlook.ts'
+import { Type } from '../base/schema/schema-type.ts'
 
 /** A session that the server has lost, and a server that is not back yet. */
 export const session = defineFault({

@@ -1,9 +1,9 @@
-import { oneOf, section, size } from './config-schema.ts'
+import { oneOf, section, size } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem } from './fault.ts'
-import { sizeText } from './outlook.ts'
-import { slowed } from './slow-link.ts'
-import { Type } from './schema-type.ts'
+import { sizeText } from './lib/outlook.ts'
+import { slowed } from './lib/slow-link.ts'
+import { Type } from '../base/schema/schema-type.ts'
 
 /** A slow link: what goes over it takes its time. */
 export const throttle = defineFault({

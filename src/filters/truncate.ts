@@ -1,12 +1,12 @@
-import { oneOf, percentage, section, size } from './config-schema.ts'
-import { cutOutput, type CutPlace } from './cut-output.ts'
-import { changingLast, editResult } from './edit-result.ts'
-import { exclusive } from './exclusive.ts'
+import { oneOf, percentage, section, size } from './lib/config-schema.ts'
+import { cutOutput, type CutPlace } from './lib/cut-output.ts'
+import { changingLast, editResult } from './lib/json/edit-result.ts'
+import { exclusive } from './lib/exclusive.ts'
 import { defineFault } from './fault.ts'
 import type { Fault, ParameterProblem } from './fault.ts'
-import { cutOutlook } from './place-outlook.ts'
-import { shorten } from './shorten.ts'
-import { Type } from './schema-type.ts'
+import { cutOutlook } from './lib/place-outlook.ts'
+import { shorten } from './lib/json/shorten.ts'
+import { Type } from '../base/schema/schema-type.ts'
 
 const HALF: CutPlace = { percent: 50 }
 

@@ -1,8 +1,8 @@
-import { section } from './config-schema.ts'
+import { section } from './lib/config-schema.ts'
 import { defineFault } from './fault.ts'
 import type { Fault, ParameterProblem, Verdict } from './fault.ts'
-import { challenge } from './bearer-challenge.ts'
-import { Type } from './schema-type.ts'
+import { challenge } from '../http/bearer-challenge.ts'
+import { Type } from '../base/schema/schema-type.ts'
 
 /** What RFC 6749 lets a scope be: words without quotes and backslashes, one space apart. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/

@@ -1,6 +1,6 @@
 import type { Call } from '../mcp/call.ts'
-import { jsonWeight } from '../mcp/json-weight.ts'
-import type { Room } from '../mcp/room.ts'
+import { jsonWeight } from '../base/json/json-weight.ts'
+import type { Room } from '../base/room.ts'
 
 /** Returns how much memory the arguments of calls take. */
 export function weightOf(calls: readonly Call[]): number {

@@ -1,6 +1,6 @@
-import type { ChunkRun } from '../mcp/chunk-run.ts'
-import type { HeaderLines, RequestHead, ResponseHead } from '../mcp/http.ts'
-import type { Body } from '../mcp/transfer.ts'
+import type { ChunkRun } from '../http/chunk-run.ts'
+import type { HeaderLines, RequestHead, ResponseHead } from '../http/headers.ts'
+import type { Body } from '../http/transfer.ts'
 
 /** How a connection to the client is ended in the middle of an answer. */
 export type Cut = 'rst' | 'fin'

@@ -1,8 +1,8 @@
 import type { PostedMessages } from '../mcp/classify.ts'
-import type { ChunkRun } from '../mcp/chunk-run.ts'
-import { headerValue, type HeaderLines, type ResponseHead } from '../mcp/http.ts'
+import type { ChunkRun } from '../http/chunk-run.ts'
+import { headerValue, type HeaderLines, type ResponseHead } from '../http/headers.ts'
 import type { Sessions } from '../mcp/sessions.ts'
-import type { Failure } from '../mcp/transfer.ts'
+import type { Failure } from '../http/transfer.ts'
 import type { Observer } from './observer.ts'
 
 /** Learns which client a new session belongs to, beside what else watches the answer. */

@@ -1,4 +1,4 @@
-import type { Keeping, Kept, Room } from '../mcp/room.ts'
+import type { Keeping, Kept, Room } from '../base/room.ts'
 
 /** Reasons for which the budget made something give way. */
 export type Pressure =

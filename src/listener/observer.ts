@@ -1,6 +1,6 @@
-import type { ChunkRun } from '../mcp/chunk-run.ts'
-import type { HeaderLines, ResponseHead } from '../mcp/http.ts'
-import type { Failure } from '../mcp/transfer.ts'
+import type { ChunkRun } from '../http/chunk-run.ts'
+import type { HeaderLines, ResponseHead } from '../http/headers.ts'
+import type { Failure } from '../http/transfer.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 
 /** Limits of what an observer may keep. */

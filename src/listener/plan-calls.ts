@@ -1,6 +1,6 @@
 import type { Call } from '../mcp/call.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
-import type { RequestHead } from '../mcp/http.ts'
+import type { RequestHead } from '../http/headers.ts'
 import type { CallEntry } from './call-entry.ts'
 import { letGoOfParams } from './call-weight.ts'
 import type { FaultPlanner } from './faults/fault-planner.ts'

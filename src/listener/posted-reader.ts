@@ -1,14 +1,14 @@
 import { classifyBody, type PostClass, type PostedMessages } from '../mcp/classify.ts'
-import { isExemptPath } from '../mcp/exempt-path.ts'
-import { readingCost } from '../mcp/json-bounds.ts'
-import type { HeadFacts } from '../mcp/head-facts.ts'
-import { targetPath, type RequestHead } from '../mcp/http.ts'
+import { isExemptPath } from '../http/exempt-path.ts'
+import { readingCost } from '../base/json/json-bounds.ts'
+import type { HeadFacts } from '../mcp/request-facts.ts'
+import { targetPath, type RequestHead } from '../http/headers.ts'
 import type { Exchange } from './exchange.ts'
 import { HEAVY, heavyWork } from './heavy-work.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry, UnclassifiedReason } from '../telemetry/telemetry.ts'
-import { codingOf, decodedLimit, decodeWhole, MAX_RATIO } from './content-coding.ts'
+import { codingOf, decodedLimit, decodeWhole, MAX_RATIO } from '../http/content-coding.ts'
 
 /** What a reader works with. */
 export interface PostedReaderParts {

@@ -1,6 +1,6 @@
-import { splice, type TextEdit } from '../mcp/json-edit.ts'
-import type { JsonNode } from '../mcp/json-node.ts'
-import { readJson } from '../mcp/json-text.ts'
+import { splice, type TextEdit } from '../base/json/json-edit.ts'
+import type { JsonNode } from '../base/json/json-node.ts'
+import { readJson } from '../base/json/json-text.ts'
 import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
 
 /** Finds each `scheme://authority`, in a header value or at the start of a string. */

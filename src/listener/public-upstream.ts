@@ -1,7 +1,7 @@
-import { bodyType } from '../mcp/body-type.ts'
-import { strictText } from '../mcp/bytes.ts'
-import { forChangedBody } from '../mcp/changed-body.ts'
-import type { ChunkRun } from '../mcp/chunk-run.ts'
+import { bodyType } from '../http/body-type.ts'
+import { strictText } from '../base/bytes.ts'
+import { forChangedBody } from '../http/changed-body-headers.ts'
+import type { ChunkRun } from '../http/chunk-run.ts'
 import {
   headerValue,
   headerValues,
@@ -9,10 +9,10 @@ import {
   type HeaderLines,
   type RequestHead,
   type ResponseHead,
-} from '../mcp/http.ts'
-import type { Room } from '../mcp/room.ts'
-import type { Failure, ResponseSink, Upstream } from '../mcp/transfer.ts'
-import { codingOf, decodeWhole } from './content-coding.ts'
+} from '../http/headers.ts'
+import type { Room } from '../base/room.ts'
+import type { Failure, ResponseSink, Upstream } from '../http/transfer.ts'
+import { codingOf, decodeWhole } from '../http/content-coding.ts'
 import type { PublicAddress } from './public-address.ts'
 import type { RareLog } from './rare-log.ts'
 

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import type { PostedMessages } from '../mcp/classify.ts'
-import { headerValue, linesText, type RequestHead, type ResponseHead } from '../mcp/http.ts'
-import { redirectTarget, type RedirectTarget } from '../mcp/redirect-target.ts'
+import { headerValue, linesText, type RequestHead, type ResponseHead } from '../http/headers.ts'
+import { redirectTarget, type RedirectTarget } from '../http/redirect-target.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Exchange } from './exchange.ts'
 import type { FaultRun } from './faults/fault-run.ts'
 import type { Observer } from './observer.ts'
-import type { Passage } from './passage.ts'
+import type { Passage } from './exchange-run.ts'
 
 /** The calls of a request that the upstream redirected, until the client repeats the request. */
 export interface RedirectedPost {

@@ -1,6 +1,6 @@
 import type { JsonRpcId } from '../mcp/call.ts'
-import { Chain } from '../mcp/chain.ts'
-import { headerValue } from '../mcp/http.ts'
+import { Chain } from '../base/linked-list.ts'
+import { headerValue } from '../http/headers.ts'
 import type { CallEntry, Caller } from './call-entry.ts'
 
 /** The headers that tell clients apart. */

@@ -1,7 +1,7 @@
 import type { UpstreamAddress } from '../upstream/address.ts'
-import type { ListenAddress } from './address.ts'
-import type { FrontOptions } from './front-options.ts'
-import type { TlsPaths } from './tls-files.ts'
+import type { ListenAddress } from '../http/address.ts'
+import type { FrontOptions } from './front/front-options.ts'
+import type { TlsPaths } from './front/tls-files.ts'
 
 /** One listener and the app behind it. */
 export interface Pair {

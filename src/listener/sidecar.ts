@@ -1,15 +1,15 @@
 import type { ConnectionOptions } from 'node:tls'
-import type { Arming } from '../rules/arming.ts'
+import type { Arming } from '../rules/guard/arming.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { bind, type BoundAddress } from './bind.ts'
+import { bind, type BoundAddress } from './front/bind.ts'
 import type { FaultParts } from './faults/create-planner.ts'
 import { MemoryBudget } from './memory-budget.ts'
 import { defaultMemoryBudget } from './memory-limit.ts'
 import { Port } from './port.ts'
 import { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
-import { TlsFiles } from './tls-files.ts'
+import { TlsFiles } from './front/tls-files.ts'
 
 /** Whether traffic should be sent here, and why not. */
 export interface Readiness {

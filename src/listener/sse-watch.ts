@@ -1,10 +1,10 @@
 import type { Transform } from 'node:stream'
-import { asBuffer } from '../mcp/bytes.ts'
-import type { ChunkRun } from '../mcp/chunk-run.ts'
-import { ENDLESS } from '../mcp/room.ts'
+import { asBuffer } from '../base/bytes.ts'
+import type { ChunkRun } from '../http/chunk-run.ts'
+import { ENDLESS } from '../base/room.ts'
 import type { EmitFrame } from '../mcp/sse-framer.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
-import { decodedLimit, decoderFor, type Coding } from './content-coding.ts'
+import { decodedLimit, decoderFor, type Coding } from '../http/content-coding.ts'
 
 /** Coded bytes that may wait to be decoded. */
 const MOST_QUEUED = 1024 * 1024

@@ -1,9 +1,9 @@
-import { asBuffer } from './bytes.ts'
+import { asBuffer } from '../base/bytes.ts'
 import type { Call, JsonRpcId, Outcome } from './call.ts'
 import { parseMessages } from './json-rpc.ts'
 import type { Message } from './message.ts'
 import { outcomeOf } from './outcome.ts'
-import { isModern } from './revision.ts'
+import { isModern } from './protocol-version.ts'
 
 /** A body below this is always parsed: looking through it first would save nothing. */
 const WORTH_SKIPPING = 16 * 1024

@@ -1,10 +1,10 @@
-import { folded } from './fold.ts'
-import type { HeadFacts } from './head-facts.ts'
+import { folded } from '../base/fold-text.ts'
+import type { HeadFacts } from './request-facts.ts'
 import { countKeys, countMembers } from './json-keys.ts'
 import { isRecord } from './json-rpc.ts'
 import { KNOWN_METHODS } from './known-methods.ts'
 import { decodeHeaderValue } from './name-header.ts'
-import { isModern } from './revision.ts'
+import { isModern } from './protocol-version.ts'
 
 /** Why a server might read another call in a request than is read here. */
 export type Doubt =

@@ -1,4 +1,4 @@
-import { LruMap } from './lru-map.ts'
+import { LruMap } from '../base/lru-map.ts'
 
 const MAX_TARGET = 2048
 

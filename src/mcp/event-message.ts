@@ -1,4 +1,4 @@
-import { parseJson } from './json-bounds.ts'
+import { parseJson } from '../base/json/json-bounds.ts'
 import { toMessage } from './json-rpc.ts'
 import type { Message } from './message.ts'
 import type { SseFields } from './sse-fields.ts'

@@ -1,5 +1,5 @@
-import { asBuffer } from './bytes.ts'
-import { MAX_JSON_DEPTH } from './json-bounds.ts'
+import { asBuffer } from '../base/bytes.ts'
+import { MAX_JSON_DEPTH } from '../base/json/json-bounds.ts'
 import { isRecord } from './json-rpc.ts'
 
 const QUOTE = 0x22

@@ -1,5 +1,5 @@
 import type { JsonRpcId } from './call.ts'
-import { isTooComplex } from './json-bounds.ts'
+import { isTooComplex } from '../base/json/json-bounds.ts'
 import type { Message } from './message.ts'
 
 /** More messages than this in one body are not read: they would all have to be planned at once. */

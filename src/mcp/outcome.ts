@@ -1,7 +1,7 @@
 import type { Call, Outcome } from './call.ts'
 import { isRecord } from './json-rpc.ts'
 import type { Message } from './message.ts'
-import { isModern } from './revision.ts'
+import { isModern } from './protocol-version.ts'
 
 /** What a result or an error message says by itself, whatever was called. */
 export function outcomeOfMessage(message: Message): Outcome {

@@ -1,8 +1,8 @@
-import { acceptsType } from './accept.ts'
+import { acceptsType } from '../http/accept.ts'
 import type { Call, JsonRpcId } from './call.ts'
-import { headerValues } from './http.ts'
-import type { RequestHead } from './http.ts'
-import { isModern } from './revision.ts'
+import { headerValues } from '../http/headers.ts'
+import type { RequestHead } from '../http/headers.ts'
+import { isModern } from './protocol-version.ts'
 
 /** A JSON-RPC answer that Squall makes itself. */
 export type Reply =

@@ -1,5 +1,5 @@
 import type { ClientInfo, Transport } from './call.ts'
-import { LruMap } from './lru-map.ts'
+import { LruMap } from '../base/lru-map.ts'
 
 /** Longer ids are not learned: the table's bound is a number of sessions, not of bytes. */
 const MAX_ID = 1024

@@ -1,6 +1,6 @@
-import { asBuffer } from './bytes.ts'
-import { isTooComplex, SMALL_JSON } from './json-bounds.ts'
-import { ENDLESS, type Room } from './room.ts'
+import { asBuffer } from '../base/bytes.ts'
+import { isTooComplex, SMALL_JSON } from '../base/json/json-bounds.ts'
+import { ENDLESS, type Room } from '../base/room.ts'
 import { NO_FIELDS, parseSseFields } from './sse-fields.ts'
 import type { SseFields } from './sse-fields.ts'
 

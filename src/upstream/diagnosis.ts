@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import type { Failure } from '../mcp/transfer.ts'
+import type { Failure } from '../http/transfer.ts'
 import { formatUpstream, type UpstreamAddress } from './address.ts'
 
 /** A mistake in how an app is reached, with what to do about it. */

@@ -1,5 +1,5 @@
-import type { Failure } from '../mcp/transfer.ts'
-import type { SocketFate } from './lane.ts'
+import type { Failure } from '../http/transfer.ts'
+import type { SocketFate } from './undici-connection.ts'
 
 /** Tells what happened to a transfer from undici's error and from what the socket itself reported. */
 export function failureOf(error: Error, fate: SocketFate): Failure {

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { HeaderLines } from '../mcp/http.ts'
+import type { HeaderLines } from '../http/headers.ts'
 
 /** What `toString('latin1')` comes down to; a head has a dozen of these. */
 type Latin1 = Buffer & { latin1Slice(): string }

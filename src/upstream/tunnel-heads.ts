@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { withoutOwnNames } from '../mcp/foreign-marks.ts'
+import { withoutOwnNames } from '../http/renamed-markers.ts'
 
 /** As Node finds it. */
 const CHUNKED = /(?:^|\W)chunked(?:$|\W)/i

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
-import { asBuffer } from '../mcp/bytes.ts'
-import { unmarked, withoutOwnNames } from '../mcp/foreign-marks.ts'
-import type { RequestHead } from '../mcp/http.ts'
-import { requestHeadText } from '../mcp/request-text.ts'
+import { asBuffer } from '../base/bytes.ts'
+import { unmarked, withoutOwnNames } from '../http/renamed-markers.ts'
+import type { RequestHead } from '../http/headers.ts'
+import { requestHeadText } from '../http/request-text.ts'
 import type {
   Body,
   Failure,
@@ -11,12 +11,12 @@ import type {
   StreamBody,
   Transfer,
   Upstream,
-} from '../mcp/transfer.ts'
+} from '../http/transfer.ts'
 import type { Connector } from './connector.ts'
 import { failureOf } from './failure.ts'
-import { Lane, type LaneOptions } from './lane.ts'
+import { Lane, type LaneOptions } from './undici-connection.ts'
 import type { SocketOwner } from './socket-guard.ts'
-import type { LaneEvents, LanePool } from './lane-pool.ts'
+import type { LaneEvents, LanePool } from './connection-pool.ts'
 import { headerLines, usualReason } from './response-head.ts'
 
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }

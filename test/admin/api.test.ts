@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { HeaderFaults } from '../../src/rules/header-faults.ts'
-import { RESULTS } from '../../src/rules/rule-counts.ts'
+import { HeaderFaults } from '../../src/rules/select/header-faults.ts'
+import { RESULTS } from '../../src/rules/select/rule-counts.ts'
 import { type Api, type ApiSetup, AT, NOW, RULES, TOKEN, startApi } from './api-setup.ts'
 
 const open: Api[] = []

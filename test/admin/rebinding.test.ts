@@ -6,8 +6,8 @@
  * browsers send no `sec-fetch-site` either. What gives such a page away is its `Host` alone.
  */
 import { expect, it } from 'vitest'
-import { serveMetrics } from '../../src/load/metrics-server.ts'
-import { isTrustedHost } from '../../src/mcp/trusted-host.ts'
+import { serveMetrics } from '../../src/lab/load/results/metrics-server.ts'
+import { isTrustedHost } from '../../src/http/trusted-host.ts'
 import { askedAs } from '../support/asked-as.ts'
 import { closers } from '../support/closers.ts'
 import { RULES, startApi, TOKEN, type ApiSetup } from './api-setup.ts'

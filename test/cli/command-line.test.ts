@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { RUN_FLAGS, envName } from '../../src/cli/flag-table.ts'
-import type { Environment } from '../../src/cli/flag-values.ts'
+import { RUN_FLAGS, envName } from '../../src/cli/flags/flag-table.ts'
+import type { Environment } from '../../src/cli/flags/flag-values.ts'
 import { parseCommandLine } from '../../src/cli/program.ts'
-import type { RunOptions } from '../../src/cli/run-options.ts'
-import { UsageError } from '../../src/cli/usage-error.ts'
+import type { RunOptions } from '../../src/cli/run/run-options.ts'
+import { UsageError } from '../../src/cli/flags/usage-error.ts'
 import { asked } from '../support/asked.ts'
 
 function options(args: string, env: Environment = {}): RunOptions {

@@ -66,7 +66,7 @@ describe('squall run', () => {
     'loads nothing without rules that only rules, upgrades, odd answers or other commands need',
     async () => {
       const loaded = await loadedBy('without', '--engine', 'splice')
-      expect(loaded).toContain('cli/run.js')
+      expect(loaded).toContain('cli/run/run.js')
       const needless = [
         'ajv',
         'typebox',
@@ -81,11 +81,11 @@ describe('squall run', () => {
         'node:child_process',
         'node:worker_threads',
         'cli/commands/index.js',
-        'cli/rules-engine.js',
+        'cli/run/rules-engine.js',
         'filters/index.js',
-        'rules/parse.js',
-        'rules/plan.js',
-        'rules/rules-watcher.js',
+        'rules/file/parse.js',
+        'rules/select/plan.js',
+        'rules/watch/rules-watcher.js',
       ].filter((name) => loaded.has(name))
       expect(needless).toEqual([])
     },
@@ -101,7 +101,7 @@ describe('squall run', () => {
     const rules = join(folder, 'rules.yaml')
     await writeFile(rules, RULES)
     const loaded = await loadedBy('with', '--rules', rules)
-    for (const name of ['yaml', 'rules/parse.js', 'filters/delay.js']) {
+    for (const name of ['yaml', 'rules/file/parse.js', 'filters/delay.js']) {
       expect(loaded).toContain(name)
     }
     // Rules are checked against the schema as it is.
@@ -120,7 +120,7 @@ describe('squall pre-stop and wait-ready', () => {
   ])('load nothing of what serves traffic: %s', async (command, flags, own) => {
     const loaded = await loadedAtEnd(command, [command, ...flags])
     expect(loaded).toContain(own)
-    const needless = ['pino', 'prom-client', 'cli/run.js', 'listener/sidecar.js', 'cli/demo.js']
+    const needless = ['pino', 'prom-client', 'cli/run/run.js', 'listener/sidecar.js', 'cli/demo.js']
     expect(needless.filter((name) => loaded.has(name))).toEqual([])
   })
 })

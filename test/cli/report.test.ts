@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Stage } from '../../src/demo/stage.ts'
+import { Stage } from '../../src/lab/demo/stage.ts'
 import { runHere } from '../support/here.ts'
-import { sampleRuns } from '../report/sample-runs.ts'
+import { sampleRuns } from '../lab/report/sample-runs.ts'
 
 let folder: string
 let file: string

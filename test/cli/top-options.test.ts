@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { TopOptions } from '../../src/top/top.ts'
+import type { TopOptions } from '../../src/lab/top/top.ts'
 import { asked } from '../support/asked.ts'
 
 const top = (...args: string[]): TopOptions => asked(['top', ...args]) as TopOptions

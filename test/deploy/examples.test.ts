@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { injectCommand } from '../../src/cli/inject/inject.ts'
 import type { InjectRequest } from '../../src/cli/inject/inject-options.ts'
 import { parseCommandLine } from '../../src/cli/program.ts'
-import { parseRules } from '../../src/rules/parse.ts'
+import { parseRules } from '../../src/rules/file/parse.ts'
 import { deployed, type Manifest, manifestProblems, manifestsOf } from './manifest-problems.ts'
 
 const FILES = ['mcp-server.yaml', 'load-job.yaml', 'pod-monitor.yaml']

@@ -1,5 +1,5 @@
-import type { Engine } from '../../src/listener/engine.ts'
-import type { RulesFile } from '../../src/rules/schema.ts'
+import type { Engine } from '../../src/listener/front/engine.ts'
+import type { RulesFile } from '../../src/rules/file/schema.ts'
 import { differences, type Difference } from './compare.ts'
 import { Echo } from './echo.ts'
 import { isNarrow, scriptsOf } from './generate/blocks.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Draw } from '../../src/rules/draw.ts'
+import { Draw } from '../../src/rules/select/sampling.ts'
 import { fates, met, type Agent } from './agent.ts'
 import { startExample } from './example.ts'
 

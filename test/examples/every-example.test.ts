@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { parseRules } from '../../src/rules/parse.ts'
+import { parseRules } from '../../src/rules/file/parse.ts'
 import { exampleFile } from './example.ts'
 
 const files = await readdir(new URL('../../examples/', import.meta.url))

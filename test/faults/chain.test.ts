@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CutAnswer } from '../../src/filters/cut-answer.ts'
+import { CutAnswer } from '../../src/filters/lib/cut-response.ts'
 import { CONTINUE, type Fault, type Frame, type Verdict } from '../../src/filters/fault.ts'
 import { call, callMessage, post, textOf } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import type { CallTexts } from '../../src/listener/faults/call-texts.ts'
+import type { CallTexts } from '../../src/listener/faults/request/call-texts.ts'
 import { FaultRun } from '../../src/listener/faults/fault-run.ts'
-import { TurnOver } from '../../src/listener/faults/turn-over.ts'
-import { Hit } from '../../src/rules/hit.ts'
+import { TurnOver } from '../../src/listener/faults/chain/turn-over.ts'
+import { Hit } from '../../src/rules/select/matched-rule.ts'
 import { Bench, facts } from '../rules/facts.ts'
 import { NO_SETTING } from './no-setting.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { Held } from '../accounting/held.ts'
 import { json, POLL, result, Stage } from '../accounting/stage.ts'
 import { answer, type AppExchange } from '../support/raw-app.ts'

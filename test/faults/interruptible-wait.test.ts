@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { interruptibleWait } from '../../src/listener/faults/interruptible-wait.ts'
-import { faultMark, markComments, withMarks } from '../../src/listener/faults/fault-mark.ts'
-import { Stop } from '../../src/listener/faults/stop.ts'
-import { TurnOver } from '../../src/listener/faults/turn-over.ts'
+import { interruptibleWait } from '../../src/listener/faults/chain/interruptible-wait.ts'
+import { faultMark, markComments, withMarks } from '../../src/listener/faults/emit/fault-marker.ts'
+import { Stop } from '../../src/listener/faults/chain/stop.ts'
+import { TurnOver } from '../../src/listener/faults/chain/turn-over.ts'
 
 it('waits its time, and no timer is left when it is woken or stopped', async () => {
   const wake = new AbortController()

@@ -1,4 +1,4 @@
-import type { TurnSetting } from '../../src/listener/faults/turn-setting.ts'
+import type { TurnSetting } from '../../src/listener/faults/chain/turn-setting.ts'
 import { facts } from '../rules/facts.ts'
 
 /** What faults have in common where nothing of it matters. */

@@ -1,4 +1,4 @@
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { accepted } from '../rules/rules-text.ts'
 
 /** A rule about the tool `echo`, or what else is said, with one fault as the file has it. */

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { FAULT_NAMES } from '../../src/filters/fault-names.ts'
+import { FAULT_NAMES } from '../../src/filters/lib/fault-names.ts'
 import { closers } from '../support/closers.ts'
 import { startHttpApp } from '../support/http-app.ts'
 import { toolCall } from '../support/mcp-bytes.ts'

@@ -1,6 +1,6 @@
 import { FAULTS } from '../../src/filters/index.ts'
 import { accepted } from '../rules/rules-text.ts'
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 
 /** A fault, and the call that it is to act on. */
 export interface OutlookCase {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { CutAnswer } from '../../src/filters/cut-answer.ts'
+import { CutAnswer } from '../../src/filters/lib/cut-response.ts'
 import type { Fault } from '../../src/filters/fault.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import { forChangedBody } from '../../src/mcp/changed-body.ts'
+import { forChangedBody } from '../../src/http/changed-body-headers.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient, type Answer } from '../support/raw-client.ts'

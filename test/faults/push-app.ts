@@ -1,4 +1,4 @@
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { expect } from 'vitest'
 import { answer, chunk, type AppExchange } from '../support/raw-app.ts'
 import type { RawClient } from '../support/raw-client.ts'

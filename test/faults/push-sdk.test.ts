@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { openClientV1 } from '../support/client-v1.ts'
 import { eventually } from '../support/eventually.ts'
 import { startEverything, type Everything } from '../support/everything.ts'

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { chunk } from '../support/raw-app.ts'
 import { failure, LAST_CHUNK, POLL, post, request, result } from '../accounting/stage.ts'
 import { chunksOf, heard, hears, PushApp, rule, said } from './push-app.ts'

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { chunk, type AppExchange } from '../support/raw-app.ts'
 import type { RawClient } from '../support/raw-client.ts'
 import type { RuleStage } from '../support/rules.ts'

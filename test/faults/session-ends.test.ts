@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { Held } from '../accounting/held.ts'
 import {
   event,

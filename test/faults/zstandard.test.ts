@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { expect, it, describe } from 'vitest'
-import { codingOf } from '../../src/listener/content-coding.ts'
+import { codingOf } from '../../src/http/content-coding.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'

@@ -1,5 +1,5 @@
-import { KEEP_ALL } from '../../src/mcp/room.ts'
-import { callerText } from '../../src/mcp/caller.ts'
+import { KEEP_ALL } from '../../src/base/room.ts'
+import { callerText } from '../../src/http/caller-identity.ts'
 import type { Call } from '../../src/mcp/call.ts'
 import type { FaultContext, Frame } from '../../src/filters/fault.ts'
 

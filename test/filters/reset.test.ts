@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CutAnswer } from '../../src/filters/cut-answer.ts'
+import { CutAnswer } from '../../src/filters/lib/cut-response.ts'
 import { reset } from '../../src/filters/reset.ts'
 import { Context } from './context.ts'
 import { answerEvent, chunksOf, Forbidden, jsonLines, output, SSE_LINES } from './outputs.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CutAnswer } from '../../src/filters/cut-answer.ts'
+import { CutAnswer } from '../../src/filters/lib/cut-response.ts'
 import type { Output } from '../../src/filters/fault.ts'
 import { truncate } from '../../src/filters/truncate.ts'
 import { eventually } from '../support/eventually.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Verdict } from '../../src/filters/fault.ts'
-import { challenge } from '../../src/filters/bearer-challenge.ts'
+import { challenge } from '../../src/http/bearer-challenge.ts'
 import { unauthorized } from '../../src/filters/unauthorized.ts'
 import { Context } from './context.ts'
 import { mistakes, parameters } from './fault-text.ts'

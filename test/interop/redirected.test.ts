@@ -5,7 +5,7 @@ import type { OpenClient } from '../support/interop-client.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { startModernServer } from '../support/modern-server.ts'
 import { mounted } from '../support/mounted.ts'
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
 const EVERY_OTHER = {

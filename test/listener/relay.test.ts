@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { Exchange } from '../../src/listener/exchange.ts'
 import type { Observer } from '../../src/listener/observer.ts'
 import { Relay } from '../../src/listener/relay.ts'
-import { ChunkRun } from '../../src/mcp/chunk-run.ts'
-import type { ResponseHead } from '../../src/mcp/http.ts'
+import { ChunkRun } from '../../src/http/chunk-run.ts'
+import type { ResponseHead } from '../../src/http/headers.ts'
 
 const HEAD: ResponseHead = { status: 200, reason: 'OK', headers: [] }
 const nothing = (): void => undefined

@@ -1,12 +1,12 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Coding } from '../../src/listener/content-coding.ts'
+import type { Coding } from '../../src/http/content-coding.ts'
 import { SseWatch, type FindSign } from '../../src/listener/sse-watch.ts'
-import type { ChunkRun } from '../../src/mcp/chunk-run.ts'
+import type { ChunkRun } from '../../src/http/chunk-run.ts'
 import { eventAnswer } from '../../src/mcp/event-message.ts'
 import { signIn } from '../../src/mcp/event-signs.ts'
-import { PlainChunks } from '../../src/mcp/plain/plain-chunks.ts'
+import { PlainChunks } from '../../src/http/fast/chunk-reader.ts'
 
 const TEXT = 'id: 1\ndata: 日本\n\nevent: x\r\ndata: 2\r\n\r\n'
 

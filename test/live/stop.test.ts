@@ -1,7 +1,7 @@
 import { rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { STOP_KEY, stopsText } from '../../src/rules/stop-key.ts'
+import { STOP_KEY, stopsText } from '../../src/rules/guard/stop-key.ts'
 import { eventually } from '../support/eventually.ts'
 import { failing, mountRules, type MountedRules } from './rules-folder.ts'
 import { startRuled, type RuledSquall } from './ruled-squall.ts'

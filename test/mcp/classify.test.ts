@@ -2,9 +2,9 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { classifyBody, isHandshake } from '../../src/mcp/classify.ts'
 import { countKeys, countMembers } from '../../src/mcp/json-keys.ts'
-import { factsOf } from '../../src/mcp/head-facts.ts'
-import { isExemptPath } from '../../src/mcp/exempt-path.ts'
-import type { RequestHead } from '../../src/mcp/http.ts'
+import { factsOf } from '../../src/mcp/request-facts.ts'
+import { isExemptPath } from '../../src/http/exempt-path.ts'
+import type { RequestHead } from '../../src/http/headers.ts'
 
 const head = (method: string, headers: string[] = [], target = '/mcp'): RequestHead => ({
   method,

@@ -9,7 +9,7 @@ import {
   toolErrorReply,
   wantsSse,
 } from '../../src/mcp/reply.ts'
-import { isModern } from '../../src/mcp/revision.ts'
+import { isModern } from '../../src/mcp/protocol-version.ts'
 import { SseFramer } from '../../src/mcp/sse-framer.ts'
 
 const call = (revision?: string): Call => ({

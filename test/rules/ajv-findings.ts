@@ -1,12 +1,12 @@
 import { Ajv } from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { FORMATS } from '../../src/rules/formats.ts'
-import type { Keyword } from '../../src/rules/misfits.ts'
-import type { Finding, Path } from '../../src/rules/problem.ts'
-import { memberOf } from '../../src/rules/read-values.ts'
-import { findingOf } from '../../src/rules/schema-messages.ts'
-import { branchFor } from '../../src/rules/schema-node.ts'
-import type { SchemaNode } from '../../src/rules/schema-node.ts'
+import { FORMATS } from '../../src/rules/file/formats.ts'
+import type { Keyword } from '../../src/rules/file/schema-violations.ts'
+import type { Finding, Path } from '../../src/rules/file/problem.ts'
+import { memberOf } from '../../src/rules/file/read-values.ts'
+import { findingOf } from '../../src/rules/file/schema-messages.ts'
+import { branchFor } from '../../src/rules/file/schema-node.ts'
+import type { SchemaNode } from '../../src/rules/file/schema-node.ts'
 
 /** A text that is too long fits no pattern either: one mistake. */
 const ABOUT_TEXT: ReadonlySet<string> = new Set(['format', 'pattern', 'minLength', 'maxLength'])

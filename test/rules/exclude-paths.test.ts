@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { explain } from '../../src/rules/explain.ts'
-import { planHttp } from '../../src/rules/plan.ts'
+import { explain } from '../../src/rules/explain/explain.ts'
+import { planHttp } from '../../src/rules/select/plan.ts'
 import { Bench, facts, type LooseRule } from './facts.ts'
 import { Counter } from './header-counter.ts'
 

@@ -1,12 +1,12 @@
 import type { Call } from '../../src/mcp/call.ts'
-import type { CallFacts } from '../../src/rules/call-facts.ts'
-import { compileRules } from '../../src/rules/compile.ts'
-import type { CompileOptions } from '../../src/rules/compile.ts'
-import { planCall } from '../../src/rules/plan.ts'
-import type { Plan } from '../../src/rules/plan.ts'
-import { RuleStates } from '../../src/rules/rule-states.ts'
-import type { RuleLimits } from '../../src/rules/rule-limits.ts'
-import type { RuleFileSpec, RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { CallFacts } from '../../src/rules/match/call-facts.ts'
+import { compileRules } from '../../src/rules/match/compile.ts'
+import type { CompileOptions } from '../../src/rules/match/compile.ts'
+import { planCall } from '../../src/rules/select/plan.ts'
+import type { Plan } from '../../src/rules/select/plan.ts'
+import { RuleStates } from '../../src/rules/select/rule-states.ts'
+import type { RuleLimits } from '../../src/rules/guard/rule-limits.ts'
+import type { RuleFileSpec, RuleSpec } from '../../src/rules/file/rule-spec.ts'
 
 export type LooseRule = Omit<RuleSpec, 'name' | 'faults' | 'then'> & {
   name?: string

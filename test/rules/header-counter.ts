@@ -3,9 +3,9 @@ import {
   HeaderFaults,
   MAX_ASKED_DELAY_MS,
   withHeaderFaults,
-} from '../../src/rules/header-faults.ts'
-import type { Plan } from '../../src/rules/plan.ts'
-import type { RuleLimits } from '../../src/rules/rule-limits.ts'
+} from '../../src/rules/select/header-faults.ts'
+import type { Plan } from '../../src/rules/select/plan.ts'
+import type { RuleLimits } from '../../src/rules/guard/rule-limits.ts'
 import { Bench, facts, type LooseRule } from './facts.ts'
 
 /** Header lines by name. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FAULTS } from '../../src/filters/index.ts'
-import { sentence } from '../../src/rules/problem-format.ts'
-import { editDistance, nearestName } from '../../src/rules/nearest-name.ts'
+import { sentence } from '../../src/rules/file/problem-format.ts'
+import { editDistance, nearestName } from '../../src/base/nearest-name.ts'
 import { refused, withFault, withRule } from './rules-text.ts'
 
 const FAULT_NAMES = FAULTS.map(({ name }) => name)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MAX_FILE_BYTES, parseRules } from '../../src/rules/parse.ts'
+import { MAX_FILE_BYTES, parseRules } from '../../src/rules/file/parse.ts'
 import { accepted, refused, withRule } from './rules-text.ts'
 import { rounds } from '../support/rounds.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { HttpSpec } from '../../src/rules/match-spec.ts'
-import { planHttp, planHttpAnswer } from '../../src/rules/plan.ts'
+import type { HttpSpec } from '../../src/rules/file/match-spec.ts'
+import { planHttp, planHttpAnswer } from '../../src/rules/select/plan.ts'
 import { Bench, facts } from './facts.ts'
 
 function exchange(method: string, path: string) {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { RESULTS } from '../../src/rules/rule-counts.ts'
+import { RESULTS } from '../../src/rules/select/rule-counts.ts'
 import { expectShare } from './binomial.ts'
 import { Bench, facts } from './facts.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { MatchSpec } from '../../src/rules/match-spec.ts'
+import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
 import { Bench, facts } from './facts.ts'
 
 /** True when a rule with this match hits the call. */

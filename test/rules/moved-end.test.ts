@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { compileRules } from '../../src/rules/compile.ts'
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
-import { RuleStates } from '../../src/rules/rule-states.ts'
+import { compileRules } from '../../src/rules/match/compile.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import { RuleStates } from '../../src/rules/select/rule-states.ts'
 
 const rule: RuleSpec = {
   name: 'moved',

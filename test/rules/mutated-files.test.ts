@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compileRules } from '../../src/rules/compile.ts'
-import { parseRules } from '../../src/rules/parse.ts'
+import { compileRules } from '../../src/rules/match/compile.ts'
+import { parseRules } from '../../src/rules/file/parse.ts'
 import { rounds } from '../support/rounds.ts'
 import { FILE, mutated } from './mutated-text.ts'
 

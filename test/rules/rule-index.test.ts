@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { holdAll } from '../../src/rules/match-test.ts'
-import { compileCallMatch } from '../../src/rules/match-node.ts'
-import type { MatchSpec } from '../../src/rules/match-spec.ts'
+import { holdAll } from '../../src/rules/match/match-test.ts'
+import { compileCallMatch } from '../../src/rules/match/match-node.ts'
+import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
 import { Bench, facts } from './facts.ts'
 
 const word = fc.constantFrom('a', 'b', 'ab', 'ba', 'abc')

@@ -1,6 +1,6 @@
-import { parseRules } from '../../src/rules/parse.ts'
-import type { Problem } from '../../src/rules/problem.ts'
-import type { Rule, RulesFile } from '../../src/rules/schema.ts'
+import { parseRules } from '../../src/rules/file/parse.ts'
+import type { Problem } from '../../src/rules/file/problem.ts'
+import type { Rule, RulesFile } from '../../src/rules/file/schema.ts'
 
 /** The file that a text is read as. */
 export function accepted(text: string | Uint8Array): RulesFile {

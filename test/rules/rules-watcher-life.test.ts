@@ -2,9 +2,9 @@ import fs from 'node:fs'
 import { readdir, readlink, rm, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Arming } from '../../src/rules/arming.ts'
-import { RuleStates } from '../../src/rules/rule-states.ts'
-import { RulesInForce } from '../../src/rules/rules-in-force.ts'
+import { Arming } from '../../src/rules/guard/arming.ts'
+import { RuleStates } from '../../src/rules/select/rule-states.ts'
+import { RulesInForce } from '../../src/rules/watch/active-rules.ts'
 import { eventually } from '../support/eventually.ts'
 import { Mount, ruleNamed, WatchBench } from './watch-bench.ts'
 import { rounds } from '../support/rounds.ts'
@@ -137,7 +137,7 @@ describe('watching', () => {
 
   it('can be closed before it starts, and while it does', async () => {
     const bench = await start(written('zero'))
-    const { RulesWatcher } = await import('../../src/rules/rules-watcher.ts')
+    const { RulesWatcher } = await import('../../src/rules/watch/rules-watcher.ts')
     const told: unknown[] = []
     const take = (each: unknown): void => void told.push(each)
     const never = new RulesWatcher(bench.path, {}, take, take)

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RulesWatcher } from '../../src/rules/rules-watcher.ts'
-import type { RulesWatcherOptions } from '../../src/rules/rules-watcher.ts'
-import type { RulesVersion } from '../../src/rules/rules-version.ts'
+import { RulesWatcher } from '../../src/rules/watch/rules-watcher.ts'
+import type { RulesWatcherOptions } from '../../src/rules/watch/rules-watcher.ts'
+import type { RulesVersion } from '../../src/rules/file/rules-version.ts'
 
 /** Events alone have to do: a poll would hide that one was missed. */
 const NO_POLL = 3_600_000

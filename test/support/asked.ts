@@ -1,4 +1,4 @@
-import type { Environment } from '../../src/cli/flag-values.ts'
+import type { Environment } from '../../src/cli/flags/flag-values.ts'
 import { parseCommandLine } from '../../src/cli/program.ts'
 
 /** What the command of a command line is asked, as that command reads it. */

@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
-import type { Environment } from '../../src/cli/flag-values.ts'
+import type { Environment } from '../../src/cli/flags/flag-values.ts'
 import { parseCommandLine } from '../../src/cli/program.ts'
-import { oneLine, UsageError } from '../../src/cli/usage-error.ts'
+import { oneLine, UsageError } from '../../src/cli/flags/usage-error.ts'
 
 /** What a command line came to. */
 export interface Came {

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
-import { readJson } from '../../src/mcp/json-text.ts'
-import type { JsonNode } from '../../src/mcp/json-node.ts'
+import { readJson } from '../../src/base/json/json-text.ts'
+import type { JsonNode } from '../../src/base/json/json-node.ts'
 
 /** Returns every tool that some server would call for a request: each reader overlooks something else. */
 export function toolsRead(headers: readonly string[], body: Buffer): ReadonlySet<string> {

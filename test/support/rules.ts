@@ -4,12 +4,12 @@ import type {
   NotApplicableRecord,
 } from '../../src/listener/faults/fault-events.ts'
 import { createPlanner } from '../../src/listener/faults/create-planner.ts'
-import { Arming } from '../../src/rules/arming.ts'
-import type { RuleCounts } from '../../src/rules/rule-counts.ts'
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
-import { RuleStates } from '../../src/rules/rule-states.ts'
-import { RulesInForce } from '../../src/rules/rules-in-force.ts'
-import type { RulesFile } from '../../src/rules/schema.ts'
+import { Arming } from '../../src/rules/guard/arming.ts'
+import type { RuleCounts } from '../../src/rules/select/rule-counts.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import { RuleStates } from '../../src/rules/select/rule-states.ts'
+import { RulesInForce } from '../../src/rules/watch/active-rules.ts'
+import type { RulesFile } from '../../src/rules/file/schema.ts'
 
 /** Rules for a sidecar, and everything that their faults told. */
 export interface RuleStage {

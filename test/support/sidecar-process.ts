@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { heapOption } from '../../src/injector/sidecar-resources.ts'
+import { heapOption } from '../../src/cluster/injector/sidecar-resources.ts'
 
 /** The sidecar as a process of its own, so that its memory and its sockets can be told from the test's. */
 export interface SidecarProcess {

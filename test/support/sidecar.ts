@@ -1,6 +1,6 @@
 import { Sidecar } from '../../src/listener/sidecar.ts'
 import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'
-import type { RuleSpec } from '../../src/rules/rule-spec.ts'
+import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { ENGINE_UNDER_TEST } from './engine.ts'

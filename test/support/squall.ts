@@ -1,5 +1,5 @@
-import type { RunOptions } from '../../src/cli/run-options.ts'
-import { assemble, type Running } from '../../src/cli/assemble.ts'
+import type { RunOptions } from '../../src/cli/run/run-options.ts'
+import { assemble, type Running } from '../../src/cli/run/assemble.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { asked } from './asked.ts'
 import { ENGINE_UNDER_TEST } from './engine.ts'

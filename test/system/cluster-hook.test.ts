@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAuthority, issueServer } from '../../src/webhook/issue-certificate.ts'
+import { createAuthority, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
 import { failing } from '../live/rules-folder.ts'
 import { createWithoutPause } from './cluster/creations.ts'
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAuthority, issueServer } from '../../src/webhook/issue-certificate.ts'
+import { createAuthority, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
 import { install, type Installed, missingForCluster, POLL } from './cluster/installed.ts'
 import { AGENT_PORT, meshManifests } from './cluster/mesh-stand-in.ts'
 import { ASKS } from './cluster/questions.ts'

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ExperimentEvent } from '../../src/experiment/progress.ts'
-import { type ExperimentStage, startExperimentStage } from '../experiment/stage.ts'
-import type { Step } from '../load/scripted-server.ts'
+import type { ExperimentEvent } from '../../src/lab/experiment/progress.ts'
+import { type ExperimentStage, startExperimentStage } from '../lab/experiment/stage.ts'
+import type { Step } from '../lab/load/scripted-server.ts'
 
 let stage: ExperimentStage
 let ending: Step = 'ok'

@@ -1,12 +1,12 @@
 // Needs Prometheus. The client's indicators and the recording rules made from the sidecar's own series.
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { predictedBlastRadius } from '../../src/indicators/blast-radius.ts'
-import { parseExpectation } from '../../src/load/expectation.ts'
-import type { LoadResult, ToolResult } from '../../src/load/result.ts'
+import { predictedBlastRadius } from '../../src/lab/indicators/blast-radius.ts'
+import { parseExpectation } from '../../src/lab/load/expectation.ts'
+import type { LoadResult, ToolResult } from '../../src/lab/load/results/result.ts'
 import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
-import { load } from '../load/load-run.ts'
-import { scriptedListener } from '../load/scripted-server.ts'
+import { load } from '../lab/load/load-run.ts'
+import { scriptedListener } from '../lab/load/scripted-server.ts'
 import {
   evaluatedAnew,
   type Prometheus,

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { touchPods, writeConfigMap } from '../../src/kube/apply-rules.ts'
-import { connectKube } from '../../src/kube/connect.ts'
-import { readInjectedPod } from '../../src/kube/injected-pod.ts'
-import type { KubeClient } from '../../src/kube/kube-client.ts'
-import { isKubeError } from '../../src/kube/kube-error.ts'
+import { touchPods, writeConfigMap } from '../../src/cluster/kube/apply-rules.ts'
+import { connectKube } from '../../src/cluster/kube/connect.ts'
+import { readInjectedPod } from '../../src/cluster/kube/injected-pod.ts'
+import type { KubeClient } from '../../src/cluster/kube/kube-client.ts'
+import { isKubeError } from '../../src/cluster/kube/kube-error.ts'
 import {
   CONFIG_MAPS,
   createResource,
@@ -15,11 +15,11 @@ import {
   patchResource,
   PODS,
   replaceResource,
-} from '../../src/kube/resources.ts'
-import { splitPem } from '../../src/webhook/managed-secret.ts'
-import { ManagedCertificate } from '../../src/webhook/managed-certificate.ts'
-import { ServingCertificate } from '../../src/webhook/serving-certificate.ts'
-import { createWebhookMetrics } from '../../src/webhook/webhook-metrics.ts'
+} from '../../src/cluster/kube/resources.ts'
+import { splitPem } from '../../src/cluster/webhook/managed-secret.ts'
+import { ManagedCertificate } from '../../src/cluster/webhook/managed-certificate.ts'
+import { ServingCertificate } from '../../src/cluster/webhook/serving-certificate.ts'
+import { createWebhookMetrics } from '../../src/cluster/webhook/webhook-metrics.ts'
 import { type ApiServer, apiServerMissing, startApiServer } from './api-server-process.ts'
 
 // What the tests' own API server is taken to do, asked of a real one.

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ScriptedServer, startScripted } from '../load/scripted-server.ts'
+import { type ScriptedServer, startScripted } from '../lab/load/scripted-server.ts'
 import { startTmux, type Tmux } from './tmux.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { binomialBounds } from '../../src/indicators/blast-radius.ts'
-import type { LoadResult } from '../../src/load/result.ts'
+import { binomialBounds } from '../../src/lab/indicators/blast-radius.ts'
+import type { LoadResult } from '../../src/lab/load/results/result.ts'
 import { type Program, startProgram } from '../support/program.ts'
 
 const APP = fileURLToPath(new URL('load-app.mjs', import.meta.url))

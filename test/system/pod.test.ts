@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Container, Handler, Pod } from '../../src/injector/pod-types.ts'
+import type { Container, Handler, Pod } from '../../src/cluster/injector/pod-types.ts'
 import { failing } from '../live/rules-folder.ts'
 import { PATIENCE } from './patience.ts'
 import { buildImages, inspectImage, SQUALL_IMAGE } from './pod-images.ts'

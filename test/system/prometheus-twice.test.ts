@@ -10,7 +10,7 @@ import {
   queriesOf,
 } from '../dashboards/shipped.ts'
 import { metricOf } from '../support/metric.ts'
-import { ASK, judge, podOf, startStaged, type StagedWebhook } from '../webhook/stage.ts'
+import { ASK, judge, podOf, startStaged, type StagedWebhook } from '../cluster/webhook/stage.ts'
 import { chosen } from './pictures/chosen.ts'
 import {
   evaluatedAnew,

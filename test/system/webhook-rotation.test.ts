@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { expect, test } from 'vitest'
-import { splitPem } from '../../src/webhook/managed-secret.ts'
-import { startCluster } from '../kube/cluster.ts'
+import { splitPem } from '../../src/cluster/webhook/managed-secret.ts'
+import { startCluster } from '../cluster/kube/cluster.ts'
 import { closers } from '../support/closers.ts'
 import { portOf, startProgram, type Program } from '../support/program.ts'
-import { ASK, podOf, reviewOf } from '../webhook/stage.ts'
+import { ASK, podOf, reviewOf } from '../cluster/webhook/stage.ts'
 
 // Needs the built program and nothing more.
 

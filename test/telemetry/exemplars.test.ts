@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { factsOf } from '../../src/mcp/head-facts.ts'
-import type { HeaderLines } from '../../src/mcp/http.ts'
+import { factsOf } from '../../src/mcp/request-facts.ts'
+import type { HeaderLines } from '../../src/http/headers.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
 import type { CallRecord } from '../../src/telemetry/telemetry.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
-import { parseRules } from '../../src/rules/parse.ts'
-import { rulesJsonSchema } from '../../src/rules/schema.ts'
+import { parseRules } from '../../src/rules/file/parse.ts'
+import { rulesJsonSchema } from '../../src/rules/file/schema.ts'
 
 /** A fault as it is written in a rules file. */
 export type WrittenFault = string | Readonly<Record<string, unknown>>

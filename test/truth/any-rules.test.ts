@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseRules } from '../../src/rules/parse.ts'
+import { parseRules } from '../../src/rules/file/parse.ts'
 import { eventually } from '../support/eventually.ts'
 import { seedOfRun } from '../support/random.ts'
 import { startSquall, type Squall } from '../support/squall.ts'

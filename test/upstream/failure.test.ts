@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { failureOf } from '../../src/upstream/failure.ts'
-import type { SocketFate } from '../../src/upstream/lane.ts'
+import type { SocketFate } from '../../src/upstream/undici-connection.ts'
 
 const error = (code: string, message = 'm', name = 'Error'): Error =>
   Object.assign(new Error(message), { code, name })

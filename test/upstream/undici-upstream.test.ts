@@ -1,9 +1,9 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import type { Failure } from '../../src/mcp/transfer.ts'
-import type { Lane } from '../../src/upstream/lane.ts'
-import { LanePool } from '../../src/upstream/lane-pool.ts'
+import type { Failure } from '../../src/http/transfer.ts'
+import type { Lane } from '../../src/upstream/undici-connection.ts'
+import { LanePool } from '../../src/upstream/connection-pool.ts'
 import { UndiciUpstream } from '../../src/upstream/undici-upstream.ts'
 import { closers } from '../support/closers.ts'
 

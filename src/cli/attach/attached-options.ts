@@ -1,10 +1,10 @@
-import type { ListenAddress } from '../../listener/address.ts'
-import type { Redirect } from '../../redirect/ruleset.ts'
-import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
+import type { ListenAddress } from '../../http/address.ts'
+import type { Redirect } from '../../cluster/redirect/ruleset.ts'
+import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { adminToAsk } from '../lifecycle/lifecycle-options.ts'
 import { redirectsOf, refuseAdmin } from '../redirect/redirect-options.ts'
-import { parseCount, parseDuration } from '../units.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import { parseCount, parseDuration } from '../flags/units.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 import { ATTACHED_FLAGS, type AttachedFlag } from './attached-flags.ts'
 
 /** Everything `squall attached` was given, checked. */

@@ -4,12 +4,17 @@ import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NftError } from '../../redirect/nft-problem.ts'
-import { applyRules } from '../../redirect/nft.ts'
-import { refreshRuleset, releaseRuleset, ruleset, undoRuleset } from '../../redirect/ruleset.ts'
+import { NftError } from '../../cluster/redirect/nft-problem.ts'
+import { applyRules } from '../../cluster/redirect/nft.ts'
+import {
+  refreshRuleset,
+  releaseRuleset,
+  ruleset,
+  undoRuleset,
+} from '../../cluster/redirect/ruleset.ts'
 import { createLogger, type Logger } from '../../telemetry/log.ts'
 import { askLocal } from '../lifecycle/ask-local.ts'
-import { oneLine } from '../usage-error.ts'
+import { oneLine } from '../flags/usage-error.ts'
 import type { AttachedRequest } from './attached-options.ts'
 
 /** Why traffic is given back. */

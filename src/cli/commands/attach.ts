@@ -1,6 +1,6 @@
 import { ATTACHED_FLAGS } from '../attach/attached-flags.ts'
 import { parseAttached } from '../attach/attached-options.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 
 /** `squall attached`. */
 export const ATTACHED = defineCommand({

@@ -1,6 +1,6 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import { parseDemoOptions } from '../demo-options.ts'
-import { DEMO_FLAGS } from '../flag-table.ts'
+import { DEMO_FLAGS } from '../flags/flag-table.ts'
 
 /** `squall demo`. */
 export const DEMO = defineCommand({
@@ -9,7 +9,7 @@ export const DEMO = defineCommand({
   flags: DEMO_FLAGS,
   parse: (raw, env) => parseDemoOptions(raw, env),
   start: async (options) => {
-    const { demo } = await import('../../demo/demo.ts')
+    const { demo } = await import('../../lab/demo/demo.ts')
     return demo(options)
   },
 })

@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import {
   EXPERIMENT_LIST_FLAGS,
   EXPERIMENT_RUN_FLAGS,

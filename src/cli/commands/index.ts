@@ -1,5 +1,5 @@
 import { ATTACHED } from './attach.ts'
-import type { Command } from '../command.ts'
+import type { Command } from '../flags/command.ts'
 import { DEMO } from './demo.ts'
 import {
   EXPERIMENT_CATALOG,

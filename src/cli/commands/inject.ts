@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import { INJECT_FLAGS, UNINJECT_FLAGS } from '../inject/inject-flags.ts'
 import { parseInject, parseUninject } from '../inject/inject-options.ts'
 

@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import { APPLY_FLAGS } from '../kube/apply-flags.ts'
 import { parseApply } from '../kube/apply-options.ts'
 import { ATTACH_FLAGS, DETACH_FLAGS } from '../kube/attach-flags.ts'

@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import { PRE_STOP_FLAGS, WAIT_READY_FLAGS } from '../lifecycle/lifecycle-flags.ts'
 import { parsePreStop, parseWaitReady } from '../lifecycle/lifecycle-options.ts'
 

@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import { LOAD_FLAGS } from '../load/load-flags.ts'
 import { parseLoad } from '../load/load-request.ts'
 

@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import { REDIRECT_FLAGS } from '../redirect/redirect-flags.ts'
 import { parseRedirect } from '../redirect/redirect-options.ts'
 

@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import { MERGE_FLAGS } from '../load/load-flags.ts'
 import { parseMerge } from '../load/merge-request.ts'
 

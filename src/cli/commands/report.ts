@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import { REPORT_FLAGS } from '../report/report-flags.ts'
 import { parseReport } from '../report/report-request.ts'
 

@@ -1,7 +1,7 @@
-import { defineCommand } from '../command.ts'
-import { parseExplain } from '../explain-options.ts'
-import { EXPLAIN_FLAGS, SCHEMA_FLAGS, VALIDATE_FLAGS } from '../rules-flags.ts'
-import { parseValidate } from '../rules-options.ts'
+import { defineCommand } from '../flags/command.ts'
+import { parseExplain } from '../rules/explain-options.ts'
+import { EXPLAIN_FLAGS, SCHEMA_FLAGS, VALIDATE_FLAGS } from '../rules/rules-flags.ts'
+import { parseValidate } from '../rules/rules-options.ts'
 
 /** `squall validate`. */
 export const VALIDATE = defineCommand({
@@ -12,7 +12,7 @@ export const VALIDATE = defineCommand({
   fromEnvironment: false,
   parse: (raw, _env, paths) => parseValidate(raw, paths),
   start: async ({ files, format }) => {
-    const { validateCommand } = await import('../validate.ts')
+    const { validateCommand } = await import('../rules/validate.ts')
     return validateCommand(files, { format })
   },
 })
@@ -26,11 +26,11 @@ export const SCHEMA = defineCommand({
   parse: (raw) => raw.has('experiment'),
   start: async (ofExperiments) => {
     if (ofExperiments) {
-      const { planSchemaText } = await import('../../experiment/plan-schema.ts')
+      const { planSchemaText } = await import('../../lab/experiment/plan-schema.ts')
       process.stdout.write(planSchemaText())
       return 0
     }
-    const { schemaCommand } = await import('../schema-command.ts')
+    const { schemaCommand } = await import('../rules/schema-command.ts')
     process.stdout.write(schemaCommand())
     return 0
   },
@@ -46,7 +46,7 @@ export const EXPLAIN = defineCommand({
   fromEnvironment: false,
   parse: (raw, _env, paths) => parseExplain(raw, paths),
   start: async (request) => {
-    const { explainCommand } = await import('../explain.ts')
+    const { explainCommand } = await import('../rules/explain.ts')
     return explainCommand(request)
   },
 })

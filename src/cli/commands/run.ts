@@ -1,7 +1,7 @@
-import { defineCommand } from '../command.ts'
-import { RUN_FLAGS } from '../flag-table.ts'
-import { parseRunOptions } from '../run-options.ts'
-import { readTlsFiles } from '../tls-files.ts'
+import { defineCommand } from '../flags/command.ts'
+import { RUN_FLAGS } from '../flags/flag-table.ts'
+import { parseRunOptions } from '../run/run-options.ts'
+import { readTlsFiles } from '../run/tls-files.ts'
 
 /** `squall run`. */
 export const RUN = defineCommand({
@@ -15,7 +15,7 @@ Sizes: 1024, 64KiB, 4MiB. Durations: 300ms, 5s, 10m, 1h.`,
   parse: (raw, env) => parseRunOptions(raw, env),
   start: async (options) => {
     readTlsFiles(options)
-    const { run } = await import('../run.ts')
+    const { run } = await import('../run/run.ts')
     return run(options)
   },
 })

@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import { TOP_FLAGS } from '../top/top-flags.ts'
 import { parseTop } from '../top/top-options.ts'
 
@@ -14,7 +14,7 @@ Addresses are host:port or http://host:port (default: 127.0.0.1:15390). Keys: ? 
 On a terminal it is a screen; elsewhere it is plain lines, one for each sidecar and second.`,
   parse: (raw, env, addresses) => parseTop(raw, env, addresses),
   start: async (options) => {
-    const { top } = await import('../../top/top.ts')
+    const { top } = await import('../../lab/top/top.ts')
     return top(options)
   },
 })

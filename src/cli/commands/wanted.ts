@@ -1,4 +1,4 @@
-import type { Command } from '../command.ts'
+import type { Command } from '../flags/command.ts'
 
 /** What pods start, and what their probes and hooks run every few seconds. */
 const ALONE: Readonly<Record<string, () => Promise<readonly Command[]>>> = {

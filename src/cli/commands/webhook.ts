@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand } from '../flags/command.ts'
 import { WEBHOOK_FLAGS } from '../webhook/webhook-flags.ts'
 import { parseWebhook } from '../webhook/webhook-options.ts'
 

@@ -1,6 +1,6 @@
-import { CATALOG } from '../../experiment/catalog.ts'
-import { nearestName } from '../../rules/nearest-name.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import { CATALOG } from '../../lab/experiment/catalog.ts'
+import { nearestName } from '../../base/nearest-name.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 
 /** `squall experiment catalog`: the ready plans, or the text of one. */
 export function showCatalog(

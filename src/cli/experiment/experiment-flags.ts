@@ -1,6 +1,6 @@
-import { productionNamesFlag } from '../production.ts'
-import { readTokenFlag } from '../admin-access-flags.ts'
-import type { FlagSpec } from '../flag-table.ts'
+import { productionNamesFlag } from '../flags/production.ts'
+import { readTokenFlag } from '../flags/admin-access-flags.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
 
 const PLAN = 'What is run:'
 const PLACES = 'Where things are kept:'

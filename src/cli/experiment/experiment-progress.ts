@@ -1,6 +1,6 @@
-import { shownMeasure } from '../../experiment/gate.ts'
-import type { ExperimentEvent } from '../../experiment/progress.ts'
-import { plain } from '../../rules/problem.ts'
+import { shownMeasure } from '../../lab/experiment/gate.ts'
+import type { ExperimentEvent } from '../../lab/experiment/progress.ts'
+import { plain } from '../../rules/file/problem.ts'
 import type { ProgressOutput } from '../load/load-progress.ts'
 
 const BAR = 16

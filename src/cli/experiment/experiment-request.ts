@@ -1,12 +1,12 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { FlagSpec } from '../flag-table.ts'
-import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
-import type { ProductionCheck } from '../../rules/production-names.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { parseHeaders } from '../load/load-headers.ts'
-import { environmentNames, parseProductionNames } from '../production.ts'
-import { parseReadToken } from '../run-admin-token.ts'
-import { UsageError } from '../usage-error.ts'
+import { environmentNames, parseProductionNames } from '../flags/production.ts'
+import { parseReadToken } from '../run/run-admin-token.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import {
   EXPERIMENT_LIST_FLAGS,
   EXPERIMENT_RUN_FLAGS,

@@ -1,5 +1,5 @@
-import { type HistoryEntry, readHistory } from '../../experiment/history.ts'
-import { plain } from '../../rules/problem.ts'
+import { type HistoryEntry, readHistory } from '../../lab/experiment/history.ts'
+import { plain } from '../../rules/file/problem.ts'
 import type { ExperimentListRequest } from './experiment-request.ts'
 
 /** `squall experiment list`: the history, the newest run last. */

@@ -1,11 +1,16 @@
-import { type KeptPlan, NotKeptError, readAndKeep, readKept } from '../../experiment/kept-plan.ts'
-import { MAX_PLAN_BYTES, type ReadPlan } from '../../experiment/read-plan.ts'
-import { problemLines } from '../../rules/problem-format.ts'
-import { plain } from '../../rules/problem.ts'
-import type { PlacedRefusal } from '../../experiment/static-refusals.ts'
-import type { ProductionCheck } from '../../rules/production-names.ts'
-import { readBounded } from '../read-bounded.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import {
+  type KeptPlan,
+  NotKeptError,
+  readAndKeep,
+  readKept,
+} from '../../lab/experiment/kept-plan.ts'
+import { MAX_PLAN_BYTES, type ReadPlan } from '../../lab/experiment/read-plan.ts'
+import { problemLines } from '../../rules/file/problem-format.ts'
+import { plain } from '../../rules/file/problem.ts'
+import type { PlacedRefusal } from '../../lab/experiment/static-refusals.ts'
+import type { ProductionCheck } from '../../rules/guard/production-names.ts'
+import { readBounded } from '../../base/read-bounded.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 import type { ExperimentRunRequest } from './experiment-request.ts'
 
 /** Reads the plan that is asked for. Throws a `UsageError` where there is none. */

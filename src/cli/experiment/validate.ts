@@ -1,5 +1,5 @@
 import type { ExperimentValidateRequest } from './experiment-request.ts'
-import { plain } from '../../rules/problem.ts'
+import { plain } from '../../rules/file/problem.ts'
 import { complaints, readPlanFile } from './read-plans.ts'
 
 const FAILED = 1

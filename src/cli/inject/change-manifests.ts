@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { jsonPatch } from '../../injector/json-patch.ts'
+import { jsonPatch } from '../../cluster/injector/json-patch.ts'
 import { editDocument } from './edit-document.ts'
 import type { ManifestFormat } from './inject-options.ts'
 import { type ManifestDocument, readManifest } from './manifest.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isSeq, stringify } from 'yaml'
-import type { PatchOperation } from '../../injector/json-patch.ts'
+import type { PatchOperation } from '../../cluster/injector/json-patch.ts'
 import { keepLines } from './keep-lines.ts'
 import { editable, type ManifestDocument } from './manifest.ts'
 

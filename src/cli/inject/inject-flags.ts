@@ -1,4 +1,4 @@
-import type { FlagSpec } from '../flag-table.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
 
 const INPUT = 'What to read:'
 const PLACE = 'Where it will run:'

@@ -1,7 +1,7 @@
-import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
-import { parseChoice } from '../units.ts'
-import { parseAnnotationPrefix } from '../annotation-prefix.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
+import { parseChoice } from '../flags/units.ts'
+import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 import { INJECT_FLAGS, type InjectFlag, UNINJECT_FLAGS, type UninjectFlag } from './inject-flags.ts'
 
 /** How manifests are written; undefined for as they are read. */

@@ -1,4 +1,8 @@
-import type { InjectionContext, NamespaceFacts, ServicePorts } from '../../injector/injection.ts'
+import type {
+  InjectionContext,
+  NamespaceFacts,
+  ServicePorts,
+} from '../../cluster/injector/injection.ts'
 import { isMap, type KubeObject } from './pod-places.ts'
 
 /** What the manifests themselves say about the place where their pods will be. */

@@ -1,5 +1,5 @@
 import { type Document, parseDocument } from 'yaml'
-import { assertShallow, DeepYamlError, MAX_YAML_DEPTH } from '../../rules/yaml-depth.ts'
+import { assertShallow, DeepYamlError, MAX_YAML_DEPTH } from '../../base/yaml/yaml-depth.ts'
 
 /** One document of a manifest. */
 export interface ManifestDocument {

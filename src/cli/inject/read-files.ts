@@ -1,7 +1,7 @@
 import { parse } from 'yaml'
-import { assertShallow } from '../../rules/yaml-depth.ts'
-import { readBounded } from '../read-bounded.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import { assertShallow } from '../../base/yaml/yaml-depth.ts'
+import { readBounded } from '../../base/read-bounded.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 import type { ManifestText } from './change-manifests.ts'
 
 const MOST_BYTES = 16 * 2 ** 20

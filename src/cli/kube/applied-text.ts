@@ -1,9 +1,9 @@
-import { configMapKeys } from '../../kube/config-map-rules.ts'
-import { type Fields, fieldsOf, listOf, textOf } from '../../kube/json-shape.ts'
-import { equalityLabels } from '../../kube/targets.ts'
-import { anchorText } from '../../rules/anchor-text.ts'
-import { targetText } from '../../rules/target-text.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import { configMapKeys } from '../../cluster/kube/config-map-rules.ts'
+import { type Fields, fieldsOf, listOf, textOf } from '../../cluster/kube/json-shape.ts'
+import { equalityLabels } from '../../cluster/kube/targets.ts'
+import { anchorText } from '../../rules/file/anchor-text.ts'
+import { targetText } from '../../rules/file/target-text.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 
 /** The rules as they are for the pods that a selector means, and for no others. */
 export function textForPods(text: string, selector: string | undefined): string {

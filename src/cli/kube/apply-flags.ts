@@ -1,5 +1,5 @@
-import type { FlagSpec } from '../flag-table.ts'
-import { productionFlags } from '../production.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { productionFlags } from '../flags/production.ts'
 import { CLUSTER_FLAGS } from './cluster-flags.ts'
 
 const RULES = 'The rules:'

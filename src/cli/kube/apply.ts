@@ -7,14 +7,14 @@ import {
   type RulesTarget,
   touchPods,
   writeConfigMap,
-} from '../../kube/apply-rules.ts'
-import { awaitRules, type PodProgress, type Progress } from '../../kube/await-rules.ts'
-import type { KubeClient } from '../../kube/kube-client.ts'
-import { findBypasses } from '../../kube/bypassed-pods.ts'
-import { isKubeError, type KubeError } from '../../kube/kube-error.ts'
-import { type Targets, targetsOf } from '../../kube/targets.ts'
-import { problemLines, problemsJson, type FileProblems } from '../../rules/problem-format.ts'
-import { isStopped } from '../../kube/stop-sidecars.ts'
+} from '../../cluster/kube/apply-rules.ts'
+import { awaitRules, type PodProgress, type Progress } from '../../cluster/kube/await-rules.ts'
+import type { KubeClient } from '../../cluster/kube/kube-client.ts'
+import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
+import { isKubeError, type KubeError } from '../../cluster/kube/kube-error.ts'
+import { type Targets, targetsOf } from '../../cluster/kube/targets.ts'
+import { problemLines, problemsJson, type FileProblems } from '../../rules/file/problem-format.ts'
+import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
 import type { ApplyRequest } from './apply-options.ts'
 import { refuseProductionNamespace } from './production-namespace.ts'
 import { textBefore, textForPods, textWithTimes } from './applied-text.ts'

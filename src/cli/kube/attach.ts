@@ -3,13 +3,13 @@ import {
   awaitAttached,
   detachFromPod,
   podSecurityRefusal,
-} from '../../kube/attach-pod.ts'
-import { armedText } from '../../kube/await-rules.ts'
-import type { KubeClient } from '../../kube/kube-client.ts'
-import { KubeError } from '../../kube/kube-error.ts'
-import { problemLines } from '../../rules/problem-format.ts'
-import { plain } from '../../rules/problem.ts'
-import { UsageError } from '../usage-error.ts'
+} from '../../cluster/kube/attach-pod.ts'
+import { armedText } from '../../cluster/kube/await-rules.ts'
+import type { KubeClient } from '../../cluster/kube/kube-client.ts'
+import { KubeError } from '../../cluster/kube/kube-error.ts'
+import { problemLines } from '../../rules/file/problem-format.ts'
+import { plain } from '../../rules/file/problem.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import type { ApplyOutput } from './apply.ts'
 import type { AttachRequest, DetachRequest } from './attach-options.ts'
 import { readCheckedRules } from './checked-rules.ts'

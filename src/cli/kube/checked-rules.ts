@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { compileRules } from '../../rules/compile.ts'
-import { MAX_FILE_BYTES } from '../../rules/parse.ts'
-import type { FileProblems } from '../../rules/problem-format.ts'
-import { parseFound } from '../../rules/rules-parser.ts'
-import { canAct } from '../../rules/rules-version.ts'
-import { readBounded } from '../read-bounded.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import { compileRules } from '../../rules/match/compile.ts'
+import { MAX_FILE_BYTES } from '../../rules/file/parse.ts'
+import type { FileProblems } from '../../rules/file/problem-format.ts'
+import { parseFound } from '../../rules/file/rules-parser.ts'
+import { canAct } from '../../rules/file/rules-version.ts'
+import { readBounded } from '../../base/read-bounded.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 
 /** The text of a rules file with what is wrong with it, which may be nothing. */
 export interface CheckedRules {

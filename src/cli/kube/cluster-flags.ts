@@ -1,5 +1,5 @@
-import { readTokenFlag } from '../admin-access-flags.ts'
-import type { FlagSpec } from '../flag-table.ts'
+import { readTokenFlag } from '../flags/admin-access-flags.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
 
 const CLUSTER = 'The cluster:'
 

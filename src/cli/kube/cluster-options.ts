@@ -1,9 +1,9 @@
-import type { KubeClient } from '../../kube/kube-client.ts'
-import { isKubeError } from '../../kube/kube-error.ts'
-import type { Environment, FlagValues, Given } from '../flag-values.ts'
-import { parseAnnotationPrefix } from '../annotation-prefix.ts'
-import { parseReadToken } from '../run-admin-token.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import type { KubeClient } from '../../cluster/kube/kube-client.ts'
+import { isKubeError } from '../../cluster/kube/kube-error.ts'
+import type { Environment, FlagValues, Given } from '../flags/flag-values.ts'
+import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
+import { parseReadToken } from '../run/run-admin-token.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import type { ClusterFlag } from './cluster-flags.ts'
 
@@ -53,7 +53,7 @@ export function objectName({ text, source }: Given): string {
 
 /** A client for what was asked for; a kubeconfig that cannot be used is bad usage. */
 export async function clientFor({ kubeconfig, context, env }: ClusterOptions): Promise<KubeClient> {
-  const { connectKube } = await import('../../kube/connect.ts')
+  const { connectKube } = await import('../../cluster/kube/connect.ts')
   try {
     return connectKube({ kubeconfig, context, env, version: readVersion() })
   } catch (error) {

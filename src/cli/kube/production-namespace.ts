@@ -1,7 +1,7 @@
-import type { KubeClient } from '../../kube/kube-client.ts'
-import { isKubeError } from '../../kube/kube-error.ts'
-import { getResource, metadataOf, NAMESPACES } from '../../kube/resources.ts'
-import { refuseProduction } from '../production.ts'
+import type { KubeClient } from '../../cluster/kube/kube-client.ts'
+import { isKubeError } from '../../cluster/kube/kube-error.ts'
+import { getResource, metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
+import { refuseProduction } from '../flags/production.ts'
 import type { ApplyRequest } from './apply-options.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { FlagSpec } from '../flag-table.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
 import { CLUSTER_FLAGS } from './cluster-flags.ts'
 
 const OUTPUT = 'Output:'

@@ -1,5 +1,5 @@
-import { type Environment, FlagValues, type RawFlags } from '../flag-values.ts'
-import { UsageError } from '../usage-error.ts'
+import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { type ClusterOptions, parseCluster } from './cluster-options.ts'
 import { STATUS_FLAGS, type StatusFlag } from './status-flags.ts'
 

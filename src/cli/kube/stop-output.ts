@@ -1,6 +1,6 @@
-import type { Progress } from '../../kube/await-rules.ts'
-import { KubeError } from '../../kube/kube-error.ts'
-import type { StopChange, StopPlace } from '../../kube/stop-sidecars.ts'
+import type { Progress } from '../../cluster/kube/await-rules.ts'
+import { KubeError } from '../../cluster/kube/kube-error.ts'
+import type { StopChange, StopPlace } from '../../cluster/kube/stop-sidecars.ts'
 import { progressLines } from './progress-output.ts'
 import type { StopRequest } from './stop-options.ts'
 

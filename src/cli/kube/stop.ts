@@ -1,12 +1,12 @@
-import { type AwaitedPod, touchPods } from '../../kube/apply-rules.ts'
-import { recordEvent, userName } from '../../kube/audit.ts'
-import { awaitPods, type PodProgress, type Progress } from '../../kube/await-rules.ts'
-import { beginStop, stopLook } from '../../kube/await-stop.ts'
-import { inParallel } from '../../kube/in-parallel.ts'
-import { type InjectedPod, readInjectedPod } from '../../kube/injected-pod.ts'
-import type { KubeClient } from '../../kube/kube-client.ts'
-import { isKubeError, KubeError } from '../../kube/kube-error.ts'
-import { listResources, PODS } from '../../kube/resources.ts'
+import { type AwaitedPod, touchPods } from '../../cluster/kube/apply-rules.ts'
+import { recordEvent, userName } from '../../cluster/kube/audit.ts'
+import { awaitPods, type PodProgress, type Progress } from '../../cluster/kube/await-rules.ts'
+import { beginStop, stopLook } from '../../cluster/kube/await-stop.ts'
+import { inParallel } from '../../cluster/kube/in-parallel.ts'
+import { type InjectedPod, readInjectedPod } from '../../cluster/kube/injected-pod.ts'
+import type { KubeClient } from '../../cluster/kube/kube-client.ts'
+import { isKubeError, KubeError } from '../../cluster/kube/kube-error.ts'
+import { listResources, PODS } from '../../cluster/kube/resources.ts'
 import {
   liftStop,
   placeKey,
@@ -14,7 +14,7 @@ import {
   type StopPlace,
   stopPlaces,
   writeStop,
-} from '../../kube/stop-sidecars.ts'
+} from '../../cluster/kube/stop-sidecars.ts'
 import type { ApplyOutput } from './apply.ts'
 import { clientFor, onInterrupt } from './cluster-options.ts'
 import { refuseProductionNamespace } from './production-namespace.ts'

@@ -1,5 +1,5 @@
-import type { PodTarget, Targets } from '../../kube/targets.ts'
-import { plain } from '../../rules/problem.ts'
+import type { PodTarget, Targets } from '../../cluster/kube/targets.ts'
+import { plain } from '../../rules/file/problem.ts'
 
 /** As many names as a terminal shows at once. */
 const MAX_NAMES = 40

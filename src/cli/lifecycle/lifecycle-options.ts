@@ -1,9 +1,9 @@
-import type { ListenAddress } from '../../listener/address.ts'
-import { parseListen } from '../address.ts'
-import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
-import { isWildcard } from '../host.ts'
-import { parseDuration } from '../units.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import type { ListenAddress } from '../../http/address.ts'
+import { parseListen } from '../flags/address.ts'
+import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
+import { isWildcard } from '../flags/host.ts'
+import { parseDuration } from '../flags/units.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 import {
   PRE_STOP_FLAGS,
   type PreStopFlag,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { formatListen, type ListenAddress } from '../../listener/address.ts'
+import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { askLocal } from './ask-local.ts'
 import type { WaitReadyRequest } from './lifecycle-options.ts'
 

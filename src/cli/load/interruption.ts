@@ -1,4 +1,4 @@
-import type { RunningLoad } from '../../load/run-load.ts'
+import type { RunningLoad } from '../../lab/load/run-load.ts'
 
 /** Exit code that shells use for a program that Ctrl-C ended. */
 export const INTERRUPTED = 130

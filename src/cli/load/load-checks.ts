@@ -1,8 +1,8 @@
-import { type Expectation, parseExpectation } from '../../load/expectation.ts'
-import { LoadError } from '../../load/load-error.ts'
-import { parseSlo, type SloGate } from '../../load/slo.ts'
-import type { Given } from '../flag-values.ts'
-import { UsageError } from '../usage-error.ts'
+import { type Expectation, parseExpectation } from '../../lab/load/expectation.ts'
+import { LoadError } from '../../lab/load/load-error.ts'
+import { parseSlo, type SloGate } from '../../lab/load/results/slo.ts'
+import type { Given } from '../flags/flag-values.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** The conditions of `--expect`. */
 export function expectationsOf(all: readonly Given[]): Expectation[] {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
-import { LoadError } from '../../load/load-error.ts'
-import { readBounded } from '../read-bounded.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import { LoadError } from '../../lab/load/load-error.ts'
+import { readBounded } from '../../base/read-bounded.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 
 /** Reads a file of text and what it says. Throws a `UsageError`. */
 export async function readAs<T>(

@@ -1,6 +1,6 @@
-import { productionFlags } from '../production.ts'
-import { readTokenFlag } from '../admin-access-flags.ts'
-import type { FlagSpec } from '../flag-table.ts'
+import { productionFlags } from '../flags/production.ts'
+import { readTokenFlag } from '../flags/admin-access-flags.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
 
 const TARGET = 'What is called:'
 const PACE = 'How much, and when:'

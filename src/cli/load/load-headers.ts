@@ -1,5 +1,5 @@
-import type { Given } from '../flag-values.ts'
-import { UsageError } from '../usage-error.ts'
+import type { Given } from '../flags/flag-values.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 // oxlint-disable-next-line no-control-regex

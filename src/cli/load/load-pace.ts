@@ -1,7 +1,7 @@
-import type { LoadPace, LoadResilience } from '../../load/load-options.ts'
-import type { FlagValues } from '../flag-values.ts'
-import { parseCount, parseDuration, parsePercent } from '../units.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
+import type { FlagValues } from '../flags/flag-values.ts'
+import { parseCount, parseDuration, parsePercent } from '../flags/units.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 import type { LoadFlag } from './load-flags.ts'
 
 type Flags = FlagValues<LoadFlag>

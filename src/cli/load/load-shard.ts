@@ -1,6 +1,6 @@
-import type { Shard } from '../../load/result.ts'
-import type { Environment, Given } from '../flag-values.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import type { Shard } from '../../lab/load/results/result.ts'
+import type { Environment, Given } from '../flags/flag-values.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 
 const FORM = 'write index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
 const MAX_SHARDS = 10_000

@@ -1,12 +1,12 @@
-import { leftOutWords } from '../../report/left-out.ts'
-import type { ErrorCount, LoadResult, Origin, ToolResult } from '../../load/result.ts'
+import { leftOutWords } from '../../lab/report/left-out.ts'
+import type { ErrorCount, LoadResult, Origin, ToolResult } from '../../lab/load/results/result.ts'
 import {
   gateValue,
   latency,
   percentage,
   plainNumber,
   wholeNumber,
-} from '../../report/shown-numbers.ts'
+} from '../../lab/report/shown-numbers.ts'
 
 /** Paints a text that is good or bad news. */
 export type Paint = (tone: 'good' | 'bad' | 'strong', text: string) => string

@@ -1,5 +1,5 @@
-import type { Given } from '../flag-values.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import type { Given } from '../flags/flag-values.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 
 const FORM = 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp'
 

@@ -1,5 +1,5 @@
-import { FlagValues, type RawFlags } from '../flag-values.ts'
-import { UsageError } from '../usage-error.ts'
+import { FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { MERGE_FLAGS, type MergeFlag } from './load-flags.ts'
 
 /** What `squall report merge` was told. */

@@ -1,5 +1,5 @@
-import { mergeResults } from '../../load/merge-results.ts'
-import { parseResult } from '../../load/parse-result.ts'
+import { mergeResults } from '../../lab/load/results/merge-results.ts'
+import { parseResult } from '../../lab/load/results/parse-result.ts'
 import { readAs, writeText } from './load-files.ts'
 import type { MergeRequest } from './merge-request.ts'
 

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
-import type { Consent } from '../../load/choose-tools.ts'
-import { oneLine } from '../usage-error.ts'
+import type { Consent } from '../../lab/load/choose-tools.ts'
+import { oneLine } from '../flags/usage-error.ts'
 
 /** Asks for consent on a terminal, unless it was given; elsewhere nobody can be asked. */
 export function consentOf(yes: boolean): { readonly consent?: Consent } {

@@ -1,9 +1,9 @@
-import type { Redirect, RedirectPlan } from '../../redirect/ruleset.ts'
-import { parseListen } from '../address.ts'
-import { type Environment, FlagValues, type Given, type RawFlags } from '../flag-values.ts'
-import { parsePort } from '../host.ts'
-import { parseCount } from '../units.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import type { Redirect, RedirectPlan } from '../../cluster/redirect/ruleset.ts'
+import { parseListen } from '../flags/address.ts'
+import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
+import { parsePort } from '../flags/host.ts'
+import { parseCount } from '../flags/units.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 import { REDIRECT_FLAGS, type RedirectFlag } from './redirect-flags.ts'
 
 /** What `squall redirect` was told, checked. */

@@ -1,6 +1,6 @@
-import { applyRules } from '../../redirect/nft.ts'
-import { releaseRuleset, ruleset, undoRuleset } from '../../redirect/ruleset.ts'
-import { oneLine } from '../usage-error.ts'
+import { applyRules } from '../../cluster/redirect/nft.ts'
+import { releaseRuleset, ruleset, undoRuleset } from '../../cluster/redirect/ruleset.ts'
+import { oneLine } from '../flags/usage-error.ts'
 import type { RedirectRequest } from './redirect-options.ts'
 
 /** Takes traffic over, or gives it back; the result is the exit code. */

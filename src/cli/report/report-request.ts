@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
-import { FlagValues, type RawFlags } from '../flag-values.ts'
-import { UsageError } from '../usage-error.ts'
+import { FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { REPORT_FLAGS, type ReportFlag } from './report-flags.ts'
 
 /** What `squall report html` and `squall report markdown` were told. */

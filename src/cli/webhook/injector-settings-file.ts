@@ -1,9 +1,9 @@
 import { parse } from 'yaml'
-import type { InjectorSettings } from '../../injector/injector-settings.ts'
-import { parseInjectorSettings, SettingsError } from '../../injector/parse-settings.ts'
-import { NO_FILE, readBounded } from '../../listener/bounded-file.ts'
-import { assertShallow } from '../../rules/yaml-depth.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import type { InjectorSettings } from '../../cluster/injector/injector-settings.ts'
+import { parseInjectorSettings, SettingsError } from '../../cluster/injector/parse-settings.ts'
+import { NO_FILE, readBounded } from '../../base/small-file.ts'
+import { assertShallow } from '../../base/yaml/yaml-depth.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 
 /** The settings of the injector from a file, or the usual ones without one. */
 export function readInjectorSettings(file: string | undefined, version: string): InjectorSettings {

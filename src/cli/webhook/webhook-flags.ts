@@ -1,5 +1,5 @@
-import { adminAccessFlags } from '../admin-access-flags.ts'
-import type { FlagSpec } from '../flag-table.ts'
+import { adminAccessFlags } from '../flags/admin-access-flags.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
 
 const PLACES = 'Where to listen:'
 const INJECTION = 'What is injected:'

@@ -1,8 +1,8 @@
-import type { FlagValues, Given } from '../flag-values.ts'
-import { isHost } from '../host.ts'
+import type { FlagValues, Given } from '../flags/flag-values.ts'
+import { isHost } from '../flags/host.ts'
 import { objectName } from '../kube/cluster-options.ts'
-import { parseDuration, type Range } from '../units.ts'
-import { shown, UsageError } from '../usage-error.ts'
+import { parseDuration, type Range } from '../flags/units.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
 import type { WebhookFlag } from './webhook-flags.ts'
 
 /** Where the certificate comes from. */

@@ -1,10 +1,10 @@
-import { BindError } from '../../listener/bind.ts'
+import { BindError } from '../../listener/front/bind.ts'
 import { createLogger, type Logger } from '../../telemetry/log.ts'
-import { isKubeError } from '../../kube/kube-error.ts'
-import type { KubeClient } from '../../kube/kube-client.ts'
-import { CertificateError } from '../../webhook/serving-certificate.ts'
-import { startWebhook, type Webhook, type WebhookOptions } from '../../webhook/webhook.ts'
-import { UsageError } from '../usage-error.ts'
+import { isKubeError } from '../../cluster/kube/kube-error.ts'
+import type { KubeClient } from '../../cluster/kube/kube-client.ts'
+import { CertificateError } from '../../cluster/webhook/serving-certificate.ts'
+import { startWebhook, type Webhook, type WebhookOptions } from '../../cluster/webhook/webhook.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { readInjectorSettings } from './injector-settings-file.ts'
 import { keepHeapSmall } from './small-heap.ts'
@@ -71,7 +71,7 @@ async function namespaceOf(
 }
 
 async function clientOf({ cluster }: WebhookRequest, version: string): Promise<KubeClient> {
-  const { connectKube } = await import('../../kube/connect.ts')
+  const { connectKube } = await import('../../cluster/kube/connect.ts')
   try {
     const { kubeconfig, context, env } = cluster
     return connectKube({ kubeconfig, context, env, version })
@@ -89,7 +89,7 @@ async function versionClient(
   logger: Logger,
 ): Promise<KubeClient | undefined> {
   if (caFile === undefined) return undefined
-  const { anonymousClient } = await import('../../kube/anonymous.ts')
+  const { anonymousClient } = await import('../../cluster/kube/anonymous.ts')
   try {
     return anonymousClient(env, caFile, version)
   } catch (error) {

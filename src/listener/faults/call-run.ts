@@ -1,18 +1,23 @@
 import type { Call, Origin } from '../../mcp/call.ts'
-import type { ResponseHead } from '../../mcp/http.ts'
+import type { ResponseHead } from '../../http/headers.ts'
 import type { Message } from '../../mcp/message.ts'
 import { outcomeOf } from '../../mcp/outcome.ts'
-import { ENDLESS, type Room } from '../../mcp/room.ts'
+import { ENDLESS, type Room } from '../../base/room.ts'
 import type { EditCall, Verdict } from '../../filters/fault.ts'
-import type { Plan } from '../../rules/plan.ts'
-import { CopyOrders } from './copy-order.ts'
+import type { Plan } from '../../rules/select/plan.ts'
+import { CopyOrders } from './request/copy-order.ts'
 import type { FaultListener, NotApplicableReason } from './fault-events.ts'
-import type { Stop } from './stop.ts'
+import type { Stop } from './chain/stop.ts'
 import type { FaultRunOptions } from './fault-run-options.ts'
-import type { TurnSetting } from './turn-setting.ts'
-import { hearsAnswer, makesOutput, turnsOf } from './call-turns.ts'
-import type { FaultTurn, TurnHost, Unfit } from './fault-turn.ts'
-import { answerStage, transformStage, type AnswerCheck, type FrameFlow } from './fault-stage.ts'
+import type { TurnSetting } from './chain/turn-setting.ts'
+import { hearsAnswer, makesOutput, turnsOf } from './chain/call-turns.ts'
+import type { FaultTurn, TurnHost, Unfit } from './chain/fault-turn.ts'
+import {
+  answerStage,
+  transformStage,
+  type AnswerCheck,
+  type FrameFlow,
+} from './chain/fault-chain.ts'
 
 /** What the request phase comes to for one call: what else faults want is done by then. */
 export type RequestVerdict = Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }>

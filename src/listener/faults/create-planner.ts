@@ -1,14 +1,14 @@
 import type { Endpoints } from '../../mcp/endpoints.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
-import type { HeaderFaults } from '../../rules/header-faults.ts'
-import type { RulesInForce } from '../../rules/rules-in-force.ts'
+import type { HeaderFaults } from '../../rules/select/header-faults.ts'
+import type { RulesInForce } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import { ExpiredSessions } from './expired-sessions.ts'
 import type { FaultListener } from './fault-events.ts'
 import { FaultPlanner } from './fault-planner.ts'
-import type { PushStreams } from './push-streams.ts'
-import type { ExchangeHost } from './turn-setting.ts'
+import type { PushStreams } from './source/push-streams.ts'
+import type { ExchangeHost } from './chain/turn-setting.ts'
 
 /** What makes faults of rules. */
 export interface FaultParts {

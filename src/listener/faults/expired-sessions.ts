@@ -1,5 +1,5 @@
-import { LruMap } from '../../mcp/lru-map.ts'
-import type { Behalf } from './turn-setting.ts'
+import { LruMap } from '../../base/lru-map.ts'
+import type { Behalf } from './chain/turn-setting.ts'
 
 /** Sessions that a fault has ended: the app still knows them, and nobody gets through to it by them. */
 export class ExpiredSessions {

@@ -1,4 +1,4 @@
-import type { NotApplicableReason } from '../../filters/not-applicable.ts'
+import type { NotApplicableReason } from '../../filters/lib/not-applicable.ts'
 import type { Call } from '../../mcp/call.ts'
 
 /** Which fault of which rule, on which call. */

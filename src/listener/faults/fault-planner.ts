@@ -1,10 +1,10 @@
 import type { Call, ClientInfo } from '../../mcp/call.ts'
 import type { PostedMessages } from '../../mcp/classify.ts'
-import { headerValue, targetPath, type RequestHead } from '../../mcp/http.ts'
+import { headerValue, targetPath, type RequestHead } from '../../http/headers.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
-import { factsOf } from '../../mcp/head-facts.ts'
-import type { CallFacts, ExchangeFacts } from '../../rules/call-facts.ts'
-import { withHeaderFaults, type HeaderFaults } from '../../rules/header-faults.ts'
+import { factsOf } from '../../mcp/request-facts.ts'
+import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
+import { withHeaderFaults, type HeaderFaults } from '../../rules/select/header-faults.ts'
 import {
   finishPlan,
   mayHit,
@@ -12,18 +12,18 @@ import {
   planHttp,
   planHttpAnswer,
   type Plan,
-} from '../../rules/plan.ts'
-import type { RuleSet } from '../../rules/rule-set.ts'
-import type { RulesInForce } from '../../rules/rules-in-force.ts'
+} from '../../rules/select/plan.ts'
+import type { RuleSet } from '../../rules/match/rule-set.ts'
+import type { RulesInForce } from '../../rules/watch/active-rules.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { FaultListener } from './fault-events.ts'
 import type { FaultRunOptions, PlanAnswer, PlannedCall } from './fault-run-options.ts'
 import { FaultRun } from './fault-run.ts'
-import type { PushChannel } from './push-channel.ts'
-import type { PushLanes } from './pushed-call.ts'
+import type { PushChannel } from './source/push-channel.ts'
+import type { PushLanes } from './source/pushed-call.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { ExpiredSessions } from './expired-sessions.ts'
-import type { Behalf, ExchangeHost } from './turn-setting.ts'
+import type { Behalf, ExchangeHost } from './chain/turn-setting.ts'
 
 /** What faults are planned with. */
 export interface FaultPlannerParts {

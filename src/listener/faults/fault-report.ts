@@ -9,7 +9,7 @@ import type {
   NotApplicableRecord,
 } from './fault-events.ts'
 import type { InjectedFaultEntry, RecentFaults } from './recent-faults.ts'
-import { shownError } from './shown-error.ts'
+import { shownError } from './emit/shown-error.ts'
 
 /** Where it is told what faults did. */
 export interface FaultReportParts {

@@ -1,12 +1,12 @@
 import type { Call } from '../../mcp/call.ts'
 import type { Reply } from '../../mcp/reply.ts'
-import type { Plan } from '../../rules/plan.ts'
+import type { Plan } from '../../rules/select/plan.ts'
 import type { FaultListener } from './fault-events.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
-import type { HttpReply } from './injected-answer.ts'
-import type { PushChannel } from './push-channel.ts'
-import type { PushLanes } from './pushed-call.ts'
-import type { TurnSetting } from './turn-setting.ts'
+import type { HttpReply } from './emit/injected-response.ts'
+import type { PushChannel } from './source/push-channel.ts'
+import type { PushLanes } from './source/pushed-call.ts'
+import type { TurnSetting } from './chain/turn-setting.ts'
 
 /** One call with the rules that hit it. */
 export interface PlannedCall {

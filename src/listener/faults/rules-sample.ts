@@ -1,5 +1,5 @@
-import type { DisarmedBy } from '../../rules/arming.ts'
-import type { RulesInForce } from '../../rules/rules-in-force.ts'
+import type { DisarmedBy } from '../../rules/guard/arming.ts'
+import type { RulesInForce } from '../../rules/watch/active-rules.ts'
 import type { RulesSample } from '../../telemetry/rules-sample.ts'
 
 /** Who may disarm, and `file` for `enabled: false` in the rules themselves. */

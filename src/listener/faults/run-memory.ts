@@ -1,4 +1,4 @@
-import type { Room } from '../../mcp/room.ts'
+import type { Room } from '../../base/room.ts'
 import { MemoryBudget } from '../memory-budget.ts'
 import type { CallRun } from './call-run.ts'
 import type { FaultRunOptions } from './fault-run-options.ts'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { inject, uninject } from './manifests.ts'
 
-const GOLDEN = new URL('../../injector/golden/', import.meta.url)
+const GOLDEN = new URL('../../cluster/injector/golden/', import.meta.url)
 const SETTINGS = new URL('settings.yaml', import.meta.url)
 const INPUTS = readdirSync(GOLDEN)
   .filter((name) => name.endsWith('.in.yaml'))

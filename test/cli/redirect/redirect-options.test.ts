@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseRedirect } from '../../../src/cli/redirect/redirect-options.ts'
-import { UsageError } from '../../../src/cli/usage-error.ts'
+import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 
 const parse = (flags: Readonly<Record<string, string | readonly string[]>>, env = {}) =>
   parseRedirect(new Map(Object.entries(flags).map(([name, value]) => [name, [value].flat()])), env)

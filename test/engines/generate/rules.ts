@@ -1,5 +1,5 @@
-import { parseRules } from '../../../src/rules/parse.ts'
-import type { RulesFile } from '../../../src/rules/schema.ts'
+import { parseRules } from '../../../src/rules/file/parse.ts'
+import type { RulesFile } from '../../../src/rules/file/schema.ts'
 
 /** Faults by the tool that they hit. What waits, waits a millisecond. */
 const FAULTS: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,5 @@
 import { Random } from '../../support/random.ts'
-import { CHUNKED, PlainAnswers } from '../../../src/mcp/plain/plain-answer.ts'
+import { CHUNKED, PlainAnswers } from '../../../src/http/fast/response-reader.ts'
 import { readChunks, type ChunksReading } from './chunks-reading.ts'
 import { digestOf } from '../digest.ts'
 import { Disagreement, same } from '../disagreement.ts'

@@ -1,5 +1,5 @@
-import type { ChunkRun } from '../../../src/mcp/chunk-run.ts'
-import { PlainChunks } from '../../../src/mcp/plain/plain-chunks.ts'
+import type { ChunkRun } from '../../../src/http/chunk-run.ts'
+import { PlainChunks } from '../../../src/http/fast/chunk-reader.ts'
 
 import { same } from '../disagreement.ts'
 

@@ -1,6 +1,6 @@
-import { factsOf } from '../../../src/mcp/head-facts.ts'
-import { PlainAnswers } from '../../../src/mcp/plain/plain-answer.ts'
-import { PlainRequests } from '../../../src/mcp/plain/plain-request.ts'
+import { factsOf } from '../../../src/mcp/request-facts.ts'
+import { PlainAnswers } from '../../../src/http/fast/response-reader.ts'
+import { PlainRequests } from '../../../src/http/fast/request-reader.ts'
 import { same } from '../disagreement.ts'
 import type { Target, Tried } from './target.ts'
 

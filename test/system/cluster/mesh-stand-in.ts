@@ -1,4 +1,4 @@
-import { createAuthority, issueServer } from '../../../src/webhook/issue-certificate.ts'
+import { createAuthority, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
 import { APP_IMAGE } from '../pod-images.ts'
 
 const NAMESPACE = 'mesh'

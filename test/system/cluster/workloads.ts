@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parse, parseAllDocuments, stringify } from 'yaml'
-import type { Pod, Probe } from '../../../src/injector/pod-types.ts'
+import type { Pod, Probe } from '../../../src/cluster/injector/pod-types.ts'
 import { APP_IMAGE, SQUALL_IMAGE } from '../pod-images.ts'
 
 const EXAMPLE = new URL('../../../deploy/examples/mcp-server.yaml', import.meta.url)

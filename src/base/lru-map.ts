@@ -1,0 +1,67 @@
+import { Chain } from './linked-list.ts'
+
+interface Entry<V> {
+  readonly key: string
+  value: V
+  newer: Entry<V> | undefined
+  older: Entry<V> | undefined
+}
+
+/** A bounded map: a new key pushes out the one that was not used for longest. */
+export class LruMap<V> {
+  readonly #limit: number
+  readonly #onEvict: ((key: string, value: V) => void) | undefined
+  readonly #entries = new Map<string, Entry<V>>()
+  // A chain and not the map's own order: finding a Map's first key slows down under steady deletes.
+  readonly #order = new Chain<Entry<V>>()
+
+  constructor(limit: number, onEvict?: (key: string, value: V) => void) {
+    this.#limit = Math.max(1, limit)
+    this.#onEvict = onEvict
+  }
+
+  /** How many keys are held. */
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** The value of a key, which counts as a use of it. */
+  get(key: string): V | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    this.#order.remove(entry)
+    this.#order.add(entry)
+    return entry.value
+  }
+
+  /** Sets a value, which counts as a use of its key. */
+  set(key: string, value: V): void {
+    const entry = this.#entries.get(key)
+    if (entry !== undefined) {
+      entry.value = value
+      this.#order.remove(entry)
+      this.#order.add(entry)
+      return
+    }
+    if (this.#entries.size >= this.#limit) this.#evict()
+    const added: Entry<V> = { key, value, newer: undefined, older: undefined }
+    this.#entries.set(key, added)
+    this.#order.add(added)
+  }
+
+  /** Forgets a key; true when it was known. */
+  delete(key: string): boolean {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return false
+    this.#entries.delete(key)
+    this.#order.remove(entry)
+    return true
+  }
+
+  #evict(): void {
+    const oldest = this.#order.oldest
+    if (oldest === undefined) return
+    this.delete(oldest.key)
+    this.#onEvict?.(oldest.key, oldest.value)
+  }
+}

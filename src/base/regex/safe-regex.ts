@@ -1,0 +1,192 @@
+import { classOf, compileProgram } from './regex-program.ts'
+import type { Program } from './regex-program.ts'
+import { unread } from '../glob.ts'
+
+/** Longer texts match no expression: a caller chooses the text, and must not choose the time. */
+export const MAX_REGEX_TEXT = 32_768
+
+/** True for a text that no expression reads. */
+export function isTooLong(text: string | undefined): boolean {
+  return text !== undefined && text.length > MAX_REGEX_TEXT
+}
+
+/**
+ * How much is remembered of one expression, in places and ways onward; beyond it everything is
+ * forgotten and built anew. Some 50 KB: callers may drive every expression of a file that far.
+ */
+const MAX_REMEMBERED = 4000
+/** A text that fills the memory more often than this gains nothing by it: its rest goes without. */
+const MAX_FORGOTTEN = 2
+
+/** Where the automaton may be before the next character. */
+interface State {
+  readonly at: readonly number[]
+  /** Nothing was read yet. */
+  readonly begin: boolean
+  /** The last character was a word character. */
+  readonly afterWord: boolean
+  readonly next: (State | undefined)[]
+  /** Whether the text may end here, once asked. */
+  end: boolean | undefined
+}
+
+const MATCHED: State = { at: [], begin: false, afterWord: false, next: [], end: true }
+const DEAD: State = { at: [], begin: false, afterWord: false, next: [], end: false }
+
+/**
+ * A regular expression that is found in time linear in the text, whatever the pattern: all ways
+ * through it are followed at once, and what was worked out is kept as a table. It knows literals,
+ * `.`, classes, `\d \w \s \b` and their opposites, `^ $`, groups, `|`, `* + ? {m,n}` and `(?i)` at
+ * the start; it is found anywhere in the text unless anchored.
+ */
+export class SafeRegex {
+  readonly source: string
+  readonly #program: Program
+  readonly #anchored: boolean
+  readonly #states = new Map<string, State>()
+  readonly #mark: Uint32Array
+  #round = 0
+  #remembered = 0
+  #forgotten = 0
+  #start: State
+
+  /** Throws a `RegexError` for a pattern that is wrong, too large or not supported. */
+  constructor(pattern: string) {
+    this.source = pattern
+    this.#program = compileProgram(pattern)
+    this.#mark = new Uint32Array(this.#program.steps.length)
+    this.#anchored = this.#beginsAnchored()
+    this.#start = this.#stateFor([0], true, false)
+  }
+
+  /** True when the text has a match; false for every text above `MAX_REGEX_TEXT`. */
+  test(text: string): boolean {
+    const length = text.length
+    if (length > MAX_REGEX_TEXT) {
+      unread.texts++
+      return false
+    }
+    const program = this.#program
+    const ascii = program.ascii
+    this.#forgotten = 0
+    let state = this.#start
+    for (let i = 0; i < length; i++) {
+      let code = text.charCodeAt(i)
+      let cls: number
+      if (code < 128) {
+        cls = ascii[code]!
+      } else {
+        if (code >= 0xd800 && code < 0xdc00) {
+          code = text.codePointAt(i)!
+          if (code > 0xffff) i++
+        }
+        cls = classOf(program, code)
+      }
+      const next = state.next[cls] ?? this.#advance(state, cls)
+      if (next === MATCHED) return true
+      if (next === DEAD) return false
+      state = next
+    }
+    return (state.end ??= this.#follow(state, -1) === undefined)
+  }
+
+  #advance(state: State, cls: number): State {
+    const at = this.#follow(state, cls)
+    const afterWord = this.#program.word[cls] === 1
+    if (this.#forgotten > MAX_FORGOTTEN && at !== undefined) {
+      return at.length === 0 ? DEAD : { at, begin: false, afterWord, next: [], end: undefined }
+    }
+    const next = at === undefined ? MATCHED : this.#intern(at, afterWord)
+    state.next[cls] = next
+    return next
+  }
+
+  #intern(at: number[], afterWord: boolean): State {
+    if (at.length === 0) return DEAD
+    if (this.#remembered >= MAX_REMEMBERED) {
+      this.#forgotten++
+      this.#states.clear()
+      this.#remembered = 0
+      this.#start = this.#stateFor([0], true, false)
+    }
+    // In any order the places mean the same: one order makes them one state.
+    at.sort((a, b) => a - b)
+    return this.#stateFor(at, false, afterWord)
+  }
+
+  #stateFor(at: readonly number[], begin: boolean, afterWord: boolean): State {
+    const key = `${begin ? 'b' : afterWord ? 'w' : ''}${at.join()}`
+    const known = this.#states.get(key)
+    if (known !== undefined) return known
+    const made: State = { at, begin, afterWord, next: [], end: undefined }
+    this.#states.set(key, made)
+    this.#remembered += at.length + this.#program.classes
+    return made
+  }
+
+  /**
+   * The places after a character of the class, or undefined when the match is already there.
+   * A class of -1 is the end of the text.
+   */
+  #follow(state: State, cls: number): number[] | undefined {
+    const { steps, members, classes, word } = this.#program
+    const mark = this.#mark
+    // A mark that came round again would let a loop be walked without end.
+    if (this.#round === 0xffff_ffff) {
+      mark.fill(0)
+      this.#round = 0
+    }
+    const round = ++this.#round
+    const beforeWord = cls >= 0 && word[cls] === 1
+    const boundary = state.afterWord !== beforeWord
+    const todo = [...state.at]
+    const out: number[] = []
+    for (let pc = todo.pop(); pc !== undefined; pc = todo.pop()) {
+      if (mark[pc] === round) continue
+      mark[pc] = round
+      const step = steps[pc]!
+      switch (step.op) {
+        case 'match':
+          return undefined
+        case 'jump':
+          todo.push(step.to)
+          break
+        case 'fork':
+          todo.push(step.b, step.a)
+          break
+        case 'set':
+          if (cls >= 0 && members[step.set * classes + cls] === 1) out.push(pc + 1)
+          break
+        case 'assert': {
+          const { what } = step
+          const holds =
+            what === 'start'
+              ? state.begin
+              : what === 'end'
+                ? cls < 0
+                : (what === 'word') === boundary
+          if (holds) todo.push(pc + 1)
+        }
+      }
+    }
+    // No match here. Another may begin behind this character, at the first step.
+    if (cls < 0) return out
+    if (!this.#anchored) out.push(0)
+    return out
+  }
+
+  /** True when every way into the pattern passes `^`, so that a match begins nowhere but at 0. */
+  #beginsAnchored(): boolean {
+    const todo = [0]
+    const seen = new Set<number>()
+    for (let pc = todo.pop(); pc !== undefined; pc = todo.pop()) {
+      if (seen.has(pc)) continue
+      seen.add(pc)
+      const step = this.#program.steps[pc]!
+      if (step.op === 'jump') todo.push(step.to)
+      else if (step.op === 'fork') todo.push(step.a, step.b)
+      else if (step.op !== 'assert' || step.what !== 'start') return false
+    }
+    return true
+  }
+}

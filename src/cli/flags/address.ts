@@ -1,0 +1,149 @@
+import { posix } from 'node:path'
+import { formatListen, type ListenAddress } from '../../http/address.ts'
+import type { UpstreamAddress } from '../../upstream/address.ts'
+import {
+  clashes,
+  type HostPort,
+  isAt,
+  isHost,
+  isWildcard,
+  parsePort,
+  reaches,
+  splitHostPort,
+  takes,
+} from './host.ts'
+import { shown, UsageError } from './usage-error.ts'
+
+// One less than the room for a path in a socket address on Linux; macOS has four bytes less.
+const MAX_SOCKET_PATH = 107
+const LISTEN_FORM = 'write host:port, [::1]:port, :port, port or unix:/path.sock'
+const UPSTREAM_FORM = 'write http://host:port, https://host or unix:/path.sock'
+const PORT_FORM = 'use a port from 0 to 65535'
+
+/** An address to listen on. Port 0 lets the system choose. */
+export function parseListen(text: string, source: string): ListenAddress {
+  if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
+  if (/^\d+$/.test(text)) return { kind: 'tcp', host: '::', port: listenPort(text, text, source) }
+  if (text.includes('://')) throw bad(source, `${shown(text)} is a URL`, LISTEN_FORM)
+  const parts = splitHostPort(text)
+  if (parts === undefined) throw bad(source, `${shown(text)} is not an address`, LISTEN_FORM)
+  if (parts.port === '') throw bad(source, `${shown(text)} has no port`, LISTEN_FORM)
+  if (parts.host !== '' && !isHost(parts.host)) {
+    throw bad(source, `${shown(text)} has no valid host`, LISTEN_FORM)
+  }
+  const port = listenPort(parts.port, text, source)
+  return { kind: 'tcp', host: parts.host === '' ? '::' : parts.host, port }
+}
+
+function listenPort(port: string, text: string, source: string): number {
+  const number = parsePort(port)
+  if (number !== undefined) return number
+  throw bad(source, `${shown(text)} has no valid port`, PORT_FORM)
+}
+
+/** Where the app is. Only the place: paths and the like are the client's to choose. */
+export function parseUpstream(text: string, source: string): UpstreamAddress {
+  if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
+  const match = /^(https?):\/\/(.*)$/is.exec(text)
+  const rest = match?.[2]
+  if (rest === undefined) throw notUpstream(text, source)
+  if (rest.includes('@')) {
+    // Not repeated: it may hold a password.
+    throw bad(
+      source,
+      'the URL holds a user name or password',
+      'leave it out: clients send their own',
+    )
+  }
+  const place = rest.endsWith('/') ? rest.slice(0, -1) : rest
+  if (/[/?#\\]/.test(place)) {
+    throw bad(
+      source,
+      `${shown(text)} has a path or a query`,
+      'end the URL after the port: paths pass through as the client sends them',
+    )
+  }
+  const tls = match?.[1]?.toLowerCase() === 'https'
+  return { kind: 'tcp', tls, ...upstreamPlace(splitHostPort(place), tls, text, source) }
+}
+
+function upstreamPlace(
+  parts: HostPort | undefined,
+  tls: boolean,
+  text: string,
+  source: string,
+): { host: string; port: number } {
+  if (parts === undefined || !isHost(parts.host)) {
+    throw bad(source, `${shown(text)} has no valid host`, UPSTREAM_FORM)
+  }
+  if (isWildcard(parts.host)) {
+    throw bad(source, `${shown(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
+  }
+  const written = parts.port === '' && !text.endsWith(':') ? (tls ? '443' : '80') : parts.port
+  const port = parsePort(written)
+  if (port === undefined || port === 0) {
+    throw bad(source, `${shown(text)} has no valid port`, 'use a port from 1 to 65535')
+  }
+  return { host: parts.host, port }
+}
+
+/** A host alone, to be put in the place of another one. IPv6 may stand with or without brackets. */
+export function parseUpstreamHost(text: string, source: string): string {
+  const host = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text
+  if (!isHost(host) || (host !== text && !host.includes(':'))) {
+    throw bad(source, `${shown(text)} is no host`, 'write a name or an address, without a port')
+  }
+  if (isWildcard(host)) {
+    throw bad(source, `${shown(text)} names no single host`, 'use the address of the pod')
+  }
+  return host
+}
+
+function notUpstream(text: string, source: string): UsageError {
+  const parts = /^\d+$/.test(text) ? { host: '127.0.0.1', port: text } : splitHostPort(text)
+  if (parts !== undefined && isHost(parts.host) && parsePort(parts.port) !== undefined) {
+    const meant = formatListen({ kind: 'tcp', host: parts.host, port: Number(parts.port) })
+    return bad(source, `${shown(text)} is not a URL`, `write http://${meant}`)
+  }
+  return bad(source, `${shown(text)} is not an upstream`, UPSTREAM_FORM)
+}
+
+function socketPath(text: string, source: string): string {
+  const path = text.slice('unix:'.length)
+  if (!path.startsWith('/') || path.endsWith('/') || path.includes('\u0000')) {
+    throw bad(source, `${shown(text)} is not a socket`, 'write unix: and an absolute path')
+  }
+  const normal = posix.normalize(path.replace(/^\/+/, '/'))
+  if (Buffer.byteLength(normal) > MAX_SOCKET_PATH) {
+    throw bad(source, 'the path of the socket is too long', `use at most ${MAX_SOCKET_PATH} bytes`)
+  }
+  return normal
+}
+
+/**
+ * True when connecting to the upstream would end at the listener: a loop. `own` are the addresses of
+ * this machine: a listener on every interface is reached by each of them.
+ */
+export function loops(
+  listen: ListenAddress,
+  upstream: UpstreamAddress,
+  own: readonly string[] = [],
+): boolean {
+  if (listen.kind === 'unix') return upstream.kind === 'unix' && upstream.path === listen.path
+  if (upstream.kind === 'unix' || listen.port !== upstream.port) return false
+  return (
+    reaches(listen.host, upstream.host) ||
+    own.some((address) => isAt(address, upstream.host) && takes(listen.host, address))
+  )
+}
+
+/** True when the two cannot both be listened on. */
+export function overlaps(one: ListenAddress, other: ListenAddress): boolean {
+  if (one.kind === 'unix') return other.kind === 'unix' && other.path === one.path
+  if (other.kind === 'unix' || one.port === 0 || one.port !== other.port) return false
+  return clashes(one.host, other.host)
+}
+
+function bad(source: string, wrong: string, mend: string): UsageError {
+  return new UsageError('BAD_ADDRESS', `${source}: ${wrong}`, mend)
+}

@@ -1,0 +1,188 @@
+import type { ClientInfo, Transport } from '../../mcp/call.ts'
+import { isRevisionDate } from '../../mcp/protocol-version.ts'
+import { FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
+import { EXPLAIN_FLAGS, type ExplainFlag } from './rules-flags.ts'
+import { parseBounds, type RuleBounds } from '../run/rules-guard-options.ts'
+import { missingFile } from './rules-options.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
+
+/** What is explained: a call, a request without one, or a request that was recorded. */
+export type ExplainSubject =
+  | {
+      readonly kind: 'call'
+      readonly method: string
+      readonly name: string | undefined
+      readonly args: Readonly<Record<string, unknown>> | undefined
+      readonly path: string
+    }
+  | { readonly kind: 'http'; readonly method: string; readonly path: string }
+  | { readonly kind: 'recorded'; readonly file: string }
+
+/** Everything `squall explain` was told. */
+export interface ExplainRequest extends RuleBounds {
+  readonly file: string
+  readonly json: boolean
+  readonly subject: ExplainSubject
+  readonly headers: readonly string[]
+  readonly session: string | undefined
+  readonly client: ClientInfo | undefined
+  readonly transport: Transport
+  readonly era: string | undefined
+}
+
+type Flags = FlagValues<ExplainFlag>
+
+const NAMED_BY = [
+  ['tool', 'tools/call'],
+  ['prompt', 'prompts/get'],
+  ['resource', 'resources/read'],
+] as const
+const OF_CALL = ['method', 'tool', 'prompt', 'resource', 'args'] as const
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
+
+/** Checks what `squall explain` was given. Throws nothing but a `UsageError`. */
+export function parseExplain(raw: RawFlags, files: readonly string[]): ExplainRequest {
+  const flags: Flags = new FlagValues<ExplainFlag>(EXPLAIN_FLAGS, raw, {})
+  const [file] = files
+  if (file === undefined) throw missingFile('explain')
+  const subject = subjectOf(flags)
+  if (subject.kind === 'recorded' && subject.file === '-' && file === '-') {
+    throw contradiction('the rules and --request cannot both be standard input', 'name a file')
+  }
+  return {
+    file,
+    subject,
+    json: flags.switch('json'),
+    headers: flags.all('header').flatMap(headerOf),
+    session: flags.optional('session')?.text,
+    client: clientOf(flags.optional('client')),
+    transport: transportOf(flags.required('transport')),
+    era: eraOf(flags.optional('era')),
+    ...boundsOf(flags),
+  }
+}
+
+function boundsOf(flags: Flags): RuleBounds {
+  const bounds = parseBounds(flags, {})
+  const labels = flags.all('pod-label').map(labelOf)
+  if (labels.length === 0) return bounds
+  return { ...bounds, self: { ...bounds.self, labels: Object.fromEntries(labels) } }
+}
+
+function labelOf({ text }: Given): readonly [string, string] {
+  const at = text.indexOf('=')
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
+  throw new UsageError(
+    'BAD_VALUE',
+    `--pod-label: ${shown(text)} is no label`,
+    'write key=value, such as app=shop',
+  )
+}
+
+function subjectOf(flags: Flags): ExplainSubject {
+  const given = (names: readonly ExplainFlag[]): readonly ExplainFlag[] =>
+    names.filter((name) => flags.optional(name) !== undefined)
+  const [ofCall] = given(OF_CALL)
+  const [ofHttp] = given(['http-method', 'path'])
+  const recorded = flags.optional('request')?.text
+  if (recorded !== undefined) {
+    const other = ofCall ?? ofHttp
+    if (other === undefined) return { kind: 'recorded', file: recorded }
+    throw contradiction(`--request already has what --${other} says`, 'leave one of the two out')
+  }
+  const path = pathOf(flags.optional('path'))
+  if (ofCall === undefined && ofHttp !== undefined) {
+    return { kind: 'http', method: httpMethodOf(flags.optional('http-method')), path }
+  }
+  if (given(['http-method']).length > 0) {
+    throw contradiction(`--http-method is not for calls, as --${ofCall} is`, 'they come by POST')
+  }
+  const named = NAMED_BY.filter(([flag]) => flags.optional(flag) !== undefined)
+  if (named.length > 1) {
+    const list = named.map(([flag]) => `--${flag}`).join(', ')
+    throw contradiction(`a call has one of ${list}`, 'leave the others out')
+  }
+  const by = named[0]
+  return {
+    kind: 'call',
+    path,
+    method: methodOf(flags.optional('method')) ?? by?.[1] ?? 'tools/call',
+    name: by === undefined ? undefined : flags.optional(by[0])?.text,
+    args: argsOf(flags.optional('args')),
+  }
+}
+
+function contradiction(wrong: string, mend: string): UsageError {
+  return new UsageError('BAD_COMBINATION', wrong, mend)
+}
+
+function pathOf(given: Given | undefined): string {
+  if (given === undefined) return '/mcp'
+  if (/^\/[\x21-\x7e]*$/.test(given.text)) return given.text
+  throw new UsageError('BAD_VALUE', `--path: ${shown(given.text)} is no path`, 'write /health')
+}
+
+function methodOf(given: Given | undefined): string | undefined {
+  if (given?.text.startsWith('notifications/') !== true) return given?.text
+  throw new UsageError(
+    'BAD_VALUE',
+    `--method: ${shown(given.text)} is a notification, and no rule about calls can act on it`,
+    'name the method of a request, or give --path for rules about HTTP',
+  )
+}
+
+function httpMethodOf(given: Given | undefined): string {
+  if (given === undefined) return 'GET'
+  if (TOKEN.test(given.text)) return given.text
+  const wrong = `--http-method: ${shown(given.text)} is no method of HTTP`
+  throw new UsageError('BAD_VALUE', wrong, 'write it as GET')
+}
+
+function headerOf({ text }: Given): string[] {
+  const at = text.indexOf('=')
+  if (at < 1 || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text.slice(0, at))) {
+    // What stands there may be a secret, so it is not repeated.
+    throw new UsageError('BAD_VALUE', '--header: this is no header', 'write name=value')
+  }
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+function argsOf(given: Given | undefined): Readonly<Record<string, unknown>> | undefined {
+  if (given === undefined) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(given.text)
+  } catch {
+    value = undefined
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new UsageError('BAD_VALUE', '--args: this is no JSON object', `write '{"city":"Bern"}'`)
+  }
+  return value as Record<string, unknown>
+}
+
+function clientOf(given: Given | undefined): ClientInfo | undefined {
+  if (given === undefined) return undefined
+  // Names may have a slash in them, versions have none.
+  const at = given.text.lastIndexOf('/')
+  if (at < 0) return { name: given.text, version: '' }
+  return { name: given.text.slice(0, at), version: given.text.slice(at + 1) }
+}
+
+function transportOf({ text }: Given): Transport {
+  if (text === 'streamable-http' || text === 'http+sse') return text
+  throw new UsageError(
+    'BAD_VALUE',
+    `--transport: ${shown(text)} is not known`,
+    'use one of streamable-http, http+sse',
+  )
+}
+
+function eraOf(given: Given | undefined): string | undefined {
+  if (given === undefined || isRevisionDate(given.text)) return given?.text
+  throw new UsageError(
+    'BAD_VALUE',
+    `--era: ${shown(given.text)} is no protocol revision`,
+    'write its date, as 2025-11-25',
+  )
+}

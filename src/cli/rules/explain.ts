@@ -1,0 +1,91 @@
+import type { Call } from '../../mcp/call.ts'
+import { explain, type Explanation } from '../../rules/explain/explain.ts'
+import { explainText } from '../../rules/explain/explain-text.ts'
+import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
+import { planCall } from '../../rules/select/plan.ts'
+import { plain } from '../../rules/file/problem.ts'
+import { problemLines } from '../../rules/file/problem-format.ts'
+import type { RulesVersion } from '../../rules/file/rules-version.ts'
+import type { ExplainRequest } from './explain-options.ts'
+import { explainedExchange, type ExplainedExchange } from './explained-exchange.ts'
+import { readRulesSource } from './rules-source.ts'
+import { UsageError } from '../flags/usage-error.ts'
+
+const FAILED = 1
+
+/** What the rules make of one call, or of a request without any. */
+interface Explained extends Pick<Explanation, 'rules'> {
+  readonly call: Pick<Call, 'id' | 'method' | 'name'> | undefined
+}
+
+/** Says what the rules at a path make of one request; the result is the exit code. */
+export async function explainCommand(
+  asked: ExplainRequest,
+  write: (text: string) => void = (text) => void process.stdout.write(text),
+): Promise<number> {
+  const exchange = await explainedExchange(asked)
+  const { version, files } = await readRulesSource(asked.file)
+  if (version.kind === 'refused') {
+    for (const file of files) write(problemLines(file))
+    return FAILED
+  }
+  const { disarmed, explained } = explainAll(asked, exchange, version)
+  const { http } = exchange.facts
+  if (asked.json) {
+    // The query may hold secrets.
+    const request = { method: http.method, path: http.path }
+    write(`${JSON.stringify({ request, disarmed, explained }, null, 2)}\n`)
+    return 0
+  }
+  const isRecorded = asked.subject.kind === 'recorded'
+  for (const [index, { call, rules }] of explained.entries()) {
+    if (index > 0) write('\n')
+    const which = explained.length > 1 ? ` (${index + 1} of ${explained.length})` : ''
+    const title = call === undefined ? `${http.method} ${http.path}, without a call` : titleOf(call)
+    if (isRecorded) write(`${plain(title)}${which}\n\n`)
+    write(explainText({ disarmed, rules }))
+  }
+  return 0
+}
+
+function titleOf({ id, method, name }: Pick<Call, 'id' | 'method' | 'name'>): string {
+  return `${method}${name === undefined ? '' : ` ${name}`}, id ${JSON.stringify(id)}`
+}
+
+/** As a sidecar would go about it that has just read the rules. */
+function explainAll(
+  { limits, pod, self, neverArmed }: ExplainRequest,
+  { facts: known, calls, unread }: ExplainedExchange,
+  version: RulesVersion,
+): { readonly disarmed: string | undefined; readonly explained: readonly Explained[] } {
+  const now = Date.now()
+  const clock = (): number => now
+  const options = { limits, pod, self, neverArmed, guard: undefined, headerFaults: undefined }
+  const { inForce, states } = createGuardedRules(options, { clock })
+  inForce.take(version)
+  const { ruleSet } = inForce
+  const untouchable = states.deniesAny(calls) || (unread && states.deniesTools)
+  const facts = { ...known, untouchable }
+  try {
+    if (calls.length === 0) {
+      const { disarmed, rules } = explain(ruleSet, facts, now, states)
+      return { disarmed, explained: [{ call: undefined, rules }] }
+    }
+    let disarmed: string | undefined
+    const explained = calls.map((call) => {
+      const { id, method, name } = call
+      const said = explain(ruleSet, { ...facts, call }, now, states, calls.length > 1)
+      // The next call of the batch meets rules that have met this one.
+      planCall(ruleSet, { ...facts, call }, states, clock)
+      disarmed = said.disarmed
+      return { call: { id, method, name }, rules: said.rules }
+    })
+    return { disarmed, explained }
+  } catch (error) {
+    // JSON can be deeper than anything that looks into it.
+    if (!(error instanceof RangeError)) throw error
+    throw new UsageError('BAD_VALUE', 'the call is too deep', 'nest its arguments less')
+  } finally {
+    inForce.close()
+  }
+}

@@ -1,0 +1,83 @@
+import { headerValue } from '../../http/headers.ts'
+import { parseMessages } from '../../mcp/json-rpc.ts'
+import { harRequest, isHar, type RecordedHttp } from './har-entry.ts'
+import { readBounded } from '../../base/read-bounded.ts'
+import { oneLine, shown, UsageError } from '../flags/usage-error.ts'
+
+/** A request of this size is the largest that a sidecar reads, unless it is told otherwise. */
+const MAX_BYTES = 4 * 1024 * 1024
+const MAX_HEADERS = 1000
+const START = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) (\S+) HTTP\/[0-9](?:\.[0-9])?$/
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const MEND = 'give an HTTP request with its head, or a JSON-RPC message'
+
+/** Reads a request that was recorded, `-` being standard input. Throws nothing but a `UsageError`. */
+export async function readRecordedRequest(path: string): Promise<RecordedHttp> {
+  let bytes: Uint8Array
+  try {
+    bytes = await readBounded(path, MAX_BYTES)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new UsageError('BAD_FILE', `--request: cannot be read: ${oneLine(reason)}`, 'name a file')
+  }
+  if (bytes.length > MAX_BYTES) throw wrong('it has more than 4 MiB')
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw wrong('it is no text in UTF-8')
+  }
+  return parseRecordedRequest(text)
+}
+
+/** Makes a request of its text: HTTP as it is on the wire, JSON-RPC alone, or an HTTP Archive. */
+export function parseRecordedRequest(text: string): RecordedHttp {
+  const start = text.trimStart()
+  if (start === '') throw wrong('it is empty')
+  if (!start.startsWith('{') && !start.startsWith('[')) return httpOf(start)
+  let value: unknown
+  try {
+    value = JSON.parse(start)
+  } catch {
+    throw wrong('it is not JSON')
+  }
+  if (isHar(value)) {
+    const found = harRequest(value)
+    if (typeof found === 'string') throw wrong(found)
+    return found
+  }
+  const parsed = parseMessages(start)
+  if (!parsed.ok) {
+    throw wrong(
+      parsed.reason === 'too_many_messages' ? 'the batch is too large' : 'it is not JSON-RPC',
+    )
+  }
+  const headers = ['content-type', 'application/json']
+  return { method: 'POST', target: '/mcp', headers, body: start }
+}
+
+function httpOf(text: string): RecordedHttp {
+  const end = /\r?\n\r?\n/.exec(text)
+  const head = end === null ? text.trimEnd() : text.slice(0, end.index)
+  const body = end === null ? '' : text.slice(end.index + end[0].length)
+  const [first = '', ...lines] = head.split(/\r?\n/)
+  const start = START.exec(first)
+  if (start === null) throw wrong(`${shown(first)} is no line that begins a request`)
+  if (lines.length > MAX_HEADERS) throw wrong('it has too many headers')
+  const headers: string[] = []
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    // What stands there may be a secret, so it is not repeated.
+    if (colon < 1 || !NAME.test(line.slice(0, colon))) throw wrong('a line is no header')
+    headers.push(line.slice(0, colon), line.slice(colon + 1).trim())
+  }
+  for (const name of ['transfer-encoding', 'content-encoding']) {
+    const coding = headerValue(headers, name)?.toLowerCase() ?? 'identity'
+    if (coding !== 'identity') throw wrong(`its body is coded, as ${name} says`)
+  }
+  return { method: start[1]!, target: start[2]!, headers, body }
+}
+
+function wrong(what: string): UsageError {
+  return new UsageError('BAD_FILE', `--request: ${what}`, MEND)
+}

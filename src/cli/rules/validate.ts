@@ -1,0 +1,51 @@
+import { githubLines, problemLines, problemsJson } from '../../rules/file/problem-format.ts'
+import type { FileProblems, ProblemFormat } from '../../rules/file/problem-format.ts'
+import { plain } from '../../rules/file/problem.ts'
+import { isAboutPods } from '../../rules/match/pod-match.ts'
+import type { RulesVersion } from '../../rules/file/rules-version.ts'
+import { readRulesSource } from './rules-source.ts'
+
+/** How to check, and where to write. */
+export interface ValidateOptions {
+  readonly format: ProblemFormat
+  /** Takes what goes to standard output. */
+  readonly write?: (text: string) => void
+}
+
+const FAILED = 1
+const MAX_NAMES = 10
+
+/** Checks rules files and directories of them, `-` being standard input; the result is the exit code. */
+export async function validateCommand(
+  paths: readonly string[],
+  { format, write = (text) => void process.stdout.write(text) }: ValidateOptions,
+): Promise<number> {
+  const checked: FileProblems[] = []
+  for (const path of paths) {
+    const { files, version } = await readRulesSource(path)
+    checked.push(...files)
+    // Nothing is wrong with no rules at all, but whoever meant some wants to know.
+    const note =
+      version.kind === 'absent' ? `, without rules: ${version.reason}` : podsNote(version)
+    for (const file of files) {
+      if (format === 'github') write(githubLines(file))
+      else if (format === 'text') write(textOf(file, note))
+    }
+  }
+  if (format === 'json') write(problemsJson(checked))
+  return checked.every(({ problems }) => problems.length === 0) ? 0 : FAILED
+}
+
+/** Rules about certain pods are right, and do nothing where a file is tried out by hand. */
+function podsNote(version: RulesVersion): string {
+  if (version.kind !== 'rules') return ''
+  const names = version.file.rules.filter(({ match }) => match !== undefined && isAboutPods(match))
+  if (names.length === 0) return ''
+  const list = names.slice(0, MAX_NAMES).map(({ name }) => name)
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''
+  return `; only in pods that fit, and never outside of one: ${list.join(', ')}${more}`
+}
+
+function textOf(result: FileProblems, note: string): string {
+  return result.problems.length === 0 ? `${plain(result.file)}: ok${note}\n` : problemLines(result)
+}

@@ -1,0 +1,110 @@
+import { FaultReport } from '../../listener/faults/fault-report.ts'
+import { createPlanner, type FaultParts } from '../../listener/faults/create-planner.ts'
+import { RecentFaults } from '../../listener/faults/recent-faults.ts'
+import { sampleRules } from '../../listener/faults/rules-sample.ts'
+import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
+import type { Guard } from '../../rules/guard/guard.ts'
+import type { RulesInForce } from '../../rules/watch/active-rules.ts'
+import { PodLabelsWatcher } from '../../rules/watch/pod-labels.ts'
+import { RulesWatcher } from '../../rules/watch/rules-watcher.ts'
+import { StopWatcher } from '../../rules/watch/stop-watcher.ts'
+import { steadyClock } from '../../rules/watch/steady-clock.ts'
+import type { LogIds, Logger } from '../../telemetry/log.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
+import { guardedTelemetry } from './guarded-telemetry.ts'
+import type { RunRules } from './rules-guard-options.ts'
+import { RulesLog } from './rules-log.ts'
+
+/** Everything about rules that a running sidecar has. */
+export interface RulesEngine {
+  readonly rules: RulesInForce
+  readonly recent: RecentFaults
+  /** What the data path makes faults of. */
+  readonly parts: FaultParts
+  /** What the data path reports to. */
+  readonly telemetry: Telemetry
+  /** Resolves when the first version of the rules has been looked at. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Puts together what rules need. */
+export function createRulesEngine(
+  options: RunRules,
+  metrics: Metrics,
+  logger: Logger,
+  ids: LogIds,
+): RulesEngine {
+  const { path, pollMs, podLabelsFile, self } = options
+  const log = new RulesLog(logger)
+  const { arming, inForce, guard, headerFaults, states } = createGuardedRules(options, {
+    clock: steadyClock(),
+    onReload: (reload) => {
+      metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
+      log.reloaded(reload)
+      if (reload.version.kind === 'rules') log.unanchored(states.unanchored)
+    },
+    onArming: (reasons) => log.arming(reasons),
+    onTrip: (reason) => {
+      metrics.guardTripped('error_rate')
+      log.tripped(reason)
+    },
+  })
+  metrics.showRules(() => sampleRules(inForce, headerFaults?.invalid))
+  const recent = new RecentFaults()
+  const report = new FaultReport({
+    telemetry: metrics,
+    logger,
+    ruleLabel: (rule) => states.totals.labelOf(rule),
+    recent,
+    ids,
+    now: Date.now,
+  })
+  const watcher =
+    path === undefined
+      ? undefined
+      : new RulesWatcher(
+          path,
+          { pollMs },
+          (version) => inForce.take(version),
+          (message) => log.trouble(message),
+        )
+  const stop = path === undefined ? undefined : new StopWatcher(path, self.labels, arming)
+  const labels =
+    podLabelsFile === undefined
+      ? undefined
+      : new PodLabelsWatcher(
+          podLabelsFile,
+          (found) => {
+            stop?.identify(found)
+            inForce.identify({ ...self, labels: found })
+          },
+          (message) => log.trouble(message),
+        )
+  return {
+    rules: inForce,
+    recent,
+    parts: {
+      rules: inForce,
+      listenerOf: (session, trace) => report.of(session, trace),
+      headerFaults,
+      createPlanner,
+    },
+    telemetry: watched(metrics, guard),
+    start: async () => {
+      // First: no rule about labels is compiled without them.
+      await labels?.start()
+      await stop?.start()
+      await watcher?.start()
+    },
+    close: async () => {
+      await Promise.all([labels?.close(), stop?.close(), watcher?.close()])
+      inForce.close()
+    },
+  }
+}
+
+function watched(metrics: Metrics, guard: Guard | undefined): Telemetry {
+  return guard === undefined ? metrics : guardedTelemetry(metrics, guard)
+}

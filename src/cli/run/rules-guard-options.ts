@@ -1,0 +1,239 @@
+import { FAULT_NAMES } from '../../filters/lib/fault-names.ts'
+import type { FaultName } from '../../filters/index.ts'
+import { MAX_DURATION_MS } from '../../base/units.ts'
+import { isGlob, MAX_GLOB } from '../../base/glob.ts'
+import type { GuardedRulesOptions } from '../../rules/guard/guarded-rules.ts'
+import type { GuardConfig } from '../../rules/guard/guard.ts'
+import { nearestName } from '../../base/nearest-name.ts'
+import {
+  findProduction,
+  type PlacedName,
+  productionText,
+} from '../../rules/guard/production-names.ts'
+import type { RuleLimits } from '../../rules/guard/rule-limits.ts'
+import type { RunFlag } from '../flags/flag-table.ts'
+import type { Environment, FlagValues, Given } from '../flags/flag-values.ts'
+import { environmentNames, ownNamespace, parseProductionNames } from '../flags/production.ts'
+import { parseCount, parseDuration, parsePercent, type Range } from '../flags/units.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
+
+/** What `squall run` was told about rules, and about what holds them in check. */
+export interface RunRules extends GuardedRulesOptions {
+  /** A file or a directory; undefined when there are no rules. */
+  readonly path: string | undefined
+  readonly pollMs: number
+  /** Undefined where the labels of the pod are not known. */
+  readonly podLabelsFile: string | undefined
+  /** Where this is, as the operator calls it. */
+  readonly environment: string | undefined
+}
+
+const COUNT: Range = { min: 1, max: 1_000_000 }
+const PERCENT: Range = { min: 0, max: 100 }
+const POLL: Range = { min: 100, max: 3_600_000 }
+const WINDOW: Range = { min: 1000, max: 3_600_000 }
+const DURATION: Range = { min: 1, max: MAX_DURATION_MS }
+const ENVIRONMENT = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/
+const MAX_POD = 253
+const WORKLOAD = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?$/
+const MAX_TOOLS = 1000
+const MAX_PATHS = 100
+const MAX_PATH = 1024
+
+/** The options that keep rules within limits, whatever they are for. */
+export type LimitFlag = Extract<
+  RunFlag,
+  | 'environment'
+  | 'allow-production'
+  | 'production-names'
+  | 'max-percent'
+  | 'max-active'
+  | 'max-duration'
+  | 'allow-faults'
+  | 'deny-tools'
+  | 'exclude-paths'
+  | 'pod'
+  | 'workload'
+  | 'shadow'
+>
+
+/** What limits come to. */
+export type RuleBounds = Pick<GuardedRulesOptions, 'limits' | 'pod' | 'self' | 'neverArmed'>
+
+/** Checks the options that keep rules within limits. Throws nothing but a `UsageError`. */
+export function parseBounds(
+  flags: FlagValues<LimitFlag>,
+  env: Environment,
+  own: readonly PlacedName[] = [],
+): RuleBounds {
+  return {
+    pod: podOf(flags.optional('pod'), env),
+    self: { workload: workloadOf(flags.optional('workload')) },
+    neverArmed: neverArmed(flags, env, own),
+    limits: limitsOf(flags),
+  }
+}
+
+/** Checks the options about rules. Throws nothing but a `UsageError`. */
+export function parseRunRules(flags: FlagValues<RunFlag>, env: Environment): RunRules {
+  const percent = flags.required('header-faults-max-percent')
+  const maxPercent = parsePercent(percent.text, percent.source, PERCENT)
+  const poll = flags.required('rules-poll')
+  return {
+    path: pathOf(flags.optional('rules'), RULES_PATH),
+    podLabelsFile: pathOf(flags.optional('pod-labels-file'), LABELS_PATH),
+    pollMs: parseDuration(poll.text, poll.source, POLL),
+    environment: flags.optional('environment')?.text.trim(),
+    ...parseBounds(flags, env, [ownNamespace(env)]),
+    guard: guardOf(flags),
+    headerFaults: flags.switch('header-faults') ? { maxPercent } : undefined,
+  }
+}
+
+function limitsOf(flags: FlagValues<LimitFlag>): RuleLimits {
+  const optional = (
+    name: LimitFlag,
+    parse: (text: string, source: string, range: Range) => number,
+    range: Range,
+  ): number | undefined => {
+    const given = flags.optional(name)
+    return given === undefined ? undefined : parse(given.text, given.source, range)
+  }
+  return {
+    maxPercent: optional('max-percent', parsePercent, PERCENT),
+    maxActive: optional('max-active', parseCount, COUNT),
+    maxDuration: optional('max-duration', parseDuration, DURATION),
+    allowFaults: listOf(flags.all('allow-faults'), 'name a fault, such as delay')?.map(faultOf),
+    denyTools: toolsOf(flags.all('deny-tools')),
+    excludePaths: pathsOf(flags.all('exclude-paths')),
+    shadow: flags.switch('shadow'),
+  }
+}
+
+function guardOf(flags: FlagValues<RunFlag>): GuardConfig | undefined {
+  const rate = flags.required('guard-error-rate')
+  const window = flags.required('guard-window')
+  const calls = flags.required('guard-min-calls')
+  const watched = {
+    window: parseDuration(window.text, window.source, WINDOW),
+    minCalls: parseCount(calls.text, calls.source, COUNT),
+  }
+  if (rate.text === 'off') return undefined
+  const errorPercent = parsePercent(rate.text, rate.source, PERCENT)
+  if (errorPercent < 100) return { ...watched, errorPercent }
+  throw new UsageError(
+    'BAD_VALUE',
+    `${rate.source}: no more than 100% of the calls can fail, so that this never disarms`,
+    'use less, or off',
+  )
+}
+
+/** Why no rule may ever act here. */
+function neverArmed(
+  flags: FlagValues<LimitFlag>,
+  env: Environment,
+  own: readonly PlacedName[],
+): string | undefined {
+  const patterns = parseProductionNames(flags)
+  const isAllowed = flags.switch('allow-production')
+  const given = flags.optional('environment')
+  if (given !== undefined && !ENVIRONMENT.test(given.text.trim())) {
+    throw new UsageError(
+      'BAD_VALUE',
+      `${given.source}: ${shown(given.text)} is not a name`,
+      'use letters, digits, dots and dashes, such as staging',
+    )
+  }
+  const stated = given && { where: given.source, name: given.text }
+  const found = findProduction([...environmentNames(stated, env), ...own], patterns)
+  if (isAllowed || found === undefined) return undefined
+  return `${productionText(found)}; --allow-production would arm`
+}
+
+const RULES_PATH = 'name a rules file, or a directory of them'
+const LABELS_PATH = 'name the file in which the downward API writes metadata.labels'
+
+function pathOf(given: Given | undefined, mend: string): string | undefined {
+  if (given === undefined) return undefined
+  if (given.text !== '' && !given.text.includes('\u0000')) return given.text
+  throw new UsageError('BAD_VALUE', `${given.source}: ${shown(given.text)} is not a path`, mend)
+}
+
+function workloadOf(given: Given | undefined): string | undefined {
+  if (given === undefined || WORKLOAD.test(given.text)) return given?.text
+  throw new UsageError(
+    'BAD_VALUE',
+    `${given.source}: ${shown(given.text)} is not the name of a workload`,
+    'use letters, digits, dots and dashes, or leave it out',
+  )
+}
+
+/** What Kubernetes calls the pod, unless it was named. */
+function podOf(given: Given | undefined, env: Environment): string | undefined {
+  if (given !== undefined && (given.text === '' || given.text.length > MAX_POD)) {
+    throw new UsageError(
+      'BAD_VALUE',
+      `${given.source}: ${shown(given.text)} is not the name of a pod`,
+      `use 1 to ${MAX_POD} characters, or leave it out`,
+    )
+  }
+  const found = [given?.text, env['POD_NAME'], env['HOSTNAME']]
+  return found.find((name) => name !== undefined && name !== '' && name.length <= MAX_POD)
+}
+
+/** The elements of lists with commas; undefined when there is no list. */
+function listOf(lists: readonly Given[], mend: string): readonly Given[] | undefined {
+  if (lists.length === 0) return undefined
+  return lists.flatMap(({ text, source }) =>
+    text.split(',').map((part) => {
+      const element = part.trim()
+      if (element !== '') return { text: element, source }
+      throw new UsageError('BAD_VALUE', `${source}: ${shown(text)} has an empty place`, mend)
+    }),
+  )
+}
+
+function faultOf({ text, source }: Given): FaultName {
+  const name = FAULT_NAMES.find((known) => known === text)
+  if (name !== undefined) return name
+  const nearest = nearestName(text, FAULT_NAMES)
+  const hint = nearest === undefined ? '' : `did you mean ${nearest}? `
+  throw new UsageError(
+    'BAD_VALUE',
+    `${source}: there is no fault ${shown(text)}`,
+    `${hint}use some of ${FAULT_NAMES.join(', ')}`,
+  )
+}
+
+function toolsOf(lists: readonly Given[]): readonly string[] | undefined {
+  const tools = listOf(lists, 'name a tool, or a glob such as pay_*')
+  if (tools === undefined) return undefined
+  const { source } = tools[0]!
+  if (tools.length > MAX_TOOLS) {
+    throw new UsageError('BAD_VALUE', `${source}: too many`, `use at most ${MAX_TOOLS}, or globs`)
+  }
+  return tools.map(({ text }) => {
+    if (!isGlob(text) || text.length <= MAX_GLOB) return text
+    const wrong = `${source}: ${shown(text)} is too long`
+    throw new UsageError('BAD_VALUE', wrong, `a glob may have ${MAX_GLOB} characters`)
+  })
+}
+
+function pathsOf(lists: readonly Given[]): readonly string[] | undefined {
+  const paths = listOf(lists, 'name a path, or a glob such as /admin/*')
+  if (paths === undefined) return undefined
+  const { source } = paths[0]!
+  if (paths.length > MAX_PATHS) {
+    throw new UsageError('BAD_VALUE', `${source}: too many`, `use at most ${MAX_PATHS}, or globs`)
+  }
+  return paths.map(({ text }) => {
+    const most = isGlob(text) ? MAX_GLOB : MAX_PATH
+    // A query is no part of what is compared, so that one with it would never be met.
+    if (/^[/*][^\s?#]*$/.test(text) && text.length <= most) return text
+    throw new UsageError(
+      'BAD_VALUE',
+      `${source}: ${shown(text)} is not a path`,
+      `begin with a slash, leave the query out, and use at most ${most} characters`,
+    )
+  })
+}

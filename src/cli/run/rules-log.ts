@@ -1,0 +1,77 @@
+import type { Disarmed } from '../../rules/guard/arming.ts'
+import { problemLines } from '../../rules/file/problem-format.ts'
+import type { Reload } from '../../rules/watch/active-rules.ts'
+import type { Logger } from '../../telemetry/log.ts'
+
+/** A file with a thousand mistakes is not to fill the log. */
+const MAX_MISTAKES = 20
+
+/**
+ * Says in the log what becomes of the rules, each thing once. Nothing of it is an error: that word is
+ * kept for what goes wrong inside Squall.
+ */
+export class RulesLog {
+  readonly #logger: Logger
+  #armed = true
+  #hasRules = false
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  /** A version of the rules was found. */
+  reloaded({ version, generation }: Reload): void {
+    const { digest } = version
+    switch (version.kind) {
+      case 'rules': {
+        const rules = version.file.rules.length
+        this.#hasRules = rules > 0
+        const fields = { digest, generation, rules, enabled: version.file.enabled }
+        this.#logger.info(fields, 'rules in force')
+        return
+      }
+      case 'absent':
+        this.#hasRules = false
+        this.#logger.warn({ digest, reason: version.reason }, 'no rules; nothing is injected')
+        return
+      case 'refused': {
+        const all = version.problems.flatMap((file) => problemLines(file).trimEnd().split('\n'))
+        const fields = { digest, count: all.length, mistakes: all.slice(0, MAX_MISTAKES) }
+        const then = this.#hasRules ? 'the last good version stays in force' : 'nothing is injected'
+        this.#logger.warn(fields, `the rules have mistakes; ${then}`)
+      }
+    }
+  }
+
+  /** Some rules of the version in force say how long they last, and not from when on. */
+  unanchored(names: readonly string[]): void {
+    if (names.length === 0) return
+    const fields = { count: names.length, rules: names.slice(0, MAX_MISTAKES) }
+    this.#logger.warn(
+      fields,
+      'rules without appliedAt: their times count from now, again in every new pod; squall apply writes it',
+    )
+  }
+
+  /** Rules may act, or may not any more. */
+  arming(reasons: readonly Disarmed[]): void {
+    const armed = reasons.length === 0
+    if (armed === this.#armed && armed) return
+    this.#armed = armed
+    if (armed) this.#logger.info({}, 'armed')
+    else {
+      const why = reasons.map(({ by, reason }) => ({ by, reason }))
+      this.#logger.warn({ reasons: why }, 'disarmed')
+    }
+  }
+
+  /** The guard has seen too many real errors. */
+  tripped(reason: string): void {
+    this.#logger.warn({ reason }, 'the guard disarmed all rules')
+  }
+
+  /** The rules cannot be watched as they should. */
+  trouble(message: string): void {
+    this.#logger.warn({}, message)
+  }
+}

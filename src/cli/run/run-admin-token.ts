@@ -1,0 +1,78 @@
+import { hostname } from 'node:os'
+import { AdminTokenError, readAdminToken } from '../../admin/admin-token.ts'
+import type { ReadAccess } from '../../admin/read-guard.ts'
+import type { ListenAddress } from '../../http/address.ts'
+import type { Environment, FlagValues } from '../flags/flag-values.ts'
+import { isHost } from '../flags/host.ts'
+import { shown, UsageError } from '../flags/usage-error.ts'
+
+const MAX_HOSTS = 100
+
+/** The admin token comes from its file, or from an environment variable: a command line can be read by others. */
+export function parseAdminToken(
+  flags: FlagValues<'admin-token-file'>,
+  env: Environment,
+): string | undefined {
+  return tokenOf('admin', flags.optional('admin-token-file')?.text, env['SQUALL_ADMIN_TOKEN'])
+}
+
+/** Reads the token for reading admin ports, likewise. */
+export function parseReadToken(
+  flags: FlagValues<'admin-read-token-file'>,
+  env: Environment,
+): string | undefined {
+  const file = flags.optional('admin-read-token-file')?.text
+  return tokenOf('read', file, env['SQUALL_ADMIN_READ_TOKEN'])
+}
+
+/** Checks who may read the admin port at an address. */
+export function parseReadAccess(
+  flags: FlagValues<'admin-hosts' | 'admin-read-token-file'>,
+  env: Environment,
+  admin: ListenAddress | undefined,
+  token?: string,
+): ReadAccess {
+  const readToken = parseReadToken(flags, env)
+  if (readToken !== undefined && readToken === token) {
+    throw new UsageError(
+      'BAD_COMBINATION',
+      'the admin token and the admin read token are the same',
+      'make another one with: openssl rand -base64 24',
+    )
+  }
+  const own = admin?.kind === 'tcp' ? [admin.host.toLowerCase(), hostname().toLowerCase()] : []
+  return { readToken, hosts: [...own, ...parseHosts(flags, 'admin-hosts')] }
+}
+
+/** Checks names by which a port may be asked. */
+export function parseHosts<Name extends string>(
+  flags: FlagValues<Name>,
+  name: Name,
+): readonly string[] {
+  const hosts = flags.all(name).flatMap(({ text, source }) =>
+    text.split(',').map((part) => {
+      const host = part.trim().toLowerCase()
+      if (isHost(host.replace(/^\*\./, ''))) return host
+      throw new UsageError(
+        'BAD_VALUE',
+        `${source}: ${shown(part)} is not a host`,
+        'write a name such as mcp.example.com, or *.example.com, without a port',
+      )
+    }),
+  )
+  if (hosts.length <= MAX_HOSTS) return hosts
+  throw new UsageError('BAD_VALUE', `--${name}: too many`, `use at most ${MAX_HOSTS}`)
+}
+
+function tokenOf(
+  kind: 'admin' | 'read',
+  file: string | undefined,
+  env: string | undefined,
+): string | undefined {
+  try {
+    return readAdminToken({ kind, env, file })
+  } catch (error) {
+    if (!(error instanceof AdminTokenError)) throw error
+    throw new UsageError('BAD_VALUE', error.message, 'make one with: openssl rand -base64 24')
+  }
+}

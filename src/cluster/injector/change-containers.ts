@@ -1,0 +1,74 @@
+import type { Undo } from './injection-status.ts'
+import { moveNames } from './move-names.ts'
+import type { Plan } from './plan.ts'
+import type { Container, Handler, Pod } from './pod-types.ts'
+import { Refusal } from './denial.ts'
+import {
+  type AppProbe,
+  keptProbes,
+  meetsFaults,
+  numberProbes,
+  rewriteProbes,
+} from './rewrite-probes.ts'
+
+/** The containers of the app, with what had to change in them. */
+export interface ChangedContainers {
+  readonly containers: readonly Container[]
+  readonly initContainers: readonly Container[]
+  readonly probes: Readonly<Record<string, AppProbe>>
+  readonly undo: Pick<Undo, 'probes' | 'ports'>
+  readonly warnings: readonly string[]
+}
+
+/** As many as the sidecar takes, and as long. */
+const MOST_PROBES = 64
+const LONGEST_PROBES = 60 * 1024
+
+/** Leads probes past the faults, and in mode `port` takes the names of ports away. */
+export function changeContainers(
+  { spec }: Pod,
+  { mode, ports, wishes, settings }: Pick<Plan, 'mode' | 'ports' | 'wishes' | 'settings'>,
+  kept: Readonly<Record<string, Handler>> = {},
+): ChangedContainers {
+  const probes: Record<string, AppProbe> = {}
+  const originals: NonNullable<Undo['probes']> & Record<string, unknown> = { ...kept }
+  const names: Record<string, string> = {}
+  const warnings: string[] = []
+  const isRewriting = wishes.get('rewrite-probes') !== 'false'
+  const change = (before: Container): Container => {
+    Object.assign(probes, keptProbes(before, kept))
+    if (meetsFaults(mode)) {
+      if (!isRewriting) return before
+      const rewritten = rewriteProbes(before, ports, settings.adminPort)
+      Object.assign(probes, rewritten.probes)
+      Object.assign(originals, rewritten.originals)
+      return rewritten.container
+    }
+    const numbered = numberProbes(before, ports)
+    const moved = moveNames(numbered.container, ports)
+    Object.assign(originals, numbered.originals)
+    Object.assign(names, moved.names)
+    warnings.push(...moved.warnings)
+    return moved.container
+  }
+  const containers = (spec?.containers ?? []).map(change)
+  // Init containers that end have neither probes nor ports of their own.
+  const initContainers = (spec?.initContainers ?? []).map((each) =>
+    each.restartPolicy === 'Always' ? change(each) : each,
+  )
+  if (Object.keys(probes).length > MOST_PROBES || JSON.stringify(probes).length > LONGEST_PROBES) {
+    throw new Refusal(
+      'too_large',
+      `the pod has more probes of the taken ports than ${MOST_PROBES}, or longer ones than ${LONGEST_PROBES} characters`,
+      `shorten them, or let them pass the sidecar with ${settings.prefix}rewrite-probes: "false"`,
+    )
+  }
+  if (meetsFaults(mode) && !isRewriting) {
+    warnings.push('probes are not rewritten: a rule that hits them makes kubelet restart the app')
+  }
+  const undo = {
+    ...(Object.keys(originals).length > 0 && { probes: originals }),
+    ...(Object.keys(names).length > 0 && { ports: names }),
+  }
+  return { containers, initContainers, probes, undo, warnings }
+}

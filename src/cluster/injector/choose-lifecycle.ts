@@ -1,0 +1,57 @@
+import type { InjectionContext, Mode } from './injection.ts'
+import type { Pod } from './pod-types.ts'
+import { Refusal } from './denial.ts'
+import type { Wishes } from './injection-options.ts'
+
+/** Whether the sidecar is a native one, and what is to be said about it. */
+export interface Lifecycles {
+  readonly native: boolean
+  readonly warnings: readonly string[]
+}
+
+/** From here on every cluster has native sidecars, unless it was told otherwise. */
+const FIRST = 29
+/** From here on a Service finds the ports of native sidecars by name, and nobody can turn them off. */
+const STABLE = 33
+const JOBS: readonly string[] = ['Job', 'CronJob']
+
+/** Decides between a native sidecar and a plain container. */
+export function chooseLifecycle(
+  pod: Pod,
+  wishes: Wishes,
+  mode: Mode,
+  { cluster, owner, settings }: InjectionContext,
+): Lifecycles {
+  const key = `${settings.prefix}native-sidecar`
+  const wanted = wishes.get('native-sidecar')
+  if (wanted === 'true' && cluster !== undefined && cluster.minor < FIRST) {
+    throw new Refusal(
+      'native_sidecar',
+      `Kubernetes 1.${cluster.minor} has no native sidecars: the pod would never start`,
+      `leave ${key} out, or use 1.${FIRST} or newer`,
+    )
+  }
+  const warnings: string[] = []
+  let native = wanted === undefined ? (cluster?.minor ?? 0) >= STABLE : wanted === 'true'
+  if (native && mode === 'port' && cluster !== undefined && cluster.minor < STABLE) {
+    native = false
+    warnings.push(
+      `a plain container is used: Services of Kubernetes 1.${cluster.minor} do not find ports of native sidecars by name`,
+    )
+  }
+  if (native) return { native, warnings }
+  if (JOBS.includes(owner)) {
+    throw new Refusal(
+      'job',
+      'a job would never end beside a plain container',
+      `use a native sidecar: ${key}: "true" from Kubernetes 1.${FIRST} on, in mode port from 1.${STABLE} on`,
+    )
+  }
+  const { restartPolicy = 'Always' } = pod.spec ?? {}
+  if (restartPolicy !== 'Always') {
+    warnings.push(
+      `the pod never ends by itself beside a plain container, whatever restartPolicy ${restartPolicy} says; ${key}: "true" mends that from Kubernetes 1.${FIRST} on`,
+    )
+  }
+  return { native, warnings }
+}

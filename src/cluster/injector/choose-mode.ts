@@ -1,0 +1,90 @@
+import type { InjectionContext, Mode } from './injection.ts'
+import { meshOf } from './mesh.ts'
+import type { Pod } from './pod-types.ts'
+import { quoted, Refusal } from './denial.ts'
+import type { TakenPort } from './taken-ports.ts'
+import { POD_IP } from './upstream-host.ts'
+import type { Wishes } from './injection-options.ts'
+
+/** How traffic gets in, and why that way. */
+export interface ChosenMode {
+  readonly mode: Mode
+  readonly why: string
+}
+
+const ENFORCE = 'pod-security.kubernetes.io/enforce'
+
+/** The mode that was asked for, when it can work here, or the one that does. */
+export function chooseMode(
+  pod: Pod,
+  wishes: Wishes,
+  ports: readonly TakenPort[],
+  context: InjectionContext,
+): ChosenMode {
+  const { prefix } = context.settings
+  if (pod.spec?.hostNetwork === true) {
+    throw new Refusal(
+      'host_network',
+      'the pod uses the network of its node (hostNetwork), where a sidecar would take the traffic of others',
+      'run it without hostNetwork, or without the sidecar',
+    )
+  }
+  const wanted = wishes.get('mode') ?? 'auto'
+  const against = againstRedirect(pod, context)
+  if (wanted === 'redirect') {
+    if (against !== undefined) {
+      const mend = `${against.mend}, or use ${prefix}mode: port`
+      throw new Refusal(against.reason, `redirect cannot be used: ${against.why}`, mend)
+    }
+    return { mode: 'redirect', why: 'asked for' }
+  }
+  if (wanted === 'bind') {
+    refuseOwnAddress(wishes, prefix)
+    return { mode: 'bind', why: 'asked for' }
+  }
+  if (wanted === 'auto' && against === undefined) {
+    return { mode: 'redirect', why: 'auto: nothing stands against it' }
+  }
+  const why = wanted === 'port' ? 'asked for' : `auto: ${against?.why ?? ''}`
+  refuseUnnamed(ports, why, prefix)
+  return { mode: 'port', why }
+}
+
+interface Obstacle {
+  readonly reason: 'pod_security' | 'mesh'
+  readonly why: string
+  readonly mend: string
+}
+
+function againstRedirect(pod: Pod, context: InjectionContext): Obstacle | undefined {
+  const level = context.namespace.labels[ENFORCE]
+  if (level !== undefined && level !== '' && level !== 'privileged') {
+    const why = `the namespace enforces the Pod Security level ${quoted(level)}, which forbids NET_ADMIN`
+    return { reason: 'pod_security', why, mend: `use a namespace with ${ENFORCE}=privileged` }
+  }
+  const mesh = meshOf(pod, context)
+  if (mesh === undefined) return undefined
+  const why = `${mesh}, which redirects the same traffic`
+  return { reason: 'mesh', why, mend: 'take the pod out of the mesh' }
+}
+
+/** There the sidecar itself listens in this mode. */
+function refuseOwnAddress(wishes: Wishes, prefix: string): void {
+  if (wishes.get('upstream-host') !== POD_IP) return
+  throw new Refusal(
+    'upstream_host',
+    `in mode bind the sidecar listens on the address of the pod, so that ${prefix}upstream-host cannot be ${POD_IP}`,
+    'let the app listen on 127.0.0.1, and leave it out',
+  )
+}
+
+/** Services follow a name, so that there must be one. */
+function refuseUnnamed(ports: readonly TakenPort[], why: string, prefix: string): void {
+  const unnamed = ports.find(({ name }) => name === undefined)
+  if (unnamed === undefined) return
+  throw new Refusal(
+    'unnamed_port',
+    `mode port (${why}) takes ports over by their name, and ${unnamed.number} has none`,
+    `give the containerPort ${unnamed.number} a name, such as mcp, and let the targetPort of its Service be that name; or let the app listen on 127.0.0.1 alone, with ${prefix}mode: bind`,
+  )
+}

@@ -1,0 +1,96 @@
+import {
+  findProduction,
+  type Production,
+  productionText,
+} from '../../rules/guard/production-names.ts'
+import { INJECTION_LABEL } from './annotations.ts'
+import type { InjectionContext, UntouchedReason } from './injection.ts'
+import type { Pod } from './pod-types.ts'
+import { quoted, Refusal } from './denial.ts'
+import { isAsked } from './injection-options.ts'
+
+/** Why a pod is left as it is. */
+export interface LeftAlone {
+  readonly reason: UntouchedReason
+  readonly message: string
+}
+
+const MIRROR = 'kubernetes.io/config.mirror'
+
+/** Says why nothing is to be done with a pod; undefined when it is to be injected. */
+export function leaveAlone(pod: Pod, context: InjectionContext): LeftAlone | undefined {
+  const { namespace, settings } = context
+  const { prefix } = settings
+  const asked = isAsked(pod, prefix)
+  if (asked === undefined) {
+    const message = `nobody asked: add the annotation ${prefix}inject: "true" to the pod template`
+    return { reason: 'not_requested', message }
+  }
+  if (!asked) return { reason: 'opted_out', message: `${prefix}inject is false` }
+  const label = `${prefix}${INJECTION_LABEL}`
+  if (namespace.labels[label] === 'disabled') {
+    const message = `the namespace ${quoted(namespace.name)} forbids it by the label ${label}=disabled`
+    return { reason: 'namespace_disabled', message }
+  }
+  if (pod.metadata?.annotations?.[MIRROR] !== undefined) {
+    const message = 'a static pod is run by its node alone: change its manifest on the node'
+    return { reason: 'mirror_pod', message }
+  }
+  if (isWindows(pod)) {
+    return { reason: 'windows', message: 'the pod is for Windows, and the sidecar is for Linux' }
+  }
+  const found = settings.productionAction === 'ignore' ? namespaceProduction(context) : undefined
+  if (found !== undefined && namespace.annotations[`${prefix}allow-production`] !== 'true') {
+    return { reason: 'production', message: `left alone: ${productionText(found)}` }
+  }
+  return undefined
+}
+
+/** Refuses places where no sidecar may be, unless they were opened by their owner. */
+export function refusePlace(context: InjectionContext, isProductionAllowed: boolean): void {
+  const { namespace, settings } = context
+  const { prefix } = settings
+  if (settings.excludedNamespaces.includes(namespace.name)) {
+    throw new Refusal(
+      'excluded_namespace',
+      `nothing is injected in the namespace ${quoted(namespace.name)}`,
+      'run the app in another one',
+    )
+  }
+  if (settings.productionAction !== 'refuse' || isProductionAllowed) return
+  const found = namespaceProduction(context)
+  if (found === undefined) return
+  const owner = `whoever owns it can allow it by the annotation ${prefix}allow-production: "true" on the namespace`
+  throw new Refusal(
+    'production',
+    `no sidecar is put into production: ${productionText(found)}`,
+    namespace.isKnown === false
+      ? `${owner}, where the webhook may read namespaces (--read-namespaces, webhook.readNamespaces of the chart)`
+      : owner,
+  )
+}
+
+/** Returns why a namespace counts as production: by its label, or by its name. */
+export function namespaceProduction(context: InjectionContext): Production | undefined {
+  const { namespace, settings } = context
+  const { environmentLabel, productionEnvironments } = settings
+  const { name } = namespace
+  const label = {
+    where: `the label ${environmentLabel} of the namespace ${quoted(name)},`,
+    name: namespaceEnvironment(context),
+  }
+  return findProduction([label, { where: 'the namespace', name }], productionEnvironments)
+}
+
+/** What the namespace says about where it is. */
+export function namespaceEnvironment({
+  namespace,
+  settings,
+}: InjectionContext): string | undefined {
+  const value = namespace.labels[settings.environmentLabel]
+  return value === '' ? undefined : value
+}
+
+function isWindows({ spec }: Pod): boolean {
+  return spec?.os?.name === 'windows' || spec?.nodeSelector?.['kubernetes.io/os'] === 'windows'
+}

@@ -1,0 +1,112 @@
+import { nearestName } from '../../base/nearest-name.ts'
+import {
+  type AnnotationKey,
+  ANNOTATIONS,
+  type AnnotationSpec,
+  INJECTION_LABEL,
+  MARKS,
+  type Place,
+} from './annotations.ts'
+import type { InjectionContext } from './injection.ts'
+import type { Pod } from './pod-types.ts'
+import { quoted, Refusal } from './denial.ts'
+
+/** What was asked for, by key: the pod's own word, or else the namespace's, or else the settings'. */
+export type Wishes = ReadonlyMap<AnnotationKey, string>
+
+type Texts = Readonly<Record<string, string>>
+
+const SPECS: ReadonlyMap<string, AnnotationSpec> = new Map(ANNOTATIONS.map((s) => [s.key, s]))
+
+/** Whether a pod asks for the sidecar. A value that is neither true nor false is refused. */
+export function isAsked(pod: Pod, prefix: string): boolean | undefined {
+  const key = `${prefix}inject`
+  const said = [pod.metadata?.annotations?.[key], pod.metadata?.labels?.[key]].filter(
+    (value) => value !== undefined,
+  )
+  for (const value of said) {
+    if (value === 'true' || value === 'false') continue
+    throw new Refusal('bad_value', `${key} is ${quoted(value)}`, 'use one of true, false')
+  }
+  return said.length === 0 ? undefined : !said.includes('false')
+}
+
+/** Refuses keys that mean nothing on a pod: whoever wrote them waits for what never comes. */
+export function refuseUnknownKeys(pod: Pod, prefix: string): void {
+  const { annotations, labels } = pod.metadata ?? {}
+  for (const key of ownKeys(annotations ?? {}, prefix)) refuseUnknown(key, 'pod', prefix)
+  for (const key of ownKeys(labels ?? {}, prefix)) {
+    if (key === 'inject' || MARKS.includes(key)) continue
+    refuseUnknown(key, 'pod', prefix)
+    const mend = 'write it as an annotation: the only label is inject'
+    throw new Refusal('unknown_key', `the label ${prefix}${key} does nothing`, mend)
+  }
+}
+
+/** What was asked for, checked. */
+export function readWishes(pod: Pod, { namespace, settings }: InjectionContext): Wishes {
+  const { prefix, defaults } = settings
+  const wishes = new Map<AnnotationKey, string>()
+  take(wishes, defaults, '', 'namespace', 'the settings of the injector')
+  const place = `the namespace ${quoted(namespace.name)}`
+  take(wishes, namespace.annotations, prefix, 'namespace', place)
+  // Only who owns the namespace may open it.
+  const allowed = namespace.annotations[`${prefix}allow-production`]
+  take(wishes, pod.metadata?.annotations ?? {}, prefix, 'pod', 'the pod')
+  wishes.delete('allow-production')
+  if (allowed !== undefined) wishes.set('allow-production', allowed)
+  return wishes
+}
+
+function take(
+  wishes: Map<AnnotationKey, string>,
+  texts: Texts,
+  prefix: string,
+  place: Place,
+  who: string,
+): void {
+  for (const key of ownKeys(texts, prefix)) {
+    if (MARKS.includes(key) || key === INJECTION_LABEL) continue
+    refuseUnknown(key, place, prefix, who)
+    const value = texts[`${prefix}${key}`] ?? ''
+    const mend = checked(key, value)
+    if (mend !== undefined) {
+      const wrong = `${prefix}${key} of ${who} is ${quoted(value)}`
+      throw new Refusal('bad_value', wrong, mend)
+    }
+    wishes.set(key as AnnotationKey, value)
+  }
+}
+
+/** What to write instead of a value; undefined when it is good. */
+export function checked(key: string, value: string): string | undefined {
+  if (value === '') return 'write a value, or leave it out'
+  return SPECS.get(key)?.check(value)
+}
+
+function ownKeys(texts: Texts, prefix: string): readonly string[] {
+  return Object.keys(texts)
+    .filter((key) => key.startsWith(prefix))
+    .map((key) => key.slice(prefix.length))
+}
+
+function refuseUnknown(key: string, place: Place, prefix: string, who = 'the pod'): void {
+  const spec = SPECS.get(key)
+  if (MARKS.includes(key) || spec?.places.includes(place) === true) return
+  if (spec !== undefined) {
+    const other = place === 'pod' ? 'namespace' : 'pod template'
+    const wrong = `${prefix}${key} does nothing on ${who}`
+    throw new Refusal('unknown_key', wrong, `write it on the ${other}`)
+  }
+  const known = ANNOTATIONS.filter(({ places }) => places.some((each) => each === place))
+  const nearest = nearestName(
+    key,
+    known.map((each) => each.key),
+  )
+  const hint = nearest === undefined ? '' : `did you mean ${prefix}${nearest}? `
+  throw new Refusal(
+    'unknown_key',
+    `${who} has ${quoted(`${prefix}${key}`)}, which is not known`,
+    `${hint}known are ${known.map((each) => each.key).join(', ')}`,
+  )
+}

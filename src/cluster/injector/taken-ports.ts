@@ -1,0 +1,162 @@
+import { isMesh } from './mesh.ts'
+import type { Container, ContainerPort, Pod } from './pod-types.ts'
+import { quoted, Refusal } from './denial.ts'
+import { portList } from './value-checks.ts'
+import type { Wishes } from './injection-options.ts'
+
+/** One port of the app that the sidecar takes over. */
+export interface TakenPort {
+  readonly number: number
+  /** As the app's container declares it; undefined when it does not, or has no name for it. */
+  readonly name: string | undefined
+  /** The container that declares it. */
+  readonly container: string | undefined
+  /** The port that the sidecar takes its traffic on. */
+  readonly listen: number
+}
+
+interface Declared {
+  readonly container: string
+  readonly port: ContainerPort
+}
+
+const MAX_PORT = 65_535
+
+/** The ports to take over: those asked for, or else the only one that there is. */
+export function takenPorts(
+  pod: Pod,
+  wishes: Wishes,
+  { prefix, adminPort, firstListenPort }: PortSettings,
+): readonly TakenPort[] {
+  const containers = appContainers(pod, wishes.get('container'))
+  const declared = containers.flatMap(declaredBy)
+  const wanted = wishes.get('ports')
+  const chosen =
+    wanted === undefined
+      ? [onlyPort(declared, prefix)]
+      : portList(wanted).map((text) => portOf(text, declared, prefix))
+  const unique = chosen.filter(
+    (port, i) => chosen.findIndex((other) => other.number === port.number) === i,
+  )
+  const used = new Set([
+    ...unique.map((port) => port.number),
+    ...allContainers(pod).flatMap((each) => (each.ports ?? []).map((port) => port.containerPort)),
+  ])
+  if (used.has(adminPort)) {
+    throw new Refusal(
+      'reserved_port',
+      `port ${adminPort} is the admin port of the sidecar`,
+      'let the app listen on another one',
+    )
+  }
+  let next = firstListenPort
+  return unique.map((port) => {
+    while (used.has(next) || next === adminPort) next++
+    if (next > MAX_PORT) {
+      throw new Refusal('reserved_port', 'no port is free for the sidecar', 'declare fewer ports')
+    }
+    return { ...port, listen: next++ }
+  })
+}
+
+/** The parts of the settings that decide about ports. */
+export interface PortSettings {
+  readonly prefix: string
+  readonly adminPort: number
+  readonly firstListenPort: number
+}
+
+/** The containers of a pod that may be the app. */
+function appContainers(pod: Pod, name: string | undefined): readonly Container[] {
+  const containers = (pod.spec?.containers ?? []).filter((each) => !isMesh(each.name))
+  if (name === undefined) return containers
+  const found = containers.find((each) => each.name === name)
+  if (found !== undefined) return [found]
+  const names = containers.map((each) => each.name).join(', ')
+  throw new Refusal(
+    'unknown_container',
+    `the pod has no container ${quoted(name)}`,
+    `use one of ${names}`,
+  )
+}
+
+function allContainers({ spec }: Pod): readonly Container[] {
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+}
+
+function declaredBy({ name, ports }: Container): readonly Declared[] {
+  return (ports ?? []).map((port) => ({ container: name, port }))
+}
+
+function onlyPort(declared: readonly Declared[], prefix: string): Omit<TakenPort, 'listen'> {
+  const tcp = declared.filter(isTcp)
+  const numbers = [...new Set(tcp.map(({ port }) => port.containerPort))]
+  if (numbers.length === 1) return fromDeclared(tcp[0]!)
+  if (numbers.length === 0) {
+    throw new Refusal(
+      'no_port',
+      'no container of the pod declares a TCP port',
+      `say which one the app listens on by the annotation ${prefix}ports, such as "3000"`,
+    )
+  }
+  const list = tcp.map(({ port, container }) => `${labelOf(port)} of ${container}`).join(', ')
+  throw new Refusal(
+    'many_ports',
+    `the pod declares several TCP ports: ${list}`,
+    `say which one serves MCP by the annotation ${prefix}ports`,
+  )
+}
+
+function portOf(
+  text: string,
+  declared: readonly Declared[],
+  prefix: string,
+): Omit<TakenPort, 'listen'> {
+  const isNumber = /^\d+$/.test(text)
+  const matching = declared.filter(({ port }) =>
+    isNumber ? port.containerPort === Number(text) : port.name === text,
+  )
+  const tcp = matching.filter(isTcp)
+  if (tcp.length === 0 && matching[0] !== undefined) {
+    const { protocol } = matching[0].port
+    throw new Refusal(
+      'udp_port',
+      `port ${text} is declared as ${protocol ?? ''}`,
+      'MCP is spoken over TCP: name a TCP port',
+    )
+  }
+  if (isNumber) {
+    const named = tcp.find(({ port }) => port.name !== undefined) ?? tcp[0]
+    // What a container declares is a hint alone: it may well listen on more.
+    return named === undefined
+      ? { number: Number(text), name: undefined, container: undefined }
+      : fromDeclared(named)
+  }
+  const numbers = new Set(tcp.map(({ port }) => port.containerPort))
+  if (numbers.size === 1) return fromDeclared(tcp[0]!)
+  if (numbers.size > 1) {
+    throw new Refusal(
+      'many_ports',
+      `several containers have a port named ${text}`,
+      `say whose is meant by the annotation ${prefix}container`,
+    )
+  }
+  const list = declared.filter(isTcp).map(({ port }) => labelOf(port))
+  throw new Refusal(
+    'unknown_port',
+    `no container declares a port named ${text}`,
+    list.length === 0 ? 'use its number' : `use its number, or one of ${list.join(', ')}`,
+  )
+}
+
+function isTcp({ port }: Declared): boolean {
+  return (port.protocol ?? 'TCP') === 'TCP'
+}
+
+function labelOf({ name, containerPort }: ContainerPort): string {
+  return name === undefined ? String(containerPort) : `${containerPort} (${name})`
+}
+
+function fromDeclared({ container, port }: Declared): Omit<TakenPort, 'listen'> {
+  return { number: port.containerPort, name: port.name, container }
+}

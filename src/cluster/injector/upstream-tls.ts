@@ -1,0 +1,132 @@
+import { CA_FOLDER, CA_VOLUME, TLS_FOLDER, TLS_VOLUME } from './injected-names.ts'
+import type { Container, Pod, Volume, VolumeMount } from './pod-types.ts'
+import { Refusal } from './denial.ts'
+import { httpsHandler } from './rewrite-probes.ts'
+import type { TakenPort } from './taken-ports.ts'
+import type { Wishes } from './injection-options.ts'
+
+/** How the sidecar speaks TLS: with the app, with clients, with neither. */
+export interface TlsPlan {
+  /** `http` or `https`, for every taken port. */
+  readonly scheme: 'http' | 'https'
+  readonly args: readonly string[]
+  readonly volumes: readonly Volume[]
+  readonly mounts: readonly VolumeMount[]
+}
+
+type Key = 'upstream-ca' | 'upstream-servername'
+
+const PLAIN: TlsPlan = { scheme: 'http', args: [], volumes: [], mounts: [] }
+
+/**
+ * Decides about TLS. An app that serves TLS would be cut off by a sidecar that speaks plain HTTP, so
+ * that the pod is refused unless its annotations say how both sides are to be spoken to.
+ */
+export function chooseTls(
+  pod: Pod,
+  wishes: Wishes,
+  ports: readonly TakenPort[],
+  prefix: string,
+): TlsPlan {
+  const wanted = wishes.get('upstream-tls')
+  const secret = wishes.get('tls-secret')
+  if (wanted === undefined) refuseDetected(pod, ports, prefix)
+  refuseIdle(wishes, wanted, prefix)
+  if (wanted === undefined && secret === undefined) return PLAIN
+  if (wanted !== undefined && secret === undefined) {
+    throw new Refusal(
+      'upstream_tls',
+      'clients speak TLS with the app, and would meet plain HTTP at the sidecar',
+      `name the Secret (kubernetes.io/tls) of this namespace that the app serves with: ${prefix}tls-secret`,
+    )
+  }
+  const upstream = wanted === undefined ? PLAIN : upstreamSide(pod, wishes, wanted, prefix)
+  const client = secret === undefined ? PLAIN : clientSide(secret)
+  return {
+    scheme: upstream.scheme,
+    args: [...upstream.args, ...client.args],
+    volumes: [...upstream.volumes, ...client.volumes],
+    mounts: [...upstream.mounts, ...client.mounts],
+  }
+}
+
+/** Kubelet was told that the port serves TLS. */
+function refuseDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: string): void {
+  const found = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+    .map((each: Container) => httpsHandler(each, ports))
+    .find((each) => each !== undefined)
+  if (found === undefined) return
+  throw new Refusal(
+    'upstream_tls',
+    `the app serves TLS: ${found.key} asks port ${found.port} with scheme HTTPS`,
+    `write ${prefix}upstream-tls: verify with ${prefix}upstream-ca (such as configmap/NAME/ca.crt) and ${prefix}upstream-servername, or ${prefix}upstream-tls: insecure-skip-verify; and ${prefix}tls-secret with the Secret that clients are served with`,
+  )
+}
+
+/** Refuses keys that only count where certificates are verified. */
+function refuseIdle(wishes: Wishes, wanted: string | undefined, prefix: string): void {
+  if (wanted === 'verify') return
+  const keys: readonly Key[] = ['upstream-ca', 'upstream-servername']
+  const idle = keys.find((key) => wishes.has(key))
+  if (idle === undefined) return
+  throw new Refusal(
+    'upstream_tls',
+    `${prefix}${idle} does nothing without ${prefix}upstream-tls: verify`,
+    'write that as well, or leave it out',
+  )
+}
+
+function upstreamSide(pod: Pod, wishes: Wishes, wanted: string, prefix: string): TlsPlan {
+  if (wanted !== 'verify') return { ...PLAIN, scheme: 'https', args: ['--upstream-insecure'] }
+  const name = wishes.get('upstream-servername')
+  if (name === undefined) {
+    throw new Refusal(
+      'upstream_tls',
+      'the sidecar reaches the app by an address, which certificates do not name',
+      `write the DNS name in the certificate of the app: ${prefix}upstream-servername`,
+    )
+  }
+  const args = ['--upstream-servername', name]
+  const ca = wishes.get('upstream-ca')
+  if (ca === undefined) return { ...PLAIN, scheme: 'https', args }
+  const [kind, source = '', ...rest] = ca.split('/')
+  const path = rest.join('/')
+  const mount = (volume: string): VolumeMount => ({
+    name: volume,
+    mountPath: CA_FOLDER,
+    readOnly: true,
+  })
+  if (kind === 'volume') {
+    refuseMissing(pod, source, prefix)
+    const own = [...args, '--upstream-ca', `${CA_FOLDER}/${path}`]
+    return { scheme: 'https', args: own, volumes: [], mounts: [mount(source)] }
+  }
+  const items = [{ key: path, path: 'ca.crt' }]
+  const volume: Volume =
+    kind === 'secret'
+      ? { name: CA_VOLUME, secret: { secretName: source, items } }
+      : { name: CA_VOLUME, configMap: { name: source, items } }
+  return {
+    scheme: 'https',
+    args: [...args, '--upstream-ca', `${CA_FOLDER}/ca.crt`],
+    volumes: [volume],
+    mounts: [mount(CA_VOLUME)],
+  }
+}
+
+function refuseMissing({ spec }: Pod, name: string, prefix: string): void {
+  const volumes = (spec?.volumes ?? []).map((each) => each.name)
+  if (volumes.includes(name)) return
+  throw new Refusal(
+    'upstream_tls',
+    `${prefix}upstream-ca names the volume ${name}, which the pod does not have`,
+    volumes.length === 0 ? 'use configmap/NAME/KEY' : `use one of ${volumes.join(', ')}`,
+  )
+}
+
+/** The listeners serve the Secret, which is mounted as a directory so that a rotation arrives. */
+function clientSide(secretName: string): TlsPlan {
+  const args = ['--tls-cert', `${TLS_FOLDER}/tls.crt`, '--tls-key', `${TLS_FOLDER}/tls.key`]
+  const mounts = [{ name: TLS_VOLUME, mountPath: TLS_FOLDER, readOnly: true }]
+  return { scheme: 'http', args, volumes: [{ name: TLS_VOLUME, secret: { secretName } }], mounts }
+}

@@ -1,0 +1,183 @@
+import type { RulesVersion } from '../../rules/file/rules-version.ts'
+import { parseFound } from '../../rules/file/rules-parser.ts'
+import { ALL_KEYS, RULES_LABEL, SEPARATE_KEYS } from '../../rules/file/rules-label.ts'
+import {
+  ALL_PLACES,
+  type ConfigMapKeys,
+  configMapKeys,
+  expectedDigest,
+  mountedTexts,
+  readsKey,
+} from './config-map-rules.ts'
+import { inParallel } from './in-parallel.ts'
+import { type InjectedPod, readInjectedPod, type RulesPlace } from './injected-pod.ts'
+import { type Fields, fieldsOf } from './json-shape.ts'
+import type { KubeClient } from './kube-client.ts'
+import { isKubeError, KubeError } from './kube-error.ts'
+import {
+  CONFIG_MAPS,
+  createResource,
+  getResource,
+  type Limits,
+  listResources,
+  metadataOf,
+  patchResource,
+  PODS,
+} from './resources.ts'
+import type { PodTarget } from './targets.ts'
+
+/** Which rules go where. */
+export interface RulesTarget {
+  readonly namespace: string
+  readonly configMap: string
+  readonly key: string
+  readonly text: string
+  /** What annotations begin with. */
+  readonly prefix: string
+}
+
+/** A pod, and the digest that its sidecar is to tell. */
+export interface AwaitedPod {
+  readonly pod: InjectedPod
+  /** Undefined when its sidecar reads something else of the ConfigMap. */
+  readonly digest: string | undefined
+  /** False when no rule is for it, and none was before. */
+  readonly isReached: boolean
+}
+
+/** The ConfigMap with the new rules in it would not be good as a whole. */
+export class MergedRulesError extends Error {
+  override readonly name = 'MergedRulesError'
+  readonly version: Extract<RulesVersion, { kind: 'refused' }>
+
+  constructor(version: Extract<RulesVersion, { kind: 'refused' }>) {
+    super('the rules do not go together with the other keys of the ConfigMap')
+    this.version = version
+  }
+}
+
+const AT_A_TIME = 8
+
+/** The sidecars that read a ConfigMap, whether they run or not. */
+export async function podsWithRules(
+  client: KubeClient,
+  { namespace, configMap, prefix }: Pick<RulesTarget, 'namespace' | 'configMap' | 'prefix'>,
+  limits: Limits,
+): Promise<readonly InjectedPod[]> {
+  const pods = await listResources(client, { kind: PODS, namespace }, undefined, limits)
+  return pods
+    .map((pod) => readInjectedPod(pod, prefix))
+    .filter((pod): pod is InjectedPod => pod?.rules?.configMap === configMap)
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+/** What the ConfigMap holds now; undefined when it is not there. */
+export async function readConfigMap(
+  client: KubeClient,
+  { namespace, configMap }: Pick<RulesTarget, 'namespace' | 'configMap'>,
+  limits: Limits,
+): Promise<Fields | undefined> {
+  const place = { kind: CONFIG_MAPS, namespace, name: configMap }
+  return getResource(client, place, limits).catch((error: unknown) => {
+    if (isKubeError(error, 'not_found')) return undefined
+    throw error
+  })
+}
+
+/**
+ * What each sidecar will tell once it has read the new rules. Throws where a sidecar that reads all
+ * keys would refuse them together.
+ */
+export function awaited(
+  before: Fields | undefined,
+  { key, text }: RulesTarget,
+  targets: readonly PodTarget[],
+): readonly AwaitedPod[] {
+  const keys = new Map(configMapKeys(before ?? {}))
+  keys.set(key, Buffer.from(text, 'utf8'))
+  const places = new Map(targets.map(({ pod: { rules } }) => [JSON.stringify(rules), rules]))
+  for (const place of places.values()) {
+    if (place === undefined || place.key !== undefined) continue
+    const version = parseKeys(keys, place)
+    if (version.kind === 'refused') throw new MergedRulesError(version)
+  }
+  return targets.map(({ pod, isReached }) => {
+    const { rules } = pod
+    const reads = rules !== undefined && readsKey(rules, key)
+    return { pod, digest: reads ? expectedDigest(keys, rules) : undefined, isReached }
+  })
+}
+
+/** Writes the rules into their key of the ConfigMap and leaves the other keys alone. */
+export async function writeConfigMap(
+  client: KubeClient,
+  target: RulesTarget,
+  before: Fields | undefined,
+  limits: Limits,
+): Promise<'created' | 'changed' | 'unchanged'> {
+  const { namespace, configMap, key, text, prefix } = target
+  if (before !== undefined && fieldsOf(before['data'])[key] === text) return 'unchanged'
+  const place = { kind: CONFIG_MAPS, namespace, name: configMap }
+  const data = { [key]: text }
+  const label = `${prefix}${RULES_LABEL}`
+  if (before === undefined) {
+    const metadata = {
+      name: configMap,
+      namespace,
+      labels: { 'app.kubernetes.io/part-of': 'squall', [label]: ALL_KEYS },
+    }
+    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
+    try {
+      await createResource(client, place, body, limits)
+      return 'created'
+    } catch (error) {
+      // Somebody made it a moment ago.
+      if (!isKubeError(error, 'exists')) throw error
+    }
+  }
+  const known = metadataOf(before ?? {}).labels[label]
+  const labels = { [label]: known ?? labelFor(before, target) }
+  await patchResource(client, place, 'merge', { metadata: { labels }, data }, limits)
+  return 'changed'
+}
+
+/** Says how the webhook is to check the keys: together, unless they cannot be for one sidecar. */
+function labelFor(before: Fields | undefined, { key, text }: RulesTarget): string {
+  const keys = new Map(configMapKeys(before ?? {}))
+  keys.set(key, Buffer.from(text, 'utf8'))
+  return parseKeys(keys, ALL_PLACES).kind === 'refused' ? SEPARATE_KEYS : ALL_KEYS
+}
+
+function parseKeys(keys: ConfigMapKeys, place: RulesPlace): RulesVersion {
+  return parseFound({
+    kind: 'found',
+    digest: '',
+    isDirectory: true,
+    texts: mountedTexts(keys, place),
+    problems: [],
+    writtenAt: 0,
+  })
+}
+
+/** Makes kubelet look at the ConfigMap at once. The result is what kept it from being told. */
+export async function touchPods(
+  client: KubeClient,
+  pods: readonly InjectedPod[],
+  prefix: string,
+  at: Date,
+  limits: Limits,
+): Promise<readonly KubeError[]> {
+  const annotations = { [`${prefix}rules-touched`]: at.toISOString() }
+  const troubles = await inParallel(pods, AT_A_TIME, async ({ namespace, name }) => {
+    try {
+      const place = { kind: PODS, namespace, name }
+      await patchResource(client, place, 'merge', { metadata: { annotations } }, limits)
+      return undefined
+    } catch (error) {
+      // One that has gone needs no telling.
+      if (!(error instanceof KubeError)) throw error
+      return error.code === 'not_found' ? undefined : error
+    }
+  })
+  return troubles.filter((trouble) => trouble !== undefined)
+}

@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { digestOf } from '../../rules/file/rules-file.ts'
+import {
+  attachContainer,
+  type AttachContainer,
+  ATTACHED_ADMIN_PORT,
+  attachedContainers,
+  type Attachment,
+  detachContainer,
+} from './attach-container.ts'
+import { type Fields, fieldsOf, listOf, textOf } from './json-shape.ts'
+import type { KubeClient } from './kube-client.ts'
+import { isKubeError, KubeError, told } from './kube-error.ts'
+import { getResource, pathOf, PODS } from './resources.ts'
+import { type AskOptions, sidecarState, type SidecarState } from './sidecar-api.ts'
+
+/** Which pod. */
+export interface PodPlace {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** How long to wait, and what ends it sooner. */
+export interface WaitOptions extends Pick<AskOptions, 'readToken'> {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+const POLL_MS = 250
+const ASK_MS = 3_000
+/** What kubelet calls trouble that waiting rarely ends. */
+const TROUBLES =
+  /^(?:ErrImage|ImagePullBackOff|InvalidImageName|CreateContainer.*Error|RunContainerError)/
+
+/** Adds a sidecar to a running pod, by one change that the API server makes or refuses as a whole. */
+export async function attachToPod(
+  client: KubeClient,
+  place: PodPlace,
+  attachment: Attachment,
+  { signal }: WaitOptions,
+): Promise<AttachContainer> {
+  const pod = await getResource(client, { kind: PODS, ...place }, { signal })
+  const made = attachContainer(pod, attachment)
+  await addContainer(client, place, made.container, signal)
+  return made
+}
+
+/** Waits until an attached sidecar has its rules, which it gets when traffic comes through it. */
+export async function awaitAttached(
+  client: KubeClient,
+  place: PodPlace,
+  name: string,
+  rulesText: string,
+  { timeoutMs, signal, readToken }: WaitOptions,
+): Promise<SidecarState> {
+  const texts = [{ file: name, bytes: Buffer.from(rulesText) }]
+  const digest = digestOf(false, texts, [])
+  const until = performance.now() + timeoutMs
+  let why = 'it has not started'
+  while (performance.now() < until) {
+    const state = await containerState(client, place, name, signal)
+    if (state.kind === 'ended') throw new KubeError('answer', `it ended: ${state.detail}`)
+    why = state.detail
+    if (state.kind === 'running') {
+      try {
+        const pod = { ...place, adminPort: ATTACHED_ADMIN_PORT }
+        const said = await sidecarState(client, pod, { signal, readToken, timeoutMs: ASK_MS })
+        if (said.lastReload?.digest === digest) return said
+      } catch (error) {
+        if (!(error instanceof KubeError) || isKubeError(error, 'forbidden')) throw error
+        why = error.message
+      }
+    }
+    await sleep(POLL_MS, undefined, { signal })
+  }
+  throw new KubeError('timeout', `it was not ready after ${timeoutMs / 1000} s: ${why}`)
+}
+
+/**
+ * Ends what is attached, and waits until no fault acts any more; the result is what is to be known
+ * about that, or undefined where nothing is attached.
+ */
+export async function detachFromPod(
+  client: KubeClient,
+  place: PodPlace,
+  options: WaitOptions,
+): Promise<string | undefined> {
+  const { timeoutMs, signal } = options
+  const pod = await getResource(client, { kind: PODS, ...place }, { signal })
+  const [attached] = attachedContainers(pod)
+  if (attached === undefined) return undefined
+  const name = textOf(attached['name']) ?? ''
+  const made = detachContainer(pod, attached)
+  await addContainer(client, place, made.container, signal)
+  const until = performance.now() + timeoutMs
+  let why = ''
+  while (performance.now() < until) {
+    const state = await containerState(client, place, name, signal)
+    if (state.kind === 'ended') return state.detail
+    const own = await containerState(client, place, made.name, signal)
+    if (own.kind === 'ended' && own.code !== 0) {
+      throw new KubeError('answer', `the container ${made.name} failed: ${own.detail}`)
+    }
+    why = own.kind === 'ended' ? `${name} has not ended` : `${made.name}: ${own.detail}`
+    if (own.kind === 'ended' && (await isDisarmed(client, place, options))) {
+      return 'detached; connections that are open end within seconds'
+    }
+    await sleep(POLL_MS, undefined, { signal })
+  }
+  throw new KubeError('timeout', `not done after ${timeoutMs / 1000} s: ${why}`)
+}
+
+/** False where it cannot be asked, too. */
+async function isDisarmed(
+  client: KubeClient,
+  place: PodPlace,
+  { signal, readToken }: WaitOptions,
+): Promise<boolean> {
+  const pod = { ...place, adminPort: ATTACHED_ADMIN_PORT }
+  try {
+    return !(await sidecarState(client, pod, { signal, readToken, timeoutMs: ASK_MS })).armed
+  } catch (error) {
+    if (error instanceof KubeError) return false
+    throw error
+  }
+}
+
+async function addContainer(
+  client: KubeClient,
+  place: PodPlace,
+  container: Fields,
+  signal: AbortSignal,
+): Promise<void> {
+  const what = `attach to pod "${place.name}" in namespace "${place.namespace}"`
+  try {
+    await client.request({
+      method: 'PATCH',
+      path: `${pathOf({ kind: PODS, ...place })}/ephemeralcontainers`,
+      patch: 'strategic-merge',
+      body: { spec: { ephemeralContainers: [container] } },
+      what,
+      signal,
+    })
+  } catch (error) {
+    const level = /violates PodSecurity "([a-z]+)/.exec((error as Error).message)?.[1]
+    if (level !== undefined) throw podSecurityRefusal(level)
+    throw error
+  }
+}
+
+/** Says that a namespace lets no container redirect traffic. */
+export function podSecurityRefusal(level: string): KubeError {
+  return new KubeError(
+    'forbidden',
+    `nothing was attached: the namespace enforces the Pod Security level ${told(level)}, which forbids NET_ADMIN; inject the sidecar in mode port instead, which restarts the pod: squall.dev/inject: "true"`,
+  )
+}
+
+interface ContainerState {
+  readonly kind: 'waiting' | 'running' | 'ended'
+  readonly code: number | undefined
+  readonly detail: string
+}
+
+async function containerState(
+  client: KubeClient,
+  place: PodPlace,
+  name: string,
+  signal: AbortSignal,
+): Promise<ContainerState> {
+  const pod = await getResource(client, { kind: PODS, ...place }, { signal })
+  const statuses = listOf(fieldsOf(pod['status'])['ephemeralContainerStatuses'])
+  const state = fieldsOf(statuses.find((each) => each['name'] === name)?.['state'])
+  if ('terminated' in state) {
+    const { exitCode, message, reason } = fieldsOf(state['terminated'])
+    const detail = told(textOf(message) ?? textOf(reason) ?? '')
+    return { kind: 'ended', code: typeof exitCode === 'number' ? exitCode : undefined, detail }
+  }
+  if ('running' in state) return { kind: 'running', code: undefined, detail: 'it runs' }
+  const { reason, message } = fieldsOf(state['waiting'])
+  const detail = told([textOf(reason), textOf(message)].filter(Boolean).join(': ') || 'it waits')
+  if (TROUBLES.test(textOf(reason) ?? ''))
+    throw new KubeError('answer', `it cannot start: ${detail}`)
+  return { kind: 'waiting', code: undefined, detail }
+}

@@ -1,0 +1,55 @@
+import { posix } from 'node:path'
+import { digestOf, isRulesFileName } from '../../rules/file/rules-file.ts'
+import type { RulesText } from '../../rules/file/rules-file.ts'
+import { type Fields, textsOf } from './json-shape.ts'
+import type { RulesPlace } from './injected-pod.ts'
+
+/** The keys of a ConfigMap with their contents. */
+export type ConfigMapKeys = ReadonlyMap<string, Uint8Array>
+
+/** All keys, as a sidecar reads them that is not told of one. */
+export const ALL_PLACES: RulesPlace = { configMap: '', key: undefined, path: '', items: [] }
+
+/** What a ConfigMap holds. */
+export function configMapKeys(configMap: Fields): ConfigMapKeys {
+  const texts = Object.entries(textsOf(configMap['data'])).map(
+    ([key, text]) => [key, Buffer.from(text, 'utf8')] as const,
+  )
+  const binary = Object.entries(textsOf(configMap['binaryData'])).map(
+    ([key, text]) => [key, Buffer.from(text, 'base64')] as const,
+  )
+  return new Map([...texts, ...binary])
+}
+
+/** The files that a sidecar finds when these keys are mounted for it. */
+export function mountedTexts(keys: ConfigMapKeys, place: RulesPlace): readonly RulesText[] {
+  if (place.key !== undefined) {
+    const bytes = keys.get(place.key)
+    return bytes === undefined ? [] : [{ file: place.path, bytes }]
+  }
+  const files =
+    place.items.length === 0
+      ? [...keys].map(([key, bytes]) => ({ name: key, bytes }))
+      : place.items.flatMap(({ key, path }) => {
+          const bytes = keys.get(key)
+          return bytes === undefined ? [] : [{ name: path, bytes }]
+        })
+  return files
+    .filter(({ name }) => isRulesFileName(name))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+    .map(({ name, bytes }) => ({ file: posix.join(place.path, name), bytes }))
+}
+
+/** The digest that a sidecar tells once it has read them; undefined when there is nothing to read. */
+export function expectedDigest(keys: ConfigMapKeys, place: RulesPlace): string | undefined {
+  const texts = mountedTexts(keys, place)
+  if (place.key !== undefined && texts.length === 0) return undefined
+  return digestOf(place.key === undefined, texts, [])
+}
+
+/** Whether a sidecar reads a key at all. */
+export function readsKey(place: RulesPlace, key: string): boolean {
+  if (place.key !== undefined) return place.key === key
+  if (place.items.length === 0) return isRulesFileName(key)
+  return place.items.some((item) => item.key === key && isRulesFileName(item.path))
+}

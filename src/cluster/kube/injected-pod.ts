@@ -1,0 +1,175 @@
+import { posix } from 'node:path'
+import {
+  ADMIN_PORT_NAME,
+  LABELS_VARIABLE,
+  RULES_VOLUME,
+  SIDECAR,
+  WORKLOAD_VARIABLE,
+} from '../injector/injected-names.ts'
+import { ATTACHED_ADMIN_PORT, attachedContainers } from './attach-container.ts'
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from './json-shape.ts'
+import type { PodSelf } from '../../rules/match/pod-match.ts'
+import { metadataOf } from './resources.ts'
+
+/** Where the rules of a sidecar come from. */
+export interface RulesPlace {
+  readonly configMap: string
+  /** The only key that is read; undefined when all of them are. */
+  readonly key: string | undefined
+  /** What the sidecar calls the folder or file. */
+  readonly path: string
+  /** Keys under other names. */
+  readonly items: readonly { readonly key: string; readonly path: string }[]
+}
+
+/** What is to be known of a pod and its sidecar. */
+export interface InjectedPod {
+  readonly namespace: string
+  readonly name: string
+  /** `absent` for a pod that asks for a sidecar and has none. */
+  readonly sidecar: 'running' | 'starting' | 'ended' | 'absent'
+  readonly adminPort: number
+  readonly mode: string
+  readonly version: string
+  readonly rules: RulesPlace | undefined
+  readonly labels: Readonly<Record<string, string>>
+  /** Ports of the app that were taken over. */
+  readonly ports: readonly { readonly number: number; readonly name?: string | undefined }[]
+  /** What the injector warned of when the pod was made. */
+  readonly warnings: readonly string[]
+  /** What its sidecar holds rules about certain pods against. */
+  readonly self: PodSelf
+}
+
+const ADMIN_PORT = 15390
+const MAX_WARNINGS = 10
+
+/** What a pod says of its sidecar; undefined when it has none and asks for none, or is leaving. */
+export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | undefined {
+  const { name, namespace = '', annotations, labels, isLeaving } = metadataOf(pod)
+  const spec = fieldsOf(pod['spec'])
+  const container = [...listOf(spec['containers']), ...listOf(spec['initContainers'])].find(
+    (each) => each['name'] === SIDECAR,
+  )
+  if (isLeaving) return undefined
+  const [attached] = attachedContainers(pod)
+  if (container === undefined && attached !== undefined) {
+    const isRunning = isAttachedRunning(pod, attached)
+    return {
+      namespace,
+      name,
+      labels,
+      ...statusOf(undefined),
+      ports: [],
+      mode: 'attached',
+      sidecar: isRunning ? 'running' : 'starting',
+      adminPort: ATTACHED_ADMIN_PORT,
+      rules: undefined,
+      self: {},
+    }
+  }
+  const status = statusOf(annotations[`${prefix}status`])
+  const ports = status.ports.map(({ number, listen }) => ({
+    number,
+    name: names(container, listen),
+  }))
+  const common = { namespace, name, labels, ...status, ports }
+  if (container === undefined) {
+    const asks = (annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]) === 'true'
+    if (!asks) return undefined
+    return { ...common, sidecar: 'absent', adminPort: ADMIN_PORT, rules: undefined, self: {} }
+  }
+  const port = listOf(container['ports']).find((each) => each['name'] === ADMIN_PORT_NAME)
+  const number = port?.['containerPort']
+  return {
+    ...common,
+    sidecar: phaseOf(pod),
+    adminPort: typeof number === 'number' ? number : ADMIN_PORT,
+    rules: rulesPlace(spec, container),
+    self: selfOf(container, labels),
+  }
+}
+
+/** A sidecar of a version before these variables knows nothing of its pod. */
+function selfOf(container: Fields, labels: Readonly<Record<string, string>>): PodSelf {
+  const env = new Map(listOf(container['env']).map(({ name, value }) => [name, textOf(value)]))
+  return {
+    workload: env.get(WORKLOAD_VARIABLE),
+    labels: env.get(LABELS_VARIABLE) === undefined ? undefined : labels,
+  }
+}
+
+interface ReadStatus extends Pick<InjectedPod, 'mode' | 'version' | 'warnings'> {
+  readonly ports: readonly { readonly number: number; readonly listen: unknown }[]
+}
+
+/** The name by which Services find a port of the sidecar. */
+function names(container: Fields | undefined, listen: unknown): string | undefined {
+  const found = listOf(container?.['ports']).find((each) => each['containerPort'] === listen)
+  return textOf(found?.['name'])
+}
+
+function isAttachedRunning(pod: Fields, { name }: Fields): boolean {
+  const statuses = listOf(fieldsOf(pod['status'])['ephemeralContainerStatuses'])
+  const found = statuses.find((each) => each['name'] === name)
+  return 'running' in fieldsOf(found?.['state'])
+}
+
+function statusOf(text: string | undefined): ReadStatus {
+  let status: Fields = {}
+  try {
+    status = fieldsOf(JSON.parse(text ?? '{}'))
+  } catch {
+    // Somebody else's text: what it means is not known.
+  }
+  const warnings = Array.isArray(status['warnings']) ? status['warnings'] : []
+  return {
+    mode: textOf(status['mode']) ?? '?',
+    version: textOf(status['version']) ?? '?',
+    warnings: warnings.filter((each) => typeof each === 'string').slice(0, MAX_WARNINGS),
+    ports: Object.entries(fieldsOf(status['ports'])).map(([number, listen]) => ({
+      number: Number(number),
+      listen,
+    })),
+  }
+}
+
+function phaseOf(pod: Fields): InjectedPod['sidecar'] {
+  const status = fieldsOf(pod['status'])
+  const phase = status['phase']
+  if (phase === 'Succeeded' || phase === 'Failed') return 'ended'
+  const found = [
+    ...listOf(status['containerStatuses']),
+    ...listOf(status['initContainerStatuses']),
+  ].find((each) => each['name'] === SIDECAR)
+  return fieldsOf(found?.['state'])['running'] === undefined ? 'starting' : 'running'
+}
+
+function rulesPlace(spec: Fields, container: Fields): RulesPlace | undefined {
+  const volume = listOf(spec['volumes']).find((each) => each['name'] === RULES_VOLUME)
+  const configMap = fieldsOf(volume?.['configMap'])
+  const name = textOf(configMap['name'])
+  const mount = listOf(container['volumeMounts']).find((each) => each['name'] === RULES_VOLUME)
+  const folder = textOf(mount?.['mountPath'])
+  const path = rulesPath(container)
+  if (name === undefined || folder === undefined || path === undefined) return undefined
+  const items = listOf(configMap['items']).map((each) => textsOf(each))
+  const renamed = items.flatMap(({ key, path: to }) =>
+    key === undefined || to === undefined ? [] : [{ key, path: to }],
+  )
+  const file = posix.relative(folder, path)
+  if (file === '') return { configMap: name, key: undefined, path, items: renamed }
+  if (file.startsWith('..')) return undefined
+  const key = renamed.find((each) => each.path === file)?.key ?? file
+  return { configMap: name, key, path, items: renamed }
+}
+
+/** What the sidecar was told about its rules: on its command line, or else by its environment. */
+function rulesPath(container: Fields): string | undefined {
+  const { args, command } = container
+  const words = [command, args].flatMap((each) => (Array.isArray(each) ? each.map(String) : []))
+  const at = words.findLastIndex((word) => word === '--rules' || word.startsWith('--rules='))
+  if (at >= 0) return words[at]!.startsWith('--rules=') ? words[at]!.slice(8) : words[at + 1]
+  const variable = listOf(container['env']).find((each) => each['name'] === 'SQUALL_RULES')
+  return textOf(variable?.['value'])
+}

@@ -1,0 +1,155 @@
+import { parseStops, type Stop, STOP_KEY, stopsText } from '../../rules/guard/stop-key.ts'
+import type { InjectedPod } from './injected-pod.ts'
+import { type Fields, fieldsOf, textOf } from './json-shape.ts'
+import type { KubeClient } from './kube-client.ts'
+import { isKubeError } from './kube-error.ts'
+import {
+  CONFIG_MAPS,
+  createResource,
+  getResource,
+  type Limits,
+  metadataOf,
+  patchResource,
+} from './resources.ts'
+
+/** A ConfigMap that sidecars read. */
+export interface StopPlace {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** How the stop key changed; `others` when it still stops some pods. */
+export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others'
+
+const ATTEMPTS = 8
+
+/** Returns whether a ConfigMap stops any of the sidecars that read it. */
+export function isStopped(configMap: Fields | undefined): boolean {
+  const text = textOf(fieldsOf(configMap?.['data'])[STOP_KEY])
+  return text !== undefined && parseStops(text)?.length !== 0
+}
+
+/** Returns the ConfigMaps that pods read, and the one that later pods will. */
+export function stopPlaces(
+  pods: readonly InjectedPod[],
+  namespace: string | undefined,
+  configMap: string,
+): readonly StopPlace[] {
+  const namespaces = namespace === undefined ? pods.map((pod) => pod.namespace) : [namespace]
+  const all = [
+    ...namespaces.map((each) => ({ namespace: each, name: configMap })),
+    ...pods.flatMap(({ rules, namespace: within }) =>
+      rules === undefined ? [] : [{ namespace: within, name: rules.configMap }],
+    ),
+  ]
+  return [...new Map(all.map((place) => [placeKey(place), place])).values()]
+}
+
+/** Names a place among others. */
+export function placeKey({ namespace, name }: StopPlace): string {
+  return `${namespace}/${name}`
+}
+
+/** Returns whether a sidecar can see the stop key of its ConfigMap. */
+export function seesStopKey({ rules }: InjectedPod): boolean {
+  if (rules === undefined) return false
+  return rules.items.length === 0 || rules.items.some(({ path }) => path === STOP_KEY)
+}
+
+/** Writes a stop into a ConfigMap, which is created when it is not there. */
+export async function writeStop(
+  client: KubeClient,
+  place: StopPlace,
+  stop: Stop,
+  annotations: Readonly<Record<string, string>>,
+  limits: Limits,
+): Promise<StopChange> {
+  return retried(async () => {
+    let stops: readonly Stop[] = [stop]
+    let version: string | undefined
+    if (stop.selector !== undefined) {
+      const before = await readStops(client, place, limits)
+      const others = before.stops?.filter(({ selector }) => selector !== stop.selector)
+      // A stop of all pods covers these.
+      if (others === undefined || others.some(({ selector }) => selector === undefined)) {
+        return 'unchanged'
+      }
+      stops = [...others, stop]
+      version = before.version
+    }
+    const body = { metadata: { resourceVersion: version, annotations }, data: textIn(stops) }
+    await patchOrCreate(client, place, body, limits)
+    return 'stopped'
+  })
+}
+
+/** Takes a stop out of a ConfigMap; all of them where there is no selector. */
+export async function liftStop(
+  client: KubeClient,
+  place: StopPlace,
+  selector: string | undefined,
+  annotations: Readonly<Record<string, string>>,
+  limits: Limits,
+): Promise<StopChange> {
+  return retried(async () => {
+    const before = await readStops(client, place, limits)
+    if (before.stops?.length === 0) return 'unchanged'
+    const left =
+      selector === undefined ? [] : before.stops?.filter((each) => each.selector !== selector)
+    if (left === undefined || left.length === before.stops?.length) return 'others'
+    const data = left.length === 0 ? { [STOP_KEY]: null } : textIn(left)
+    const body = { metadata: { resourceVersion: before.version, annotations }, data }
+    await patchResource(client, { kind: CONFIG_MAPS, ...place }, 'merge', body, limits)
+    return left.length === 0 ? 'resumed' : 'others'
+  })
+}
+
+async function patchOrCreate(
+  client: KubeClient,
+  place: StopPlace,
+  body: { readonly metadata: Fields; readonly data: Fields },
+  limits: Limits,
+): Promise<void> {
+  const { namespace, name } = place
+  try {
+    await patchResource(client, { kind: CONFIG_MAPS, ...place }, 'merge', body, limits)
+  } catch (error) {
+    if (!isKubeError(error, 'not_found')) throw error
+    const labels = { 'app.kubernetes.io/part-of': 'squall' }
+    const metadata = { ...body.metadata, resourceVersion: undefined, name, namespace, labels }
+    const whole = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: body.data }
+    await createResource(client, { kind: CONFIG_MAPS, namespace }, whole, limits)
+  }
+}
+
+/** The stops of a ConfigMap; undefined when the key holds anything else, which stops all. */
+async function readStops(
+  client: KubeClient,
+  place: StopPlace,
+  limits: Limits,
+): Promise<{ readonly stops: readonly Stop[] | undefined; readonly version: string | undefined }> {
+  try {
+    const found = await getResource(client, { kind: CONFIG_MAPS, ...place }, limits)
+    const text = textOf(fieldsOf(found['data'])[STOP_KEY])
+    const version = metadataOf(found).resourceVersion
+    return { stops: text === undefined ? [] : parseStops(text), version }
+  } catch (error) {
+    if (!isKubeError(error, 'not_found')) throw error
+    return { stops: [], version: undefined }
+  }
+}
+
+function textIn(stops: readonly Stop[]): Fields {
+  return { [STOP_KEY]: stopsText(stops) }
+}
+
+/** Somebody may change or create the ConfigMap in between. */
+async function retried<Result>(action: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await action()
+    } catch (error) {
+      if (attempt === ATTEMPTS || !isKubeError(error, 'conflict', 'exists')) throw error
+    }
+  }
+}

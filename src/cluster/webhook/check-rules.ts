@@ -1,0 +1,88 @@
+import { ALL_PLACES, type ConfigMapKeys, mountedTexts } from '../kube/config-map-rules.ts'
+import { parseWherever } from '../../rules/file/parse-off-thread.ts'
+import { problemLines } from '../../rules/file/problem-format.ts'
+import { MAX_FILES, type RulesText } from '../../rules/file/rules-file.ts'
+import { canAct } from '../../rules/file/rules-version.ts'
+import { DecideError } from './decide.ts'
+
+/** What the keys of a ConfigMap come to. */
+export interface CheckedKeys {
+  /** One line for each problem, as `squall validate` writes them. */
+  readonly lines: readonly string[]
+  /** Whether any rule could ever act. */
+  readonly canAct: boolean
+}
+
+/** Checks the rules of ConfigMaps, one after the other: a large one takes a thread and its memory. */
+export class RulesChecker {
+  readonly #timeoutMs: number
+  readonly #mostWaiting: number
+  #last: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+
+  constructor(timeoutMs: number, mostWaiting = 32) {
+    this.#timeoutMs = timeoutMs
+    this.#mostWaiting = mostWaiting
+  }
+
+  /** Checks all keys together, as a sidecar reads them, or each by itself. */
+  async check(keys: ConfigMapKeys, separate: boolean): Promise<CheckedKeys> {
+    if (this.#waiting >= this.#mostWaiting) {
+      throw new DecideError(
+        'overload',
+        'too many rules are checked at a time; try again',
+        undefined,
+      )
+    }
+    const signal = AbortSignal.timeout(this.#timeoutMs)
+    this.#waiting++
+    const turn = this.#last.then(() => check(keys, separate, signal))
+    this.#last = turn.catch(() => undefined)
+    try {
+      return await turn
+    } finally {
+      this.#waiting--
+    }
+  }
+}
+
+async function check(
+  keys: ConfigMapKeys,
+  separate: boolean,
+  signal: AbortSignal,
+): Promise<CheckedKeys> {
+  const texts = mountedTexts(keys, ALL_PLACES)
+  if (texts.length > MAX_FILES && !separate) {
+    return { lines: [`has more than ${MAX_FILES} rules files`], canAct: false }
+  }
+  const groups = separate ? texts.map((text) => [text]) : [texts]
+  const found = { lines: [] as string[], canAct: false }
+  for (const group of groups) {
+    const one = await checkTexts(group, !separate, signal)
+    found.lines.push(...one.lines)
+    found.canAct ||= one.canAct
+  }
+  return found
+}
+
+async function checkTexts(
+  texts: readonly RulesText[],
+  isDirectory: boolean,
+  signal: AbortSignal,
+): Promise<CheckedKeys> {
+  const found = {
+    kind: 'found',
+    digest: '',
+    isDirectory,
+    texts,
+    problems: [],
+    writtenAt: 0,
+  } as const
+  const version = await parseWherever(found, signal)
+  if (version === undefined) {
+    throw new DecideError('slow_rules', 'the rules could not be checked in time', undefined)
+  }
+  if (version.kind !== 'refused') return { lines: [], canAct: canAct(version) }
+  const lines = version.problems.flatMap((each) => problemLines(each).trimEnd().split('\n'))
+  return { lines, canAct: false }
+}

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fieldsOf } from '../kube/json-shape.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import type { WebhookMetrics } from './webhook-metrics.ts'
+
+/** Where the version of the cluster is known from. */
+export type VersionSource = 'api_server' | 'flag' | 'unknown'
+
+/** How the version of the cluster is found out. */
+export interface ClusterVersionOptions {
+  /** Undefined where the API server cannot be asked. */
+  readonly client: KubeClient | undefined
+  /** Kubernetes 1.`fallback` holds until the API server has answered. */
+  readonly fallback: number | undefined
+  readonly logger: Logger
+  readonly metrics: Pick<WebhookMetrics, 'clusterVersion'>
+  /** How often the API server is asked; clusters are upgraded under a webhook. */
+  readonly refreshMs?: number
+}
+
+const REFRESH_MS = 5 * 60_000
+const RETRY_MS = 30_000
+const TIMEOUT_MS = 2_000
+const MAX_BYTES = 64 * 1024
+
+/** Keeps the version of the cluster, as the API server says it at `/version`. */
+export class ClusterVersion {
+  readonly #options: ClusterVersionOptions
+  readonly #closing = new AbortController()
+  #minor: number | undefined
+  #source: VersionSource
+  #complaint: string | undefined
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(options: ClusterVersionOptions) {
+    this.#options = options
+    this.#minor = options.fallback
+    this.#source = options.fallback === undefined ? 'unknown' : 'flag'
+    options.metrics.clusterVersion(this.#minor, this.#source)
+  }
+
+  /** Kubernetes 1.`minor`; undefined while nobody has said it. */
+  get minor(): number | undefined {
+    return this.#minor
+  }
+
+  /** Asks for the first time, which takes two seconds at most, and goes on until it is closed. */
+  async start(): Promise<void> {
+    const { client } = this.#options
+    if (client === undefined) return this.#tell('the API server cannot be asked from here')
+    await this.#ask(client)
+    this.#running = this.#follow(client)
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#running
+  }
+
+  async #follow(client: KubeClient): Promise<void> {
+    const { refreshMs = REFRESH_MS } = this.#options
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      const pause = this.#complaint === undefined ? refreshMs : Math.min(refreshMs, RETRY_MS)
+      await sleep(pause * (0.75 + Math.random() / 2), undefined, { signal, ref: false }).catch(
+        () => undefined,
+      )
+      if (!signal.aborted) await this.#ask(client)
+    }
+  }
+
+  /** What was known stays where the API server does not answer. */
+  async #ask(client: KubeClient): Promise<void> {
+    try {
+      const minor = minorOf(
+        await client.request({
+          method: 'GET',
+          path: '/version',
+          what: 'read the version of the cluster',
+          timeoutMs: TIMEOUT_MS,
+          maxBytes: MAX_BYTES,
+          signal: this.#closing.signal,
+        }),
+      )
+      if (minor === undefined) return this.#tell('the API server names no version 1.x')
+      const isNews = minor !== this.#minor || this.#source !== 'api_server'
+      this.#minor = minor
+      this.#source = 'api_server'
+      this.#complaint = undefined
+      if (isNews) this.#tell()
+    } catch (error) {
+      if (!this.#closing.signal.aborted) this.#tell((error as Error).message)
+    }
+  }
+
+  /** Says once which version is used, and why no other. */
+  #tell(complaint?: string): void {
+    const { logger, metrics } = this.#options
+    if (complaint !== undefined && complaint === this.#complaint) return
+    this.#complaint = complaint
+    metrics.clusterVersion(this.#minor, this.#source)
+    const version = this.#minor === undefined ? 'unknown' : `1.${this.#minor}`
+    const fields = { version, source: this.#source, ...(complaint && { detail: complaint }) }
+    logger.info(fields, 'version of Kubernetes')
+  }
+}
+
+function minorOf(answer: unknown): number | undefined {
+  const { major, minor } = fieldsOf(answer)
+  // Managed clusters write 34+.
+  const digits = typeof minor === 'string' ? /^\d{1,3}/.exec(minor)?.[0] : undefined
+  return major === '1' && digits !== undefined ? Number(digits) : undefined
+}

@@ -1,0 +1,72 @@
+import { isDeepStrictEqual } from 'node:util'
+import { namespaceProduction } from '../injector/gatekeeper.ts'
+import { configMapKeys } from '../kube/config-map-rules.ts'
+import { type Fields, textsOf } from '../kube/json-shape.ts'
+import { metadataOf } from '../kube/resources.ts'
+import { productionText } from '../../rules/guard/production-names.ts'
+import { RULES_LABEL, SEPARATE_KEYS } from '../../rules/file/rules-label.ts'
+import type { RulesChecker } from './check-rules.ts'
+import type { DecideParts } from './decide.ts'
+import type { Decision } from './decision.ts'
+import type { Review } from './review.ts'
+import { accepted, denied, guarded, notChecked, notMeant } from './validation.ts'
+
+/** What rules are checked with. */
+export interface RulesParts extends Pick<DecideParts, 'settings' | 'surroundings'> {
+  readonly checker: RulesChecker
+}
+
+/** Decides about a labelled ConfigMap: its rules are checked as `squall validate` and `apply` do. */
+export function decideRules(review: Review, parts: RulesParts): Promise<Decision> {
+  return guarded('these rules', async () => {
+    const { object, oldObject, resource, operation } = review
+    if (resource !== 'configmaps' || !['CREATE', 'UPDATE'].includes(operation)) {
+      return notMeant(review, 'CREATE and UPDATE of ConfigMaps')
+    }
+    if (object === undefined) return denied('no_object', 'the review holds no ConfigMap')
+    const label = labelOf(object, parts)
+    if (label === undefined) return notChecked('not_labelled')
+    if (metadataOf(object).isLeaving) return notChecked('leaving')
+    const isSame = oldObject !== undefined && label === labelOf(oldObject, parts)
+    if (isSame && hasSameData(object, oldObject)) return notChecked('unchanged')
+    const checked = await parts.checker.check(configMapKeys(object), label === SEPARATE_KEYS)
+    if (checked.lines.length > 0) {
+      const [first = '', ...rest] = checked.lines
+      return denied('invalid_rules', first, rest)
+    }
+    return checked.canAct ? inProduction(review, parts) : accepted('valid')
+  })
+}
+
+/** Returns the value of the label that asks for the check; undefined where it does not ask. */
+function labelOf(configMap: Fields, { settings }: RulesParts): string | undefined {
+  const value = metadataOf(configMap).labels[`${settings.prefix}${RULES_LABEL}`]
+  return value === 'false' ? undefined : value
+}
+
+function hasSameData(one: Fields, other: Fields): boolean {
+  return ['data', 'binaryData'].every((key) =>
+    isDeepStrictEqual(textsOf(one[key]), textsOf(other[key])),
+  )
+}
+
+/** Refuses rules that could act in production, unless whoever owns the namespace allows it. */
+async function inProduction(
+  review: Review,
+  { settings, surroundings }: RulesParts,
+): Promise<Decision> {
+  const namespace = await surroundings.namespace(review.namespace)
+  const found = namespaceProduction({ namespace, settings, owner: '' })
+  const key = `${settings.prefix}allow-production`
+  if (found === undefined || namespace.annotations[key] === 'true') return accepted('valid')
+  const why = productionText(found)
+  if (settings.productionAction !== 'refuse') {
+    return accepted('valid', [
+      `${why}: sidecars read these rules, and none acts unless its owner allows it`,
+    ])
+  }
+  return denied(
+    'production',
+    `rules that can act are denied in production: ${why}; write enabled: false, or have the owner of the namespace annotate it ${key}: "true"${namespace.isKnown === false ? ', where the webhook may read namespaces' : ''}`,
+  )
+}

@@ -1,0 +1,109 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { join } from 'node:path'
+import { readBounded } from '../../base/small-file.ts'
+import type { CertificatePair } from './issue-certificate.ts'
+import { checkPair, type ServingCertificate } from './serving-certificate.ts'
+
+/** Where the files are looked for, as a Secret of type kubernetes.io/tls has them. */
+const CERT = 'tls.crt'
+const KEY = 'tls.key'
+/** Several files change one after the other: wait for the last. */
+const SETTLE_MS = 100
+/** Not every file system tells of every change, and a folder may be replaced as a whole. */
+const POLL_MS = 5_000
+
+/** How often the files are looked at. */
+export interface MountedOptions {
+  readonly settleMs?: number
+  readonly pollMs?: number
+  /** How long API servers may take to trust a new certificate before it takes the place of a good one. */
+  readonly trustMs?: number | undefined
+}
+
+/** Follows the certificate in a mounted folder. The folder is watched: kubelet swaps a link in it. */
+export class MountedCertificate {
+  readonly #folder: string
+  readonly #certificate: ServingCertificate
+  readonly #settleMs: number
+  readonly #poll: NodeJS.Timeout
+  #watcher: FSWatcher | undefined
+  #timer: NodeJS.Timeout | undefined
+  readonly #trustMs: number
+  #waiting: { readonly cert: string; readonly since: number } | undefined
+  #waited: NodeJS.Timeout | undefined
+
+  constructor(folder: string, certificate: ServingCertificate, options: MountedOptions = {}) {
+    this.#folder = folder
+    this.#certificate = certificate
+    this.#settleMs = options.settleMs ?? SETTLE_MS
+    this.#trustMs = options.trustMs ?? 0
+    // Before the first look: what changes after it is seen.
+    this.#watch()
+    this.look()
+    this.#poll = setInterval(() => {
+      if (this.#watcher === undefined) this.#watch()
+      this.look()
+    }, options.pollMs ?? POLL_MS).unref()
+  }
+
+  /** Reads the files now. */
+  look(): void {
+    try {
+      const cert = readBounded(join(this.#folder, CERT)).toString('utf8')
+      const key = readBounded(join(this.#folder, KEY)).toString('utf8')
+      if (!this.#isToWait({ cert, key })) this.#certificate.offer({ cert, key })
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      this.#certificate.refuse(
+        `${CERT} and ${KEY} in ${this.#folder} cannot be read (${code ?? message})`,
+      )
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#poll)
+    clearTimeout(this.#timer)
+    clearTimeout(this.#waited)
+    this.#watcher?.close()
+  }
+
+  /** Whether a new certificate is still to be trusted by API servers, and the old one is good. */
+  #isToWait(pair: CertificatePair): boolean {
+    const { current, trouble } = this.#certificate
+    if (this.#trustMs === 0 || current === undefined || trouble !== undefined) return false
+    if (current.cert === pair.cert || !isPair(pair)) return false
+    const now = performance.now()
+    if (this.#waiting?.cert !== pair.cert) {
+      this.#waiting = { cert: pair.cert, since: now }
+      clearTimeout(this.#waited)
+      this.#waited = setTimeout(() => this.look(), this.#trustMs + 50).unref()
+    }
+    return now - this.#waiting.since < this.#trustMs
+  }
+
+  #watch(): void {
+    try {
+      this.#watcher = watch(this.#folder, () => {
+        clearTimeout(this.#timer)
+        this.#timer = setTimeout(() => this.look(), this.#settleMs).unref()
+      })
+      this.#watcher.on('error', () => this.#unwatch())
+    } catch {
+      this.#unwatch()
+    }
+  }
+
+  #unwatch(): void {
+    this.#watcher?.close()
+    this.#watcher = undefined
+  }
+}
+
+function isPair(pair: CertificatePair): boolean {
+  try {
+    checkPair(pair)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,167 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { RareLog } from '../../listener/rare-log.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import type { DecideError } from './decide.ts'
+import { type Decision, oneLine, reviewAnswer, type Subject } from './decision.ts'
+import { type BodyLimits, type BodyProblem, readReviewBody } from './review-body.ts'
+import { logDecision, shownReview } from './review-log.ts'
+import { parseReview, type Review } from './review.ts'
+import type { WebhookMetrics } from './webhook-metrics.ts'
+
+/** What is decided at one path. */
+export interface Route {
+  readonly subject: Subject
+  decide(review: Review): Promise<Decision>
+}
+
+/** What reviews are answered with. */
+export interface ReviewHandlerParts {
+  /** By path. */
+  readonly routes: ReadonlyMap<string, Route>
+  readonly body: BodyLimits
+  readonly metrics: WebhookMetrics
+  readonly logger: Logger
+  readonly rareLog: RareLog
+  /** Whether this is about to end: connections are then given up after their answer. */
+  readonly isDraining: () => boolean
+  readonly now: () => number
+}
+
+/** An answer that is no review: the API server treats it as a failed call. */
+interface Complaint {
+  readonly status: number
+  readonly reason: string
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const BODY_COMPLAINTS: Readonly<Record<Exclude<BodyProblem, 'gone'>, Complaint>> = {
+  too_large: {
+    status: 413,
+    reason: 'too_large',
+    message: 'the review is larger than this webhook reads; make the object smaller',
+  },
+  slow_body: { status: 408, reason: 'slow_body', message: 'the review did not arrive in time' },
+  overload: {
+    status: 503,
+    reason: 'overload',
+    message: 'too many reviews at a time; try again, or run more replicas',
+    headers: { 'retry-after': '1' },
+  },
+}
+
+/** Answers POST at the paths of the routes, and complains about everything else. Never throws. */
+export function createReviewHandler(
+  parts: ReviewHandlerParts,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    response.on('error', () => undefined)
+    const from = parts.now()
+    answer(parts, request, response, from).catch((error: unknown) => {
+      parts.logger.error({ err: error }, 'a review could not be answered')
+      response.destroy()
+    })
+  }
+}
+
+async function answer(
+  parts: ReviewHandlerParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  from: number,
+): Promise<void> {
+  const seconds = (): number => (parts.now() - from) / 1000
+  const [path = ''] = (request.url ?? '').split('?', 1)
+  const route = parts.routes.get(path)
+  const subject = route?.subject ?? 'injection'
+  const complain = (complaint: Complaint, result = 'invalid'): void => {
+    parts.metrics.reviewed(subject, result, complaint.reason, seconds())
+    const { status, message, headers } = complaint
+    send(parts, request, response, status, 'text/plain; charset=utf-8', `${message}\n`, headers)
+  }
+  const wrong = route === undefined ? notFound(parts.routes) : headProblem(request)
+  if (wrong !== undefined) {
+    parts.rareLog.warn(wrong.reason, wrong.message, 'a request was no review')
+    return complain(wrong)
+  }
+  if (request.headers.expect !== undefined) response.writeContinue()
+  const body = await readReviewBody(request, parts.body)
+  if ('problem' in body) {
+    const { problem } = body
+    if (problem === 'gone') return
+    parts.rareLog.warn(problem, BODY_COMPLAINTS[problem].message, 'a review could not be read')
+    return complain(BODY_COMPLAINTS[problem])
+  }
+  try {
+    const parsed = parseReview(body.bytes)
+    if (!parsed.ok) {
+      parts.rareLog.warn(parsed.reason, parsed.message, 'a request was no review')
+      return complain({ status: 400, ...parsed })
+    }
+    const { review } = parsed
+    let decision: Decision
+    try {
+      decision = await route!.decide(review)
+    } catch (error) {
+      const { reason, message, cause } = error as DecideError
+      parts.logger.error(
+        { ...shownReview(review, subject), reason, err: cause },
+        subject === 'injection' ? 'a pod could not be judged' : `${subject} could not be checked`,
+      )
+      return complain(
+        { status: 500, reason, message: `squall: ${oneLine(message, 500)}` },
+        'failed',
+      )
+    }
+    parts.metrics.reviewed(subject, decision.result, decision.reason, seconds())
+    logDecision(parts.logger, subject, review, decision)
+    const text = JSON.stringify(reviewAnswer(review.uid, decision, subject))
+    send(parts, request, response, 200, 'application/json', text)
+  } finally {
+    body.done()
+  }
+}
+
+function notFound(routes: ReadonlyMap<string, Route>): Complaint {
+  const message = `there is nothing here; reviews go to ${[...routes.keys()].join(', ')}`
+  return { status: 404, reason: 'not_found', message }
+}
+
+function headProblem(request: IncomingMessage): Complaint | undefined {
+  if (request.method !== 'POST') {
+    const message = `reviews are sent with POST`
+    return { status: 405, reason: 'method', message, headers: { allow: 'POST' } }
+  }
+  const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
+  if (type !== 'application/json') {
+    return { status: 415, reason: 'content_type', message: 'send the review as application/json' }
+  }
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return { status: 415, reason: 'encoding', message: 'send the review without compression' }
+  }
+  return undefined
+}
+
+function send(
+  parts: ReviewHandlerParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  type: string,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  // Where a body was not read to its end, nothing that follows it can be understood.
+  const isUnread = !request.complete
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    ...(isUnread || parts.isDraining() ? { connection: 'close' } : {}),
+    ...headers,
+  })
+  response.end(text, () => {
+    if (isUnread) request.socket.destroySoon()
+  })
+}

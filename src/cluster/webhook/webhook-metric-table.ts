@@ -1,0 +1,57 @@
+import type { MetricSpec } from '../../telemetry/metric-table.ts'
+
+/** Every metric of the webhook's own. */
+export const WEBHOOK_METRICS = [
+  {
+    name: 'squall_injections_total',
+    type: 'counter',
+    help: 'Reviews of pods, by what became of them and why.',
+    labels: ['result', 'reason'],
+  },
+  {
+    name: 'squall_webhook_validations_total',
+    type: 'counter',
+    help: 'Reviews of rules and of workloads, by what was decided and why.',
+    labels: ['subject', 'result', 'reason'],
+  },
+  {
+    name: 'squall_injection_duration_seconds',
+    type: 'histogram',
+    help: 'Time from the head of a review to its answer.',
+    labels: [],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+  },
+  {
+    name: 'squall_webhook_certificate_expiry_timestamp_seconds',
+    type: 'gauge',
+    help: 'When the certificate in use ends.',
+    labels: [],
+  },
+  {
+    name: 'squall_webhook_certificate_changes_total',
+    type: 'counter',
+    help: 'Certificates that were found or made: swapped in, or refused because they cannot be used.',
+    labels: ['result'],
+  },
+  {
+    name: 'squall_webhook_certificate_good',
+    type: 'gauge',
+    help: '0 while the newest certificate cannot be used, or none can be made; the last good one stays.',
+    labels: [],
+  },
+  {
+    name: 'squall_webhook_kubernetes_minor',
+    type: 'gauge',
+    help: 'Minor version of Kubernetes that injection reckons with; source says who named it: api_server, flag or unknown.',
+    labels: ['source'],
+  },
+  {
+    name: 'squall_webhook_build_info',
+    type: 'gauge',
+    help: 'Always 1; the labels say what is running.',
+    labels: ['version', 'node'],
+  },
+] as const satisfies readonly MetricSpec[]
+
+/** The name of a metric of the webhook. */
+export type WebhookMetric = (typeof WEBHOOK_METRICS)[number]['name']

@@ -1,0 +1,197 @@
+import type { Server } from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ReadAccess } from '../../admin/read-guard.ts'
+import { createAdmin } from '../../admin/server.ts'
+import type { ListenAddress } from '../../http/address.ts'
+import { bind, type BoundAddress } from '../../listener/front/bind.ts'
+import { RareLog } from '../../listener/rare-log.ts'
+import type { InjectorSettings } from '../injector/injector-settings.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { ClusterVersion } from './cluster-version.ts'
+import { CertificateError, ServingCertificate } from './serving-certificate.ts'
+import type { KubeClient } from '../kube/kube-client.ts'
+import { ManagedCertificate, type ManagedOptions } from './managed-certificate.ts'
+import { MountedCertificate } from './mounted-certificate.ts'
+import { BodyRoom } from './review-body.ts'
+import { createReviewHandler } from './review-handler.ts'
+import { createRoutes } from './routes.ts'
+import { createReviewServer, endServer } from './review-server.ts'
+import { NO_SURROUNDINGS, type Surroundings } from './decide.ts'
+import { readSurroundings } from './surroundings.ts'
+import { createWebhookMetrics } from './webhook-metrics.ts'
+
+/** Where the certificate comes from. */
+export type CertificateSource =
+  | { readonly kind: 'mounted'; readonly folder: string; readonly settleMs?: number }
+  | ({ readonly kind: 'managed' } & ManagedOptions)
+
+/** Everything that a webhook is told. */
+export interface WebhookOptions {
+  readonly listen: ListenAddress
+  /** Address of health, readiness and metrics, without TLS. */
+  readonly admin: ListenAddress
+  /** Access rules for reading the admin port. */
+  readonly adminAccess?: ReadAccess
+  readonly certificate: CertificateSource
+  readonly settings: InjectorSettings
+  /** Kubernetes 1.`minor`, until the API server has said it. */
+  readonly minor: number | undefined
+  /** Asks for the version where nothing else needs the API server. */
+  readonly versionClient?: (() => Promise<KubeClient | undefined>) | undefined
+  readonly readNamespaces: boolean
+  readonly readServices: boolean
+  readonly maxReviewBytes: number
+  readonly reviewTimeoutMs: number
+  /** How long reviews are still taken after readiness was given up. */
+  readonly shutdownDelayMs: number
+  readonly drainTimeoutMs: number
+  readonly version: string
+}
+
+/** A webhook that takes reviews. */
+export interface Webhook {
+  readonly reviews: BoundAddress
+  readonly admin: BoundAddress
+  /** Gives up readiness, takes reviews for a moment more, lets those under way end, and stops. */
+  drain(): Promise<void>
+  /** Ends at once. */
+  close(): Promise<void>
+}
+
+/** All bodies together: eight of the largest. */
+const BODIES = 8
+
+/**
+ * Starts a webhook. `client` is asked for where the options need the API server. Ready once there is
+ * a certificate; until then only the admin port answers. `stop` gives up waiting for one.
+ */
+export async function startWebhook(
+  options: WebhookOptions,
+  logger: Logger,
+  client: () => Promise<KubeClient>,
+  stop: AbortSignal,
+): Promise<Webhook> {
+  const now = (): number => Date.now()
+  const metrics = createWebhookMetrics(options.version)
+  const certificate = new ServingCertificate(logger, metrics, now)
+  let server: Server | undefined
+  let draining = false
+  const readiness = (): { ready: boolean; reason: string } => {
+    if (draining) return { ready: false, reason: 'draining' }
+    const trouble = certificate.trouble ?? (server?.listening ? undefined : 'not listening yet')
+    return { ready: trouble === undefined, reason: trouble ?? 'listening, the certificate is good' }
+  }
+  const admin = createAdmin({
+    metrics,
+    readiness,
+    logger,
+    version: options.version,
+    ...(options.adminAccess && { access: options.adminAccess }),
+  })
+  const adminAddress = await admin.listen(options.admin)
+  const needsClient =
+    options.certificate.kind === 'managed' || options.readNamespaces || options.readServices
+  let kube: KubeClient | undefined
+  let source: { close(): void | Promise<void> } | undefined
+  let version: ClusterVersion | undefined
+  let versionClient: KubeClient | undefined
+  const close = async (graceMs: number): Promise<void> => {
+    if (server !== undefined) await endServer(server, graceMs)
+    await Promise.all([source?.close(), version?.close()])
+    await Promise.all([kube?.close(), versionClient?.close()])
+    await admin.close()
+  }
+  try {
+    kube = needsClient ? await client() : undefined
+    if (kube === undefined) versionClient = await options.versionClient?.()
+    version = new ClusterVersion({
+      client: kube ?? versionClient,
+      fallback: options.minor,
+      logger,
+      metrics,
+    })
+    const known = version
+    const [, followed] = await Promise.all([
+      version.start(),
+      follow(options.certificate, certificate, { kube, logger, now, stop }),
+    ])
+    source = followed
+    const pair = certificate.current
+    if (pair === undefined) throw new CertificateError(certificate.trouble ?? 'no certificate')
+    server = createReviewServer({
+      pair,
+      reviewTimeoutMs: options.reviewTimeoutMs,
+      handler: createReviewHandler({
+        routes: createRoutes(
+          {
+            settings: options.settings,
+            minor: () => known.minor,
+            surroundings: surroundingsOf(options, kube, now),
+          },
+          options.reviewTimeoutMs,
+        ),
+        body: {
+          maxBytes: options.maxReviewBytes,
+          timeoutMs: options.reviewTimeoutMs,
+          room: new BodyRoom(BODIES * options.maxReviewBytes),
+        },
+        metrics,
+        logger,
+        rareLog: new RareLog(logger, () => performance.now()),
+        isDraining: () => draining,
+        now: () => performance.now(),
+      }),
+    })
+    certificate.onSwap((next) => server?.setSecureContext({ cert: next.cert, key: next.key }))
+    const reviews = await bind(server, options.listen)
+    return {
+      reviews,
+      admin: adminAddress,
+      drain: async () => {
+        draining = true
+        await sleep(options.shutdownDelayMs)
+        await close(options.drainTimeoutMs)
+      },
+      close: () => {
+        draining = true
+        return close(0)
+      },
+    }
+  } catch (error) {
+    await close(0)
+    throw error
+  }
+}
+
+async function follow(
+  source: CertificateSource,
+  certificate: ServingCertificate,
+  parts: {
+    readonly kube: KubeClient | undefined
+    readonly logger: Logger
+    readonly now: () => number
+    readonly stop: AbortSignal
+  },
+): Promise<{ close(): void | Promise<void> }> {
+  if (source.kind === 'mounted') {
+    const { folder, settleMs } = source
+    return new MountedCertificate(folder, certificate, { trustMs: settleMs })
+  }
+  const { kube: client, logger, now, stop } = parts
+  if (client === undefined) throw new CertificateError('there is no access to the API server')
+  const managed = new ManagedCertificate(source, { client, certificate, logger, now })
+  const giveUp = (): void => void managed.close()
+  stop.addEventListener('abort', giveUp)
+  await managed.start()
+  stop.removeEventListener('abort', giveUp)
+  return managed
+}
+
+function surroundingsOf(
+  { readNamespaces, readServices }: WebhookOptions,
+  client: KubeClient | undefined,
+  now: () => number,
+): Surroundings {
+  if (client === undefined || !(readNamespaces || readServices)) return NO_SURROUNDINGS
+  return readSurroundings({ client, readNamespaces, readServices, now })
+}

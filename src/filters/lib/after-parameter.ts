@@ -1,0 +1,41 @@
+import type { AnswerPlace } from './response-place.ts'
+import { section, size } from './config-schema.ts'
+import { exclusive } from './exclusive.ts'
+import type { ParameterProblem } from '../fault.ts'
+import { Type } from '../../base/schema/schema-type.ts'
+
+/** The parameter that names a place in an answer. */
+export const after = Type.Optional(
+  section(
+    {
+      bytes: Type.Optional(size({ description: 'This many bytes of the body are out.' })),
+      events: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: 1_000_000,
+          description: 'This many events of a stream are out; comments do not count.',
+        }),
+      ),
+    },
+    {
+      description:
+        'How much of the answer goes out before: bytes, or events. Without it, a stream goes on up to the event that answers the call.',
+      examples: [{ events: 2 }, { bytes: '1KiB' }],
+    },
+  ),
+)
+
+/** What is wrong with `after`, which goes with one moment only. */
+export function afterProblems(
+  config: { readonly at: string; readonly after?: AnswerPlace },
+  moment: string,
+): readonly ParameterProblem[] {
+  if (config.after === undefined) return []
+  if (config.at !== moment) {
+    return [{ path: ['after'], message: `\`after\` goes with \`at: ${moment}\` only` }]
+  }
+  return exclusive({ ...config.after }, ['bytes', 'events']).map(({ path, message }) => ({
+    path: ['after', ...path],
+    message,
+  }))
+}

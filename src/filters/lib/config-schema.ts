@@ -1,0 +1,76 @@
+import type { Static, TObject, TProperties, TUnsafe } from 'typebox'
+import { DURATION_PATTERN, PERCENT_PATTERN, SIZE_PATTERN } from '../../base/units.ts'
+import { Type } from '../../base/schema/schema-type.ts'
+
+/** Formats of text that is read into numbers, as they are named in the schema. */
+export const DURATION_FORMAT = 'squall-duration'
+/** The format of sizes. */
+export const SIZE_FORMAT = 'squall-size'
+/** The format of percentages with their sign. */
+export const PERCENT_FORMAT = 'squall-percentage'
+/** The format of an exact text, or one with `*` and `?`. */
+export const GLOB_FORMAT = 'squall-glob'
+
+/** What every schema node may say. */
+export interface NodeOptions {
+  readonly description?: string
+  readonly default?: unknown
+  readonly examples?: readonly unknown[]
+}
+
+/** A duration: written `5s`, read as milliseconds. */
+export function duration(options: NodeOptions): TUnsafe<number> {
+  return Type.Unsafe<number>({
+    type: 'string',
+    format: DURATION_FORMAT,
+    pattern: DURATION_PATTERN,
+    ...options,
+  })
+}
+
+/** A size: written `8KiB`, read as bytes. */
+export function size(options: NodeOptions): TUnsafe<number> {
+  return Type.Unsafe<number>({
+    type: 'string',
+    format: SIZE_FORMAT,
+    pattern: SIZE_PATTERN,
+    ...options,
+  })
+}
+
+/** A share in percent: written `30` or `30%`, read as the number. */
+export function percentage(options: NodeOptions): TUnsafe<number> {
+  return Type.Unsafe<number>({
+    anyOf: [
+      { type: 'number', minimum: 0, maximum: 100 },
+      { type: 'string', format: PERCENT_FORMAT, pattern: PERCENT_PATTERN },
+    ],
+    ...options,
+  })
+}
+
+/** One of a few words. */
+export function oneOf<const Word extends string>(
+  words: readonly Word[],
+  options: NodeOptions,
+): TUnsafe<Word> {
+  return Type.Unsafe<Word>({ type: 'string', enum: words, ...options })
+}
+
+/**
+ * An object that takes these keys and no others. A key with a default may be left out of the file
+ * and yet is there in the static type, because defaults are filled in before anyone reads it.
+ */
+export function section<Properties extends TProperties>(
+  properties: Properties,
+  options: NodeOptions & { readonly minProperties?: number; readonly maxProperties?: number } = {},
+): TUnsafe<Static<TObject<Properties>>> {
+  const object = Type.Object(properties, { additionalProperties: false, ...options })
+  const required = (object.required as readonly string[] | undefined)?.filter(
+    (key) => !('default' in (properties[key] as object)),
+  )
+  const { required: _, ...rest } = object as TObject<Properties> & Record<string, unknown>
+  return Type.Unsafe<Static<TObject<Properties>>>(
+    required === undefined || required.length === 0 ? rest : { ...rest, required },
+  )
+}

@@ -1,0 +1,175 @@
+import { eventMessage } from '../../mcp/event-message.ts'
+import { headerValue, mediaType, type ResponseHead } from '../../http/headers.ts'
+import { parseSseFields } from '../../mcp/sse-fields.ts'
+import { asBuffer } from '../../base/bytes.ts'
+import { fromPlace, isEventStream, type AnswerPlace } from './response-place.ts'
+import { CutAnswer } from './cut-response.ts'
+import type { FaultContext, Output } from '../fault.ts'
+import { takesEffect } from './takes-effect.ts'
+
+/** Where an answer is cut: after bytes, after a share of them, or after events. */
+export interface CutPlace {
+  readonly bytes?: number
+  readonly percent?: number
+  readonly events?: number
+}
+
+/** `broken`: the connection ends in the middle of the answer. `clean`: the answer ends in order. */
+export type CutFraming = 'broken' | 'clean'
+
+/** A body without a length is held up to this, to find out whether there is anything to cut. */
+const MAX_HELD = 4 * 1024 * 1024
+
+/** Cuts an answer that is long enough. */
+export function cutOutput(
+  ctx: FaultContext,
+  output: Output,
+  place: CutPlace,
+  framing: CutFraming,
+): Output | Promise<Output> {
+  const { head, body } = output
+  const type = mediaType(headerValue(head.headers, 'content-type'))
+  if (type === 'text/event-stream') {
+    // One that is compressed has places by bytes alone.
+    if (place.bytes === undefined && !isEventStream(head)) return output
+    return { head, body: cutStream(ctx, body, place, framing) }
+  }
+  if (place.events !== undefined) return output
+  const length = declaredLength(head)
+  // Half of what is compressed is no shorter text: it is nothing at all.
+  if (framing === 'clean' && isCoded(head)) return output
+  if (length === undefined) return cutHeld(ctx, output, place, framing)
+  return cutDeclared(ctx, output, wanted(place, length), length, framing)
+}
+
+function cutDeclared(
+  ctx: FaultContext,
+  { head, body }: Output,
+  stay: number,
+  length: number,
+  framing: CutFraming,
+): Output {
+  // Said before the head is out, so that it can be marked.
+  if (stay >= length || !takesEffect(ctx)) return { head, body }
+  const headers = framing === 'clean' ? withLength(head, stay) : head.headers
+  return { head: { ...head, headers }, body: firstBytes(body, stay, framing) }
+}
+
+/** Of a body whose length nobody has told: as much is taken in as it takes to know. */
+async function cutHeld(
+  ctx: FaultContext,
+  { head, body }: Output,
+  place: CutPlace,
+  framing: CutFraming,
+): Promise<Output> {
+  const source = body[Symbol.asyncIterator]()
+  const held: Uint8Array[] = []
+  // One byte more than is to stay tells that there is more; a share needs all of it.
+  const enough = Math.min(place.bytes ?? MAX_HELD, MAX_HELD)
+  let size = 0
+  let over = false
+  while (!over && size <= enough) {
+    const step = await source.next()
+    if (step.done === true) over = true
+    else {
+      held.push(step.value)
+      size += step.value.length
+    }
+  }
+  const all = { head, body: rejoined(held, source) }
+  const stay = over || size > (place.bytes ?? Infinity) ? wanted(place, size) : size
+  return cutDeclared(ctx, all, stay, size, framing)
+}
+
+/** A share is that of the event that answers the call: nobody knows how long a stream will be. */
+async function* cutStream(
+  ctx: FaultContext,
+  body: AsyncIterable<Uint8Array>,
+  place: CutPlace,
+  framing: CutFraming,
+): AsyncGenerator<Uint8Array, void> {
+  const { percent, events } = place
+  let before: Uint8Array | undefined
+  const at = percent === undefined ? (place as AnswerPlace) : undefined
+  const pieces = fromPlace(body, at, ctx.call, async function* (rest) {
+    if (percent !== undefined) {
+      const answer = (await rest.next()).value ?? new Uint8Array()
+      const stay = wanted(place, answer.length)
+      if (stay < answer.length && takesEffect(ctx)) {
+        yield answer.subarray(0, stay)
+        end(framing)
+        return
+      }
+      yield answer
+    } else if (!(events !== undefined && answers(before)) && takesEffect(ctx)) {
+      // Behind the event that answers the call there is nothing left to lose.
+      end(framing)
+      return
+    }
+    yield* rest
+  })
+  for await (const piece of pieces) {
+    before = piece
+    yield piece
+  }
+}
+
+async function* firstBytes(
+  body: AsyncIterable<Uint8Array>,
+  stay: number,
+  framing: CutFraming,
+): AsyncGenerator<Uint8Array, void> {
+  let left = stay
+  for await (const chunk of body) {
+    if (left > 0) yield chunk.subarray(0, left)
+    left -= chunk.length
+    if (left <= 0) break
+  }
+  end(framing)
+}
+
+function end(framing: CutFraming): void {
+  if (framing === 'broken') throw new CutAnswer('fin')
+}
+
+function wanted({ bytes, percent }: CutPlace, length: number): number {
+  return bytes ?? Math.floor((length * percent!) / 100)
+}
+
+function answers(event: Uint8Array | undefined): boolean {
+  if (event === undefined) return false
+  const kind = eventMessage(parseSseFields(asBuffer(event), true))?.kind
+  return kind === 'result' || kind === 'error'
+}
+
+async function* rejoined(
+  held: readonly Uint8Array[],
+  source: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* held
+    for (let step = await source.next(); step.done !== true; step = await source.next()) {
+      yield step.value
+    }
+  } finally {
+    await source.return?.()
+  }
+}
+
+function declaredLength({ headers }: ResponseHead): number | undefined {
+  const value = headerValue(headers, 'content-length')
+  return value !== undefined && /^[0-9]{1,15}$/.test(value) ? Number(value) : undefined
+}
+
+function withLength({ headers }: ResponseHead, length: number): readonly string[] {
+  return headers.map((value, index) =>
+    index % 2 === 1 && headers[index - 1]!.toLowerCase() === 'content-length'
+      ? String(length)
+      : value,
+  )
+}
+
+function isCoded({ headers }: ResponseHead): boolean {
+  const coding = headerValue(headers, 'content-encoding') ?? ''
+  return coding !== '' && coding.toLowerCase() !== 'identity'
+}

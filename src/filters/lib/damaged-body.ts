@@ -1,0 +1,74 @@
+import { forChangedBody } from '../../http/changed-body-headers.ts'
+import { headerValue, linesWithout, type HeaderLines } from '../../http/headers.ts'
+import { DAMAGE, type DamageMode } from './damage.ts'
+import type { FaultContext, Output } from '../fault.ts'
+
+/** Of a body that is larger, the rest goes on as it is. */
+const MAX_DAMAGED = 256 * 1024
+
+/** An answer that is one body, damaged, with a head that is true of it; as it was where that cannot be. */
+export async function damagedBody(
+  ctx: FaultContext,
+  { head, body }: Output,
+  mode: DamageMode,
+  type: string | undefined,
+): Promise<Output> {
+  const rest = body[Symbol.asyncIterator]()
+  const { bytes, ended } = await beginning(rest, MAX_DAMAGED)
+  const text = canDamage(mode, bytes, head.headers)
+    ? DAMAGE[mode](bytes.toString('latin1'), ctx.random)
+    : undefined
+  if (text === undefined) return { head, body: followed(bytes, rest) }
+  ctx.injected()
+  const out = Buffer.from(text, 'latin1')
+  const goesOn = !ended && (mode === 'bitflip' || mode === 'invalid-utf8')
+  const length = goesOn ? grown(head.headers, out.length - bytes.length) : out.length
+  // Of bits the other way round there are as many, and coded ones stay coded.
+  const headers = mode === 'bitflip' ? head.headers : forChangedBody(head.headers, length)
+  return {
+    head: { ...head, headers: type === undefined ? headers : withType(headers, type) },
+    body: goesOn ? followed(out, rest) : followed(out),
+  }
+}
+
+/** The lines with another content type. */
+export function withType(headers: HeaderLines, type: string): string[] {
+  return [...linesWithout(headers, (name) => name === 'content-type'), 'Content-Type', type]
+}
+
+/** Where there is no body there may be none; and in coded bytes there is no text to put anything in. */
+function canDamage(mode: DamageMode, bytes: Uint8Array, headers: HeaderLines): boolean {
+  const coding = headerValue(headers, 'content-encoding') ?? 'identity'
+  return bytes.length > 0 && (mode !== 'invalid-utf8' || coding.toLowerCase() === 'identity')
+}
+
+/** The length that the lines declare, and so much more. */
+function grown(headers: HeaderLines, by: number): number | undefined {
+  const declared = headerValue(headers, 'content-length')
+  return declared === undefined ? undefined : Number(declared) + by
+}
+
+/** The first bytes of a body, at least so many where it has them. */
+async function beginning(
+  body: AsyncIterator<Uint8Array>,
+  atLeast: number,
+): Promise<{ readonly bytes: Buffer; readonly ended: boolean }> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  while (size < atLeast) {
+    const step = await body.next()
+    if (step.done === true) return { bytes: Buffer.concat(chunks), ended: true }
+    chunks.push(step.value)
+    size += step.value.length
+  }
+  return { bytes: Buffer.concat(chunks), ended: false }
+}
+
+async function* followed(
+  first: Uint8Array,
+  rest?: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  yield first
+  if (rest === undefined) return
+  for (let step = await rest.next(); step.done !== true; step = await rest.next()) yield step.value
+}

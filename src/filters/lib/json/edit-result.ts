@@ -1,0 +1,27 @@
+import { inOrder, splice, type TextEdit } from '../../../base/json/json-edit.ts'
+import { valueOf, type JsonNode } from '../../../base/json/json-node.ts'
+import { readJson } from '../../../base/json/json-text.ts'
+import type { Frame, FrameTransform } from '../../fault.ts'
+import { frameText, withText } from './frame-json.ts'
+
+/** Finds what to change in a result: `result` stands in `text`, and so do the edits. */
+export type ResultChange = (text: string, result: JsonNode) => readonly TextEdit[]
+
+/** The frame with its result changed; undefined when it has none, or nothing is to change. */
+export function editResult(frame: Frame, change: ResultChange): Frame | undefined {
+  if (frame.message?.kind !== 'result') return undefined
+  const text = frameText(frame)
+  const result = text === undefined ? undefined : valueOf(readJson(text), 'result')
+  if (text === undefined || result === undefined) return undefined
+  const edits = change(text, result)
+  return edits.length === 0 ? undefined : withText(frame, splice(text, inOrder(edits)))
+}
+
+/** Passes all frames on, and in the place of the one that ends the call what is made of it. */
+export function changingLast(
+  change: (frame: Frame) => Frame | undefined | Promise<Frame | undefined>,
+): FrameTransform {
+  return async function* (frames) {
+    for await (const frame of frames) yield (frame.last ? await change(frame) : undefined) ?? frame
+  }
+}

@@ -1,0 +1,109 @@
+import { asBuffer } from '../../../base/bytes.ts'
+import { parseJson } from '../../../base/json/json-bounds.ts'
+import { toMessage } from '../../../mcp/json-rpc.ts'
+import type { Message } from '../../../mcp/message.ts'
+import type { Frame } from '../../fault.ts'
+
+const BOM = '\uFEFF'
+/** A line and what ends it. */
+const LINE = /([^\r\n]*)(\r\n|\r|\n|$)/y
+const DATA = /^data(?:: ?|$)/
+
+/**
+ * The JSON text of a frame: that of a body, or the data lines of an event, joined. Undefined where
+ * there is none: a body that is no JSON, an event without data, bytes that are not UTF-8.
+ */
+export function frameText(frame: Frame): string | undefined {
+  const text = decoded(frame)
+  if (text === undefined) return undefined
+  if (frame.kind === 'event') return dataOf(linesOf(withoutBom(text)))
+  const json = withoutBom(text)
+  return frame.message !== undefined || isJson(json) ? json : undefined
+}
+
+/**
+ * The frame with another JSON text. Of an event, all other fields, the order of its lines and what
+ * ends them stay; so does, line by line, how the data is written.
+ */
+export function withText(frame: Frame, text: string): Frame {
+  const before = decoded(frame) ?? ''
+  const bom = before.startsWith(BOM) ? BOM : ''
+  const after = frame.kind === 'event' ? withData(linesOf(withoutBom(before)), text) : text
+  // A spread keeps what the frame carries beyond its type, such as the id of its event.
+  return { ...frame, raw: Buffer.from(bom + after, 'utf8'), message: messageIn(text) }
+}
+
+interface Line {
+  /** The field's name, colon and space, when it is a data line. */
+  readonly prefix: string | undefined
+  readonly value: string
+  readonly end: string
+}
+
+function linesOf(text: string): readonly Line[] {
+  const lines: Line[] = []
+  LINE.lastIndex = 0
+  while (LINE.lastIndex < text.length) {
+    const [, content = '', end = ''] = LINE.exec(text)!
+    const prefix = DATA.exec(content)?.[0]
+    lines.push({ prefix, value: content.slice(prefix?.length ?? 0), end })
+  }
+  return lines
+}
+
+function dataOf(lines: readonly Line[]): string | undefined {
+  const data = lines.filter(({ prefix }) => prefix !== undefined).map(({ value }) => value)
+  return data.length === 0 ? undefined : data.join('\n')
+}
+
+function withData(lines: readonly Line[], text: string): string {
+  const values = text.split(/\r\n|\r|\n/)
+  const isData = lines.map(({ prefix }) => prefix !== undefined)
+  const last = isData.lastIndexOf(true)
+  let next = 0
+  let result = ''
+  for (const [index, { prefix, value, end }] of lines.entries()) {
+    if (prefix === undefined) {
+      result += value + end
+      continue
+    }
+    // More lines than there were follow the last one; of fewer, the rest goes.
+    const upTo = index === last ? values.length : Math.min(next + 1, values.length)
+    for (; next < upTo; next++) result += dataLine(prefix, values[next]!, end)
+  }
+  return result
+}
+
+function dataLine(prefix: string, value: string, end: string): string {
+  // A line that said nothing may have had no colon, and one space in front of a value is not part of it.
+  const isBare = !prefix.includes(':') && value !== ''
+  const name = isBare || (prefix === 'data:' && value.startsWith(' ')) ? 'data: ' : prefix
+  return name + value + end
+}
+
+function messageIn(text: string): Message | undefined {
+  try {
+    return toMessage(parseJson(text))
+  } catch {
+    return undefined
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    parseJson(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Undefined for bytes that are not UTF-8: they could not be written again as they were. */
+function decoded({ raw }: Frame): string | undefined {
+  const text = asBuffer(raw).toString('utf8')
+  return text.includes('\uFFFD') && !Buffer.from(text, 'utf8').equals(raw) ? undefined : text
+}
+
+function withoutBom(text: string): string {
+  return text.startsWith(BOM) ? text.slice(1) : text
+}

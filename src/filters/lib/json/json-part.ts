@@ -1,0 +1,60 @@
+import { editsInString, type TextEdit } from '../../../base/json/json-edit.ts'
+import { find, valueOf, type JsonNode, type JsonString } from '../../../base/json/json-node.ts'
+import { MAX_JSON_VALUES, readJson, type ValuesLeft } from '../../../base/json/json-text.ts'
+
+/** A JSON value that stands in a text, or in a string of that text. */
+export interface JsonPart {
+  /** What the places of `node` count in. */
+  readonly text: string
+  readonly node: JsonNode
+  /** The edits of `text`, in order, as edits of the text around it. */
+  readonly outer: (edits: readonly TextEdit[]) => readonly TextEdit[]
+}
+
+/** Where results have text: of tools, of resources, of prompts. */
+const TEXTS = [
+  ['content', '*', 'text'],
+  ['content', '*', 'resource', 'text'],
+  ['contents', '*', 'text'],
+  ['messages', '*', 'content', 'text'],
+  ['messages', '*', 'content', '*', 'text'],
+  ['messages', '*', 'content', '*', 'resource', 'text'],
+] as const
+
+/** A value that stands in the text itself. */
+export function plainPart(text: string, node: JsonNode): JsonPart {
+  return { text, node, outer: (edits) => edits }
+}
+
+/** The object or array that a string holds as JSON; undefined when it holds none, or too much. */
+export function partIn(text: string, node: JsonString, left: ValuesLeft): JsonPart | undefined {
+  if (!/^\s*[{[]/.test(node.value)) return undefined
+  const inner = readJson(node.value, left)
+  if (inner === undefined) return undefined
+  return { text: node.value, node: inner, outer: (edits) => editsInString(text, node, edits) }
+}
+
+/** The texts of a result. */
+export function textsOf(result: JsonNode): readonly JsonString[] {
+  return TEXTS.flatMap((keys) => find(result, keys)).filter((node) => node.kind === 'string')
+}
+
+/** Returns how much may be read of all texts of one result together. */
+export function textBound(): ValuesLeft {
+  return { values: MAX_JSON_VALUES }
+}
+
+/** The structured content of a result, and all objects and arrays that its texts hold as JSON. */
+export function resultParts(text: string, result: JsonNode): readonly JsonPart[] {
+  const left = textBound()
+  return [
+    ...structuredPart(text, result),
+    ...textsOf(result).flatMap((node) => partIn(text, node, left) ?? []),
+  ]
+}
+
+/** The structured content of a result. */
+export function structuredPart(text: string, result: JsonNode): readonly JsonPart[] {
+  const node = valueOf(result, 'structuredContent')
+  return node === undefined ? [] : [plainPart(text, node)]
+}

@@ -1,0 +1,33 @@
+import { splice } from '../../../base/json/json-edit.ts'
+import { valueOf } from '../../../base/json/json-node.ts'
+import { readJson } from '../../../base/json/json-text.ts'
+import type { JsonRpcId } from '../../../mcp/call.ts'
+
+/** The id of a message as it is written; undefined when there is none. */
+export function idText(text: string): string | undefined {
+  const id = valueOf(readJson(text), 'id')
+  return id === undefined ? undefined : text.slice(id.start, id.end)
+}
+
+/** The text of a message with another id, and nothing else changed; undefined when it has no id. */
+export function withId(text: string, id: string): string | undefined {
+  const old = valueOf(readJson(text), 'id')
+  return old === undefined
+    ? undefined
+    : splice(text, [{ start: old.start, end: old.end, text: id }])
+}
+
+/** Ways in which an id is wrong. */
+export type WrongId = 'other' | 'type'
+
+/**
+ * An id that is not this one, as JSON. Never the id of a neighbour: clients count upwards from 0, and
+ * an answer to another call would reach that one.
+ */
+export function wrongId(id: JsonRpcId, how: WrongId): string {
+  if (how === 'type') {
+    if (typeof id === 'number') return JSON.stringify(String(id))
+    if (String(Number(id)) === id && Number.isFinite(Number(id))) return id
+  }
+  return typeof id === 'number' ? String(-1 - id) : JSON.stringify(`${id}~`)
+}

@@ -1,0 +1,152 @@
+import type { Static, TUnsafe } from 'typebox'
+import { parsePointer } from '../../../base/json/json-pointer.ts'
+import { oneOf, section, type NodeOptions } from '../config-schema.ts'
+import type { ParameterProblem } from '../../fault.ts'
+import { names } from '../names.ts'
+import { MAX_POINTER, pointerProblem } from '../pointer.ts'
+import { JSON_TYPES } from './retype.ts'
+import { Type } from '../../../base/schema/schema-type.ts'
+
+const MAX_POINTERS = 50
+const MAX_KEY = 256
+const MAX_SHOWN = 60
+
+type Pointers = string | readonly string[]
+
+function pointers(options: NodeOptions): TUnsafe<Pointers> {
+  const one = { type: 'string', minLength: 1, maxLength: MAX_POINTER } as const
+  const list = { type: 'array', items: one, minItems: 1, maxItems: MAX_POINTERS } as const
+  return Type.Unsafe<Pointers>({ anyOf: [one, list], ...options })
+}
+
+const keyName = Type.String({ maxLength: MAX_KEY })
+const bound = { maxProperties: MAX_POINTERS } as const
+
+/** What `rewrite` takes. */
+export const rewriteSchema = section({
+  rename: Type.Optional(
+    Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
+      ...bound,
+      description:
+        'Pointers, and the keys that their members get: a key, or the pointer with another last part. A member that had the new key goes.',
+      examples: [{ '/temperature': 'temp_c' }, { '/items/*/price': '/items/*/cost' }],
+    }),
+  ),
+  remove: Type.Optional(
+    pointers({
+      description: 'Members and items to take out.',
+      examples: ['/humidity', ['/a', '/items/0']],
+    }),
+  ),
+  set: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      ...bound,
+      description: 'Pointers to values that are there, and what they become.',
+      examples: [{ '/status': 'unknown' }],
+    }),
+  ),
+  add: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      ...bound,
+      description:
+        'Pointers to members that are not there yet, and their values; `-` as the last part adds to the end of a list.',
+      examples: [{ '/deprecated': true }, { '/items/-': {} }],
+    }),
+  ),
+  retype: Type.Optional(
+    Type.Record(Type.String(), oneOf(JSON_TYPES, {}), {
+      ...bound,
+      description:
+        'Pointers to values, and the types they get. To `string`: what is written. To `number`: the number in a text, else its length; the length of a list; 1 and 0. To `boolean`: false for what is empty, zero or says so. To `array`: the values of an object; anything else as the only item. To `object`: a list by its indexes; anything else as `value`.',
+      examples: [{ '/humidity': 'string' }],
+    }),
+  ),
+  nullify: Type.Optional(
+    pointers({ description: 'Values that become null.', examples: ['/items/*/price'] }),
+  ),
+  wrap: Type.Optional(
+    Type.Record(Type.String(), keyName, {
+      ...bound,
+      description: 'Pointers to values that are put into an object, and their key in it.',
+      examples: [{ '/items': 'data' }],
+    }),
+  ),
+  drift: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 20,
+      description:
+        'So many changes that are drawn, after those that are named, as far as there are members for them: of any member, alike in all items of a list, a new key, no value, another type, null, an object around it, or a new neighbour. The same seed and the same answer make the same changes. Without any parameter, one.',
+    }),
+  ),
+  in: oneOf(['result', 'arguments', 'inputSchema', 'outputSchema', 'tool'], {
+    default: 'result',
+    description:
+      '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `arguments`: in the arguments of the call, before the app gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
+  }),
+  tools: Type.Optional(
+    names({
+      description:
+        'With `in: inputSchema`, `outputSchema` or `tool`: only tools by these names or globs.',
+      examples: ['search_*', ['query_db', 'list_*']],
+    }),
+  ),
+  consistent: Type.Boolean({
+    default: true,
+    description:
+      'With `in: result`: structured content and JSON in texts are changed alike. `false`: only structured content, so that the two say different things.',
+  }),
+})
+
+/** The parameters of `rewrite`. */
+export type RewriteConfig = Static<typeof rewriteSchema>
+
+/** What contradicts itself, or is no pointer. In pointers `*` walks all items and members. */
+export function rewriteProblems(config: RewriteConfig): readonly ParameterProblem[] {
+  const problems: ParameterProblem[] = []
+  for (const operation of ['rename', 'set', 'add', 'retype', 'wrap'] as const) {
+    for (const pointer of Object.keys(config[operation] ?? {})) {
+      const message = pointerProblem(pointer) ?? lastPartProblem(operation, pointer)
+      if (message !== undefined) problems.push({ path: [operation, pointer], message })
+    }
+  }
+  for (const [pointer, to] of Object.entries(config.rename ?? {})) {
+    const message = renameProblem(pointer, to)
+    if (message !== undefined) problems.push({ path: ['rename', pointer], message })
+  }
+  for (const operation of ['remove', 'nullify'] as const) {
+    for (const pointer of [config[operation] ?? []].flat()) {
+      const wrong = pointerProblem(pointer)
+      if (wrong === undefined) continue
+      // A path leads to keys alone, and a list may have many.
+      const message = `${JSON.stringify(pointer.slice(0, MAX_SHOWN))}: ${wrong}`
+      problems.push({ path: [operation], message })
+    }
+  }
+  const inTools = config.in !== 'result' && config.in !== 'arguments'
+  if (config.tools !== undefined && !inTools) {
+    const message = '`tools` goes with `in: inputSchema`, `outputSchema` or `tool` only'
+    problems.push({ path: ['tools'], message })
+  }
+  if (!config.consistent && config.in !== 'result') {
+    problems.push({ path: ['consistent'], message: '`consistent` goes with `in: result` only' })
+  }
+  return problems
+}
+
+function lastPartProblem(operation: string, pointer: string): string | undefined {
+  const isNamed = operation === 'rename' || operation === 'add'
+  return isNamed && parsePointer(pointer)?.at(-1) === '*'
+    ? `\`${operation}\` needs a key as the last part of its pointer`
+    : undefined
+}
+
+function renameProblem(pointer: string, to: string): string | undefined {
+  if (!to.startsWith('/')) return undefined
+  const wrong = pointerProblem(to)
+  if (wrong !== undefined) return wrong
+  const end = (text: string): string => text.slice(0, text.lastIndexOf('/'))
+  return end(pointer) === end(to)
+    ? undefined
+    : '`rename` leaves a member where it is: only the last part can differ'
+}

@@ -1,0 +1,81 @@
+import { KEEP_ALL, type Keeping, type Kept as Keeper } from '../../base/room.ts'
+
+/** More of them are kept than the age wants, so that one of about that age is always there. */
+const STEPS = 16
+const MAX_KEYS = 1000
+/** All of one rule together, and the largest one, in characters. */
+const MAX_TOTAL = 8 * 1024 * 1024
+const MAX_ONE = 1024 * 1024
+/** Most bytes that a character takes. */
+const BYTES = 2
+
+interface Kept {
+  readonly text: string
+  readonly at: number
+}
+
+/** Earlier answers, by what they answered. Bounded: what was not added to for longest goes first. */
+export class KeptAnswers implements Keeper {
+  readonly #age: number
+  readonly #keeping: Keeping
+  readonly #byKey = new Map<string, Kept[]>()
+  #total = 0
+  #isClosed = false
+
+  /** Answers are asked for that are at least so many milliseconds old. */
+  constructor(age: number, keeping: Keeping = KEEP_ALL) {
+    this.#age = age
+    this.#keeping = keeping
+  }
+
+  /** The newest that is old enough. */
+  older(key: string, now: number): string | undefined {
+    return this.#byKey.get(key)?.findLast(({ at }) => now - at >= this.#age)?.text
+  }
+
+  /** Keeps an answer, where it may be asked for. */
+  add(key: string, text: string, now: number): void {
+    if (text.length > MAX_ONE || this.#isClosed) return
+    const list = this.#byKey.get(key) ?? []
+    const newest = list.at(-1)
+    // One for each step of the age is enough, unless the clock was set back.
+    if (newest !== undefined && Math.abs(now - newest.at) < this.#age / STEPS) return
+    this.#forget(key)
+    const first = list.findLastIndex(({ at }) => now - at >= this.#age)
+    const steps = list.slice(Math.max(first, 0)).slice(-STEPS - 1)
+    const kept = [...(this.#age === 0 ? [] : steps), { text, at: now }]
+    const size = sizeOf(key, kept)
+    if (!this.#keeping.keep(this, BYTES * size)) return
+    // As the last of the map, with what belongs to it.
+    this.#byKey.set(key, kept)
+    this.#total += size
+    for (const oldest of this.#byKey.keys()) {
+      if (this.#byKey.size <= MAX_KEYS && this.#total <= MAX_TOTAL) break
+      this.#forget(oldest)
+    }
+  }
+
+  letGo(): void {
+    this.#byKey.clear()
+    this.#total = 0
+  }
+
+  /** Its rule is gone. */
+  close(): void {
+    this.#isClosed = true
+    this.#keeping.forgo(this, BYTES * this.#total)
+    this.letGo()
+  }
+
+  #forget(key: string): void {
+    const list = this.#byKey.get(key)
+    if (list === undefined) return
+    this.#byKey.delete(key)
+    this.#total -= sizeOf(key, list)
+    this.#keeping.forgo(this, BYTES * sizeOf(key, list))
+  }
+}
+
+function sizeOf(key: string, list: readonly Kept[]): number {
+  return list.reduce((sum, { text }) => sum + text.length, key.length)
+}

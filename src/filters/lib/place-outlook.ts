@@ -1,0 +1,39 @@
+import type { AnswerPlace } from './response-place.ts'
+import type { CutPlace } from './cut-output.ts'
+import { NOTHING, sizeText, type Outlook, type OutlookSetting } from './outlook.ts'
+
+/** The outlook of a fault that acts at a place in the answer. */
+export function placeOutlook(
+  place: AnswerPlace | undefined,
+  { answer, call }: OutlookSetting,
+  does: string,
+): Outlook {
+  const { bytes, events } = place ?? {}
+  if (bytes !== undefined) return { by: 'output', does, needs: longer(bytes) }
+  if (answer === 'body') return NOTHING
+  if (events !== undefined) {
+    return { by: 'output', does, needs: events === 0 ? undefined : `a stream of ${events} events` }
+  }
+  // Without a call there is no event that answers it.
+  return call === undefined ? NOTHING : { by: 'output', does }
+}
+
+/** The outlook of a cut, which needs something behind it. */
+export function cutOutlook(
+  { bytes, events, percent }: CutPlace,
+  { answer, call }: OutlookSetting,
+  does: string,
+): Outlook {
+  if (bytes !== undefined) return { by: 'output', does, needs: longer(bytes) }
+  if (events === undefined) {
+    const isWhole = percent === 100 || (answer === 'events' && call === undefined)
+    return isWhole ? NOTHING : { by: 'output', does }
+  }
+  if (answer === 'body') return NOTHING
+  const needs = events === 0 ? undefined : `${events} events ahead of the answer`
+  return { by: 'output', does, needs }
+}
+
+function longer(bytes: number): string | undefined {
+  return bytes === 0 ? undefined : `an answer of more than ${sizeText(bytes)}`
+}

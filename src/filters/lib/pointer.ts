@@ -1,0 +1,19 @@
+import { parsePointer } from '../../base/json/json-pointer.ts'
+
+/** The longest pointer that is taken. */
+export const MAX_POINTER = 1024
+const MAX_KEYS = 50
+
+/** What is wrong with a pointer to a value within another; undefined when nothing is. */
+export function pointerProblem(pointer: string): string | undefined {
+  if (!pointer.startsWith('/')) return 'a JSON Pointer begins with `/`, as in `/items/0/price`'
+  if (pointer.length > MAX_POINTER) return `a pointer has at most ${MAX_POINTER} characters`
+  const keys = parsePointer(pointer)
+  if (keys === undefined) return 'in a JSON Pointer, `~` is written `~0` and `/` in a key `~1`'
+  return keys.length > MAX_KEYS ? `a pointer has at most ${MAX_KEYS} keys` : undefined
+}
+
+/** A pointer of these keys. */
+export function pointerTo(keys: readonly string[]): string {
+  return keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}

@@ -1,0 +1,111 @@
+import { eventMessage } from '../../mcp/event-message.ts'
+import { headerValue, mediaType, type ResponseHead } from '../../http/headers.ts'
+import type { SseFrame } from '../../mcp/sse-framer.ts'
+import type { Call } from '../../mcp/call.ts'
+import { eventsApart } from './stream/events-apart.ts'
+
+/** Larger events are passed on without being read. */
+const MAX_EVENT = 4 * 1024 * 1024
+
+/** Stands between two pieces of an answer, once, where the place is. */
+const HERE = Symbol('here')
+
+type Placed = AsyncGenerator<Uint8Array | typeof HERE, void>
+
+/** A place in an answer; with neither, it is right before the event that answers the call. */
+export interface AnswerPlace {
+  readonly bytes?: number
+  readonly events?: number
+}
+
+/** True for an event stream that can be read. */
+export function isEventStream({ headers }: ResponseHead): boolean {
+  const coding = headerValue(headers, 'content-encoding') ?? 'identity'
+  const type = mediaType(headerValue(headers, 'content-type'))
+  return type === 'text/event-stream' && coding.toLowerCase() === 'identity'
+}
+
+/** True when an answer with this head can have the place in it. */
+export function canHavePlace(place: AnswerPlace | undefined, head: ResponseHead): boolean {
+  return place?.bytes !== undefined || isEventStream(head)
+}
+
+/**
+ * An answer that goes out as it is up to the place; what follows is what `there` makes of the rest. An
+ * answer that is too short to have the place in it goes out whole.
+ */
+export async function* fromPlace(
+  body: AsyncIterable<Uint8Array>,
+  place: AnswerPlace | undefined,
+  call: Call | undefined,
+  there: (rest: AsyncGenerator<Uint8Array, void>) => AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  const pieces = placed(body, place, call)
+  try {
+    for (let step = await pieces.next(); step.done !== true; step = await pieces.next()) {
+      if (step.value === HERE) {
+        yield* there(pieces as AsyncGenerator<Uint8Array, void>)
+        return
+      }
+      yield step.value
+    }
+  } finally {
+    // Not waited for: it may be in the middle of waiting for a silent app.
+    pieces.return().catch(() => undefined)
+  }
+}
+
+function placed(
+  body: AsyncIterable<Uint8Array>,
+  place: AnswerPlace | undefined,
+  call: Call | undefined,
+): Placed {
+  if (place?.bytes !== undefined) return afterBytes(body, place.bytes)
+  const events = place?.events
+  if (events === 0) return afterBytes(body, 0)
+  return events === undefined ? beforeAnswer(body, call) : afterEvents(body, events)
+}
+
+async function* afterBytes(body: AsyncIterable<Uint8Array>, bytes: number): Placed {
+  let left = bytes
+  if (left === 0) yield HERE
+  for await (const chunk of body) {
+    if (left <= 0 || chunk.length < left) {
+      left -= chunk.length
+      yield chunk
+      continue
+    }
+    yield chunk.subarray(0, left)
+    yield HERE
+    if (chunk.length > left) yield chunk.subarray(left)
+    left = 0
+  }
+}
+
+async function* afterEvents(body: AsyncIterable<Uint8Array>, events: number): Placed {
+  let left = events
+  const isHere = (frame: SseFrame): boolean => left > 0 && saysSomething(frame) && --left === 0
+  for await (const { bytes, chosen } of eventsApart(body, MAX_EVENT, isHere)) {
+    yield bytes
+    if (chosen) yield HERE
+  }
+}
+
+async function* beforeAnswer(body: AsyncIterable<Uint8Array>, call: Call | undefined): Placed {
+  let found = call === undefined
+  const isHere = (frame: SseFrame): boolean => !found && (found = answers(frame, call))
+  for await (const { bytes, chosen } of eventsApart(body, MAX_EVENT, isHere)) {
+    if (chosen) yield HERE
+    yield bytes
+  }
+}
+
+function saysSomething({ ends, oversized, data, event, id, retry }: SseFrame): boolean {
+  return ends && (oversized || (data ?? event ?? id ?? retry) !== undefined)
+}
+
+function answers(frame: SseFrame, call: Call | undefined): boolean {
+  const message = eventMessage(frame)
+  if (message?.kind !== 'result' && message?.kind !== 'error') return false
+  return message.id === null || message.id === call?.id
+}

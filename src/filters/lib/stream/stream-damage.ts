@@ -1,0 +1,79 @@
+import type { Call } from '../../../mcp/call.ts'
+import { eventPicker } from './event-choice.ts'
+import type { EventChoice } from './event-choice.ts'
+import type { FaultContext, FrameTransform } from '../../fault.ts'
+import { frameText, withText } from '../json/frame-json.ts'
+import { withId, wrongId } from '../json/message-id.ts'
+import type { WrongId } from '../json/message-id.ts'
+
+/** Chosen events never arrive. */
+export function drop(choice: EventChoice, ctx: FaultContext): FrameTransform {
+  return async function* (frames) {
+    const picks = eventPicker(choice)
+    for await (const frame of frames) {
+      if (picks(frame)) ctx.injected('drop')
+      else yield frame
+    }
+  }
+}
+
+/** Chosen events arrive twice. */
+export function duplicate(choice: EventChoice, ctx: FaultContext): FrameTransform {
+  return async function* (frames) {
+    const picks = eventPicker(choice)
+    for await (const frame of frames) {
+      const again = picks(frame)
+      yield frame
+      if (!again) continue
+      ctx.injected('duplicate')
+      // A call ends once.
+      yield { ...frame, last: false }
+    }
+  }
+}
+
+/**
+ * The stream ends, in good order, before the first chosen event. Once for each call, which `closed`
+ * remembers: a client that resumes the stream gets what is left of it, as from an app that closed it.
+ */
+export function close(
+  choice: EventChoice,
+  ctx: FaultContext,
+  closed: WeakSet<Call>,
+): FrameTransform {
+  return async function* (frames) {
+    const picks = eventPicker(choice)
+    const { call } = ctx
+    const again = call !== undefined && closed.has(call)
+    if (again) ctx.spare()
+    for await (const frame of frames) {
+      if (!again && picks(frame)) {
+        ctx.injected('close')
+        if (call !== undefined) closed.add(call)
+        return
+      }
+      yield frame
+    }
+  }
+}
+
+/** The answer carries an id that is not the call's. */
+export function wrongAnswerId(how: WrongId, ctx: FaultContext): FrameTransform {
+  return async function* (frames) {
+    for await (const frame of frames) {
+      const { message } = frame
+      const answers = message?.kind === 'result' || message?.kind === 'error'
+      const text = frame.last && answers && message.id !== null ? frameText(frame) : undefined
+      const changed =
+        text === undefined || !answers || message.id === null
+          ? undefined
+          : withId(text, wrongId(message.id, how))
+      if (changed === undefined) {
+        yield frame
+        continue
+      }
+      ctx.injected('wrongId')
+      yield withText(frame, changed)
+    }
+  }
+}

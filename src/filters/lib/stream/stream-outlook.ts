@@ -1,0 +1,56 @@
+import type { EventChoice } from './event-choice.ts'
+import { NOTHING, type Outlook, type OutlookSetting } from '../outlook.ts'
+
+interface StreamChoices {
+  readonly drop?: EventChoice
+  readonly duplicate?: EventChoice
+  readonly reorder?: EventChoice
+  readonly wrongId?: unknown
+  readonly split?: EventChoice
+  readonly close?: EventChoice
+}
+
+/** What damage to a stream comes to. */
+export function streamOutlook(config: StreamChoices, setting: OutlookSetting): Outlook {
+  const { drop, duplicate, reorder, wrongId, split, close = 'last' } = config
+  const { answer, call, ends } = setting
+  if (wrongId !== undefined) {
+    const needs = call === undefined ? 'an answer of JSON-RPC' : undefined
+    return { by: 'response', does: 'its answer has another id', needs }
+  }
+  if (answer === 'body') return NOTHING
+  if (split !== undefined) {
+    const found = chosen(split, call !== undefined)
+    return 'cannot' in found ? found : { by: 'output', does: `${named(split)} in pieces`, ...found }
+  }
+  if (reorder !== undefined) {
+    if (reorder === 'last' && !ends) return NOTHING
+    const needs = 'two messages on the stream'
+    return { by: 'response', any: true, does: `${named(reorder)} out of order`, needs }
+  }
+  const [choice, does] =
+    drop !== undefined
+      ? [drop, `${named(drop)} missing`]
+      : duplicate !== undefined
+        ? [duplicate, `${named(duplicate)} twice`]
+        : [close, 'the stream ends early']
+  const found = chosen(choice, ends)
+  return 'cannot' in found ? found : { by: 'response', any: true, does, ...found }
+}
+
+/** What it takes for an event to be chosen. */
+function chosen(
+  choice: EventChoice,
+  ends: boolean,
+): { readonly needs: string | undefined } | Extract<Outlook, { readonly cannot: unknown }> {
+  if (choice === 'last') return ends ? { needs: undefined } : { cannot: 'nothing_to_act_on' }
+  if (choice === 'notifications') return { needs: 'a notification on the stream' }
+  if ((choice === 'all' || choice === 1) && ends) return { needs: undefined }
+  const least = choice === 'all' ? 1 : choice
+  return { needs: least === 1 ? 'a message on the stream' : `${least} messages on the stream` }
+}
+
+function named(choice: EventChoice): string {
+  if (typeof choice === 'number') return `event ${choice}`
+  return { last: 'its answer', all: 'every event', notifications: 'notifications' }[choice]
+}

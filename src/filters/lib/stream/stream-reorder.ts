@@ -1,0 +1,75 @@
+import { eventPicker } from './event-choice.ts'
+import type { EventChoice } from './event-choice.ts'
+import type { Frame, FaultContext, FrameTransform } from '../../fault.ts'
+
+/**
+ * Sends each chosen event behind the one that follows it, and the last event ahead of the one before
+ * it: for that, each event is held until the next one is there.
+ */
+export function reorder(choice: EventChoice, ctx: FaultContext): FrameTransform {
+  return async function* (frames) {
+    const picks = eventPicker(choice)
+    const source = frames[Symbol.asyncIterator]()
+    const wake = new Wake(ctx)
+    let held: Frame | undefined
+    let next = source.next()
+    for (;;) {
+      if (held !== undefined && (await wake.before(next))) {
+        // Nothing is held on behalf of a rule that is taken back.
+        yield held
+        held = undefined
+      }
+      const step = await next
+      if (step.done === true) break
+      const frame = step.value
+      const holds = !frame.last && (picks(frame) || (choice === 'last' && isMessage(frame)))
+      const swaps = isMessage(frame) && (choice !== 'last' || frame.last)
+      if (held === undefined) {
+        if (holds && !wake.awake) held = frame
+        else yield frame
+      } else if (swaps) {
+        ctx.injected()
+        yield frame
+        yield held
+        held = undefined
+      } else {
+        yield held
+        held = undefined
+        if (holds) held = frame
+        else yield frame
+      }
+      next = source.next()
+    }
+    if (held !== undefined) yield held
+  }
+}
+
+/** Knows whether there is still something to wait for. */
+class Wake {
+  awake = false
+  #told: ((awake: boolean) => void) | undefined
+
+  constructor(ctx: FaultContext) {
+    void this.#until(ctx.retired())
+  }
+
+  /** Resolves with the event: false when it is there, true when nothing is to wait for it any more. */
+  before(event: Promise<unknown>): Promise<boolean> {
+    if (this.awake) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      this.#told = resolve
+      const there = (): void => resolve(false)
+      event.then(there, there)
+    })
+  }
+
+  async #until(retired: Promise<void>): Promise<void> {
+    await retired
+    this.awake = true
+    this.#told?.(true)
+  }
+}
+
+function isMessage({ kind, message }: Frame): boolean {
+  return kind === 'event' && message !== undefined
+}

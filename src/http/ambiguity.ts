@@ -1,0 +1,43 @@
+import { headerValues, type RequestHead } from './headers.ts'
+
+/** A request that two servers could read in two ways; it is turned away before the app sees it. */
+export interface Ambiguity {
+  readonly status: 400 | 501 | 505
+  readonly message: string
+}
+
+/**
+ * Looks for what the strict parser lets through and a laxer app could read differently. Anything
+ * found here would be a way past a rule, or past whatever else stands in front of the app.
+ */
+export function findAmbiguity(head: RequestHead): Ambiguity | undefined {
+  const { headers } = head
+  let hosts = 0
+  let framed = false
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+    else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') framed = true
+  }
+  if (hosts > 1) return { status: 400, message: 'more than one Host header' }
+  if (framed) {
+    const codings = headerValues(headers, 'transfer-encoding')
+    if (codings.length > 1 || codings[0]!.trim().toLowerCase() !== 'chunked') {
+      return { status: 501, message: 'a transfer coding other than chunked' }
+    }
+    if (head.version === '1.0') return { status: 400, message: 'a transfer coding in HTTP/1.0' }
+  }
+  return ambiguousTarget(head, hosts)
+}
+
+function ambiguousTarget(head: RequestHead, hosts: number): Ambiguity | undefined {
+  const { target } = head
+  if (target.startsWith('/') || (target === '*' && head.method === 'OPTIONS')) return undefined
+  const match = /^https?:\/\/([^/?#]+)/i.exec(target)
+  if (match === null) return { status: 400, message: 'a request target that is not a path' }
+  const authority = match[1]!.toLowerCase()
+  const host = headerValues(head.headers, 'host')[0]?.trim().toLowerCase()
+  return hosts === 1 && host === authority
+    ? undefined
+    : { status: 400, message: 'a request target for another host than the Host header' }
+}

@@ -1,0 +1,46 @@
+import type { LoadResult } from '../load/results/result.ts'
+import type { Screen } from './screen.ts'
+import type { Stage } from './stage.ts'
+
+/** Something that was looked at, and whether it was as it should be. */
+export interface Check {
+  readonly what: string
+  readonly ok: boolean
+}
+
+/** A load of the demo, for the table at its end and for the report. */
+export interface DemoRun {
+  /** What it is called beside the others: up to 11 characters. */
+  readonly column: string
+  readonly about: string
+  readonly result: LoadResult
+  /** How often the sidecar says that a fault took effect. */
+  readonly faults: number
+}
+
+/** A line of the end screen. */
+export interface Summary {
+  readonly ok: boolean
+  /** Up to 10 characters. */
+  readonly word: string
+  /** Up to 65 characters. */
+  readonly text: string
+}
+
+/** What a phase found. */
+export interface PhaseResult {
+  /** Every number of it, for `--json`. */
+  readonly numbers: Readonly<Record<string, unknown>>
+  readonly checks: readonly Check[]
+  /** What stays with a reader at the end; a load speaks by its column. */
+  readonly summary?: readonly Summary[]
+  readonly run?: DemoRun
+}
+
+/** One part of the demo. */
+export interface Phase {
+  /** Its key in `--json`. */
+  readonly key: string
+  readonly title: string
+  run(stage: Stage, screen: Screen): Promise<PhaseResult>
+}

@@ -1,0 +1,114 @@
+import { assemble, type Running } from '../../cli/run/assemble.ts'
+import { parseRunOptions } from '../../cli/run/run-options.ts'
+import type { RulesVersion } from '../../rules/file/rules-version.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { DemoApp } from './demo-app.ts'
+import { LiveRules } from './live-rules.ts'
+
+/** What an answer of the admin port was. */
+export interface AdminPage {
+  readonly status: number
+  readonly text: string
+}
+
+/** A sidecar in front of the demo's app, with the defaults of `squall run`. */
+export interface DemoSidecar {
+  readonly port: number
+  readonly adminPort: number
+  readonly running: Running
+  admin(path: string): Promise<AdminPage>
+}
+
+/** An edit of the rules file, and what became of it. */
+export interface Edit {
+  /** From the moment at which the file was saved. */
+  readonly takenMs: number
+  readonly version: RulesVersion
+}
+
+/** What the phases play on: the app, and Squall in front of it with a rules file. */
+export class Stage {
+  readonly app = new DemoApp()
+  /** Errors that Squall logged about itself: none are expected. */
+  readonly ownErrors: string[] = []
+  readonly #sidecars: DemoSidecar[] = []
+  #rules: LiveRules | undefined
+  #text: string | undefined
+
+  static async open(): Promise<Stage> {
+    const stage = new Stage()
+    try {
+      stage.#rules = await LiveRules.open()
+      await stage.app.start()
+      // The app of this demo fails more often than any guard would bear.
+      await stage.addSidecar({ rules: stage.rules.file, 'guard-error-rate': 'off' })
+    } catch (error) {
+      await stage.close()
+      throw error
+    }
+    return stage
+  }
+
+  /** The sidecar that stands from the first phase to the last. */
+  get sidecar(): DemoSidecar {
+    return this.#sidecars[0]!
+  }
+
+  /** Its rules file. */
+  get rules(): LiveRules {
+    return this.#rules!
+  }
+
+  /** Saves a version of the rules; resolves when it was taken or refused. */
+  async edit(text: string): Promise<Edit> {
+    const inForce = this.sidecar.running.rules!
+    const before = inForce.last
+    // What is the same is not read again.
+    if (text === this.#text && before !== undefined) return { takenMs: 0, version: before.version }
+    this.#text = text
+    await this.rules.write(text)
+    const savedAt = performance.now()
+    await new Promise<void>((resolve) => {
+      const look = (): void => {
+        if (inForce.last === before) setImmediate(look)
+        else resolve()
+      }
+      look()
+    })
+    return { takenMs: performance.now() - savedAt, version: inForce.last!.version }
+  }
+
+  /** One more sidecar in front of the same app. */
+  async addSidecar(more: Readonly<Record<string, string>> = {}): Promise<DemoSidecar> {
+    const flags = new Map([
+      ['listen', ['127.0.0.1:0']],
+      ['admin', ['127.0.0.1:0']],
+      ['upstream', [`http://127.0.0.1:${this.app.port}`]],
+      ...Object.entries(more).map(([name, value]) => [name, [value]] as const),
+    ])
+    const running = await assemble(parseRunOptions(flags, {}), this.#logger())
+    const adminPort = running.admin!.port
+    const admin = async (path: string): Promise<AdminPage> => {
+      const answer = await fetch(`http://127.0.0.1:${adminPort}${path}`)
+      return { status: answer.status, text: await answer.text() }
+    }
+    const sidecar = { port: running.listeners[0]!.port, adminPort, running, admin }
+    this.#sidecars.push(sidecar)
+    return sidecar
+  }
+
+  async close(): Promise<void> {
+    for (const { running } of this.#sidecars) await running.close()
+    await this.app.stop()
+    await this.#rules?.remove()
+  }
+
+  #logger(): Logger {
+    const quiet = (): void => {}
+    const error = (fields: object, message: string): void => {
+      const { err } = fields as { readonly err?: Error }
+      this.ownErrors.push(err === undefined ? message : `${message}: ${err.message}`)
+    }
+    return { debug: quiet, info: quiet, warn: quiet, error }
+  }
+}

@@ -1,0 +1,92 @@
+import { AdminError } from '../../admin/ask-admin.ts'
+import type { PhaseResult } from './experiment-result.ts'
+import { type End, runPhase } from './phase.ts'
+import { phaseLoad } from './phase-load.ts'
+import type { Context } from './context.ts'
+import { IN_FORCE_MS } from './arming.ts'
+import { askState } from './sidecar-admin.ts'
+import { LOST_MS } from './sidecar-watch.ts'
+import { anyBroken } from './steadiness.ts'
+
+/** The result of the last phase. */
+export interface After {
+  readonly phase: PhaseResult
+  readonly steady: boolean
+  /** Why it proves nothing: the rules were not those of the phase before the stages. */
+  readonly end: End | undefined
+}
+
+/** Looks until all is as it should be again, for as long as the plan allows. */
+export async function afterwards(context: Context): Promise<After> {
+  const { plan, probe, stop, onEvent, steadiness } = context
+  const { for: forMs, within } = plan.file.steadyState
+  const began = performance.now()
+  onEvent({ kind: 'phase', label: 'steady state after', durationMs: within })
+  let steady = false
+  // Until then a calm moment may be one that a fault of the last stage has left alone.
+  let withdrawnAt = Infinity
+  const { result, end } = await runPhase({
+    label: 'after',
+    load: phaseLoad(plan, context, within),
+    probe,
+    stop,
+    // A process that was killed may still be away.
+    beginWithinMs: within,
+    seen: () => {},
+    beside: withdrawal(context, (at) => (withdrawnAt = at)),
+    tick: ({ at, steady: measured, calls }) => {
+      const elapsedMs = at - began
+      onEvent({
+        kind: 'moment',
+        elapsedMs,
+        durationMs: within,
+        calls,
+        measured,
+        applied: undefined,
+      })
+      steadiness.look(at, anyBroken(plan.steady, measured))
+      steady = steadiness.steadyForMs(withdrawnAt, at) >= forMs
+      return steady ? 'enough' : undefined
+    },
+  })
+  const text = steady ? 'holds' : 'does not hold'
+  onEvent({ kind: 'phase-over', label: 'steady state after', text })
+  return { phase: result, steady, end: steady ? undefined : reasonOf(end, stop) }
+}
+
+function reasonOf(end: End | undefined, stop: AbortSignal): End | undefined {
+  if (stop.aborted) return { code: 'INTERRUPTED', why: 'it was ended by hand' }
+  // A target that cannot be called is one that has not recovered.
+  return end?.code === 'TARGET_LOST' ? undefined : end
+}
+
+/** Looks whether the sidecar has gone back to the rules of before, and keeps them. */
+function withdrawal(
+  { plan, arming, inForceMs = IN_FORCE_MS }: Context,
+  tell: (at: number) => void,
+): (signal: AbortSignal) => Promise<End | undefined> {
+  let lastAnswer = performance.now()
+  const until = lastAnswer + inForceMs
+  let withdrawn = false
+  return async (signal) => {
+    try {
+      const { digest } = await askState(plan.admin, signal)
+      lastAnswer = performance.now()
+      const found = arming.afterWithdrawal(digest)
+      if (found === 'of others') {
+        return { code: 'RULES_CHANGED', why: 'somebody else has written the rules file' }
+      }
+      if (found === 'not yet' && lastAnswer > until) {
+        return { code: 'NOT_IN_FORCE', why: 'the sidecar did not go back to the rules of before' }
+      }
+      if (found === 'withdrawn' && !withdrawn) tell(lastAnswer)
+      withdrawn ||= found === 'withdrawn'
+    } catch (error) {
+      if (!(error instanceof AdminError)) throw error
+      if (!signal.aborted && performance.now() - lastAnswer > LOST_MS) {
+        return { code: 'SIDECAR_LOST', why: `the sidecar cannot be asked: ${error.message}` }
+      }
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,180 @@
+import { AdminError } from '../../admin/ask-admin.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { armedText } from './armed-rules.ts'
+import type { Plan, Stage } from './plan.ts'
+import { refuse } from './refusal.ts'
+import { RulesChangedError, type RulesPlace } from './rules-place.ts'
+import { askState, type SidecarState } from './sidecar-admin.ts'
+
+/** Notices of a new file by inotify are quick; a sidecar that polls takes longer. */
+export const IN_FORCE_MS = 10_000
+const POLL_MS = 25
+
+/** Facts about the sidecar that the rules are for. */
+export interface ArmedSidecar {
+  /** By how much its clock is ahead, in milliseconds. */
+  readonly aheadMs: number
+  /** How long it may take to read new rules. */
+  readonly inForceMs: number
+  /** The digest of the rules that it had before. */
+  readonly before: string | undefined
+  /** Rules of others inject faults in it, and rest meanwhile. */
+  readonly resting: boolean
+}
+
+/** The rules of an experiment in a sidecar: they end by themselves, unless they are renewed. */
+export class Arming {
+  readonly #plan: Plan
+  readonly #id: string
+  readonly #place: RulesPlace
+  readonly #sidecar: ArmedSidecar
+  /** Digests that the sidecar may rightly tell: of what was written last, and of what it replaced. */
+  readonly #digests: string[] = []
+  #digestsOfStage: readonly string[] = []
+  #stage: Stage | undefined
+  #timer: NodeJS.Timeout | undefined
+  #writing: Promise<unknown> = Promise.resolve()
+  #over = false
+  #trouble: unknown
+  #withdrawing: Promise<boolean> | undefined
+  #restoring: Promise<boolean> | undefined
+
+  constructor(plan: Plan, id: string, place: RulesPlace, sidecar: ArmedSidecar) {
+    this.#plan = plan
+    this.#id = id
+    this.#place = place
+    this.#sidecar = sidecar
+  }
+
+  /** What kept the rules from being renewed; they end by themselves then. */
+  get trouble(): unknown {
+    return this.#trouble
+  }
+
+  /** Whether the rules that the sidecar tells are those of this experiment. */
+  isOurs(digest: string | undefined): boolean {
+    return digest !== undefined && this.#digests.includes(digest)
+  }
+
+  /**
+   * Brings the rules of a stage, or the marker alone, and waits until the sidecar says that they are
+   * in force. Throws a `RefusedError` when they do not come into force.
+   */
+  async arm(stage: Stage | undefined, signal: AbortSignal): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#stage = stage
+    // From here on the rules of the stage before are none of this one.
+    this.#digests.length = 0
+    const digest = await this.#write()
+    this.#renewLater()
+    const until = performance.now() + this.#sidecar.inForceMs
+    let why = 'it did not read them'
+    for (;;) {
+      const state = await askState(this.#plan.admin, signal).catch((error: unknown) => {
+        if (!(error instanceof AdminError)) throw error
+        why = error.message
+        return undefined
+      })
+      if (state !== undefined) {
+        if (this.isOurs(state.digest) && state.last?.digest === state.digest) return
+        if (state.last?.digest === digest && state.last.result === 'refused') {
+          throw notInForce(`the sidecar refuses them: ${state.last.problem}`)
+        }
+      }
+      if (performance.now() > until || signal.aborted) throw notInForce(why)
+      await sleep(POLL_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  /**
+   * Takes the rules of the experiment away. Rules of others that rest do so until `restore`: what
+   * follows is measured under the same rules as what came before. The result says whether the file
+   * was still that of the experiment.
+   */
+  withdraw(): Promise<boolean> {
+    if (!this.#sidecar.resting || this.#over) return this.restore()
+    return (this.#withdrawing ??= this.#leaveMarker())
+  }
+
+  /** Puts back what was there before. The result says whether that was still possible. */
+  restore(): Promise<boolean> {
+    return (this.#restoring ??= this.#putBack())
+  }
+
+  /** Tells, after `withdraw`, whose rules the sidecar has: still those of the last stage, or not. */
+  afterWithdrawal(digest: string | undefined): 'withdrawn' | 'not yet' | 'of others' {
+    const restoring = this.#restoring !== undefined
+    const { before = digest } = this.#sidecar
+    if (restoring ? digest === before : this.isOurs(digest)) return 'withdrawn'
+    const ours = restoring ? this.#digests : this.#digestsOfStage
+    return digest !== undefined && ours.includes(digest) ? 'not yet' : 'of others'
+  }
+
+  async #leaveMarker(): Promise<boolean> {
+    this.#stage = undefined
+    this.#digestsOfStage = this.#digests.splice(0)
+    try {
+      await this.#write()
+      this.#renewLater()
+      return true
+    } catch (error) {
+      if (error instanceof RulesChangedError) return false
+      throw error
+    }
+  }
+
+  async #putBack(): Promise<boolean> {
+    this.#over = true
+    clearTimeout(this.#timer)
+    await this.#writing.catch(() => {})
+    return this.#place.restore()
+  }
+
+  /** Writes one after another: a renewal must not come after what takes it back. */
+  #write(): Promise<string> {
+    const written = this.#writing
+      .catch(() => {})
+      .then(async () => {
+        const until = Date.now() + this.#sidecar.aheadMs + this.#plan.file.sidecar.expiry
+        const { text, digest } = armedText(this.#plan, this.#id, this.#stage, until)
+        if (this.#over) return digest
+        // Known before it is there: the sidecar may be quicker than this.
+        this.#digests.push(digest)
+        if (this.#digests.length > 2) this.#digests.shift()
+        await this.#place.write(text)
+        return digest
+      })
+    this.#writing = written
+    return written
+  }
+
+  #renewLater(): void {
+    clearTimeout(this.#timer)
+    if (this.#over) return
+    this.#timer = setTimeout(() => void this.#renew(), this.#plan.file.sidecar.expiry / 3)
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      const state = await askState(this.#plan.admin)
+      // A new version lifts what the guard of the sidecar has disarmed.
+      if (isCalm(state)) await this.#write()
+    } catch (error) {
+      if (!(error instanceof AdminError)) this.#trouble = error
+    }
+    if (this.#trouble === undefined) this.#renewLater()
+  }
+}
+
+/** Whether nothing but a drain, which ends the sidecar anyway, keeps rules from acting. */
+function isCalm({ reasons }: SidecarState): boolean {
+  return !reasons.some(({ by }) => by === 'guard')
+}
+
+function notInForce(why: string): Error {
+  return refuse(
+    'RULES_NOT_IN_FORCE',
+    `the rules did not come into force: ${why}`,
+    'sidecar.rulesFile has to be the one file that the sidecar at sidecar.admin was given by --rules',
+  )
+}

@@ -1,0 +1,83 @@
+import { readDuration, readPercent } from '../../base/units.ts'
+
+/** What can be watched while an experiment runs. */
+export const MEASURES = ['errors', 'success', 'p50', 'p95', 'p99'] as const
+
+/** One of them: shares from 0 to 1, or latencies in milliseconds. */
+export type Measure = (typeof MEASURES)[number]
+
+/** A limit that is watched all the time. */
+export interface Gate {
+  readonly measure: Measure
+  /** As it was written: `errors >5% for 30s`. */
+  readonly text: string
+  readonly operator: '<' | '>'
+  /** Milliseconds, or a share from 0 to 1. */
+  readonly limit: number
+  /** How long it has to be broken without a pause before it counts. */
+  readonly forMs: number
+}
+
+/** What was measured; null where there was nothing to measure. */
+export type Measured = Readonly<Record<Measure, number | null>>
+
+const CONDITION = /^\s*(<|>)\s*([0-9.]+\s*(?:%|ms|s|m))\s*(?:for\s+([0-9.]+(?:ms|s|m|h)))?\s*$/
+
+/** Reads `>5% for 30s` or `>10s` as an abort condition; a text says what is wrong with it. */
+export function readAbortGate(measure: Measure, written: string): Gate | string {
+  const example = isShare(measure)
+    ? measure === 'success'
+      ? '"<95% for 30s"'
+      : '">5% for 30s"'
+    : '">10s"'
+  const match = CONDITION.exec(written)
+  if (match === null) return `needs a comparison and a limit, such as ${example}`
+  const [, operator = '', bound = '', lasting] = match
+  const wanted = measure === 'success' ? '<' : '>'
+  if (operator !== wanted) return `is broken by what is ${wordOf(wanted)}: write ${example}`
+  const limit = limitOf(measure, bound.replace(/\s/g, ''))
+  if (limit === undefined) {
+    return `needs a limit ${isShare(measure) ? 'in percent' : 'with a unit of time'}, such as ${example}`
+  }
+  const forMs = lasting === undefined ? 0 : readDuration(lasting)
+  if (forMs === undefined) return `needs a duration after \`for\`, such as ${example}`
+  return { measure, text: `${measure} ${written.trim()}`, operator: wanted, limit, forMs }
+}
+
+/** What must hold in steady state: at most this, or for `success` at least this. */
+export function steadyGate(measure: Measure, limit: number): Gate {
+  const operator = measure === 'success' ? '<' : '>'
+  const shown = isShare(measure) ? `${limit * 100}%` : `${limit}ms`
+  return { measure, text: `${measure} ${operator}${shown}`, operator, limit, forMs: 0 }
+}
+
+/** Whether a gate is broken by what was measured; undefined where nothing was. */
+export function isBroken(
+  { measure, operator, limit }: Gate,
+  measured: Measured,
+): boolean | undefined {
+  const value = measured[measure]
+  if (value === null) return undefined
+  return operator === '<' ? value < limit : value > limit
+}
+
+/** A measured value as people read it. */
+export function shownMeasure(measure: Measure, value: number | null): string {
+  if (value === null) return 'nothing'
+  if (isShare(measure)) return `${Math.round(value * 10_000) / 100}%`
+  return value < 1000 ? `${Math.round(value)} ms` : `${Math.round(value / 10) / 100} s`
+}
+
+function isShare(measure: Measure): boolean {
+  return measure === 'errors' || measure === 'success'
+}
+
+function limitOf(measure: Measure, text: string): number | undefined {
+  if (!isShare(measure)) return readDuration(text)
+  const percent = readPercent(text)
+  return percent === undefined ? undefined : percent / 100
+}
+
+function wordOf(operator: string): string {
+  return operator === '<' ? 'below a limit' : 'above a limit'
+}

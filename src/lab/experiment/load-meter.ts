@@ -1,0 +1,76 @@
+import { Histogram } from '../load/results/histogram.ts'
+import type { Recorder } from '../load/results/recorder.ts'
+import type { Measured } from './gate.ts'
+
+/** How far back is looked at least. */
+const WINDOW_MS = 5000
+/** And at most, until there are enough calls. */
+const MAX_WINDOW_MS = 60_000
+/** Fewer calls say nothing. */
+export const MIN_CALLS = 10
+/** So long no call may have ended before that itself counts as slowness. */
+const STALL_MS = 1000
+
+/** What the calls of a load are like lately. */
+export class LoadMeter {
+  readonly #recorder: Recorder
+  #calls = 0
+  /** Since when calls are under way of which none ends. */
+  #stalledSince: number | undefined
+
+  constructor(recorder: Recorder) {
+    this.#recorder = recorder
+  }
+
+  measured(): Measured {
+    const { elapsedMs } = this.#recorder
+    const window = this.#window(elapsedMs)
+    const stalledMs = this.#stalledMs(elapsedMs)
+    const enough = window.calls >= MIN_CALLS
+    const quantile = (share: number): number | null => {
+      const value = enough ? window.latency.quantile(share) : null
+      if (stalledMs < STALL_MS) return value
+      return Math.max(value ?? 0, stalledMs)
+    }
+    return {
+      errors: enough ? window.failed / window.calls : null,
+      success: enough ? window.ok / window.calls : null,
+      p50: quantile(0.5),
+      p95: quantile(0.95),
+      p99: quantile(0.99),
+    }
+  }
+
+  #window(elapsedMs: number): {
+    readonly calls: number
+    readonly ok: number
+    readonly failed: number
+    readonly latency: Histogram
+  } {
+    const latency = new Histogram()
+    const seen = new Set<object>()
+    let calls = 0
+    let ok = 0
+    let failed = 0
+    for (let back = 0; back < MAX_WINDOW_MS && back <= elapsedMs; back += 1000) {
+      if (back >= WINDOW_MS && calls >= MIN_CALLS) break
+      const slot = this.#recorder.timeline.at(elapsedMs - back)
+      if (seen.has(slot)) continue
+      seen.add(slot)
+      calls += slot.calls
+      ok += slot.ok
+      for (const count of Object.values(slot.errors)) failed += count
+      latency.addAll(slot.latency.data())
+    }
+    return { calls, ok, failed, latency }
+  }
+
+  #stalledMs(elapsedMs: number): number {
+    const { counts, inFlight } = this.#recorder
+    const moves = counts.calls !== this.#calls || inFlight === 0
+    this.#calls = counts.calls
+    if (moves) this.#stalledSince = undefined
+    else this.#stalledSince ??= elapsedMs
+    return this.#stalledSince === undefined ? 0 : elapsedMs - this.#stalledSince
+  }
+}

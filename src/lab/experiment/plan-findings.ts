@@ -1,0 +1,153 @@
+import { parseExpectation } from '../load/expectation.ts'
+import { LoadError } from '../load/load-error.ts'
+import { parseSlo } from '../load/results/slo.ts'
+import { fileFindings } from '../../rules/file/file-findings.ts'
+import { nearestName } from '../../base/nearest-name.ts'
+import {
+  type Finding,
+  type Path,
+  pathText,
+  type Problem,
+  shownText,
+} from '../../rules/file/problem.ts'
+import { memberOf, readValues } from '../../rules/file/read-values.ts'
+import { schemaFindings } from '../../rules/file/schema-findings.ts'
+import type { YamlDocument } from '../../rules/file/yaml-document.ts'
+import { type Gate, MEASURES, readAbortGate } from './gate.ts'
+import { planJsonSchema, type PlanFile } from './plan-schema.ts'
+
+const MAX_PROBLEMS = 100
+
+const schema = planJsonSchema()
+
+/** All mistakes of a plan, in the order of its text. */
+export function planFindings(document: YamlDocument): readonly Problem[] {
+  const { value } = document
+  if (value === undefined) return []
+  const wrong = schemaFindings(value ?? {}, schema, MAX_PROBLEMS).map(meant)
+  const found = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
+  // What is read further has the right shape.
+  if (wrong.length === 0) found.push(...ownFindings(value))
+  return found
+    .slice(0, MAX_PROBLEMS)
+    .map(({ atKey, path, ...rest }) => ({
+      ...rest,
+      path: pathText(path),
+      ...document.place(path, atKey),
+    }))
+    .sort((a, b) => a.line - b.line || a.column - b.column)
+}
+
+/** A plan that has no mistakes, with defaults filled in. */
+export function readFile(value: unknown): PlanFile {
+  return readValues(schema, value, schema.definitions) as PlanFile
+}
+
+/** The abort conditions of a plan that has no mistakes. */
+export function abortGates(conditions: NonNullable<PlanFile['abortOn']>): readonly Gate[] {
+  return MEASURES.flatMap((measure) => {
+    const written = conditions[measure]
+    const gate = written === undefined ? undefined : readAbortGate(measure, written)
+    return typeof gate === 'object' ? [gate] : []
+  })
+}
+
+/** Outside of rules the nearest key is all there is to say. */
+function meant(finding: Finding): Finding {
+  if (finding.code !== 'unknown_key' || finding.path[0] === 'rules') return finding
+  const { hint: _, ...rest } = finding
+  const near = nearestName(finding.found ?? '', finding.allowed ?? [])
+  return near === undefined ? rest : { ...rest, hint: `did you mean \`${near}\`?` }
+}
+
+function ownFindings(value: unknown): readonly Finding[] {
+  const file = value as { readonly [Key in keyof PlanFile]?: unknown }
+  return [
+    ...urlFindings(value, ['target', 'url']),
+    ...urlFindings(value, ['sidecar', 'admin']),
+    ...shapeFindings(file),
+    ...timeFindings(readFile(value)),
+    ...abortFindings(file.abortOn),
+    ...listFindings(file.slo, ['slo'], parseSlo),
+    ...listFindings(memberOf(file.load, 'expect'), ['load', 'expect'], parseExpectation),
+  ]
+}
+
+function urlFindings(value: unknown, path: Path): readonly Finding[] {
+  const text = String(path.reduce<unknown>((at, key) => memberOf(at, String(key)), value))
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const found = shownText(text)
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    const message = `needs a URL such as http://localhost:8080/mcp, found ${found}`
+    return [{ code: 'bad_value', message, path, found }]
+  }
+  if (url.username === '' && url.password === '') return []
+  const message = 'a plan holds no password; give it by --header or --auth-token-file'
+  return [{ code: 'bad_value', message, path }]
+}
+
+function shapeFindings(file: { readonly [Key in keyof PlanFile]?: unknown }): readonly Finding[] {
+  const { rules, kill, stages, pods } = file
+  const conflict = (message: string, path: Path): Finding => ({
+    code: 'conflict',
+    message,
+    path,
+    atKey: path.length > 0,
+  })
+  if (rules === undefined && kill === undefined) {
+    return [{ code: 'missing_key', message: '`rules` or `kill` is missing', path: [] }]
+  }
+  if (stages !== undefined && pods !== undefined) {
+    return [conflict('`stages` and `pods` exclude each other', ['pods'])]
+  }
+  const staged = stages ?? pods
+  if (rules !== undefined && staged === undefined) {
+    return [{ code: 'missing_key', message: '`stages` or `pods` is missing', path: [] }]
+  }
+  if (rules === undefined && staged !== undefined) {
+    const key = stages === undefined ? 'pods' : 'stages'
+    return [conflict('stages widen rules, and there are none', [key])]
+  }
+  return []
+}
+
+/** What would be over before it began. */
+function timeFindings({ sidecar, steadyState, hold }: PlanFile): readonly Finding[] {
+  const times: readonly (readonly [number, number, string, Path])[] = [
+    [sidecar.expiry, 1000, '1s', ['sidecar', 'expiry']],
+    [steadyState.for, 100, '100ms', ['steadyState', 'for']],
+    [hold, 100, '100ms', ['hold']],
+  ]
+  return times
+    .filter(([ms, least]) => ms < least)
+    .map(([, , least, path]) => ({ code: 'out_of_range', message: `needs ${least} or more`, path }))
+}
+
+function abortFindings(conditions: unknown): readonly Finding[] {
+  return MEASURES.flatMap((measure): Finding[] => {
+    const written = memberOf(conditions, measure)
+    if (typeof written !== 'string') return []
+    const gate = readAbortGate(measure, written)
+    if (typeof gate !== 'string') return []
+    const found = shownText(written)
+    const message = `${gate}, found ${found}`
+    return [{ code: 'bad_value', message, path: ['abortOn', measure], found }]
+  })
+}
+
+function listFindings(
+  list: unknown,
+  path: Path,
+  read: (text: string) => unknown,
+): readonly Finding[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((text, index): Finding[] => {
+    try {
+      read(text as string)
+      return []
+    } catch (error) {
+      if (!(error instanceof LoadError)) throw error
+      return [{ code: 'bad_value', message: error.message, path: [...path, index] }]
+    }
+  })
+}

@@ -1,0 +1,128 @@
+import { AdminError } from '../../admin/ask-admin.ts'
+import { findProduction } from '../../rules/guard/production-names.ts'
+import { MARKER } from './armed-rules.ts'
+import type { Plan } from './plan.ts'
+import { refuse, type Refusal, RefusedError } from './refusal.ts'
+import { askRules, askState, type SidecarRule, type SidecarState } from './sidecar-admin.ts'
+import { productionRefusal } from './static-refusals.ts'
+
+/** The state of the sidecar before an experiment begins. */
+export interface Preflight {
+  readonly state: SidecarState
+  /** Rules of others inject faults now: they rest until the last phase of the experiment is over. */
+  readonly resting: boolean
+}
+
+/**
+ * Asks the sidecar whether an experiment may begin. Rules of `dead`, an experiment that died, are
+ * none of others. Throws a `RefusedError` with all reasons against it.
+ */
+export async function preflight(plan: Plan, dead: string | undefined): Promise<Preflight> {
+  const { state, rules } = await ask(plan)
+  const { environment } = plan.file.target
+  const refusals = [
+    environmentRefusal(state.environment, environment ?? '', plan),
+    disarmedRefusal(state),
+    rejectedRefusal(state),
+    ...ruleRefusals(rules, plan, dead),
+  ].filter((each) => each !== undefined)
+  if (refusals.length > 0) throw new RefusedError(...refusals)
+  return { state, resting: injecting(rules).some(({ name }) => !name.startsWith(MARKER)) }
+}
+
+/** The rules that inject faults in this sidecar, now or later. */
+function injecting(rules: readonly SidecarRule[]): readonly SidecarRule[] {
+  return rules.filter(
+    ({ builtIn, shadow, phase }) =>
+      !builtIn && !shadow && phase !== 'expired' && phase !== 'other_pod',
+  )
+}
+
+async function ask(
+  plan: Plan,
+): Promise<{ readonly state: SidecarState; readonly rules: readonly SidecarRule[] }> {
+  try {
+    return { state: await askState(plan.admin), rules: await askRules(plan.admin) }
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    throw refuse(
+      'SIDECAR_UNREACHABLE',
+      `the sidecar cannot be asked at ${plan.admin.url.origin}: ${error.message}`,
+      'check sidecar.admin, and that squall run has --rules',
+    )
+  }
+}
+
+function environmentRefusal(
+  found: string | undefined,
+  wanted: string,
+  { production }: Plan,
+): Refusal | undefined {
+  const place = { where: 'the environment of the sidecar,', name: found }
+  const hit = findProduction([place], production.patterns)
+  if (hit !== undefined) return productionRefusal(hit)
+  if (found?.toLowerCase() === wanted.toLowerCase()) return undefined
+  return {
+    code: 'ENVIRONMENT_MISMATCH',
+    wrong:
+      found === undefined
+        ? `the plan is for "${wanted}", and the sidecar names no environment`
+        : `the plan is for "${wanted}", and the sidecar says "${found}"`,
+    mend: 'check sidecar.admin and target.environment; squall run says it by --environment',
+  }
+}
+
+function disarmedRefusal({ shadow, reasons }: SidecarState): Refusal | undefined {
+  // What the file says goes with the file.
+  const against = reasons.filter(({ by }) => by !== 'file')
+  if (!shadow && against.length === 0) return undefined
+  const why = shadow
+    ? 'it only shadows'
+    : against.map(({ by, reason }) => `${by}${reason === '' ? '' : ` (${reason})`}`).join(', ')
+  return {
+    code: 'SIDECAR_DISARMED',
+    wrong: `no rule would act in the sidecar: ${why}`,
+    mend: shadow ? 'start it without --shadow' : 'arm it again when the reason is gone',
+  }
+}
+
+/** Without this the rules of the experiment would stay active when the file is put back. */
+function rejectedRefusal({ last }: SidecarState): Refusal | undefined {
+  if (last?.result !== 'refused') return undefined
+  return {
+    code: 'RULES_NOT_IN_FORCE',
+    wrong: `the sidecar rejected its rules file, so that it could not be put back: ${last.problem}`,
+    mend: 'fix sidecar.rulesFile first; squall validate shows every error in it',
+  }
+}
+
+function ruleRefusals(
+  rules: readonly SidecarRule[],
+  { file }: Plan,
+  dead: string | undefined,
+): readonly Refusal[] {
+  const acting = rules.filter(({ builtIn, phase }) => !builtIn && phase !== 'expired')
+  const markers = acting.filter(({ name }) => name.startsWith(MARKER))
+  const other = markers.find(({ name }) => name !== `${MARKER}${dead}`)
+  if (other !== undefined) {
+    return [
+      {
+        code: 'EXPERIMENT_RUNNING',
+        wrong: `the experiment ${other.name.slice(MARKER.length)} runs in this sidecar, begun elsewhere`,
+        mend: 'wait until it is over',
+      },
+    ]
+  }
+  // What a dead experiment left ends by itself.
+  if (markers.length > 0 || file.sidecar.replaceRules) return []
+  const own = injecting(rules)
+  if (own.length === 0) return []
+  const names = own.slice(0, 5).map(({ name }) => name)
+  return [
+    {
+      code: 'OTHER_RULES',
+      wrong: `the sidecar has rules in force: ${names.join(', ')}${own.length > 5 ? ', …' : ''}`,
+      mend: 'take them out, or let them rest meanwhile: sidecar.replaceRules: true',
+    },
+  ]
+}

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
+import type { CallSpec } from '../load/call-spec.ts'
+import { parseCalls } from '../load/calls-file.ts'
+import { parseExpectation } from '../load/expectation.ts'
+import { LoadError } from '../load/load-error.ts'
+import { parseSlo } from '../load/results/slo.ts'
+import { canonicalJson } from '../../base/json/canonical-json.ts'
+import type { FileProblems } from '../../rules/file/problem-format.ts'
+import type { Problem } from '../../rules/file/problem.ts'
+import { NO_PLACES, type ProductionCheck } from '../../rules/guard/production-names.ts'
+import { readYaml, type YamlDocument } from '../../rules/file/yaml-document.ts'
+import { type Gate, MEASURES, steadyGate } from './gate.ts'
+import { abortGates, planFindings, readFile } from './plan-findings.ts'
+import type { Plan, Stage } from './plan.ts'
+import type { PlanFile } from './plan-schema.ts'
+import { inlineRules, readRulesText, type RulesSource, type WrittenRule } from './rules-source.ts'
+import { type PlacedRefusal, staticRefusals } from './static-refusals.ts'
+
+/** What became of a plan's text. */
+export type ReadPlan =
+  | { readonly ok: true; readonly plan: Plan; readonly refusals: readonly PlacedRefusal[] }
+  | { readonly ok: false; readonly problems: readonly FileProblems[] }
+
+/** Where a plan stands, and how files that it names are read. */
+export interface PlanPlace {
+  readonly file: string
+  /** The folder that its paths are relative to. */
+  readonly folder: string
+  /** The text of a file. Throws where it cannot be read. */
+  readonly readText: (path: string) => Promise<string>
+  /** Which names mean production, and what is known besides the plan. */
+  readonly production?: ProductionCheck
+}
+
+/** Longer plans are refused. */
+export const MAX_PLAN_BYTES = 1024 * 1024
+
+/** Reads a plan, with all its mistakes at once. */
+export async function readPlan(text: string, place: PlanPlace): Promise<ReadPlan> {
+  const failed = (file: string, problems: readonly Problem[]): ReadPlan => ({
+    ok: false,
+    problems: [{ file, problems }],
+  })
+  if (text.length > MAX_PLAN_BYTES) {
+    return failed(place.file, [at('too_large', 'a plan may have 1 MiB', '')])
+  }
+  const document = readYaml(text)
+  const problems = [...document.problems.map(planWords), ...planFindings(document)]
+  if (problems.length > 0) return failed(place.file, problems)
+  const file = readFile(document.value)
+  const rules = await rulesOf(file, document, place)
+  if ('problems' in rules) return { ok: false, problems: [rules] }
+  const calls = await callsOf(file, document, place)
+  if (!Array.isArray(calls)) return { ok: false, problems: [calls as FileProblems] }
+  const plan = planOf(file, rules.source, calls as readonly CallSpec[], place)
+  const { steady, aborts } = plan
+  const tools = [...(file.load.tools ?? []), ...plan.calls.map(({ tool }) => tool)]
+  const refusals = staticRefusals({
+    file,
+    rules: plan.rules,
+    steady,
+    aborts,
+    tools,
+    production: plan.production,
+  }).map((refusal) => ({ ...refusal, ...document.place(refusal.path ?? []) }))
+  return { ok: true, plan, refusals }
+}
+
+function planOf(
+  file: PlanFile,
+  rules: RulesSource | undefined,
+  calls: readonly CallSpec[],
+  { folder, production = NO_PLACES }: PlanPlace,
+): Plan {
+  const { steadyState, kill } = file
+  return {
+    file,
+    digest: planDigest(file, rules, calls),
+    rules,
+    seed: rules?.seed ?? file.seed,
+    target: new URL(file.target.url),
+    admin: { url: new URL(file.sidecar.admin) },
+    rulesFile: resolve(folder, file.sidecar.rulesFile),
+    pidFile: kill === undefined ? undefined : resolve(folder, kill.pidFile),
+    calls,
+    expectations: (file.load.expect ?? []).map((each) => parseExpectation(each)),
+    steady: MEASURES.flatMap((measure): Gate[] => {
+      const limit = steadyState[measure]
+      if (limit === undefined) return []
+      const share = measure === 'errors' || measure === 'success'
+      return [steadyGate(measure, share ? limit / 100 : limit)]
+    }),
+    aborts: abortGates(file.abortOn ?? {}),
+    slo: (file.slo ?? []).map(parseSlo),
+    by: file.pods === undefined ? 'calls' : 'pods',
+    stages: stagesOf(file),
+    production,
+  }
+}
+
+function stagesOf({ stages, pods }: PlanFile): readonly Stage[] {
+  if (stages !== undefined) return stages.map((share) => ({ label: `${share}%`, share }))
+  if (pods !== undefined) return pods.map((share) => ({ label: `${share}% of pods`, share }))
+  return [{ label: 'kill', share: undefined }]
+}
+
+/** What decides what is done; where it is done and what it is called may change. */
+function planDigest(
+  file: PlanFile,
+  rules: RulesSource | undefined,
+  calls: readonly CallSpec[],
+): string {
+  const { description: _, rules: __, ...deciding } = file
+  const specs = calls.map(({ expect, ...call }) => ({
+    ...call,
+    expect: expect.map(({ text }) => text),
+  }))
+  const whole = { ...deciding, rules: rules?.digest ?? null, calls: specs }
+  return createHash('sha256').update(canonicalJson(whole)).digest('hex')
+}
+
+async function rulesOf(
+  file: PlanFile,
+  document: YamlDocument,
+  { folder, readText, file: name }: PlanPlace,
+): Promise<{ readonly source: RulesSource | undefined } | FileProblems> {
+  const { rules } = file
+  if (rules === undefined) return { source: undefined }
+  if (typeof rules !== 'string') {
+    const written = (document.value as { readonly rules: readonly WrittenRule[] }).rules
+    return { source: inlineRules(written) }
+  }
+  const path = resolve(folder, rules)
+  let text: string
+  try {
+    text = await readText(path)
+  } catch (error) {
+    const message = `the file cannot be read: ${reasonOf(error)}`
+    return {
+      file: name,
+      problems: [{ ...at('unreadable', message, 'rules'), ...document.place(['rules']) }],
+    }
+  }
+  const source = readRulesText(text)
+  return 'problems' in source ? { file: path, problems: source.problems } : { source }
+}
+
+async function callsOf(
+  { load }: PlanFile,
+  document: YamlDocument,
+  { folder, readText, file: name }: PlanPlace,
+): Promise<readonly CallSpec[] | FileProblems> {
+  if (load.calls === undefined) return []
+  try {
+    return parseCalls(await readText(resolve(folder, load.calls)))
+  } catch (error) {
+    const reason = error instanceof LoadError ? `${error.wrong}; ${error.mend}` : reasonOf(error)
+    const where = document.place(['load', 'calls'])
+    return { file: name, problems: [{ ...at('unreadable', reason, 'load.calls'), ...where }] }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  return code ?? (error instanceof Error ? error.message : String(error))
+}
+
+function planWords(problem: Problem): Problem {
+  return { ...problem, message: problem.message.replace('a rules file', 'a plan') }
+}
+
+function at(code: Problem['code'], message: string, path: string): Problem {
+  return { code, message, path, line: 1, column: 1 }
+}

@@ -1,0 +1,85 @@
+import type { Call } from '../../mcp/call.ts'
+import { compileRules } from '../../rules/match/compile.ts'
+import { explain } from '../../rules/explain/explain.ts'
+import { nearestName } from '../../base/nearest-name.ts'
+import { parseRules } from '../../rules/file/parse.ts'
+import type { Refusal } from './refusal.ts'
+import type { RulesSource, WrittenRule } from './rules-source.ts'
+
+/**
+ * Why no rule can hit any call of these tools; undefined when one may. Asked are the dimensions that
+ * are known beforehand, the tool and the headers; rules about anything else may hit.
+ */
+export function hitNothing(
+  { rules }: RulesSource,
+  tools: readonly string[],
+  headers: Readonly<Record<string, string>>,
+): Refusal | undefined {
+  const acting = rules.filter(({ shadow }) => shadow !== true)
+  if (acting.length === 0) {
+    return {
+      code: 'RULES_HIT_NOTHING',
+      wrong: rules.length === 0 ? 'there is no rule' : 'all rules are shadows',
+      mend: 'an experiment needs a rule that acts',
+    }
+  }
+  if (tools.length === 0 || acting.some((rule) => mayHit(rule, tools, headers))) return undefined
+  const wanted = acting.map(toolOf).find((tool) => tool !== undefined)
+  const near = wanted === undefined ? undefined : nearestName(wanted, tools)
+  const hint = near === undefined ? '' : ` (did you mean ${near}?)`
+  return {
+    code: 'RULES_HIT_NOTHING',
+    wrong: `no rule can hit a call of ${shownTools(tools)}`,
+    mend: `name these tools and the headers of the load in \`match\`${hint}; squall explain says which dimension fails`,
+  }
+}
+
+function mayHit(
+  rule: WrittenRule,
+  tools: readonly string[],
+  headers: Readonly<Record<string, string>>,
+): boolean {
+  const match = (rule['match'] ?? {}) as Readonly<Record<string, unknown>>
+  const { tool, headers: wanted, ...others } = match
+  // Other methods are called by handshakes, and what the rest asks for is known only on the wire.
+  if (['http', 'any', 'all', 'not', 'method'].some((key) => others[key] !== undefined)) return true
+  const known = {
+    ...(tool === undefined ? {} : { tool }),
+    ...(wanted === undefined ? {} : { headers: wanted }),
+  }
+  const asked = { name: rule.name, match: known, faults: rule['faults'] }
+  const parsed = parseRules(JSON.stringify({ rules: [asked] }))
+  if (!parsed.ok) return true
+  const ruleSet = compileRules(parsed.file)
+  return tools.some((name) => {
+    const facts = {
+      call: callOf(name),
+      headers: Object.entries(headers).flat(),
+      session: undefined,
+      client: undefined,
+      http: { method: 'POST', path: '/mcp' },
+    }
+    return explain(ruleSet, facts, 0).rules.some(({ matches }) => matches)
+  })
+}
+
+function callOf(name: string): Call {
+  return {
+    id: 1,
+    method: 'tools/call',
+    name,
+    params: { name, arguments: {} },
+    transport: 'streamable-http',
+    revision: undefined,
+    progressToken: undefined,
+  }
+}
+
+function toolOf(rule: WrittenRule): string | undefined {
+  const tool = (rule['match'] as Readonly<Record<string, unknown>> | undefined)?.['tool']
+  return typeof tool === 'string' ? tool : undefined
+}
+
+function shownTools(tools: readonly string[]): string {
+  return tools.length > 5 ? `${tools.slice(0, 5).join(', ')}, …` : tools.join(', ')
+}

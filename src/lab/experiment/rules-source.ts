@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import { parseWithPlaces } from '../../rules/file/parse.ts'
+import type { Problem } from '../../rules/file/problem.ts'
+
+/** A rule as it is written, with what is read of it here. */
+export type WrittenRule = Readonly<Record<string, unknown>> & { readonly name: string }
+
+/** Rules as somebody wrote them, checked. */
+export interface RulesSource {
+  /** Of the text as it was written: SHA-256. */
+  readonly digest: string
+  /** The text, so that a run can be repeated when the file has changed. */
+  readonly text: string
+  /** Undefined where the rules say none. */
+  readonly seed: number | undefined
+  readonly maxActive: number | undefined
+  readonly enabled: boolean
+  readonly rules: readonly WrittenRule[]
+}
+
+/** Reads the text of a rules file. */
+export function readRulesText(
+  text: string,
+): RulesSource | { readonly problems: readonly Problem[] } {
+  const { parsed, document } = parseWithPlaces(text)
+  if (!parsed.ok) return { problems: parsed.problems }
+  const written = (document?.value ?? {}) as Readonly<Record<string, unknown>>
+  return {
+    digest: createHash('sha256').update(text).digest('hex'),
+    text,
+    seed: numberIn(written, 'seed'),
+    maxActive: numberIn(written, 'maxActive'),
+    enabled: parsed.file.enabled,
+    rules: (written['rules'] ?? []) as readonly WrittenRule[],
+  }
+}
+
+/** Rules that stand in the plan itself: they were checked with it. */
+export function inlineRules(rules: readonly WrittenRule[]): RulesSource {
+  const text = `${JSON.stringify({ version: 1, rules }, null, 2)}\n`
+  return {
+    digest: createHash('sha256').update(text).digest('hex'),
+    text,
+    seed: undefined,
+    maxActive: undefined,
+    enabled: true,
+    rules,
+  }
+}
+
+function numberIn(value: Readonly<Record<string, unknown>>, key: string): number | undefined {
+  const found = value[key]
+  return typeof found === 'number' ? found : undefined
+}

@@ -1,0 +1,68 @@
+import { AdminError } from '../../admin/ask-admin.ts'
+import type { End } from './phase.ts'
+import type { Context } from './context.ts'
+import { askRules, askState } from './sidecar-admin.ts'
+
+/** What the sidecar says of the rules of a stage, all together. */
+export interface Hits {
+  readonly matched: number
+  readonly drawn: number
+  readonly applied: number
+}
+
+/** Nothing yet. */
+export const NO_HITS: Hits = { matched: 0, drawn: 0, applied: 0 }
+
+/** A sidecar that cannot be asked for so long is lost. */
+export const LOST_MS = 3000
+
+/** Asks what became of the calls of the rules. Throws an `AdminError`. */
+export async function ruleHits({ plan, names }: Context, signal?: AbortSignal): Promise<Hits> {
+  const own = new Set(names)
+  const rules = (await askRules(plan.admin, signal)).filter(({ name }) => own.has(name))
+  const sum = (key: keyof Hits): number => rules.reduce((total, rule) => total + rule[key], 0)
+  return { matched: sum('matched'), drawn: sum('drawn'), applied: sum('applied') }
+}
+
+/** Looks whether the rules are still in force, and tells what they hit. */
+export function sidecarWatch(
+  context: Context,
+  tell: (hits: Hits) => void,
+): (signal: AbortSignal) => Promise<End | undefined> {
+  const { plan } = context
+  let lastAnswer = performance.now()
+  return async (signal) => {
+    try {
+      const state = await askState(plan.admin, signal)
+      lastAnswer = performance.now()
+      const end = endOf(state, context)
+      if (end === undefined) tell(await ruleHits(context, signal))
+      return end
+    } catch (error) {
+      if (!(error instanceof AdminError)) throw error
+      if (signal.aborted || performance.now() - lastAnswer < LOST_MS) return undefined
+      return { code: 'SIDECAR_LOST', why: `the sidecar cannot be asked: ${error.message}` }
+    }
+  }
+}
+
+function endOf(
+  state: Awaited<ReturnType<typeof askState>>,
+  { arming, plan }: Context,
+): End | undefined {
+  const guard = state.reasons.find(({ by }) => by === 'guard')
+  if (guard !== undefined) {
+    return { code: 'GUARD', why: `the sidecar disarmed: ${guard.reason}` }
+  }
+  if (arming.trouble !== undefined || !arming.isOurs(state.digest)) {
+    return { code: 'RULES_CHANGED', why: 'somebody else has written the rules file' }
+  }
+  if (!state.armed) {
+    const who = state.reasons.map(({ by, reason }) => `${by}: ${reason}`).join(', ')
+    return { code: 'DISARMED', why: `rules no longer act in the sidecar (${who})` }
+  }
+  if (state.environment?.toLowerCase() !== plan.file.target.environment?.toLowerCase()) {
+    return { code: 'DISARMED', why: 'the sidecar is in another environment now' }
+  }
+  return undefined
+}

@@ -1,0 +1,135 @@
+import { isRecord } from '../../../mcp/json-rpc.ts'
+
+/** A schema, or a part of one. */
+export type Schema = Readonly<Record<string, unknown>>
+
+/** An expression, or a `contains`, is one of several once schemas are intersected. */
+export interface Contained {
+  readonly schema: unknown
+  readonly least: number
+  readonly most: number | undefined
+}
+
+type Join = (a: unknown, b: unknown) => unknown
+
+const larger: Join = (a, b) =>
+  typeof a === 'number' && typeof b === 'number' ? Math.max(a, b) : a === true || b
+const smaller: Join = (a, b) =>
+  typeof a === 'number' && typeof b === 'number' ? Math.min(a, b) : a === true || b
+const united: Join = (a, b) => [...new Set([...listOf(a), ...listOf(b)])]
+const joined: Join = (a, b) => [...listOf(a), ...listOf(b)]
+const both: Join = (a, b) => {
+  if (a === false || b === false) return false
+  return isRecord(a) && isRecord(b) ? { allOf: [a, b] } : isRecord(a) ? a : b
+}
+
+const JOINS: Readonly<Record<string, Join>> = {
+  minimum: larger,
+  exclusiveMinimum: larger,
+  minLength: larger,
+  minItems: larger,
+  minProperties: larger,
+  maximum: smaller,
+  exclusiveMaximum: smaller,
+  maxLength: smaller,
+  maxItems: smaller,
+  maxProperties: smaller,
+  multipleOf: commonMultiple,
+  required: united,
+  enum: commonValues,
+  type: commonTypes,
+  uniqueItems: (a, b) => a === true || b === true,
+  items: both,
+  additionalProperties: both,
+  prefixItems: inTurn,
+  patterns: joined,
+  contained: joined,
+}
+
+/** Writes a schema in the form that `intersected` takes: lists for what there can be several of. */
+export function normalized(schema: Schema): Schema {
+  const { pattern, contains, minContains, maxContains, additionalItems, ...rest } = schema
+  const { items } = rest
+  const most = typeof maxContains === 'number' ? maxContains : undefined
+  const least = typeof minContains === 'number' ? minContains : 1
+  const contained: Contained = { schema: contains, least, most }
+  return {
+    ...rest,
+    ...(Array.isArray(items) && { prefixItems: items as unknown[], items: additionalItems }),
+    ...(typeof pattern === 'string' && { patterns: [pattern] }),
+    ...(isRecord(contains) && { contained: [contained] }),
+  }
+}
+
+/** Returns a schema of what fits both, as far as values are made by it. */
+export function intersected(a: Schema, b: Schema): Schema {
+  const result: Record<string, unknown> = { ...b, ...a }
+  for (const [key, join] of Object.entries(JOINS)) {
+    if (a[key] !== undefined && b[key] !== undefined) result[key] = join(a[key], b[key])
+    else if (a[key] === undefined && b[key] !== undefined) result[key] = b[key]
+  }
+  const properties = commonProperties(a, b)
+  return properties === undefined ? result : { ...result, properties }
+}
+
+/** Those of both; where one allows no others than its own, no others. */
+function commonProperties(a: Schema, b: Schema): Schema | undefined {
+  if (!isRecord(a['properties']) && !isRecord(b['properties'])) return undefined
+  const ofA = isRecord(a['properties']) ? a['properties'] : {}
+  const ofB = isRecord(b['properties']) ? b['properties'] : {}
+  const names = [...new Set([...Object.keys(ofA), ...Object.keys(ofB)])]
+  const allowed = names.filter(
+    (name) =>
+      (Object.hasOwn(ofA, name) || !isClosed(a)) && (Object.hasOwn(ofB, name) || !isClosed(b)),
+  )
+  const entries = allowed.map((name): [string, unknown] => {
+    const inA = Object.hasOwn(ofA, name)
+    const inB = Object.hasOwn(ofB, name)
+    return [name, inA && inB ? both(ofA[name], ofB[name]) : inA ? ofA[name] : ofB[name]]
+  })
+  return Object.fromEntries(entries)
+}
+
+function isClosed({ additionalProperties, patternProperties }: Schema): boolean {
+  return additionalProperties === false && patternProperties === undefined
+}
+
+function commonTypes(a: unknown, b: unknown): unknown {
+  const ofB = new Set(namesOf(b))
+  const common = namesOf(a).flatMap((type) => {
+    if (ofB.has(type)) return [type]
+    const whole = type === 'integer' ? 'number' : 'integer'
+    return (type === 'integer' || type === 'number') && ofB.has(whole) ? ['integer'] : []
+  })
+  return common.length === 1 ? common[0] : common
+}
+
+function commonValues(a: unknown, b: unknown): unknown {
+  const ofB = new Set(listOf(b).map((value) => JSON.stringify(value)))
+  return listOf(a).filter((value) => ofB.has(JSON.stringify(value)))
+}
+
+function commonMultiple(a: unknown, b: unknown): unknown {
+  if (typeof a !== 'number' || typeof b !== 'number' || !(a > 0 && b > 0)) return a
+  for (let times = 1; times <= 1000; times++) {
+    const multiple = Number((a * times).toPrecision(12))
+    const quotient = multiple / b
+    if (Math.abs(quotient - Math.round(quotient)) < 1e-9) return multiple
+  }
+  return a
+}
+
+function inTurn(a: unknown, b: unknown): unknown {
+  const [ofA, ofB] = [listOf(a), listOf(b)]
+  return Array.from({ length: Math.max(ofA.length, ofB.length) }, (_, i) =>
+    i < ofA.length && i < ofB.length ? both(ofA[i], ofB[i]) : (ofA[i] ?? ofB[i]),
+  )
+}
+
+function namesOf(type: unknown): readonly unknown[] {
+  return typeof type === 'string' ? [type] : listOf(type)
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : []
+}

@@ -1,0 +1,93 @@
+import { matchingText } from './matching-text.ts'
+import { compileSafeRegex } from './schema-regex.ts'
+import { intBetween, pick, type RandomSource } from '../../../base/seeded-random.ts'
+
+const WORDS = ['refunds', 'report', 'invoice', 'summary', 'status', 'north', 'blue', 'draft']
+
+type Make = (random: RandomSource) => string
+
+const FORMATS: Readonly<Record<string, Make>> = {
+  'date-time': (random) => `${date(random)}T${time(random)}Z`,
+  date,
+  time: (random) => `${time(random)}Z`,
+  duration: (random) => `PT${intBetween(random, 1, 59)}M`,
+  email: (random) => `${pick(random, WORDS)}@example.com`,
+  'idn-email': (random) => `${pick(random, WORDS)}@example.com`,
+  hostname: (random) => `${pick(random, WORDS)}.example.com`,
+  uri: (random) => `https://example.com/${pick(random, WORDS)}`,
+  url: (random) => `https://example.com/${pick(random, WORDS)}`,
+  iri: (random) => `https://example.com/${pick(random, WORDS)}`,
+  'uri-reference': (random) => `/${pick(random, WORDS)}`,
+  uuid: (random) =>
+    `${hex(random, 8)}-${hex(random, 4)}-4${hex(random, 3)}-8${hex(random, 3)}-${hex(random, 12)}`,
+  ipv4: (random) => `192.0.2.${intBetween(random, 1, 254)}`,
+  ipv6: (random) => `2001:db8::${hex(random, 4)}`,
+  'json-pointer': (random) => `/${pick(random, WORDS)}`,
+  regex: () => '.*',
+  byte: (random) => Buffer.from(pick(random, WORDS)).toString('base64'),
+}
+
+/** How often a text is made until it fits its expressions and bounds. */
+const TRIES = 20
+/** Longest text that is made, whatever the schema asks for. */
+const MAX_TEXT = 65_536
+
+/** A text that fits a schema of type `string`. */
+export function makeText(schema: Readonly<Record<string, unknown>>, random: RandomSource): string {
+  const { patterns, format } = schema
+  const min = lengthOf(schema['minLength'], 0)
+  const max = lengthOf(schema['maxLength'], MAX_TEXT)
+  if (Array.isArray(patterns)) {
+    const text = patternedText(patterns as string[], min, max, random)
+    if (text !== undefined) return text
+  }
+  const make = typeof format === 'string' && Object.hasOwn(FORMATS, format) && FORMATS[format]
+  if (make) return make(random)
+  let text = `${pick(random, WORDS)} ${intBetween(random, 1, 999)}`
+  while (text.length < min) text += ` ${pick(random, WORDS)}`
+  return text.length > max ? text.slice(0, max) : text
+}
+
+/** A text that matches all expressions and is as long as it has to be, if one is found. */
+function patternedText(
+  patterns: readonly string[],
+  min: number,
+  max: number,
+  random: RandomSource,
+): string | undefined {
+  const tests = patterns.map((pattern) => compileSafeRegex(pattern, 'u'))
+  let text: string | undefined
+  for (let i = 0; i < TRIES; i++) {
+    // Each expression in turn, first as short as can be.
+    const extra = i < TRIES / 4 ? undefined : min + 4
+    text = matchingText(patterns[i % patterns.length]!, random, extra) ?? text
+    if (text === undefined) continue
+    const fits = (made: string): boolean =>
+      made.length >= min && made.length <= max && tests.every((each) => each.test(made))
+    if (fits(text)) return text
+    const longer = `${text}${pick(random, WORDS).repeat(Math.max(0, Math.ceil((min - text.length) / 4)))}`
+    if (text.length < min && fits(longer.slice(0, max))) return longer.slice(0, max)
+  }
+  return text
+}
+
+function lengthOf(value: unknown, otherwise: number): number {
+  return typeof value === 'number' && value >= 0 ? Math.min(MAX_TEXT, Math.floor(value)) : otherwise
+}
+
+function date(random: RandomSource): string {
+  const two = (low: number, high: number): string => padded(intBetween(random, low, high))
+  return `20${two(20, 29)}-${two(1, 12)}-${two(1, 28)}`
+}
+
+function time(random: RandomSource): string {
+  return [23, 59, 59].map((most) => padded(intBetween(random, 0, most))).join(':')
+}
+
+function padded(number: number): string {
+  return String(number).padStart(2, '0')
+}
+
+function hex(random: RandomSource, length: number): string {
+  return Array.from({ length }, () => intBetween(random, 0, 15).toString(16)).join('')
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../../base/json/canonical-json.ts'
+import { isRecord } from '../../mcp/json-rpc.ts'
+import { LoadError } from './load-error.ts'
+import { commonShape, lacksOf, type Shape, shapeOf } from './shape.ts'
+
+/** The form of a file that holds a baseline. */
+export const BASELINE_SCHEMA = 'squall.baseline/1'
+
+/** How results looked in a clean run. */
+export interface Baseline {
+  readonly schema: typeof BASELINE_SCHEMA
+  /** By tool and digest of the arguments. */
+  readonly answers: Readonly<Record<string, Shape>>
+}
+
+/** How much smaller than in the clean run a place may be. */
+const TOLERANCE = 0.1
+const MAX_ANSWERS = 20_000
+
+/** What tells calls apart: the tool and what it is asked. */
+export function answerKey(tool: string, args: Readonly<Record<string, unknown>>): string {
+  const digest = createHash('sha256').update(canonicalJson(args)).digest('hex').slice(0, 16)
+  return `${tool}/${digest}`
+}
+
+/** Collects how the results look. */
+export class BaselineRecorder {
+  readonly #answers = new Map<string, Shape>()
+
+  add(key: string, result: unknown): void {
+    const shape = shapeOf(result)
+    const before = this.#answers.get(key)
+    if (before === undefined && this.#answers.size >= MAX_ANSWERS) return
+    this.#answers.set(key, before === undefined ? shape : commonShape(before, shape))
+  }
+
+  baseline(): Baseline {
+    return { schema: BASELINE_SCHEMA, answers: Object.fromEntries(this.#answers) }
+  }
+}
+
+/** True when a result has what it had in the clean run, or was never seen there. */
+export function asInBaseline(baseline: Baseline, key: string, result: unknown): boolean {
+  const wanted = Object.hasOwn(baseline.answers, key) ? baseline.answers[key] : undefined
+  return wanted === undefined || lacksOf(shapeOf(result), wanted, TOLERANCE) === undefined
+}
+
+/** Reads the text of a file with a baseline. */
+export function parseBaseline(text: string): Baseline {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw bad('is no JSON')
+  }
+  if (!isRecord(value) || value['schema'] !== BASELINE_SCHEMA) throw bad('has another schema')
+  const { answers } = value
+  const shapes = isRecord(answers) ? Object.values(answers) : undefined
+  if (shapes === undefined || !shapes.every(isShape)) throw bad('has answers without sizes')
+  return value as unknown as Baseline
+}
+
+function isShape(value: unknown): boolean {
+  return isRecord(value) && Object.values(value).every((size) => typeof size === 'number')
+}
+
+function bad(why: string): LoadError {
+  return new LoadError(
+    'BAD_INPUT',
+    `the baseline ${why}`,
+    'record one with --record-baseline on a run without faults',
+  )
+}

@@ -1,0 +1,101 @@
+import { nearestName } from '../../base/nearest-name.ts'
+import { answerKey } from './baseline.ts'
+import type { CallSpec } from './call-spec.ts'
+import type { Expectation } from './expectation.ts'
+import { LoadError } from './load-error.ts'
+import type { ToolInfo } from './clients/load-client.ts'
+import type { LoadWork } from './load-options.ts'
+import { argumentsFor } from './arguments/make-arguments.ts'
+import { type SchemaCheck, schemaCheck } from './arguments/schema-check.ts'
+import { seededRandom } from '../../base/seeded-random.ts'
+
+/** A call that is to be made, and what is expected of its result. */
+export interface PlannedCall {
+  readonly tool: string
+  readonly args: Readonly<Record<string, unknown>>
+  /** The same for calls that ask the same. */
+  readonly key: string
+  readonly expect: readonly Expectation[]
+  /** Undefined where the tool promises no schema. */
+  readonly fitsSchema: SchemaCheck | undefined
+}
+
+/** The calls of the task with this number: the same ones for the same seed. */
+export type CallPlan = (task: number) => readonly PlannedCall[]
+
+/** Different arguments for each tool: enough to vary, few enough that each is asked again. */
+const VARIANTS = 16
+
+interface Choice {
+  readonly upTo: number
+  readonly variants: readonly PlannedCall[]
+}
+
+/** Plans what is called. Throws a `LoadError` when a tool does not exist or cannot be called. */
+export function planCalls(
+  work: LoadWork,
+  tools: readonly ToolInfo[],
+  expectations: readonly Expectation[],
+  seed: number,
+  stream: string,
+): CallPlan {
+  if (tools.length === 0) {
+    throw new LoadError(
+      'NO_TOOLS',
+      'the server lists no tools',
+      'check that --target is the right server, and that no rule hides its tools',
+    )
+  }
+  const specs = specsOf(work)
+  for (const { tool } of expectations) if (tool !== undefined) findTool(tool, tools)
+  let sum = 0
+  const choices = specs.map((spec): Choice => {
+    sum += spec.weight
+    return { upTo: sum, variants: variantsOf(spec, findTool(spec.tool, tools), expectations, seed) }
+  })
+  return (task) => {
+    const random = seededRandom(seed, `${stream}/task/${task}`)
+    return Array.from({ length: work.fanOut }, () => {
+      const at = random() * sum
+      const { variants } = choices.find(({ upTo }) => at < upTo) ?? choices.at(-1)!
+      return variants[Math.floor(random() * variants.length)]!
+    })
+  }
+}
+
+function specsOf({ tools, calls }: LoadWork): readonly CallSpec[] {
+  return [...tools.map((tool) => ({ tool, weight: 1, expect: [] })), ...calls]
+}
+
+function variantsOf(
+  spec: CallSpec,
+  tool: ToolInfo,
+  expectations: readonly Expectation[],
+  seed: number,
+): readonly PlannedCall[] {
+  const everywhere = expectations.filter(
+    (each) => each.tool === undefined || each.tool === tool.name,
+  )
+  const expect = [...everywhere, ...spec.expect]
+  const fitsSchema = tool.outputSchema === undefined ? undefined : schemaCheck(tool.outputSchema)
+  const planned = (args: Readonly<Record<string, unknown>>): PlannedCall => {
+    return { tool: tool.name, args, key: answerKey(tool.name, args), expect, fitsSchema }
+  }
+  if (spec.arguments !== undefined) return [planned(spec.arguments)]
+  const make = argumentsFor(tool)
+  const random = seededRandom(seed, `arguments/${tool.name}`)
+  return Array.from({ length: VARIANTS }, () => planned(make(random)))
+}
+
+function findTool(name: string, tools: readonly ToolInfo[]): ToolInfo {
+  const tool = tools.find((each) => each.name === name)
+  if (tool !== undefined) return tool
+  const names = tools.map((each) => each.name)
+  const near = nearestName(name, names)
+  const listed = `${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`
+  throw new LoadError(
+    'UNKNOWN_TOOL',
+    `the server has no tool "${name.slice(0, 80)}"`,
+    near === undefined ? `it has ${listed}` : `did you mean ${near}?`,
+  )
+}

@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Baseline, BaselineRecorder } from './baseline.ts'
+import { type Breaker, createBreaker } from './breaker.ts'
+import type { PlannedCall } from './call-plan.ts'
+import { judgeAnswer, type Judgement } from './judge-response.ts'
+import { type CallAnswer, type LoadClient, originOf } from './clients/load-client.ts'
+import type { LoadResilience } from './load-options.ts'
+import type { Recorder } from './results/recorder.ts'
+import type { Origin } from './results/result.ts'
+import type { UnmarkedFaults } from './unmarked-faults.ts'
+import { backoffMs, createRetryBudget, isRetryable } from './retry.ts'
+import { type RandomSource, seededRandom } from '../../base/seeded-random.ts'
+
+/** How a call ended, its retries included. */
+export interface CallOutcome extends Judgement {
+  readonly answer: CallAnswer
+  readonly origin: Origin
+  /** An attempt of it carried the mark of a fault. */
+  readonly hit: boolean
+  readonly correct: boolean
+  readonly inTime: boolean
+  readonly success: boolean
+  readonly latencyMs: number
+}
+
+/** A call that did not come to an end: skipped by choice, or cut when the run ended. */
+export type NoOutcome = 'skipped' | 'abandoned'
+
+/** When a call is due. */
+export interface CallTimes {
+  /** When it was to be sent: latency counts from here. */
+  readonly intendedAt: number
+  /** When it must have ended; Infinity without a deadline. */
+  readonly deadlineAt: number
+}
+
+/** What all calls of a run share. */
+export interface CallContext {
+  readonly resilience: LoadResilience
+  readonly recorder: Recorder
+  readonly baseline: Baseline | undefined
+  readonly recording: BaselineRecorder | undefined
+  readonly signal: AbortSignal
+  readonly seed: number
+  /** Knows the faults of answers that carry no mark. */
+  readonly faults: UnmarkedFaults | undefined
+}
+
+/** Makes calls with retries, breakers and deadlines as they were asked for. */
+export class CallRunner {
+  readonly #context: CallContext
+  readonly #budget: ReturnType<typeof createRetryBudget>
+  readonly #breakers = new Map<string, Breaker>()
+  readonly #jitter: RandomSource
+
+  constructor(context: CallContext) {
+    this.#context = context
+    this.#budget = createRetryBudget(context.resilience.retryBudget)
+    this.#jitter = seededRandom(context.seed, 'jitter')
+  }
+
+  /** Makes a call, and again as often as it may. Never rejects. */
+  async run(
+    client: LoadClient,
+    call: PlannedCall,
+    times: CallTimes,
+  ): Promise<CallOutcome | NoOutcome> {
+    const { recorder, signal } = this.#context
+    if (this.#tooLate(call.tool, times)) {
+      recorder.skipped()
+      return 'skipped'
+    }
+    this.#budget.earn()
+    recorder.begin(call.tool)
+    let hit = false
+    for (let attempt = 1; ; attempt++) {
+      const { answer, endedAt } = await this.#attempt(client, call, times)
+      hit ||= answer.marks.length > 0
+      const again = await this.#again(answer, attempt, call.tool, times)
+      if (signal.aborted) {
+        recorder.abandoned(call.tool)
+        return 'abandoned'
+      }
+      if (!again) return this.#end(call, answer, hit, times, endedAt)
+      recorder.retried(call.tool)
+    }
+  }
+
+  async #attempt(
+    client: LoadClient,
+    call: PlannedCall,
+    times: CallTimes,
+  ): Promise<{ readonly answer: CallAnswer; readonly endedAt: number }> {
+    const { resilience, recorder, signal, baseline } = this.#context
+    const breaker = this.#breakerOf(call.tool)
+    if (breaker?.allows(performance.now()) === false) {
+      const message = 'not sent: too many calls failed before'
+      return { answer: { kind: 'breaker', marks: [], message }, endedAt: performance.now() }
+    }
+    const sentAt = performance.now()
+    const left = resilience.skipLate ? Math.ceil(times.deadlineAt - sentAt) : Infinity
+    const timeoutMs = Math.min(resilience.timeoutMs, left)
+    const unattributed = await client.call(call.tool, call.args, { timeoutMs, signal })
+    const endedAt = performance.now()
+    if (signal.aborted) return { answer: unattributed, endedAt }
+    breaker?.record(unattributed.kind === 'ok', endedAt)
+    const { schemaOk, usable } = judgeAnswer(call, unattributed, baseline)
+    const correct = schemaOk && usable
+    const answer = correct ? unattributed : await this.#attributed(call.tool, unattributed)
+    recorder.attempt(call.tool, answer, endedAt - sentAt, correct)
+    return { answer, endedAt }
+  }
+
+  /** An answer that is no good, and carries no mark: the sidecar may know whose fault it is. */
+  async #attributed(tool: string, answer: CallAnswer): Promise<CallAnswer> {
+    const { faults } = this.#context
+    if (faults === undefined || answer.marks.length > 0 || answer.id === undefined) return answer
+    return { ...answer, marks: await faults.marksOf(tool, answer.id) }
+  }
+
+  /** Waits for the next attempt; false when there is to be none. */
+  async #again(
+    answer: CallAnswer,
+    attempt: number,
+    tool: string,
+    times: CallTimes,
+  ): Promise<boolean> {
+    const { resilience, signal } = this.#context
+    if (attempt > resilience.retries || !isRetryable(answer)) return false
+    const wait = backoffMs(attempt, answer, this.#jitter)
+    const then = performance.now() + wait
+    if (resilience.skipLate && then + this.#usual(tool) > times.deadlineAt) return false
+    if (!this.#budget.spend()) return false
+    await sleep(wait, undefined, { signal }).catch(() => {})
+    return !signal.aborted
+  }
+
+  #end(
+    call: PlannedCall,
+    answer: CallAnswer,
+    hit: boolean,
+    times: CallTimes,
+    endedAt: number,
+  ): CallOutcome {
+    const { recorder, baseline, recording } = this.#context
+    const judged = judgeAnswer(call, answer, baseline)
+    if (judged.responded) recording?.add(call.key, answer.result)
+    const correct = judged.responded && judged.schemaOk && judged.usable
+    const inTime = answer.kind !== 'timeout' && endedAt <= times.deadlineAt
+    const outcome: CallOutcome = {
+      ...judged,
+      answer,
+      origin: originOf(answer),
+      hit,
+      correct,
+      inTime,
+      success: correct && inTime,
+      latencyMs: endedAt - times.intendedAt,
+    }
+    recorder.call(call.tool, outcome)
+    return outcome
+  }
+
+  #tooLate(tool: string, { deadlineAt }: CallTimes): boolean {
+    if (!this.#context.resilience.skipLate) return false
+    return performance.now() + this.#usual(tool) > deadlineAt
+  }
+
+  /** What half of the calls of a tool take at most; none takes less than a millisecond. */
+  #usual(tool: string): number {
+    return Math.max(1, this.#context.recorder.medianOf(tool) ?? 0)
+  }
+
+  #breakerOf(tool: string): Breaker | undefined {
+    const { breaker: share } = this.#context.resilience
+    if (share === undefined) return undefined
+    const known = this.#breakers.get(tool)
+    if (known !== undefined) return known
+    const made = createBreaker(share)
+    this.#breakers.set(tool, made)
+    return made
+  }
+}

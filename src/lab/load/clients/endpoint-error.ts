@@ -1,0 +1,74 @@
+import { LoadError } from '../load-error.ts'
+import type { CallAnswer } from './load-client.ts'
+
+/** Why the handshake failed, and what to do about it. */
+export function endpointError({ kind, code, message = '' }: CallAnswer): LoadError {
+  const said = clean(message)
+  switch (kind) {
+    case 'refused':
+      return new LoadError(
+        'UNREACHABLE',
+        `nothing answers at the target (${said})`,
+        'check host and port of --target, and that the server runs',
+      )
+    case 'timeout':
+      return new LoadError(
+        'UNREACHABLE',
+        'the target does not answer the handshake',
+        'check that --target is the MCP endpoint, and that the server is not stuck',
+      )
+    case 'reset':
+    case 'incomplete':
+      return new LoadError(
+        'UNREACHABLE',
+        `the target closed the connection during the handshake (${said})`,
+        'check the scheme (http or https) and the port of --target',
+      )
+    case 'http':
+      return statusError(code ?? 0, said)
+    case 'malformed':
+      return new LoadError(
+        'NOT_MCP',
+        `the target does not speak MCP: ${said}`,
+        'give the URL of the MCP endpoint itself, such as http://localhost:3000/mcp',
+      )
+    case 'rpc':
+    case 'tool':
+    case 'breaker':
+    case 'ok':
+    default:
+      return new LoadError(
+        'HANDSHAKE_FAILED',
+        `the server turned the handshake down (${code ?? 'no code'}: ${said})`,
+        'choose another revision with --revision',
+      )
+  }
+}
+
+function statusError(status: number, said: string): LoadError {
+  if (status === 401 || status === 403) {
+    return new LoadError(
+      'NEEDS_AUTH',
+      `the target asks for authentication (status ${status})`,
+      'give a token with --auth-token-file, or a header with --header',
+    )
+  }
+  if (status === 404 || status === 405) {
+    return new LoadError(
+      'NOT_MCP',
+      `there is no MCP endpoint at this path (status ${status})`,
+      'give the whole URL with its path, such as http://localhost:3000/mcp',
+    )
+  }
+  return new LoadError(
+    'HANDSHAKE_FAILED',
+    `the handshake was answered with status ${status}${said === '' ? '' : `: ${said}`}`,
+    'check the log of the server; faults that hit `initialize` are best left out of the rules',
+  )
+}
+
+function clean(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  const plain = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+  return plain.trim().slice(0, 120)
+}

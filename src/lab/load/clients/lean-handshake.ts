@@ -1,0 +1,72 @@
+import { isRecord } from '../../../mcp/json-rpc.ts'
+import { FIRST_MODERN_REVISION, isModern } from '../../../mcp/protocol-version.ts'
+import { endpointError } from './endpoint-error.ts'
+import type { CallAnswer } from './load-client.ts'
+import type { LeanWire, Speaking } from './lean-wire.ts'
+
+/** The newest revision that begins with `initialize`. */
+export const LAST_SESSION_REVISION = '2025-11-25'
+
+const TIMEOUT_MS = 10_000
+/** What modern servers answer to a request that they understand and turn down. */
+const MODERN_ERRORS = new Set([-32020, -32021, -32022])
+
+/** What the handshake brought to light. */
+export interface Handshake {
+  readonly server: string
+  readonly speaking: Speaking
+}
+
+/** Finds out which revision the server speaks: the newest is tried first, as clients do. */
+export async function findRevision(wire: LeanWire, wanted: string | undefined): Promise<Handshake> {
+  if (wanted === undefined || isModern(wanted)) {
+    const revision = wanted ?? FIRST_MODERN_REVISION
+    const answer = await ask(wire, 'server/discover', {}, { revision, session: undefined })
+    if (answer.kind === 'ok') return discovered(answer, revision)
+    if (answer.kind !== 'http' && answer.kind !== 'rpc') throw endpointError(answer)
+    const refused = answer.code === 401 || answer.code === 403 || (answer.code ?? 0) >= 500
+    if (refused || MODERN_ERRORS.has(answer.code ?? 0)) throw endpointError(answer)
+    if (wanted !== undefined) throw endpointError(answer)
+  }
+  return openSession(wire, wanted ?? LAST_SESSION_REVISION)
+}
+
+/** Begins a session. Throws a `LoadError` that says what to do. */
+export async function openSession(wire: LeanWire, wanted: string): Promise<Handshake> {
+  const params = { protocolVersion: wanted, capabilities: {}, clientInfo: wire.clientInfo }
+  const answer = await ask(wire, 'initialize', params, undefined)
+  if (answer.kind !== 'ok' || !isRecord(answer.result)) throw endpointError(answer)
+  const { protocolVersion, serverInfo } = answer.result
+  const revision = typeof protocolVersion === 'string' ? protocolVersion : wanted
+  const speaking = { revision, session: answer.session }
+  await wire.tell('notifications/initialized', speaking)
+  return { server: nameOf(serverInfo), speaking }
+}
+
+/** One request of the handshake, or of what comes before the load. */
+export function ask(
+  wire: LeanWire,
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  speaking: Speaking | undefined,
+): Promise<CallAnswer & { readonly session?: string }> {
+  const signal = new AbortController().signal
+  return wire.ask(method, params, speaking, { timeoutMs: TIMEOUT_MS, signal })
+}
+
+function discovered({ result }: CallAnswer, revision: string): Handshake {
+  const { serverInfo, _meta } = isRecord(result) ? result : {}
+  const told: unknown = isRecord(_meta) ? _meta['io.modelcontextprotocol/serverInfo'] : undefined
+  return { server: nameOf(serverInfo ?? told), speaking: { revision, session: undefined } }
+}
+
+/** A server's name and version, in characters that can be shown. */
+export function nameOf(serverInfo: unknown): string {
+  if (!isRecord(serverInfo)) return 'unnamed'
+  const words = [serverInfo['name'], serverInfo['version']].filter(
+    (word) => typeof word === 'string',
+  )
+  // oxlint-disable-next-line no-control-regex
+  const text = words.join(' ').replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
+  return text === '' ? 'unnamed' : text.slice(0, 100)
+}

@@ -1,0 +1,157 @@
+import { randomInt } from 'node:crypto'
+import { Agent, request, type Dispatcher } from 'undici'
+import { encodeHeaderValue } from '../../../mcp/name-header.ts'
+import { isModern } from '../../../mcp/protocol-version.ts'
+import { connectionFailure } from './connection-failure.ts'
+import { openHeldStream } from './held-stream.ts'
+import { limitCall } from './call-limit.ts'
+import type { CallAnswer, CallBounds, HeldStream } from './load-client.ts'
+import type { LoadTarget } from '../load-options.ts'
+import { marksOf } from './markers.ts'
+import { readAnswer } from './read-response.ts'
+
+const NAME = 'squall-load'
+/** Less than most servers let wait to be accepted: more would be lost, and look like their failure. */
+const MAX_CONNECTIONS = 500
+const META = 'io.modelcontextprotocol'
+
+/** What a request is sent with. */
+export interface Speaking {
+  readonly revision: string
+  readonly session: string | undefined
+}
+
+/** An answer with what its head said of the session. */
+export interface WireAnswer extends CallAnswer {
+  readonly session?: string
+}
+
+/** Sends single messages to one URL over connections that are kept. */
+export class LeanWire {
+  readonly #agent: Agent
+  readonly #url: URL
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #version: string
+  #id: number
+
+  constructor(target: LoadTarget, version: string) {
+    const { url, headers, connections = MAX_CONNECTIONS, sidecars = [] } = target
+    // Other clients of the sidecar begin at 1 as well.
+    this.#id = sidecars.length === 0 ? 0 : randomInt(2 ** 40)
+    this.#agent = new Agent({
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connectTimeout: 10_000,
+      connections,
+    })
+    this.#url = url
+    this.#headers = headers
+    this.#version = version
+  }
+
+  /** Sends a request and reads what it is answered. Never rejects. */
+  async ask(
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    speaking: Speaking | undefined,
+    bounds: CallBounds,
+  ): Promise<WireAnswer> {
+    const id = ++this.#id
+    const limit = limitCall(bounds)
+    let headers: Dispatcher.ResponseData['headers'] | undefined
+    try {
+      const answer = await this.#post({ id, method, params }, speaking, limit.signal)
+      headers = answer.headers
+      const read = await readAnswer(answer, id)
+      const session = answer.headers['mcp-session-id']
+      return { ...read, id, ...(typeof session === 'string' && { session }) }
+    } catch (error) {
+      const marks = marksOf(headers?.['x-squall-fault'])
+      const seen = { late: limit.late, headSeen: headers !== undefined, marks }
+      return { ...connectionFailure(error, seen), id }
+    } finally {
+      limit.release()
+    }
+  }
+
+  /** Sends a notification; what comes of it does not matter. */
+  async tell(method: string, speaking: Speaking): Promise<void> {
+    try {
+      const { body } = await this.#post({ method }, speaking, AbortSignal.timeout(10_000))
+      await body.dump()
+    } catch {
+      // The calls that follow will tell.
+    }
+  }
+
+  /** Opens the stream of a session. */
+  hold(speaking: Speaking, signal: AbortSignal): Promise<HeldStream | undefined> {
+    return openHeldStream(this.#url, this.#head(speaking), signal)
+  }
+
+  /** Ends a session at the server. */
+  async end(speaking: Speaking): Promise<void> {
+    try {
+      const signal = AbortSignal.timeout(2000)
+      const headers = this.#head(speaking)
+      const options = { method: 'DELETE', headers, dispatcher: this.#agent, signal } as const
+      await (await request(this.#url, options)).body.dump()
+    } catch {
+      // A session that cannot be ended ends by itself.
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
+
+  #post(
+    message: { id?: number; method: string; params?: Readonly<Record<string, unknown>> },
+    speaking: Speaking | undefined,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    const modern = isModern(speaking?.revision)
+    const params = modern ? this.#withMeta(message.params, speaking!.revision) : message.params
+    const headers: Record<string, string> = {
+      ...this.#head(speaking),
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    }
+    if (modern) {
+      headers['mcp-method'] = message.method
+      const name = message.params?.['name']
+      if (typeof name === 'string') headers['mcp-name'] = encodeHeaderValue(name)
+    }
+    const body = JSON.stringify({ jsonrpc: '2.0', ...message, ...(params && { params }) })
+    return request(this.#url, { method: 'POST', headers, body, dispatcher: this.#agent, signal })
+  }
+
+  #head(speaking: Speaking | undefined): Record<string, string> {
+    const head: Record<string, string> = {
+      'user-agent': `${NAME}/${this.#version}`,
+      ...this.#headers,
+    }
+    if (speaking !== undefined) {
+      head['mcp-protocol-version'] = speaking.revision
+      if (speaking.session !== undefined) head['mcp-session-id'] = speaking.session
+    }
+    return head
+  }
+
+  #withMeta(
+    params: Readonly<Record<string, unknown>> | undefined,
+    revision: string,
+  ): Readonly<Record<string, unknown>> {
+    const meta = {
+      [`${META}/protocolVersion`]: revision,
+      [`${META}/clientCapabilities`]: {},
+      [`${META}/clientInfo`]: this.clientInfo,
+    }
+    return { ...params, _meta: meta }
+  }
+
+  /** How the client names itself. */
+  get clientInfo(): { readonly name: string; readonly version: string } {
+    return { name: NAME, version: this.#version }
+  }
+}

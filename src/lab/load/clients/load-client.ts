@@ -1,0 +1,73 @@
+import type { ToolHint } from '../choose-tools.ts'
+import type { ErrorKind, Origin } from '../results/result.ts'
+
+/** A tool as its server lists it. */
+export interface ToolInfo {
+  readonly name: string
+  readonly inputSchema: unknown
+  readonly outputSchema: unknown
+  readonly hint: ToolHint
+}
+
+/** How an attempt of a call ended, as the client saw it. */
+export interface CallAnswer {
+  /** The id of the JSON-RPC request, where the client knows it. */
+  readonly id?: number
+  readonly kind: 'ok' | ErrorKind
+  /** Of `http` the status, of `rpc` the code. */
+  readonly code?: number
+  /** What the answer says of faults that touched it: `rule/fault`. */
+  readonly marks: readonly string[]
+  /** The error is the sidecar's own. */
+  readonly fromSquall?: boolean
+  readonly result?: unknown
+  /** What the error says, for people. */
+  readonly message?: string
+  readonly retryAfterMs?: number
+}
+
+/** What bounds an attempt. */
+export interface CallBounds {
+  readonly timeoutMs: number
+  /** Aborted when the run is over. */
+  readonly signal: AbortSignal
+}
+
+/** A stream that is held open. */
+export interface HeldStream {
+  /** Resolves when it has ended, whoever ended it. */
+  readonly over: Promise<void>
+  close(): void
+}
+
+/** One client with a session of its own, where the server knows sessions. */
+export interface LoadClient {
+  /** Makes one attempt of a call. Never rejects. */
+  call(
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+    bounds: CallBounds,
+  ): Promise<CallAnswer>
+  /** Opens the stream on which the server speaks by itself; undefined when it has none. */
+  hold(signal: AbortSignal): Promise<HeldStream | undefined>
+  close(): Promise<void>
+}
+
+/** A server that can be called, and what is known of it. */
+export interface Endpoint {
+  readonly server: string
+  readonly revision: string
+  readonly tools: readonly ToolInfo[]
+  /** Opens one more client. */
+  connect(): Promise<LoadClient>
+  close(): Promise<void>
+}
+
+/** Whose the error of an attempt is, as far as its answer tells. */
+export function originOf({ kind, marks, fromSquall }: CallAnswer): Origin {
+  if (kind === 'breaker') return 'client'
+  if (marks.length > 0) return 'injected'
+  if (fromSquall === true) return 'squall'
+  // Where nothing came, or what came was cut, there was no place for a mark.
+  return kind === 'timeout' || kind === 'reset' || kind === 'incomplete' ? 'unattributed' : 'real'
+}

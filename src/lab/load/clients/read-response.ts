@@ -1,0 +1,146 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import { parseMessages, isRecord } from '../../../mcp/json-rpc.ts'
+import { eventMessage } from '../../../mcp/event-message.ts'
+import type { Message } from '../../../mcp/message.ts'
+import { SseFramer } from '../../../mcp/sse-framer.ts'
+import type { CallAnswer } from './load-client.ts'
+import { markIn, marksOf } from './markers.ts'
+
+/** Longest answer that is read. */
+const MAX_ANSWER = 16 * 1024 * 1024
+const MAX_ERROR_TEXT = 64 * 1024
+/** How long a stream may stay open behind the answer that it was opened for. */
+const LINGER_MS = 1000
+const MAX_RETRY_AFTER_S = 30
+
+/** The head and body of an answer, as undici gives them. */
+export interface RawAnswer {
+  readonly statusCode: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Readable
+}
+
+/** Reads what a request with this id was answered. Rejects when the connection breaks. */
+export async function readAnswer(
+  { statusCode, headers, body }: RawAnswer,
+  id: number,
+): Promise<CallAnswer> {
+  const marks = marksOf(headers['x-squall-fault'])
+  const fromSquall = headers['x-squall-error'] !== undefined
+  if (statusCode >= 400) {
+    const text = await readText(body, MAX_ERROR_TEXT)
+    return {
+      kind: 'http',
+      code: statusCode,
+      marks,
+      fromSquall,
+      message: errorText(text ?? ''),
+      ...retryAfter(headers['retry-after']),
+    }
+  }
+  const type = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
+  if (type === 'text/event-stream') return readEvents(body, id, marks)
+  const text = await readText(body, MAX_ANSWER)
+  if (text === undefined) return { kind: 'malformed', marks, message: 'the answer is too long' }
+  if (text === '') return { kind: 'incomplete', marks, message: `status ${statusCode} and nothing` }
+  if (type !== 'application/json') {
+    return { kind: 'malformed', marks, message: `an answer of type ${type.slice(0, 40) || 'none'}` }
+  }
+  const parsed = parseMessages(text)
+  if (!parsed.ok) return { kind: 'malformed', marks, message: 'the answer is no JSON-RPC' }
+  const message = parsed.messages.find((each) => answers(each, id))
+  if (message === undefined) {
+    return { kind: 'malformed', marks, message: 'the answer is to something else' }
+  }
+  return toAnswer(message, marks)
+}
+
+/** The answer is in one of the events; what comes after it is nobody's. */
+function readEvents(body: Readable, id: number, marks: string[]): Promise<CallAnswer> {
+  return new Promise((resolve, reject) => {
+    const framer = new SseFramer(MAX_ANSWER)
+    let found = false
+    let lingering: NodeJS.Timeout | undefined
+    body.on('data', (chunk: Buffer) => {
+      if (found) return
+      framer.push(chunk, (frame) => {
+        if (found || frame.oversized) return
+        const mark = markIn(frame.raw)
+        if (mark !== undefined) marks.push(mark)
+        const message = eventMessage(frame)
+        if (message === undefined || !answers(message, id)) return
+        found = true
+        // Not cut at once: most servers end it themselves, and the connection can be used again.
+        lingering = setTimeout(() => body.destroy(), LINGER_MS)
+        resolve(toAnswer(message, marks))
+      })
+    })
+    body.on('error', (error) => (found ? undefined : reject(error)))
+    body.on('close', () => {
+      clearTimeout(lingering)
+      resolve({ kind: 'incomplete', marks, message: 'the stream ended without the answer' })
+    })
+  })
+}
+
+function answers(message: Message, id: number): boolean {
+  return (
+    (message.kind === 'result' || message.kind === 'error') &&
+    (message.id === id || (message.kind === 'error' && message.id === null))
+  )
+}
+
+function toAnswer(message: Message, marks: readonly string[]): CallAnswer {
+  if (message.kind === 'error') {
+    const { code, message: text, data } = isRecord(message.error) ? message.error : {}
+    const fromSquall = isRecord(data) && data['origin'] === 'squall'
+    return {
+      kind: 'rpc',
+      marks,
+      fromSquall,
+      ...(typeof code === 'number' && { code }),
+      message: typeof text === 'string' ? text : '',
+    }
+  }
+  const result = message.kind === 'result' ? message.result : undefined
+  if (!isRecord(result)) return { kind: 'malformed', marks, message: 'the result is no object' }
+  return toolAnswer(result, marks)
+}
+
+/** What a result says of itself. */
+export function toolAnswer(
+  result: Readonly<Record<string, unknown>>,
+  marks: readonly string[],
+): CallAnswer {
+  if (result['isError'] !== true) return { kind: 'ok', marks, result }
+  const content: unknown = result['content']
+  const first: unknown = Array.isArray(content) ? content[0] : undefined
+  const text = isRecord(first) && typeof first['text'] === 'string' ? first['text'] : ''
+  return { kind: 'tool', marks, result, message: text }
+}
+
+/** The whole body; undefined when it is longer than that. */
+async function readText(body: Readable, most: number): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += (chunk as Buffer).length
+    if (size > most) return undefined
+    chunks.push(chunk as Buffer)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function errorText(text: string): string {
+  const parsed = parseMessages(text)
+  const message = parsed.ok ? parsed.messages[0] : undefined
+  if (message?.kind !== 'error' || !isRecord(message.error)) return text.slice(0, 200)
+  const told = message.error['message']
+  return typeof told === 'string' ? told.slice(0, 200) : ''
+}
+
+function retryAfter(value: string | undefined): { retryAfterMs?: number } {
+  if (value === undefined || !/^\d{1,6}$/.test(value)) return {}
+  return { retryAfterMs: Math.min(MAX_RETRY_AFTER_S, Number(value)) * 1000 }
+}

@@ -1,0 +1,47 @@
+import type { LoadClient } from './load-client.ts'
+import { openHeldStream } from './held-stream.ts'
+import { createMarkedFetch } from './marked-fetch.ts'
+import { missingClient } from './missing-client.ts'
+import type { LoadTarget } from '../load-options.ts'
+import { sdkAnswer } from './sdk-response.ts'
+
+/** Loads the SDK of version 2; the result opens clients with it. */
+export async function loadSdkV2(
+  { url, headers }: LoadTarget,
+  version: string,
+  modern: boolean,
+): Promise<() => Promise<LoadClient>> {
+  const { Client, StreamableHTTPClientTransport } = await importSdk()
+  return async () => {
+    const marked = createMarkedFetch()
+    const client = new Client(
+      { name: 'squall-load', version },
+      { capabilities: {}, versionNegotiation: { mode: modern ? 'auto' : 'legacy' } },
+    )
+    const options = { fetch: marked.fetch, requestInit: { headers } }
+    const transport = new StreamableHTTPClientTransport(url, options)
+    await client.connect(transport)
+    return {
+      call: (name, args, bounds) =>
+        sdkAnswer(marked, (limits) => client.callTool({ name, arguments: args }, limits), bounds),
+      hold: (signal) => {
+        const { sessionId } = transport
+        const session = sessionId === undefined ? {} : { 'mcp-session-id': sessionId }
+        return openHeldStream(url, { ...headers, ...session }, signal)
+      },
+      async close() {
+        await transport.terminateSession().catch(() => {})
+        await client.close()
+      },
+    }
+  }
+}
+
+async function importSdk() {
+  try {
+    const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+    return { Client, StreamableHTTPClientTransport }
+  } catch (error) {
+    throw missingClient('sdk-v2', '@modelcontextprotocol/client', error)
+  }
+}

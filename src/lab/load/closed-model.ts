@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LoadClient } from './clients/load-client.ts'
+import type { Recorder } from './results/recorder.ts'
+import type { RunTask } from './task-runner.ts'
+
+/** What the closed model needs beside the tasks. */
+export interface ClosedModel {
+  readonly clients: readonly LoadClient[]
+  readonly callsPerTask: number
+  /** The clients begin evenly over this time. */
+  readonly rampMs: number
+  readonly durationMs: number | undefined
+  readonly tasks: number | undefined
+  /** No further tasks begin when this is aborted. */
+  readonly stop: AbortSignal
+}
+
+/** Each client begins a task when it is done with the one before. */
+export async function runClosedModel(
+  { clients, callsPerTask, rampMs, durationMs = Infinity, tasks = Infinity, stop }: ClosedModel,
+  runTask: RunTask,
+  recorder: Recorder,
+): Promise<void> {
+  const endsAt = performance.now() + durationMs
+  let next = 0
+  const work = async (client: LoadClient, index: number): Promise<void> => {
+    const begin = (rampMs * index) / clients.length
+    if (begin > 0) await sleep(begin, undefined, { signal: stop }).catch(() => {})
+    while (!stop.aborted && next < tasks && performance.now() < endsAt) {
+      recorder.arrived(callsPerTask, 0)
+      await runTask(client, next++, performance.now())
+    }
+  }
+  await Promise.all(clients.map(work))
+}

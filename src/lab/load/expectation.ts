@@ -1,0 +1,83 @@
+import { sameJson } from '../../base/json/canonical-json.ts'
+import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
+import { LoadError } from './load-error.ts'
+
+/** What the result of a tool must be like for the caller to use it. */
+export interface Expectation {
+  /** As it was written. */
+  readonly text: string
+  /** The tool that it is about; undefined means all. */
+  readonly tool: string | undefined
+  holds(result: unknown): boolean
+}
+
+const FORM =
+  'write tool:/pointer, tool:/pointer=value, !=, >, >=, <, <= or =~expression, such as search:/structuredContent/total>0'
+const OPERATOR = /=~|!=|>=|<=|=|>|</
+
+type Test = (value: unknown) => boolean
+
+/** Reads `search:/structuredContent/total>0`; without a tool, or with `*`, it is about all of them. */
+export function parseExpectation(text: string, ofTool?: string): Expectation {
+  const slash = text.indexOf('/')
+  const head = slash === -1 ? text : text.slice(0, slash)
+  if (slash === -1 || (head !== '' && !head.endsWith(':'))) throw bad(text, 'has no JSON Pointer')
+  const named = head.slice(0, -1)
+  const rest = text.slice(slash)
+  const found = OPERATOR.exec(rest)
+  const pointer = rest.slice(0, found?.index).trimEnd()
+  const keys = parsePointer(pointer)
+  if (keys === undefined) throw bad(text, 'has no valid JSON Pointer')
+  const operand = found === null ? '' : rest.slice(found.index + found[0].length).trim()
+  const test = testOf(text, found?.[0], operand)
+  return {
+    text,
+    tool: named === '' || named === '*' ? ofTool : named,
+    holds: (result) => test(pointedAt(result, keys)),
+  }
+}
+
+function testOf(text: string, operator: string | undefined, operand: string): Test {
+  if (operator === undefined) return (value) => value !== undefined && value !== null
+  if (operand === '') throw bad(text, `has nothing behind ${operator}`)
+  if (operator === '=~') {
+    const expression = expressionOf(text, operand)
+    return (value) => typeof value === 'string' && expression.test(value)
+  }
+  const wanted = valueOf(operand)
+  if (operator === '=') return (value) => sameJson(value, wanted)
+  if (operator === '!=') return (value) => value !== undefined && !sameJson(value, wanted)
+  if (typeof wanted !== 'number') throw bad(text, `compares with ${operator} what is no number`)
+  return comparison(operator, wanted)
+}
+
+/** Of arrays the length is compared: `/content>0` asks for something in it. */
+function comparison(operator: string, wanted: number): Test {
+  return (value) => {
+    const size: unknown = Array.isArray(value) ? value.length : value
+    if (typeof size !== 'number') return false
+    if (operator === '>') return size > wanted
+    if (operator === '>=') return size >= wanted
+    return operator === '<' ? size < wanted : size <= wanted
+  }
+}
+
+function expressionOf(text: string, source: string): RegExp {
+  try {
+    return new RegExp(source, 'u')
+  } catch {
+    throw bad(text, 'has no valid regular expression')
+  }
+}
+
+function valueOf(operand: string): unknown {
+  try {
+    return JSON.parse(operand)
+  } catch {
+    return operand
+  }
+}
+
+function bad(text: string, why: string): LoadError {
+  return new LoadError('BAD_INPUT', `the expectation "${text.slice(0, 80)}" ${why}`, FORM)
+}

@@ -1,0 +1,96 @@
+import { indicatorsOf } from '../../indicators/indicators.ts'
+import type { Endpoint } from '../clients/load-client.ts'
+import type { LoadOptions } from '../load-options.ts'
+import type { Recorder } from './recorder.ts'
+import {
+  type HeldStreams,
+  type LeftOutTool,
+  LOAD_SCHEMA,
+  type LoadResult,
+  type RunInfo,
+} from './result.ts'
+import { judgeSlo } from './slo.ts'
+
+/** When a run was, whether it came to its end, and what it did not call. */
+export interface RunTimes {
+  readonly startedAt: Date
+  readonly durationMs: number
+  readonly complete: boolean
+  readonly leftOut: readonly LeftOutTool[]
+  readonly missedFaults: number | undefined
+}
+
+/** The result of a run. Nothing secret gets into it. */
+export function buildResult(
+  options: LoadOptions,
+  endpoint: Endpoint,
+  recorder: Recorder,
+  held: HeldStreams,
+  { startedAt, durationMs, complete, leftOut, missedFaults }: RunTimes,
+): LoadResult {
+  const { target, pace, shard, seed, checks, version } = options
+  const counts = { ...recorder.counts }
+  const indicators = indicatorsOf(counts)
+  const latency = recorder.latency()
+  const tools = [...recorder.tools.values()].map((tool) => tool.result())
+  return {
+    schema: LOAD_SCHEMA,
+    squall: version,
+    run: {
+      target: shownTarget(target.url),
+      server: endpoint.server,
+      revision: endpoint.revision,
+      client: target.client,
+      startedAt: startedAt.toISOString(),
+      durationMs: Math.round(durationMs),
+      seed,
+      model: pace.rate === undefined ? 'closed' : 'open',
+      complete,
+      ...(shard !== undefined && { shard }),
+      ...(leftOut.length > 0 && { leftOut }),
+      ...(missedFaults !== undefined && { missedFaults }),
+      options: shownOptions(options),
+    },
+    counts,
+    indicators,
+    arrivals: { ...recorder.arrivals },
+    errors: recorder.errors(),
+    latency,
+    tools: tools.sort((a, b) => (a.tool < b.tool ? -1 : 1)),
+    faults: recorder.faults(),
+    timeline: recorder.timeline.timeline(),
+    held,
+    slo: judgeSlo(checks.slo, { indicators, latency }),
+  }
+}
+
+/** A URL without what may be a secret in it. */
+export function shownTarget(url: URL): string {
+  return `${url.origin}${url.pathname}`
+}
+
+function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): RunInfo['options'] {
+  const told = {
+    tools: work.tools,
+    calls: work.calls.map(({ tool }) => tool),
+    fanOut: work.fanOut,
+    sequential: work.sequential,
+    clients: pace.clients,
+    rate: pace.rate,
+    rampMs: pace.rampMs,
+    durationMs: pace.durationMs,
+    gracefulStopMs: pace.gracefulStopMs,
+    tasks: pace.tasks,
+    maxInFlight: pace.maxInFlight,
+    connections: target.connections,
+    hold: pace.hold,
+    ...resilience,
+    expect: checks.expectations.map(({ text }) => text),
+    baseline: checks.baseline !== undefined,
+    slo: checks.slo.map(({ text }) => text),
+    // Their names alone: values may be secret.
+    headers: Object.keys(target.headers),
+  }
+  const given = Object.entries(told).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as RunInfo['options']
+}

@@ -1,0 +1,82 @@
+import { noCounts, sumCounts } from '../../indicators/counts.ts'
+import { indicatorsOf } from '../../indicators/indicators.ts'
+import { ErrorCounts } from './error-counts.ts'
+import { FaultRecorder } from './fault-recorder.ts'
+import { Histogram } from './histogram.ts'
+import { LoadError } from '../load-error.ts'
+import type { Arrivals, HeldStreams, LoadResult, ToolResult } from './result.ts'
+import { judgeSlo, parseSlo } from './slo.ts'
+import { mergeTimelines } from './timeline-recorder.ts'
+import { ToolRecorder } from './tool-recorder.ts'
+
+/** The results of parts of a load as one. Latencies are merged by their buckets, not averaged. */
+export function mergeResults(results: readonly LoadResult[]): LoadResult {
+  const [first] = results
+  if (first === undefined)
+    throw new LoadError('CANNOT_MERGE', 'there is nothing to merge', 'name files')
+  const starts = results.map(({ run }) => Date.parse(run.startedAt))
+  const start = Math.min(...starts)
+  const counts = results.reduce((sum, each) => sumCounts(sum, each.counts), noCounts())
+  const indicators = indicatorsOf(counts)
+  const latency = mergedLatency(results)
+  const gates = [...new Set(results.flatMap(({ slo }) => slo.map(({ gate }) => gate)))]
+  const ends = results.map(({ run }, i) => starts[i]! + run.durationMs)
+  const errors = new ErrorCounts()
+  const faults = new FaultRecorder()
+  for (const each of results) {
+    errors.addAll(each.errors)
+    for (const fault of each.faults) faults.merge(fault)
+  }
+  const { shard: _, ...run } = first.run
+  return {
+    schema: first.schema,
+    squall: first.squall,
+    run: {
+      ...run,
+      target: [...new Set(results.map((each) => each.run.target))].join(', '),
+      startedAt: new Date(start).toISOString(),
+      durationMs: Math.max(...ends) - start,
+      complete: results.every((each) => each.run.complete),
+      mergedFrom: results.reduce((sum, each) => sum + (each.run.mergedFrom ?? 1), 0),
+    },
+    counts,
+    indicators,
+    arrivals: sumOf(results.map((each) => each.arrivals)),
+    errors: errors.list(),
+    latency,
+    tools: mergedTools(results.flatMap(({ tools }) => tools)),
+    faults: faults.list(),
+    timeline: mergeTimelines(
+      results.map(({ timeline }) => timeline),
+      starts.map((each) => each - start),
+    ),
+    held: sumOf(results.map((each) => each.held)),
+    slo: judgeSlo(gates.map(parseSlo), { indicators, latency }),
+  }
+}
+
+function mergedLatency(results: readonly LoadResult[]): LoadResult['latency'] {
+  const histogram = new Histogram()
+  for (const each of results) histogram.addAll(each.latency.histogram)
+  return histogram.latency()
+}
+
+function mergedTools(parts: readonly ToolResult[]): ToolResult[] {
+  const tools = new Map<string, ToolRecorder>()
+  for (const part of parts) {
+    const tool = tools.get(part.tool) ?? new ToolRecorder(part.tool)
+    tools.set(part.tool, tool)
+    tool.merge(part)
+  }
+  return [...tools.values()].map((tool) => tool.result()).sort((a, b) => (a.tool < b.tool ? -1 : 1))
+}
+
+function sumOf<Counts extends Arrivals | HeldStreams>(parts: readonly Counts[]): Counts {
+  const sum: Record<string, number> = {}
+  for (const part of parts) {
+    for (const [name, count] of Object.entries(part)) {
+      sum[name] = (sum[name] ?? 0) + (count as number)
+    }
+  }
+  return sum as unknown as Counts
+}

@@ -1,0 +1,69 @@
+import { indicatorsOf } from '../../indicators/indicators.ts'
+import type { Recorder } from './recorder.ts'
+import { ORIGINS } from './result.ts'
+
+const BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
+/** What Prometheus reads of a load that goes on. */
+export function metricsPage(recorder: Recorder): string {
+  const page = new Page()
+  const { counts, arrivals, originCounts } = recorder
+  page.head('squall_load_calls_total', 'counter', 'Calls that ended, by tool and result.')
+  for (const tool of recorder.tools.values()) {
+    const { tool: name, calls, ok } = tool.counts()
+    page.line('squall_load_calls_total', { tool: name, result: 'success' }, ok)
+    page.line('squall_load_calls_total', { tool: name, result: 'failure' }, calls - ok)
+  }
+  page.head('squall_load_errors_total', 'counter', 'Calls that ended in an error, by its origin.')
+  for (const origin of ORIGINS) {
+    page.line('squall_load_errors_total', { origin }, originCounts[origin])
+  }
+  page.head('squall_load_tasks_total', 'counter', 'Tasks that ended, by result.')
+  page.line('squall_load_tasks_total', { result: 'success' }, counts.tasks - counts.failedTasks)
+  page.line('squall_load_tasks_total', { result: 'failure' }, counts.failedTasks)
+  page.single('squall_load_retries_total', 'counter', 'Further attempts.', counts.retries)
+  page.single('squall_load_arrivals_total', 'counter', 'Calls that were due.', arrivals.planned)
+  page.single(
+    'squall_load_dropped_total',
+    'counter',
+    'Calls that were due and could not be started.',
+    arrivals.dropped,
+  )
+  page.single('squall_load_in_flight', 'gauge', 'Calls under way.', recorder.inFlight)
+  const { tcsr, blastRadius } = indicatorsOf(counts)
+  page.single('squall_load_success_ratio', 'gauge', 'Success / calls.', tcsr ?? Number.NaN)
+  page.single('squall_load_blast_radius', 'gauge', 'Failed / all tasks.', blastRadius ?? Number.NaN)
+  const name = 'squall_load_call_duration_seconds'
+  page.head(name, 'histogram', 'Time from when a call was due to its end.')
+  const { latencies } = recorder
+  for (const bound of BOUNDS_S) {
+    page.line(`${name}_bucket`, { le: String(bound) }, latencies.countUpTo(bound * 1000))
+  }
+  page.line(`${name}_bucket`, { le: '+Inf' }, latencies.count)
+  page.line(`${name}_sum`, {}, latencies.sumMs / 1000)
+  page.line(`${name}_count`, {}, latencies.count)
+  return page.text
+}
+
+class Page {
+  text = ''
+
+  head(name: string, type: string, help: string): void {
+    this.text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+  }
+
+  line(name: string, labels: Readonly<Record<string, string>>, value: number): void {
+    const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escaped(text)}"`)
+    const told = pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+    this.text += `${name}${told} ${value}\n`
+  }
+
+  single(name: string, type: string, help: string, value: number): void {
+    this.head(name, type, help)
+    this.line(name, {}, value)
+  }
+}
+
+function escaped(text: string): string {
+  return text.slice(0, 200).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}

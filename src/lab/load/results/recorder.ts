@@ -1,0 +1,165 @@
+import { type GrowingCounts, noCounts } from '../../indicators/counts.ts'
+import type { CallOutcome } from '../call-runner.ts'
+import { ErrorCounts } from './error-counts.ts'
+import { FaultRecorder } from './fault-recorder.ts'
+import { Histogram } from './histogram.ts'
+import type { CallAnswer } from '../clients/load-client.ts'
+import type { Arrivals, ErrorCount, FaultSeen, Latency, Origin } from './result.ts'
+import type { TaskOutcome } from '../task-outcome.ts'
+import { TimelineRecorder } from './timeline-recorder.ts'
+import { ToolRecorder } from './tool-recorder.ts'
+
+/** A call that starts so much after its time is counted as late. */
+export const LATE_MS = 50
+
+/** Counts everything that happens in a run. */
+export class Recorder {
+  readonly counts: GrowingCounts = noCounts()
+  readonly arrivals: { -readonly [Name in keyof Arrivals]: number } = {
+    planned: 0,
+    started: 0,
+    dropped: 0,
+    late: 0,
+    abandoned: 0,
+    skipped: 0,
+  }
+  readonly originCounts: Record<Origin, number> = {
+    injected: 0,
+    real: 0,
+    unattributed: 0,
+    squall: 0,
+    client: 0,
+  }
+  readonly timeline = new TimelineRecorder()
+  readonly tools = new Map<string, ToolRecorder>()
+  /** Calls under way, by tool. */
+  readonly underWay = new Map<string, number>()
+  readonly #faults = new FaultRecorder()
+  readonly #errors = new ErrorCounts()
+  readonly #latency = new Histogram()
+  readonly #startedAt: number
+  readonly #now: () => number
+  inFlight = 0
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+    this.#startedAt = now()
+  }
+
+  get elapsedMs(): number {
+    return this.#now() - this.#startedAt
+  }
+
+  /** So many calls are due; `lateMs` says by how much they start after their time. */
+  arrived(calls: number, lateMs: number): void {
+    this.arrivals.planned += calls
+    this.arrivals.started += calls
+    if (lateMs > LATE_MS) this.arrivals.late += calls
+  }
+
+  /** So many calls were due and could not be started. */
+  dropped(calls: number): void {
+    this.arrivals.planned += calls
+    this.arrivals.dropped += calls
+    this.#slot().dropped += calls
+  }
+
+  begin(tool: string): void {
+    this.inFlight++
+    this.underWay.set(tool, (this.underWay.get(tool) ?? 0) + 1)
+  }
+
+  skipped(): void {
+    this.arrivals.skipped++
+  }
+
+  /** A call was cut before it ended. */
+  abandoned(tool: string): void {
+    this.#leave(tool)
+    this.arrivals.abandoned++
+    this.#tool(tool).cut()
+  }
+
+  retried(tool: string): void {
+    this.counts.retries++
+    this.#slot().retries++
+    this.#tool(tool).retried()
+  }
+
+  attempt(tool: string, answer: CallAnswer, latencyMs: number, correct: boolean): void {
+    if (answer.marks.length > 0) this.#faults.add(tool, answer, latencyMs, correct)
+  }
+
+  call(tool: string, outcome: CallOutcome): void {
+    const { counts } = this
+    this.#leave(tool)
+    counts.calls++
+    counts.responded += Number(outcome.responded)
+    counts.schemaOk += Number(outcome.schemaOk)
+    counts.usable += Number(outcome.usable)
+    counts.correct += Number(outcome.correct)
+    counts.inTime += Number(outcome.inTime)
+    counts.success += Number(outcome.success)
+    this.#latency.add(outcome.latencyMs)
+    this.#tool(tool).add(outcome)
+    const slot = this.#slot()
+    slot.calls++
+    slot.ok += Number(outcome.success)
+    slot.latency.add(outcome.latencyMs)
+    slot.inFlight = this.inFlight
+    const { answer, origin } = outcome
+    if (answer.kind === 'ok') return
+    this.#errors.add(answer.kind, origin, answer.code)
+    this.originCounts[origin]++
+    slot.errors[origin]++
+  }
+
+  task({ failed, degraded, hit, silent, safe }: TaskOutcome): void {
+    const { counts } = this
+    counts.tasks++
+    counts.failedTasks += Number(failed)
+    counts.degradedTasks += Number(degraded)
+    counts.hitTasks += Number(hit)
+    counts.silentFailures += Number(silent)
+    counts.safeFailures += Number(safe)
+  }
+
+  /** What half of the calls of a tool take at most; undefined before there were some. */
+  medianOf(tool: string): number | undefined {
+    const latency = this.tools.get(tool)?.latency
+    return latency === undefined || latency.count < 10 ? undefined : latency.quantile(0.5)!
+  }
+
+  errors(): ErrorCount[] {
+    return this.#errors.list()
+  }
+
+  faults(): FaultSeen[] {
+    return this.#faults.list()
+  }
+
+  latency(): Latency {
+    return this.#latency.latency()
+  }
+
+  get latencies(): Histogram {
+    return this.#latency
+  }
+
+  #slot(): ReturnType<TimelineRecorder['at']> {
+    return this.timeline.at(this.elapsedMs)
+  }
+
+  #leave(tool: string): void {
+    this.inFlight--
+    this.underWay.set(tool, this.underWay.get(tool)! - 1)
+  }
+
+  #tool(name: string): ToolRecorder {
+    const known = this.tools.get(name)
+    if (known !== undefined) return known
+    const made = new ToolRecorder(name)
+    this.tools.set(name, made)
+    return made
+  }
+}

@@ -1,0 +1,83 @@
+import type { CallOutcome } from '../call-runner.ts'
+import { ErrorCounts } from './error-counts.ts'
+import { Histogram } from './histogram.ts'
+import type { ToolResult } from './result.ts'
+
+/** Counts what the calls of one tool came to. */
+export class ToolRecorder {
+  readonly #tool: string
+  readonly #errors = new ErrorCounts()
+  readonly latency = new Histogram()
+  #calls = 0
+  #ok = 0
+  #retries = 0
+  #responded = 0
+  #schemaOk = 0
+  #usable = 0
+  #correct = 0
+  #inTime = 0
+  #abandoned = 0
+
+  constructor(tool: string) {
+    this.#tool = tool
+  }
+
+  retried(): void {
+    this.#retries++
+  }
+
+  /** A call was cut before it ended. */
+  cut(): void {
+    this.#abandoned++
+  }
+
+  add(outcome: CallOutcome): void {
+    const { answer, origin, latencyMs } = outcome
+    this.#calls++
+    this.#ok += Number(outcome.success)
+    this.#responded += Number(outcome.responded)
+    this.#schemaOk += Number(outcome.schemaOk)
+    this.#usable += Number(outcome.usable)
+    this.#correct += Number(outcome.correct)
+    this.#inTime += Number(outcome.inTime)
+    if (answer.kind !== 'ok') this.#errors.add(answer.kind, origin, answer.code)
+    this.latency.add(latencyMs)
+  }
+
+  /** Takes what the same tool came to elsewhere. */
+  merge(other: ToolResult): void {
+    this.#calls += other.calls
+    this.#ok += other.ok
+    this.#retries += other.retries
+    this.#responded += other.responded
+    this.#schemaOk += other.schemaOk
+    this.#usable += other.usable
+    this.#correct += other.correct
+    this.#inTime += other.inTime
+    this.#abandoned += other.abandoned ?? 0
+    this.#errors.addAll(other.errors)
+    this.latency.addAll(other.latency.histogram)
+  }
+
+  /** The counts without the latencies, for what is asked often. */
+  counts(): { readonly tool: string; readonly calls: number; readonly ok: number } {
+    return { tool: this.#tool, calls: this.#calls, ok: this.#ok }
+  }
+
+  result(): ToolResult {
+    return {
+      tool: this.#tool,
+      calls: this.#calls,
+      ok: this.#ok,
+      retries: this.#retries,
+      responded: this.#responded,
+      schemaOk: this.#schemaOk,
+      usable: this.#usable,
+      correct: this.#correct,
+      inTime: this.#inTime,
+      ...(this.#abandoned > 0 && { abandoned: this.#abandoned }),
+      errors: this.#errors.list(),
+      latency: this.latency.latency(),
+    }
+  }
+}

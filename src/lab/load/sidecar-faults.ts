@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  AdminError,
+  askAdmin,
+  type Fields,
+  listOf,
+  numberOf,
+  type SidecarAdmin,
+  textOf,
+} from '../../admin/ask-admin.ts'
+import { LoadError } from './load-error.ts'
+
+const POLL_MS = 100
+/** Faults of more calls than these are forgotten, the oldest first. */
+const MAX_CALLS = 20_000
+
+/** Asks a sidecar which faults it has injected, for answers that carry no mark. */
+export class SidecarFaults {
+  readonly #admin: SidecarAdmin
+  readonly #closing = new AbortController()
+  readonly #marks = new Map<string, string[]>()
+  #waiting: (() => void)[] = []
+  #total = 0
+  #missed = 0
+
+  private constructor(admin: SidecarAdmin) {
+    this.#admin = admin
+  }
+
+  /** Begins to ask. Throws a `LoadError` when the sidecar does not answer. */
+  static async open(admin: SidecarAdmin): Promise<SidecarFaults> {
+    const faults = new SidecarFaults(admin)
+    try {
+      faults.#total = numberOf((await faults.#ask())['total'])
+    } catch (error) {
+      if (!(error instanceof AdminError)) throw error
+      const wrong = `the sidecar cannot be asked at ${admin.url.origin}: ${error.message}`
+      throw new LoadError('UNREACHABLE', wrong, 'check --sidecar')
+    }
+    void faults.#run()
+    return faults
+  }
+
+  /** Faults that came and went between two looks. */
+  get missed(): number {
+    return this.#missed
+  }
+
+  /** Returns the faults of a call that has ended, as marks; waits for the next look where it has to. */
+  async marksOf(tool: string, id: number): Promise<readonly string[]> {
+    const key = keyOf(tool, id)
+    if (!this.#marks.has(key) && !this.#closing.signal.aborted) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    return this.#marks.get(key) ?? []
+  }
+
+  close(): void {
+    this.#closing.abort()
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      const waiting = this.#waiting
+      this.#waiting = []
+      try {
+        this.#take(await this.#ask())
+      } catch (error) {
+        // Nobody is told of a fault then: the errors stay what they seem to be.
+        if (!(error instanceof AdminError)) throw error
+      }
+      for (const resolve of waiting) resolve()
+      await sleep(POLL_MS, undefined, { signal }).catch(() => {})
+    }
+    for (const resolve of this.#waiting) resolve()
+  }
+
+  async #ask(): Promise<Fields> {
+    return (await askAdmin(this.#admin, '/api/faults', 'load', this.#closing.signal)).body
+  }
+
+  #take({ total, faults }: Fields): void {
+    const now = numberOf(total)
+    // A smaller number is that of a sidecar that was started again.
+    const more = now < this.#total ? now : now - this.#total
+    const listed = listOf(faults)
+    this.#total = now
+    this.#missed += Math.max(0, more - listed.length)
+    for (const { tool, id, rule, fault } of listed.slice(0, more).toReversed()) {
+      if (typeof id !== 'number' || typeof tool !== 'string') continue
+      const key = keyOf(tool, id)
+      const marks = this.#marks.get(key) ?? []
+      marks.push(`${textOf(rule) ?? ''}/${textOf(fault) ?? ''}`)
+      this.#marks.set(key, marks)
+      if (this.#marks.size > MAX_CALLS) this.#marks.delete(this.#marks.keys().next().value!)
+    }
+  }
+}
+
+function keyOf(tool: string, id: number): string {
+  return `${id} ${tool}`
+}

@@ -1,0 +1,46 @@
+import type { CallPlan } from './call-plan.ts'
+import type { CallOutcome, CallRunner, NoOutcome } from './call-runner.ts'
+import type { LoadClient } from './clients/load-client.ts'
+import type { Recorder } from './results/recorder.ts'
+import { taskOutcome } from './task-outcome.ts'
+
+/** How tasks are made of calls. */
+export interface TaskForm {
+  readonly sequential: boolean
+  /** So many calls at the end of a task it can do without. */
+  readonly degrade: number
+  readonly deadlineMs: number | undefined
+}
+
+/** Runs one task to its end: its calls at once, or one after another. */
+export type RunTask = (client: LoadClient, task: number, intendedAt: number) => Promise<void>
+
+/** Makes what runs tasks. */
+export function taskRunner(
+  plan: CallPlan,
+  runner: CallRunner,
+  recorder: Recorder,
+  { sequential, degrade, deadlineMs = Infinity }: TaskForm,
+): RunTask {
+  return async (client, task, intendedAt) => {
+    const calls = plan(task)
+    const deadlineAt = intendedAt + deadlineMs
+    const ends: (CallOutcome | NoOutcome)[] = []
+    if (sequential) {
+      for (const call of calls) {
+        // The first call is due with the task, each other one when the call before it has ended.
+        const due = ends.length === 0 ? intendedAt : performance.now()
+        ends.push(await runner.run(client, call, { intendedAt: due, deadlineAt }))
+      }
+    } else {
+      const times = { intendedAt, deadlineAt }
+      ends.push(...(await Promise.all(calls.map((call) => runner.run(client, call, times)))))
+    }
+    if (ends.includes('abandoned')) return
+    const outcomes = ends.map((end, i) => ({
+      critical: i < calls.length - degrade,
+      outcome: typeof end === 'string' ? undefined : end,
+    }))
+    recorder.task(taskOutcome(outcomes))
+  }
+}

@@ -1,0 +1,139 @@
+import type { IndicatorCounts } from '../indicators/counts.ts'
+import type { Indicators } from '../indicators/indicators.ts'
+import type { LoadResult } from '../load/results/result.ts'
+import { percentage, plainNumber, wholeNumber } from './shown-numbers.ts'
+
+/** One indicator: what it is called, what it says, and how it is made. */
+export interface IndicatorRow {
+  readonly key: keyof Indicators
+  readonly name: string
+  /** What a high or low one means for people. */
+  readonly about: string
+  readonly formula: string
+  readonly unit: 'share' | 'number'
+  /** The counts that it is made from. */
+  readonly parts?: readonly [keyof IndicatorCounts, keyof IndicatorCounts]
+}
+
+/** The indicators in the order in which they are shown. */
+export const INDICATOR_ROWS: readonly IndicatorRow[] = [
+  {
+    key: 'tcsr',
+    name: 'Tool-call success rate (TCSR)',
+    about: 'Calls that did what they should: answered, right, and in time.',
+    formula: 'success / calls',
+    unit: 'share',
+    parts: ['success', 'calls'],
+  },
+  {
+    key: 'eta',
+    name: 'Effective tool availability (ETA)',
+    about: 'How far the tools could be relied on: they answered, and the answer was of use.',
+    formula: '(responded / calls) × (correct / responded)',
+    unit: 'share',
+  },
+  {
+    key: 'etaResponded',
+    name: 'Availability, the first factor',
+    about: 'Calls that were answered without an error.',
+    formula: 'responded / calls',
+    unit: 'share',
+    parts: ['responded', 'calls'],
+  },
+  {
+    key: 'etaUsable',
+    name: 'Correctness, the second factor',
+    about: 'Answers that had the right form and could be used.',
+    formula: 'correct / responded',
+    unit: 'share',
+    parts: ['correct', 'responded'],
+  },
+  {
+    key: 'scr',
+    name: 'Schema conformance (SCR)',
+    about: 'Calls whose result had the form that the tool promises.',
+    formula: 'schema ok / calls',
+    unit: 'share',
+    parts: ['schemaOk', 'calls'],
+  },
+  {
+    key: 'deadlineAdherence',
+    name: 'Deadline adherence',
+    about: 'Calls that ended in time.',
+    formula: 'in time / calls',
+    unit: 'share',
+    parts: ['inTime', 'calls'],
+  },
+  {
+    key: 'tcaf',
+    name: 'Amplification (TCAF)',
+    about: 'Calls that one task makes; retries are not among them.',
+    formula: 'calls / tasks',
+    unit: 'number',
+    parts: ['calls', 'tasks'],
+  },
+  {
+    key: 'retriesPerTask',
+    name: 'Retries per task',
+    about: 'What the client added to the load because calls had failed.',
+    formula: 'retries / tasks',
+    unit: 'number',
+    parts: ['retries', 'tasks'],
+  },
+  {
+    key: 'blastRadius',
+    name: 'Blast radius',
+    about: 'Tasks that failed because calls of theirs did.',
+    formula: 'failed tasks / tasks',
+    unit: 'share',
+    parts: ['failedTasks', 'tasks'],
+  },
+  {
+    key: 'blastRadiusPredicted',
+    name: 'Blast radius, predicted',
+    about: 'What the failed calls let expect when each one fails its task.',
+    formula: '1 − (1 − e)^TCAF, where e = 1 − TCSR',
+    unit: 'share',
+  },
+  {
+    key: 'degraded',
+    name: 'Degraded tasks',
+    about: 'Tasks that came to an end without a call that they could do without.',
+    formula: 'degraded tasks / tasks',
+    unit: 'share',
+    parts: ['degradedTasks', 'tasks'],
+  },
+  {
+    key: 'silentFailures',
+    name: 'Silent failures',
+    about: 'Tasks that a fault had hit, whose result was wrong, and nobody was told.',
+    formula: 'silent failures / tasks',
+    unit: 'share',
+    parts: ['silentFailures', 'tasks'],
+  },
+  {
+    key: 'safeFailures',
+    name: 'Safe failures',
+    about: 'Tasks that a fault had hit, and an error told the client.',
+    formula: 'safe failures / tasks',
+    unit: 'share',
+    parts: ['safeFailures', 'tasks'],
+  },
+]
+
+/** An indicator of a run as it is shown. */
+export function shownIndicator({ key, unit }: IndicatorRow, { indicators }: LoadResult): string {
+  const value = indicators[key]
+  return unit === 'share' ? percentage(value) : plainNumber(value)
+}
+
+/** What an indicator of a run is made from: `4,812 / 5,000`; empty where it is made from others. */
+export function indicatorParts({ key, parts }: IndicatorRow, result: LoadResult): string {
+  const { counts, indicators } = result
+  if (parts !== undefined) return parts.map((name) => wholeNumber(counts[name])).join(' / ')
+  if (key === 'eta') {
+    return `${percentage(indicators.etaResponded)} × ${percentage(indicators.etaUsable)}`
+  }
+  if (key !== 'blastRadiusPredicted' || indicators.tcsr === null) return ''
+  return `1 − (1 − ${percentage(1 - indicators.tcsr)})^${plainNumber(indicators.tcaf)}`
+}

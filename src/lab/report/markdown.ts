@@ -1,0 +1,72 @@
+import type { LoadResult } from '../load/results/result.ts'
+import { foreign, markdownText } from './foreign-text.ts'
+import { indicatorTable, speedTable } from './indicator-table.ts'
+import { type ReportAbout, soleRun, type TitledRun } from './report.ts'
+import type { Cell, ReportTable } from './report-table.ts'
+import { errorTable, faultTable, gateTable, runTable, toolTable } from './run-tables.ts'
+import { moment } from './shown-numbers.ts'
+import { gateVerdict, taskVerdict, verdictOf } from './verdict.ts'
+
+/** The report on one page of Markdown: the same words and numbers as the HTML file, without charts. */
+export function reportMarkdown(
+  given: LoadResult | readonly TitledRun[],
+  about: ReportAbout = {},
+): string {
+  const runs = Array.isArray(given) ? (given as readonly TitledRun[]) : soleRun(given as LoadResult)
+  const [first] = runs
+  if (first === undefined) throw new RangeError('a report needs at least one run')
+  const several = runs.length > 1
+  const { run } = first.result
+  const title = about.title ?? (several ? 'Load report, compared' : 'Load report')
+  const notes = (about.notes ?? []).map((note) => `> ${markdownText(foreign(note, 500))}`)
+  const verdicts = runs.flatMap((each) => verdictBlocks(each, several))
+  const blocks = [
+    `# ${text(title)}`,
+    `${text(run.server)}, ${text(run.target)}, ${moment(run.startedAt)}`,
+    ...(several ? [...notes, ...verdicts] : [...verdicts, ...notes]),
+    ...tableBlocks(indicatorTable(runs), 2),
+    ...tableBlocks(speedTable(runs), 2),
+    ...runs.flatMap((each) => runBlocks(each, several)),
+  ]
+  return `${blocks.join('\n\n')}\n`
+}
+
+function verdictBlocks({ title, about, result }: TitledRun, several: boolean): string[] {
+  const said = [verdictOf(result), taskVerdict(result), gateVerdict(result)]
+  if (!result.run.complete) said.push('Ended early: a part of what was asked for.')
+  const sentences = said.filter((each) => each !== undefined).map(markdownText)
+  const words = about === undefined ? '' : ` (${markdownText(foreign(about, 300))})`
+  return [`${several ? `**${text(title)}**${words}: ` : ''}${sentences.join(' ')}`]
+}
+
+function runBlocks({ title, result }: TitledRun, several: boolean): string[] {
+  const level = several ? 3 : 2
+  const tables = [toolTable, faultTable, errorTable, gateTable, runTable].map((of) => of(result))
+  const blocks = tables.flatMap((table) => tableBlocks(table, level))
+  return several ? [`## ${text(title)}`, ...blocks] : blocks
+}
+
+function tableBlocks(table: ReportTable, level: number): string[] {
+  if (table.rows.length === 0) return []
+  // A bar says nothing that the numbers beside it do not say.
+  const shown = table.columns.map((_, i) => table.rows.some((row) => row[i]!.bar === undefined))
+  const kept = <T>(all: readonly T[]): T[] => all.filter((_, i) => shown[i])
+  const columns = kept(table.columns)
+  const lines = [
+    columns.map(({ name }) => markdownText(name)),
+    columns.map(({ number }) => (number === true ? '---:' : '---')),
+    ...table.rows.map((row) => kept(row).map((each, i) => cellText(each, i))),
+  ]
+  const heading = `${'#'.repeat(level)} ${markdownText(table.title)}`
+  return [heading, lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')]
+}
+
+/** What is below a value says how it is made; what is below a name is for the page. */
+function cellText({ text: value, about = '' }: Cell, column: number): string {
+  const shown = markdownText(value)
+  return column === 0 || about === '' ? shown : `${shown} (${markdownText(about)})`
+}
+
+function text(foreignText: string): string {
+  return markdownText(foreign(foreignText))
+}

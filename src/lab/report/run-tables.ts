@@ -1,0 +1,184 @@
+import type { LoadResult } from '../load/results/result.ts'
+import { toolEndings } from './endings.ts'
+import { foreign } from './foreign-text.ts'
+import { type Cell, cell, type ReportTable, withoutEmpty } from './report-table.ts'
+import { duration, gateValue, latency, moment, percentage, wholeNumber } from './shown-numbers.ts'
+import { leftOutWords } from './left-out.ts'
+
+const count = (value: number): Cell => cell(wholeNumber(value))
+const toned = (value: number, tone: 'injected' | 'real'): Cell =>
+  value === 0 ? count(0) : { text: wholeNumber(value), tone }
+const number = (name: string): { name: string; number: true } => ({ name, number: true })
+
+/** What came of the calls of each tool. */
+export function toolTable({ tools }: LoadResult): ReportTable {
+  const most = Math.max(1, ...tools.map(({ calls }) => calls))
+  const table: ReportTable = {
+    title: 'By tool',
+    about: 'Each bar is as long as the tool was called often, and shows how its calls ended.',
+    columns: [
+      { name: 'Tool' },
+      { name: 'How its calls ended' },
+      ...['Calls', 'OK', 'Success', 'Injected', 'Real', 'Unattributed', 'Squall’s own'].map(number),
+      ...['Not sent', 'Wrong', 'Late', 'Retries', 'p50', 'p99'].map(number),
+    ],
+    rows: tools.map((tool) => {
+      const endings = toolEndings(tool)
+      const { p50, p99 } = tool.latency.summary
+      return [
+        cell(foreign(tool.tool)),
+        { text: '', bar: { endings, share: tool.calls / most } },
+        count(tool.calls),
+        count(tool.ok),
+        cell(percentage(tool.calls === 0 ? null : tool.ok / tool.calls)),
+        toned(endings.injected, 'injected'),
+        toned(endings.real, 'real'),
+        count(endings.unattributed),
+        count(endings.squall),
+        count(endings.client),
+        count(endings.wrong),
+        count(endings.late),
+        count(tool.retries),
+        cell(latency(p50)),
+        cell(latency(p99)),
+      ]
+    }),
+  }
+  return withoutEmpty(table)
+}
+
+/** What each fault did, as far as its marks tell. */
+export function faultTable({ faults }: LoadResult): ReportTable {
+  return {
+    title: 'What each fault did',
+    about:
+      'Counted by the marks on the answers, for each attempt. A call that was tried again with success is here and not among the errors; a fault that cuts a connection leaves no mark and is not here.',
+    columns: [
+      { name: 'Rule' },
+      { name: 'Fault' },
+      ...['Answers', 'Errors', 'Wrong', 'Unharmed', 'p50', 'p99'].map(number),
+      { name: 'Tools' },
+    ],
+    rows: faults.map(({ rule, fault, seen, errors, wrong, tools, latency: { summary } }) => [
+      cell(foreign(rule)),
+      cell(foreign(fault)),
+      count(seen),
+      toned(errors, 'injected'),
+      count(wrong),
+      count(seen - errors - wrong),
+      cell(latency(summary.p50)),
+      cell(latency(summary.p99)),
+      cell(
+        Object.entries(tools)
+          .sort(([, a], [, b]) => b - a)
+          .map(([tool, times]) => `${foreign(tool, 60)} ${wholeNumber(times)}`)
+          .join(', '),
+      ),
+    ]),
+  }
+}
+
+const ERROR_WORDS: Readonly<Record<string, string>> = {
+  http: 'HTTP status',
+  rpc: 'JSON-RPC error',
+  tool: 'tool result that is an error',
+  timeout: 'no answer in time',
+  reset: 'connection broken',
+  refused: 'no connection',
+  incomplete: 'answer cut off',
+  malformed: 'answer that is no MCP',
+  breaker: 'not sent: circuit breaker open',
+}
+
+/** The errors by kind and origin. */
+export function errorTable({ errors, counts }: LoadResult): ReportTable {
+  return {
+    title: 'Errors',
+    about: 'How the calls ended that were not answered well, after their retries.',
+    columns: [{ name: 'Error' }, { name: 'Whose' }, ...['Calls', 'Share'].map(number)],
+    rows: errors.map(({ kind, origin, code, count: calls }) => [
+      cell(`${ERROR_WORDS[kind] ?? foreign(kind, 40)}${code === undefined ? '' : ` ${code}`}`),
+      origin === 'injected' || origin === 'real'
+        ? { text: origin, tone: origin }
+        : cell(foreign(origin, 40)),
+      count(calls),
+      cell(percentage(counts.calls === 0 ? null : calls / counts.calls)),
+    ]),
+  }
+}
+
+/** The gates and what came of them. */
+export function gateTable({ slo }: LoadResult): ReportTable {
+  return {
+    title: 'Gates',
+    columns: [{ name: 'Gate' }, { name: 'Measured', number: true }, { name: 'Verdict' }],
+    rows: slo.map(({ gate, measured, ok }) => [
+      cell(foreign(gate)),
+      cell(gateValue(gate, measured)),
+      ok ? { text: '✓ held', tone: 'good' } : { text: '✗ breached', tone: 'bad' },
+    ]),
+  }
+}
+
+/** What became of the calls that were due, and of the streams. */
+export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
+  const rows: [string, number, string][] = [
+    ['Planned', arrivals.planned, 'calls that were due'],
+    ['Started', arrivals.started, 'calls that the client began'],
+    ['Dropped', arrivals.dropped, 'not begun: as many as allowed were under way'],
+    [
+      'Late',
+      arrivals.late,
+      'begun more than 50 ms after their time; measured from that time all the same',
+    ],
+    ['Skipped', arrivals.skipped, 'not sent: the deadline could not be kept'],
+    [
+      'Cut',
+      arrivals.abandoned,
+      'still under way when the graceful stop was over; counted nowhere else',
+    ],
+  ]
+  const streams: typeof rows = [
+    ['Streams asked for', held.asked, ''],
+    ['Streams opened', held.opened, ''],
+    ['Streams refused', held.refused, ''],
+    ['Streams lost', held.lost, 'ended by the other side during the run'],
+  ]
+  return {
+    title: 'Arrivals',
+    columns: [{ name: 'Of the calls' }, { name: 'Count', number: true }, { name: 'Meaning' }],
+    rows: [...rows, ...(held.asked > 0 ? streams : [])].map(([name, value, about]) => [
+      cell(name),
+      count(value),
+      cell(about),
+    ]),
+  }
+}
+
+/** What was run, and with which options. */
+export function runTable({ run, squall }: LoadResult): ReportTable {
+  const facts: [string, string][] = [
+    ['Server', run.server],
+    ['Target', run.target],
+    ['Started', moment(run.startedAt)],
+    ['Took', duration(run.durationMs)],
+    ['Complete', run.complete ? 'yes' : 'no: ended early'],
+    ['Model', run.model === 'open' ? 'open: calls arrive at a rate' : 'closed: one after another'],
+    ['Client', run.client],
+    ['MCP revision', run.revision],
+    ['Seed', String(run.seed)],
+    ['Squall', squall],
+  ]
+  if (run.shard !== undefined) facts.push(['Shard', `${run.shard.index} of ${run.shard.count}`])
+  if (run.mergedFrom !== undefined) facts.push(['Merged from', `${run.mergedFrom} results`])
+  if (run.leftOut !== undefined) facts.push(['Not called', leftOutWords(run.leftOut)])
+  for (const [name, value] of Object.entries(run.options)) {
+    const text = Array.isArray(value) ? value.join(', ') : String(value)
+    if (text !== '') facts.push([name, text])
+  }
+  return {
+    title: 'What was run',
+    columns: [{ name: 'Option' }, { name: 'Value' }],
+    rows: facts.map(([name, value]) => [cell(foreign(name, 60)), cell(foreign(value, 400))]),
+  }
+}

@@ -1,0 +1,106 @@
+import { get, type IncomingMessage } from 'node:http'
+import { CLIENT_HEADER } from '../../http/trusted-host.ts'
+import { connectionProblem, eventProblem, refusalProblem } from './feed-problem.ts'
+import { eventReader } from './event-text.ts'
+import type { Place } from './place.ts'
+import { readSnapshot } from './read-snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** Who hears what a sidecar tells. */
+export interface FeedListener {
+  onSnapshot(snapshot: Snapshot): void
+  /** Nothing is heard any more, or yet; it is tried again by itself. */
+  onLost(problem: string): void
+}
+
+/** How a feed asks, and how long it waits. */
+export interface FeedOptions {
+  /** The read token, for sidecars that ask for one. */
+  readonly readToken?: string | undefined
+  /** For an event, and for the first one. */
+  readonly silenceMs?: number
+  /** Before it tries again. */
+  readonly againMs?: number
+}
+
+const SILENCE_MS = 4_000
+const AGAIN_MS = 1_000
+const MAX_AGAIN = 5
+
+/** Hears the events of a sidecar until it is closed, and tries again whenever that ends. */
+export function openFeed(
+  { host, port }: Place,
+  listener: FeedListener,
+  { readToken, silenceMs = SILENCE_MS, againMs = AGAIN_MS }: FeedOptions = {},
+): { close(): void } {
+  let closed = false
+  let tries = 0
+  let end: (problem: string) => void = () => undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const open = (): void => {
+    let over = false
+    const request = get({
+      host,
+      port,
+      path: '/api/events',
+      agent: false,
+      headers: {
+        accept: 'text/event-stream',
+        [CLIENT_HEADER]: 'top',
+        ...(readToken !== undefined && { authorization: `Bearer ${readToken}` }),
+        host: host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`,
+      },
+    })
+    end = (problem) => {
+      if (over) return
+      over = true
+      clearTimeout(timer)
+      request.destroy()
+      if (closed) return
+      listener.onLost(problem)
+      tries = Math.min(tries + 1, MAX_AGAIN)
+      timer = setTimeout(open, againMs * tries)
+    }
+    const heard = (): void => {
+      clearTimeout(timer)
+      timer = setTimeout(() => end('tells nothing any more'), silenceMs)
+    }
+    const read = eventReader((data) => {
+      const snapshot = readSnapshot(data)
+      tries = 0
+      heard()
+      listener.onSnapshot(snapshot)
+    })
+    const listen = (response: IncomingMessage): void => {
+      response.on('error', () => end('the connection broke'))
+      response.on('close', () => end('the connection ended'))
+      response.setEncoding('utf8').on('data', (part: string) => {
+        try {
+          if (!over) read(part)
+        } catch (error) {
+          end(eventProblem(error))
+        }
+      })
+    }
+    heard()
+    request.on('error', (error) => end(connectionProblem(error)))
+    request.on('response', (response) => {
+      if (response.statusCode === 200 && isEventStream(response)) listen(response)
+      else void refusalProblem(response, readToken).then(end)
+    })
+  }
+
+  open()
+  return {
+    close: () => {
+      closed = true
+      end('closed')
+      clearTimeout(timer)
+    },
+  }
+}
+
+function isEventStream({ headers }: IncomingMessage): boolean {
+  return /^text\/event-stream *(?:;|$)/i.test(headers['content-type'] ?? '')
+}

@@ -1,0 +1,63 @@
+import { headerValues, type HeaderLines, type ResponseHead } from '../../../http/headers.ts'
+import type { Failure, ResponseSink } from '../../../http/transfer.ts'
+
+const BROKEN: Failure = { kind: 'closed', message: 'a fault broke the framing of the answer' }
+
+/**
+ * Sends an answer whose body may not be what its head says. No byte goes beyond a declared length,
+ * where it would be taken for the next answer, and a body that falls short of it ends with the
+ * connection.
+ */
+export class FramedExit {
+  readonly #sink: ResponseSink
+  readonly #bodyless: (status: number) => boolean
+  /** Bytes that the head has promised and that have not been sent; undefined when it promised none. */
+  #owed: number | undefined
+  #broken = false
+  #full = false
+  #empty = false
+
+  constructor(sink: ResponseSink, bodyless: (status: number) => boolean) {
+    this.#sink = sink
+    this.#bodyless = bodyless
+  }
+
+  /** True when there was more than the head had promised. */
+  get full(): boolean {
+    return this.#full
+  }
+
+  head(head: ResponseHead): void {
+    this.#empty = this.#bodyless(head.status)
+    const lengths = headerValues(head.headers, 'content-length')
+    const [length] = lengths
+    if (length !== undefined && !this.#empty) {
+      // What cannot be read as one length is left to the client to make sense of, and to hang up on.
+      if (/^\d{1,15}$/.test(length) && lengths.every((each) => each === length)) {
+        this.#owed = Number(length)
+      } else {
+        this.#broken = true
+      }
+    }
+    this.#sink.head(head)
+  }
+
+  /** False asks for a pause. */
+  data(bytes: Uint8Array): boolean {
+    if (this.#empty || bytes.length === 0) return true
+    const owed = this.#owed
+    if (owed === undefined) return this.#sink.data(bytes)
+    if (bytes.length <= owed) {
+      this.#owed = owed - bytes.length
+      return this.#sink.data(bytes)
+    }
+    this.#full = true
+    this.#owed = 0
+    return owed === 0 || this.#sink.data(bytes.subarray(0, owed))
+  }
+
+  end(trailers: HeaderLines): void {
+    if (this.#broken || this.#full || (this.#owed ?? 0) > 0) this.#sink.fail(BROKEN)
+    else this.#sink.end(trailers)
+  }
+}

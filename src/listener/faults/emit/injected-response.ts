@@ -1,0 +1,139 @@
+import { STATUS_CODES } from 'node:http'
+import type { Call } from '../../../mcp/call.ts'
+import {
+  headerValue,
+  type HeaderLines,
+  type RequestHead,
+  type ResponseHead,
+} from '../../../http/headers.ts'
+import {
+  asJson,
+  asSseEvent,
+  errorReply,
+  toolErrorReply,
+  acceptsSse,
+  wantsSse,
+  type Reply,
+} from '../../../mcp/reply.ts'
+import type { InjectedReply } from '../../../filters/fault.ts'
+import { linesWithout } from '../../../http/headers.ts'
+import { FAULT_HEADER } from './fault-marker.ts'
+
+/** A whole answer that a fault gives. */
+export interface InjectedAnswer {
+  readonly head: ResponseHead
+  readonly bytes: Uint8Array
+}
+
+/** A reply that is a status of HTTP. */
+export type HttpReply = Extract<InjectedReply, { readonly kind: 'http' }>
+
+/** A reply that is a message of JSON-RPC. */
+export type RpcReply = Exclude<InjectedReply, { readonly kind: 'http' }>
+
+const EXPOSED = 'mcp-session-id, retry-after, www-authenticate'
+
+/** The message that a fault answers a call with. */
+export function replyMessage(reply: RpcReply, call: Call): Reply {
+  if (reply.kind === 'toolError') return toolErrorReply(call, reply.text)
+  const { code, message, data } = reply
+  return errorReply({ id: call.id, code, message, data })
+}
+
+/** An HTTP answer, `marked` when a mark goes with it. `appLines` are those of the app where it has answered, so that its CORS is kept. */
+export function httpAnswer(
+  reply: HttpReply,
+  request: RequestHead,
+  marked: boolean,
+  appLines?: HeaderLines,
+): InjectedAnswer {
+  const { status } = reply
+  const reason = STATUS_CODES[status] ?? ''
+  const own = Object.entries(reply.headers).flat()
+  const names = new Set(Object.keys(reply.headers).map((name) => name.toLowerCase()))
+  const bodyless = status === 204 || status === 304
+  const bytes = Buffer.from(bodyless ? '' : (reply.body ?? `${status} ${reason}`.trimEnd() + '\n'))
+  const lines = [...own]
+  if (!bodyless) {
+    if (!names.has('content-type')) lines.push('Content-Type', 'text/plain; charset=utf-8')
+    lines.push('Content-Length', String(bytes.byteLength))
+  }
+  if (!names.has('cache-control')) lines.push('Cache-Control', 'no-store')
+  const kept =
+    appLines === undefined
+      ? corsLines(request, marked)
+      : linesWithout(appLines, (name) => !name.startsWith('access-control-') && name !== 'vary')
+  const headers = [...lines, ...linesWithout(kept, (name) => names.has(name))]
+  return { head: { status, reason, headers }, bytes: hasNoBody(request, status) ? NOTHING : bytes }
+}
+
+/** An answer made of messages, in the framing that the client takes. */
+export function messageAnswer(
+  replies: readonly Reply[],
+  batch: boolean,
+  request: RequestHead,
+  marked: boolean,
+): InjectedAnswer {
+  const sse = wantsSse(request)
+  const bytes = sse
+    ? Buffer.concat(replies.map((reply) => asSseEvent(reply).bytes))
+    : asJson(batch ? replies : replies[0]!).bytes
+  const headers = [
+    'Content-Type',
+    sse ? 'text/event-stream' : 'application/json',
+    'Content-Length',
+    String(bytes.byteLength),
+    'Cache-Control',
+    sse ? 'no-cache' : 'no-store',
+    ...corsLines(request, marked),
+  ]
+  return { head: { status: 200, reason: 'OK', headers }, bytes }
+}
+
+/**
+ * Makes the response to a POST of which nothing is left to send, and no message to respond with. On
+ * HTTP+SSE the response to its call goes by the stream. Elsewhere its client has given the call up: no
+ * message may answer that, and a stream that ends without one is how HTTP says so.
+ */
+export function emptyAnswer(
+  call: Call | undefined,
+  request: RequestHead,
+  marked: boolean,
+): InjectedAnswer {
+  if (call?.transport === 'http+sse' || !acceptsSse(request)) return acceptedAnswer(request, marked)
+  const headers = ['Content-Type', 'text/event-stream', 'Content-Length', '0']
+  const lines = [...headers, 'Cache-Control', 'no-cache', ...corsLines(request, marked)]
+  return { head: { status: 200, reason: 'OK', headers: lines }, bytes: NOTHING }
+}
+
+function acceptedAnswer(request: RequestHead, marked: boolean): InjectedAnswer {
+  const bytes = Buffer.from('Accepted')
+  const headers = [
+    'Content-Type',
+    'text/plain',
+    'Content-Length',
+    '8',
+    ...corsLines(request, marked),
+  ]
+  return { head: { status: 202, reason: 'Accepted', headers }, bytes }
+}
+
+/** True where an answer is its head alone. */
+export function hasNoBody(request: RequestHead, status: number): boolean {
+  return request.method === 'HEAD' || status === 204 || status === 304
+}
+
+const NOTHING = new Uint8Array(0)
+
+/** What a browser needs to let its page see the answer: the app, which would know, was not asked. */
+function corsLines(request: RequestHead, marked: boolean): string[] {
+  const origin = headerValue(request.headers, 'origin')
+  if (origin === undefined) return []
+  const lines = ['Access-Control-Allow-Origin', origin, 'Vary', 'Origin']
+  // Without a mark nothing here tells of a fault either.
+  lines.push('Access-Control-Expose-Headers', marked ? `${EXPOSED}, ${FAULT_HEADER}` : EXPOSED)
+  if (headerValue(request.headers, 'cookie') !== undefined) {
+    lines.push('Access-Control-Allow-Credentials', 'true')
+  }
+  return lines
+}

@@ -1,0 +1,166 @@
+import type { EditCall } from '../../../filters/fault.ts'
+import { parseJson } from '../../../base/json/json-bounds.ts'
+import { strictText } from '../../../base/bytes.ts'
+import { toMessage } from '../../../mcp/json-rpc.ts'
+import { headerValue, type HeaderLines, type RequestHead } from '../../../http/headers.ts'
+import type { Body } from '../../../http/transfer.ts'
+import { codingOf, decodeWhole } from '../../../http/content-coding.ts'
+import { forChangedRequest } from './changed-request.ts'
+import type { NotApplicableReason } from '../fault-events.ts'
+import { jsonArray, jsonElements } from '../source/json-array.ts'
+
+/** A request as it is sent on. */
+export interface SentRequest {
+  readonly head: RequestHead
+  readonly body: Body
+}
+
+/** An edited call can no longer be sent. */
+export class BrokenEditError extends Error {
+  readonly code = 'SQUALL_BROKEN_EDIT'
+}
+
+interface Parts {
+  /** Without its coding. */
+  readonly plain: Uint8Array
+  /** The messages of a batch, and the whole body where it is none. */
+  readonly elements: readonly Uint8Array[]
+  readonly isArray: boolean
+  /** Where in `elements` each call is. */
+  readonly places: readonly number[]
+}
+
+/** The JSON texts of a request's calls: read when a fault asks for one, and written anew when one changed. */
+export class CallTexts {
+  readonly #head: RequestHead
+  readonly #limit: number
+  #body: Body
+  #parts: Promise<Parts | undefined> | undefined
+  readonly #edits = new Map<number, Buffer>()
+
+  constructor(head: RequestHead, body: Body, limit: number) {
+    this.#head = head
+    this.#body = body
+    this.#limit = limit
+  }
+
+  /** The text of the call at a place, edited as far as it is; undefined when it cannot be read. */
+  async text(place: number): Promise<string | undefined> {
+    const edited = this.#edits.get(place)
+    if (edited !== undefined) return edited.toString()
+    const parts = await this.#taken()
+    const element = parts?.elements[parts.places[place] ?? -1]
+    return element === undefined ? undefined : strictText(element)
+  }
+
+  /** Edits the call at a place, or says why that cannot be. */
+  async edit(place: number, edit: EditCall): Promise<NotApplicableReason | undefined> {
+    const text = await this.text(place)
+    if (text === undefined) return 'unreadable'
+    const edited = await edit(text)
+    if (edited === undefined || edited === text) return 'nothing_to_act_on'
+    try {
+      JSON.parse(edited)
+    } catch (error) {
+      throw new BrokenEditError(`an edited call is no JSON: ${(error as Error).message}`)
+    }
+    this.#edits.set(place, Buffer.from(edited))
+    return undefined
+  }
+
+  /** What the app gets without the calls that are answered; `empty` when nothing is left. */
+  async sent(answered: ReadonlySet<number>): Promise<SentRequest | 'empty'> {
+    const head = this.#head
+    if (answered.size === 0 && this.#edits.size === 0) return { head, body: await this.#again() }
+    const parts = await this.#taken()
+    // A body that cannot be taken apart goes whole: a call too many is better than one too few.
+    if (parts === undefined) return { head, body: await this.#again() }
+    const body = this.#rewritten(parts, answered)
+    return body === undefined ? 'empty' : this.#as(body, answered.size > 0)
+  }
+
+  /** A request that carries the call at a place alone, with another text. */
+  alone(text: string, more: HeaderLines): SentRequest {
+    const { head, body } = this.#as(Buffer.from(text), false)
+    return { head: { ...head, headers: [...head.headers, ...more] }, body }
+  }
+
+  #as(body: Uint8Array, readsAnswer: boolean): SentRequest {
+    const headers = forChangedRequest(this.#head.headers, body.length, readsAnswer)
+    return { head: { ...this.#head, headers }, body }
+  }
+
+  #rewritten(parts: Parts, answered: ReadonlySet<number>): Uint8Array | undefined {
+    const { elements, places, isArray, plain } = parts
+    const callAt = new Map(places.map((at, place) => [at, place]))
+    const left: Uint8Array[] = []
+    for (const [at, element] of elements.entries()) {
+      const place = callAt.get(at)
+      if (place === undefined) left.push(element)
+      else if (!answered.has(place)) left.push(this.#edits.get(place) ?? element)
+    }
+    if (left.length === 0) return undefined
+    if (!isArray) return left[0]
+    if (answered.size > 0) return jsonArray(left)
+    // What stands between the elements stays too.
+    const pieces: Uint8Array[] = []
+    let from = plain.byteOffset
+    const piece = (to: number): void =>
+      void pieces.push(plain.subarray(from - plain.byteOffset, to - plain.byteOffset))
+    for (const [at, element] of elements.entries()) {
+      piece(element.byteOffset)
+      pieces.push(left[at]!)
+      from = element.byteOffset + element.length
+    }
+    piece(plain.byteOffset + plain.length)
+    return Buffer.concat(pieces)
+  }
+
+  async #again(): Promise<Body> {
+    await this.#parts
+    return this.#body
+  }
+
+  #taken(): Promise<Parts | undefined> {
+    this.#parts ??= this.#take()
+    return this.#parts
+  }
+
+  async #take(): Promise<Parts | undefined> {
+    const { bytes, again } = await collected(this.#body)
+    this.#body = again
+    const coding = codingOf(headerValue(this.#head.headers, 'content-encoding'))
+    const plain = decodeWhole(coding, bytes, this.#limit)
+    if (plain === undefined) return undefined
+    const found = jsonElements(plain)
+    const elements = found ?? [plain]
+    const places: number[] = []
+    for (const [at, element] of elements.entries()) if (isCall(element)) places.push(at)
+    return { plain, elements, isArray: found !== undefined, places }
+  }
+}
+
+function isCall(element: Uint8Array): boolean {
+  const text = strictText(element) ?? Buffer.from(element).toString()
+  try {
+    return toMessage(parseJson(text))?.kind === 'request'
+  } catch {
+    return false
+  }
+}
+
+/** All of a body, and a body to send in its place: one that came in chunks can be read only once. */
+async function collected(body: Body): Promise<{ bytes: Uint8Array; again: Body }> {
+  if (body === null) return { bytes: new Uint8Array(0), again: body }
+  if (body instanceof Uint8Array) return { bytes: body, again: body }
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  const again = {
+    length: body.length,
+    trailers: () => body.trailers(),
+    async *[Symbol.asyncIterator]() {
+      yield* chunks
+    },
+  }
+  return { bytes: Buffer.concat(chunks), again }
+}

@@ -1,0 +1,65 @@
+import type { Call } from '../../../mcp/call.ts'
+import type { CallRun } from '../call-run.ts'
+import { Stop } from '../chain/stop.ts'
+
+/** A request that faults may keep from the upstream, and calls of which a client may give up meanwhile. */
+export class HeldRequest {
+  /** Stops the faults of the whole exchange. */
+  readonly stop = new Stop()
+  /** Its faults have been asked. */
+  begun = false
+  /** The upstream has the request, or what is left of it. */
+  sent = false
+  /** One for each call, where several share the exchange. */
+  readonly #stops: readonly Stop[]
+  #waiting = false
+  #until: Promise<void> | undefined
+  #wasKept = false
+
+  constructor(calls: number) {
+    this.#stops = calls > 1 ? Array.from({ length: calls }, () => new Stop()) : []
+  }
+
+  /** Returns what stops the faults of the call at a place. */
+  stopOf(place: number): Stop {
+    return this.#stops[place] ?? this.stop
+  }
+
+  /** No fault acts from here on. */
+  abort(): void {
+    this.stop.abort()
+    for (const stop of this.#stops) stop.abort()
+  }
+
+  /** True as long as a call that is given up need not be sent. */
+  waits(runs: readonly CallRun[]): boolean {
+    return !this.sent && (!this.begun || this.#waiting || runs.some(({ waits }) => waits))
+  }
+
+  /** The client has given a call up: it is not sent. */
+  giveUp(calls: readonly CallRun[], call: Call): void {
+    const run = calls.find((each) => each.call === call)
+    if (run === undefined) return
+    run.givenUp = true
+    run.stop.abort()
+    if (calls.every(({ givenUp }) => givenUp)) this.abort()
+  }
+
+  /** The request is not sent before this is settled. */
+  suspend(runs: readonly CallRun[], until: Promise<void>): void {
+    this.#wasKept = this.keptBy(runs)
+    this.#until = until
+  }
+
+  /** Resolves when the request may be sent. */
+  async ready(): Promise<void> {
+    this.#waiting = true
+    await this.#until
+    this.#waiting = false
+  }
+
+  /** True while a fault keeps the request, or did when it was suspended: what ends meanwhile ends by that. */
+  keptBy(runs: readonly CallRun[]): boolean {
+    return !this.sent && (this.#wasKept || runs.some(({ origin }) => origin === 'injected'))
+  }
+}

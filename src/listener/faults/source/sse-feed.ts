@@ -1,0 +1,97 @@
+import { Fifo } from '../../../base/fifo.ts'
+import type { Room } from '../../../base/room.ts'
+import { endOfSlice } from '../../../mcp/sse-slice.ts'
+import { spendShare } from '../../loop-share.ts'
+import { loopTurn } from '../chain/loop-turn.ts'
+
+/** What a feed leads to. */
+export interface FeedEnd {
+  /** Cuts the next bytes into events. */
+  readonly take: (bytes: Uint8Array) => void
+  /** True while no more events are wanted. */
+  readonly isBehind: () => boolean
+  /** Called when the feed can go on after other calls have had a turn. */
+  readonly turned: () => void
+}
+
+/**
+ * Gives the bytes of a stream to whoever cuts them into events, in slices: as few as are wanted, and as
+ * many as one turn of the event loop has time for.
+ */
+export class SseFeed {
+  readonly #end: FeedEnd
+  readonly #memory: Room
+  readonly #waiting = new Fifo<Uint8Array>()
+  /** How much of the first of them has been taken. */
+  #taken = 0
+  /** Other calls have a turn. */
+  #isResting = false
+  #isBusy = false
+  #drained: (() => void) | undefined
+
+  constructor(end: FeedEnd, memory: Room) {
+    this.#end = end
+    this.#memory = memory
+  }
+
+  /** True while bytes wait. */
+  get behind(): boolean {
+    return this.#waiting.length > 0 || this.#isResting
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#waiting.push(bytes)
+    this.#memory.take(bytes.length)
+    this.goOn()
+  }
+
+  /** Goes on where that is possible. */
+  goOn(): void {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    try {
+      while (this.#waiting.length > 0 && !this.#isResting && !this.#end.isBehind()) this.#slice()
+    } finally {
+      this.#isBusy = false
+    }
+    if (this.#waiting.length === 0) this.#drained?.()
+  }
+
+  /** Resolves when nothing waits any more. */
+  drained(): Promise<void> | undefined {
+    if (this.#waiting.length === 0) return undefined
+    return new Promise((resolve) => (this.#drained = resolve))
+  }
+
+  /** Lets go of what waits. */
+  drop(): void {
+    for (const { length } of this.#waiting.takeAll()) this.#memory.give(length)
+    this.#taken = 0
+    this.#drained?.()
+  }
+
+  #slice(): void {
+    const bytes = this.#waiting.first!
+    const end = endOfSlice(bytes, this.#taken)
+    const slice = bytes.subarray(this.#taken, end)
+    this.#taken = end
+    if (end === bytes.length) {
+      this.#taken = 0
+      this.#waiting.shift()
+      this.#memory.give(end)
+    }
+    const begun = performance.now()
+    this.#end.take(slice)
+    if (spendShare(performance.now() - begun)) this.#rest()
+  }
+
+  #rest(): void {
+    this.#isResting = true
+    void loopTurn().then(() => this.#rested())
+  }
+
+  #rested(): void {
+    this.#isResting = false
+    this.#end.turned()
+  }
+}

@@ -1,0 +1,300 @@
+import type { Transform } from 'node:stream'
+import { CutAnswer } from '../../../filters/lib/cut-response.ts'
+import type { Verdict } from '../../../filters/fault.ts'
+import { eventMessage } from '../../../mcp/event-message.ts'
+import { ForeignComments } from '../../../http/renamed-markers.ts'
+import { headerValue, type HeaderLines } from '../../../http/headers.ts'
+import type { Message } from '../../../mcp/message.ts'
+import { asSseEvent } from '../../../mcp/reply.ts'
+import { saysNothing } from '../../../mcp/sse-fields.ts'
+import type { Failure } from '../../../http/transfer.ts'
+import { SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
+import { decoderFor } from '../../../http/content-coding.ts'
+import type { AnswerPart, AnswerSetting } from './response-part.ts'
+import type { CallRun } from '../call-run.ts'
+import { FaultLane } from '../chain/frame-chain.ts'
+import { forChangedBody } from '../../../http/changed-body-headers.ts'
+import { httpAnswer, replyMessage } from '../emit/injected-response.ts'
+import { AppFrame, isOpen, QuietFrame, SealedFrame, type LaneFrame } from '../chain/frame.ts'
+import { ownerOf } from './event-owner.ts'
+import { SseFeed } from './sse-feed.ts'
+import { SseOutlet } from '../emit/sse-outlet.ts'
+import { unfit } from '../request/unfit.ts'
+
+/**
+ * An answer that is a stream. Its events go to the lane of the call that they belong to, and to the
+ * client from there; what no fault wants goes to the client at once.
+ */
+export class SseAnswer implements AnswerPart {
+  readonly #setting: AnswerSetting
+  readonly #out: SseOutlet
+  readonly #framer: SseFramer
+  readonly #feed: SseFeed
+  readonly #decoder: Transform | undefined
+  readonly #lanes = new Map<CallRun, FaultLane>()
+  readonly #whole: FaultLane | undefined
+  #paused = false
+  #ending = false
+
+  constructor(setting: AnswerSetting) {
+    const { run, outlet, head, coding, replies } = setting
+    this.#setting = setting
+    // Nobody knows how long it will be once faults have had their say.
+    const sized = headerValue(head.headers, 'content-length') !== undefined
+    const same = coding === 'identity' && replies.length === 0 && !sized
+    const sent = same ? head : { ...head, headers: forChangedBody(head.headers) }
+    // A status can only be given while the head is held back. It is, until the app speaks.
+    this.#out = new SseOutlet(
+      outlet,
+      sent,
+      run.all.some((each) => each.mayReplace) ? run.options.holdTimeout : 0,
+    )
+    for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
+    const framer = (this.#framer = new SseFramer(run.options.maxBody, run.memory))
+    const relieved = (): void => this.#relieved()
+    const onFrame = (frame: SseFrame): void => this.#frame(frame)
+    const take = (bytes: Uint8Array) => this.#out.joined(() => framer.push(bytes, onFrame))
+    const isBehind = (): boolean => this.#laneBehind
+    this.#feed = new SseFeed({ take, isBehind, turned: relieved }, run.memory)
+    const lane = (of: CallRun, onward: (frame: LaneFrame) => Promise<void> | undefined) => {
+      const check = (verdict: Verdict) =>
+        // What never fits comes first: the reason is not to depend on who was answered when.
+        unfit(of.call, verdict, run.shared) ??
+        (verdict.kind === 'respond' && verdict.reply.kind === 'http' && this.#out.released
+          ? 'head_sent'
+          : undefined)
+      return new FaultLane(of, check, onward, relieved)
+    }
+    for (const call of run.calls) {
+      if (!call.actsOnAnswer) continue
+      const own = lane(call, (frame) => this.#emit(call, frame))
+      this.#lanes.set(call, own)
+    }
+    if (run.exchange.actsOnAnswer) {
+      this.#whole = lane(run.exchange, (frame) => this.#route(run.exchange, frame))
+    }
+    for (const each of this.#all) {
+      const holdsAll = each === this.#whole || !run.shared
+      each.done.then(
+        () => holdsAll && !this.#ending && this.#over(),
+        (error: unknown) => this.#broken(error),
+      )
+    }
+    this.#decoder = decoderFor(coding)
+    const comments = new ForeignComments()
+    this.#decoder?.on('data', (chunk: Uint8Array) => {
+      comments.clean(chunk)
+      this.#feed.push(chunk)
+      if (this.#feedBehind) this.#decoder?.pause()
+    })
+    this.#decoder?.on('drain', () => this.#relieved())
+    this.#decoder?.on('error', (error) => this.#broken(error))
+  }
+
+  get #all(): readonly FaultLane[] {
+    const lanes = [...this.#lanes.values()]
+    return this.#whole === undefined ? lanes : [this.#whole, ...lanes]
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.#decoder === undefined) this.#feed.push(chunk)
+    else this.#decoder.write(chunk)
+    this.#paused = this.#behind
+    return !this.#paused
+  }
+
+  end(trailers: HeaderLines): void {
+    this.#ending = true
+    const decoder = this.#decoder
+    const { outlet } = this.#setting
+    const finish = (): void => void this.#finish(() => outlet.end(trailers))
+    if (decoder === undefined || decoder.destroyed) finish()
+    else {
+      decoder.once('close', finish)
+      decoder.end()
+      decoder.resume()
+    }
+  }
+
+  fail(failure: Failure): void {
+    const { run, outlet } = this.#setting
+    const fail = (): void => outlet.fail(failure)
+    // A reset throws away what was not read; half of what is compressed is nothing.
+    if (failure.kind === 'reset' || this.#decoder !== undefined) {
+      fail()
+      this.stop()
+      return
+    }
+    this.#ending = true
+    run.disarm()
+    void this.#finish(fail)
+  }
+
+  resume(): void {
+    this.#setting.outlet.resume()
+    this.#relieved()
+  }
+
+  stop(): void {
+    for (const lane of this.#all) lane.drop()
+    this.#feed.drop()
+    this.#out.stop()
+    this.#decoder?.destroy()
+  }
+
+  get #laneBehind(): boolean {
+    return this.#setting.outlet.blocked || this.#all.some((lane) => lane.behind)
+  }
+
+  get #feedBehind(): boolean {
+    return this.#laneBehind || this.#feed.behind
+  }
+
+  get #behind(): boolean {
+    return this.#feedBehind || this.#decoder?.writableNeedDrain === true
+  }
+
+  #relieved(): void {
+    this.#feed.goOn()
+    if (this.#feedBehind) return
+    this.#decoder?.resume()
+    if (!this.#paused || this.#behind) return
+    this.#paused = false
+    this.#setting.resumeApp()
+  }
+
+  async #finish(last: () => void): Promise<void> {
+    const { outlet } = this.#setting
+    await this.#feed.drained()
+    const rest = this.#framer.end()
+    try {
+      for (const lane of this.#all) {
+        lane.close()
+        await lane.done
+      }
+    } catch {
+      // Told where the lane was made.
+      return
+    }
+    if (outlet.over) return
+    this.#sendMarks()
+    this.#out.send(rest)
+    this.#out.release()
+    last()
+  }
+
+  #frame(frame: SseFrame): void {
+    const { run } = this.#setting
+    if (frame.oversized) {
+      run.leaveAnswer('too_large')
+      this.#first(SealedFrame.piece(frame.raw, frame.ends))
+      return
+    }
+    const { id } = frame
+    if (id !== undefined) run.mayResume()
+    const message = eventMessage(frame)
+    if (message === undefined && saysNothing(frame)) {
+      this.#first(new QuietFrame(frame.raw))
+      return
+    }
+    this.#first(new AppFrame('event', frame.raw, message, this.#isLast(message), id))
+  }
+
+  #isLast(message: Message | undefined): boolean {
+    if (message?.kind !== 'result' && message?.kind !== 'error') return false
+    const { calls, options } = this.#setting.run
+    const own = calls.find(({ call }) => call!.id === message.id)
+    const isLast = own !== undefined || (message.id === null && calls.length === 1)
+    if (isLast) options.onAnswered?.((own ?? calls[0]!).call)
+    return isLast
+  }
+
+  #first(frame: LaneFrame): void {
+    if (this.#whole === undefined) void this.#route(this.#setting.run.exchange, frame)
+    else this.#whole.push(frame)
+  }
+
+  /** To the lane of the call that an event belongs to, or to the client. */
+  #route(from: CallRun, frame: LaneFrame): Promise<void> | undefined {
+    // What wakes up behind the end may be another connection's to bring by now.
+    if (this.#setting.outlet.over) return undefined
+    const { calls } = this.#setting.run
+    const replaced = frame instanceof SealedFrame && frame.reply !== undefined
+    const message = isOpen(frame) ? frame.message : undefined
+    const owner = replaced ? undefined : ownerOf(calls, message)
+    if (owner === undefined) return this.#emit(from, frame)
+    if (isOpen(frame) && frame.last) owner.appAnswer = message
+    const lane = this.#lanes.get(owner)
+    if (lane === undefined) return this.#emit(owner, frame)
+    lane.push(frame)
+    return lane.room()
+  }
+
+  #emit(owner: CallRun, frame: LaneFrame): Promise<void> | undefined {
+    const { run, outlet } = this.#setting
+    if (outlet.over) return undefined
+    if (frame instanceof QuietFrame) {
+      this.#out.send(frame.raw)
+      return outlet.ready()
+    }
+    const reply = frame instanceof SealedFrame ? frame.reply : undefined
+    if (reply?.kind === 'http') {
+      owner.madeOutcome = true
+      const answer = httpAnswer(reply, run.options.request, run.marked, this.#setting.head.headers)
+      this.#out.replace(answer)
+      this.#over()
+      return undefined
+    }
+    const marks = [...run.exchange.takeMarks(), ...owner.takeMarks()]
+    if (reply !== undefined && owner.call !== undefined) {
+      owner.madeOutcome = true
+      owner.answered = true
+      if (!run.shared && !this.#out.released) outlet.bypass()
+      const event = asSseEvent(replyMessage(reply, owner.call)).bytes
+      const id = frame instanceof SealedFrame ? frame.eventId : undefined
+      const bytes = id === undefined ? event : Buffer.concat([Buffer.from(`id: ${id}\n`), event])
+      this.#out.send(bytes, marks)
+      this.#out.release()
+    } else if (frame instanceof SealedFrame) {
+      this.#out.piece(frame.raw, frame.ends)
+    } else {
+      if (frame.last) owner.answeredBy(frame.message)
+      this.#out.send(frame.raw, marks)
+      if (frame.message !== undefined) this.#out.release()
+    }
+    return outlet.ready()
+  }
+
+  /** A fault has ended the answer before the app did. */
+  #over(): void {
+    if (this.#setting.outlet.over) return
+    for (const call of this.#setting.run.calls) call.madeOutcome ||= !call.answered
+    this.#sendMarks()
+    this.#out.release()
+    this.stop()
+    this.#setting.dropApp()
+    this.#setting.outlet.end([])
+  }
+
+  /** Marks of what was done behind the last event that was sent. */
+  #sendMarks(): void {
+    this.#out.send(new Uint8Array(0), this.#setting.run.takeMarks())
+  }
+
+  #broken(error: unknown): void {
+    const { outlet, run } = this.#setting
+    if (outlet.over) return
+    if (error instanceof CutAnswer) {
+      for (const call of run.calls) call.madeOutcome ||= !call.answered
+      if (run.calls.length === 0) run.exchange.madeOutcome = true
+      this.#out.release()
+      this.stop()
+      this.#setting.dropApp()
+      outlet.cut(error.how)
+      return
+    }
+    run.options.listener.broke({ rule: '', fault: '', call: undefined }, error)
+    this.#setting.dropApp()
+    outlet.fail({ kind: 'closed', message: 'an answer could not be taken through its faults' })
+  }
+}

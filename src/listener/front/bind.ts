@@ -1,0 +1,97 @@
+import { lstatSync, unlinkSync } from 'node:fs'
+import type { Server } from 'node:net'
+import { connect } from 'node:net'
+import { formatListen, type ListenAddress } from '../../http/address.ts'
+
+/** Where a listener really is, once bound. */
+export interface BoundAddress {
+  readonly text: string
+  readonly host: string
+  readonly port: number
+}
+
+/** A listener could not be bound. */
+export class BindError extends Error {
+  readonly code = 'SQUALL_BIND'
+  readonly problem: string
+  readonly remedy: string
+
+  constructor(address: ListenAddress, cause: NodeJS.ErrnoException) {
+    const [problem, remedy] = explain(cause, address)
+    super(`cannot listen on ${formatListen(address)}: ${problem}; ${remedy}`)
+    this.problem = `cannot listen on ${formatListen(address)}: ${problem}`
+    this.remedy = remedy
+  }
+}
+
+/** Binds a server. A Unix socket that nobody listens on any more is taken over. */
+export async function bind(server: Server, address: ListenAddress): Promise<BoundAddress> {
+  try {
+    await listen(server, address)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // A kernel without IPv6 has no address that takes both families.
+    if (code === 'EAFNOSUPPORT' && address.kind === 'tcp' && address.host === '::') {
+      return bind(server, { ...address, host: '0.0.0.0' })
+    }
+    if (code !== 'EADDRINUSE' || address.kind !== 'unix' || !(await isStale(address.path))) {
+      throw new BindError(address, error as Error)
+    }
+    unlinkSync(address.path)
+    await listen(server, address)
+  }
+  const bound = server.address()
+  if (bound === null || typeof bound === 'string') {
+    return { text: formatListen(address), host: '', port: 0 }
+  }
+  const text = formatListen({ kind: 'tcp', host: bound.address, port: bound.port })
+  return { text, host: bound.address, port: bound.port }
+}
+
+function listen(server: Server, address: ListenAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    const bound = (): void => {
+      server.off('error', reject)
+      resolve()
+    }
+    if (address.kind === 'unix') server.listen({ path: address.path, backlog: 1024 }, bound)
+    else server.listen({ host: address.host, port: address.port, backlog: 1024 }, bound)
+  })
+}
+
+/** True for a socket that was left behind: only a refusal proves that nobody listens. */
+function isStale(path: string): Promise<boolean> {
+  // Any other file refuses connections, too, and is not ours to delete.
+  if (!lstatSync(path).isSocket()) return Promise.resolve(false)
+  return new Promise((resolve) => {
+    const socket = connect({ path })
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(false)
+    })
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'))
+  })
+}
+
+function explain(
+  error: NodeJS.ErrnoException,
+  { kind }: ListenAddress,
+): [problem: string, remedy: string] {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return ['it is in use', 'stop what listens there or choose another address']
+    case 'EACCES':
+      if (kind === 'unix') {
+        return ['permission denied', 'let this user write to the directory of the socket']
+      }
+      return ['permission denied', 'ports below 1024 need root or CAP_NET_BIND_SERVICE']
+    case 'EADDRNOTAVAIL':
+      return ['this machine has no such address', 'choose one that `ip addr` shows, or 0.0.0.0']
+    case 'ENOENT':
+      return ['its directory does not exist', 'make the directory first']
+    case undefined:
+    default:
+      return [error.message, 'choose another address']
+  }
+}

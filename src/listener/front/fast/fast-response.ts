@@ -1,0 +1,178 @@
+import { asBuffer } from '../../../base/bytes.ts'
+import type { ChunkRun } from '../../../http/chunk-run.ts'
+import { linesText, type HeaderLines, type ResponseHead } from '../../../http/headers.ts'
+import { informationalText } from '../response-head.ts'
+import type { Answer, Cut } from '../../exchange.ts'
+import type { AnswerOwner } from '../node-response.ts'
+import type { AnswerTexts } from './response-text.ts'
+
+/** Pieces up to this leave as text with what is around them, in one write. */
+const ONE_WRITE = 16 * 1024
+
+/** Takes what answers write, in the order of their requests. */
+export interface AnswerLine {
+  readonly texts: AnswerTexts
+  /** False asks for a pause. */
+  write(answer: SpliceAnswer, piece: string | Uint8Array): boolean
+  /** The answer is whole; with `last` the connection ends after it. */
+  done(answer: SpliceAnswer, last: boolean): void
+  cut(answer: SpliceAnswer, how: Cut): void
+  /** The connection ends behind the newest answer, which is whole and may not have had its turn. */
+  endBehind(answer: SpliceAnswer): void
+}
+
+/** Writes one answer straight to the socket, with the bytes that node:http would write. */
+export class SpliceAnswer implements Answer {
+  ended = false
+  started = false
+  /** The answer to the request that came next. */
+  next: SpliceAnswer | undefined
+  readonly #line: AnswerLine
+  readonly #owner: AnswerOwner
+  /** What is written in one tick leaves in one write: the head, and the pieces of body behind it. */
+  #text = ''
+  /** The piece that came last. */
+  #held: Uint8Array | undefined
+  #bodyBegun = false
+  /** The client takes no more for now. */
+  #full = false
+  #framing: 'length' | 'chunked' | 'none' = 'length'
+  #flushAsked = false
+  #last = false
+
+  constructor(line: AnswerLine, owner: AnswerOwner) {
+    this.#line = line
+    this.#owner = owner
+  }
+
+  info(head: ResponseHead): void {
+    if (!this.started) this.#line.write(this, informationalText(head))
+  }
+
+  head(head: ResponseHead, whole = false): void {
+    const { text, framing } = this.#line.texts.of(head, !this.#last)
+    this.started = true
+    this.#text = text
+    this.#framing = framing
+    // It leaves with the first bytes of the body, or alone when none come in this tick.
+    if (whole) this.#flushAsked = true
+    else this.#askFlush()
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.#framing === 'none' || chunk.length === 0) return true
+    this.#bodyBegun = true
+    const held = this.#held
+    if (held !== undefined) this.#text += this.#framed(held)
+    this.#held = undefined
+    if (chunk.length > ONE_WRITE) return this.#writeLarge(chunk)
+    this.#held = chunk
+    if (this.#text.length + chunk.length > ONE_WRITE) return this.#release()
+    this.#askFlush()
+    return !this.#full
+  }
+
+  chunks(run: ChunkRun): boolean {
+    if (this.#framing !== 'chunked') return run.each((chunk) => this.data(chunk))
+    this.#bodyBegun = true
+    this.#text = this.#taken()
+    if (run.to - run.from > ONE_WRITE) {
+      this.#release()
+      return this.#write(run.copy())
+    }
+    this.#text += run.text
+    if (this.#text.length > ONE_WRITE) return this.#release()
+    this.#askFlush()
+    return !this.#full
+  }
+
+  end(trailers: HeaderLines): void {
+    this.#flushAsked = false
+    this.ended = true
+    const ending = this.#framing === 'chunked' ? `0\r\n${linesText(trailers)}\r\n` : ''
+    const text = this.#taken() + ending
+    if (text !== '') this.#line.write(this, text)
+    this.#owner.over()
+    this.#line.done(this, this.#last)
+  }
+
+  cut(how: Cut): void {
+    this.ended = true
+    // A head of this same tick is as good as written, but not where a reset would overtake it.
+    if (this.#flushAsked && !this.#bodyBegun && how === 'rst') this.#text = ''
+    this.#flushAsked = false
+    this.#release()
+    this.#owner.over()
+    this.#line.cut(this, how)
+  }
+
+  closeAfter(): void {
+    this.#owner.closing()
+    this.#last = true
+    if (this.ended) this.#line.endBehind(this)
+  }
+
+  /** Sends the head, and what little body came with it, when the end did not follow at once. */
+  flush(): void {
+    this.#owner.tickOver()
+    if (!this.#flushAsked) return
+    this.#flushAsked = false
+    this.#release()
+  }
+
+  /** The client takes data again. */
+  drained(): void {
+    this.#full = false
+    this.#owner.drained()
+  }
+
+  #askFlush(): void {
+    if (this.#flushAsked) return
+    this.#flushAsked = true
+    process.nextTick(flushHead, this)
+  }
+
+  /** False asks for a pause. */
+  #release(): boolean {
+    const text = this.#taken()
+    return text === '' ? !this.#full : this.#write(text)
+  }
+
+  #write(piece: string | Uint8Array): boolean {
+    const more = this.#line.write(this, piece)
+    this.#full = !more
+    return more
+  }
+
+  /** What has been kept back, as text. */
+  #taken(): string {
+    const held = this.#held
+    const text = held === undefined ? this.#text : this.#text + this.#framed(held)
+    this.#text = ''
+    this.#held = undefined
+    return text
+  }
+
+  #writeLarge(chunk: Uint8Array): boolean {
+    if (this.#framing === 'length') {
+      this.#release()
+      return this.#write(chunk)
+    }
+    this.#text += `${chunk.length.toString(16)}\r\n`
+    this.#release()
+    const more = this.#write(chunk)
+    // Together with what follows in this tick.
+    this.#text = '\r\n'
+    this.#askFlush()
+    return more
+  }
+
+  #framed(chunk: Uint8Array): string {
+    const bytes = asBuffer(chunk).toString('latin1')
+    return this.#framing === 'chunked' ? `${chunk.length.toString(16)}\r\n${bytes}\r\n` : bytes
+  }
+}
+
+function flushHead(answer: SpliceAnswer): void {
+  answer.flush()
+}

@@ -1,0 +1,145 @@
+import type { IncomingMessage } from 'node:http'
+import type { HeaderLines } from '../../http/headers.ts'
+import type { Body, StreamBody } from '../../http/transfer.ts'
+import { Pieces } from '../../base/pieces.ts'
+import type { ClientExchange } from './client-exchange.ts'
+import type { IncomingBody, TooMuch } from '../exchange.ts'
+import { HoldWatch } from '../hold-watch.ts'
+
+type Holder = Pick<ClientExchange, 'hold' | 'holdSoon'>
+type Collected = (bytes: Uint8Array | null, reason?: TooMuch) => void
+
+const EMPTY = new Uint8Array(0)
+
+/** Reads a request's body from node:http. */
+export class NodeBody implements IncomingBody {
+  readonly #req: IncomingMessage
+  /** Declared length; undefined means chunked. */
+  readonly #length: number | undefined
+  /** Called when bytes are wanted, so that a client that waits for `100 Continue` sends them. */
+  readonly #wanted: () => void
+  readonly #holder: Holder
+  readonly #pieces = new Pieces()
+  #seenBytes = -1
+  #seenAt = 0
+  #collecting = false
+  #hold: HoldWatch | undefined
+  whole: boolean
+
+  constructor(
+    req: IncomingMessage,
+    length: number | undefined,
+    wanted: () => void,
+    holder: Holder,
+  ) {
+    this.#req = req
+    this.#length = length
+    this.#wanted = wanted
+    this.#holder = holder
+    this.whole = length === 0
+  }
+
+  get arrived(): boolean {
+    return this.whole || this.#req.complete
+  }
+
+  collect(limit: number, done: Collected): void {
+    const length = this.#length
+    if (this.whole) return done(EMPTY)
+    if (length !== undefined && length > limit) return done(null, 'too_large')
+    if (length === undefined) this.#read(limit, done)
+    else {
+      this.#holder.holdSoon(length, (isHeld) => {
+        if (isHeld) this.#read(limit, done)
+        else done(null, 'memory')
+      })
+    }
+  }
+
+  get kept(): Uint8Array | undefined {
+    return this.whole ? this.#joined() : undefined
+  }
+
+  forSending(): Body {
+    if (this.#length === 0) return null
+    if (this.whole && this.#length !== undefined) return this.#joined()
+    if (!this.whole) this.#wanted()
+    return this.#stream()
+  }
+
+  /** How long the client has sent nothing, in the clock of the caller. */
+  stalledFor(now: number): number {
+    const req = this.#req
+    // It may be here in full and not have been taken: then it is not whole yet.
+    if (req.complete || req.destroyed) return 0
+    const bytes = req.socket.bytesRead
+    // Bytes that wait here to be taken are not the client's delay.
+    if (bytes !== this.#seenBytes || req.readableLength > 0 || req.socket.isPaused()) {
+      this.#seenBytes = bytes
+      this.#seenAt = now
+    }
+    return now - this.#seenAt
+  }
+
+  heldTooLong(now: number, timeout: number): boolean {
+    if (!this.#collecting) return false
+    this.#hold ??= new HoldWatch()
+    return this.#hold.tooLong(this.#req.socket, now, timeout)
+  }
+
+  /** Ends the client's connection. */
+  destroy(): void {
+    this.#req.socket.destroy()
+  }
+
+  #read(limit: number, done: Collected): void {
+    this.#wanted()
+    this.#collecting = true
+    const req = this.#req
+    const stop = (reason: TooMuch): void => {
+      req.off('data', onData).off('end', onEnd)
+      req.pause()
+      this.#collecting = false
+      done(null, reason)
+    }
+    const onData = (chunk: Uint8Array): void => {
+      this.#pieces.push(chunk)
+      if (this.#pieces.size > limit) stop('too_large')
+      else if (this.#length === undefined && !this.#holder.hold(chunk.length)) stop('memory')
+    }
+    const onEnd = (): void => {
+      this.whole = true
+      this.#collecting = false
+      done(this.#joined())
+    }
+    req.on('data', onData).once('end', onEnd)
+  }
+
+  #joined(): Uint8Array {
+    const pieces = this.#pieces
+    if (pieces.list.length === 0) return EMPTY
+    const joined = pieces.joined()
+    if (this.#length !== undefined && pieces.list.length > 1) {
+      pieces.clear()
+      pieces.push(joined)
+    }
+    return joined
+  }
+
+  #stream(): StreamBody {
+    const req = this.#req
+    const pieces = this.#pieces
+    const whole = this.whole
+    return {
+      length: this.#length,
+      trailers: (): HeaderLines => req.rawTrailers,
+      async *[Symbol.asyncIterator]() {
+        yield* pieces.list
+        if (whole) return
+        pieces.clear()
+        // Leaving the loop early must not end the client's connection: its answer may be on the way.
+        yield* req.iterator({ destroyOnReturn: false })
+      },
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import {
+  headerValue,
+  linesWithout,
+  type HeaderLines,
+  type RequestHead,
+} from '../../http/headers.ts'
+import type { ClientConnection } from './client-connection.ts'
+import { ClientExchange } from './client-exchange.ts'
+import type { Exchange } from '../exchange.ts'
+import { NodeAnswer } from './node-response.ts'
+import { NodeBody } from './node-body.ts'
+
+/** One exchange of node:http. */
+export class NodeExchange extends ClientExchange implements Exchange {
+  readonly head: RequestHead
+  readonly body: NodeBody
+  readonly answer: NodeAnswer
+  readonly #socket: Socket
+
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    awaitsContinue: boolean,
+    connection: ClientConnection,
+  ) {
+    super(connection)
+    this.#socket = req.socket
+    const head = requestHead(req)
+    this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
+    const wanted = awaitsContinue ? once(() => res.writeContinue()) : nothing
+    this.body = new NodeBody(req, declaredLength(req), wanted, this)
+    this.answer = new NodeAnswer(res, this)
+  }
+
+  get peer(): string | undefined {
+    return this.#socket.remoteAddress
+  }
+}
+
+/** The head as it stood on the wire. */
+export function requestHead(req: IncomingMessage): RequestHead {
+  return {
+    method: req.method ?? '',
+    target: req.url ?? '',
+    version: req.httpVersion === '1.0' ? '1.0' : '1.1',
+    headers: req.rawHeaders,
+  }
+}
+
+/** Length by the head; undefined means chunked. The parser has refused anything that is not a number. */
+function declaredLength(req: IncomingMessage): number | undefined {
+  const lines = req.rawHeaders
+  if (headerValue(lines, 'transfer-encoding') !== undefined) return undefined
+  const value = headerValue(lines, 'content-length')
+  return value === undefined ? 0 : Number(value)
+}
+
+/** `100 Continue` is answered here, because the body is read here: the expectation is met. */
+function withoutExpect(lines: HeaderLines): HeaderLines {
+  return linesWithout(lines, (name) => name === 'expect')
+}
+
+function nothing(): void {
+  // Most clients send their body without being asked.
+}
+
+function once(act: () => void): () => void {
+  let acted = false
+  return () => {
+    if (acted) return
+    acted = true
+    act()
+  }
+}

@@ -1,0 +1,158 @@
+import type { ServerResponse } from 'node:http'
+import { endWhole, informationalText, prepareHead } from './response-head.ts'
+import type { ChunkRun } from '../../http/chunk-run.ts'
+import type { HeaderLines, ResponseHead } from '../../http/headers.ts'
+import type { Answer, Cut } from '../exchange.ts'
+import { cutSocket } from './cut-socket.ts'
+
+/** A held body is at most this. */
+const ONE_WRITE = 16 * 1024
+
+const NO_BYTES = new Uint8Array(0)
+
+/** Is told how the writing goes. */
+export interface AnswerOwner {
+  drained(): void
+  /** The tick in which the head was written is over. */
+  tickOver(): void
+  /** The connection ends after this answer. */
+  closing(): void
+  /** Nothing more will be written. */
+  over(): void
+}
+
+/** Writes one answer through node:http without changing a line of it. */
+export class NodeAnswer implements Answer {
+  ended = false
+  readonly #res: ServerResponse
+  readonly #owner: AnswerOwner
+  #flushAsked = false
+  #draining = false
+  /** The first bytes of the body: an answer that is whole in the same tick leaves in one write. */
+  #held: Uint8Array | undefined
+
+  constructor(res: ServerResponse, owner: AnswerOwner) {
+    this.#res = res
+    this.#owner = owner
+    res.sendDate = false
+  }
+
+  get started(): boolean {
+    return this.#res.headersSent
+  }
+
+  info(head: ResponseHead): void {
+    const { socket } = this.#res
+    if (this.#res.headersSent) return
+    const text = informationalText(head)
+    if (socket !== null) socket.write(text, 'latin1')
+    // A pipelined answer whose turn has not come has no socket yet.
+    else this.#res.once('socket', (assigned) => assigned.write(text, 'latin1'))
+  }
+
+  head(head: ResponseHead): void {
+    prepareHead(this.#res, head)
+    // The head leaves with the first bytes of the body, or alone when none came with it.
+    this.#flushAsked = true
+    process.nextTick(flushHead, this)
+  }
+
+  data(chunk: Uint8Array): boolean {
+    if (this.#flushAsked && this.#held === undefined && chunk.length <= ONE_WRITE) {
+      this.#held = chunk
+      return true
+    }
+    this.#flushAsked = false
+    this.#release()
+    if (this.#res.write(chunk)) return true
+    if (!this.#draining) {
+      this.#draining = true
+      this.#res.once('drain', () => {
+        this.#draining = false
+        // node:http says so also while an answer behind this one is written, in the midst of reading it.
+        process.nextTick(tellDrained, this.#owner)
+      })
+    }
+    return false
+  }
+
+  chunks(run: ChunkRun): boolean {
+    return run.each((chunk) => this.data(chunk))
+  }
+
+  end(trailers: HeaderLines): void {
+    this.#flushAsked = false
+    this.ended = true
+    if (trailers.length > 0) this.#res.addTrailers(pairs(trailers))
+    const held = this.#held
+    this.#held = undefined
+    if (held === undefined) this.#res.end()
+    else endWhole(this.#res, held)
+    this.#owner.over()
+  }
+
+  cut(how: Cut): void {
+    this.ended = true
+    // A head of this same tick is as good as written.
+    if (this.#flushAsked && this.#held === undefined && how === 'fin') {
+      // Of an answer that has no body node:http sends nothing before its end.
+      if (this.#bodyless) this.#res.end()
+      else this.#res.write(NO_BYTES)
+    }
+    this.#flushAsked = false
+    this.#release()
+    this.#owner.over()
+    const { socket } = this.#res
+    if (socket !== null) cutSocket(socket, how)
+    // Answers before this one on the same connection go out first.
+    else this.#res.once('socket', (assigned) => process.nextTick(cutSocket, assigned, how))
+  }
+
+  closeAfter(): void {
+    this.#owner.closing()
+    if (!this.#res.headersSent) {
+      this.#res.shouldKeepAlive = false
+      return
+    }
+    // node:http has taken the socket from the answer by the time that it is finished.
+    const { socket } = this.#res.req
+    if (this.#res.writableFinished) socket.destroySoon()
+    else this.#res.once('finish', () => socket.destroySoon())
+  }
+
+  /** Sends the head, and what little body came with it, when the end did not follow at once. */
+  flush(): void {
+    this.#owner.tickOver()
+    if (!this.#flushAsked || this.#res.destroyed) return
+    this.#flushAsked = false
+    // Not flushHeaders: that one sends the head as UTF-8.
+    if (this.#held === undefined) this.#res.write(NO_BYTES)
+    else this.#release()
+  }
+
+  get #bodyless(): boolean {
+    const { statusCode, req } = this.#res
+    return statusCode === 204 || statusCode === 304 || req.method === 'HEAD'
+  }
+
+  #release(): void {
+    const held = this.#held
+    if (held === undefined) return
+    this.#held = undefined
+    this.#res.write(held)
+  }
+}
+
+function flushHead(answer: NodeAnswer): void {
+  answer.flush()
+}
+
+function tellDrained(owner: AnswerOwner): void {
+  owner.drained()
+}
+
+function pairs(lines: HeaderLines): [string, string][] {
+  const list: [string, string][] = []
+  for (let i = 0; i + 1 < lines.length; i += 2) list.push([lines[i]!, lines[i + 1]!])
+  return list
+}

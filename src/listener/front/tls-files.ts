@@ -1,0 +1,126 @@
+import { dirname } from 'node:path'
+import type { SecureContextOptions } from 'node:tls'
+import { isDeepStrictEqual } from 'node:util'
+import type { FSWatcher } from 'chokidar'
+import type { Logger } from '../../telemetry/log.ts'
+import { readBounded } from '../../base/small-file.ts'
+
+/** Files that hold TLS material, by what they are to Node. */
+export interface TlsPaths {
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  readonly ca?: string | undefined
+}
+
+/** A TLS file cannot be read, or its contents do not fit together. */
+export class TlsFileError extends Error {
+  readonly code = 'SQUALL_TLS_FILE'
+}
+
+/** Several files change one after the other: wait for the last. */
+const SETTLE = 100
+/** Not every file system tells of every change. */
+const LOOK_AGAIN = 30_000
+
+/** TLS material from files, read again when they change. A bad change leaves the last good one in use. */
+export class TlsFiles {
+  readonly #paths: TlsPaths
+  readonly #logger: Logger
+  readonly #onChange: (material: SecureContextOptions) => void
+  #material: SecureContextOptions
+  #watcher: FSWatcher | undefined
+  #timer: NodeJS.Timeout | undefined
+  #looker: NodeJS.Timeout | undefined
+  #closed = false
+  #complaint: string | undefined
+
+  constructor(
+    paths: TlsPaths,
+    logger: Logger,
+    onChange: (material: SecureContextOptions) => void = () => undefined,
+  ) {
+    this.#paths = paths
+    this.#logger = logger
+    this.#onChange = onChange
+    this.#material = readMaterial(paths)
+  }
+
+  get material(): SecureContextOptions {
+    return this.#material
+  }
+
+  /** Starts to watch. Directories are watched, because mounted secrets are swapped by renaming a link. */
+  async watch(): Promise<void> {
+    const files = Object.values(this.#paths).filter((path): path is string => path !== undefined)
+    if (files.length === 0) return
+    const { watch } = await import('chokidar')
+    if (this.#closed) return
+    this.#watcher = watch([...new Set(files.map((file) => dirname(file)))], {
+      ignoreInitial: true,
+      depth: 1,
+    })
+    // What changed while the watch was being set up told nobody.
+    this.#watcher.on('ready', () => this.reload())
+    this.#looker = setInterval(() => this.reload(), LOOK_AGAIN)
+    this.#looker.unref()
+    this.#watcher.on('all', () => {
+      clearTimeout(this.#timer)
+      this.#timer = setTimeout(() => this.reload(), SETTLE)
+    })
+    this.#watcher.on('error', (error) => {
+      this.#logger.warn({ err: error }, 'TLS files cannot be watched')
+    })
+  }
+
+  /** Reads the files again now. */
+  reload(): void {
+    let material: SecureContextOptions
+    try {
+      material = readMaterial(this.#paths)
+    } catch (error) {
+      const detail = (error as Error).message
+      if (detail === this.#complaint) return
+      this.#complaint = detail
+      this.#logger.warn({ detail }, 'new TLS files cannot be used; the last good ones stay')
+      return
+    }
+    this.#complaint = undefined
+    if (sameMaterial(material, this.#material)) return
+    this.#material = material
+    this.#onChange(material)
+    this.#logger.info({ files: this.#paths }, 'TLS files were swapped')
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    clearInterval(this.#looker)
+    await this.#watcher?.close()
+  }
+}
+
+/** Reads the files and checks that a TLS context can be made of them. */
+export function readMaterial(paths: TlsPaths): SecureContextOptions {
+  const material: SecureContextOptions = {}
+  for (const part of ['cert', 'key', 'ca'] as const) {
+    const path = paths[part]
+    if (path === undefined) continue
+    try {
+      material[part] = readBounded(path)
+    } catch (error) {
+      throw new TlsFileError(`cannot read ${path}: ${(error as Error).message}`)
+    }
+  }
+  if (Object.keys(material).length === 0) return material
+  try {
+    process.getBuiltinModule('node:tls').createSecureContext(material)
+  } catch (error) {
+    const names = Object.values(paths).filter(Boolean).join(', ')
+    throw new TlsFileError(`no TLS context from ${names}: ${(error as Error).message}`)
+  }
+  return material
+}
+
+function sameMaterial(one: SecureContextOptions, other: SecureContextOptions): boolean {
+  return (['cert', 'key', 'ca'] as const).every((part) => isDeepStrictEqual(one[part], other[part]))
+}

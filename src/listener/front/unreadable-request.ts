@@ -1,0 +1,74 @@
+import type { Refusal } from '../rejection.ts'
+
+/** An error of node:http about what a client has sent. */
+export interface ParserError extends Error {
+  readonly code?: string | undefined
+  /** The message of the parser. */
+  readonly reason?: string
+}
+
+const ANY = 'the request is not valid HTTP/1.1'
+const BOTH_LENGTHS = 'both Content-Length and Transfer-Encoding; send one of them'
+const LINE_END = 'a line ends in something other than CR LF; end each line with CR LF'
+const VERSION = 'only HTTP/1.0 and HTTP/1.1 are spoken here; send HTTP/1.1'
+
+/** Tells a client of another protocol version. */
+export const WRONG_VERSION: Refusal = { status: 505, reason: 'bad_request', message: VERSION }
+
+const TOO_LATE: Refusal = {
+  status: 408,
+  reason: 'slow_client',
+  message: 'the request head did not arrive in time',
+}
+
+const TOO_LARGE: Refusal = {
+  status: 431,
+  reason: 'bad_request',
+  message: 'the request head is too large',
+}
+
+const BY_CODE: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: TOO_LARGE,
+  ERR_HTTP_REQUEST_TIMEOUT: TOO_LATE,
+  HPE_INVALID_VERSION: WRONG_VERSION,
+  HPE_PAUSED_H2_UPGRADE: WRONG_VERSION,
+  HPE_INVALID_METHOD: bad(
+    'the method is unknown; send one of the registered methods, in capital letters',
+  ),
+  HPE_INVALID_URL: bad(
+    'the request target holds a character that is not allowed; percent-encode it',
+  ),
+  HPE_INVALID_CONSTANT: bad(
+    'the request line is not a method, a target and a version; percent-encode spaces in the target',
+  ),
+  HPE_CR_EXPECTED: bad(LINE_END),
+  HPE_LF_EXPECTED: bad(LINE_END),
+  HPE_INVALID_HEADER_TOKEN: bad('a header name holds a character that is not allowed; rename it'),
+  HPE_UNEXPECTED_CONTENT_LENGTH: bad('more than one Content-Length; send one'),
+  HPE_INVALID_CONTENT_LENGTH: bad('Content-Length is not a number in plain digits; send one'),
+  HPE_INVALID_TRANSFER_ENCODING: bad('Transfer-Encoding is not "chunked"; send chunked alone'),
+  HPE_INVALID_CHUNK_SIZE: bad(
+    'a chunk does not begin with its size; send it in hexadecimal digits',
+  ),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: bad('the chunk extensions are too large; send none'),
+}
+
+/** Some codes stand for several things, which the parser tells apart by its words alone. */
+const BY_WORDS: Readonly<Record<string, Refusal>> = {
+  'Expected CRLF after version': bad(LINE_END),
+  'Unexpected whitespace after header value': bad(
+    'a header is folded over several lines; send it as one line',
+  ),
+  'Invalid header value char': bad('a header value holds a control character; leave it out'),
+  "Content-Length can't be present with Transfer-Encoding": bad(BOTH_LENGTHS),
+  "Transfer-Encoding can't be present with Content-Length": bad(BOTH_LENGTHS),
+}
+
+/** Returns what a client is told whose bytes node:http cannot read as a request. */
+export function unreadableRequest({ code, reason }: ParserError): Refusal {
+  return BY_WORDS[reason ?? ''] ?? BY_CODE[code ?? ''] ?? bad(ANY)
+}
+
+function bad(message: string): Refusal {
+  return { status: 400, reason: 'bad_request', message }
+}

@@ -1,0 +1,121 @@
+import { NOT_APPLICABLE } from '../../filters/lib/not-applicable.ts'
+import type { Explanation, FaultOutlook, RuleOutlook } from './explain.ts'
+import type { AnswerKind, AnswerOutlook } from './fault-outlook.ts'
+import type { Forecast } from '../select/rule-state.ts'
+import { wrapped } from '../file/wrapped-text.ts'
+
+/** An explanation as people read it, in lines of 80 columns. */
+export function explainText(explanation: Explanation): string {
+  const { disarmed, rules } = explanation
+  const lines: string[] = []
+  if (disarmed !== undefined) lines.push(...wrapped(`Nothing is armed: ${disarmed}.`), '')
+  if (rules.length === 0) lines.push('There are no rules for it.')
+  for (const rule of rules) lines.push(...linesOf(rule))
+  lines.push(...legend(rules))
+  return `${lines.join('\n')}\n`
+}
+
+function linesOf(rule: RuleOutlook): string[] {
+  if (!rule.matches) {
+    return [
+      ...wrapped(`${rule.rule}: does not match`),
+      ...rule.failing.flatMap(({ dimension, wants, found }) =>
+        wrapped(`${dimension}: wants ${wants}, found ${found}`, '  '),
+      ),
+    ]
+  }
+  return [
+    ...wrapped(`${rule.rule}: matches, ${saysResult(rule)}`),
+    ...timeLines(rule),
+    ...drawLines(rule.forecast),
+    ...rule.faults.flatMap(faultLines),
+  ]
+}
+
+const RESULT: Readonly<Record<string, string>> = {
+  drawn: 'and hits this call',
+  shadow: 'and would hit this call, but is a shadow',
+  not_drawn: 'but its draw does not hit this call',
+  exhausted: 'but its `times` are used up',
+  expired: 'but its time is over',
+  not_yet: 'but its time has not come',
+  other_pod: 'but this pod is not among its share of pods',
+  disarmed: 'but nothing is armed',
+}
+
+function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook): string {
+  if (result === 'stopped') return `but ${stoppedBy ?? 'an earlier rule'} hits and says then: stop`
+  if (result === 'forbidden') return `but a limit forbids it: ${limit ?? 'it has had its share'}`
+  if (result === 'not_selected') {
+    return `but \`first\`, \`after\` or \`every\` leaves out call ${forecast?.ordinal ?? 0}`
+  }
+  return RESULT[result ?? ''] ?? ''
+}
+
+function timeLines({ appliedAt, until }: RuleOutlook): string[] {
+  if (until === undefined) return []
+  const from = appliedAt === undefined ? 'were the sidecar to start now' : `applied ${appliedAt}`
+  return wrapped(`ends ${until}, ${from}`, '  ')
+}
+
+function drawLines(forecast: Forecast | undefined): string[] {
+  if (forecast?.draw === undefined) return []
+  const { draw, key, share, burst, ordinal } = forecast
+  const lines: string[] = []
+  if (burst !== undefined) {
+    lines.push(`  burst: draws ${short(burst.draw)}, hits below ${short(burst.chance)}`)
+  }
+  if (share < 1) {
+    const drawn = `draws ${short(draw)}, hits below ${short(share)}`
+    lines.push(...wrapped(`call ${ordinal}, key ${key ?? ''}: ${drawn}`, '  '))
+  }
+  return lines
+}
+
+const ANSWERS: Readonly<Record<AnswerKind, string>> = {
+  json: 'JSON',
+  sse: 'stream',
+  'http+sse': 'HTTP+SSE',
+  batch: 'batch in JSON',
+  'batch-sse': 'batch by stream',
+  http: 'HTTP body',
+  'http-sse': 'HTTP stream',
+}
+
+/** Ways to answer that come to the same share a line. What the call can meet stands first. */
+function faultLines({ fault, config, answers }: FaultOutlook): string[] {
+  const lines = wrapped(`${fault} ${JSON.stringify(config)}`, '  ')
+  for (const here of [true, false]) {
+    const byText = new Map<string, string[]>()
+    for (const each of answers.filter((answer) => answer.here === here)) {
+      const text = answerText(each)
+      byText.set(text, [...(byText.get(text) ?? []), ANSWERS[each.on]])
+    }
+    for (const [text, names] of byText) {
+      const line = `${names.join(', ')}: ${text}`
+      lines.push(...wrapped(here ? line : `(${line})`, '    '))
+    }
+  }
+  return lines
+}
+
+function answerText({ acts, does, needs, reason, behind }: AnswerOutlook): string {
+  if (behind !== undefined) return `has no turn behind ${behind}`
+  if (acts === 'yes') return does ?? ''
+  if (acts === 'depends') return `${does ?? ''}, given ${needs ?? ''}`
+  return `does not act (${reason ?? ''})`
+}
+
+/** What the words and brackets mean that were used. */
+function legend(rules: readonly RuleOutlook[]): string[] {
+  const answers = rules.flatMap((rule) => rule.faults.flatMap((fault) => fault.answers))
+  const reasons = new Set(answers.flatMap(({ reason }) => reason ?? []))
+  const lines = [...reasons].flatMap((reason) => wrapped(`${reason}: ${NOT_APPLICABLE[reason]}`))
+  if (answers.some(({ here }) => !here))
+    lines.push('In brackets: answers that this call does not get.')
+  return lines.length === 0 ? [] : ['', ...lines]
+}
+
+function short(value: number): string {
+  return String(Number(value.toFixed(4)))
+}

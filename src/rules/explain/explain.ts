@@ -1,0 +1,169 @@
+import { FAULTS } from '../../filters/index.ts'
+import type { Facts } from '../match/call-facts.ts'
+import type { CompiledRule } from '../match/compiled-rule.ts'
+import { faultOutlook, type AnswerOutlook } from './fault-outlook.ts'
+import { reached } from './fault-reach.ts'
+import { instantText } from '../../base/instant.ts'
+import type { RuleSet } from '../match/rule-set.ts'
+import type { RuleResult } from '../select/rule-counts.ts'
+import { RuleState } from '../select/rule-state.ts'
+import type { Forecast } from '../select/rule-state.ts'
+import type { RuleStates } from '../select/rule-states.ts'
+import { windowEnd } from '../select/window.ts'
+
+/** One dimension of a rule that a call does not meet. */
+export interface Mismatch {
+  readonly dimension: string
+  readonly wants: string
+  readonly found: string
+}
+
+/** What a fault of a rule would do. */
+export interface FaultOutlook {
+  readonly fault: string
+  readonly summary: string
+  readonly config: unknown
+  /** For each way in which the call may be answered; empty where the rule does not match. */
+  readonly answers: readonly AnswerOutlook[]
+}
+
+/** What one rule makes of a call. */
+export interface RuleOutlook {
+  readonly rule: string
+  readonly matches: boolean
+  /** All dimensions that fail, as the file orders them by kind; the first is the one to look at. */
+  readonly failing: readonly Mismatch[]
+  /** What would become of the call; undefined when the rule does not match. */
+  readonly result: RuleResult | 'drawn' | 'stopped' | undefined
+  /** Why nothing is done whatever is drawn, where a limit says so. */
+  readonly limit: string | undefined
+  /** Name of the rule that says `then: stop` and hits first. */
+  readonly stoppedBy: string | undefined
+  readonly forecast: Forecast | undefined
+  /** When it was applied, where that was written, and when it ends. */
+  readonly appliedAt: string | undefined
+  readonly until: string | undefined
+  readonly faults: readonly FaultOutlook[]
+}
+
+/** What all rules make of a call. */
+export interface Explanation {
+  /** Why nothing would be done whatever the rules say. */
+  readonly disarmed: string | undefined
+  /** In file order. */
+  readonly rules: readonly RuleOutlook[]
+}
+
+/**
+ * Says what each rule makes of a call or an exchange, were it the next. Changes nothing. Without
+ * states it speaks of rules that have just come into force. `batched` says that the call is one of
+ * several that share an exchange.
+ */
+export function explain(
+  ruleSet: RuleSet,
+  facts: Facts,
+  now: number,
+  states?: RuleStates,
+  batched = false,
+): Explanation {
+  const disarmed = ruleSet.enabled ? states?.disarmed : 'the file says `enabled: false`'
+  // Rules about HTTP are asked first and by themselves: they stop each other, and know of no call.
+  const stoppedBy: { http?: string; calls?: string } = {}
+  const { call: _, ...exchange } = facts
+  const rules = ruleSet.rules
+    .filter((rule) => rule.isHttp || facts.call !== undefined)
+    .map((rule) => {
+      const chain = rule.isHttp ? 'http' : 'calls'
+      const seen = rule.isHttp ? exchange : facts
+      const outcome = outcomeOf(rule, seen, now, states, disarmed, stoppedBy[chain])
+      const isMereShadow = rule.shadow && states?.shadow !== true
+      const hits = outcome.result === 'drawn' || outcome.result === 'shadow'
+      if (hits && rule.stop && !isMereShadow) stoppedBy[chain] ??= rule.name
+      return { ...outcome, faults: faultsOf(rule, facts, outcome.matches, batched) }
+    })
+  return { disarmed, rules: together(rules, ruleSet, batched) }
+}
+
+/** The faults of the rules that hit, as they come one after another. */
+function together(
+  rules: readonly RuleOutlook[],
+  { rules: compiled }: RuleSet,
+  batched: boolean,
+): readonly RuleOutlook[] {
+  const isHttp = new Set(compiled.filter((rule) => rule.isHttp).map(({ name }) => name))
+  const hitting = rules.filter(({ result }) => result === 'drawn')
+  const faults = hitting.flatMap(({ rule, faults: own }) =>
+    own.map(({ fault, answers }) => ({
+      name: `${rule}/${fault}`,
+      isHttp: isHttp.has(rule),
+      answers,
+    })),
+  )
+  const answers = reached(faults, batched).values()
+  return rules.map((rule) =>
+    rule.result === 'drawn'
+      ? { ...rule, faults: rule.faults.map((own) => ({ ...own, answers: answers.next().value! })) }
+      : rule,
+  )
+}
+
+function outcomeOf(
+  rule: CompiledRule,
+  facts: Facts,
+  now: number,
+  states: RuleStates | undefined,
+  disarmed: string | undefined,
+  stoppedBy: string | undefined,
+): Omit<RuleOutlook, 'faults'> {
+  const tests = rule.tests
+    .filter((test) => !test.test(facts))
+    .map((test) => ({ dimension: test.dimension, wants: test.wants, found: test.found(facts) }))
+  const isNew = ({ dimension }: Mismatch): boolean =>
+    !rule.elsewhere.some((each) => each.dimension === dimension)
+  const failing = [...rule.elsewhere, ...tests.filter(isNew)]
+  const nothing = { limit: undefined, stoppedBy: undefined, forecast: undefined, ...NO_TIMES }
+  const base = { rule: rule.name, matches: failing.length === 0, failing, ...nothing }
+  if (failing.length > 0) return { ...base, result: undefined }
+  if (stoppedBy !== undefined) return { ...base, result: 'stopped', stoppedBy }
+  if (disarmed !== undefined) return { ...base, result: 'disarmed' }
+  const limit = limitOn(rule, facts, states)
+  if (limit !== undefined) return { ...base, result: 'forbidden', limit }
+  const state = states?.of(rule) ?? new RuleState(rule.selection, now, rule.appliedAt)
+  const forecast = state.forecast(rule, facts, now)
+  const isShadow = rule.shadow || states?.shadow === true
+  const result = forecast.result === 'drawn' && isShadow ? 'shadow' : forecast.result
+  const times = {
+    appliedAt: instantText(rule.appliedAt),
+    until: instantText(windowEnd(rule.selection, state.since)),
+  }
+  return { ...base, result, forecast, ...times }
+}
+
+const NO_TIMES = { appliedAt: undefined, until: undefined }
+
+function limitOn(
+  rule: CompiledRule,
+  facts: Facts,
+  states: RuleStates | undefined,
+): string | undefined {
+  if (rule.forbidden !== undefined) return `the fault ${rule.forbidden} is not allowed`
+  if (facts.call !== undefined && states?.denies(facts.call) === true) return 'its tool is denied'
+  if (states?.excludes(facts.http.path) === true) return 'its path is excluded'
+  return facts.untouchable === true
+    ? 'it carries, or may carry, a call of a denied tool'
+    : undefined
+}
+
+function faultsOf(
+  rule: CompiledRule,
+  facts: Facts,
+  matches: boolean,
+  batched: boolean,
+): readonly FaultOutlook[] {
+  return rule.uses.map((use, i) => ({
+    fault: use.fault,
+    summary: FAULTS.find(({ name }) => name === use.fault)?.summary ?? '',
+    config: use.config,
+    answers: matches ? faultOutlook(use, rule.faults[i]!, rule.isHttp, facts, batched) : [],
+  }))
+}

@@ -1,0 +1,175 @@
+import type { Fault } from '../../filters/fault.ts'
+import { FAULTS, type FaultUse } from '../../filters/index.ts'
+import type { NotApplicableReason } from '../../filters/lib/not-applicable.ts'
+import {
+  NOTHING,
+  type Asked,
+  type Outlook,
+  type OutlookHook,
+  type OutlookSetting,
+} from '../../filters/lib/outlook.ts'
+import { callerText } from '../../http/caller-identity.ts'
+import { isExactId } from '../../mcp/reply.ts'
+import type { Facts } from '../match/call-facts.ts'
+
+/** How a call is answered; `http` is what a rule about HTTP sees, with or without a call in it. */
+export type AnswerKind = 'json' | 'sse' | 'http+sse' | 'batch' | 'batch-sse' | 'http' | 'http-sse'
+
+/** What a fault would do where the call is answered in one way. */
+export interface AnswerOutlook {
+  readonly on: AnswerKind
+  /** Whether the call that is explained can be answered so. */
+  readonly here: boolean
+  readonly acts: 'yes' | 'depends' | 'no'
+  /** When it does: before the app gets the call, when the answer is there, while it flows, or as HTTP. */
+  readonly by?: OutlookHook
+  /** In a few words; absent where it does not act. */
+  readonly does?: string
+  /** What else it takes where that depends. */
+  readonly needs?: string
+  /** Why it does not act, as logs say it. */
+  readonly reason?: NotApplicableReason
+  /** The app does not get the call. */
+  readonly ends?: true
+  /** The rule and fault that keep the call from the app, so that this one has no turn. */
+  readonly behind?: string
+}
+
+interface Way {
+  readonly stream?: true
+  /** Several calls share the exchange. */
+  readonly shared?: true
+  /** The answer comes by another connection. */
+  readonly elsewhere?: true
+}
+
+const OF_CALLS: readonly (readonly [AnswerKind, Way])[] = [
+  ['json', {}],
+  ['sse', { stream: true }],
+  ['http+sse', { stream: true, elsewhere: true }],
+  ['batch', { shared: true }],
+  ['batch-sse', { stream: true, shared: true }],
+]
+const OF_HTTP: readonly (readonly [AnswerKind, Way])[] = [
+  ['http', {}],
+  ['http-sse', { stream: true }],
+]
+
+/** What leaves nothing of a call for the app. */
+const ENDS: ReadonlySet<Asked> = new Set([
+  'status',
+  'status for all',
+  'message',
+  'reset',
+  'silence',
+])
+
+/** What a rule's fault would do, for each way to answer. `batched` says that it is one of several calls. */
+export function faultOutlook(
+  use: FaultUse,
+  fault: Fault,
+  isHttp: boolean,
+  facts: Facts,
+  batched: boolean,
+): readonly AnswerOutlook[] {
+  const onPush = facts.call?.transport === 'http+sse'
+  return (isHttp ? OF_HTTP : OF_CALLS).map(([on, way]) => {
+    const stream = way.stream === true
+    // In HTTP+SSE the POST names its stream, which is its session.
+    const session = facts.session ?? (way.elsewhere === true ? 'a stream' : undefined)
+    const { target = facts.http.path } = facts.http
+    const setting: OutlookSetting = {
+      call: isHttp ? undefined : facts.call,
+      session,
+      identified: callerText({ target, headers: facts.headers }, session) !== undefined,
+      answer: stream ? 'events' : 'body',
+      ends: !stream || facts.call !== undefined,
+    }
+    const isPushedBatch = way.elsewhere === true && onPush && batched
+    const outlook = settled(use, fault, isPushedBatch ? { ...way, shared: true } : way, setting)
+    const isKind = (way.elsewhere === true) === onPush
+    const isOfBatch = onPush || (way.shared === true) === batched
+    return { on, here: isHttp || (isKind && isOfBatch), ...outlook }
+  })
+}
+
+function settled(
+  use: FaultUse,
+  fault: Fault,
+  way: Way,
+  setting: OutlookSetting,
+): Omit<AnswerOutlook, 'on' | 'here'> {
+  const outlook = outlookOf(use, fault, setting)
+  const reason = cannot(fault, outlook, way, setting)
+  if (reason !== undefined || 'cannot' in outlook) {
+    return { acts: 'no', reason: reason ?? 'nothing_to_act_on' }
+  }
+  const { does, by, asks, any } = outlook
+  let { needs } = outlook
+  if (by === 'answer' && asks === 'status' && setting.answer === 'events') {
+    needs ??= 'a stream that begins with the answer'
+  }
+  if (any === true && !setting.ends) needs ??= 'events on the stream'
+  if (needs !== undefined) return { acts: 'depends', by, does, needs }
+  const ends = by === 'request' && asks !== undefined && ENDS.has(asks)
+  return { acts: 'yes', by, does, ...(ends ? { ends } : {}) }
+}
+
+/** What the fault says; where it says nothing, what it has hooks for. */
+function outlookOf(
+  { fault: name, config }: FaultUse,
+  fault: Fault,
+  setting: OutlookSetting,
+): Outlook {
+  const definition = FAULTS.find((each) => each.name === name)
+  // The name picks the definition whose schema the parameters were read by, which types cannot follow.
+  const outlook = definition?.outlook as
+    ((config: unknown, setting: OutlookSetting) => Outlook) | undefined
+  if (outlook !== undefined) return outlook(config, setting)
+  const does = definition?.summary ?? name
+  if (fault.onRequest !== undefined) return { by: 'request', does }
+  if (fault.onAnswer !== undefined) return { by: 'answer', does }
+  if (fault.onResponse !== undefined) return { by: 'response', does }
+  return fault.onOutput === undefined ? NOTHING : { by: 'output', does }
+}
+
+/** Why the exchange does not let the fault do what it means to. */
+function cannot(
+  fault: Fault,
+  outlook: Outlook,
+  { shared, elsewhere }: Way,
+  { call, ends }: OutlookSetting,
+): NotApplicableReason | undefined {
+  const noOutput = elsewhere ? 'answered_elsewhere' : shared ? 'shared_exchange' : undefined
+  const hears = fault.onAnswer !== undefined || fault.onResponse !== undefined
+  // One that has nothing else is not even asked.
+  if (noOutput !== undefined && !hears && fault.onRequest === undefined) return noOutput
+  if ('cannot' in outlook) return outlook.cannot
+  const { by, asks, any } = outlook
+  if (by === 'output') return noOutput === undefined || !hears ? noOutput : 'nothing_to_act_on'
+  if (by !== 'request' && any !== true && !ends) return 'nothing_to_act_on'
+  const isLate = by === 'answer'
+  switch (asks) {
+    case 'message':
+      if (call === undefined) return 'nothing_to_act_on'
+      return isExactId(call.id) ? undefined : 'inexact_id'
+    case 'status for all':
+      return isLate && elsewhere ? 'head_sent' : undefined
+    case 'status':
+      if (isLate && elsewhere) return 'head_sent'
+      return shared ? 'shared_exchange' : undefined
+    case 'reset':
+      if (isLate && elsewhere) return 'shared_stream'
+      return shared ? 'shared_exchange' : undefined
+    case 'silence':
+      return shared && !(isLate && elsewhere) ? 'shared_exchange' : undefined
+    case 'edit':
+      return isLate ? 'already_sent' : undefined
+    case 'copies':
+      if (isLate) return 'already_sent'
+      return elsewhere ? 'answered_elsewhere' : undefined
+    case undefined:
+    default:
+      return undefined
+  }
+}

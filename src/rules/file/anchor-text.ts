@@ -1,0 +1,97 @@
+import { isDeepStrictEqual as saysSame } from 'node:util'
+import { digestOf } from '../match/compile.ts'
+import { RulesTextEdit } from './edit-rules-text.ts'
+import { instantText } from '../../base/instant.ts'
+import { parseRules } from './parse.ts'
+import type { RulesFile } from './schema.ts'
+import { isMap, parseDocument } from 'yaml'
+
+/** When rules are applied, and what was there before. Times are milliseconds since the epoch. */
+export interface Applying {
+  readonly now: number
+  /** The text whose place it takes, if any. */
+  readonly before?: string | undefined
+  /** When that was written, for rules that do not say it. */
+  readonly beforeAt?: number | undefined
+  /** No rule acts longer than this, in milliseconds; all of them start anew then. */
+  readonly lasts?: number | undefined
+}
+
+/**
+ * Writes into rules when they were applied. A rule that is the same as before keeps its time. Text
+ * that says it by itself, text without rules and text that is wrong stay as they are; undefined when
+ * the text is written in a way in which nothing can be added to it.
+ */
+export function anchorText(text: string, applying: Applying): string | undefined {
+  const { now, lasts } = applying
+  const parsed = parseRules(text)
+  if (!parsed.ok || parsed.file.rules.length === 0) return text
+  const isWritten = saysAppliedAt(text)
+  if (isWritten && lasts === undefined) return text
+  const second = Math.floor(now / 1000) * 1000
+  const before = lasts === undefined ? timesBefore(applying) : new Map<string, number>()
+  const times = parsed.file.rules.map((rule) => {
+    if (lasts !== undefined) return second
+    return rule.appliedAt ?? before.get(keyOf(rule)) ?? second
+  })
+  const ofFile = Math.max(...times)
+  const until = lasts === undefined ? undefined : second + lasts
+  const wanted = parsed.file.rules.map((rule, i) => ({
+    ...rule,
+    appliedAt: times[i]!,
+    ...(until !== undefined && { until: Math.min(rule.until ?? Infinity, until) }),
+  }))
+  try {
+    const edit = new RulesTextEdit(text)
+    edit.set(edit.root, 'appliedAt', instantText(ofFile)!, 'rules')
+    if (until !== undefined) edit.set(edit.root, 'until', instantText(until)!, 'rules')
+    for (const [i, rule] of edit.rules.entries()) {
+      // Not before the name: a reader looks for that first.
+      const after = String(rule.items[1]?.key)
+      const own = lasts === undefined ? parsed.file.rules[i]!.appliedAt : undefined
+      if (times[i] !== ofFile && own !== times[i]) {
+        edit.set(rule, 'appliedAt', instantText(times[i])!, after)
+      } else if (lasts !== undefined && rule.has('appliedAt')) {
+        edit.set(rule, 'appliedAt', instantText(ofFile)!)
+      }
+    }
+    return edit.finish(
+      (file) =>
+        saysSame(sorted(file.rules), sorted(wanted)) && saysSame(rest(file), rest(parsed.file)),
+    )
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the file as a whole says when it was applied. */
+function saysAppliedAt(text: string): boolean {
+  const { contents } = parseDocument(text)
+  return isMap(contents) && contents.has('appliedAt')
+}
+
+/** When the rules before were applied, each as it is written. */
+function timesBefore({ before, beforeAt }: Applying): ReadonlyMap<string, number> {
+  const parsed = before === undefined ? undefined : parseRules(before)
+  const times = new Map<string, number>()
+  for (const rule of parsed?.ok === true ? parsed.file.rules : []) {
+    const at = rule.appliedAt ?? (beforeAt && Math.floor(beforeAt / 1000) * 1000)
+    if (at !== undefined) times.set(keyOf(rule), at)
+  }
+  return times
+}
+
+function keyOf(rule: RulesFile['rules'][number]): string {
+  return digestOf(rule)
+}
+
+function rest(file: RulesFile): object {
+  return { ...file, rules: [] }
+}
+
+/** The order of keys says nothing. */
+function sorted(rules: readonly object[]): unknown {
+  return rules.map((rule) =>
+    Object.fromEntries(Object.entries(rule).sort(([a], [b]) => (a < b ? -1 : 1))),
+  )
+}

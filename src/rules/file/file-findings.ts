@@ -1,0 +1,119 @@
+import { FAULTS } from '../../filters/index.ts'
+import type { ParameterProblem } from '../../filters/fault.ts'
+import { matchFindings } from './match-findings.ts'
+import type { Finding, Path } from './problem.ts'
+import { shownText } from './problem.ts'
+import { memberOf, readValues } from './read-values.ts'
+import { selectionFindings } from './rule-findings.ts'
+import { jsonType } from './schema-node.ts'
+import type { SchemaNode } from './schema-node.ts'
+
+type Loose = Readonly<Record<string, unknown>>
+
+/**
+ * The mistakes that a schema cannot say. The file may be anything: a mistake in one place must not
+ * hide those in others. Faults alone are left out where the schema found something wrong in them,
+ * because they check parameters that fit.
+ */
+export function fileFindings(
+  file: unknown,
+  wrong: readonly Finding[],
+  root: SchemaNode,
+  limit: number,
+): readonly Finding[] {
+  const rules = memberOf(file, 'rules')
+  if (!Array.isArray(rules)) return []
+  const isWrong = wrongPlaces(wrong)
+  const findings: Finding[] = []
+  const names = new Map<string, number>()
+  const schema = root.definitions?.['rule'] ?? {}
+  for (const [index, rule] of rules.entries()) {
+    if (findings.length >= limit) break
+    if (jsonType(rule) !== 'object') continue
+    const path: Path = ['rules', index]
+    const { name, match, faults, ...selection } = rule as Loose
+    findings.push(...nameFindings(name, index, names))
+    if (jsonType(match) === 'object') {
+      findings.push(...matchFindings(match as Loose, [...path, 'match']))
+    }
+    const read = readValues(schema, selection, root.definitions) as Loose
+    findings.push(...selectionFindings(read, path))
+    if (Array.isArray(faults)) findings.push(...faultFindings(faults, path, isWrong))
+  }
+  return findings
+}
+
+/** Tells whether a mistake is at a place or below it. */
+function wrongPlaces(wrong: readonly Finding[]): (path: Path) => boolean {
+  const places = new Set<string>()
+  for (const { path } of wrong) {
+    for (let length = 1; length <= path.length; length++) {
+      places.add(JSON.stringify(path.slice(0, length)))
+    }
+  }
+  return (path) => places.has(JSON.stringify(path))
+}
+
+function nameFindings(
+  name: unknown,
+  index: number,
+  names: Map<string, number>,
+): readonly Finding[] {
+  if (typeof name !== 'string') return []
+  const before = names.get(name)
+  if (before === undefined) {
+    names.set(name, index)
+    return []
+  }
+  return [
+    {
+      code: 'duplicate_name',
+      message: `rules[${before}] is called ${shownText(name)} as well`,
+      path: ['rules', index, 'name'],
+      found: name,
+    },
+  ]
+}
+
+function faultFindings(
+  faults: readonly unknown[],
+  path: Path,
+  isWrong: (path: Path) => boolean,
+): readonly Finding[] {
+  const findings: Finding[] = []
+  for (const [index, item] of faults.entries()) {
+    const at: Path = [...path, 'faults', index]
+    if (jsonType(item) !== 'object' || isWrong(at)) continue
+    for (const [name, config] of Object.entries(item as Loose)) {
+      for (const { path: steps, message } of checkFault(name, config)) {
+        findings.push({
+          code: 'conflict',
+          message,
+          path: [...at, name, ...steps],
+          atKey: true,
+        })
+      }
+    }
+  }
+  return findings
+}
+
+function checkFault(name: string, config: unknown): readonly ParameterProblem[] {
+  const definition = FAULTS.find((fault) => fault.name === name)
+  const check = definition?.check as ((config: unknown) => readonly ParameterProblem[]) | undefined
+  if (definition === undefined || check === undefined) return []
+  return check(readValues(definition.schema as SchemaNode, config, undefined))
+}
+
+/** The faults of a rule as they are used: read, and by name. */
+export function faultUses(faults: readonly unknown[]): readonly unknown[] {
+  return faults.map((item) => {
+    const [name, config] =
+      typeof item === 'string' ? [item, {}] : (Object.entries(item as Loose)[0] ?? ['', {}])
+    const schema = FAULTS.find((fault) => fault.name === name)?.schema as SchemaNode | undefined
+    return {
+      fault: name,
+      config: schema === undefined ? config : readValues(schema, config, undefined),
+    }
+  })
+}

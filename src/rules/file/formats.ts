@@ -1,0 +1,73 @@
+import {
+  DURATION_FORMAT,
+  GLOB_FORMAT,
+  PERCENT_FORMAT,
+  SIZE_FORMAT,
+} from '../../filters/lib/config-schema.ts'
+import { readDuration, readPercent, readSize } from '../../base/units.ts'
+import { isGlob, MAX_GLOB } from '../../base/glob.ts'
+import { readInstant } from '../../base/instant.ts'
+import { RegexError } from '../../base/regex/regex-error.ts'
+import { parseRevisionRange } from './protocol-version-range.ts'
+import { SafeRegex } from '../../base/regex/safe-regex.ts'
+
+/** A kind of text that means more than its characters. */
+export interface Format {
+  /** What it has to be, with an example, for messages. */
+  readonly wants: string
+  /** What is wrong with a text; undefined when nothing is. */
+  problem(text: string): string | undefined
+  /** What the text stands for; without it, itself. */
+  readonly read?: (text: string) => number | undefined
+}
+
+/** The formats' names in the schema. */
+export const INSTANT_FORMAT = 'date-time'
+/** A share that is kept as 0 to 1. */
+export const FRACTION_FORMAT = 'squall-fraction'
+/** A pattern for the linear-time engine. */
+export const REGEX_FORMAT = 'squall-regex'
+/** A range of protocol revisions. */
+export const ERA_FORMAT = 'squall-era'
+
+function readable(wants: string, read: (text: string) => number | undefined): Format {
+  return { wants, read, problem: (text) => (read(text) === undefined ? `not ${wants}` : undefined) }
+}
+
+/** All formats by name. */
+export const FORMATS: Readonly<Record<string, Format>> = {
+  [DURATION_FORMAT]: readable('a duration such as 300ms, 5s or 10m, at most 30d', readDuration),
+  [SIZE_FORMAT]: readable('a size such as 512B, 8KiB or 1MB', readSize),
+  [PERCENT_FORMAT]: readable('a percentage such as 30%, from 0% to 100%', readPercent),
+  [FRACTION_FORMAT]: readable('a share such as 5% or 0.05', (text) => {
+    const percent = readPercent(text)
+    return percent === undefined ? undefined : percent / 100
+  }),
+  [INSTANT_FORMAT]: readable(
+    'a time with its offset, such as 2026-03-01T09:00:00Z or 2026-03-01T09:00:00+01:00',
+    readInstant,
+  ),
+  [REGEX_FORMAT]: { wants: 'a regular expression', problem: regexProblem },
+  [GLOB_FORMAT]: {
+    wants: 'a text or a glob',
+    problem: (text) =>
+      isGlob(text) && text.length > MAX_GLOB
+        ? `a glob may have ${MAX_GLOB} characters, this one has ${text.length}`
+        : undefined,
+  },
+  [ERA_FORMAT]: {
+    wants: 'a protocol revision or a range, such as 2025-06-18 or ">=2025-03-26 <2025-11-25"',
+    problem: (text) =>
+      parseRevisionRange(text) === undefined ? 'not a protocol revision or a range' : undefined,
+  },
+}
+
+function regexProblem(text: string): string | undefined {
+  try {
+    void new SafeRegex(text)
+    return undefined
+  } catch (error) {
+    if (error instanceof RegexError) return error.message
+    throw error
+  }
+}

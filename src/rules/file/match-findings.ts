@@ -1,0 +1,230 @@
+import type { Finding, Path } from './problem.ts'
+import { parsePointer } from '../../base/json/json-pointer.ts'
+import { isGlob } from '../../base/glob.ts'
+import { jsonType } from './schema-node.ts'
+
+type Loose = Readonly<Record<string, unknown>>
+
+const METHODS_OF = {
+  tool: ['tools/call', 'tools/list'],
+  prompt: ['prompts/get', 'prompts/list'],
+  resource: [
+    'resources/read',
+    'resources/subscribe',
+    'resources/unsubscribe',
+    'resources/list',
+    'resources/templates/list',
+  ],
+} as const
+const KINDS = ['tool', 'prompt', 'resource'] as const
+const CALL_KEYS = ['method', ...KINDS, 'args', 'transport', 'era'] as const
+/** As Kubernetes wants them. */
+const LABEL_KEY =
+  /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
+
+/** The contradictions in a match. It has been found to be well-formed. */
+export function matchFindings(match: Loose, path: Path): readonly Finding[] {
+  const findings: Finding[] = []
+  const visit = (at: Loose, where: Path, underHttp: boolean): void => {
+    findings.push(
+      ...kindFindings(at, where),
+      ...headerFindings(at, where),
+      ...argsFindings(at, where),
+      ...labelFindings(at, where),
+    )
+    if (!where.includes('not')) findings.push(...methodFindings(at['method'], [...where, 'method']))
+    findings.push(...httpFindings(at, where))
+    for (const key of ['headers', 'args'] as const) {
+      for (const [name, value] of Object.entries(asObject(at[key]) ?? {})) {
+        findings.push(...operatorFindings(value, [...where, key, name]))
+      }
+    }
+    findings.push(...operatorFindings(at['session'], [...where, 'session']))
+    for (const key of underHttp ? CALL_KEYS : []) {
+      if (at[key] === undefined) continue
+      findings.push({
+        code: 'conflict',
+        message: `\`${key}\` is about calls, and a rule with \`http\` is about HTTP exchanges`,
+        path: [...where, key],
+        atKey: true,
+      })
+    }
+    for (const [inner, step] of branches(at)) visit(inner, [...where, ...step], underHttp)
+  }
+  visit(match, path, hasHttp(match))
+  return findings
+}
+
+/** True when a match, or any part of it, is about HTTP exchanges. */
+export function hasHttp(match: Loose): boolean {
+  return match['http'] !== undefined || branches(match).some(([inner]) => hasHttp(inner))
+}
+
+function branches(match: Loose): readonly [Loose, Path][] {
+  const found: [Loose, Path][] = []
+  for (const key of ['any', 'all'] as const) {
+    const list = match[key]
+    if (!Array.isArray(list)) continue
+    for (const [index, each] of list.entries()) {
+      const inner = asObject(each)
+      if (inner !== undefined) found.push([inner, [key, index]])
+    }
+  }
+  const not = asObject(match['not'])
+  if (not !== undefined) found.push([not, ['not']])
+  return found
+}
+
+function kindFindings(match: Loose, path: Path): readonly Finding[] {
+  const [kind, ...more] = KINDS.filter((each) => match[each] !== undefined)
+  if (kind === undefined) return []
+  const findings: Finding[] = more.map((each) => ({
+    code: 'conflict',
+    message: `no call has both a ${kind} and a ${each}`,
+    path: [...path, each],
+    atKey: true,
+    hint: 'use `any` with one entry for each',
+  }))
+  const methods = exactTexts(match['method'])
+  const known: readonly string[] = METHODS_OF[kind]
+  if (methods !== undefined && !methods.some((method) => known.includes(method))) {
+    findings.push({
+      code: 'conflict',
+      message: `no call of ${methods.join(' or ')} has a ${kind}`,
+      path: [...path, kind],
+      atKey: true,
+      allowed: known,
+    })
+  }
+  return findings
+}
+
+/** The methods that no call has: faults act on requests, and a rule about anything else never acts. */
+function methodFindings(method: unknown, path: Path): readonly Finding[] {
+  if (Array.isArray(method)) {
+    return method.flatMap((each, index) => methodFindings(each, [...path, index]))
+  }
+  const regex = asObject(method)?.['regex']
+  const text = typeof regex === 'string' ? regex.replace(/^\^/, '') : method
+  if (typeof text !== 'string' || !text.startsWith('notifications/')) return []
+  return [
+    {
+      code: 'conflict',
+      message: 'no rule can act on notifications: faults act on requests alone',
+      path,
+      found: text,
+      hint: 'name the method of a request, such as `tools/call`',
+    },
+  ]
+}
+
+/** The texts of a match that is nothing but exact texts. */
+function exactTexts(value: unknown): readonly string[] | undefined {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  const texts = list.filter((each): each is string => typeof each === 'string' && !isGlob(each))
+  return texts.length === list.length ? texts : undefined
+}
+
+function headerFindings(match: Loose, path: Path): readonly Finding[] {
+  const findings: Finding[] = []
+  const seen = new Set<string>()
+  for (const name of Object.keys(asObject(match['headers']) ?? {})) {
+    const at = { path: [...path, 'headers', name], atKey: true, found: name }
+    if (!HEADER_NAME.test(name)) {
+      findings.push({ code: 'bad_value', message: 'not the name of a header', ...at })
+    } else if (seen.has(name.toLowerCase())) {
+      findings.push({ code: 'duplicate_key', message: 'this header is here twice', ...at })
+    }
+    seen.add(name.toLowerCase())
+  }
+  return findings
+}
+
+function argsFindings(match: Loose, path: Path): readonly Finding[] {
+  return Object.keys(asObject(match['args']) ?? {})
+    .filter((pointer) => parsePointer(pointer) === undefined)
+    .map((pointer) => ({
+      code: 'bad_value',
+      message: 'an argument is named by a JSON Pointer, which begins with `/`',
+      path: [...path, 'args', pointer],
+      atKey: true,
+      found: pointer,
+      ...(pointer.startsWith('/')
+        ? { hint: 'write `~0` for `~` and `~1` for `/` in a key' }
+        : { hint: `did you mean \`/${pointer.replaceAll('.', '/')}\`?` }),
+    }))
+}
+
+function labelFindings(match: Loose, path: Path): readonly Finding[] {
+  const findings: Finding[] = []
+  for (const [key, value] of Object.entries(asObject(match['podLabels']) ?? {})) {
+    const at = { path: [...path, 'podLabels', key] }
+    if (!LABEL_KEY.test(key)) {
+      const message = 'not the key of a label, such as `app` or `app.kubernetes.io/name`'
+      findings.push({ code: 'bad_value', message, ...at, atKey: true, found: key })
+    } else if (typeof value === 'string' && !LABEL_VALUE.test(value)) {
+      const hint = isGlob(value)
+        ? 'labels are compared as they stand; for patterns use `workload`'
+        : 'use at most 63 letters, digits, dots, dashes and underscores'
+      const message = 'not the value of a label'
+      findings.push({ code: 'bad_value', message, ...at, found: value, hint })
+    }
+  }
+  return findings
+}
+
+function httpFindings(match: Loose, path: Path): readonly Finding[] {
+  const http = asObject(match['http'])
+  const findings: Finding[] = []
+  for (const method of exactTexts(http?.['method']) ?? []) {
+    if (method === method.toUpperCase()) continue
+    findings.push({
+      code: 'bad_value',
+      message: `HTTP methods are in capitals, found \`${method}\``,
+      path: [...path, 'http', 'method'],
+      found: method,
+      hint: `did you mean \`${method.toUpperCase()}\`?`,
+    })
+  }
+  for (const target of exactTexts(http?.['path']) ?? []) {
+    if (target.startsWith('/')) continue
+    findings.push({
+      code: 'bad_value',
+      message: 'a path begins with `/`',
+      path: [...path, 'http', 'path'],
+      found: target,
+    })
+  }
+  return findings
+}
+
+function operatorFindings(value: unknown, path: Path): readonly Finding[] {
+  const operators = asObject(value)
+  if (operators === undefined) return []
+  const { present, absent, gt, lt } = operators
+  const isAbsent = absent === true || present === false
+  const others = Object.keys(operators).filter((key) => key !== 'absent' && key !== 'present')
+  const conflict = (key: string, message: string): Finding => ({
+    code: 'conflict',
+    message,
+    path: [...path, key],
+    atKey: true,
+  })
+  const findings: Finding[] = []
+  if (isAbsent && others[0] !== undefined) {
+    findings.push(conflict(others[0], 'what is absent has no value'))
+  }
+  if (present !== undefined && absent !== undefined && present === absent) {
+    findings.push(conflict('absent', 'contradicts `present`'))
+  }
+  if (typeof gt === 'number' && typeof lt === 'number' && gt >= lt) {
+    findings.push(conflict('lt', `no number is above ${gt} and below ${lt}`))
+  }
+  return [...findings, ...operatorFindings(operators['not'], [...path, 'not'])]
+}
+
+function asObject(value: unknown): Loose | undefined {
+  return jsonType(value) === 'object' ? (value as Loose) : undefined
+}

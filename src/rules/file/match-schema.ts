@@ -1,0 +1,252 @@
+import type { Static, TObject, TUnsafe } from 'typebox'
+import { GLOB_FORMAT, oneOf, section } from '../../filters/lib/config-schema.ts'
+import type { NodeOptions } from '../../filters/lib/config-schema.ts'
+import { ERA_FORMAT, REGEX_FORMAT } from './formats.ts'
+import type { TextSpec } from '../match/text-match.ts'
+import type { ValueOperators } from '../match/value-match.ts'
+import { Type } from '../../base/schema/schema-type.ts'
+
+const MAX_LIST = 100
+const MAX_TEXT = 2048
+
+const glob = { type: 'string', format: GLOB_FORMAT, minLength: 1, maxLength: MAX_TEXT } as const
+const regex = (description: string): TUnsafe<string> =>
+  Type.Unsafe<string>({ type: 'string', format: REGEX_FORMAT, maxLength: 1000, description })
+const text = (description: string): TUnsafe<string> =>
+  Type.Unsafe<string>({ type: 'string', maxLength: MAX_TEXT, description })
+
+/** A name, method or path: exact, a glob, a list of such, an expression, or a negation. */
+export type TextMatch = TextSpec
+
+/** Operators on a header's value. */
+export type HeaderOperators = Omit<ValueOperators, 'gt' | 'lt' | 'not'> & {
+  readonly not?: HeaderMatch
+}
+
+/** What a header has to be. */
+export type HeaderMatch = string | HeaderOperators
+
+/** What an argument of the call has to be. */
+export type ValueMatch = string | number | boolean | null | ValueOperators
+
+const textOperators = {
+  type: 'object',
+  properties: {
+    regex: regex(
+      'A regular expression, found anywhere unless it has `^` or `$`. Texts above 32768 characters have no match.',
+    ),
+    not: { $ref: '#/definitions/text', description: 'Anything but this.' },
+  },
+  additionalProperties: false,
+  minProperties: 1,
+  maxProperties: 1,
+}
+
+const operators = {
+  prefix: Type.Optional(text('Begins with this.')),
+  suffix: Type.Optional(text('Ends with this.')),
+  contains: Type.Optional(text('Has this in it.')),
+  regex: Type.Optional(
+    regex('Has a match of this regular expression. Texts above 32768 characters have none.'),
+  ),
+  present: Type.Optional(Type.Boolean({ description: 'Is there, whatever it is.' })),
+  absent: Type.Optional(Type.Boolean({ description: 'Is not there.' })),
+}
+
+const headerOperators = section(
+  {
+    exact: Type.Optional(text('Is this, and nothing else.')),
+    ...operators,
+    not: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'Is not this.' })),
+  },
+  { minProperties: 1 },
+)
+
+const valueOperators = section(
+  {
+    exact: Type.Optional(
+      Type.Unknown({ description: 'Is this JSON value, also a list or object.' }),
+    ),
+    ...operators,
+    gt: Type.Optional(Type.Number({ description: 'Is a number above this.' })),
+    lt: Type.Optional(Type.Number({ description: 'Is a number below this.' })),
+    not: Type.Optional(ref<ValueMatch>('value', { description: 'Is not this.' })),
+  },
+  { minProperties: 1 },
+)
+
+function ref<T>(name: string, options: NodeOptions = {}): TUnsafe<T> {
+  return Type.Unsafe<T>({ $ref: `#/definitions/${name}`, ...options })
+}
+
+/** One of something, or a list of them. */
+function oneOrMore<T>(one: object, options: NodeOptions): TUnsafe<T | readonly T[]> {
+  return Type.Unsafe<T | readonly T[]>({
+    anyOf: [one, { type: 'array', items: one, minItems: 1, maxItems: MAX_LIST }],
+    ...options,
+  })
+}
+
+const record = { minProperties: 1, maxProperties: 50 }
+const texts = (description: string, ...examples: unknown[]): TUnsafe<TextMatch> =>
+  ref<TextMatch>('text', examples.length === 0 ? { description } : { description, examples })
+
+const httpKeys = section(
+  {
+    method: Type.Optional(texts('The HTTP method, in capitals.', 'POST')),
+    path: Type.Optional(
+      texts('The path, without the query. Health probes and OAuth are hit only by name.', '/api/*'),
+    ),
+    status: Type.Optional(
+      Type.Unsafe<number | string | readonly (number | string)[]>({
+        anyOf: [
+          { type: 'integer', minimum: 100, maximum: 599 },
+          { type: 'string', pattern: '^[1-5]xx$' },
+          {
+            type: 'array',
+            items: {
+              anyOf: [
+                { type: 'integer', minimum: 100, maximum: 599 },
+                { type: 'string', pattern: '^[1-5]xx$' },
+              ],
+            },
+            minItems: 1,
+            maxItems: MAX_LIST,
+          },
+        ],
+        description: "The answer's status, or a class of them such as `5xx`.",
+        examples: ['5xx'],
+      }),
+    ),
+  },
+  {
+    minProperties: 1,
+    description: 'HTTP exchanges rather than calls: the only way to touch traffic that is not MCP.',
+  },
+)
+
+const matchKeys = {
+  method: Type.Optional(
+    texts(
+      'The JSON-RPC method of a request. Without it a rule is about `tools/call`. Notifications cannot be matched.',
+      'tools/call',
+      '*',
+    ),
+  ),
+  tool: Type.Optional(texts("The tool's name.", 'search_*', ['query_db', 'list_tables'])),
+  prompt: Type.Optional(texts("The prompt's name.")),
+  resource: Type.Optional(texts("The resource's URI.", 'file:///reports/*')),
+  headers: Type.Optional(
+    Type.Record(Type.String(), ref<HeaderMatch>('headerValue'), {
+      ...record,
+      description: 'Headers of the request, by name.',
+      examples: [{ 'x-chaos': 'on' }],
+    }),
+  ),
+  args: Type.Optional(
+    Type.Record(Type.String(), ref<ValueMatch>('value'), {
+      ...record,
+      description: "The call's arguments, each by its JSON Pointer.",
+      examples: [{ '/city': 'Oslo', '/limit': { gt: 100 } }],
+    }),
+  ),
+  session: Type.Optional(ref<HeaderMatch>('headerValue', { description: 'The session id.' })),
+  client: Type.Optional(
+    Type.Unsafe<
+      string | readonly string[] | { readonly name?: TextMatch; readonly version?: TextMatch }
+    >({
+      anyOf: [
+        glob,
+        { type: 'array', items: glob, minItems: 1, maxItems: MAX_LIST },
+        section(
+          {
+            name: Type.Optional(texts("The client's name.")),
+            version: Type.Optional(texts("The client's version.")),
+          },
+          { minProperties: 1 },
+        ),
+      ],
+      description: 'The client as it introduced itself: its name, or name and version.',
+    }),
+  ),
+  transport: Type.Optional(
+    oneOrMore<'streamable-http' | 'http+sse'>(oneOf(['streamable-http', 'http+sse'], {}), {
+      description: 'How MCP travels.',
+    }),
+  ),
+  era: Type.Optional(
+    oneOrMore<string>(
+      { type: 'string', format: ERA_FORMAT, maxLength: 100 },
+      {
+        description: 'The protocol revision, or a range of them.',
+        examples: ['2026-07-28', '>=2025-03-26 <2025-11-25'],
+      },
+    ),
+  ),
+  http: Type.Optional(httpKeys),
+  workload: Type.Optional(
+    texts(
+      'The Deployment, StatefulSet, DaemonSet or Job that makes the pod, by its name. Where Squall was not injected into a pod, a rule with this key never matches.',
+      'shop-*',
+    ),
+  ),
+  podLabels: Type.Optional(
+    Type.Record(Type.String(), text('The value of the label.'), {
+      ...record,
+      description:
+        'Labels of the pod, each with its value. A label that changes counts at once. Where Squall was not injected into a pod, a rule with this key never matches.',
+      examples: [{ app: 'shop' }],
+    }),
+  ),
+}
+
+/** What a rule is about. All that is given must hold. */
+export interface Match extends Static<TObject<typeof matchKeys>> {
+  readonly any?: readonly Match[]
+  readonly all?: readonly Match[]
+  readonly not?: Match
+}
+
+const several = (description: string): TUnsafe<readonly Match[]> =>
+  Type.Unsafe<readonly Match[]>({
+    type: 'array',
+    items: ref<Match>('match'),
+    minItems: 1,
+    maxItems: MAX_LIST,
+    description,
+  })
+
+const match = section({
+  ...matchKeys,
+  any: Type.Optional(several('At least one of these holds.')),
+  all: Type.Optional(several('All of these hold.')),
+  not: Type.Optional(ref<Match>('match', { description: 'This does not hold.' })),
+})
+
+/** What the match refers to by name. No union here has two branches for one type of JSON value. */
+export const matchDefinitions = {
+  match,
+  text: {
+    anyOf: [
+      glob,
+      textOperators,
+      { type: 'array', items: { anyOf: [glob, textOperators] }, minItems: 1, maxItems: MAX_LIST },
+    ],
+  },
+  headerValue: { anyOf: [{ type: 'string', maxLength: MAX_TEXT }, headerOperators] },
+  value: {
+    anyOf: [
+      { type: 'string', maxLength: MAX_TEXT },
+      { type: 'number' },
+      { type: 'boolean' },
+      { type: 'null' },
+      valueOperators,
+    ],
+  },
+}
+
+/** The place of the match in a rule. */
+export const matchRef: TUnsafe<Match> = ref<Match>('match', {
+  description:
+    'What the rule is about; all that is given must hold. Without it: every `tools/call`.',
+})

@@ -1,0 +1,38 @@
+import type { TextSpec } from '../match/text-match.ts'
+import type { ValueSpec } from '../match/value-match.ts'
+
+/** What a rule matches, as it is written and has been validated. */
+export interface MatchSpec {
+  readonly method?: TextSpec | undefined
+  readonly tool?: TextSpec | undefined
+  readonly prompt?: TextSpec | undefined
+  readonly resource?: TextSpec | undefined
+  readonly headers?: Readonly<Record<string, ValueSpec>> | undefined
+  readonly args?: Readonly<Record<string, ValueSpec>> | undefined
+  readonly session?: ValueSpec | undefined
+  readonly client?: TextSpec | ClientSpec | undefined
+  readonly transport?: string | readonly string[] | undefined
+  readonly era?: string | readonly string[] | undefined
+  readonly http?: HttpSpec | undefined
+  readonly workload?: TextSpec | undefined
+  readonly podLabels?: Readonly<Record<string, string>> | undefined
+  readonly any?: readonly MatchSpec[] | undefined
+  readonly all?: readonly MatchSpec[] | undefined
+  readonly not?: MatchSpec | undefined
+}
+
+/** What a rule wants of the client. */
+export interface ClientSpec {
+  readonly name?: TextSpec | undefined
+  readonly version?: TextSpec | undefined
+}
+
+/** What a rule wants of the HTTP exchange. */
+export interface HttpSpec {
+  readonly method?: TextSpec | undefined
+  readonly path?: TextSpec | undefined
+  readonly status?: StatusSpec | readonly StatusSpec[] | undefined
+}
+
+/** A status, or a class of them such as `5xx`. */
+export type StatusSpec = number | string

@@ -1,0 +1,95 @@
+import { deepFreeze } from './read-values.ts'
+import type { FoundRules } from './rules-file.ts'
+import { parseHere } from './parse-here.ts'
+import type { RulesVersion } from './rules-version.ts'
+
+/**
+ * The largest text that is parsed between two calls. Fifty rules fit in and take about 15 ms; one with a
+ * mistake in each line takes longer.
+ */
+export const MAX_BETWEEN_CALLS = 8 * 1024
+/** Ten times what the slowest text of the greatest length was seen to need. */
+const TIME_LIMIT = 30_000
+/** The largest files need as much; where there is less, a file is refused before the process is killed. */
+const MOST_MEMORY = 256
+const LEAST_MEMORY = 32
+const MIB = 1024 * 1024
+
+// Node loads what was compiled. From source there is no such file, and parsing waits for nobody.
+const COMPILED = import.meta.url.endsWith('.js')
+  ? new URL('../rules/file/parse-worker.js', import.meta.url)
+  : undefined
+
+/**
+ * Makes a version of what was found, large ones in a thread of their own so that calls go on.
+ * Undefined when it was given up.
+ */
+export async function parseWherever(
+  found: FoundRules,
+  signal: AbortSignal,
+  script: URL | undefined = COMPILED,
+): Promise<RulesVersion | undefined> {
+  if (signal.aborted) return undefined
+  if (script === undefined || found.kind === 'absent' || sizeOf(found) <= MAX_BETWEEN_CALLS) {
+    return parseHere(found)
+  }
+  const late = AbortSignal.timeout(TIME_LIMIT)
+  const version = await inThread(script, found, AbortSignal.any([signal, late])).catch(
+    (error: unknown) => refusedFor(found, whyNot(error)),
+  )
+  if (version !== undefined) return deepFreeze(version)
+  return signal.aborted ? undefined : refusedFor(found, `not done after ${TIME_LIMIT} ms`)
+}
+
+async function inThread(
+  script: URL,
+  found: FoundRules,
+  signal: AbortSignal,
+): Promise<RulesVersion | undefined> {
+  // Most rules are short, and a start does without it then.
+  const { Worker } = process.getBuiltinModule('node:worker_threads')
+  const worker = new Worker(script, {
+    workerData: found,
+    name: 'rules',
+    // It has no use for what is secret there.
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: memoryLimit() },
+  })
+  const giveUp = (): void => void worker.terminate()
+  signal.addEventListener('abort', giveUp, { once: true })
+  try {
+    return await new Promise<RulesVersion | undefined>((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+      worker.once('exit', () => {
+        if (signal.aborted) resolve(undefined)
+        else reject(new Error('its parser ended'))
+      })
+    })
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+    await worker.terminate()
+  }
+}
+
+/** Half of what the process may still take, in MiB. */
+function memoryLimit(): number {
+  const half = Math.floor(process.availableMemory() / 2 / MIB)
+  return Math.min(MOST_MEMORY, Math.max(LEAST_MEMORY, half))
+}
+
+function whyNot(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'there is not enough memory for it' : message
+}
+
+function sizeOf(found: FoundRules & { readonly kind: 'found' }): number {
+  return found.texts.reduce((sum, { bytes }) => sum + bytes.length, 0)
+}
+
+function refusedFor(found: FoundRules, why: string): RulesVersion {
+  const file = found.kind === 'found' ? (found.texts[0]?.file ?? '') : ''
+  const message = `cannot be read: ${why}`
+  const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
+  return { kind: 'refused', digest: found.digest, problems: [{ file, problems: [problem] }] }
+}

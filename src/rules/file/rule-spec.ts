@@ -1,0 +1,39 @@
+import type { FaultUse } from '../../filters/index.ts'
+import type { MatchSpec } from './match-spec.ts'
+import type { Sample } from '../select/sticky-key.ts'
+
+/** One rule as it is compiled: validated, defaults filled in, durations in milliseconds, shares in percent. */
+export interface RuleSpec {
+  readonly name: string
+  readonly match?: MatchSpec | undefined
+  readonly percent?: number | undefined
+  readonly probability?: number | undefined
+  readonly first?: number | undefined
+  readonly after?: number | undefined
+  readonly every?: number | undefined
+  readonly times?: number | undefined
+  readonly burst?: { readonly rate: number; readonly length: number } | undefined
+  readonly sample?: Sample | undefined
+  readonly from?: number | undefined
+  readonly until?: number | undefined
+  readonly for?: number | undefined
+  /** What `for`, `ramp` and `stages` count from, in milliseconds since the epoch. */
+  readonly appliedAt?: number | undefined
+  readonly ramp?: { readonly to: number; readonly over: number } | undefined
+  readonly stages?: readonly number[] | undefined
+  readonly each?: number | undefined
+  readonly pods?: number | undefined
+  readonly maxActive?: number | undefined
+  readonly then?: 'stop' | undefined
+  readonly shadow?: boolean | undefined
+  readonly mark?: boolean | undefined
+  readonly faults: readonly FaultUse[]
+}
+
+/** A file's rules as they are compiled. */
+export interface RuleFileSpec {
+  readonly seed?: number | string | undefined
+  readonly enabled?: boolean | undefined
+  readonly maxActive?: number | undefined
+  readonly rules: readonly RuleSpec[]
+}

@@ -1,0 +1,40 @@
+import { misfitsOf } from './schema-violations.ts'
+import type { Finding, Path } from './problem.ts'
+import { memberOf } from './read-values.ts'
+import { findingOf } from './schema-messages.ts'
+import type { SchemaNode } from './schema-node.ts'
+
+/**
+ * What in a whole file does not fit its schema, each mistake once and in terms of what was meant. Rules
+ * are checked one by one, until there are about `limit` mistakes.
+ */
+export function schemaFindings(file: unknown, root: SchemaNode, limit: number): readonly Finding[] {
+  const rules = memberOf(file, 'rules')
+  if (!Array.isArray(rules)) return findingsOf(file, root, root, [])
+  const findings = [...findingsOf({ ...(file as object), rules: [] }, root, root, [])]
+  const rule = root.definitions?.['rule'] ?? {}
+  for (const [index, each] of rules.entries()) {
+    if (findings.length >= limit) break
+    findings.push(...findingsOf(each, rule, root, ['rules', index]))
+  }
+  return findings
+}
+
+function findingsOf(
+  value: unknown,
+  node: SchemaNode,
+  root: SchemaNode,
+  base: Path,
+): readonly Finding[] {
+  const findings: Finding[] = []
+  const told = new Set<string>()
+  for (const misfit of misfitsOf(value, node, root.definitions, base)) {
+    const finding = findingOf(misfit, root)
+    // Keys that are cut short in a message may look alike.
+    const once = JSON.stringify([misfit.path, finding.message])
+    if (told.has(once)) continue
+    told.add(once)
+    findings.push(finding)
+  }
+  return findings
+}

@@ -1,0 +1,212 @@
+import { FAULTS } from '../../filters/index.ts'
+import { familiarHint } from './familiar-keys.ts'
+import { FORMATS } from './formats.ts'
+import type { Misfit } from './schema-violations.ts'
+import { nearestName } from '../../base/nearest-name.ts'
+import { shownValue } from './problem.ts'
+import type { Finding, Path } from './problem.ts'
+import { resolved } from './schema-node.ts'
+import type { SchemaNode } from './schema-node.ts'
+import { unknownKey } from './unknown-key.ts'
+
+/** Objects with more keys are not told by their keys. */
+const MAX_LISTED = 4
+
+/** What a misfit means to the person who wrote the file. */
+export function findingOf({ keyword, node, value, path, key }: Misfit, root: SchemaNode): Finding {
+  const { definitions } = root
+  const found = shownValue(value)
+  switch (keyword) {
+    case 'additionalProperties': {
+      const unknown = String(key)
+      return unknownKey([...path, unknown], unknown, Object.keys(node.properties ?? {}), root)
+    }
+    case 'required':
+      return { code: 'missing_key', message: `\`${String(key)}\` is missing`, path }
+    case 'anyOf':
+      return noBranch(node.anyOf ?? [], value, path, definitions)
+    case 'type':
+      return wrongType(node, value, path, definitions)
+    case 'enum':
+      return notAmong(node, value, path)
+    case 'format':
+    case 'pattern':
+      return badText(node, value, path)
+    case 'minimum':
+    case 'maximum':
+    case 'exclusiveMinimum':
+      return { code: 'out_of_range', message: `needs ${wants(node)}, found ${found}`, path, found }
+    case 'minLength':
+      return { code: 'bad_value', message: 'cannot be empty', path, found }
+    case 'maxLength': {
+      const message = `may have ${String(node.maxLength)} characters`
+      return { code: 'out_of_range', message, path, found }
+    }
+    case 'minItems':
+      return { code: 'bad_value', message: 'the list cannot be empty', path, found }
+    case 'maxItems':
+    case 'maxProperties': {
+      if (isOneKeyed(node)) return oneKey(node, path, `found ${countOf(value)}`)
+      const message = `may have ${String(node[keyword])} entries, found ${countOf(value)}`
+      return { code: 'too_many', message, path }
+    }
+    case 'minProperties':
+      break
+  }
+  return isOneKeyed(node)
+    ? oneKey(node, path, 'found none')
+    : { code: 'bad_value', message: 'needs at least one key', path, ...allowedIn(node) }
+}
+
+/** A value that none of a union's branches is about. */
+function noBranch(
+  branches: readonly SchemaNode[],
+  value: unknown,
+  path: Path,
+  definitions: SchemaNode['definitions'],
+): Finding {
+  const allowed = branches.map((branch) => wants(resolved(branch, definitions)))
+  const hint = quoteHint(allowed, value)
+  return {
+    code: 'wrong_type',
+    message: `needs ${listed(allowed)}, found ${shownValue(value)}`,
+    path,
+    found: shownValue(value),
+    allowed,
+    ...(hint === undefined ? {} : { hint }),
+  }
+}
+
+function wrongType(
+  node: SchemaNode,
+  value: unknown,
+  path: Path,
+  definitions: SchemaNode['definitions'],
+): Finding {
+  const finding = noBranch([node], value, path, definitions)
+  if (value === null && node.type === 'object') {
+    return { ...finding, hint: 'nothing is written under this key' }
+  }
+  return finding
+}
+
+function isFaultName(path: Path, value: unknown): value is string {
+  return path.length === 4 && path[2] === 'faults' && typeof value === 'string'
+}
+
+/** A fault written as its name alone that cannot be: it needs parameters, or there is no such fault. */
+function faultByName(value: string, path: Path, plain: readonly string[]): Finding {
+  const names = FAULTS.map(({ name }) => name)
+  const near = nearestName(value, names)
+  const isPlain = near !== undefined && plain.includes(near)
+  const written = isPlain ? `did you mean \`${near}\`?` : `write \`- ${near}: { … }\``
+  const hint = near === undefined ? familiarHint(value, false) : written
+  const found = shownValue(value)
+  const isKnown = near !== undefined && !isPlain
+  return {
+    code: isKnown ? 'wrong_type' : 'unknown_fault',
+    message: isKnown ? `\`${near}\` needs its parameters` : `unknown fault ${found}`,
+    path,
+    found,
+    allowed: names,
+    ...(hint === undefined ? {} : { hint }),
+  }
+}
+
+function notAmong(node: SchemaNode, value: unknown, path: Path): Finding {
+  if (isFaultName(path, value)) return faultByName(value, path, (node.enum ?? []).map(String))
+  const allowed = (node.enum ?? []).map(String)
+  const near = typeof value === 'string' ? nearestName(value, allowed) : undefined
+  return {
+    code: 'bad_value',
+    message: `needs ${listed(allowed)}, found ${shownValue(value)}`,
+    path,
+    found: shownValue(value),
+    allowed,
+    ...(near === undefined ? {} : { hint: `did you mean \`${near}\`?` }),
+  }
+}
+
+function badText(node: SchemaNode, value: unknown, path: Path): Finding {
+  const found = shownValue(value)
+  const format = node.format === undefined ? undefined : FORMATS[node.format]
+  const problem = typeof value === 'string' ? format?.problem(value) : undefined
+  if (format === undefined || problem === undefined) {
+    return { code: 'bad_value', message: `needs ${wants(node)}, found ${found}`, path, found }
+  }
+  const message = problem.startsWith('not ') ? `needs ${format.wants}, found ${found}` : problem
+  return { code: 'bad_value', message, path, found }
+}
+
+/** What a node takes, in words. */
+function wants(node: SchemaNode): string {
+  if (node.format !== undefined) return FORMATS[node.format]?.wants ?? 'text'
+  if (node.enum !== undefined) return listed(node.enum.map(String))
+  const type = String([node.type].flat()[0])
+  switch (type) {
+    case 'integer':
+      return `a whole number${range(node)}`
+    case 'number':
+      return `a number${range(node)}`
+    case 'string':
+      return node.pattern === undefined ? 'text' : `text like ${patternInWords(node.pattern)}`
+    case 'boolean':
+      return 'true or false'
+    case 'array':
+      return 'a list'
+    case 'null':
+      return 'null'
+    default:
+      return node.properties === undefined || Object.keys(node.properties).length > MAX_LISTED
+        ? 'an object'
+        : `an object (${Object.keys(node.properties).join(', ')})`
+  }
+}
+
+function range({ minimum, maximum, exclusiveMinimum }: SchemaNode): string {
+  const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
+  if (exclusiveMinimum !== undefined) {
+    return bounded
+      ? ` above ${exclusiveMinimum} and up to ${maximum}`
+      : ` above ${exclusiveMinimum}`
+  }
+  if (minimum === undefined) return ''
+  return bounded ? ` from ${minimum} to ${maximum}` : ` of at least ${minimum}`
+}
+
+function patternInWords(pattern: string): string {
+  if (pattern === '^[1-5]xx$') return '5xx'
+  return 'slow-search: letters, digits, `-`, `_` and `.`, beginning with a letter or digit'
+}
+
+function isOneKeyed({ minProperties, maxProperties }: SchemaNode): boolean {
+  return minProperties === 1 && maxProperties === 1
+}
+
+function oneKey(node: SchemaNode, path: Path, found: string): Finding {
+  return { code: 'bad_value', message: `needs exactly one key, ${found}`, path, ...allowedIn(node) }
+}
+
+function allowedIn(node: SchemaNode): { readonly allowed?: readonly string[] } {
+  return node.properties === undefined ? {} : { allowed: Object.keys(node.properties) }
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
+}
+
+/** YAML reads `on: 3` as a number where the protocol has only text. */
+function quoteHint(allowed: readonly string[], value: unknown): string | undefined {
+  const isScalar = typeof value === 'number' || typeof value === 'boolean'
+  if (!isScalar) return undefined
+  if (allowed.some((each) => each.startsWith('a duration')))
+    return 'a duration has a unit: `2s`, `500ms`'
+  if (allowed.some((each) => each.startsWith('a size'))) return 'a size has a unit: `8KiB`'
+  const takesText = allowed.some((each) => each.startsWith('text') || each.startsWith('a text'))
+  return takesText ? `put it in quotes: "${String(value)}"` : undefined
+}
+
+function listed(words: readonly string[]): string {
+  if (words.length < 2) return words[0] ?? 'something else'
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+}

@@ -1,0 +1,230 @@
+import type { Static, TUnsafe } from 'typebox'
+import { duration, percentage, section } from '../../filters/lib/config-schema.ts'
+import type { NodeOptions } from '../../filters/lib/config-schema.ts'
+import { FAULTS } from '../../filters/index.ts'
+import type { FaultUse } from '../../filters/index.ts'
+import { PERCENT_PATTERN } from '../../base/units.ts'
+import { MAX_ITEMS } from './document-bounds.ts'
+import { FRACTION_FORMAT, INSTANT_FORMAT } from './formats.ts'
+import { INSTANT_PATTERN } from '../../base/instant.ts'
+import { matchDefinitions, matchRef } from './match-schema.ts'
+import { fillDefaults } from './read-values.ts'
+import type { SchemaNode } from './schema-node.ts'
+import { Type } from '../../base/schema/schema-type.ts'
+
+export type { HeaderMatch, Match, TextMatch, ValueMatch } from './match-schema.ts'
+
+const instant = (options: NodeOptions): TUnsafe<number> =>
+  Type.Unsafe<number>({
+    type: 'string',
+    format: INSTANT_FORMAT,
+    pattern: INSTANT_PATTERN,
+    examples: ['2026-03-01T09:00:00Z'],
+    ...options,
+  })
+
+const fraction = (options: NodeOptions): TUnsafe<number> =>
+  Type.Unsafe<number>({
+    anyOf: [
+      { type: 'number', minimum: 0, maximum: 1 },
+      { type: 'string', format: FRACTION_FORMAT, pattern: PERCENT_PATTERN },
+    ],
+    ...options,
+  })
+
+const count = (minimum: number, description: string): TUnsafe<number> =>
+  Type.Unsafe<number>({ type: 'integer', minimum, maximum: Number.MAX_SAFE_INTEGER, description })
+
+/** Faults that need no parameter can be written as their name alone. */
+const PLAIN_FAULTS = FAULTS.filter((fault) => {
+  const schema = fault.schema as SchemaNode
+  if (schema.required !== undefined) return false
+  const check = fault.check as ((config: unknown) => readonly unknown[]) | undefined
+  return (check?.(fillDefaults(schema)) ?? []).length === 0
+}).map((fault) => fault.name)
+
+const faultObject = {
+  type: 'object',
+  properties: Object.fromEntries(
+    FAULTS.map((fault) => [
+      fault.name,
+      { ...(fault.schema as object), description: `The fault that ${fault.summary}.` },
+    ]),
+  ),
+  additionalProperties: false,
+  minProperties: 1,
+  maxProperties: 1,
+}
+
+const faultItem =
+  PLAIN_FAULTS.length === 0
+    ? faultObject
+    : { anyOf: [{ type: 'string', enum: PLAIN_FAULTS }, faultObject] }
+
+const sample = Type.Unsafe<'ordinal' | 'session' | 'args' | 'trace' | { readonly header: string }>({
+  anyOf: [
+    { type: 'string', enum: ['ordinal', 'session', 'args', 'trace'] },
+    section({
+      header: Type.String({ minLength: 1, maxLength: 256, description: "The header's name." }),
+    }),
+  ],
+  default: 'ordinal',
+  description:
+    'What the draw is a function of. `ordinal`: the k-th matching call has the same fate in every run. With `session`, `args`, `trace` or `{header: name}`, calls that share it share their fate, on every replica.',
+})
+
+const rule = section({
+  name: Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+    minLength: 1,
+    maxLength: 63,
+    description: 'Names the rule in metrics, logs and marks; no two rules share one.',
+  }),
+  match: Type.Optional(matchRef),
+  percent: Type.Optional(
+    percentage({
+      description: 'The share of matching calls to hit. 0 never hits, 100 always does.',
+    }),
+  ),
+  probability: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: 'The same as a number from 0 to 1.' }),
+  ),
+  first: Type.Optional(count(1, 'Only the first n matching calls.')),
+  after: Type.Optional(count(0, 'Only after n matching calls.')),
+  every: Type.Optional(count(1, 'Only each n-th matching call.')),
+  times: Type.Optional(count(1, 'At most n hits in all.')),
+  burst: Type.Optional(
+    section(
+      {
+        rate: fraction({ description: 'The share of calls in bursts, in the long run.' }),
+        length: Type.Number({
+          minimum: 1,
+          maximum: 1_000_000,
+          description: 'The mean length of a burst, in calls.',
+        }),
+      },
+      { description: 'Failures that come in runs.', examples: [{ rate: '5%', length: 10 }] },
+    ),
+  ),
+  sample,
+  from: Type.Optional(instant({ description: 'Not before this time.' })),
+  until: Type.Optional(instant({ description: 'Not from this time on.' })),
+  for: Type.Optional(
+    duration({
+      description:
+        'This long after `appliedAt`, or else after the sidecar first saw the rule. Reloads that leave the rule unchanged do not restart it.',
+    }),
+  ),
+  appliedAt: Type.Optional(
+    instant({
+      description:
+        'When the rule was applied, in the place of the `appliedAt` of the file. `squall apply` writes it.',
+    }),
+  ),
+  ramp: Type.Optional(
+    section(
+      {
+        to: percentage({ description: 'The share at the end.' }),
+        over: duration({ description: 'How long the rise takes.' }),
+      },
+      { description: 'The share rises in a straight line, from `percent` or from 0.' },
+    ),
+  ),
+  stages: Type.Optional(
+    Type.Array(percentage({}), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'Shares that follow each other; the last one stays.',
+      examples: [['10%', '25%', '50%']],
+    }),
+  ),
+  each: Type.Optional(duration({ description: 'With `stages`: how long each of them lasts.' })),
+  pods: Type.Optional(
+    percentage({ description: 'Only in this share of the replicas, always the same ones.' }),
+  ),
+  maxActive: Type.Optional(
+    count(1, 'At most n faults of the rule in progress at the same moment.'),
+  ),
+  // A word of the file's language; nothing awaits this object.
+  // oxlint-disable-next-line unicorn/no-thenable
+  then: Type.Optional(
+    Type.Unsafe<'stop'>({
+      type: 'string',
+      enum: ['stop'],
+      description: 'Later rules are not considered for a call that this one hit.',
+    }),
+  ),
+  shadow: Type.Boolean({
+    default: false,
+    description: 'Everything is matched, drawn and counted; nothing is done.',
+  }),
+  mark: Type.Boolean({
+    default: true,
+    description:
+      'Answers say in a header or a comment which rule and fault touched them; `false` leaves the wire unmarked. Logs and metrics tell in any case.',
+  }),
+  faults: Type.Unsafe<readonly FaultUse[]>({
+    type: 'array',
+    items: faultItem,
+    minItems: 1,
+    maxItems: 20,
+    description: 'What happens to a call that is hit, in this order.',
+  }),
+})
+
+/** One rule: parsed, with defaults, durations in milliseconds and shares as numbers. */
+export type Rule = Static<typeof rule>
+
+const file = section({
+  version: Type.Unsafe<1>({
+    type: 'integer',
+    enum: [1],
+    default: 1,
+    description: 'The version of this format.',
+  }),
+  seed: Type.Unsafe<number>({
+    type: 'integer',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    default: 0,
+    description: 'The same seed and the same calls meet the same faults.',
+  }),
+  enabled: Type.Boolean({ default: true, description: '`false` disarms everything at once.' }),
+  maxActive: Type.Unsafe<number>({
+    type: 'integer',
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 100,
+    description:
+      'Faults in progress at the same moment, over all rules. What is beyond passes untouched and is counted.',
+  }),
+  appliedAt: Type.Optional(
+    instant({
+      description:
+        'When the rules were applied: what `for`, `ramp`, `stages` and `--max-duration` count from, in every pod. `squall apply` writes it.',
+    }),
+  ),
+  until: Type.Optional(instant({ description: 'No rule of the file acts from this time on.' })),
+  rules: Type.Unsafe<readonly Rule[]>({
+    type: ['array', 'null'],
+    items: { $ref: '#/definitions/rule' },
+    maxItems: MAX_ITEMS,
+    default: [],
+    description: 'The rules, in order.',
+  }),
+})
+
+/** A whole rules file: parsed, with defaults. */
+export type RulesFile = Static<typeof file>
+
+const root = {
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  title: 'Squall rules',
+  ...file,
+  definitions: { rule, ...matchDefinitions },
+}
+
+/** The schema of a rules file, for editors and for checking: JSON Schema draft 7. */
+export function rulesJsonSchema(): SchemaNode {
+  return JSON.parse(JSON.stringify(root)) as SchemaNode
+}

@@ -1,0 +1,80 @@
+import { FAULTS } from '../../filters/index.ts'
+import { familiarHint } from './familiar-keys.ts'
+import { nearestName } from '../../base/nearest-name.ts'
+import type { Finding, Path } from './problem.ts'
+import { shownText } from './problem.ts'
+import type { SchemaNode } from './schema-node.ts'
+
+/** A key that is known, but elsewhere: what to say of it. */
+type Elsewhere = (key: string) => string | undefined
+
+/** Says of an unknown key what was meant by it: a name nearby, a place elsewhere, another tool's key. */
+export function unknownKey(
+  path: Path,
+  key: string,
+  allowed: readonly string[],
+  schema: SchemaNode,
+): Finding {
+  const inFaults = path.length === 5 && path[2] === 'faults'
+  const hint = hintFor(path, key, allowed, elsewhere(schema, path))
+  return {
+    code: inFaults ? 'unknown_fault' : 'unknown_key',
+    message: inFaults ? `unknown fault ${shownText(key)}` : `unknown key ${shownText(key)}`,
+    path,
+    atKey: true,
+    found: key,
+    allowed,
+    ...(hint === undefined ? {} : { hint }),
+  }
+}
+
+function hintFor(
+  path: Path,
+  key: string,
+  allowed: readonly string[],
+  place: Elsewhere,
+): string | undefined {
+  const near = nearestName(key, allowed)
+  // `max_active` is a spelling; beyond that, a key that is right elsewhere is more than a likeness.
+  if (near !== undefined && sameLetters(near, key)) return meant(near)
+  return place(key) ?? familiarHint(key, path.length > 5 && path[2] === 'faults') ?? meant(near)
+}
+
+function meant(near: string | undefined): string | undefined {
+  return near === undefined ? undefined : `did you mean \`${near}\`?`
+}
+
+function sameLetters(a: string, b: string): boolean {
+  const letters = (name: string): string => name.toLowerCase().replace(/[_\s-]/g, '')
+  return letters(a) === letters(b)
+}
+
+function elsewhere(schema: SchemaNode, path: Path): Elsewhere {
+  const has = (node: SchemaNode | undefined, key: string): boolean =>
+    node?.properties !== undefined && Object.hasOwn(node.properties, key)
+  const isFile = path.length === 1
+  const isRule = path.length === 3 && path[0] === 'rules'
+  const inMatch = path[2] === 'match'
+  return (key) => {
+    const { rule, match } = schema.definitions ?? {}
+    if (isFile && key === 'faults') return 'each rule in `rules` has its own `faults`'
+    if (isFile && has(rule, key)) return `\`${key}\` belongs to a rule in \`rules\``
+    if (isRule && has(match, key)) return `\`${key}\` stands under \`match\``
+    const fault = FAULTS.find(({ name }) => name === key)
+    if (fault !== undefined && !isFile) {
+      const theirs = familiarHint(key, false)
+      const list = `faults stand in the list \`faults\`: \`- ${key}: …\``
+      return theirs === undefined ? list : `${list}; if that of another tool was meant: ${theirs}`
+    }
+    if (isRule && has(schema, key)) return `\`${key}\` belongs to the file, beside \`rules\``
+    if (!isFile && !isRule && !inMatch) {
+      const owner = FAULTS.find((each) => has(each.schema as SchemaNode, key))
+      if (owner !== undefined && path.length === 5)
+        return `\`${key}\` is a parameter of \`${owner.name}\``
+      if (has(match, key)) return `\`${key}\` stands under \`match\`, on the rule`
+    }
+    if (!isFile && !isRule && has(rule, key))
+      return `\`${key}\` stands on the rule, beside \`faults\``
+    return undefined
+  }
+}

@@ -1,0 +1,52 @@
+import type { FaultName } from '../../filters/index.ts'
+import type { Call } from '../../mcp/call.ts'
+import { folded } from '../../base/fold-text.ts'
+import { compileText } from '../match/text-match.ts'
+
+/** What is set from outside the rules file, for all rules; the file can make it tighter and never looser. */
+export interface RuleLimits {
+  /** The highest share of the calls it matches that any rule may hit, 0 to 100. */
+  readonly maxPercent?: number | undefined
+  /** The longest that any rule may be in force, in milliseconds. */
+  readonly maxDuration?: number | undefined
+  /** Faults in progress at the same moment, over all rules. */
+  readonly maxActive?: number | undefined
+  /** A rule that uses any other fault never acts. Undefined allows all. */
+  readonly allowFaults?: readonly FaultName[] | undefined
+  /** Names or globs of tools; no rule hits an exchange that carries a call of one. */
+  readonly denyTools?: readonly string[] | undefined
+  /** Paths, or globs of them; no rule hits what is asked there. */
+  readonly excludePaths?: readonly string[] | undefined
+  /** Everything is matched, drawn and counted; nothing is done. */
+  readonly shadow?: boolean | undefined
+}
+
+/** The first fault of a rule that the limits do not allow; undefined when it may use all of its own. */
+export function forbiddenFault(
+  faults: readonly FaultName[],
+  { allowFaults }: RuleLimits,
+): FaultName | undefined {
+  if (allowFaults === undefined) return undefined
+  return faults.find((fault) => !allowFaults.includes(fault))
+}
+
+/** Tells the calls of denied tools; undefined when no tool is denied. */
+export function deniedCalls({ denyTools }: RuleLimits): ((call: Call) => boolean) | undefined {
+  if (denyTools === undefined || denyTools.length === 0) return undefined
+  const tools = compileText(denyTools)
+  // A server may take another spelling for the same tool.
+  const spelled = compileText(denyTools.map(folded))
+  return ({ method, name }) =>
+    method === 'tools/call' &&
+    name !== undefined &&
+    (tools.test(name) || spelled.test(folded(name)))
+}
+
+/** Tells paths at which no rule acts; undefined when there are none. */
+export function excludedPaths({
+  excludePaths,
+}: RuleLimits): ((path: string) => boolean) | undefined {
+  if (excludePaths === undefined || excludePaths.length === 0) return undefined
+  const paths = compileText(excludePaths)
+  return (path) => paths.test(path)
+}

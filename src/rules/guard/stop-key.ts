@@ -1,0 +1,71 @@
+import { parseLabelSelector } from '../match/label-selector.ts'
+import type { PodLabels } from '../watch/pod-labels.ts'
+import { plain } from '../file/problem.ts'
+
+/** The key of the ConfigMap, and the file beside the rules, that stops sidecars. It is no name of a rules file. */
+export const STOP_KEY = 'squall-stop'
+
+/** One stop: for the pods with certain labels, or for all. */
+export interface Stop {
+  readonly selector?: string | undefined
+  /** An ISO time. */
+  readonly at?: string | undefined
+  /** The user's name as the API server knows it. */
+  readonly by?: string | undefined
+}
+
+const MAX_STOPS = 100
+const MAX_SHOWN = 120
+
+/**
+ * Reads the stops in a stop key; undefined when the text is anything else, which then stops all pods.
+ * An empty text is one stop of all pods, so that the key can be written by hand.
+ */
+export function parseStops(text: string): readonly Stop[] | undefined {
+  if (text.trim() === '') return [{}]
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const stops = (json as { readonly stops?: unknown } | null)?.stops
+  if (!Array.isArray(stops) || stops.length > MAX_STOPS || !stops.every(isStop)) return undefined
+  return stops
+}
+
+/** Writes stops as they stand in the key. */
+export function stopsText(stops: readonly Stop[]): string {
+  return `${JSON.stringify({ stops })}\n`
+}
+
+/** Returns why a pod is stopped; undefined when it is not. In doubt it is stopped. */
+export function stopReason(text: string, labels: PodLabels | undefined): string | undefined {
+  const stops = parseStops(text)
+  if (stops === undefined) return `the key ${STOP_KEY} cannot be read, and so stops all`
+  const stop = stops.find((each) => isAbout(each, labels))
+  if (stop === undefined) return undefined
+  const { by, at, selector } = stop
+  const words = [
+    'squall stop',
+    selector === undefined ? '' : `-l ${shown(selector)}`,
+    by === undefined ? '' : `by ${shown(by)}`,
+    at === undefined ? '' : `at ${shown(at)}`,
+  ]
+  return words.filter((word) => word !== '').join(' ')
+}
+
+function isAbout({ selector }: Stop, labels: PodLabels | undefined): boolean {
+  if (selector === undefined || labels === undefined) return true
+  return parseLabelSelector(selector)?.(labels) ?? true
+}
+
+function isStop(value: unknown): value is Stop {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { selector, at, by } = value as Readonly<Record<string, unknown>>
+  return [selector, at, by].every((each) => each === undefined || typeof each === 'string')
+}
+
+function shown(text: string): string {
+  return plain(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text)
+}

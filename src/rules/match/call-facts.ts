@@ -1,0 +1,36 @@
+import type { Call, ClientInfo } from '../../mcp/call.ts'
+import type { HeaderLines } from '../../http/headers.ts'
+
+/** The line of the request that a call or an exchange came by. */
+export interface HttpFacts {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  /** With the query, where it is known. */
+  readonly target?: string | undefined
+}
+
+/** What rules can ask of an exchange, whether or not a call is in it. */
+export interface ExchangeFacts {
+  readonly headers: HeaderLines
+  readonly session: string | undefined
+  readonly client: ClientInfo | undefined
+  readonly http: HttpFacts
+  /** No rule may hit it: it carries, or may carry, a call of a tool that is denied. */
+  readonly untouchable?: boolean | undefined
+}
+
+/** What rules can ask of a call. */
+export interface CallFacts extends ExchangeFacts {
+  readonly call: Call
+  /** What the session agreed on when it began, for calls that state no revision themselves. */
+  readonly revision?: string | undefined
+}
+
+/** A call, or an exchange without one. */
+export type Facts = ExchangeFacts & {
+  readonly call?: Call | undefined
+  readonly revision?: string | undefined
+  /** The answer's status, once there is one. */
+  readonly status?: number | undefined
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import { createFault } from '../../filters/index.ts'
+import { canonicalJson } from '../../base/json/canonical-json.ts'
+import type { CompiledRule } from './compiled-rule.ts'
+import { compileCallMatch, compileHttpMatch, isHttpMatch } from './match-node.ts'
+import { notForPod, type PodSelf } from './pod-match.ts'
+import { RuleIndex } from './rule-set.ts'
+import type { RuleSet } from './rule-set.ts'
+import type { RuleFileSpec, RuleSpec } from '../file/rule-spec.ts'
+import { forbiddenFault, type RuleLimits } from '../guard/rule-limits.ts'
+import { isPodIn, ruleDraws } from '../select/selection.ts'
+import type { Selection } from '../select/selection.ts'
+
+/** What is not in the file: where this is, and what the file cannot loosen. */
+export interface CompileOptions extends RuleLimits {
+  /** The pod's name; without one a rule for a share of the pods is not in force. */
+  readonly pod?: string | undefined
+  /** What rules about certain pods are held against. */
+  readonly self?: PodSelf | undefined
+}
+
+/** No rules at all. */
+export const NO_RULES: RuleSet = compileRules({ rules: [] })
+
+/** Makes a validated file ready to be planned with. */
+export function compileRules(file: RuleFileSpec, options: CompileOptions = {}): RuleSet {
+  const seed = seedOf(file)
+  return ruleSetOf(
+    file,
+    file.rules.map((rule, index) => compileRule(rule, index, seed, options)),
+  )
+}
+
+/** The seed as rules draw with it. */
+export function seedOf(file: RuleFileSpec): string {
+  return String(file.seed ?? 0)
+}
+
+/** Puts the compiled rules of a file together. */
+export function ruleSetOf(file: RuleFileSpec, rules: readonly CompiledRule[]): RuleSet {
+  return Object.freeze({
+    rules: Object.freeze(rules),
+    enabled: file.enabled ?? true,
+    seed: seedOf(file),
+    maxActive: file.maxActive ?? Infinity,
+    index: new RuleIndex(rules),
+  })
+}
+
+/** Makes one rule of a file ready. */
+export function compileRule(
+  rule: RuleSpec,
+  index: number,
+  seed: string,
+  options: CompileOptions,
+): CompiledRule {
+  const spec = rule.match ?? {}
+  const isHttp = isHttpMatch(spec)
+  const { self } = options
+  const match = isHttp ? compileHttpMatch(spec, self) : compileCallMatch(spec, self)
+  const elsewhere = Object.freeze(notForPod(spec, self ?? {}))
+  return Object.freeze({
+    name: rule.name,
+    index,
+    digest: digestOf(rule),
+    isHttp,
+    elsewhere,
+    appliedAt: rule.appliedAt,
+    match,
+    tests: match.tests,
+    rest: match.rest,
+    selection: Object.freeze(selectionOf(rule, seed, options, elsewhere.length === 0)),
+    draws: ruleDraws(seed, rule.name),
+    uses: rule.faults,
+    faults: Object.freeze(rule.faults.map((use) => createFault(use))),
+    forbidden: forbiddenFault(
+      rule.faults.map((use) => use.fault),
+      options,
+    ),
+    shadow: rule.shadow ?? false,
+    mark: rule.mark ?? true,
+    stop: rule.then === 'stop',
+  })
+}
+
+function selectionOf(
+  rule: RuleSpec,
+  seed: string,
+  options: CompileOptions,
+  isHere: boolean,
+): Selection {
+  const highest = (options.maxPercent ?? 100) / 100
+  const capped = (share: number): number => Math.min(share, highest)
+  const { ramp, stages, burst, pods, percent, probability } = rule
+  const given = percent === undefined ? probability : percent / 100
+  const longest = options.maxDuration ?? Infinity
+  const lasting = Math.min(rule.for ?? Infinity, longest)
+  return {
+    share: capped(given ?? (ramp === undefined ? 1 : 0)),
+    ramp: ramp === undefined ? undefined : { to: capped(ramp.to / 100), over: ramp.over },
+    stages:
+      stages === undefined
+        ? undefined
+        : { shares: stages.map((stage) => capped(stage / 100)), each: rule.each ?? 0 },
+    from: rule.from,
+    until: rule.until,
+    for: lasting === Infinity ? undefined : lasting,
+    first: rule.first,
+    after: rule.after,
+    every: rule.every,
+    times: rule.times,
+    // Within a burst the share is what keeps each call's chance below the highest.
+    burst,
+    sample: lowerCase(rule.sample ?? 'ordinal'),
+    inPod: isHere && (pods === undefined || pods >= 100 || isInPods(seed, pods / 100, options.pod)),
+    maxActive: rule.maxActive ?? Infinity,
+    highest,
+  }
+}
+
+function isInPods(seed: string, share: number, pod: string | undefined): boolean {
+  return pod !== undefined && isPodIn(seed, share, pod)
+}
+
+function lowerCase(sample: Selection['sample']): Selection['sample'] {
+  return typeof sample === 'string' ? sample : { header: sample.header.toLowerCase() }
+}
+
+/** Identifies a rule without its times: who moves those alone wants the rule to go on as it is. */
+export function digestOf(rule: RuleSpec): string {
+  const { until: _, appliedAt: __, ...lasting } = rule
+  return createHash('sha256').update(canonicalJson(lasting)).digest('hex').slice(0, 16)
+}

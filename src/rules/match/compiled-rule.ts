@@ -1,0 +1,37 @@
+import type { FaultName, FaultUse } from '../../filters/index.ts'
+import type { Fault } from '../../filters/fault.ts'
+import type { MatchNode } from './match-node.ts'
+import type { MatchTest } from './match-test.ts'
+import type { PodMismatch } from './pod-match.ts'
+import type { RuleDraws, Selection } from '../select/selection.ts'
+
+/** A rule, ready to be planned with. */
+export interface CompiledRule {
+  readonly name: string
+  /** Its place in the file, from 0. */
+  readonly index: number
+  /** Of the rule as it is written: an unchanged rule keeps its state over reloads. */
+  readonly digest: string
+  /** Whether it is about HTTP exchanges and not about calls. */
+  readonly isHttp: boolean
+  /** Why it is not for this pod; empty when it is. One that is not is tested for no call. */
+  readonly elsewhere: readonly PodMismatch[]
+  /** When it was applied, in milliseconds since the epoch; undefined when nobody wrote that. */
+  readonly appliedAt: number | undefined
+  readonly match: MatchNode
+  /** The match's own lists, at hand for the hot path. */
+  readonly tests: readonly MatchTest[]
+  readonly rest: readonly MatchTest[]
+  readonly selection: Selection
+  readonly draws: RuleDraws
+  readonly uses: readonly FaultUse[]
+  /** Parallel to `uses`. */
+  readonly faults: readonly Fault[]
+  /** The fault for whose sake the limits keep the rule from ever acting. */
+  readonly forbidden: FaultName | undefined
+  readonly shadow: boolean
+  /** Whether what its faults do is marked on the wire. */
+  readonly mark: boolean
+  /** Later rules are not considered for a call that this one hit. */
+  readonly stop: boolean
+}

@@ -1,0 +1,195 @@
+import type { Facts } from './call-facts.ts'
+import type { MatchSpec } from '../file/match-spec.ts'
+import { methodTest, nameTest, plainTests, takesMethod } from './match-tests.ts'
+import { holdAll } from './match-test.ts'
+import type { MatchTest } from './match-test.ts'
+import { podTests, type PodSelf } from './pod-match.ts'
+import { compileText } from './text-match.ts'
+import type { TextMatcher } from './text-match.ts'
+
+/** Which names of a method a match may hold for: none, all, or those that a matcher takes. */
+export type Reach = TextMatcher | boolean
+
+/** A rule's match, compiled. */
+export interface MatchNode {
+  /** Every dimension that is given, combinations included. All must hold. */
+  readonly tests: readonly MatchTest[]
+  /** What is left to test for calls that `reach` was exact about. */
+  readonly rest: readonly MatchTest[]
+  /** What the `tool`, `prompt` or `resource` here takes: faults on lists look at entries by it. */
+  readonly names: TextMatcher | undefined
+  /** The paths of the HTTP exchanges that are meant; undefined where it does not say. */
+  readonly paths: TextMatcher | undefined
+  readonly wants: string
+  /** Methods that are named as they stand. */
+  readonly methods: readonly string[]
+  /** Which calls of a method may match; undefined stands for any method that is named nowhere. */
+  reach(method: string | undefined): Reach
+}
+
+const KINDS = {
+  tool: { names: ['tools/call'], lists: ['tools/list'] },
+  prompt: { names: ['prompts/get'], lists: ['prompts/list'] },
+  resource: {
+    names: ['resources/read', 'resources/subscribe', 'resources/unsubscribe'],
+    lists: ['resources/list', 'resources/templates/list'],
+  },
+} as const
+type Kind = keyof typeof KINDS
+const ALL_KINDS = Object.keys(KINDS) as Kind[]
+
+/** Compiles the match of a rule about calls; one that says nothing of the method is about tools/call. */
+export function compileCallMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {
+  return compileNode(spec, undefined, true, self)
+}
+
+/** Compiles the match of a rule about HTTP exchanges. */
+export function compileHttpMatch(spec: MatchSpec, self: PodSelf = {}): MatchNode {
+  return compileNode(spec, undefined, false, self)
+}
+
+/** True when a match is about HTTP exchanges and not about calls. */
+export function isHttpMatch(spec: MatchSpec): boolean {
+  return spec.http !== undefined || branches(spec).some(isHttpMatch)
+}
+
+function branches(spec: MatchSpec): readonly MatchSpec[] {
+  return [...(spec.any ?? []), ...(spec.all ?? []), ...(spec.not === undefined ? [] : [spec.not])]
+}
+
+/** True when a match says by itself which methods it is about. */
+function saysMethod(spec: MatchSpec): boolean {
+  return (
+    spec.method !== undefined ||
+    ALL_KINDS.some((kind) => spec[kind] !== undefined) ||
+    (spec.all ?? []).some(saysMethod) ||
+    (spec.any ?? []).some(saysMethod)
+  )
+}
+
+function compileNode(
+  spec: MatchSpec,
+  above: TextMatcher | undefined,
+  wantsDefault: boolean,
+  self: PodSelf,
+): MatchNode {
+  const kinds = ALL_KINDS.filter((kind) => spec[kind] !== undefined)
+  const allSay = (spec.all ?? []).some(saysMethod)
+  const anySay = (spec.any ?? []).some(saysMethod)
+  let method = spec.method === undefined ? undefined : compileText(spec.method)
+  if (method === undefined && above === undefined) {
+    if (kinds.length > 0) method = compileText(KINDS[kinds[0]!].names[0])
+    else if (wantsDefault && !allSay && !anySay) method = compileText('tools/call')
+  }
+  const passed = method ?? above
+  const anyDefault = wantsDefault && passed === undefined && !allSay
+  const all = (spec.all ?? []).map((inner) => compileNode(inner, passed, false, self))
+  const any = spec.any?.map((inner) => compileNode(inner, passed, anyDefault, self))
+  const not = spec.not === undefined ? undefined : compileNode(spec.not, passed, false, self)
+
+  const byName = kinds.map((kind) => ({
+    kind,
+    matcher: compileText(spec[kind]!),
+    nameOf: nameOf(kind, passed),
+  }))
+  const ofMethod = method === undefined ? undefined : methodTest(method)
+  const ofNames = byName.map((each) => nameTest(each.kind, each.matcher, each.nameOf))
+  const plain = [...podTests(spec, self), ...plainTests(spec), ...combinations(all, any, not)]
+  const tests = [...(ofMethod === undefined ? [] : [ofMethod]), ...ofNames, ...plain]
+  const isDecidedByReach = all.length === 0 && any === undefined && not === undefined
+
+  return {
+    tests,
+    rest: isDecidedByReach ? plain : tests,
+    names: byName[0]?.matcher,
+    paths: spec.http?.path === undefined ? undefined : compileText(spec.http.path),
+    wants: tests.map(({ dimension, wants }) => `${dimension} ${wants}`).join(', ') || 'anything',
+    methods: [
+      method?.exact ?? [],
+      ...[...all, ...(any ?? [])].map((inner) => inner.methods),
+    ].flat(),
+    reach(name) {
+      if (method !== undefined && !mayTake(method, name)) return false
+      let reach: Reach = true
+      for (const each of byName) {
+        const by = name === undefined ? undefined : each.nameOf(name)
+        if (by === undefined) return false
+        if (by === 'name') reach = each.matcher
+      }
+      for (const inner of all) {
+        const theirs = inner.reach(name)
+        if (theirs === false) return false
+        if (reach === true) reach = theirs
+      }
+      if (any === undefined) return reach
+      const open = any.map((inner) => inner.reach(name)).filter((theirs) => theirs !== false)
+      if (open.length === 0) return false
+      return reach === true ? union(open) : reach
+    },
+  }
+}
+
+/** Whether a method names what the kind is about, or lists it. Lists count only where they are named. */
+function nameOf(
+  kind: Kind,
+  method: TextMatcher | undefined,
+): (of: string) => 'name' | 'list' | undefined {
+  const names: readonly string[] = KINDS[kind].names
+  const lists: readonly string[] = KINDS[kind].lists
+  return (of) => {
+    if (names.includes(of)) return 'name'
+    return lists.includes(of) && method?.exact.includes(of) === true ? 'list' : undefined
+  }
+}
+
+function mayTake(matcher: TextMatcher, method: string | undefined): boolean {
+  if (method !== undefined) return takesMethod(matcher, method)
+  return matcher.globs.length > 0 || matcher.others.length > 0
+}
+
+function union(reaches: readonly Reach[]): Reach {
+  const matchers = reaches.filter((reach) => typeof reach !== 'boolean')
+  if (matchers.length < reaches.length) return true
+  return {
+    wants: matchers.map((matcher) => matcher.wants).join(' or '),
+    exact: [...new Set(matchers.flatMap((matcher) => matcher.exact))],
+    globs: matchers.flatMap((matcher) => matcher.globs),
+    others: matchers.flatMap((matcher) => matcher.others),
+    test: (text) => matchers.some((matcher) => matcher.test(text)),
+  }
+}
+
+function combinations(
+  all: readonly MatchNode[],
+  any: readonly MatchNode[] | undefined,
+  not: MatchNode | undefined,
+): MatchTest[] {
+  const tests: MatchTest[] = []
+  const held = (nodes: readonly MatchNode[], facts: Facts): readonly MatchNode[] =>
+    nodes.filter((node) => holdAll(node.tests, facts))
+  if (all.length > 0) {
+    tests.push({
+      dimension: 'all',
+      wants: all.map((node) => `(${node.wants})`).join(' and '),
+      test: (facts) => all.every((node) => holdAll(node.tests, facts)),
+      found: (facts) => `${held(all, facts).length} of ${all.length} hold`,
+    })
+  }
+  if (any !== undefined) {
+    tests.push({
+      dimension: 'any',
+      wants: any.map((node) => `(${node.wants})`).join(' or '),
+      test: (facts) => any.some((node) => holdAll(node.tests, facts)),
+      found: (facts) => `${held(any, facts).length} of ${any.length} hold`,
+    })
+  }
+  if (not !== undefined) {
+    tests.push({
+      dimension: 'not',
+      wants: `not (${not.wants})`,
+      test: (facts) => !holdAll(not.tests, facts),
+      found: (facts) => (holdAll(not.tests, facts) ? 'it holds' : 'it does not hold'),
+    })
+  }
+  return tests
+}

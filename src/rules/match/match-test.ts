@@ -1,0 +1,41 @@
+import { headerValue } from '../../http/headers.ts'
+import type { Facts } from './call-facts.ts'
+import { MAX_REGEX_TEXT } from '../../base/regex/safe-regex.ts'
+
+/** One dimension of a rule's match. */
+export interface MatchTest {
+  /** As in the file: `tool`, `headers.x-chaos`, `args./city`. */
+  readonly dimension: string
+  /** What it has to be, in words. */
+  readonly wants: string
+  test(facts: Facts): boolean
+  /** What it is, in words, for people. */
+  found(facts: Facts): string
+}
+
+/** True when every dimension holds. */
+export function holdAll(tests: readonly MatchTest[], facts: Facts): boolean {
+  for (let i = 0; i < tests.length; i++) if (!tests[i]!.test(facts)) return false
+  return true
+}
+
+/** A value as `found` tells it: short, and absent where there is none. */
+export function told(value: unknown): string {
+  if (value === undefined) return 'absent'
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'absent')
+  if (text.length <= 80) return text
+  const unread =
+    text.length > MAX_REGEX_TEXT
+      ? ` (${text.length} characters; \`regex\` matches no text above ${MAX_REGEX_TEXT})`
+      : ''
+  return `${text.slice(0, 79)}…${unread}`
+}
+
+/** A header as `found` tells it: what may be a secret is not shown. */
+export function toldHeader(facts: Facts, name: string): string {
+  const value = headerValue(facts.headers, name)
+  if (value === undefined) return 'absent'
+  return SECRET.test(name) ? 'present' : told(value)
+}
+
+const SECRET = /authorization|cookie|token|secret|api-?key/

@@ -1,0 +1,166 @@
+import { isHandshake } from '../../mcp/classify.ts'
+import type { Facts } from './call-facts.ts'
+import { matchesHeader } from './header-test.ts'
+import { httpTests } from './http-tests.ts'
+import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
+import type { ClientSpec, MatchSpec } from '../file/match-spec.ts'
+import { told, toldHeader } from './match-test.ts'
+import type { MatchTest } from './match-test.ts'
+import { parseRevisionRange } from '../file/protocol-version-range.ts'
+import { callArguments } from '../select/sticky-key.ts'
+import { compileText } from './text-match.ts'
+import type { TextMatcher, TextSpec } from './text-match.ts'
+import { compileValue, matchesValue } from './value-match.ts'
+import type { ValueSpec } from './value-match.ts'
+
+/** Tests a call's method. */
+export function methodTest(matcher: TextMatcher): MatchTest {
+  return {
+    dimension: 'method',
+    wants: matcher.wants,
+    test: ({ call }) => call !== undefined && takesMethod(matcher, call.method),
+    found: ({ call }) => told(call?.method),
+  }
+}
+
+/** True when a method is meant. A handshake is hit by its own name alone, never by a glob. */
+export function takesMethod(matcher: TextMatcher, method: string): boolean {
+  return isHandshake(method) ? matcher.exact.includes(method) : matcher.test(method)
+}
+
+/** Tests the tool, prompt or resource of a call. */
+export function nameTest(
+  kind: 'tool' | 'prompt' | 'resource',
+  matcher: TextMatcher,
+  nameOf: (method: string) => 'name' | 'list' | undefined,
+): MatchTest {
+  return {
+    dimension: kind,
+    wants: matcher.wants,
+    test({ call }) {
+      if (call === undefined) return false
+      const by = nameOf(call.method)
+      // A list is matched as a whole: which of its entries are meant is for the faults to look at.
+      if (by === 'list') return true
+      return by === 'name' && call.name !== undefined && matcher.test(call.name)
+    },
+    found: ({ call }) =>
+      call !== undefined && nameOf(call.method) === 'name' ? told(call.name) : 'absent',
+  }
+}
+
+/** The tests of everything but method, names and combinations. */
+export function plainTests(spec: MatchSpec): MatchTest[] {
+  const tests: MatchTest[] = []
+  if (spec.transport !== undefined) tests.push(transportTest([spec.transport].flat()))
+  if (spec.era !== undefined) tests.push(eraTest([spec.era].flat()))
+  if (spec.session !== undefined) tests.push(sessionTest(spec.session))
+  if (spec.client !== undefined) tests.push(...clientTests(spec.client))
+  for (const [name, value] of Object.entries(spec.headers ?? {})) {
+    tests.push(headerTest(name.toLowerCase(), value))
+  }
+  for (const [pointer, value] of Object.entries(spec.args ?? {})) {
+    tests.push(argsTest(pointer, value))
+  }
+  if (spec.http !== undefined) tests.push(...httpTests(spec.http))
+  return tests
+}
+
+function transportTest(transports: readonly string[]): MatchTest {
+  return {
+    dimension: 'transport',
+    wants: transports.join(' or '),
+    test: ({ call }) => call !== undefined && transports.includes(call.transport),
+    found: ({ call }) => told(call?.transport),
+  }
+}
+
+function eraTest(ranges: readonly string[]): MatchTest {
+  const tests = ranges.map((range) => {
+    const test = parseRevisionRange(range)
+    if (test === undefined) throw new TypeError(`${range} is no range of protocol revisions`)
+    return test
+  })
+  return {
+    dimension: 'era',
+    wants: ranges.join(' or '),
+    test(facts) {
+      const revision = revisionOf(facts)
+      return revision !== undefined && tests.some((test) => test(revision))
+    },
+    found: (facts) => told(revisionOf(facts)),
+  }
+}
+
+function revisionOf(facts: Facts): string | undefined {
+  return facts.call?.revision ?? facts.revision
+}
+
+function sessionTest(spec: ValueSpec): MatchTest {
+  const matcher = compileValue(spec, 'text')
+  return {
+    dimension: 'session',
+    wants: matcher.wants,
+    test: ({ session }) => matchesValue(matcher, session),
+    found: ({ session }) => told(session),
+  }
+}
+
+function clientTests(spec: TextSpec | ClientSpec): MatchTest[] {
+  const { name, version } = isClient(spec) ? spec : { name: spec, version: undefined }
+  const tests: MatchTest[] = []
+  const add = (key: 'name' | 'version', of: TextSpec): void => {
+    const matcher = compileText(of)
+    tests.push({
+      dimension: `client.${key}`,
+      wants: matcher.wants,
+      test: ({ client }) => client !== undefined && matcher.test(client[key]),
+      found: ({ client }) => told(client?.[key]),
+    })
+  }
+  if (name !== undefined) add('name', name)
+  if (version !== undefined) add('version', version)
+  return tests
+}
+
+function headerTest(name: string, spec: ValueSpec): MatchTest & HeaderIs {
+  const matcher = compileValue(spec, 'text')
+  return {
+    dimension: `headers.${name}`,
+    wants: matcher.wants,
+    header: name,
+    only: matcher.only,
+    test: ({ headers }) => matchesHeader(headers, name, matcher),
+    found: (facts) => toldHeader(facts, name),
+  }
+}
+
+/** A test that wants one value of one header: rules can be looked up by it. */
+export interface HeaderIs {
+  readonly header: string
+  readonly only: string | undefined
+}
+
+/** The header and its one value, where that is all that a test asks. */
+export function headerIs(test: MatchTest): { header: string; only: string } | undefined {
+  const { header, only } = test as Partial<HeaderIs>
+  return header === undefined || only === undefined ? undefined : { header, only }
+}
+
+function argsTest(pointer: string, spec: ValueSpec): MatchTest {
+  const keys = parsePointer(pointer)
+  if (keys === undefined) throw new TypeError(`${pointer} is no JSON Pointer`)
+  const matcher = compileValue(spec, 'json')
+  const valueIn = ({ call }: Facts): unknown => pointedAt(callArguments(call?.params), keys)
+  return {
+    dimension: `args.${pointer}`,
+    wants: matcher.wants,
+    test: (facts) => matchesValue(matcher, valueIn(facts)),
+    found: (facts) => told(valueIn(facts)),
+  }
+}
+
+function isClient(spec: TextSpec | ClientSpec): spec is ClientSpec {
+  if (typeof spec !== 'object' || Array.isArray(spec)) return false
+  return 'name' in spec || 'version' in spec
+}

@@ -1,0 +1,106 @@
+import type { HeaderLines } from '../../http/headers.ts'
+import { Bucket } from './name-bucket.ts'
+import type { Candidates } from './candidates.ts'
+import type { CompiledRule } from './compiled-rule.ts'
+import { globPrefix, globSuffix, matchesGlob } from '../../base/glob.ts'
+import { LiteralTrie } from '../../base/literal-trie.ts'
+import type { Reach } from './match-node.ts'
+import { isTooLong } from '../../base/regex/safe-regex.ts'
+import type { TextMatcher } from './text-match.ts'
+
+/** Callers choose names, so that what is remembered of them is bounded in number and size. */
+const MAX_REMEMBERED = 1024
+const MAX_REMEMBERED_NAME = 256
+
+interface Pattern {
+  readonly rule: CompiledRule
+  readonly matcher: TextMatcher
+}
+
+const NONE = new Bucket([])
+
+/** Finds the rules of one method by a call's name, at a cost that does not grow with their number. */
+export class NameIndex {
+  readonly #exact = new Map<string, Bucket>()
+  readonly #any: Bucket
+  readonly #byPrefix = new LiteralTrie<Pattern & { glob: string }>(false)
+  readonly #bySuffix = new LiteralTrie<Pattern & { glob: string }>(true)
+  /** Expressions, negations, and globs that begin and end with a wildcard: tried one by one. */
+  readonly #others: (Pattern & { test: (name: string) => boolean })[] = []
+  #hasPatterns = false
+  /** What the patterns come to for names that were asked for before. */
+  readonly #remembered = new Map<string, Bucket>()
+
+  /** `rules` are in file order, each with what it takes. */
+  constructor(rules: readonly { readonly rule: CompiledRule; readonly reach: Reach }[]) {
+    const any: CompiledRule[] = []
+    const exact = new Map<string, CompiledRule[]>()
+    for (const { rule, reach } of rules) {
+      if (reach === false) continue
+      if (reach === true) {
+        any.push(rule)
+        continue
+      }
+      for (const name of reach.exact) {
+        const known = exact.get(name)
+        if (known === undefined) exact.set(name, [rule])
+        else known.push(rule)
+      }
+      this.#addPatterns({ rule, matcher: reach })
+    }
+    this.#any = new Bucket(any)
+    for (const [name, list] of exact) this.#exact.set(name, new Bucket(list))
+  }
+
+  /** Adds the rules that a call may match. */
+  gather(name: string | undefined, headers: HeaderLines, into: Candidates): void {
+    this.#any.gather(headers, into)
+    if (name === undefined) return
+    this.#exact.get(name)?.gather(headers, into)
+    if (this.#hasPatterns) this.#patternsFor(name).gather(headers, into)
+  }
+
+  #addPatterns({ rule, matcher }: Pattern): void {
+    for (const glob of matcher.globs) {
+      this.#hasPatterns = true
+      const prefix = globPrefix(glob)
+      const suffix = globSuffix(glob)
+      if (prefix !== '') this.#byPrefix.add(prefix, { rule, matcher, glob })
+      else if (suffix !== '') this.#bySuffix.add(suffix, { rule, matcher, glob })
+      else this.#addOther(rule, matcher, (name) => matchesGlob(glob, name))
+    }
+    for (const other of matcher.others) this.#addOther(rule, matcher, other)
+  }
+
+  #addOther(rule: CompiledRule, matcher: TextMatcher, test: (name: string) => boolean): void {
+    this.#hasPatterns = true
+    this.#others.push({ rule, matcher, test })
+  }
+
+  #patternsFor(name: string): Bucket {
+    if (name.length > MAX_REMEMBERED_NAME) return this.#findPatterns(name)
+    const known = this.#remembered.get(name)
+    if (known !== undefined) return known
+    const found = this.#findPatterns(name)
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
+    this.#remembered.set(name, found)
+    return found
+  }
+
+  #findPatterns(name: string): Bucket {
+    const found = new Set<CompiledRule>()
+    // The rules' own tests count values that are too long for globs and expressions.
+    const isLeft = isTooLong(name)
+    const check = ({ rule, matcher, glob }: Pattern & { glob: string }): void => {
+      if ((isLeft || matchesGlob(glob, name)) && !matcher.exact.includes(name)) found.add(rule)
+    }
+    this.#byPrefix.walk(name, check)
+    this.#bySuffix.walk(name, check)
+    for (const { rule, matcher, test } of this.#others) {
+      // The exact names of a rule have led to it already.
+      if (!matcher.exact.includes(name) && (isLeft || test(name))) found.add(rule)
+    }
+    if (found.size === 0) return NONE
+    return new Bucket([...found].sort((a, b) => a.index - b.index))
+  }
+}

@@ -1,0 +1,137 @@
+import { createFault, type FaultUse } from '../../filters/index.ts'
+import { isHandshake } from '../../mcp/classify.ts'
+import { type AskedFaults, readAskedFaults } from './asked-faults.ts'
+import type { CallFacts } from '../match/call-facts.ts'
+import { compileRules } from '../match/compile.ts'
+import type { CompiledRule } from '../match/compiled-rule.ts'
+import { Hit } from './matched-rule.ts'
+import type { Clock, Plan } from './plan.ts'
+import { forbiddenFault, type RuleLimits } from '../guard/rule-limits.ts'
+import type { RuleSet } from '../match/rule-set.ts'
+import type { RuleState } from './rule-state.ts'
+import type { RuleStates } from './rule-states.ts'
+import { ruleDraws } from './selection.ts'
+
+/** What callers may ask for. */
+export interface HeaderFaultOptions {
+  /** No more than this share of the calls that ask is hit, 0 to 100. */
+  readonly maxPercent: number
+}
+
+/** The rule that stands for what callers ask for by headers. */
+export const HEADER_FAULTS = 'header-faults'
+/** No delay that a caller asks for is longer, whatever it asks. */
+export const MAX_ASKED_DELAY_MS = 300_000
+/** As many faults at a time as a rules file allows where it says nothing. */
+const MAX_ACTIVE = 100
+
+/** Faults that callers ask for by headers: one rule that stands in no file, with a state as any other. */
+export class HeaderFaults {
+  /** Without the faults: each call brings its own. */
+  readonly rule: CompiledRule
+  readonly state: RuleState
+  readonly #states: RuleStates
+  readonly #forbidsDelay: boolean
+  readonly #forbidsAbort: boolean
+  readonly #maxPercent: number
+  readonly #maxDelay: number
+  #ofSeed: CompiledRule
+  #seed = '0'
+  #invalid = 0
+
+  constructor(
+    options: HeaderFaultOptions,
+    limits: RuleLimits,
+    states: RuleStates,
+    /** When it came into force, in milliseconds since the epoch. */
+    now: number,
+  ) {
+    this.#forbidsDelay = forbiddenFault(['delay'], limits) !== undefined
+    this.#forbidsAbort = forbiddenFault(['abort'], limits) !== undefined
+    this.#states = states
+    this.#maxPercent = Math.min(options.maxPercent, limits.maxPercent ?? 100)
+    this.#maxDelay = Math.min(MAX_ASKED_DELAY_MS, limits.maxDuration ?? Infinity)
+    const maxActive = limits.maxActive ?? MAX_ACTIVE
+    const { rules } = compileRules({
+      seed: this.#seed,
+      rules: [{ name: HEADER_FAULTS, faults: [], maxActive }],
+    })
+    // Its place is in front of the file, and no rule of a file has this digest.
+    this.rule = Object.freeze({ ...rules[0]!, index: -1, digest: HEADER_FAULTS })
+    this.#ofSeed = this.rule
+    this.state = states.keep(this.rule, now)
+  }
+
+  /** How many header values could not be read, and were ignored. */
+  get invalid(): number {
+    return this.#invalid
+  }
+
+  /** The hit that a call asks for; undefined when it asks for none, or is not to have it. Counts. */
+  plan(ruleSet: RuleSet, facts: CallFacts, clock: Clock): Hit | undefined {
+    if (isHandshake(facts.call.method)) return undefined
+    const asked = readAskedFaults(facts.headers, () => this.#invalid++)
+    if (asked === undefined) return undefined
+    const { counts } = this.state
+    counts.matched++
+    if (!ruleSet.enabled || this.#states.disarmed !== undefined) {
+      counts.disarmed++
+      return undefined
+    }
+    if (this.#forbids(asked, facts)) {
+      counts.forbidden++
+      return undefined
+    }
+    return this.#draw(asked, facts, this.#underSeed(ruleSet.seed), clock)
+  }
+
+  #forbids(asked: AskedFaults, facts: CallFacts): boolean {
+    if (facts.untouchable === true || this.#states.denies(facts.call)) return true
+    if (this.#states.excludes(facts.http.path)) return true
+    if (this.#forbidsDelay && asked.delay !== undefined) return true
+    return this.#forbidsAbort && asked.abort !== undefined
+  }
+
+  /** One draw for both faults, so that the smaller share is a part of the larger one. */
+  #draw(asked: AskedFaults, facts: CallFacts, rule: CompiledRule, clock: Clock): Hit | undefined {
+    const delayShare = Math.min(asked.delayPercent, this.#maxPercent) / 100
+    const abortShare = Math.min(asked.abortPercent, this.#maxPercent) / 100
+    const selection = { ...rule.selection, share: Math.max(delayShare, abortShare) }
+    const key = this.state.draw({ selection, draws: rule.draws }, facts, clock())
+    if (key === undefined) return undefined
+    const drawn = rule.draws.share.number(key)
+    const hits = {
+      ...asked,
+      delay: drawn < delayShare ? asked.delay : undefined,
+      abort: drawn < abortShare ? asked.abort : undefined,
+    }
+    const uses = usesOf(hits, this.#maxDelay)
+    const own = Object.freeze({ ...rule, uses, faults: uses.map((use) => createFault(use)) })
+    return new Hit(own, this.state, this.#states.active, key, this.#states.shadow)
+  }
+
+  #underSeed(seed: string): CompiledRule {
+    if (seed !== this.#seed) {
+      this.#seed = seed
+      this.#ofSeed = Object.freeze({ ...this.rule, draws: ruleDraws(seed, HEADER_FAULTS) })
+    }
+    return this.#ofSeed
+  }
+}
+
+/** A call's plan with what its caller asks for in front of what the file has for it. */
+export function withHeaderFaults(plan: Plan | undefined, hit: Hit | undefined): Plan | undefined {
+  if (hit === undefined) return plan
+  const hits = plan === undefined ? [hit] : [hit, ...plan.hits]
+  return { hits, shadow: hit.shadow && (plan === undefined || plan.shadow) }
+}
+
+function usesOf({ delay, abort }: AskedFaults, maxDelay: number): readonly FaultUse[] {
+  const uses: FaultUse[] = []
+  if (delay !== undefined) {
+    const fixed = Math.min(delay, maxDelay)
+    uses.push({ fault: 'delay', config: { fixed, max: maxDelay, at: 'request' } })
+  }
+  if (abort !== undefined) uses.push({ fault: 'abort', config: { status: abort, at: 'request' } })
+  return uses
+}

@@ -1,0 +1,123 @@
+import type { ActiveLimit } from './active-limit.ts'
+import type { CompiledRule } from '../match/compiled-rule.ts'
+import type { RuleState } from './rule-state.ts'
+
+/**
+ * One rule's hit on one call: what its faults may do there is asked here, and what they did is told
+ * here. Whoever has it calls `finish` when the call is over, whatever happened.
+ */
+export class Hit {
+  readonly rule: CompiledRule
+  readonly state: RuleState
+  /** Everything is counted and nothing is done: the faults must not be run. */
+  readonly shadow: boolean
+  /** What the draw was made of. */
+  readonly key: string
+  readonly #all: ActiveLimit
+  #acting = 0
+  #turnedAway = false
+  #applied = false
+  #idle = false
+  #spared = false
+  #finished = false
+
+  constructor(
+    rule: CompiledRule,
+    state: RuleState,
+    all: ActiveLimit,
+    key: string,
+    shadow: boolean,
+  ) {
+    this.rule = rule
+    this.state = state
+    this.key = key
+    this.shadow = shadow
+    this.#all = all
+    if (shadow) state.counts.shadow++
+  }
+
+  /** Aborted when the rule is taken back or disarmed. */
+  get retired(): AbortSignal {
+    return this.state.retired
+  }
+
+  /** True once a fault of the rule took effect on the call. */
+  get hasApplied(): boolean {
+    return this.#applied
+  }
+
+  /** The numbers of the rule's fault at an index: the same for the same seed, rule, key and index. */
+  random(fault: number): () => number {
+    return this.rule.draws.fault.with(String(fault)).with(this.key).numbers()
+  }
+
+  /**
+   * A fault wants to begin to act. False when too many faults are in progress, here or over all
+   * rules: the fault must not act, nor any other of this rule on this call. True asks for one `end`.
+   */
+  begin(): boolean {
+    if (this.#finished || this.shadow || this.#turnedAway) return false
+    if (this.#acting === 0) {
+      const own = this.state.active
+      if (own.full || this.#all.full) {
+        this.#turnedAway = true
+        if (!this.#applied) {
+          this.state.counts.overflow++
+          this.state.giveBack()
+        }
+        return false
+      }
+      own.enter()
+      this.#all.enter()
+    }
+    this.#acting++
+    return true
+  }
+
+  /** A fault acts no more. */
+  end(): void {
+    if (this.#acting === 0) return
+    this.#acting--
+    if (this.#acting === 0) this.#leave()
+  }
+
+  /** A fault took effect. Counted once per hit. */
+  applied(): void {
+    if (this.#applied || this.shadow) return
+    this.#applied = true
+    this.state.counts.applied++
+  }
+
+  /** A fault had its turn and could not act on this exchange. */
+  notApplicable(): void {
+    this.#idle = true
+  }
+
+  /** A fault had its turn and left the call alone on purpose. */
+  spare(): void {
+    this.#spared = true
+  }
+
+  /** What a fault of the rule remembers between calls. */
+  memory<Memory>(fault: number, make: () => Memory): Memory {
+    return this.state.memory(fault, make)
+  }
+
+  /** The call is over. Gives back what `end` was not called for. */
+  finish(): void {
+    if (this.#finished) return
+    this.#finished = true
+    if (this.#acting > 0) {
+      this.#acting = 0
+      this.#leave()
+    }
+    if (this.#applied || this.#turnedAway || this.shadow) return
+    const result = this.#spared ? 'spared' : this.#idle ? 'not_applicable' : 'not_reached'
+    this.state.counts[result]++
+  }
+
+  #leave(): void {
+    this.state.active.leave()
+    this.#all.leave()
+  }
+}

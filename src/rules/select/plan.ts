@@ -1,0 +1,151 @@
+import type { Call } from '../../mcp/call.ts'
+import type { HeaderLines } from '../../http/headers.ts'
+import { Hit } from './matched-rule.ts'
+import type { CallFacts, ExchangeFacts, Facts } from '../match/call-facts.ts'
+import type { Candidates } from '../match/candidates.ts'
+import { holdAll } from '../match/match-test.ts'
+import type { RuleSet } from '../match/rule-set.ts'
+import type { RuleState } from './rule-state.ts'
+import type { RuleStates } from './rule-states.ts'
+import { unread } from '../../base/glob.ts'
+import { isTooLong } from '../../base/regex/safe-regex.ts'
+
+/** Milliseconds since the epoch. It should not go back, or what is timed may act twice. */
+export type Clock = () => number
+
+/** What is to be done to one call, or to one exchange. */
+export interface Plan {
+  /** In file order, shadow hits included. */
+  readonly hits: readonly Hit[]
+  /** True when there is nothing but shadow hits: run no fault. */
+  readonly shadow: boolean
+}
+
+/** False when no rule can hit a call: what it costs to find out is all that most calls pay. */
+export function mayHit({ index }: RuleSet, call: Call, headers: HeaderLines): boolean {
+  if (index.hasHttp || index.hasHttpAnswer) return true
+  const names = index.forMethod(call.method)
+  if (names === undefined) return false
+  const { candidates } = index
+  candidates.clear()
+  names.gather(call.name, headers, candidates)
+  return !candidates.isEmpty
+}
+
+/** The rules that hit a call, or undefined when none does. Counts in the rules' states. */
+export function planCall(
+  ruleSet: RuleSet,
+  facts: CallFacts,
+  states: RuleStates,
+  clock: Clock,
+): Plan | undefined {
+  const { index } = ruleSet
+  const { method, name } = facts.call
+  const names = index.forMethod(method)
+  if (names === undefined) return undefined
+  const { candidates } = index
+  candidates.clear()
+  names.gather(name, facts.headers, candidates)
+  // Which rules mean a name that no expression reads is tested again, to be counted for each.
+  const isIndexed = index.knowsMethod(method) && !isTooLong(name)
+  return planOf(ruleSet, candidates, facts, states, clock, isIndexed)
+}
+
+/**
+ * The rules about HTTP that hit an exchange. To be asked before it is sent on. Of an exchange that
+ * repeats another one, `seen`, the rules that matched that one are left out.
+ */
+export function planHttp(
+  ruleSet: RuleSet,
+  facts: ExchangeFacts,
+  states: RuleStates,
+  clock: Clock,
+  seen?: ExchangeFacts,
+): Plan | undefined {
+  return ruleSet.index.hasHttp
+    ? planExchange(ruleSet, facts, states, clock, false, seen)
+    : undefined
+}
+
+/** The rules about HTTP that want a status, and hit an exchange. To be asked when its answer begins. */
+export function planHttpAnswer(
+  ruleSet: RuleSet,
+  facts: ExchangeFacts,
+  status: number,
+  states: RuleStates,
+  clock: Clock,
+): Plan | undefined {
+  if (!ruleSet.index.hasHttpAnswer) return undefined
+  return planExchange(ruleSet, { ...facts, status }, states, clock, true)
+}
+
+/** To be called when a planned call or exchange is over, whatever happened. */
+export function finishPlan(plan: Plan): void {
+  for (const hit of plan.hits) hit.finish()
+}
+
+function planExchange(
+  ruleSet: RuleSet,
+  facts: Facts,
+  states: RuleStates,
+  clock: Clock,
+  answered: boolean,
+  seen?: ExchangeFacts,
+): Plan | undefined {
+  const { candidates } = ruleSet.index
+  candidates.clear()
+  ruleSet.index.forHttp(answered).gather(facts.http.path, facts.headers, candidates)
+  return planOf(ruleSet, candidates, facts, states, clock, false, seen)
+}
+
+function planOf(
+  ruleSet: RuleSet,
+  candidates: Candidates,
+  facts: Facts,
+  states: RuleStates,
+  clock: Clock,
+  isIndexed: boolean,
+  seen?: ExchangeFacts,
+): Plan | undefined {
+  const isUntouchable =
+    facts.untouchable === true ||
+    (facts.call !== undefined && states.denies(facts.call)) ||
+    states.excludes(facts.http.path)
+  const isArmed = ruleSet.enabled && states.disarmed === undefined
+  let hits: Hit[] | undefined
+  let shadow = true
+  let now = Number.NaN
+  for (let rule = candidates.next(); rule !== undefined; rule = candidates.next()) {
+    const unreadBefore = unread.texts
+    const holds = holdAll(isIndexed ? rule.rest : rule.tests, facts)
+    if (unread.texts !== unreadBefore) countUnread(states.of(rule))
+    if (!holds) continue
+    if (seen !== undefined && holdAll(rule.tests, seen)) continue
+    const state = states.of(rule)
+    if (state === undefined) continue
+    state.counts.matched++
+    if (!isArmed) {
+      state.counts.disarmed++
+      continue
+    }
+    if (isUntouchable || rule.forbidden !== undefined) {
+      state.counts.forbidden++
+      continue
+    }
+    if (Number.isNaN(now)) now = clock()
+    const key = state.draw(rule, facts, now)
+    if (key === undefined) continue
+    const isShadow = rule.shadow || states.shadow
+    const hit = new Hit(rule, state, states.active, key, isShadow)
+    if (hits === undefined) hits = [hit]
+    else hits.push(hit)
+    if (!isShadow) shadow = false
+    // A rule that is a shadow among real ones must change nothing for them.
+    if (rule.stop && (!rule.shadow || states.shadow)) break
+  }
+  return hits === undefined ? undefined : { hits, shadow }
+}
+
+function countUnread(state: RuleState | undefined): void {
+  if (state !== undefined) state.counts.value_too_long++
+}

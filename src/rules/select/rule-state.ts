@@ -1,0 +1,182 @@
+import { ActiveLimit } from './active-limit.ts'
+import { BurstChain } from './burst.ts'
+import { isConsidered } from './ordinals.ts'
+import { noCounts } from './rule-counts.ts'
+import type { RuleCounts, RuleResult } from './rule-counts.ts'
+import { sampleKey } from './sticky-key.ts'
+import type { RuleDraws, Selection } from './selection.ts'
+import type { Facts } from '../match/call-facts.ts'
+import { shareAt } from './share.ts'
+import { ruleStart, windowEnd, windowStart } from './window.ts'
+
+/** How many hits may run ahead of the highest share: enough for the first few calls to be hit at all. */
+const HEAD_START = 10
+
+/** What a rule's draw for the next call depends on besides its state. */
+export interface Drawable {
+  readonly selection: Selection
+  readonly draws: RuleDraws
+}
+
+/** What would become of the next matching call. */
+export interface Forecast {
+  readonly result: RuleResult | 'drawn'
+  /** The call's ordinal. */
+  readonly ordinal: number
+  /** What the draw is made of, and the draw; undefined when it does not come to a draw. */
+  readonly key: string | undefined
+  readonly draw: number | undefined
+  /** A draw below this hits. */
+  readonly share: number
+  /** The draw that moves the burst on, and what it has to be below. */
+  readonly burst: { readonly draw: number; readonly chance: number } | undefined
+}
+
+/**
+ * What a rule remembers between calls. It belongs to the rule as it is written: it outlives a reload
+ * that leaves the rule unchanged, and a changed rule begins with a new one.
+ */
+export class RuleState {
+  /** What was written of when the rule was applied. */
+  readonly counts: RuleCounts = noCounts()
+  readonly active: ActiveLimit
+  readonly #burst: BurstChain | undefined
+  #ordinal = 0
+  #hits = 0
+  #retirement: AbortController | undefined
+  readonly #memories = new Map<number, unknown>()
+  #appliedAt: number | undefined
+  #since: number
+
+  constructor(selection: Selection, now: number, appliedAt?: number) {
+    this.#appliedAt = appliedAt
+    this.#since = ruleStart(appliedAt, now)
+    this.active = new ActiveLimit(selection.maxActive)
+    this.#burst = selection.burst === undefined ? undefined : new BurstChain(selection.burst)
+  }
+
+  /** When the rule was applied, as it was written; undefined when it was not. */
+  get appliedAt(): number | undefined {
+    return this.#appliedAt
+  }
+
+  /** What its times count from, in milliseconds since the epoch. */
+  get since(): number {
+    return this.#since
+  }
+
+  /** Takes the time at which the rule was applied, where it was not known before. */
+  anchor(appliedAt: number | undefined, now: number): void {
+    if (appliedAt === undefined || this.#appliedAt !== undefined) return
+    this.#appliedAt = appliedAt
+    this.#since = ruleStart(appliedAt, now)
+  }
+
+  /** How many matching calls were counted while the rule was in force. */
+  get ordinal(): number {
+    return this.#ordinal
+  }
+
+  /** How many of `times` are used up. */
+  get hits(): number {
+    return this.#hits
+  }
+
+  /** Aborted when the rule is taken back or disarmed, so that what waits for it wakes up. */
+  get retired(): AbortSignal {
+    return (this.#retirement ??= new AbortController()).signal
+  }
+
+  /** What the rule's fault at an index remembers between calls. */
+  memory<Memory>(fault: number, make: () => Memory): Memory {
+    let memory = this.#memories.get(fault) as Memory | undefined
+    if (memory === undefined) {
+      memory = make()
+      this.#memories.set(fault, memory)
+    }
+    return memory
+  }
+
+  /** The rule is gone, and with it what its faults remember. */
+  close(): void {
+    for (const memory of this.#memories.values()) (memory as { close?(): void }).close?.()
+  }
+
+  /** The key that a matching call is hit by, or undefined when it is not hit. Counts either way. */
+  draw(rule: Drawable, facts: Facts, now: number): string | undefined {
+    const { selection } = rule
+    const refused = this.#outOfForce(selection, now)
+    if (refused !== undefined) return this.#refuse(refused)
+    const ordinal = ++this.#ordinal
+    if (this.#isExhausted(selection)) return this.#refuse('exhausted')
+    if (!isConsidered(selection, ordinal)) return this.#refuse('not_selected')
+    if (this.#burst?.next(rule.draws.burst.number(String(ordinal))) === false) {
+      return this.#refuse('not_drawn')
+    }
+    const share = shareAt(selection, now - windowStart(selection, this.since))
+    const key = sampleKey(selection.sample, facts, ordinal)
+    if (share < 1 && (share <= 0 || rule.draws.share.number(key) >= share)) {
+      return this.#refuse('not_drawn')
+    }
+    if (this.#isAhead(selection, ordinal)) return this.#refuse('forbidden')
+    this.#hits++
+    this.counts.drawn++
+    return key
+  }
+
+  /** A hit that the caps turned away leaves its place among `times` to another. */
+  giveBack(): void {
+    this.#hits--
+  }
+
+  /** What `draw` would answer, and why; changes nothing. */
+  forecast(rule: Drawable, facts: Facts, now: number): Forecast {
+    const { selection } = rule
+    const ordinal = this.#ordinal + 1
+    const share = shareAt(selection, now - windowStart(selection, this.since))
+    const without = { ordinal, key: undefined, draw: undefined, share, burst: undefined }
+    const refused = this.#outOfForce(selection, now)
+    if (refused !== undefined) return { ...without, result: refused, ordinal: this.#ordinal }
+    if (this.#isExhausted(selection)) return { ...without, result: 'exhausted' }
+    if (!isConsidered(selection, ordinal)) return { ...without, result: 'not_selected' }
+    const burst =
+      this.#burst === undefined
+        ? undefined
+        : { draw: rule.draws.burst.number(String(ordinal)), chance: this.#burst.chance }
+    const key = sampleKey(selection.sample, facts, ordinal)
+    const draw = rule.draws.share.number(key)
+    const isDrawn = (burst === undefined || burst.draw < burst.chance) && draw < share
+    const isHit = isDrawn && !this.#isAhead(selection, ordinal)
+    const result = isHit ? 'drawn' : isDrawn ? 'forbidden' : 'not_drawn'
+    return { result, ordinal, key, draw, share, burst }
+  }
+
+  /** Wakes what waits on behalf of the rule. */
+  wake(): void {
+    this.#retirement?.abort()
+    this.#retirement = undefined
+  }
+
+  #outOfForce(selection: Selection, now: number): RuleResult | undefined {
+    if (!selection.inPod) return 'other_pod'
+    if (now < windowStart(selection, this.since)) return 'not_yet'
+    return now >= windowEnd(selection, this.since) ? 'expired' : undefined
+  }
+
+  #isExhausted({ times }: Selection): boolean {
+    return times !== undefined && this.#hits >= times
+  }
+
+  /**
+   * Calls that share a key share their fate, so that a key which all of them share would make any
+   * share the whole. The limit is kept by counting, too.
+   */
+  #isAhead({ sample, highest }: Selection, ordinal: number): boolean {
+    return sample !== 'ordinal' && highest < 1 && this.#hits >= highest * ordinal + HEAD_START
+  }
+
+  #refuse(result: RuleResult): undefined {
+    this.counts[result]++
+    return undefined
+  }
+}

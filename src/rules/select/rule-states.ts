@@ -1,0 +1,142 @@
+import type { Call } from '../../mcp/call.ts'
+import { ActiveLimit } from './active-limit.ts'
+import type { CompiledRule } from '../match/compiled-rule.ts'
+import { deniedCalls, excludedPaths, type RuleLimits } from '../guard/rule-limits.ts'
+import type { RuleSet } from '../match/rule-set.ts'
+import { RuleState } from './rule-state.ts'
+import { RuleTotals } from './rule-totals.ts'
+
+/** The memory of all rules in force, and the switch that disarms them. */
+export class RuleStates {
+  /** Faults in progress over all rules, those of retired rules included. */
+  readonly active = new ActiveLimit()
+  /** What became of calls since the process began, by rule name. */
+  readonly totals = new RuleTotals()
+  readonly shadow: boolean
+  readonly #maxActive: number
+  readonly #isDenied: ((call: Call) => boolean) | undefined
+  readonly #isExcluded: ((path: string) => boolean) | undefined
+  /** Of rules that stand in no file, by their digest. */
+  readonly #builtIn = new Map<string, RuleState>()
+  readonly #builtInRules: CompiledRule[] = []
+  #states = new Map<string, RuleState>()
+  /** The rules in force and, parallel to them, their states: the short way to them. */
+  #rules: readonly CompiledRule[] = []
+  #inOrder: readonly RuleState[] = []
+  #disarmed: string | undefined
+  #unanchored: readonly string[] = []
+
+  constructor(limits: RuleLimits = {}) {
+    this.#maxActive = limits.maxActive ?? Infinity
+    this.active.limit = this.#maxActive
+    this.shadow = limits.shadow ?? false
+    this.#isDenied = deniedCalls(limits)
+    this.#isExcluded = excludedPaths(limits)
+  }
+
+  /** Whether there are tools whose calls no rule may hit. */
+  get deniesTools(): boolean {
+    return this.#isDenied !== undefined
+  }
+
+  /** Rules that stand in no file; `of` knows their states. */
+  get builtIn(): readonly CompiledRule[] {
+    return this.#builtInRules
+  }
+
+  /** True for a call of a tool that no rule may hit. */
+  denies(call: Call): boolean {
+    return this.#isDenied !== undefined && this.#isDenied(call)
+  }
+
+  /** True for a path at which no rule may act. */
+  excludes(path: string): boolean {
+    return this.#isExcluded !== undefined && this.#isExcluded(path)
+  }
+
+  /** True when any of the calls is of a tool that no rule may hit: what they share is spared. */
+  deniesAny(calls: readonly Call[]): boolean {
+    return this.#isDenied !== undefined && calls.some(this.#isDenied)
+  }
+
+  /** The rules whose times count from when they were first seen, for nobody wrote when they were applied. */
+  get unanchored(): readonly string[] {
+    return this.#unanchored
+  }
+
+  /** Why nothing is armed; undefined while rules may act. */
+  get disarmed(): string | undefined {
+    return this.#disarmed
+  }
+
+  /** Rules come into force: unchanged ones keep their state, others begin anew, the rest is retired. */
+  adopt(ruleSet: RuleSet, now: number): void {
+    this.active.limit = Math.min(this.#maxActive, ruleSet.maxActive)
+    const before = this.#states
+    this.#states = new Map()
+    this.#rules = ruleSet.rules
+    this.#inOrder = ruleSet.rules.map(({ digest, selection, appliedAt, elsewhere }) => {
+      const known = before.get(digest)
+      // A rule that is applied at another time is a new one.
+      const isNew = known === undefined || isApplied(known.appliedAt, appliedAt)
+      const state = isNew ? new RuleState(selection, now, appliedAt) : known
+      state.anchor(appliedAt, now)
+      this.#states.set(digest, state)
+      if (!isNew) before.delete(digest)
+      // The labels of the pod have changed.
+      if (elsewhere.length > 0) state.wake()
+      return state
+    })
+    this.#unanchored = ruleSet.rules.filter(isUnanchored).map(({ name }) => name)
+    this.totals.adopt(
+      ruleSet.rules.map(({ name }, index) => ({ name, state: this.#inOrder[index]! })),
+    )
+    for (const retired of before.values()) {
+      retired.wake()
+      retired.close()
+    }
+    if (!ruleSet.enabled) this.#wakeAll()
+  }
+
+  /** The state of a rule; undefined when it is no longer in force. */
+  of(rule: CompiledRule): RuleState | undefined {
+    if (this.#rules[rule.index] === rule) return this.#inOrder[rule.index]
+    return this.#states.get(rule.digest) ?? this.#builtIn.get(rule.digest)
+  }
+
+  /** Gives a rule that stands in no file a state for good. It wakes with all others. */
+  keep(rule: CompiledRule, now: number): RuleState {
+    const state = new RuleState(rule.selection, now)
+    this.#builtIn.set(rule.digest, state)
+    this.#builtInRules.push(rule)
+    this.totals.keep({ name: rule.name, state })
+    return state
+  }
+
+  /** No rule acts until `arm`; what waits on behalf of one wakes up. */
+  disarm(reason: string): void {
+    this.#disarmed = reason
+    this.#wakeAll()
+  }
+
+  /** Rules may act again. */
+  arm(): void {
+    this.#disarmed = undefined
+  }
+
+  #wakeAll(): void {
+    for (const state of this.#states.values()) state.wake()
+    for (const state of this.#builtIn.values()) state.wake()
+  }
+}
+
+/** Whether a rule was applied once more. */
+function isApplied(before: number | undefined, now: number | undefined): boolean {
+  return before !== undefined && now !== undefined && before !== now
+}
+
+function isUnanchored({ appliedAt, selection, elsewhere }: CompiledRule): boolean {
+  const { for: lasting, ramp, stages } = selection
+  const isTimed = lasting !== undefined || ramp !== undefined || stages !== undefined
+  return isTimed && appliedAt === undefined && elsewhere.length === 0
+}

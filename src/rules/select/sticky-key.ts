@@ -1,0 +1,54 @@
+import { headerValue } from '../../http/headers.ts'
+import type { HeaderLines } from '../../http/headers.ts'
+import { isRecord } from '../../mcp/json-rpc.ts'
+import { decodeHeaderValue } from '../../mcp/name-header.ts'
+import type { Facts } from '../match/call-facts.ts'
+import { canonicalJson } from '../../base/json/canonical-json.ts'
+
+/** What a rule's draw is a function of. A header is named in lower case. */
+export type Sample = 'ordinal' | 'session' | 'args' | 'trace' | { readonly header: string }
+
+/** The key of a call's draw; the ordinal where the call lacks what is asked for. */
+export function sampleKey(sample: Sample, facts: Facts, ordinal: number): string {
+  return sharedKey(sample, facts) ?? String(ordinal)
+}
+
+/** The arguments of a call, by the parameter that its method has them in. */
+export function callArguments(params: unknown): unknown {
+  return isRecord(params) ? params['arguments'] : undefined
+}
+
+/** A header's first value, read as the text that it stands for. */
+export function headerText(lines: HeaderLines, name: string): string | undefined {
+  const value = headerValue(lines, name)
+  return value === undefined ? undefined : readHeaderText(name, value)
+}
+
+/** The text that a header value stands for: names that HTTP cannot carry travel encoded. */
+export function readHeaderText(name: string, value: string): string {
+  return name === 'mcp-name' ? (decodeHeaderValue(value) ?? value) : value
+}
+
+function sharedKey(sample: Sample, facts: Facts): string | undefined {
+  if (typeof sample === 'object') return headerText(facts.headers, sample.header)
+  switch (sample) {
+    case 'ordinal':
+      return undefined
+    case 'session':
+      return facts.session
+    case 'args': {
+      const args = callArguments(facts.call?.params)
+      return args === undefined ? undefined : canonicalJson(args)
+    }
+    case 'trace':
+      return traceId(headerValue(facts.headers, 'traceparent'))
+    default:
+      return sample satisfies never
+  }
+}
+
+/** The trace id in a `traceparent`: version, trace, parent and flags, in hexadecimal. */
+function traceId(value: string | undefined): string | undefined {
+  const found = value === undefined ? null : /^\s*[0-9a-f]{2}-([0-9a-f]{32})-/.exec(value)
+  return found?.[1]
+}

@@ -1,0 +1,174 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Arming } from '../guard/arming.ts'
+import { compileInSlices } from './compile-in-slices.ts'
+import { compileRules, NO_RULES, type CompileOptions } from '../match/compile.ts'
+import { isAboutPods, type PodSelf } from '../match/pod-match.ts'
+import type { RuleSet } from '../match/rule-set.ts'
+import type { RuleStates } from '../select/rule-states.ts'
+import type { RulesVersion } from '../file/rules-version.ts'
+
+/** What was made of one version of the rules. */
+export interface Reload {
+  readonly version: RulesVersion
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Counts the versions that came into force. */
+  readonly generation: number
+}
+
+/** What the rules in force work with. */
+export interface RulesParts {
+  readonly states: RuleStates
+  readonly arming: Arming
+  readonly limits: CompileOptions
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number
+  readonly onReload?: (reload: Reload) => void
+}
+
+type RulesFound = RulesVersion & { readonly kind: 'rules' }
+
+/** A version that is being compiled, little by little. */
+interface Compiling {
+  readonly version: RulesFound
+  readonly overtaken: AbortController
+  /** One that was found meanwhile: its turn is afterwards. */
+  refused: RulesVersion | undefined
+}
+
+/** Compiling more rules than these would be felt by the calls. */
+const MAX_AT_ONCE = 64
+
+/** The rules that calls meet. One reference is swapped; whoever plans reads it once. */
+export class RulesInForce {
+  readonly states: RuleStates
+  readonly arming: Arming
+  readonly clock: () => number
+  #limits: CompileOptions
+  readonly #onReload: (reload: Reload) => void
+  #ruleSet: RuleSet = NO_RULES
+  #current: Reload | undefined
+  #last: Reload | undefined
+  #compiling: Compiling | undefined
+  #closed = false
+
+  constructor({ states, arming, limits, clock, onReload = () => undefined }: RulesParts) {
+    this.states = states
+    this.arming = arming
+    this.clock = clock
+    this.#limits = limits
+    this.#onReload = onReload
+  }
+
+  get ruleSet(): RuleSet {
+    return this.#ruleSet
+  }
+
+  /** The version in force; undefined before there was one. */
+  get current(): Reload | undefined {
+    return this.#current
+  }
+
+  /** The version that was seen last, also one that was refused. */
+  get last(): Reload | undefined {
+    return this.#last
+  }
+
+  /**
+   * A version was found. A refused one changes nothing. Large ones come into force a little later:
+   * versions stay in order, and one that is overtaken never does.
+   */
+  take(version: RulesVersion): void {
+    const newest = this.#compiling?.refused ?? this.#compiling?.version ?? this.#last?.version
+    if (this.#closed || version.digest === newest?.digest) return
+    if (version.kind === 'refused') {
+      if (this.#compiling === undefined) this.#record(version)
+      else this.#compiling.refused = version
+      return
+    }
+    if (version.digest === this.#compiling?.version.digest) {
+      this.#compiling.refused = undefined
+      return
+    }
+    this.#compiling?.overtaken.abort()
+    this.#compiling = undefined
+    // Before the first version there are no calls that could feel it.
+    const isFirst = this.#last === undefined
+    if (version.kind === 'absent') this.#adopt(version, NO_RULES)
+    else if (isFirst || version.file.rules.length <= MAX_AT_ONCE) this.#takeNow(version)
+    // Whoever is told may fail at it. The rules are in force then, and there is nobody to tell.
+    else this.#takeLater(version).catch(() => undefined)
+  }
+
+  /** Compiles the rules anew for a pod whose labels changed. They keep what they remember. */
+  identify(self: PodSelf): void {
+    if (isDeepStrictEqual(self, this.#limits.self)) return
+    this.#limits = { ...this.#limits, self }
+    const version = this.#compiling?.version ?? this.#current?.version
+    if (this.#closed || version?.kind !== 'rules') return
+    if (!version.file.rules.some(({ match }) => match !== undefined && isAboutPods(match))) return
+    const refused = this.#compiling?.refused
+    this.#compiling?.overtaken.abort()
+    this.#compiling = undefined
+    if (version.file.rules.length <= MAX_AT_ONCE) this.#takeNow(version)
+    else this.#takeLater(version, refused).catch(() => undefined)
+  }
+
+  /** No version comes into force any more. */
+  close(): void {
+    this.#closed = true
+    this.#compiling?.overtaken.abort()
+    this.#compiling = undefined
+  }
+
+  #takeNow(version: RulesFound): void {
+    let ruleSet: RuleSet
+    try {
+      ruleSet = compileRules(version.file, this.#limits)
+    } catch (error) {
+      this.#record(unusable(version, error))
+      return
+    }
+    this.#adopt(version, ruleSet)
+  }
+
+  async #takeLater(version: RulesFound, refused?: RulesVersion): Promise<void> {
+    const compiling: Compiling = { version, overtaken: new AbortController(), refused }
+    this.#compiling = compiling
+    const { signal } = compiling.overtaken
+    let ruleSet: RuleSet | undefined
+    let unused: RulesVersion | undefined
+    try {
+      ruleSet = await compileInSlices(version.file, this.#limits, this.clock, signal)
+    } catch (error) {
+      unused = unusable(version, error)
+    }
+    if (signal.aborted) return
+    this.#compiling = undefined
+    if (ruleSet !== undefined) this.#adopt(version, ruleSet)
+    if (unused !== undefined) this.#record(unused)
+    if (compiling.refused !== undefined) this.#record(compiling.refused)
+  }
+
+  #adopt(version: RulesVersion, ruleSet: RuleSet): void {
+    const at = this.clock()
+    this.#ruleSet = ruleSet
+    this.states.adopt(ruleSet, at)
+    if (version.digest !== this.#current?.version.digest) this.arming.lift('guard')
+    this.#current = { version, at, generation: (this.#current?.generation ?? 0) + 1 }
+    this.#last = this.#current
+    this.#onReload(this.#last)
+  }
+
+  #record(version: RulesVersion): void {
+    this.#last = { version, at: this.clock(), generation: this.#current?.generation ?? 0 }
+    this.#onReload(this.#last)
+  }
+}
+
+/** What passed all checks and can still not be compiled is as if it had been refused. */
+function unusable({ digest }: RulesFound, error: unknown): RulesVersion {
+  const message = `cannot be used: ${error instanceof Error ? error.message : String(error)}`
+  const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
+  return { kind: 'refused', digest, problems: [{ file: '', problems: [problem] }] }
+}

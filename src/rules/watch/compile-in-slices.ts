@@ -1,0 +1,35 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { compileRule, ruleSetOf, seedOf, type CompileOptions } from '../match/compile.ts'
+import type { CompiledRule } from '../match/compiled-rule.ts'
+import type { RuleSet } from '../match/rule-set.ts'
+import type { RuleFileSpec } from '../file/rule-spec.ts'
+
+/** How long calls wait for rules to be compiled at a time, in milliseconds. */
+const SLICE = 4
+/** Where the clock stands still or jumps, this many rules are a slice. */
+const MAX_RULES = 64
+
+/** Compiles a large file little by little, so that calls go on. Undefined when it was given up. */
+export async function compileInSlices(
+  file: RuleFileSpec,
+  options: CompileOptions,
+  clock: () => number,
+  signal: AbortSignal,
+): Promise<RuleSet | undefined> {
+  const seed = seedOf(file)
+  const rules: CompiledRule[] = []
+  let since = clock()
+  let count = 0
+  for (const [index, rule] of file.rules.entries()) {
+    if (++count > MAX_RULES || clock() - since >= SLICE) {
+      await nextTurn()
+      if (signal.aborted) return undefined
+      since = clock()
+      count = 0
+    }
+    rules.push(compileRule(rule, index, seed, options))
+  }
+  // The index is made in one go: a slice of its own.
+  await nextTurn()
+  return signal.aborted ? undefined : ruleSetOf(file, rules)
+}

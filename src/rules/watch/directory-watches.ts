@@ -1,0 +1,128 @@
+import { stat } from 'node:fs/promises'
+import { basename, isAbsolute } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FSWatcher, watch as watchWith } from 'chokidar'
+import type { WatchPlace } from './watched-paths.ts'
+
+interface Watch {
+  readonly watcher: FSWatcher
+  /** Resolves when it is set up, or cannot be. */
+  readonly settled: Promise<void>
+  /** Tells one directory from another that took its place. */
+  readonly identity: string
+  /** Its directory may have been removed or renamed: events can no longer be relied on. */
+  isStale: boolean
+  hasFailed: boolean
+}
+
+/** A file system that does not answer must not hold up those that do. */
+const SETTLE_LIMIT = 500
+
+/** Watches directories for as long as they matter, and tells when something may have changed. */
+export class DirectoryWatches {
+  readonly #onHint: () => void
+  readonly #onError: (error: unknown) => void
+  readonly #watches = new Map<string, Watch>()
+  /** Those that are still open although they are given up. */
+  readonly #ending = new Set<Promise<void>>()
+  #places: ReadonlyMap<string, WatchPlace> = new Map()
+  #closed = false
+
+  constructor(onHint: () => void, onError: (error: unknown) => void) {
+    this.#onHint = onHint
+    this.#onError = onError
+  }
+
+  /** From now on these directories are watched, and no others. */
+  async follow(places: ReadonlyMap<string, WatchPlace>): Promise<void> {
+    this.#places = places
+    for (const [directory, watch] of this.#watches) {
+      const isSame =
+        !watch.isStale && places.has(directory) && watch.identity === (await identityOf(directory))
+      if (!isSame) await this.#drop(directory, watch)
+    }
+    const { watch } = await import('chokidar')
+    for (const directory of places.keys()) {
+      if (this.#watches.has(directory)) continue
+      const identity = await identityOf(directory)
+      if (this.#closed) return
+      if (identity !== undefined) this.#add(directory, identity, watch)
+    }
+  }
+
+  /** Lets the next `follow` try again what failed. */
+  retry(): void {
+    for (const watch of this.#watches.values()) watch.isStale ||= watch.hasFailed
+  }
+
+  /** Nothing is watched any more. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const [directory, watch] of this.#watches) void this.#drop(directory, watch)
+    await Promise.all(this.#ending)
+  }
+
+  #add(directory: string, identity: string, watch: typeof watchWith): void {
+    // The directory alone: the kernel tells of its entries, and a watch on each of them would miss
+    // what takes its place.
+    const watcher = watch(directory, {
+      ignored: (path) => path !== directory,
+      ignoreInitial: true,
+      followSymlinks: false,
+      depth: 0,
+      atomic: false,
+    })
+    const settled = new Promise<void>((resolve) => {
+      watcher.once('ready', resolve).once('error', () => resolve())
+    })
+    const entry: Watch = { watcher, settled, identity, isStale: false, hasFailed: false }
+    this.#watches.set(directory, entry)
+    // The raw events, for the others are held back, thinned out, and silent on what is ignored. Any of
+    // them may be late or missing: they are hints.
+    watcher.on('raw', (_, path: string | null) => {
+      // This is how a directory's own end is told.
+      if (path === basename(directory)) entry.isStale = true
+      const concerns = path === null || isAbsolute(path) || this.#concerns(directory, path)
+      if (entry.isStale || concerns) this.#onHint()
+    })
+    // What changed while the watch was being set up told nobody.
+    watcher.on('ready', () => {
+      if (!entry.hasFailed) this.#onHint()
+    })
+    watcher.on('error', (error) => {
+      entry.hasFailed = true
+      this.#onError(error)
+    })
+  }
+
+  #concerns(directory: string, name: string): boolean {
+    return this.#places.get(directory)?.concerns(name) ?? false
+  }
+
+  #drop(directory: string, watch: Watch): Promise<void> {
+    this.#watches.delete(directory)
+    const end = ended(watch).finally(() => this.#ending.delete(end))
+    this.#ending.add(end)
+    return end
+  }
+}
+
+/** Closes a watch. One that is still being set up would forget what it has just opened. */
+async function ended({ watcher, settled }: Watch): Promise<void> {
+  await Promise.race([settled, sleep(SETTLE_LIMIT, undefined, { ref: false })])
+  watcher.removeAllListeners()
+  // An error that comes later has nobody to tell, and must not end the process.
+  watcher.on('error', () => undefined)
+  const closing = watcher.close()
+  watcher.on('error', () => undefined)
+  await closing
+}
+
+async function identityOf(directory: string): Promise<string | undefined> {
+  try {
+    const { dev, ino, birthtimeNs } = await stat(directory, { bigint: true })
+    return `${dev}:${ino}:${birthtimeNs}`
+  } catch {
+    return undefined
+  }
+}

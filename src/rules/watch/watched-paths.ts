@@ -1,0 +1,95 @@
+import { readlink } from 'node:fs/promises'
+import { dirname, join, parse, resolve, sep } from 'node:path'
+import { isRulesFileName } from '../file/rules-file.ts'
+
+/** What matters in one directory. */
+export interface WatchPlace {
+  /** Whether a change of this name may be a change of the rules. */
+  concerns(name: string): boolean
+}
+
+/** As many as Linux follows. */
+const MAX_LINKS = 40
+
+/**
+ * The directories in which the way to the rules is looked up, through all symbolic links: a ConfigMap's
+ * `..data` as well as the place that a link leads to. Where the way ends early, what is missing is
+ * waited for in the last directory that is there.
+ */
+export async function watchPlaces(
+  path: string,
+  files: readonly string[],
+  isDirectory: boolean,
+): Promise<ReadonlyMap<string, WatchPlace>> {
+  const way = new Way()
+  const real = await way.follow(path)
+  if (isDirectory && real !== undefined) {
+    way.note(real)
+    for (const file of files) await way.follow(file)
+  }
+  return way.places
+}
+
+class Place implements WatchPlace {
+  readonly names = new Set<string>()
+  all = false
+
+  concerns(name: string): boolean {
+    return this.names.has(name) || (this.all && isRulesFileName(name))
+  }
+}
+
+type Step = { readonly link: string } | 'no link' | 'missing'
+
+class Way {
+  readonly places = new Map<string, Place>()
+  readonly #steps = new Map<string, Step>()
+
+  /** Goes along a path; the result is where it leads to. */
+  async follow(path: string): Promise<string | undefined> {
+    const absolute = resolve(path)
+    let at = parse(absolute).root
+    const rest = absolute.slice(at.length).split(sep)
+    for (let links = 0; ;) {
+      const name = rest.shift()
+      if (name === undefined) return at
+      if (name === '' || name === '.') continue
+      if (name === '..') {
+        at = dirname(at)
+        continue
+      }
+      const here = join(at, name)
+      const step = await this.#step(here)
+      if (step !== 'no link' || rest.length === 0) this.note(at, name)
+      if (step === 'missing') return undefined
+      if (step === 'no link') {
+        at = here
+        continue
+      }
+      if (++links > MAX_LINKS) return undefined
+      const { root } = parse(step.link)
+      if (root !== '') at = root
+      rest.unshift(...step.link.slice(root.length).split(sep))
+    }
+  }
+
+  /** Any rules file of a directory matters, or the one name. */
+  note(directory: string, name?: string): void {
+    const place = this.places.get(directory) ?? new Place()
+    this.places.set(directory, place)
+    if (name === undefined) place.all = true
+    else place.names.add(name)
+  }
+
+  async #step(path: string): Promise<Step> {
+    const known = this.#steps.get(path)
+    if (known !== undefined) return known
+    const step = await readlink(path).then(
+      (link): Step => ({ link }),
+      ({ code }: NodeJS.ErrnoException): Step =>
+        code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : 'no link',
+    )
+    this.#steps.set(path, step)
+    return step
+  }
+}

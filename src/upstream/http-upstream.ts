@@ -1,0 +1,82 @@
+import type { Upstream } from '../http/transfer.ts'
+import type { UpstreamAddress } from './address.ts'
+import { Lane, type LaneOptions } from './undici-connection.ts'
+import { LanePool } from './connection-pool.ts'
+import { SpliceLane } from './fast/fast-connection.ts'
+import { SpliceUpstream } from './fast/fast-upstream.ts'
+import { undiciClient } from './undici-module.ts'
+import { UndiciUpstream } from './undici-upstream.ts'
+
+/** How the connections to one app are made and bounded. */
+export interface AppOptions extends LaneOptions {
+  readonly address: UpstreamAddress
+  /** False takes every exchange through undici. */
+  readonly splice: boolean
+  /** False ends each connection after one exchange. */
+  readonly reuse: boolean
+  readonly maxConnections: number
+  /** Connections to the app that are opened elsewhere, and count towards the bound. */
+  readonly others: () => number
+  readonly onConnections: (delta: number) => void
+  /** In milliseconds. */
+  readonly now: () => number
+}
+
+/** One app, with all connections to it. */
+export class App {
+  readonly upstream: Upstream
+  readonly #options: AppOptions
+  readonly #general: LanePool<Lane>
+  readonly #spliced: LanePool<SpliceLane>
+
+  constructor(options: AppOptions) {
+    this.#options = options
+    const { maxConnections, onConnections, now, address, reuse } = options
+    const mayOpen = (other: () => LanePool<Lane> | LanePool<SpliceLane>) => () =>
+      this.#connections < maxConnections || other().giveUpIdle()
+    const common = { onConnections, now, reuse }
+    this.#general = new LanePool<Lane>({
+      ...common,
+      open: (events) => new Lane(options, events),
+      mayOpen: mayOpen(() => this.#spliced),
+    })
+    this.#spliced = new LanePool<SpliceLane>({
+      ...common,
+      open: (events) => new SpliceLane(options, events),
+      mayOpen: mayOpen(() => this.#general),
+    })
+    const general = new UndiciUpstream(this.#general, options)
+    const spliced = options.splice && !(address.kind === 'tcp' && address.tls)
+    // Here the first call needs it for sure, and must not wait for it.
+    if (!spliced) undiciClient()
+    this.upstream = spliced ? new SpliceUpstream(this.#spliced, general) : general
+  }
+
+  /** Whether one more connection may be opened elsewhere; one that nobody uses makes room for it. */
+  get hasRoom(): boolean {
+    const { maxConnections } = this.#options
+    if (this.#connections < maxConnections) return true
+    return this.#spliced.giveUpIdle() || this.#general.giveUpIdle()
+  }
+
+  /** Connections that are open right now. */
+  get connected(): number {
+    return this.#general.connected + this.#spliced.connected
+  }
+
+  /** Connections that count towards the bound. */
+  get #connections(): number {
+    return this.#general.size + this.#spliced.size + this.#options.others()
+  }
+
+  /** Ends idle connections that were kept for long enough. Called once a second. */
+  sweep(now: number): void {
+    this.#spliced.sweep(now)
+  }
+
+  /** Ends every connection. */
+  close(): void {
+    this.#general.close()
+    this.#spliced.close()
+  }
+}

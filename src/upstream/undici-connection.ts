@@ -1,0 +1,95 @@
+import type { Socket } from 'node:net'
+import type { Client, Dispatcher } from 'undici'
+import type { Connector } from './connector.ts'
+import { HeadLane } from './request-head-writer.ts'
+import type { LaneEvents, PooledLane } from './connection-pool.ts'
+import { SocketGuard } from './socket-guard.ts'
+import { StatusLine } from './status-line.ts'
+import { undiciClient } from './undici-module.ts'
+
+/** Settings of the connections behind one upstream. */
+export interface LaneOptions {
+  readonly connector: Connector
+  /** An idle connection is retired after this, or 2 s before the app says it would close it. */
+  readonly idle: number
+  readonly maxResponseHead: number
+}
+
+/** How the connection ended, as the socket itself told it: `broken` by an error on this side. */
+export type SocketFate = 'open' | 'reset' | 'closed' | 'broken'
+
+/** The app closes at its own time; retiring ours this much earlier keeps requests off dying connections. */
+const RETIRE_BEFORE_APP = 2_000
+
+/**
+ * One connection to the app, used by one exchange at a time. undici's own pool looks through its
+ * clients for a free one, which with thousands of held streams costs more than the request.
+ */
+export class Lane implements PooledLane {
+  readonly head = new HeadLane()
+  readonly statusLine = new StatusLine()
+  readonly guard = new SocketGuard()
+  fate: SocketFate = 'open'
+  alive = true
+  busy = false
+  readonly #client: Client
+  #connecting: Socket | undefined
+
+  constructor(options: LaneOptions, events: LaneEvents<Lane>) {
+    const UndiciClient = undiciClient()
+    this.#client = new UndiciClient('http://squall.invalid', {
+      connect: (_options, callback) => {
+        this.fate = 'open'
+        this.#connecting = options.connector((error, socket) => {
+          this.#connecting = undefined
+          if (socket === null) {
+            callback(error ?? new Error('no socket'), null)
+            return
+          }
+          this.#adopt(socket, events)
+          callback(null, socket)
+        })
+      },
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: options.idle,
+      keepAliveTimeoutThreshold: RETIRE_BEFORE_APP,
+      maxHeaderSize: options.maxResponseHead,
+    })
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#client.dispatch(options, handler)
+  }
+
+  /** undici itself ends what has idled for too long. */
+  isStale(): boolean {
+    return false
+  }
+
+  /** Ends the connection at once, whatever it is doing. */
+  destroy(): void {
+    this.alive = false
+    this.#connecting?.destroy()
+    void this.#client.destroy().catch(() => undefined)
+  }
+
+  #adopt(socket: Socket, events: LaneEvents<Lane>): void {
+    this.guard.attach(socket)
+    this.head.attach(socket)
+    this.statusLine.attach(socket)
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET' || error.code === 'EPIPE') this.fate = 'reset'
+      else if (this.fate === 'open') this.fate = 'broken'
+    })
+    socket.once('end', () => {
+      if (this.fate === 'open') this.fate = 'closed'
+    })
+    socket.once('close', () => {
+      if (this.fate === 'open') this.fate = 'closed'
+      events.disconnected(this)
+    })
+    events.connected()
+  }
+}

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest'
+import { RefusalLog } from '../../src/admin/rejection-log.ts'
+import { closers } from '../support/closers.ts'
+import { startApi } from './api-setup.ts'
+
+const opened = closers()
+const REFUSED = 'refused a change on the admin port'
+
+it('tells once in five seconds of each reason, with the number left out', () => {
+  const lines: object[] = []
+  const none = (): void => undefined
+  const warn = (fields: object): void => void lines.push(fields)
+  let now = 0
+  const log = new RefusalLog({ debug: none, info: none, error: none, warn }, () => now)
+  const attempt = (why: string): void =>
+    log.add({ kind: 'change', what: '/api/arm', from: '10.0.0.1', why })
+  for (let i = 0; i < 1_000; i++) attempt('a')
+  attempt('b')
+  now = 4_999
+  attempt('a')
+  now = 5_000
+  attempt('a')
+  now = 10_000
+  attempt('a')
+  const line = { what: '/api/arm', from: '10.0.0.1' }
+  expect(lines).toEqual([
+    { ...line, why: 'a' },
+    { ...line, why: 'b' },
+    { ...line, why: 'a', leftOut: 1_000 },
+    { ...line, why: 'a' },
+  ])
+})
+
+it('knows no more than so many reasons', () => {
+  let lines = 0
+  const none = (): void => undefined
+  const logger = { debug: none, info: none, error: none, warn: () => void lines++ }
+  const log = new RefusalLog(logger, () => 0)
+  for (let i = 0; i < 1_000; i++)
+    log.add({ kind: 'change', what: '/', from: undefined, why: `${i}` })
+  expect(lines).toBe(33)
+})
+
+it('has each kind of refused change in the log, and nothing of what was sent', async () => {
+  const api = opened(await startApi())
+  const wrong = 'a-guess-that-is-wrong'
+  const send = async (path: string, headers: Record<string, string>, body = ''): Promise<number> =>
+    (await api.post(path, body === '' ? undefined : body, headers)).status
+  expect(await send('/api/disarm?q=asked', { authorization: '' })).toBe(401)
+  for (let i = 0; i < 50; i++) await send('/api/arm', { authorization: `Bearer ${wrong}${i}` })
+  expect(await send('/api/arm', { origin: 'http://elsewhere.example' })).toBe(403)
+  expect(await send('/api/disarm', {}, '{"sent":1')).toBe(400)
+  expect(await send('/api/disarm', {}, '{"sent":1}')).toBe(400)
+  api.arming.disarm('environment', 'production')
+  expect(await send('/api/arm', {})).toBe(409)
+  const told = api.log.filter(({ message }) => message === REFUSED)
+  expect(told.map(({ level, fields }) => ({ level, ...fields }))).toEqual(
+    [
+      ['/api/disarm', 'not the admin token'],
+      ['/api/arm', 'not from pages of another origin'],
+      ['/api/disarm', 'the body is not JSON'],
+      ['/api/disarm', 'the body may have `reason` and nothing else'],
+      ['/api/arm', 'stays disarmed for reasons that cannot be lifted here; nothing was changed'],
+    ].map(([what, why]) => ({ level: 'warn', what, why, from: '127.0.0.1' })),
+  )
+  const log = JSON.stringify(api.log)
+  for (const secret of [wrong, 'sent', 'asked', 'elsewhere']) expect(log).not.toContain(secret)
+})
+
+it('tells of attempts where no token is set', async () => {
+  const api = opened(await startApi({ token: undefined }))
+  expect((await api.post('/api/arm')).status).toBe(403)
+  const [line] = api.log
+  expect(line).toMatchObject({ level: 'warn', message: REFUSED })
+  expect(line!.fields['why']).toMatch(/no admin token is set/)
+})

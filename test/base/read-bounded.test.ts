@@ -1,0 +1,48 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { constants, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { readBounded } from '../../src/base/read-bounded.ts'
+
+let dir = ''
+const at = (name: string): string => join(dir, name)
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'squall-read-'))
+  execFileSync('mkfifo', [at('pipe')])
+})
+afterAll(() => rm(dir, { recursive: true }))
+
+it('reads a file, and no more of it than shows that it is too large', async () => {
+  await writeFile(at('file'), 'x'.repeat(300_000))
+  expect(await readBounded(at('file'), 300_000)).toHaveLength(300_000)
+  expect((await readBounded(at('file'), 10)).length).toBeGreaterThan(10)
+  expect((await readBounded('/dev/zero', 1000)).length).toBeLessThan(200_000)
+})
+
+it('refuses a pipe that nobody writes to, where it would have waited for good', async () => {
+  await expect(readBounded(at('pipe'), 10)).rejects.toThrow('a pipe that nobody writes to')
+})
+
+it('reads a pipe to its end, as shells put one in the place of a file', async () => {
+  const script = 'exec 3<>"$1"; echo one >&3; echo ready; read -r _; echo two >&3'
+  const writer = spawn('bash', ['-c', script, 'bash', at('pipe')])
+  await once(writer.stdout, 'data')
+  // An open reader keeps the bytes in the pipe after the writer has gone.
+  const kept = await open(at('pipe'), constants.O_RDONLY | constants.O_NONBLOCK)
+  const read = readBounded(at('pipe'), 1000)
+  writer.stdin.write('go\n')
+  expect(Buffer.from(await read).toString()).toBe('one\ntwo\n')
+  await kept.close()
+})
+
+it('refuses what is no file', async () => {
+  await expect(readBounded(dir, 10)).rejects.toThrow('it is a directory')
+  const server = createServer().listen(at('socket'))
+  await once(server, 'listening')
+  await expect(readBounded(at('socket'), 10)).rejects.toThrow('it is not a file')
+  server.close()
+})

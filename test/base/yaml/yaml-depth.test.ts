@@ -1,0 +1,43 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ManifestError, readManifest } from '../../../src/cli/inject/manifest.ts'
+import { readSettings } from '../../../src/cli/inject/read-files.ts'
+import { readInjectorSettings } from '../../../src/cli/webhook/injector-settings-file.ts'
+import { parseCalls } from '../../../src/lab/load/calls-file.ts'
+import { assertShallow } from '../../../src/base/yaml/yaml-depth.ts'
+
+const flow = (depth: number): string => `a: ${'['.repeat(depth)}${']'.repeat(depth)}\n`
+const blocks = (depth: number): string =>
+  Array.from({ length: depth }, (_, i) => `${' '.repeat(i)}a:\n`).join('')
+
+describe('YAML that is nested too deeply', () => {
+  let file = ''
+  beforeAll(async () => {
+    file = join(await mkdtemp(join(tmpdir(), 'squall-deep-')), 'deep.yaml')
+    await writeFile(file, flow(20_000))
+  })
+  afterAll(() => rm(join(file, '..'), { recursive: true }))
+
+  it.each([flow(190), blocks(190), flow(3).repeat(1)])('is told from what is not', (text) => {
+    expect(() => assertShallow(text)).not.toThrow()
+  })
+
+  it.each([flow(1000), flow(100_000), blocks(1000)])('is refused with its line', (text) => {
+    expect(() => assertShallow(`x: 1\n${text}`)).toThrow(/^line \d+ is nested more than 200 levels/)
+  })
+
+  it('is refused in manifests, with its line in the file', () => {
+    const text = `kind: A\n---\n# a\nkind: B\n${flow(5000)}`
+    expect(() => readManifest(text, 'm.yaml')).toThrow(ManifestError)
+    expect(() => readManifest(text, 'm.yaml')).toThrow('m.yaml:5: nested more than 200 levels deep')
+  })
+
+  it('is refused in settings and calls', async () => {
+    const refused = /nested more than 200 levels/
+    await expect(readSettings(file)).rejects.toThrow(refused)
+    expect(() => readInjectorSettings(file, '1')).toThrow(refused)
+    expect(() => parseCalls(flow(5000))).toThrow(refused)
+  })
+})

@@ -1,0 +1,91 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  formatDuration,
+  formatSize,
+  parseChoice,
+  parseCount,
+  parseDuration,
+  parseSize,
+} from '../../../src/cli/flags/units.ts'
+
+const WIDE = { min: 0, max: Number.MAX_SAFE_INTEGER }
+
+describe('durations', () => {
+  it.each([
+    ['300ms', 300],
+    ['0s', 0],
+    ['5s', 5_000],
+    ['10m', 600_000],
+    ['1h', 3_600_000],
+  ])('%s is %d ms', (text, ms) => {
+    expect(parseDuration(text, '--x', WIDE)).toBe(ms)
+  })
+
+  it.each(['', '5', '-5s', '1.5s', '5 s', '5S', '5d', 's', '5sm', '1e3s', ' 5s', '5s\n', '٥s'])(
+    '%j is refused',
+    (text) => {
+      expect(() => parseDuration(text, '--x', WIDE)).toThrow(
+        / is not a duration; write a whole number with its unit: 300ms, 5s, 10m or 1h$/,
+      )
+    },
+  )
+
+  it('names the source, the value and the range', () => {
+    expect(() => parseDuration('2h', 'SQUALL_X', { min: 1, max: 3_600_000 })).toThrow(
+      'SQUALL_X: "2h" is out of range; use 1ms to 1h',
+    )
+  })
+
+  it('read back what they print', () => {
+    fc.assert(
+      fc.property(fc.nat(), (ms) => {
+        expect(parseDuration(formatDuration(ms), '--x', WIDE)).toBe(ms)
+      }),
+    )
+  })
+})
+
+describe('sizes', () => {
+  it.each([
+    ['0', 0],
+    ['1024', 1024],
+    ['64KiB', 65_536],
+    ['4MiB', 4_194_304],
+    ['1GiB', 1_073_741_824],
+  ])('%s is %d bytes', (text, bytes) => {
+    expect(parseSize(text, '--x', WIDE)).toBe(bytes)
+  })
+
+  it.each(['', '64KB', '64k', '4mib', '-1', '1.5MiB', '0x10', '1 KiB', '9999999999999999'])(
+    '%j is refused',
+    (text) => {
+      expect(() => parseSize(text, '--x', WIDE)).toThrow(/ is not a size; write a whole number/)
+    },
+  )
+
+  it('read back what they print', () => {
+    fc.assert(
+      fc.property(fc.nat(), (bytes) => {
+        expect(parseSize(formatSize(bytes), '--x', WIDE)).toBe(bytes)
+      }),
+    )
+  })
+})
+
+describe('counts and words', () => {
+  it('take plain digits within the range', () => {
+    expect(parseCount('10000', '--x', { min: 1, max: 10_000 })).toBe(10_000)
+    expect(() => parseCount('10001', '--x', { min: 1, max: 10_000 })).toThrow(
+      '--x: "10001" is out of range; use 1 to 10000',
+    )
+    expect(() => parseCount('1KiB', '--x', WIDE)).toThrow('--x: "1KiB" is not a whole number')
+  })
+
+  it('take one of the known words', () => {
+    expect(parseChoice('json', '--x', ['json', 'pretty'])).toBe('json')
+    expect(() => parseChoice('JSON', '--x', ['json', 'pretty'])).toThrow(
+      '--x: "JSON" is not known; use one of json, pretty',
+    )
+  })
+})

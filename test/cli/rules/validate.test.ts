@@ -1,0 +1,120 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { schemaCommand } from '../../../src/cli/rules/schema-command.ts'
+import { validateCommand } from '../../../src/cli/rules/validate.ts'
+import type { ProblemFormat } from '../../../src/rules/file/problem-format.ts'
+
+let dir = ''
+const at = (name: string): string => join(dir, name)
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'squall-validate-'))
+  await writeFile(at('good.yaml'), 'rules: [{ name: a, faults: [{ abort: { status: 503 } }] }]')
+  await writeFile(at('bad.yaml'), 'rules: []\nsede: 1\nversion: 2\n')
+  await writeFile(at('large.yaml'), Buffer.alloc(3 * 1024 * 1024, '#'))
+  await symlink(at('nowhere'), at('dangling.yaml'))
+})
+afterAll(() => rm(dir, { recursive: true }))
+
+async function validate(format: ProblemFormat, ...names: string[]) {
+  let text = ''
+  const code = await validateCommand(
+    names.map((name) => at(name)),
+    { format, write: (part) => void (text += part) },
+  )
+  return { code, text: text.replaceAll(`${dir}/`, '') }
+}
+
+describe('squall validate', () => {
+  it('ends with 0 and says so when all files are in order', async () => {
+    expect(await validate('text', 'good.yaml', 'good.yaml')).toEqual({
+      code: 0,
+      text: 'good.yaml: ok\ngood.yaml: ok\n',
+    })
+  })
+
+  it('ends with 1 and tells every mistake of every file', async () => {
+    const { code, text } = await validate('text', 'bad.yaml', 'good.yaml', 'bad.yaml')
+    expect(code).toBe(1)
+    expect(text.split('\n').map((line) => line.slice(0, 13))).toEqual([
+      'bad.yaml:2:1:',
+      'bad.yaml:3:10',
+      'good.yaml: ok',
+      'bad.yaml:2:1:',
+      'bad.yaml:3:10',
+      '',
+    ])
+  })
+
+  it.each([
+    ['missing.yaml', 'cannot be read'],
+    ['dangling.yaml', 'cannot be read'],
+    ['large.yaml', '1 MiB'],
+  ])('tells that %s is no rules file', async (name, reason) => {
+    const { code, text } = await validate('text', name)
+    expect(code).toBe(1)
+    expect(text).toContain(reason)
+    expect(text.split('\n').length).toBe(2)
+  })
+
+  it('takes a directory as a running sidecar does', async () => {
+    await mkdir(at('rules'))
+    const write = (name: string, text: string) => writeFile(at(`rules/${name}`), text)
+    const rule = (name: string) => `rules: [{ name: ${name}, faults: [{ hang: {} }] }]`
+    await write('a.yaml', rule('a'))
+    await write('b.json', '{ "rules": [] }')
+    await write('.hidden.yaml', 'nonsense')
+    await write('notes.txt', 'nonsense')
+    const ok = 'rules/a.yaml: ok\nrules/b.json: ok\n'
+    expect(await validate('text', 'rules')).toEqual({ code: 0, text: ok })
+    await write('c.yaml', rule('a'))
+    const { code, text } = await validate('text', 'rules')
+    expect(code).toBe(1)
+    expect(text).toMatch(
+      /^rules\/a\.yaml: ok\nrules\/b\.json: ok\nrules\/c\.yaml:1:\d+: rules\[0\]\.name: /,
+    )
+    const report = JSON.parse((await validate('json', 'rules')).text) as { files: object[] }
+    expect(report.files).toMatchObject([{ ok: true }, { ok: true }, { ok: false }])
+  })
+
+  it('says where there are no rules', async () => {
+    await mkdir(at('empty'))
+    await writeFile(at('empty.yaml'), '')
+    const { code, text } = await validate('text', 'empty', 'empty.yaml')
+    expect(code).toBe(0)
+    expect(text).toBe(
+      'empty: ok, without rules: the directory has no rules file\nempty.yaml: ok, without rules: the file is empty\n',
+    )
+  })
+
+  it('does not wait for the end of a file that has none', async () => {
+    let text = ''
+    const write = (part: string): void => void (text += part)
+    expect(await validateCommand(['/dev/zero'], { format: 'text', write })).toBe(1)
+    expect(text).toContain('1 MiB')
+  })
+
+  it('writes JSON', async () => {
+    const { code, text } = await validate('json', 'good.yaml', 'bad.yaml')
+    expect(code).toBe(1)
+    const report = JSON.parse(text) as { ok: boolean; files: { problems: object[] }[] }
+    expect(report.ok).toBe(false)
+    expect(report.files.map(({ problems }) => problems.length)).toEqual([0, 2])
+    expect(report.files[1]!.problems[0]).toMatchObject({ code: 'unknown_key', line: 2, column: 1 })
+  })
+
+  it('writes annotations, and nothing for files in order', async () => {
+    expect((await validate('github', 'good.yaml')).text).toBe('')
+    expect((await validate('github', 'bad.yaml')).text).toMatch(
+      /^::error file=bad\.yaml,line=2,col=1,title=.*::sede: unknown key.*\n::error .*\n$/,
+    )
+  })
+})
+
+describe('squall schema', () => {
+  it('is a JSON document', () => {
+    expect(JSON.parse(schemaCommand())).toMatchObject({ title: 'Squall rules' })
+  })
+})

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { injectCommand } from '../../../src/cli/inject/inject.ts'
+import { parseInject } from '../../../src/cli/inject/inject-options.ts'
+
+const FOLDER = new URL('golden/', import.meta.url)
+const NAMES = readdirSync(FOLDER)
+  .filter((name) => name.endsWith('.in.yaml'))
+  .map((name) => name.slice(0, -'.in.yaml'.length))
+
+/** What the first line of an input says about where it runs: options of the command. */
+function optionsOf(text: string): Map<string, string[]> {
+  const line = /^# squall inject (.*)$/m.exec(text)?.[1] ?? ''
+  const options = new Map<string, string[]>()
+  for (const [, name = '', value = ''] of line.matchAll(/--([a-z-]+) (\S+)/g)) {
+    options.set(name, [...(options.get(name) ?? []), value])
+  }
+  return options
+}
+
+describe('the manifest with the sidecar', () => {
+  it.each(NAMES)('%s', async (name) => {
+    const path = new URL(`${name}.in.yaml`, FOLDER)
+    const options = optionsOf(readFileSync(path, 'utf8'))
+    const request = parseInject(options.set('file', [path.pathname]), {})
+    let result = ''
+    let told = ''
+    const code = await injectCommand(
+      { ...request, image: 'squall:test' },
+      { write: async (text) => void (result += text), tell: async (text) => void (told += text) },
+    )
+    expect(code).toBe(0)
+    const steady = result.replace(/"version":"[^"]*"/g, '"version":"test"')
+    await expect(steady).toMatchFileSnapshot(`golden/${name}.out.yaml`)
+    await expect(told).toMatchFileSnapshot(`golden/${name}.told.txt`)
+  })
+})

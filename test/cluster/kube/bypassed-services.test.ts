@@ -1,0 +1,68 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { closers } from '../../support/closers.ts'
+import { type Shop, startShop } from './shop.ts'
+
+// In mode port, traffic by the number of a port or by the address of a pod passed the sidecar by, and the
+// only warning went to the controller that made the pod: nobody read it.
+const opened = closers()
+
+const PORT = { 'squall.dev/mode': 'port' }
+
+async function start(): Promise<Shop> {
+  const shop = opened(await startShop())
+  shop.addPaper('shop-1', { annotations: PORT })
+  return shop
+}
+
+function put(shop: Shop, name: string, targetPort: number | string, clusterIP = '10.0.0.9'): void {
+  shop.api.put(`/api/v1/namespaces/shop/services/${name}`, {
+    metadata: { name },
+    spec: { clusterIP, selector: { app: 'shop' }, ports: [{ port: 3000, targetPort }] },
+  })
+}
+
+test('Services that lead past sidecars are shown by squall status', async () => {
+  const shop = await start()
+  put(shop, 'by-number', 3000)
+  put(shop, 'headless', 'mcp', 'None')
+  put(shop, 'right', 'mcp')
+  const { out } = await shop.status()
+  expect(out).toContain('shop/shop-1: warning: the Service "by-number" leads its port 3000')
+  expect(out).toContain('shop/shop-1: warning: the Service "headless" is headless')
+  expect(out).not.toContain('"right"')
+  // The webhook could not check it, and this did.
+  expect(out).not.toContain('cannot be checked')
+  const { pods } = JSON.parse((await shop.status('--json')).out) as {
+    readonly pods: readonly { readonly warnings: readonly string[] }[]
+  }
+  expect(pods[0]?.warnings).toHaveLength(2)
+})
+
+test('Services that lead past sidecars are warned of by squall apply', async () => {
+  const shop = await start()
+  put(shop, 'headless', 'mcp', 'None')
+  const file = join(shop.folder, 'rules.yaml')
+  await writeFile(file, 'rules: []\n')
+  const { err } = await shop.apply('-f', file, '--no-wait')
+  expect(err).toContain('warning: the Service "headless" is headless')
+})
+
+test('a missing right is named once', async () => {
+  const shop = await start()
+  shop.addPaper('shop-2', { annotations: PORT })
+  shop.api.denied.add('list services')
+  const { out } = await shop.status()
+  expect(
+    out.match(/whether Services lead past sidecars in mode port cannot be checked/g),
+  ).toHaveLength(1)
+  expect(out).toContain('services')
+})
+
+test('Services are not asked for where no pod is in mode port', async () => {
+  const shop = opened(await startShop())
+  shop.addPaper('shop-1')
+  await shop.status()
+  expect(shop.api.seen.some(({ path }) => path.includes('services'))).toBe(false)
+})

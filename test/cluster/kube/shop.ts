@@ -1,0 +1,159 @@
+import { injectPod } from '../../../src/cluster/injector/inject-pod.ts'
+import { parseInjectorSettings } from '../../../src/cluster/injector/parse-settings.ts'
+import { asked } from '../../support/asked.ts'
+import { answering, type HttpApp, startHttpApp } from '../../support/http-app.ts'
+import { call, callMessage } from '../../support/http-call.ts'
+import { startSquall, type Squall } from '../../support/squall.ts'
+import { mountRules, type MountedRules } from '../../live/rules-folder.ts'
+import type { ApplyRequest } from '../../../src/cli/kube/apply-options.ts'
+import type { StatusRequest } from '../../../src/cli/kube/status-options.ts'
+import { applyCommand } from '../../../src/cli/kube/apply.ts'
+import { statusCommand } from '../../../src/cli/kube/status.ts'
+import { type Cluster, startCluster } from './cluster.ts'
+
+/** A namespace with pods whose sidecars run for real, each with its mounted ConfigMap. */
+export interface Shop extends Cluster {
+  /** Adds a pod with a sidecar that runs. */
+  addPod(name: string, options?: PodOptions): Promise<Squall>
+  /** Adds a pod of which the API server only tells. */
+  addPaper(name: string, options?: PodOptions & { readonly sidecar?: object | null }): void
+  /** What is in a key of a ConfigMap. */
+  rules(configMap?: string): Readonly<Record<string, string>>
+  /** Calls a tool through a sidecar. */
+  ask(squall: Squall, tool?: string): Promise<string>
+  apply(...args: readonly string[]): Promise<Told>
+  status(...args: readonly string[]): Promise<Told>
+}
+
+/** How a pod differs from the usual one. */
+export interface PodOptions {
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly labels?: Readonly<Record<string, string>>
+  /** Kubelet does not hear of touched pods. */
+  readonly isDeaf?: boolean
+  readonly flags?: readonly string[]
+}
+
+/** What a command printed, and how it ended. */
+export interface Told {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+const POD = /^\/api\/v1\/namespaces\/shop\/pods\/([^/]+)$/
+
+/** Starts an API server and nothing else; kubelet is played by swapping mounts of touched pods. */
+export async function startShop(): Promise<Shop> {
+  const cluster = await startCluster()
+  const app: HttpApp = await startHttpApp(answering('fine'))
+  const opened: { close(): unknown }[] = []
+  const mounts = new Map<string, { mounted: MountedRules; configMap: string }>()
+  const rules: Shop['rules'] = (configMap = 'squall-rules') => {
+    const found = cluster.api.store.get(`/api/v1/namespaces/shop/configmaps/${configMap}`)
+    return (found?.['data'] ?? {}) as Record<string, string>
+  }
+  cluster.api.before = async ({ method, path }) => {
+    const touched = method === 'PATCH' ? POD.exec(path)?.[1] : undefined
+    const mount = mounts.get(touched ?? '')
+    const text = mount && rules(mount.configMap)['rules.yaml']
+    if (text !== undefined && !cluster.api.denied.has('patch pods')) await mount?.mounted.swap(text)
+    return undefined
+  }
+  const add = (name: string, folder: string, options: PodOptions, status: object): void => {
+    cluster.api.put(`/api/v1/namespaces/shop/pods/${name}`, podOf(name, folder, options, status))
+  }
+  let id = 0
+  return {
+    ...cluster,
+    rules,
+    addPod: async (name, options = {}) => {
+      const mounted = await mountRules('# none yet\n')
+      const upstream = ['--upstream', `http://127.0.0.1:${app.port}`]
+      const squall = await startSquall(
+        ...upstream,
+        '--rules',
+        mounted.folder,
+        ...(options.flags ?? []),
+      )
+      opened.push(squall, { close: () => mounted.remove() })
+      const configMap = options.annotations?.['squall.dev/rules'] ?? 'squall-rules'
+      if (options.isDeaf !== true) mounts.set(name, { mounted, configMap })
+      cluster.api.sidecars.set(`shop/${name}`, squall.admin)
+      add(name, mounted.folder, options, { running: { startedAt: 'now' } })
+      return squall
+    },
+    addPaper: (name, options = {}) =>
+      add(name, '/etc/squall/rules', options, options.sidecar ?? { waiting: {} }),
+    ask: async (squall, tool = 'probe') => {
+      const { status, text } = await call(
+        { port: squall.port, host: '127.0.0.1' },
+        callMessage(++id, tool),
+      )
+      return `${status} ${text}`
+    },
+    apply: (...args) =>
+      run((output) =>
+        applyCommand(
+          asked(['apply', '--kubeconfig', cluster.kubeconfig, ...args]) as ApplyRequest,
+          output,
+        ),
+      ),
+    status: (...args) =>
+      run(({ out }) =>
+        statusCommand(
+          asked(['status', '--kubeconfig', cluster.kubeconfig, ...args]) as StatusRequest,
+          out,
+        ),
+      ),
+    close: async () => {
+      for (const each of opened) await each.close()
+      await app.close()
+      await cluster.close()
+    },
+  }
+}
+
+/** As the injector leaves it, but for the folder of the rules, which is another for each process here. */
+function podOf(
+  name: string,
+  folder: string,
+  options: PodOptions,
+  state: object,
+): Record<string, unknown> {
+  const pod = {
+    metadata: {
+      name,
+      namespace: 'shop',
+      labels: { app: 'shop', ...options.labels },
+      annotations: { 'squall.dev/inject': 'true', ...options.annotations },
+    },
+    spec: {
+      containers: [{ name: 'app', image: 'shop:1', ports: [{ name: 'mcp', containerPort: 3000 }] }],
+    },
+  }
+  const injection = injectPod(pod, {
+    namespace: { name: 'shop', labels: {}, annotations: {} },
+    cluster: { minor: 33 },
+    settings: parseInjectorSettings({}, '0.0.0'),
+    owner: 'ReplicaSet',
+  })
+  if (injection.kind !== 'injected') throw new Error(injection.message)
+  const text = JSON.stringify(injection.pod).replaceAll('/etc/squall/rules', folder)
+  const status = { phase: 'Running', initContainerStatuses: [{ name: 'squall', state }] }
+  return { ...(JSON.parse(text) as object), status }
+}
+
+async function run(command: (output: { out: Sink; err: Sink }) => Promise<number>): Promise<Told> {
+  const told = { out: '', err: '' }
+  const sink = (name: 'out' | 'err'): Sink => ({ write: (text) => void (told[name] += text) })
+  const code = await command({ out: sink('out'), err: sink('err') }).catch((error: unknown) => {
+    told.err += (error as Error).message
+    return 1
+  })
+  return { code, ...told }
+}
+
+interface Sink {
+  write(text: string): unknown
+}

@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, createServer } from 'node:tls'
+import { expect, test } from 'vitest'
+import * as fc from 'fast-check'
+import { derInteger, derObject, derTime } from '../../../src/cluster/webhook/der.ts'
+import { createAuthority, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
+
+const FROM = new Date(Date.now() - 60_000)
+const HOUR = { from: FROM, until: new Date(Date.now() + 3_600_000) }
+const authority = createAuthority('squall-webhook', HOUR)
+
+test('a leaf is what a TLS client accepts for each of its names, and for no other', async () => {
+  const hosts = ['squall.chaos.svc', 'localhost', '127.0.0.1', '2001:db8::8:0:1'] as const
+  const leaf = issueServer(authority, hosts, HOUR)
+  const read = new X509Certificate(leaf.cert)
+  expect(read.verify(new X509Certificate(authority.cert).publicKey)).toBe(true)
+  expect(read.checkIssued(new X509Certificate(authority.cert))).toBe(true)
+  expect(read.ca).toBe(false)
+  expect(read.checkHost('squall.chaos.svc')).toBe('squall.chaos.svc')
+  expect(read.checkHost('other.chaos.svc')).toBeUndefined()
+  expect(read.checkIP('127.0.0.1')).toBe('127.0.0.1')
+  expect(read.checkIP('2001:db8::8:0:1')).toBeDefined()
+  expect(new Date(read.validTo).getTime()).toBe(Math.floor(HOUR.until.getTime() / 1000) * 1000)
+
+  const server = createServer({ cert: leaf.cert, key: leaf.key }, (socket) => socket.end('hi'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const port = (server.address() as AddressInfo).port
+  for (const servername of ['localhost', 'squall.chaos.svc']) {
+    const socket = connect({ host: '127.0.0.1', port, ca: authority.cert, servername })
+    await once(socket, 'secureConnect')
+    expect(socket.authorized).toBe(true)
+    socket.destroy()
+  }
+  const wrong = connect({ host: '127.0.0.1', port, ca: authority.cert, servername: 'other' })
+  await expect(once(wrong, 'secureConnect')).rejects.toThrow(/altnames/)
+  server.close()
+})
+
+test('an authority may sign servers, and nothing below another authority', () => {
+  const read = new X509Certificate(authority.cert)
+  expect(read.ca).toBe(true)
+  expect(read.verify(read.publicKey)).toBe(true)
+  const folder = mkdtempSync(join(tmpdir(), 'squall-x509-'))
+  try {
+    const leaf = issueServer(authority, ['squall.chaos.svc'], HOUR)
+    writeFileSync(join(folder, 'ca.pem'), authority.cert)
+    writeFileSync(join(folder, 'leaf.pem'), leaf.cert)
+    // Another implementation has to agree, where there is one.
+    const openssl = (...args: string[]): string =>
+      execFileSync('openssl', args, { encoding: 'utf8', cwd: folder })
+    expect(
+      openssl('verify', '-x509_strict', '-purpose', 'sslserver', '-CAfile', 'ca.pem', 'leaf.pem'),
+    ).toContain('leaf.pem: OK')
+    const text = openssl('x509', '-in', 'ca.pem', '-noout', '-text')
+    expect(text).toContain('CA:TRUE, pathlen:0')
+    expect(text).toContain('Certificate Sign, CRL Sign')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('numbers, names and times are encoded as the standard has them', () => {
+  expect(derInteger(Buffer.from([0, 0, 0x80])).toString('hex')).toBe('02020080')
+  expect(derInteger(Buffer.from([0])).toString('hex')).toBe('020100')
+  expect(derObject('1.2.840.10045.4.3.2').toString('hex')).toBe('06082a8648ce3d040302')
+  expect(derTime(new Date('2049-12-31T23:59:59.999Z')).subarray(2).toString()).toBe('491231235959Z')
+  expect(derTime(new Date('2050-01-01T00:00:00Z')).subarray(2).toString()).toBe('20500101000000Z')
+})
+
+test('certificates for any names and times can be read again', () => {
+  const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$/)
+  const host = fc.oneof(
+    label,
+    fc.array(label, { minLength: 1, maxLength: 4 }).map((l) => l.join('.')),
+    fc.ipV4(),
+    fc.ipV6(),
+  )
+  const days = fc.integer({ min: 0, max: 40_000 })
+  fc.assert(
+    fc.property(fc.array(host, { minLength: 1, maxLength: 20 }), days, (hosts, day) => {
+      const until = new Date(FROM.getTime() + day * 86_400_000)
+      const leaf = issueServer(authority, hosts as [string, ...string[]], { from: FROM, until })
+      const read = new X509Certificate(leaf.cert)
+      expect(read.subjectAltName?.split(', ')).toHaveLength(hosts.length)
+      expect(Math.abs(new Date(read.validTo).getTime() - until.getTime())).toBeLessThan(1_000)
+    }),
+    { numRuns: 40 },
+  )
+})

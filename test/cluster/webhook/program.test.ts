@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { failing } from '../../live/rules-folder.ts'
+import { startShop } from '../kube/shop.ts'
+import { closers } from '../../support/closers.ts'
+import { portOf, type Program, runProgram, startProgram } from '../../support/program.ts'
+import { ASK, judge, leaf, mountPair, type MountedPair, podOf } from './stage.ts'
+
+const opened = closers()
+let mounted: MountedPair
+beforeAll(async () => {
+  mounted = await mountPair(leaf())
+})
+afterAll(() => mounted.remove())
+
+const ANYWHERE = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
+
+function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Program {
+  const program = startProgram(args, env)
+  opened({ close: () => program.kill() })
+  return program
+}
+
+test('the program takes reviews, and a signal drains it', async () => {
+  const program = start([
+    'webhook',
+    '--tls-dir',
+    mounted.folder,
+    ...ANYWHERE,
+    '--shutdown-delay',
+    '100ms',
+  ])
+  const line = await program.logged('taking reviews')
+  expect(await judge(portOf(line), podOf(ASK))).toMatchObject({ allowed: true })
+  expect((await fetch(`http://${String(line['admin'])}/readyz`)).status).toBe(200)
+  program.signal('SIGTERM')
+  expect(await program.ended).toEqual({ code: 0, signal: null })
+  expect(program.lines.at(-1)).toMatchObject({ msg: 'stopped' })
+  expect(program.stderr()).toBe('')
+})
+
+test('a signal ends a program that still waits for its first certificate', async () => {
+  const shop = opened(await startShop())
+  shop.api.denied.add('get secrets')
+  const own = [
+    '--tls-secret',
+    'tls',
+    '--tls-host',
+    'squall.chaos.svc',
+    '--webhook-configuration',
+    'squall',
+  ]
+  const program = start(['webhook', ...own, ...ANYWHERE], { KUBECONFIG: shop.kubeconfig })
+  const line = await program.logged('a new certificate cannot be used; there is none yet')
+  expect(line['detail']).toMatch(/resources: \["secrets"\], verbs: \["get"\]/)
+  program.signal('SIGTERM')
+  expect(await program.ended).toEqual({ code: 0, signal: null })
+})
+
+const MISUSES: readonly [readonly string[], RegExp][] = [
+  [[], /there is no certificate; name a folder with --tls-dir, or a Secret with --tls-secret/],
+  [
+    ['--tls-dir', '/nowhere', ...ANYWHERE],
+    /tls\.crt and tls\.key in \/nowhere cannot be read \(ENOENT\)/,
+  ],
+  [
+    ['--tls-dir', 'a', '--settings', '/nowhere'],
+    /--settings: "\/nowhere" cannot be read \(ENOENT\)/,
+  ],
+]
+
+test('misuse ends with 2 and says what to do', async () => {
+  const all = await Promise.all(MISUSES.map(([args]) => runProgram(['webhook', ...args])))
+  for (const [i, { code, stderr }] of all.entries()) {
+    expect(stderr).toMatch(MISUSES[i]![1])
+    expect(code).toBe(2)
+  }
+})
+
+test('Ctrl-C ends a wait at once and says how things stand', async () => {
+  const shop = opened(await startShop())
+  await shop.addPod('shop-1', { isDeaf: true })
+  const file = join(shop.folder, 'rules.yaml')
+  await writeFile(file, failing('first'))
+  const program = start(['apply', '-f', file], { KUBECONFIG: shop.kubeconfig })
+  const asked = new Promise<void>((resolve) => {
+    const before = shop.api.before
+    shop.api.before = (seen) => {
+      if (seen.path.includes('/proxy/')) resolve()
+      return before(seen)
+    }
+  })
+  await asked
+  program.signal('SIGINT')
+  expect(await program.ended).toEqual({ code: 1, signal: null })
+  expect(program.stdout()).toContain('stopped; the configmap stays changed')
+})

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { findVictim, killVictim } from '../../../src/lab/experiment/kill.ts'
+import { eventually } from '../../support/eventually.ts'
+
+let folder: string
+let pidFile: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'squall-kill-'))
+  pidFile = join(folder, 'server.pid')
+})
+
+afterEach(() => rm(folder, { recursive: true }))
+
+const UNSAFE: readonly (readonly [string, string | undefined, string?])[] = [
+  ['is not there', undefined],
+  ['holds no number', 'all'],
+  ['holds the number of init', '1'],
+  ['holds zero', '0'],
+  ['holds a group', '-5'],
+  ['holds two numbers', '12\n13'],
+  ['is long', '1'.repeat(40)],
+  ['names this very process', String(process.pid)],
+  ['names the process that runs this one', String(process.ppid)],
+  ['names nobody', String(2 ** 22 + 1)],
+]
+
+test.each(UNSAFE)('a pid file that %s', async (_, text) => {
+  if (text !== undefined) await writeFile(pidFile, text, { mode: 0o600 })
+  await expect(findVictim({ pidFile, command: 'node' })).rejects.toThrow('PID_FILE_UNSAFE')
+})
+
+test('a pid file that others may write, a link, and a process that is another one by now', async () => {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+  const link = join(folder, 'link.pid')
+  await symlink(pidFile, link)
+  const command = 'setInterval'
+  try {
+    await writeFile(pidFile, `${child.pid}\n`, { mode: 0o600 })
+    await eventually(async () =>
+      findVictim({ pidFile, command }).then(
+        () => undefined,
+        (error: Error) => error.message,
+      ),
+    )
+    await expect(findVictim({ pidFile, command: 'other' })).rejects.toThrow('PID_FILE_UNSAFE')
+    await expect(findVictim({ pidFile: link, command })).rejects.toThrow('is a link')
+    await chmod(pidFile, 0o666)
+    await expect(findVictim({ pidFile, command })).rejects.toThrow('others may write')
+    expect(child.exitCode).toBeNull()
+    await chmod(pidFile, 0o600)
+    const dead = await killVictim({ pidFile, command })
+    expect(dead.pid).toBe(child.pid)
+    await once(child, 'exit')
+    expect(child.signalCode).toBe('SIGKILL')
+    await expect(findVictim({ pidFile, command })).rejects.toThrow('does not run')
+  } finally {
+    child.kill('SIGKILL')
+  }
+})

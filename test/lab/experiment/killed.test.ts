@@ -1,0 +1,47 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { runProgram, startProgram } from '../../support/program.ts'
+import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
+
+let stage: ExperimentStage
+let kept: readonly string[]
+
+beforeEach(async () => {
+  stage = await startExperimentStage()
+  const at = (name: string): string => join(stage.folder, name)
+  kept = ['--experiments', at('experiments'), '--state-dir', at('state')]
+})
+
+afterEach(() => stage.close())
+
+async function planFile(changes: Readonly<Record<string, unknown>>): Promise<string> {
+  const path = join(stage.folder, 'plan.yaml')
+  await writeFile(path, stage.text(changes))
+  return path
+}
+
+async function phaseOf(rule: string): Promise<string | undefined> {
+  const answer = await fetch(`${stage.squall.admin}/api/rules`)
+  const { rules } = (await answer.json()) as { rules: { name: string; phase: string }[] }
+  return rules.find(({ name }) => name === rule)?.phase
+}
+
+test('killed without a word it leaves nothing armed once its rules have expired', async () => {
+  const plan = await planFile({ hold: '1m', sidecar: { expiry: '1s' } })
+  const program = startProgram(['experiment', 'run', plan, ...kept])
+  await eventually(async () => ((await phaseOf('broken')) === 'on' ? undefined : program.stderr()))
+  program.signal('SIGKILL')
+  await program.ended
+  const killedAt = performance.now()
+  await eventually(async () => ((await phaseOf('broken')) === 'expired' ? undefined : 'armed'))
+  expect(performance.now() - killedAt).toBeLessThan(3000)
+  // It is only the file that is left, and the next one puts that back as it was.
+  expect(await stage.rules()).not.toBe(BEFORE)
+  const next = await runProgram(['experiment', 'run', await planFile({ hold: '300ms' }), ...kept])
+  expect(next.stderr).toContain('died: its rules file is put back')
+  expect(next.stdout).toContain('Verdict: held')
+  expect(next.code).toBe(0)
+  expect(await stage.rules()).toBe(BEFORE)
+})

@@ -1,0 +1,208 @@
+import { readFile } from 'node:fs/promises'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { armedText } from '../../../src/lab/experiment/armed-rules.ts'
+import { CATALOG } from '../../../src/lab/experiment/catalog.ts'
+import { readPlan, type ReadPlan } from '../../../src/lab/experiment/read-plan.ts'
+import type { Plan } from '../../../src/lab/experiment/plan.ts'
+import { readRulesText, type RulesSource } from '../../../src/lab/experiment/rules-source.ts'
+import { widest } from '../../../src/lab/experiment/stage-steps.ts'
+import { parseRules } from '../../../src/rules/file/parse.ts'
+import { problemLines } from '../../../src/rules/file/problem-format.ts'
+
+const GOOD = `name: search-under-latency
+target: { url: http://localhost:8080/mcp, environment: staging }
+sidecar: { admin: http://127.0.0.1:15390, rulesFile: rules.yaml }
+steadyState: { probe: tools/list, p95: 500ms, errors: 0%, for: 20s }
+rules:
+  - name: slow
+    match: { tool: search_docs }
+    faults: [delay: { fixed: 2s }]
+stages: [10%, 25%, 50%]
+hold: 60s
+load: { clients: 20, tools: [search_docs], fanOut: 8 }
+abortOn: { errors: ">5% for 30s", p95: ">10s" }
+slo: [ "success>99%", "blast<5%" ]
+`
+
+async function read(text: string): Promise<ReadPlan> {
+  const readText = (path: string): Promise<string> => readFile(path, 'utf8')
+  return readPlan(text, { file: 'plan.yaml', folder: '/nowhere', readText })
+}
+
+async function complaints(text: string): Promise<string> {
+  const found = await read(text)
+  return found.ok ? '' : found.problems.map(problemLines).join('')
+}
+
+async function refusals(text: string): Promise<string[]> {
+  const found = await read(text)
+  if (!found.ok) throw new Error(await complaints(text))
+  return found.refusals.map(({ code, line, column }) => `${line}:${column} ${code}`)
+}
+
+test('a plan is read with its defaults', async () => {
+  const found = await read(GOOD)
+  if (!found.ok) throw new Error(await complaints(GOOD))
+  expect(found.refusals).toEqual([])
+  const { plan } = found
+  expect(plan.stages.map(({ share }) => share)).toEqual([10, 25, 50])
+  expect(plan.aborts).toMatchObject([
+    { measure: 'errors', operator: '>', limit: 0.05, forMs: 30_000 },
+    { measure: 'p95', operator: '>', limit: 10_000, forMs: 0 },
+  ])
+  expect(plan.file.sidecar).toMatchObject({ expiry: 30_000, replaceRules: false })
+  expect(plan.rulesFile).toBe('/nowhere/rules.yaml')
+})
+
+const MISTAKES: readonly (readonly [string, string, string, string])[] = [
+  [
+    'an expiry',
+    'rules.yaml }',
+    'rules.yaml, expiry: 10ms }',
+    '3:74: sidecar.expiry: needs 1s or more',
+  ],
+  [
+    'a misspelt key',
+    'steadyState:',
+    'steadystate:',
+    '4:1: steadystate: unknown key "steadystate"; did you mean `steadyState`?',
+  ],
+  [
+    'a key below',
+    'fanOut',
+    'fanout',
+    '11:44: load.fanout: unknown key "fanout"; did you mean `fanOut`?',
+  ],
+  [
+    'a key of a rule',
+    '    match:',
+    '    mach:',
+    '7:5: rules[0].mach: unknown key "mach"; did you mean `match`?',
+  ],
+  [
+    'an unknown fault',
+    'delay:',
+    'dely:',
+    '8:14: rules[0].faults[0].dely: unknown fault "dely"; did you mean `delay`?',
+  ],
+  ['a duration', 'hold: 60s', 'hold: 60', '10:7: hold: needs a duration such as'],
+  ['a condition', '">10s"', '"<10s"', '12:40: abortOn.p95: is broken by what is above a limit'],
+  ['a gate', '"blast<5%"', '"blast<5"', '13:23: slo[1]:'],
+  ['a URL', 'http://localhost:8080/mcp', 'localhost', '2:16: target.url: needs a URL'],
+  ['no stages', 'stages: [10%, 25%, 50%]', '# none', '1:1: `stages` or `pods` is missing'],
+]
+
+test.each(MISTAKES)('says where %s is wrong', async (_, good, bad, complaint) => {
+  expect(await complaints(GOOD.replace(good, bad))).toContain(`plan.yaml:${complaint}`)
+})
+
+test('a secret in a URL is refused, and not repeated', async () => {
+  const told = await complaints(GOOD.replace('//localhost', '//me:hunter2@localhost'))
+  expect(told).toContain('a plan holds no password')
+  expect(told).not.toContain('hunter2')
+})
+
+const REFUSED: readonly (readonly [string, string, string])[] = [
+  [
+    'abortOn: { errors: ">5% for 30s", p95: ">10s" }\nslo: [ "success>99%", "blast<5%" ]',
+    '',
+    '1:1 NO_GATE',
+  ],
+  ['p95: 500ms, errors: 0%, ', '', '4:14 NO_GATE'],
+  [', environment: staging', '', '2:9 NO_ENVIRONMENT'],
+  ['environment: staging', 'environment: Prod', '2:56 PRODUCTION'],
+  ['[10%, 25%, 50%]', '[10%, 10%]', '9:15 STAGES_NOT_ASCENDING'],
+  ['[10%, 25%, 50%]', '[0%]', '9:10 STAGES_NOT_ASCENDING'],
+  ['[10%, 25%, 50%]', '[30%]', '9:10 STAGE_SKIPPED'],
+  ['[10%, 25%, 50%]', '[10%, 50%]', '9:15 STAGE_SKIPPED'],
+  ['[10%, 25%, 50%]', '[25%, 55%, 96%]', '9:20 STAGE_SKIPPED'],
+  ['    match:', '    stages: [1%]\n    each: 5m\n    match:', '7:13 RULES_STAGED'],
+  ['tools: [search_docs]', 'tools: [search_doc]', '6:3 RULES_HIT_NOTHING'],
+  ['    match:', '    shadow: true\n    match:', '6:3 RULES_HIT_NOTHING'],
+  ['{ tool: search_docs }', '{ headers: { x-chaos: "on" } }', '6:3 RULES_HIT_NOTHING'],
+]
+
+test.each(REFUSED)('%s as %s is refused', async (good, bad, refusal) => {
+  expect(await refusals(GOOD.replace(good, bad))).toEqual([refusal])
+})
+
+test('headers of the plan reach rules that ask for them', async () => {
+  const text = GOOD.replace('{ tool: search_docs }', '{ headers: { x-chaos: "on" } }').replace(
+    'environment: staging',
+    'environment: staging, headers: { x-chaos: "on" }',
+  )
+  expect(await refusals(text)).toEqual([])
+})
+
+test.each(CATALOG)('the ready plan $name is one that would be run', async ({ text, name }) => {
+  expect(await refusals(text)).toEqual([])
+  expect((parse(text) as { name: string }).name).toBe(name)
+})
+
+test('what is written about a plan does not make another one of it, and what it does makes one', async () => {
+  const digest = async (text: string): Promise<string> => {
+    const found = await read(text)
+    if (!found.ok) throw new Error(await complaints(text))
+    return found.plan.digest
+  }
+  const again = stringify(parse(GOOD))
+  expect(await digest(again)).toBe(await digest(GOOD))
+  expect(await digest(`description: longer\n${GOOD}`)).toBe(await digest(GOOD))
+  expect(await digest(GOOD.replace('fixed: 2s', 'fixed: 3s'))).not.toBe(await digest(GOOD))
+  expect(await digest(GOOD.replace('hold: 60s', 'hold: 61s'))).not.toBe(await digest(GOOD))
+})
+
+test('no stage is wider than the rules of the stage before allow', () => {
+  fc.assert(
+    fc.property(fc.double({ min: 0.01, max: 100, noNaN: true }), (before) => {
+      const next = widest(before)
+      expect(next).toBeLessThanOrEqual(Math.min(100, before + 40) + 1e-6)
+      expect(next).toBeGreaterThanOrEqual(Math.min(before, 100) - 1e-6)
+    }),
+  )
+})
+
+test('whatever is armed can be read, has an end, and no larger share than its stage', () => {
+  const shares = fc.oneof(
+    fc.constant({}),
+    fc.record({ percent: fc.integer({ min: 0, max: 100 }) }),
+    fc.record({ percent: fc.integer({ min: 0, max: 100 }).map((share) => `${share}%`) }),
+    fc.record({ probability: fc.integer({ min: 0, max: 100 }).map((share) => share / 100) }),
+  )
+  const until = Date.parse('2030-01-01T00:00:00Z')
+  fc.assert(
+    fc.property(shares, fc.integer({ min: 1, max: 100 }), (own, share) => {
+      const rule = { name: 'one', ...own, until: '2031-01-01T00:00:00Z', faults: ['reset'] }
+      const source = readRulesText(JSON.stringify({ rules: [rule] })) as RulesSource
+      const plan: Pick<Plan, 'rules' | 'seed' | 'by'> = { rules: source, seed: 7, by: 'calls' }
+      const { text, digest } = armedText(plan, 'id', { label: '', share }, until)
+      const parsed = parseRules(text)
+      if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
+      expect(parsed.digest).toBe(digest)
+      expect(parsed.file.seed).toBe(7)
+      for (const each of parsed.file.rules) {
+        expect(each.until).toBe(until)
+        expect(each.percent).toBeLessThanOrEqual(share)
+        expect(each.probability).toBeUndefined()
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test.each([
+  ['environment: staging', 'environment: Shop-Prod', 'the environment "Shop-Prod"'],
+  ['environment: staging', 'environment: LIVE', 'the environment "LIVE"'],
+  [/url: [^ ,}]+/, 'url: http://mcp.prod.example.com/mcp', 'the host of target.url,'],
+  [/admin: [^ ,}]+/, 'admin: http://squall.shop-prd.svc:15390', 'the host of sidecar.admin,'],
+])('a plan for production, by %s as %s', async (from, to, said) => {
+  const text = GOOD.replace(from, to)
+  expect(text).not.toBe(GOOD)
+  const found = await read(text)
+  if (!found.ok) throw new Error(await complaints(text))
+  expect(found.refusals).toMatchObject([{ code: 'PRODUCTION' }])
+  expect(found.refusals[0]!.wrong).toContain(said)
+  expect(found.refusals[0]!.mend).toContain('--production-names')
+})

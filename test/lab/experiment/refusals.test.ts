@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { armedText } from '../../../src/lab/experiment/armed-rules.ts'
+import { takeLock } from '../../../src/lab/experiment/lock.ts'
+import { failing } from '../../live/rules-folder.ts'
+import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
+
+let stage: ExperimentStage
+
+beforeEach(async () => {
+  stage = await startExperimentStage()
+})
+
+afterEach(async () => {
+  await stage.close()
+})
+
+/** Brings rules as somebody else would, and waits until they are in force. */
+async function others(text: string): Promise<void> {
+  const before = stage.squall.logs.length
+  await writeFile(stage.rulesFile, text)
+  await stage.squall.logged('rules in force', before)
+}
+
+test('a sidecar that cannot be asked', async () => {
+  const refused = await stage.refused({ sidecar: { admin: 'http://127.0.0.1:9' } })
+  expect(refused).toEqual(['SIDECAR_UNREACHABLE'])
+})
+
+test('a sidecar that is in another environment', async () => {
+  const refused = await stage.refused({ target: { environment: 'test' } })
+  expect(refused).toEqual(['ENVIRONMENT_MISMATCH'])
+})
+
+test('a sidecar that does not read the file', async () => {
+  const rulesFile = join(stage.folder, 'another.yaml')
+  const refused = await stage.refused({ sidecar: { rulesFile } }, { inForceMs: 200 })
+  expect(refused).toEqual(['RULES_NOT_IN_FORCE'])
+  expect(existsSync(rulesFile)).toBe(false)
+})
+
+test('a rules file that is a link', async () => {
+  const rulesFile = join(stage.folder, 'link.yaml')
+  await symlink(stage.rulesFile, rulesFile)
+  expect(await stage.refused({ sidecar: { rulesFile } })).toEqual(['RULES_NOT_IN_FORCE'])
+  expect(await stage.rules()).toBe(BEFORE)
+})
+
+test('rules of others that are in force, unless they may be replaced', async () => {
+  await others(failing('theirs', 'elsewhere'))
+  expect(await stage.refused()).toEqual(['OTHER_RULES'])
+  const result = await stage.run({ sidecar: { replaceRules: true }, hold: '200ms' })
+  expect(result.verdict).toBe('held')
+  expect(await stage.rules()).toBe(failing('theirs', 'elsewhere'))
+})
+
+test('another experiment in the same sidecar, begun elsewhere; a dead one is none', async () => {
+  const plan = await stage.plan()
+  await others(armedText(plan, 'theirs', undefined, Date.now() + 60_000).text)
+  expect(await stage.refused()).toEqual(['EXPERIMENT_RUNNING'])
+  await others(armedText(plan, 'theirs', undefined, Date.now() - 1).text)
+  expect(await stage.refused({ steadyState: { p50: '0.001ms' } })).toEqual(['NOT_STEADY'])
+})
+
+test('another experiment on the same target, begun here; a lock of the dead is none', async () => {
+  const target = (await stage.plan()).target
+  const folder = join(stage.folder, 'state')
+  const lock = await takeLock(folder, target, 'theirs')
+  expect(await stage.refused()).toEqual(['EXPERIMENT_RUNNING'])
+  await lock.release()
+  const child = spawn(process.execPath, ['-e', ''])
+  await once(child, 'exit')
+  const again = await takeLock(folder, target, 'theirs')
+  const [name = ''] = await readdir(folder)
+  const dead = JSON.stringify({ id: 'dead', pid: child.pid, began: '1' })
+  await writeFile(join(folder, name), dead)
+  // Who has lost a lock does not release that of another one.
+  await again.release()
+  const taken = await takeLock(folder, target, 'mine')
+  expect(taken.dead?.id).toBe('dead')
+  await taken.release()
+})
+
+test('of many that find the same dead lock one gets it', async () => {
+  const { target } = await stage.plan()
+  const folder = join(stage.folder, 'state')
+  await takeLock(folder, target, 'first')
+  const [name = ''] = await readdir(folder)
+  await writeFile(join(folder, name), JSON.stringify({ id: 'dead', pid: 2 ** 22 + 1 }))
+  const all = await Promise.allSettled(
+    Array.from({ length: 8 }, (_, n) => takeLock(folder, target, `n${n}`)),
+  )
+  expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+})
+
+test('a target that cannot be called', async () => {
+  const refused = await stage.refused({ target: { url: 'http://127.0.0.1:9/mcp' } })
+  expect(refused).toEqual(['TARGET_UNUSABLE'])
+  expect(await stage.rules()).toBe(BEFORE)
+})
+
+test('rules about a tool that the server does not have, when all its tools are called', async () => {
+  const rules = [{ name: 'gone', match: { tool: 'wrok' }, faults: ['reset'] }]
+  const refused = await stage.refused({ rules, load: { tools: undefined } })
+  expect(refused).toEqual(['RULES_HIT_NOTHING'])
+})
+
+test.each([
+  ['shadowing', ['--environment', 'staging', '--shadow'], 'SIDECAR_DISARMED'],
+  ['without an environment', [], 'ENVIRONMENT_MISMATCH'],
+  ['in production', ['--environment', 'prod', '--allow-production'], 'PRODUCTION'],
+] as const)('a sidecar %s', async (_, flags, code) => {
+  const other = await startExperimentStage(undefined, flags)
+  try {
+    expect(await other.refused()).toEqual([code])
+  } finally {
+    await other.close()
+  }
+})
+
+test('tools that nobody named, and that do not say that they only read', async () => {
+  const tool = { name: 'work', inputSchema: { type: 'object' } }
+  const flags = ['--environment', 'staging']
+  const other = await startExperimentStage(undefined, flags, [tool])
+  try {
+    expect(await other.refused({ load: { tools: undefined } })).toEqual(['TOOLS_NOT_NAMED'])
+    expect(other.server.calls).toEqual([])
+    expect(await other.rules()).toBe(BEFORE)
+  } finally {
+    await other.close()
+  }
+})

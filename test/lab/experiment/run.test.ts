@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto'
+import { appendFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { HistoryEntry } from '../../../src/lab/experiment/history.ts'
+import { addToHistory, historyEntry, readHistory } from '../../../src/lab/experiment/history.ts'
+import { readAndKeep, readKept } from '../../../src/lab/experiment/kept-plan.ts'
+import { proposals } from '../../../src/lab/experiment/proposals.ts'
+import type { ExperimentEvent } from '../../../src/lab/experiment/progress.ts'
+import { writeReports } from '../../../src/lab/experiment/write-reports.ts'
+import type { Step } from '../load/scripted-server.ts'
+import { eventually } from '../../support/eventually.ts'
+import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
+
+let stage: ExperimentStage
+let ending: Step = 'ok'
+
+beforeEach(async () => {
+  ending = 'ok'
+  stage = await startExperimentStage(() => ending)
+})
+
+afterEach(() => stage.close())
+
+const BRISK = { hold: '400ms', load: { rate: 200 } }
+const BEFORE_DIGEST = createHash('sha256').update(BEFORE).digest('hex')
+
+test('stages are widened one after another, and what was in the rules file is put back', async () => {
+  const shares: (number | undefined)[] = []
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.kind === 'phase' && event.stage !== undefined)
+      shares.push(Number.parseInt(event.label))
+  }
+  const rules = [
+    {
+      name: 'broken',
+      match: { tool: 'work' },
+      percent: 50,
+      faults: [{ abort: { toolError: 'no' } }],
+    },
+  ]
+  const result = await stage.run({ rules, stages: ['20%', '40%'], ...BRISK }, { onEvent })
+  expect(result.verdict).toBe('held')
+  expect(shares).toEqual([20, 40])
+  const [first, second] = result.stages
+  // Half of the rule's own share, and then twice as much.
+  expect(first!.applied / first!.matched).toBeLessThan(0.25)
+  expect(second!.applied).toBeGreaterThan(0)
+  // What the client saw is what the sidecar says that it did.
+  for (const { load, applied } of result.stages) expect(load!.faults[0]?.seen).toBe(applied)
+  expect(result).toMatchObject({ restored: true, steadyAfter: true, code: null })
+  // Failures were seen while they were there, and gone when they were taken back.
+  expect(result.mttdMs).toBeGreaterThan(0)
+  expect(result.mttrMs).toBeGreaterThan(result.mttdMs!)
+  expect(await stage.rules()).toBe(BEFORE)
+})
+
+test('a breach is rolled back within a second of being seen', async () => {
+  let seenAt = 0
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.kind === 'seen') seenAt = Date.now()
+  }
+  const asked = { stages: ['20%', '40%'], hold: '20s', abortOn: { errors: '>5%' } }
+  const result = await stage.run(asked, { onEvent })
+  expect(result).toMatchObject({ verdict: 'breached', stage: '20%', code: 'ABORT_CONDITION' })
+  expect(result.breach).toMatchObject({ gate: 'errors >5%', measure: 'errors' })
+  expect(result.stages).toHaveLength(1)
+  // By the sidecar's own word: when the rules of before were in force again.
+  const back = stage.squall.logs.findLast(({ digest }) => digest === BEFORE_DIGEST)!
+  expect(back['msg']).toBe('rules in force')
+  expect(Date.parse(String(back['time'])) - seenAt).toBeLessThan(1000)
+  expect(result.rollbackMs).toBeLessThan(1000)
+  expect(result.steadyAfter).toBe(true)
+})
+
+test('a target that is not in steady state is left alone', async () => {
+  ending = 'tool error'
+  const abortOn = { errors: '>90% for 1h' }
+  expect(await stage.refused({ abortOn })).toEqual(['NOT_STEADY'])
+  expect(await stage.rules()).toBe(BEFORE)
+  // No rule but the marker was ever in force.
+  const most = stage.squall.logs.filter(({ msg }) => msg === 'rules in force')
+  expect(Math.max(...most.map(({ rules }) => Number(rules)))).toBe(1)
+})
+
+test('after three runs in a row that held it says what to widen, and not before', async () => {
+  const asked = { hold: '300ms' }
+  const plan = await stage.plan(asked)
+  const held = heldBefore(plan.digest)
+  const past: HistoryEntry[] = [{ ...held, verdict: 'breached' }, held, held]
+  const third = await stage.run(asked, { past })
+  const [wider, tools, longer] = third.proposals
+  expect(wider!.write).toBe('stages: [20%, 40%]')
+  expect(tools!.write).toContain('"rest"')
+  expect(longer!.write).toBe('hold: 0.6s')
+  expect(historyEntry(third)).toMatchObject({ planDigest: plan.digest, verdict: 'held' })
+  // Two in a row are not three, and those of another plan do not count.
+  const other = { ...held, planDigest: 'another' }
+  const lost = { ...held, verdict: 'inconclusive' } as const
+  for (const entries of [[], [held], [held, lost], [held, lost, held], [other, other]]) {
+    expect(proposals(plan, entries, [])).toEqual([])
+  }
+  expect(proposals(plan, [held, other, held], [])).not.toEqual([])
+  // All of it is kept, and can be read as it was.
+  const folder = join(stage.folder, 'experiments')
+  const { kept } = await readAndKeep(join(stage.folder, 'plan.yaml'), stage.text(asked), notAsked)
+  const place = await writeReports(folder, third, kept)
+  expect(JSON.parse(await readFile(join(place, 'report.json'), 'utf8'))).toEqual(third)
+  expect(await readFile(join(place, 'report.md'), 'utf8')).toContain('Widen next: hold: 0.6s')
+  expect(await readFile(join(place, 'report.html'), 'utf8')).toContain('Stage 20%')
+  await addToHistory(folder, historyEntry(third))
+  await appendFile(join(folder, 'history.jsonl'), '{"half a li')
+  expect(await readHistory(folder)).toEqual([historyEntry(third)])
+  const { read } = await readKept(folder, third.id)
+  expect(read.ok && read.plan.digest).toBe(plan.digest)
+  await expect(readKept(folder, '../../etc/passwd')).rejects.toThrow('no id of a run')
+})
+
+function heldBefore(planDigest: string): HistoryEntry {
+  const none = { stage: null, code: null, mttdMs: null, mttrMs: null, rulesDigest: null }
+  const place = { target: 'http://localhost/mcp', environment: 'staging' }
+  const times = { startedAt: '2026-01-01T00:00:00Z', endedAt: '2026-01-01T00:01:00Z' }
+  const verdict = { verdict: 'held', why: '' } as const
+  return {
+    id: 'before',
+    name: 'test',
+    seed: 1,
+    planDigest,
+    ...none,
+    ...place,
+    ...times,
+    ...verdict,
+  }
+}
+
+function notAsked(): Promise<string> {
+  return Promise.reject(new Error('no file is named'))
+}
+
+test('ended by hand it puts everything back at once, and says so', async () => {
+  const stop = new AbortController()
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.kind === 'moment' && (event.applied ?? 0) > 0) stop.abort()
+  }
+  const result = await stage.run({ hold: '20s' }, { stop: stop.signal, onEvent })
+  expect(result).toMatchObject({ verdict: 'inconclusive', code: 'INTERRUPTED', after: null })
+  expect(result.stages).toHaveLength(1)
+  expect(result.stages[0]!.load!.run.complete).toBe(false)
+  expect(await stage.rules()).toBe(BEFORE)
+})
+
+test('rules that hit nothing in a stage prove nothing', async () => {
+  const rules = [
+    {
+      name: 'late',
+      match: { tool: 'work' },
+      after: 1_000_000,
+      faults: [{ abort: { toolError: 'no' } }],
+    },
+  ]
+  const result = await stage.run({ rules, hold: '300ms' })
+  expect(result).toMatchObject({ verdict: 'inconclusive', code: 'NO_HITS', stage: '20%' })
+})
+
+test('a renewal moves the end of the rules, and nothing else of them', async () => {
+  const ends = new Set<string>()
+  let counted = 0
+  const stop = new AbortController()
+  const running = stage.run({ hold: '20s', sidecar: { expiry: '1s' } }, { stop: stop.signal })
+  await eventually(async () => {
+    const answer = await fetch(`${stage.squall.admin}/api/rules`)
+    const { rules } = (await answer.json()) as { rules: Told[] }
+    const rule = rules.find(({ name }) => name === 'broken')
+    if (rule === undefined) return 'not armed yet'
+    ends.add(rule.until)
+    // Were it counted anew with each renewal, this would go back.
+    expect(rule.counts.matched).toBeGreaterThanOrEqual(counted)
+    counted = rule.counts.matched
+    return ends.size >= 3 ? undefined : `renewed ${ends.size - 1} times`
+  })
+  stop.abort()
+  await running
+})
+
+interface Told {
+  readonly name: string
+  readonly until: string
+  readonly counts: { readonly matched: number }
+}

@@ -1,0 +1,99 @@
+/*
+ * An experiment took over the rules file of a sidecar that had rules of its own. The steady state
+ * before was measured while they rested, the one after with them active again: the verdict was
+ * NOT_RECOVERED, with a false time to recovery, of a target that had been well all the time.
+ */
+import { rm, writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { digestOf } from '../../../src/lab/experiment/armed-rules.ts'
+import type { ExperimentEvent } from '../../../src/lab/experiment/progress.ts'
+import { failing } from '../../live/rules-folder.ts'
+import { eventually } from '../../support/eventually.ts'
+import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
+
+let stage: ExperimentStage
+
+beforeEach(async () => {
+  stage = await startExperimentStage()
+})
+
+afterEach(() => stage.close())
+
+/** Brings rules as somebody else would, and waits until they are in force. */
+async function others(text: string): Promise<void> {
+  const before = stage.squall.logs.length
+  await writeFile(stage.rulesFile, text)
+  await stage.squall.logged('rules in force', before)
+}
+
+const THEIRS = `# theirs, with a comment\n${failing('theirs', 'work')}`
+const THEIRS_DIGEST = digestOf(THEIRS)
+const REPLACE = { sidecar: { replaceRules: true, expiry: '1s' } }
+
+test('before and after are measured while rules of others rest, which are back at the end', async () => {
+  await others(THEIRS)
+  const active: boolean[] = []
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.kind === 'moment') active.push(inForce() === THEIRS_DIGEST)
+  }
+  const result = await stage.run({ ...REPLACE, hold: '1500ms' }, { onEvent })
+  expect(result).toMatchObject({ verdict: 'held', code: null, restored: true, steadyAfter: true })
+  expect(result.before.load!.counts.responded).toBe(result.before.load!.counts.calls)
+  expect(active).not.toContain(true)
+  expect(await stage.rules()).toBe(THEIRS)
+  await eventually(() => (inForce() === THEIRS_DIGEST ? undefined : 'theirs are not active again'))
+})
+
+test('ended by hand it puts rules of others back at once', async () => {
+  await others(THEIRS)
+  const stop = new AbortController()
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.kind === 'phase' && event.label === 'steady state after') stop.abort()
+  }
+  const asked = { ...REPLACE, hold: '300ms' }
+  const result = await stage.run(asked, { stop: stop.signal, onEvent })
+  expect(result).toMatchObject({ code: 'INTERRUPTED', steadyAfter: null, restored: true })
+  expect(await stage.rules()).toBe(THEIRS)
+})
+
+test('rules that somebody else writes while the steady state after is measured are no failure of the target', async () => {
+  let after = false
+  let written: Promise<void> | undefined
+  const theirs = failing('meanwhile', 'work')
+  const onEvent = (event: ExperimentEvent): void => {
+    after ||= event.kind === 'phase' && event.label === 'steady state after'
+    // Once the sidecar has gone back to what was there before.
+    if (after && event.kind === 'moment' && inForce() === digestOf(BEFORE)) {
+      written ??= writeFile(stage.rulesFile, theirs)
+    }
+  }
+  const asked = { hold: '300ms', steadyState: { errors: '1%', for: '3s', within: '8s' } }
+  const result = await stage.run(asked, { onEvent })
+  await written
+  expect(result).toMatchObject({
+    verdict: 'inconclusive',
+    code: 'RULES_CHANGED',
+    steadyAfter: null,
+  })
+  expect(await stage.rules()).toBe(theirs)
+})
+
+test('a file that was not there is gone again, and what follows is measured', async () => {
+  await rm(stage.rulesFile)
+  await stage.squall.logged('no rules; nothing is injected')
+  const result = await stage.run({ hold: '300ms' })
+  expect(result).toMatchObject({ verdict: 'held', restored: true, steadyAfter: true })
+  expect(await stage.rules()).toBeUndefined()
+})
+
+test('a file that the sidecar has rejected is not replaced: it could not be put back', async () => {
+  await writeFile(stage.rulesFile, 'rules: [{ nmae: wrong }]\n')
+  await stage.squall.logged('the rules have mistakes; nothing is injected')
+  expect(await stage.refused()).toEqual(['RULES_NOT_IN_FORCE'])
+  expect(await stage.rules()).toBe('rules: [{ nmae: wrong }]\n')
+})
+
+/** The digest of the rules that the sidecar says are active. */
+function inForce(): unknown {
+  return stage.squall.logs.findLast(({ msg }) => msg === 'rules in force')?.['digest']
+}

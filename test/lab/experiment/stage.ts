@@ -1,0 +1,119 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ExperimentOptions } from '../../../src/lab/experiment/context.ts'
+import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
+import { readAndKeep } from '../../../src/lab/experiment/kept-plan.ts'
+import type { Plan } from '../../../src/lab/experiment/plan.ts'
+import type { RefusalCode } from '../../../src/lab/experiment/refusal.ts'
+import { RefusedError } from '../../../src/lab/experiment/refusal.ts'
+import { runExperiment } from '../../../src/lab/experiment/run-experiment.ts'
+import { type ScriptedServer, startScripted, type Script } from '../load/scripted-server.ts'
+import { type Squall, startSquall } from '../../support/squall.ts'
+
+/** What a test says of a plan; deeper keys are put over those of the usual one. */
+export type Changes = Readonly<Record<string, unknown>>
+
+/** A sidecar with a rules file in front of a server, and plans for it. */
+export interface ExperimentStage {
+  readonly folder: string
+  readonly rulesFile: string
+  readonly squall: Squall
+  readonly server: ScriptedServer
+  /** The text of a plan: small and quick. */
+  text(changes?: Changes): string
+  plan(changes?: Changes): Promise<Plan>
+  run(changes?: Changes, options?: Partial<ExperimentOptions>): Promise<ExperimentResult>
+  /** The codes with which an experiment is refused. */
+  refused(changes?: Changes, options?: Partial<ExperimentOptions>): Promise<readonly RefusalCode[]>
+  rules(): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+/** What is in the rules file before. */
+export const BEFORE = '# nothing yet\nrules: []\n'
+
+/** Starts them. */
+export async function startExperimentStage(
+  script: Script = () => 'ok',
+  flags: readonly string[] = ['--environment', 'staging'],
+  tools?: readonly object[],
+): Promise<ExperimentStage> {
+  const folder = await mkdtemp(join(tmpdir(), 'squall-experiment-'))
+  const rulesFile = join(folder, 'rules.yaml')
+  await writeFile(rulesFile, BEFORE)
+  await mkdir(join(folder, 'state'))
+  const server = await startScripted(script, tools)
+  const squall = await startSquall('--upstream', server.url.origin, '--rules', rulesFile, ...flags)
+  const text: ExperimentStage['text'] = (changes = {}) =>
+    JSON.stringify(over(usual(squall, rulesFile), changes), null, 2)
+  const plan: ExperimentStage['plan'] = async (changes) => {
+    const file = join(folder, 'plan.yaml')
+    const { read } = await readAndKeep(file, text(changes), (path) => readFile(path, 'utf8'))
+    if (!read.ok) throw new Error(JSON.stringify(read.problems))
+    return read.plan
+  }
+  const run: ExperimentStage['run'] = async (changes, options) =>
+    runExperiment({
+      plan: await plan(changes),
+      version: '0.0.0',
+      headers: {},
+      stateFolder: join(folder, 'state'),
+      stop: new AbortController().signal,
+      past: [],
+      onEvent: () => {},
+      ...options,
+    })
+  return {
+    folder,
+    rulesFile,
+    squall,
+    server,
+    text,
+    plan,
+    run,
+    refused: async (changes, options) => {
+      try {
+        await run(changes, options)
+      } catch (error) {
+        if (error instanceof RefusedError) return error.refusals.map(({ code }) => code)
+        throw error
+      }
+      return []
+    },
+    rules: () => readFile(rulesFile, 'utf8').catch(() => undefined),
+    close: async () => {
+      await squall.close()
+      await server.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function usual({ port, admin }: Squall, rulesFile: string): Changes {
+  return {
+    name: 'test',
+    target: { url: `http://127.0.0.1:${port}/mcp`, environment: 'staging' },
+    sidecar: { admin, rulesFile },
+    steadyState: { errors: '1%', for: '300ms', within: '8s' },
+    rules: [{ name: 'broken', match: { tool: 'work' }, faults: [{ abort: { toolError: 'no' } }] }],
+    stages: ['20%'],
+    hold: '600ms',
+    load: { clients: 2, rate: 100, tools: ['work'] },
+    abortOn: { errors: '>90%' },
+  }
+}
+
+/** Puts changes over a plan; what is `undefined` is taken out. */
+function over(base: Changes, changes: Changes): Changes {
+  const merged: Record<string, unknown> = { ...base }
+  for (const [key, value] of Object.entries(changes)) {
+    const below = merged[key]
+    merged[key] = isObject(below) && isObject(value) ? over(below, value) : value
+  }
+  return merged
+}
+
+function isObject(value: unknown): value is Changes {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

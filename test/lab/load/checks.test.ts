@@ -1,0 +1,177 @@
+import { afterEach, expect, test } from 'vitest'
+import { indicatorsOf } from '../../../src/lab/indicators/indicators.ts'
+import { noCounts } from '../../../src/lab/indicators/counts.ts'
+import { parseBaseline } from '../../../src/lab/load/baseline.ts'
+import { parseCalls } from '../../../src/lab/load/calls-file.ts'
+import { parseExpectation } from '../../../src/lab/load/expectation.ts'
+import { Histogram } from '../../../src/lab/load/results/histogram.ts'
+import { runLoad } from '../../../src/lab/load/run-load.ts'
+import { judgeSlo, parseSlo } from '../../../src/lab/load/results/slo.ts'
+import { startRuled } from '../../live/ruled-squall.ts'
+import { closeAll } from './closing.ts'
+import { load, loadOptions } from './load-run.ts'
+import { scriptedListener, startScripted } from './scripted-server.ts'
+
+const open = closeAll(afterEach)
+
+const RESULT = {
+  content: [{ type: 'text', text: 'done' }],
+  structuredContent: { total: 3, name: 'ab', list: [1, 2], 'a/b': null, deep: { x: 1 } },
+}
+
+test.each([
+  ['t:/structuredContent/total>0', true],
+  ['t:/structuredContent/total>3', false],
+  ['/structuredContent/total>=3', true],
+  ['*:/structuredContent/total<=2.5', false],
+  ['t:/structuredContent/total=3', true],
+  ['t:/structuredContent/total="3"', false],
+  ['t:/structuredContent/name=ab', true],
+  ['t:/structuredContent/name!=ab', false],
+  ['t:/structuredContent/nothing!=ab', false],
+  ['t:/structuredContent/name=~^a.$', true],
+  ['t:/structuredContent/total=~3', false],
+  ['t:/structuredContent/list>1', true],
+  ['t:/structuredContent/list=[1,2]', true],
+  ['t:/structuredContent/deep={"x":1}', true],
+  ['t:/structuredContent/name>0', false],
+  ['t:/structuredContent/deep', true],
+  ['t:/structuredContent/a~1b', false],
+  ['t:/content/0/text', true],
+  ['t:/content/1', false],
+])('the condition %s holds: %s', (text, holds) => {
+  expect(parseExpectation(text).holds(RESULT)).toBe(holds)
+})
+
+test.each([
+  ['total>0', /no JSON Pointer/],
+  ['t/x', /no JSON Pointer/],
+  ['t:/a~2', /no valid JSON Pointer/],
+  ['t:/a>', /nothing behind >/],
+  ['t:/a>many', /compares with >/],
+  ['t:/a=~(', /regular expression/],
+])('the condition %s is refused', (text, why) => {
+  expect(() => parseExpectation(text)).toThrow(why)
+})
+
+test.each([
+  ['p99<2s', /./, { limit: 2000 }],
+  ['p99.9<=250ms', /./, { limit: 250 }],
+  [' success >= 99.5% ', /./, { limit: 0.995 }],
+  ['tcaf<9', /./, { limit: 9 }],
+])('the gate %s is read', (text, _, gate) => {
+  expect(parseSlo(text)).toMatchObject(gate)
+})
+
+test.each([
+  ['p99', /cannot be read/],
+  ['p99<2', /unit of time/],
+  ['p99<2%', /unit of time/],
+  ['success>99', /in percent/],
+  ['success>101%', /above 100%/],
+  ['speed>1%', /"speed", which is not measured; use p50 to p99\.9, success/],
+  ['tcaf<9%', /plain number/],
+  ['p99<1.2.3s', /no number/],
+  ['constructor<1%', /not measured/],
+])('the gate %s is refused', (text, why) => {
+  expect(() => parseSlo(text)).toThrow(why)
+})
+
+test('gates are judged by what was measured, and what was not measured does not pass', () => {
+  const histogram = new Histogram()
+  for (let ms = 1; ms <= 1000; ms++) histogram.add(ms)
+  const counts = {
+    ...noCounts(),
+    tasks: 10,
+    failedTasks: 1,
+    calls: 100,
+    success: 98,
+    responded: 99,
+  }
+  const judged = { indicators: indicatorsOf(counts), latency: histogram.latency() }
+  const verdicts = (...gates: string[]): boolean[] =>
+    judgeSlo(gates.map(parseSlo), judged).map(({ ok }) => ok)
+  expect(
+    verdicts(
+      'p99<1s',
+      'p50<400ms',
+      'success>=98%',
+      'success>98%',
+      'blast<=10%',
+      'errors<=1.5%',
+      'max<=1s',
+      'tcaf<=10',
+    ),
+  ).toEqual([true, false, true, false, true, true, true, true])
+  const nothing = { indicators: indicatorsOf(noCounts()), latency: new Histogram().latency() }
+  expect(judgeSlo([parseSlo('success>1%'), parseSlo('p99<1m')], nothing)).toMatchObject([
+    { measured: null, ok: false },
+    { measured: null, ok: false },
+  ])
+})
+
+test('a silent partial result is caught by a clean run, and counts as a silent failure', async () => {
+  const rules = `rules:
+  - name: partial
+    match: { tool: work }
+    every: 2
+    faults: [truncate: { content: { chars: 1 } }]
+`
+  const ruled = open(
+    await startRuled(
+      rules,
+      [],
+      scriptedListener(() => 'ok'),
+    ),
+  )
+  const asked = {
+    url: new URL(`http://127.0.0.1:${ruled.app.port}/mcp`),
+    work: { tools: ['work'] },
+    pace: { clients: 1, tasks: 40 },
+  }
+  const { baseline } = await runLoad(loadOptions(asked), { recordBaseline: true })
+  const checks = { baseline: parseBaseline(JSON.stringify(baseline)) }
+  const clean = await load({ ...asked, checks })
+  expect(clean.counts).toMatchObject({ correct: 40, failedTasks: 0 })
+  const url = new URL(`http://127.0.0.1:${ruled.squall.port}/mcp`)
+  const hit = await load({ ...asked, url, checks })
+  const seen = hit.faults[0]!
+  expect(seen.seen).toBeGreaterThan(0)
+  expect(seen).toMatchObject({ errors: 0, wrong: seen.seen })
+  expect(hit.counts).toMatchObject({
+    responded: 40,
+    correct: 40 - seen.seen,
+    silentFailures: seen.seen,
+    safeFailures: 0,
+  })
+})
+
+test('a file of calls gives arguments, weights and what is expected', async () => {
+  const calls = parseCalls(`calls:
+  - { tool: work, arguments: { topic: refunds }, weight: 9, expect: /structuredContent/total>2 }
+  - { tool: rest, weight: 1 }
+`)
+  const server = open(await startScripted(['ok']))
+  const result = await load({
+    url: server.url,
+    work: { calls },
+    pace: { clients: 2, tasks: 200 },
+  })
+  const work = server.calls.filter(({ tool }) => tool === 'work')
+  expect(work.every(({ args }) => JSON.stringify(args) === '{"topic":"refunds"}')).toBe(true)
+  expect(work.length).toBeGreaterThan(150)
+  expect(work.length).toBeLessThan(200)
+  expect(result.counts.success).toBe(200)
+})
+
+test.each([
+  ['calls: []', /no list of calls/],
+  ['calls: [{ tol: a }]', /unknown key "tol"/],
+  ['calls: [{ weight: 2 }]', /call 1 names no tool/],
+  ['calls: [{ tool: a, weight: 0 }]', /weight of call 1/],
+  ['calls: [{ tool: a, arguments: 3 }]', /arguments of call 1/],
+  ['calls: [{ tool: a, expect: [total] }]', /no JSON Pointer/],
+  ['calls: [', /the file of calls/],
+])('the file of calls %s is refused', (text, why) => {
+  expect(() => parseCalls(text)).toThrow(why)
+})

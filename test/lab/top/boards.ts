@@ -1,0 +1,82 @@
+import type { Board } from '../../../src/lab/top/board.ts'
+import { readSnapshot } from '../../../src/lab/top/read-snapshot.ts'
+import { SidecarWatch } from '../../../src/lab/top/sidecar-view.ts'
+
+const AT = Date.parse('2026-03-01T09:04:20.000Z')
+
+/** What a made-up sidecar tells. */
+export interface Told {
+  readonly digest?: string
+  readonly armed?: boolean
+  readonly rules?: readonly object[]
+  readonly tools?: readonly object[]
+  readonly faults?: readonly object[]
+  readonly lastReload?: object | null
+}
+
+/** One event of `/api/events`, so many seconds after the first. */
+export function event(second: number, told: Told = {}): string {
+  const { digest = '9827943e00', armed = true, rules = [], tools = [], faults = [] } = told
+  const reasons = armed
+    ? []
+    : [{ by: 'operator', reason: 'deploy', at: '2026-03-01T09:03:11.883Z' }]
+  return JSON.stringify({
+    at: new Date(AT + second * 1_000).toISOString(),
+    state: {
+      version: '1.2.3',
+      environment: 'staging',
+      canChange: true,
+      armed,
+      reasons,
+      shadow: false,
+      activeFaults: 2,
+      rules: { count: rules.length, generation: 3, digest },
+      lastReload: told.lastReload ?? null,
+    },
+    rules: { generation: 3, digest, count: rules.length, rules },
+    tools,
+    latency: {},
+    faults: { whole: true, total: faults.length, faults },
+  })
+}
+
+/** A rule as the API tells it. */
+export function rule(name: string, hits: number, more: object = {}): object {
+  return {
+    name,
+    faults: ['delay', 'abort'],
+    about: 'calls',
+    phase: 'on',
+    percent: 30,
+    hits,
+    active: 1,
+    counts: { matched: hits * 3, drawn: hits, applied: hits },
+    ...more,
+  }
+}
+
+/** A tool as the API tells it. */
+export function tool(
+  name: string,
+  [real, injected]: readonly [number, number],
+  squall = 0,
+): object {
+  const errors = { upstream: real, injected, squall }
+  return { tool: name, calls: { upstream: real + 100, injected, squall }, errors }
+}
+
+/** A board of sidecars that told this, second by second; texts are of those that are lost. */
+export function board(sidecars: readonly (readonly Told[] | string)[]): Board {
+  const views = sidecars.map((told, i) => {
+    const watch = new SidecarWatch({ host: '10.0.0.7', port: 15390 + i })
+    if (typeof told === 'string') watch.lose(told)
+    else {
+      for (const [second, each] of told.entries()) {
+        watch.hear(readSnapshot(event(second, each)), second * 1_000)
+        watch.tick()
+      }
+    }
+    return watch.view
+  })
+  return { at: '2026-03-01T09:04:23.000Z', sidecars: views }
+}

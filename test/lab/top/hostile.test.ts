@@ -1,0 +1,185 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { changeArming } from '../../../src/lab/top/change-arming.ts'
+import { foreign } from '../../../src/lab/top/cells.ts'
+import { eventReader } from '../../../src/lab/top/event-text.ts'
+import { openFeed } from '../../../src/lab/top/feed.ts'
+import { readSnapshot } from '../../../src/lab/top/read-snapshot.ts'
+import { closers } from '../../support/closers.ts'
+import { event, rule, tool } from './boards.ts'
+
+const opened = closers()
+// oxlint-disable-next-line no-control-regex -- that is what it is about
+const OBEYED = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/
+
+/** A server that claims to be a sidecar. */
+async function serve(listener: RequestListener): Promise<{ host: string; port: number }> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  opened({ close: () => server.closeAllConnections() })
+  opened({ close: () => server.close() })
+  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+}
+
+/** Why the feed of such a server is lost. */
+async function lostBy(listener: RequestListener, silenceMs = 5_000): Promise<string> {
+  const place = await serve(listener)
+  return new Promise((resolve) => {
+    const feed = openFeed(
+      place,
+      {
+        onSnapshot: () => undefined,
+        onLost: (problem) => {
+          feed.close()
+          resolve(problem)
+        },
+      },
+      { silenceMs, againMs: 60_000 },
+    )
+  })
+}
+
+const stream =
+  (text: string): RequestListener =>
+  (_, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    res.write(text)
+  }
+
+it('shows no text that a terminal would obey, and none without end', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 0x10ffff }), { maxLength: 300 }), (codes) => {
+      const text = String.fromCodePoint(...codes)
+      const shown = foreign(text)
+      expect(shown).not.toMatch(OBEYED)
+      expect(shown.length).toBeLessThanOrEqual(121 * 10)
+    }),
+    { numRuns: 50 },
+  )
+})
+
+it('reads whatever is told, or says that it does not understand', () => {
+  const told = { rules: [rule('a', 1)], tools: [tool('t', [1, 1])], lastReload: { result: 'x' } }
+  const base = JSON.parse(event(0, told)) as object
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(), (value, place) => {
+      const text = JSON.stringify(replaced(base, value, place))
+      try {
+        const snapshot = JSON.stringify(readSnapshot(text))
+        expect(snapshot).not.toContain('null,null,null')
+        expect(JSON.parse(snapshot)).toMatchObject({ armed: expect.any(Boolean) })
+      } catch (error) {
+        expect(error).toMatchObject({ name: 'NotUnderstoodError' })
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+it('keeps no more of anything than a sidecar has', () => {
+  const many = Array(1_500).fill(0)
+  const snapshot = readSnapshot(
+    event(0, {
+      rules: many.map((_, i) =>
+        rule(`${i}${'x'.repeat(500)}`, 1, { faults: many.slice(0, 30).map(String) }),
+      ),
+      tools: many.map((_, i) => tool(`${i}`, [1, 1])),
+      faults: many.map(() => ({ rule: 'r', fault: '\u001b[31m', effect: 'e'.repeat(9_000) })),
+    }),
+  )
+  expect(snapshot.rules).toHaveLength(1_010)
+  expect(snapshot.rules[0]!.name).toHaveLength(121)
+  expect(snapshot.rules[0]!.faults).toHaveLength(20)
+  expect(snapshot.tools).toHaveLength(250)
+  expect(snapshot.faults.list).toHaveLength(200)
+  expect(snapshot.faults.list[0]).toMatchObject({ fault: '\\u{1b}[31m' })
+  expect(snapshot.faults.list[0]!.effect).toHaveLength(161)
+})
+
+it('takes events apart wherever they were cut, and refuses those that are too long', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 40 })), (cuts) => {
+      const text = 'retry: 2000\n\ndata: {"a":1}\n\n: note\n\ndata: {"b":2}\n\n'
+      const told: string[] = []
+      const read = eventReader((data) => told.push(data))
+      let rest = text
+      for (const cut of cuts) {
+        read(rest.slice(0, cut))
+        rest = rest.slice(cut)
+      }
+      read(rest)
+      expect(told).toEqual(['{"a":1}', '{"b":2}'])
+    }),
+    { numRuns: 50 },
+  )
+  const small = eventReader(() => undefined, 100)
+  small('x'.repeat(100))
+  expect(() => small('y')).toThrow('too long')
+})
+
+it('says why it hears nothing', async () => {
+  const page: RequestListener = (_, res) => res.end('<html>')
+  const full: RequestListener = (_, res) =>
+    res.writeHead(503).end('{"error":"\u001b[2J16 streams are open"}'.replace('\u001b', '\\u001b'))
+  const endless: RequestListener = (_, res) => {
+    res.writeHead(500)
+    const write = (): void => {
+      while (!res.destroyed && res.write('x'.repeat(65_536)));
+      if (!res.destroyed) res.once('drain', write)
+    }
+    write()
+  }
+  expect(
+    await Promise.all([
+      lostBy(page),
+      lostBy((_, res) => res.writeHead(404).end('{}')),
+      lostBy(full),
+      lostBy(endless),
+      lostBy(stream('data: {"state":\n')),
+      lostBy(stream(`data: ${'['.repeat(200_000)}\n`)),
+      lostBy(stream('data: {"state":7}\n')),
+      lostBy(stream(`data: ${'x'.repeat(4_200_000)}`)),
+      lostBy((req) => req.socket.end('SSH-2.0\r\n\r\n')),
+      lostBy((req) => req.socket.destroy()),
+      lostBy(stream(': nothing\n'), 150),
+      lostBy(() => undefined, 150),
+      lostBy((_, res) => res.writeHead(200, { 'content-type': 'text/event-stream' }).end()),
+    ]),
+  ).toEqual([
+    'is no Squall admin port',
+    'shows no rules: no Squall admin port, or one without --rules',
+    'answered 503: \\u{1b}[2J16 streams are open',
+    'answered 500',
+    'sent something that is not understood',
+    'sent something that is not understood',
+    'sent something that is not understood',
+    'sent an event that is too long',
+    'does not speak HTTP',
+    'connection reset',
+    'tells nothing any more',
+    'tells nothing any more',
+    'the connection ended',
+  ])
+})
+
+it('never shows the token, even where it is sent back', async () => {
+  const place = await serve((req, res) => {
+    res
+      .writeHead(418)
+      .end(JSON.stringify({ error: `${'x'.repeat(180)} ${req.headers.authorization}` }))
+  })
+  const said = await changeArming(place, 'arm', 'a-token-that-nobody-sees')
+  expect(said).toBe(`refused (418): ${'x'.repeat(180)} Bearer …`)
+})
+
+/** The value with one of its parts, at some place in it, replaced. */
+function replaced(value: object, by: unknown, place: number): unknown {
+  const text = JSON.stringify(value)
+  let seen = 0
+  const parts = JSON.stringify(value, (_, part: unknown) => (seen++, part)) === text ? seen : 1
+  let now = 0
+  return JSON.parse(text, (_, part: unknown) => (now++ === place % parts ? by : part)) as unknown
+}

@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest'
+import { compileRules } from '../../../src/rules/match/compile.ts'
+import { explain } from '../../../src/rules/explain/explain.ts'
+import { explainText } from '../../../src/rules/explain/explain-text.ts'
+import { planCall, planHttp } from '../../../src/rules/select/plan.ts'
+import { Bench, facts, rule } from '../facts.ts'
+
+describe('an explanation', () => {
+  it('names each dimension that fails, what it wants and what was found', () => {
+    const bench = new Bench([
+      {
+        match: {
+          tool: 'sea*',
+          headers: { 'x-chaos': 'on', a: { present: true } },
+          args: { '/n': { gt: 5 } },
+          era: '>=2025-11-25',
+        },
+      },
+    ])
+    const of = facts({ args: { n: 3 } }, { headers: ['X-Chaos', 'off'] })
+    const [outlook] = explain(bench.ruleSet, of, bench.now, bench.states).rules
+    expect(outlook).toMatchObject({ matches: false, result: undefined })
+    expect(outlook!.failing).toEqual([
+      { dimension: 'era', wants: '>=2025-11-25', found: '2025-06-18' },
+      { dimension: 'headers.x-chaos', wants: '"on"', found: 'off' },
+      { dimension: 'headers.a', wants: 'present', found: 'absent' },
+      { dimension: 'args./n', wants: '> 5', found: '3' },
+    ])
+  })
+
+  it('shows no secrets', () => {
+    const bench = new Bench([{ match: { headers: { authorization: 'Bearer a' } } }])
+    const of = facts({}, { headers: ['authorization', 'Bearer hidden'] })
+    expect(JSON.stringify(explain(bench.ruleSet, of, bench.now))).not.toContain('hidden')
+  })
+
+  it('foretells what the next call meets, and changes nothing', () => {
+    const bench = new Bench([
+      { percent: 30 },
+      { first: 3 },
+      { every: 4 },
+      { times: 5 },
+      { burst: { rate: 0.4, length: 3 }, percent: 70 },
+      { for: 20 },
+      { match: { tool: 'x' } },
+      { percent: 50, sample: { header: 'x-user' } },
+      { percent: 20, stops: true },
+      { shadow: true },
+      {},
+    ])
+    for (let i = 0; i < 60; i++) {
+      bench.now++
+      const of = facts({}, { headers: ['x-user', `user-${i}`] })
+      const said = explain(bench.ruleSet, of, bench.now, bench.states)
+      expect(explain(bench.ruleSet, of, bench.now, bench.states)).toEqual(said)
+      const foretold = said.rules.filter(({ result }) => result === 'drawn' || result === 'shadow')
+      expect(foretold.map((outlook) => outlook.rule)).toEqual(bench.hits(of))
+    }
+  })
+
+  it('speaks of rules that have just come into force when it knows no state', () => {
+    const ruleSet = compileRules({ rules: [rule({ first: 1, for: 10 }), rule({ from: 99 }, 1)] })
+    const { rules } = explain(ruleSet, facts(), 5)
+    expect(rules.map((outlook) => outlook.result)).toEqual(['drawn', 'not_yet'])
+  })
+
+  it('says what the faults do', () => {
+    const { rules } = explain(new Bench([{}]).ruleSet, facts(), 0)
+    const does = 'answered with a tool error'
+    const answered = { acts: 'yes', by: 'request', does, ends: true }
+    expect(rules[0]!.faults).toEqual([
+      {
+        fault: 'abort',
+        summary: 'answers a call with an error',
+        config: { toolError: 'injected', at: 'request' },
+        answers: [
+          { on: 'json', here: true, ...answered },
+          { on: 'sse', here: true, ...answered },
+          { on: 'http+sse', here: false, ...answered },
+          { on: 'batch', here: false, ...answered },
+          { on: 'batch-sse', here: false, ...answered },
+        ],
+      },
+    ])
+  })
+
+  it('says which fault keeps others from having a turn', () => {
+    const abort = { fault: 'abort', config: { toolError: 'x', at: 'request' } } as const
+    const late = { fault: 'delay', config: { fixed: 1, max: 9, at: 'response' } } as const
+    const early = { fault: 'delay', config: { fixed: 1, max: 9, at: 'request' } } as const
+    const bench = new Bench([
+      { name: 'a', faults: [early, late] },
+      { name: 'b', faults: [abort] },
+      { name: 'c', faults: [early] },
+      { name: 'd', faults: [late], match: { http: {} } },
+    ])
+    const json = (batched: boolean) =>
+      explain(bench.ruleSet, facts(), 0, undefined, batched).rules.map((each) => [
+        each.rule,
+        ...each.faults.map(({ answers }) => answers[0]!.behind ?? answers[0]!.acts),
+      ])
+    expect(json(false)).toEqual([
+      ['a', 'yes', 'b/abort'],
+      ['b', 'yes'],
+      ['c', 'b/abort'],
+      ['d', 'b/abort'],
+    ])
+    expect(json(true).at(-1)).toEqual(['d', 'yes'])
+    bench.load([
+      { name: 'a', faults: [early] },
+      {
+        name: 'b',
+        faults: [{ fault: 'hang', config: { at: 'request', keepAlive: false } }],
+        match: { http: {} },
+      },
+    ])
+    expect(json(false)).toEqual([
+      ['a', 'b/hang'],
+      ['b', 'yes'],
+    ])
+  })
+
+  it('knows that rules about HTTP stop each other, and no rules about calls', () => {
+    const bench = new Bench([{ name: 'a', match: { http: {} }, stops: true }, { name: 'b' }])
+    const { rules } = explain(bench.ruleSet, facts(), 0)
+    expect(rules.map(({ result }) => result)).toEqual(['drawn', 'drawn'])
+    const clock = () => bench.now
+    expect(planHttp(bench.ruleSet, facts(), bench.states, clock)?.hits).toHaveLength(1)
+    expect(planCall(bench.ruleSet, facts(), bench.states, clock)?.hits).toHaveLength(1)
+  })
+
+  it('leaves rules about calls out of plain HTTP, and tells why others fail there', () => {
+    const bench = new Bench([{}, { match: { http: { path: '/api/*' } } }])
+    const { headers, session, client } = facts()
+    const http = { method: 'GET', path: '/x' }
+    const { rules } = explain(bench.ruleSet, { headers, session, client, http }, 0)
+    expect(rules.map((outlook) => outlook.rule)).toEqual(['rule-1'])
+    expect(rules[0]!.failing).toEqual([{ dimension: 'http.path', wants: '/api/*', found: '/x' }])
+  })
+
+  it('reads well', () => {
+    const bench = new Bench([
+      { name: 'slow', percent: 30 },
+      { name: 'stops', stops: true },
+      { name: 'late', match: { any: [{ tool: 'search' }, { prompt: 'p' }] } },
+      { name: 'elsewhere', match: { tool: ['a', 'b*'] } },
+    ])
+    expect(explainText(explain(bench.ruleSet, facts(), bench.now, bench.states)))
+      .toMatchInlineSnapshot(`
+        "slow: matches, and hits this call
+          call 1, key 1: draws 0.1518, hits below 0.3
+          abort {"toolError":"injected","at":"request"}
+            JSON, stream: answered with a tool error
+            (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
+        stops: matches, and hits this call
+          abort {"toolError":"injected","at":"request"}
+            JSON, stream: has no turn behind slow/abort
+            (HTTP+SSE, batch in JSON, batch by stream: has no turn behind slow/abort)
+        late: matches, but stops hits and says then: stop
+          abort {"toolError":"injected","at":"request"}
+            JSON, stream: answered with a tool error
+            (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
+        elsewhere: does not match
+          tool: wants a or b*, found search
+
+        In brackets: answers that this call does not get.
+        "
+      `)
+    const off = new Bench([{ name: 'a' }], { enabled: false })
+    expect(explainText(explain(off.ruleSet, facts(), 0))).toContain('enabled: false')
+  })
+})
