@@ -40,7 +40,7 @@ export interface HeadFacts {
 /** Reads a head once; of one that is known by its bytes, what was read before. */
 export function factsOf(head: RequestHead): HeadFacts {
   if (!(head instanceof PlainHead)) return readFacts(head)
-  return (head.notes.facts ??= lasting(readFacts(head)))
+  return (head.notes.facts ??= lasting(readFacts(head))) as HeadFacts
 }
 
 /** The session is looked up with each call, and outlives the head that it was a part of. */

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DEMO_PROGRAM } from '../../src/cli/commands/demo.ts'
 import { Stage } from '../../src/lab/demo/stage.ts'
 import { runHere } from '../support/here.ts'
 import { sampleRuns } from '../lab/report/sample-runs.ts'
@@ -32,7 +33,7 @@ describe('squall report html and markdown', () => {
   })
 
   it('is what squall load writes by --report', async () => {
-    const stage = await Stage.open()
+    const stage = await Stage.open(DEMO_PROGRAM)
     try {
       const target = `http://127.0.0.1:${stage.sidecar.port}/mcp`
       const report = join(folder, 'load.html')

@@ -1,9 +1,9 @@
-import type { HeadFacts } from '../../mcp/request-facts.ts'
 import type { HeaderLines, RequestHead } from '../headers.ts'
 
 /** What has been found out about heads that differ in the declared length alone. */
 export interface HeadNotes {
-  facts: HeadFacts | undefined
+  /** The facts that `factsOf` reads from such a head; it alone knows their type. */
+  facts: object | undefined
 }
 
 /** A head that is known to be plain, with what the app gets of it. A copy of its parts is none. */

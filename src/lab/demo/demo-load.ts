@@ -1,4 +1,3 @@
-import { readVersion } from '../../cli/version.ts'
 import { LOAD_DEFAULTS, type LoadOptions, type LoadResilience } from '../load/load-options.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
@@ -64,7 +63,7 @@ export function optionsOf(
     pace: { ...LOAD_DEFAULTS.pace, clients: CLIENTS, durationMs },
     resilience: { ...LOAD_DEFAULTS.resilience, ...resilience },
     seed,
-    version: readVersion(),
+    version: stage.version,
   }
 }
 

@@ -3,8 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { DemoOptions } from '../../cli/demo-options.ts'
-import { readVersion } from '../../cli/version.ts'
+import type { DemoOptions, DemoProgram } from './demo-options.ts'
 import { type Played, showEnd } from './end-screen.ts'
 import type { Check } from './phase.ts'
 import { PHASES } from './phases/index.ts'
@@ -17,14 +16,14 @@ const TOO_LONG_MS = 60_000
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /** Plays the demo; the result is the exit code: 1 when anything was not as it should be. */
-export async function demo(options: DemoOptions): Promise<number> {
+export async function demo(options: DemoOptions, program: DemoProgram): Promise<number> {
   const { stdout } = process
   // A reader that has seen enough, such as head, is no failure.
   stdout.on('error', () => {})
   const screen = new Screen(options.json ? undefined : stdout, process.env)
   const stopped = stopSignal()
   const startedAt = performance.now()
-  const stage = await Stage.open()
+  const stage = await Stage.open(program)
   try {
     const played = await Promise.race([play(stage, screen), stopped, tooLong()])
     if (typeof played === 'string') {
@@ -38,7 +37,7 @@ export async function demo(options: DemoOptions): Promise<number> {
     const report = await writeDemoReport(options, played)
     showEnd(screen, played, { seconds, stays: options.stay, report })
     if (options.json) {
-      const found = { ...resultOf(played, checks, seconds), ...(report && { report }) }
+      const found = { ...resultOf(stage, played, checks, seconds), ...(report && { report }) }
       stdout.write(`${JSON.stringify({ ...found, ...(places && { places }) }, short)}\n`)
     }
     for (const { what } of failed) process.stderr.write(`squall: demo: not so: ${what}\n`)
@@ -92,7 +91,7 @@ function short(_key: string, value: unknown): unknown {
 }
 
 async function play(stage: Stage, screen: Screen): Promise<Played[]> {
-  screen.line(screen.paint('strong', `squall ${readVersion()} demo`))
+  screen.line(screen.paint('strong', `squall ${stage.version} demo`))
   screen.line('An MCP server, Squall in front of it, and clients, all on this machine.')
   const played: Played[] = []
   for (const [i, phase] of PHASES.entries()) {
@@ -123,9 +122,14 @@ function checksOf(played: readonly Played[], { ownErrors }: Stage): Check[] {
   return [...played.flatMap(({ result }) => result.checks), own]
 }
 
-function resultOf(played: readonly Played[], checks: readonly Check[], seconds: number): object {
+function resultOf(
+  stage: Stage,
+  played: readonly Played[],
+  checks: readonly Check[],
+  seconds: number,
+): object {
   return {
-    version: readVersion(),
+    version: stage.version,
     ok: checks.every(({ ok }) => ok),
     seconds,
     checks,

@@ -1,8 +1,7 @@
-import { assemble, type Running } from '../../cli/run/assemble.ts'
-import { parseRunOptions } from '../../cli/run/run-options.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { DemoApp } from './demo-app.ts'
+import type { DemoProgram, StartedSidecar } from './demo-options.ts'
 import { LiveRules } from './live-rules.ts'
 
 /** What an answer of the admin port was. */
@@ -15,7 +14,7 @@ export interface AdminPage {
 export interface DemoSidecar {
   readonly port: number
   readonly adminPort: number
-  readonly running: Running
+  readonly running: StartedSidecar
   admin(path: string): Promise<AdminPage>
 }
 
@@ -34,9 +33,14 @@ export class Stage {
   readonly #sidecars: DemoSidecar[] = []
   #rules: LiveRules | undefined
   #text: string | undefined
+  readonly #program: DemoProgram
 
-  static async open(): Promise<Stage> {
-    const stage = new Stage()
+  constructor(program: DemoProgram) {
+    this.#program = program
+  }
+
+  static async open(program: DemoProgram): Promise<Stage> {
+    const stage = new Stage(program)
     try {
       stage.#rules = await LiveRules.open()
       await stage.app.start()
@@ -52,6 +56,11 @@ export class Stage {
   /** The sidecar that stands from the first phase to the last. */
   get sidecar(): DemoSidecar {
     return this.#sidecars[0]!
+  }
+
+  /** The version of Squall. */
+  get version(): string {
+    return this.#program.version
   }
 
   /** Its rules file. */
@@ -80,13 +89,13 @@ export class Stage {
 
   /** One more sidecar in front of the same app. */
   async addSidecar(more: Readonly<Record<string, string>> = {}): Promise<DemoSidecar> {
-    const flags = new Map([
-      ['listen', ['127.0.0.1:0']],
-      ['admin', ['127.0.0.1:0']],
-      ['upstream', [`http://127.0.0.1:${this.app.port}`]],
-      ...Object.entries(more).map(([name, value]) => [name, [value]] as const),
-    ])
-    const running = await assemble(parseRunOptions(flags, {}), this.#logger())
+    const flags = {
+      listen: '127.0.0.1:0',
+      admin: '127.0.0.1:0',
+      upstream: `http://127.0.0.1:${this.app.port}`,
+      ...more,
+    }
+    const running = await this.#program.startSidecar(flags, this.#logger())
     const adminPort = running.admin!.port
     const admin = async (path: string): Promise<AdminPage> => {
       const answer = await fetch(`http://127.0.0.1:${adminPort}${path}`)

@@ -1,3 +1,4 @@
+import { DEMO_PROGRAM } from '../../../src/cli/commands/demo.ts'
 import { Stage } from '../../../src/lab/demo/stage.ts'
 import type { LoadResult } from '../../../src/lab/load/results/result.ts'
 import { parseSlo } from '../../../src/lab/load/results/slo.ts'
@@ -30,7 +31,7 @@ export interface SampleRuns {
 
 /** Runs both loads for some time each. */
 export async function sampleRuns(durationMs: number): Promise<SampleRuns> {
-  const stage = await Stage.open()
+  const stage = await Stage.open(DEMO_PROGRAM)
   const mounted = await mountRules(RULES)
   try {
     const sidecar = await stage.addSidecar({ rules: mounted.file, 'guard-error-rate': 'off' })
