@@ -12,12 +12,8 @@ import type { FaultRunOptions } from './fault-run-options.ts'
 import type { TurnSetting } from './chain/turn-setting.ts'
 import { hearsAnswer, makesOutput, turnsOf } from './chain/call-turns.ts'
 import type { FaultTurn, TurnHost, Unfit } from './chain/fault-turn.ts'
-import {
-  answerStage,
-  transformStage,
-  type AnswerCheck,
-  type FrameFlow,
-} from './chain/fault-chain.ts'
+import { answerStage, transformStage } from './chain/fault-chain.ts'
+import type { AnswerCheck, FrameFlow } from './chain/fault-chain.ts'
 
 /** What the request phase comes to for one call: what else faults want is done by then. */
 export type RequestVerdict = Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }>

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const OXLINT = join(ROOT, 'node_modules/.bin/oxlint')
+const run = promisify(execFile)
+
+let temporary: string
+let layers: readonly string[]
+/** The directories that each layer may import, by the table in docs/architecture.md. */
+let allowed: ReadonlyMap<string, readonly string[]>
+
+beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), 'squall-layers-'))
+  const entries = await readdir(join(ROOT, 'src'), { withFileTypes: true })
+  layers = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  allowed = tableOf(await readFile(join(ROOT, 'docs/architecture.md'), 'utf8'))
+})
+
+afterAll(() => rm(temporary, { recursive: true, force: true }))
+
+/** Reads rows such as: | `src/mcp` | what it holds | `base`, `http` |. */
+function tableOf(page: string): ReadonlyMap<string, readonly string[]> {
+  const rows = page.matchAll(/^\| `src\/([a-z]+)` +\|[^|]*\|([^|]*)\|$/gm)
+  return new Map(
+    [...rows].map(([, layer = '', may = '']) => [
+      layer,
+      may.includes('everything')
+        ? layers
+        : [...may.matchAll(/`([a-z]+)`/g)].map(([, name]) => name!),
+    ]),
+  )
+}
+
+/** The pairs `importer -> imported` that the lint rules reject, for files two directories deep. */
+async function rejectedImports(): Promise<Set<string>> {
+  await cp(join(ROOT, '.oxlintrc.json'), join(temporary, '.oxlintrc.json'))
+  for (const layer of layers) {
+    for (const other of layers.filter((name) => name !== layer)) {
+      const file = join(temporary, `src/${layer}/some/where/imports-${other}.ts`)
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, `export { value } from '../../../${other}/else/where.ts'\n`)
+    }
+  }
+  const config = join(temporary, '.oxlintrc.json')
+  const args = ['--config', config, '--format', 'json', 'src']
+  // oxlint ends with 1 when it finds something.
+  const { stdout } = await run(OXLINT, args, { cwd: temporary }).catch(
+    (error: { readonly stdout: string }) => error,
+  )
+  const { diagnostics } = JSON.parse(stdout) as {
+    readonly diagnostics: readonly { readonly code: string; readonly filename: string }[]
+  }
+  return new Set(
+    diagnostics
+      .filter(({ code }) => code.includes('no-restricted-imports'))
+      .map(({ filename }) => filename.replace(/^.*src\/(\w+)\/.*imports-(\w+)\.ts$/, '$1 -> $2')),
+  )
+}
+
+/** Every directory under src with the names of its TypeScript files. */
+async function directories(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = new Map<string, string[]>()
+  for (const path of await readdir(join(ROOT, 'src'), { recursive: true })) {
+    if (!path.endsWith('.ts')) continue
+    const directory = dirname(path)
+    found.set(directory, [...(found.get(directory) ?? []), path])
+  }
+  return found
+}
+
+describe('the layers of the source', () => {
+  it('each have a row in the table of docs/architecture.md', () => {
+    expect([...allowed.keys()].sort()).toEqual([...layers].sort())
+  })
+
+  it('import what the table allows, and lint rejects the rest in every sub-directory', async () => {
+    const rejected = await rejectedImports()
+    const expected = layers.flatMap((layer) =>
+      layers
+        .filter((other) => other !== layer && !allowed.get(layer)!.includes(other))
+        .map((other) => `${layer} -> ${other}`),
+    )
+    expect([...rejected].sort()).toEqual(expected.sort())
+  })
+
+  it('hold at most 40 files in a directory', async () => {
+    const large = [...(await directories())].filter(([, files]) => files.length > 40)
+    expect(large.map(([directory, files]) => `${directory}: ${files.length}`)).toEqual([])
+  })
+
+  it('keep the faults alone beside their contract and their list', async () => {
+    const files = (await directories()).get('filters')!.map((path) => path.slice('filters/'.length))
+    const index = await readFile(join(ROOT, 'src/filters/index.ts'), 'utf8')
+    const faults = files.filter((name) => name !== 'index.ts' && name !== 'fault.ts')
+    expect(faults.filter((name) => !index.includes(`'./${name}'`))).toEqual([])
+    expect(faults).toHaveLength(15)
+  })
+})
