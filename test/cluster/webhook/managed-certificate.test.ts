@@ -2,10 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { ManagedCertificate } from '../../../src/cluster/webhook/managed-certificate.ts'
 import { createAuthority } from '../../../src/cluster/webhook/issue-certificate.ts'
-import {
-  ServingCertificate,
-  type ServingPair,
-} from '../../../src/cluster/webhook/serving-certificate.ts'
+import { ServingCertificate } from '../../../src/cluster/webhook/serving-certificate.ts'
+import type { ServingPair } from '../../../src/cluster/webhook/serving-certificate.ts'
 import { createWebhookMetrics } from '../../../src/cluster/webhook/webhook-metrics.ts'
 import { splitPem } from '../../../src/cluster/webhook/managed-secret.ts'
 import { startCluster, type Cluster } from '../kube/cluster.ts'
