@@ -108,7 +108,7 @@ export class Port {
       telemetry,
       logger,
       rareLog,
-      suspect: (failure) => this.#diagnosis.suspect(failure),
+      suspect: (failure) => options.diagnose !== false && this.#diagnosis.suspect(failure),
       planner,
       push,
       memory,

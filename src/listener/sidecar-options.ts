@@ -30,5 +30,7 @@ export interface SidecarOptions extends FrontOptions {
   readonly upstreamReuse: boolean
   readonly upstreamIdle: number
   readonly connectTimeout: number
+  /** False asks no upstream that fails whether it speaks TLS: a handshake is a connection of its own. */
+  readonly diagnose?: boolean
   readonly drainTimeout: number
 }

@@ -72,6 +72,8 @@ export async function startStage(
     ...SETTINGS,
     ...settings,
     engine,
+    // The scripted app counts its connections.
+    diagnose: false,
     pairs: [
       {
         listen: { kind: 'tcp', host: '127.0.0.1', port: 0 },

@@ -14,6 +14,8 @@ const UPGRADE_REQUIRED = 426
 export function canGoOn(req: IncomingMessage, res: IncomingMessage): boolean {
   return (
     req.httpVersion === '1.1' &&
+    // A 101 that Node does not take for an upgrade, because it lacks a Connection line.
+    (res.statusCode ?? 0) >= 200 &&
     res.statusCode !== UPGRADE_REQUIRED &&
     headerValue(req.rawHeaders, 'content-length') === undefined &&
     headerValue(req.rawHeaders, 'transfer-encoding') === undefined
