@@ -91,7 +91,13 @@ export class DirectoryWatches {
     })
     watcher.on('error', (error) => {
       entry.hasFailed = true
-      this.#onError(error)
+      // Something else has taken the directory's place since it was looked at: it is looked at again.
+      if ((error as NodeJS.ErrnoException).code === 'ELOOP') {
+        entry.isStale = true
+        this.#onHint()
+      } else {
+        this.#onError(error)
+      }
     })
   }
 
