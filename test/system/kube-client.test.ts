@@ -90,7 +90,6 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
       configMap: 'squall-rules',
       key: 'rules.yaml',
       text: 'rules: []\n',
-      selector: undefined,
       prefix: 'squall.dev/',
     }
     expect(await writeConfigMap(client, target, undefined, {})).toBe('created')
