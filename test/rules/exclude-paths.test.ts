@@ -18,6 +18,24 @@ describe('paths that are excluded', () => {
     expect(bench.states.of(bench.rules[0]!)?.counts).toMatchObject({ forbidden: 2, matched: 4 })
   })
 
+  it.each([
+    '/%61dmin/x',
+    '/./admin/x',
+    '/mcp/../admin/x',
+    '//admin//x',
+    '/%2e/admin/x',
+    '/b/%2E%2e/billing',
+  ])('are recognized in another spelling: %s', (path) => {
+    expect(new Bench([{ name: 'all' }], {}, {}, EXCLUDED).hits(at(path))).toEqual([])
+  })
+
+  it.each(['/admin/../mcp', '/admin/%2e%2E/mcp', '/admin%2fx', '/%zzadmin/x', '/ADMIN/x'])(
+    'do not include a path that only looks like one: %s',
+    (path) => {
+      expect(new Bench([{ name: 'all' }], {}, {}, EXCLUDED).hits(at(path))).toEqual(['all'])
+    },
+  )
+
   it('are hit by no rule that names them, for exchanges either', () => {
     const spec: LooseRule = {
       match: { http: { path: '/billing' } },

@@ -2,6 +2,7 @@ import type { FaultName } from '../../filters/index.ts'
 import type { Call } from '../../mcp/call.ts'
 import { folded } from '../../base/fold-text.ts'
 import { compileText } from '../match/text-match.ts'
+import { canonicalPath } from '../../http/canonical-path.ts'
 
 /** What is set from outside the rules file, for all rules; the file can make it tighter and never looser. */
 export interface RuleLimits {
@@ -47,6 +48,6 @@ export function excludedPaths({
   excludePaths,
 }: RuleLimits): ((path: string) => boolean) | undefined {
   if (excludePaths === undefined || excludePaths.length === 0) return undefined
-  const paths = compileText(excludePaths)
-  return (path) => paths.test(path)
+  const paths = compileText(excludePaths.map(canonicalPath))
+  return (path) => paths.test(canonicalPath(path))
 }

@@ -1,0 +1,21 @@
+const UNRESERVED = /[\w.~-]/
+
+/**
+ * Returns a path as RFC 3986 compares paths: unreserved characters not encoded, no empty segment inside,
+ * dot segments resolved. An encoded slash, or an escape that is none, stays as it is.
+ */
+export function canonicalPath(path: string): string {
+  if (!/%|\/\/|\/\./.test(path)) return path
+  const plain = path.replace(/%([\da-f]{2})/gi, (escape, hex: string) => {
+    const char = String.fromCharCode(Number.parseInt(hex, 16))
+    return UNRESERVED.test(char) ? char : escape.toUpperCase()
+  })
+  const kept: string[] = []
+  const segments = plain.split(/\/+/)
+  for (const segment of segments) {
+    if (segment === '..') kept.pop()
+    else if (segment !== '.' && segment !== '') kept.push(segment)
+  }
+  const isFolder = ['', '.', '..'].includes(segments.at(-1)!) && kept.length > 0
+  return (plain.startsWith('/') ? '/' : '') + kept.join('/') + (isFolder ? '/' : '')
+}
