@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
-/** What is there is no file, or has more bytes than are read. */
+/** The path names no file, or a file with more bytes than are read. */
 export class NoSmallFileError extends Error {
   override readonly name = 'NoSmallFileError'
 

@@ -42,7 +42,7 @@ export class MemoryBudget implements Room, Keeping {
     kept_dropped: 0,
   }
   #held = 0
-  /** What faults keep for later calls, in bytes for each. */
+  /** Bytes that faults keep for later calls. */
   readonly #kept = new Map<Kept, number>()
   #keptBytes = 0
   readonly #waiting: Waiting[] = []

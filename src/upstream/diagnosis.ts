@@ -10,7 +10,7 @@ export interface UpstreamProblem {
   readonly message: string
 }
 
-/** What a diagnosis works with. */
+/** The parts that a diagnosis works with. */
 export interface DiagnosisParts {
   readonly address: UpstreamAddress
   /** In milliseconds. */

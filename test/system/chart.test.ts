@@ -101,7 +101,7 @@ describe.skipIf(missing !== undefined)('the chart', () => {
           'app.kubernetes.io/instance': 'squall',
           'app.kubernetes.io/managed-by': 'Helm',
         })
-        // What `helm test` creates is deleted when it has passed.
+        // Objects that `helm test` creates are deleted when it has passed.
         const kept = Object.keys(annotations).filter((key) => key.startsWith('helm.sh/'))
         if (annotations['helm.sh/hook'] !== 'test') expect(kept, name).toEqual([])
       }

@@ -228,7 +228,7 @@ async function lastWord(): Promise<string> {
   return last.state.terminated?.message ?? 'it has not ended'
 }
 
-/** What is left of Squall in the rules of the pod's network. */
+/** The rest of Squall in the rules of the pod's network. */
 async function tables(): Promise<string> {
   const { hostname } = new URL(place)
   const find = `for p in $(pgrep -f server.mjs); do nsenter --net -t $p ip -o addr | grep -q ' ${hostname}/' && echo $p && break; done`

@@ -125,7 +125,7 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     expect(await apply('shop', deployment('plain', {}))).toBe('')
     expect((await logs()).split('\n').length).toBe(reviews)
     expect(await apply('shop', deployment('burst', ASKS))).toBe('')
-    // What was there before can be scaled, and its pods were made by a controller.
+    // Workloads from before can be scaled: a controller made their pods.
     await stage.kubectl('-n', 'shop', 'scale', 'deploy/burst', '--replicas=20')
     const made = (): Promise<number> => stage.pods('shop', 'app=burst').then((all) => all.length)
     await expect.poll(made, POLL).toBe(20)

@@ -13,7 +13,7 @@ import { nameOf, type RunningPod } from './cluster/running-pod.ts'
 import type { OutsideClient, Stage } from './cluster/stage.ts'
 import { example } from './cluster/workloads.ts'
 
-// Whoever sees real harm types one command, and no sidecar injects anything three seconds later. The tests
+// One command, and no sidecar injects anything three seconds later. The tests
 // are one story.
 const PODS = 8
 const LIMIT_MS = 3_000

@@ -21,7 +21,7 @@ export function textForPods(text: string, selector: string | undefined): string 
   throw new UsageError('BAD_COMBINATION', targeted.wrong, targeted.mend)
 }
 
-/** What is there, and when that is written over. */
+/** The present rules, and when they are replaced. */
 export interface Writing {
   readonly before: Fields | undefined
   readonly key: string
@@ -46,7 +46,7 @@ export function textWithTimes(text: string, { before, key, now, lastsMs }: Writi
   )
 }
 
-/** What a key of the ConfigMap holds. */
+/** The content of a key of the ConfigMap. */
 export function textBefore(configMap: Fields | undefined, key: string): string | undefined {
   const bytes = configMapKeys(configMap ?? {}).get(key)
   return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8')

@@ -118,7 +118,7 @@ async function refuseNamespace(
   if (level !== 'privileged' && level !== '') throw podSecurityRefusal(level)
 }
 
-/** What the sidecar decides by, too: the same names mean production there. */
+/** The rule of the sidecar as well: the same names mean production there. */
 function sidecarEnv({ production, environment }: AttachRequest): Readonly<Record<string, string>> {
   return {
     ...(environment !== undefined && { SQUALL_ENVIRONMENT: environment }),

@@ -4,7 +4,7 @@ import { plain } from '../../rules/file/problem.ts'
 /** As many names as a terminal shows at once. */
 const MAX_NAMES = 40
 
-/** Who is touched by rules and who is not; nothing where all are and no rule is replaced. */
+/** Lists the pods that rules touch and those that they do not; nothing where all are touched and no rule is replaced. */
 export function targetsText({ pods, replaced }: Targets, isDryRun: boolean): string {
   const others = pods.filter(({ isTarget }) => !isTarget)
   const lines: string[] = []

@@ -8,7 +8,7 @@ import { REDIRECT_FLAGS, type RedirectFlag } from './redirect-flags.ts'
 
 /** What `squall redirect` was told, checked. */
 export interface RedirectRequest {
-  /** What to take over, or how to give it back. */
+  /** The ports to take over, or how to give them back. */
   readonly plan: RedirectPlan | 'undo' | 'release'
   readonly dryRun: boolean
   readonly nft: string

@@ -12,7 +12,7 @@ const KEYS = {
   memory: { request: 'memoryRequest', limit: 'memoryLimit' },
 } as const
 
-/** What the program needs at least. */
+/** The least that the program needs. */
 const LEAST: Readonly<Record<Kind, number>> = { cpu: 0.001, memory: 128 * 2 ** 20 }
 
 /** True when all containers of a pod have equal requests and limits, which makes it Guaranteed. */

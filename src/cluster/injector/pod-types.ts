@@ -19,7 +19,7 @@ export interface ObjectMeta {
   readonly ownerReferences?: readonly OwnerReference[] | null
 }
 
-/** What made an object. */
+/** The origin of an object. */
 export interface OwnerReference {
   readonly kind?: string
   readonly name?: string

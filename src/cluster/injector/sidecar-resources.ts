@@ -16,7 +16,7 @@ const YOUNG_MIB = 2
 /** Enough for thousands of calls a second, and no whole CPU: static CPU managers would reserve that. */
 const GUARANTEED_CPU = '500m'
 
-/** What a sidecar may use, and what is to be said about it. */
+/** The resources of a sidecar, and warnings about them. */
 export interface ChosenResources {
   readonly resources: SidecarResources
   readonly warnings: readonly string[]

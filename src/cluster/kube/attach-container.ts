@@ -17,7 +17,7 @@ export const DETACH = `${SIDECAR}-detach-`
 export const ATTACHED_ADMIN_PORT = 15390
 const FIRST_LISTEN_PORT = 15300
 
-/** What is put into a pod. */
+/** The parts that are put into a pod. */
 export interface Attachment {
   readonly image: string
   readonly pullPolicy: string | undefined
@@ -173,7 +173,7 @@ function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
   }
 }
 
-/** What kubelet asks at the port. Faults in it would restart the app, so that rules spare it. */
+/** Paths that kubelet asks at the port. Faults there would restart the app, so that rules leave them out. */
 function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
   const paths = containers.flatMap((container) =>

@@ -28,7 +28,7 @@ export interface WaitOptions extends Pick<AskOptions, 'readToken'> {
 
 const POLL_MS = 250
 const ASK_MS = 3_000
-/** What kubelet calls trouble that waiting rarely ends. */
+/** Reasons of kubelet that waiting rarely resolves. */
 const TROUBLES =
   /^(?:ErrImage|ImagePullBackOff|InvalidImageName|CreateContainer.*Error|RunContainerError)/
 

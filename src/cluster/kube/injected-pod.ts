@@ -35,9 +35,9 @@ export interface InjectedPod {
   readonly labels: Readonly<Record<string, string>>
   /** Ports of the app that were taken over. */
   readonly ports: readonly { readonly number: number; readonly name?: string | undefined }[]
-  /** What the injector warned of when the pod was made. */
+  /** Warnings of the injector when the pod was made. */
   readonly warnings: readonly string[]
-  /** What its sidecar holds rules about certain pods against. */
+  /** The labels and workload that its sidecar compares with rules about certain pods. */
   readonly self: PodSelf
 }
 

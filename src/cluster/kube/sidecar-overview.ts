@@ -24,7 +24,7 @@ export interface SidecarReport {
   readonly trouble: string | undefined
   /** `other` when its rules are not those of its ConfigMap. */
   readonly digest: 'current' | 'other' | 'unknown'
-  /** What the injector warned of, and what Services lead past the sidecar now. */
+  /** Warnings of the injector, and Services that lead past the sidecar now. */
   readonly warnings: readonly string[]
 }
 

@@ -3,7 +3,7 @@ import { parseRules } from '../../rules/file/parse.ts'
 import type { RulesFile } from '../../rules/file/schema.ts'
 import type { InjectedPod } from './injected-pod.ts'
 
-/** What rules mean for a pod that reads their ConfigMap. */
+/** The effect of rules on a pod that reads their ConfigMap. */
 export interface PodTarget {
   readonly pod: InjectedPod
   /** Whether any of the rules is for it. */
@@ -14,7 +14,7 @@ export interface PodTarget {
   readonly why: string | undefined
 }
 
-/** What a change of rules means for the pods that read them. */
+/** The effect of a change of rules on the pods that read them. */
 export interface Targets {
   readonly pods: readonly PodTarget[]
   /** Rules whose place is taken, by name: they are in no key of that name any more. */

@@ -4,10 +4,10 @@ export interface Redirect {
   readonly to: number
 }
 
-/** What is taken over. */
+/** The ports that are taken over. */
 export interface RedirectPlan {
   readonly redirects: readonly [Redirect, ...Redirect[]]
-  /** What this user sends to loopback reaches the app itself. */
+  /** Traffic of this user to loopback reaches the app itself. */
   readonly exemptUid: number | undefined
   /**
    * The kernel forgets the redirect by itself unless `refreshRuleset` comes at least this often, in
@@ -35,12 +35,12 @@ export function ruleset({ redirects, exemptUid, heldSeconds }: RedirectPlan): st
   const isHeld = heldSeconds !== undefined
   // The first packet decides about a connection; one that is open sends no such packet any more.
   const held = isHeld ? 'tcp dport @held tcp flags & (fin | syn | rst | ack) == syn ' : ''
-  // What comes from outside, by whichever of the pod's addresses. The sidecar's own connections to
+  // Traffic from outside, by any of the pod's addresses. The sidecar's own connections to
   // such an address go by `lo`, which is why they do not come back to it.
   const incoming = redirects.map(
     ({ from, to }) => `iifname != "lo" tcp dport ${from} ${held}counter redirect to :${to}`,
   )
-  // What is sent to loopback within the pod: the way of a port-forward.
+  // Traffic to loopback within the pod, as a port-forward makes it.
   const others = exemptUid === undefined ? '' : `meta skuid != ${exemptUid} `
   const local = redirects.flatMap(({ from, to }) => [
     `${others}ip daddr 127.0.0.0/8 tcp dport ${from} ${held}counter redirect to :${to}`,

@@ -5,7 +5,7 @@ import { MAX_FILES, type RulesText } from '../../rules/file/rules-file.ts'
 import { canAct } from '../../rules/file/rules-version.ts'
 import { DecideError } from './decide.ts'
 
-/** What the keys of a ConfigMap come to. */
+/** The result of all keys of a ConfigMap. */
 export interface CheckedKeys {
   /** One line for each problem, as `squall validate` writes them. */
   readonly lines: readonly string[]

@@ -70,7 +70,7 @@ export class ClusterVersion {
     }
   }
 
-  /** What was known stays where the API server does not answer. */
+  /** Keeps the last known version where the API server does not respond. */
   async #ask(client: KubeClient): Promise<void> {
     try {
       const minor = minorOf(

@@ -11,7 +11,7 @@ import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 import { accepted, denied, guarded, notChecked, notMeant } from './validation.ts'
 
-/** What rules are checked with. */
+/** The options that rules are checked with. */
 export interface RulesParts extends Pick<DecideParts, 'settings' | 'surroundings'> {
   readonly checker: RulesChecker
 }

@@ -8,7 +8,7 @@ import { logDecision, shownReview } from './review-log.ts'
 import { parseReview, type Review } from './review.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'
 
-/** What is decided at one path. */
+/** The decision at one path. */
 export interface Route {
   readonly subject: Subject
   decide(review: Review): Promise<Decision>

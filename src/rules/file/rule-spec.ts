@@ -17,7 +17,7 @@ export interface RuleSpec {
   readonly from?: number | undefined
   readonly until?: number | undefined
   readonly for?: number | undefined
-  /** What `for`, `ramp` and `stages` count from, in milliseconds since the epoch. */
+  /** The time that `for`, `ramp` and `stages` count from, in milliseconds since the epoch. */
   readonly appliedAt?: number | undefined
   readonly ramp?: { readonly to: number; readonly over: number } | undefined
   readonly stages?: readonly number[] | undefined

@@ -1,7 +1,7 @@
 import type { RuleStates } from '../select/rule-states.ts'
 
 /**
- * Who disarmed: the environment that must never be touched, an operator, the guard, the stop key beside
+ * Names who disarmed: the environment that must never be touched, an operator, the guard, the stop key beside
  * the rules, or the end of the process.
  */
 export type DisarmedBy = 'environment' | 'operator' | 'guard' | 'stopped' | 'draining'

@@ -11,7 +11,7 @@ export interface GuardedRulesOptions {
   readonly limits: RuleLimits
   /** The pod's name; without one a rule for a share of the pods is not in force. */
   readonly pod: string | undefined
-  /** What rules about certain pods are held against. */
+  /** The labels and workload that rules about certain pods are compared with. */
   readonly self: PodSelf
   /** Why no rule may ever act here; undefined when rules may. */
   readonly neverArmed: string | undefined

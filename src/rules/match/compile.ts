@@ -15,7 +15,7 @@ import type { Selection } from '../select/selection.ts'
 export interface CompileOptions extends RuleLimits {
   /** The pod's name; without one a rule for a share of the pods is not in force. */
   readonly pod?: string | undefined
-  /** What rules about certain pods are held against. */
+  /** The labels and workload that rules about certain pods are compared with. */
   readonly self?: PodSelf | undefined
 }
 

@@ -85,7 +85,7 @@ function ownKeys(spec: MatchSpec, { workload, labels }: PodSelf): readonly PodKe
   return keys
 }
 
-/** What is known of a match before there is a call; undefined when it depends on the call. */
+/** Returns the result of a match that is known before a call; undefined when it depends on the call. */
 function holdsHere(spec: MatchSpec, self: PodSelf): boolean | undefined {
   const parts: (boolean | undefined)[] = ownKeys(spec, self).map(({ holds }) => holds)
   for (const inner of spec.all ?? []) parts.push(holdsHere(inner, self))

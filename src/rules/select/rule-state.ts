@@ -37,7 +37,7 @@ export interface Forecast {
  * that leaves the rule unchanged, and a changed rule begins with a new one.
  */
 export class RuleState {
-  /** What was written of when the rule was applied. */
+  /** The written time at which the rule was applied. */
   readonly counts: RuleCounts = noCounts()
   readonly active: ActiveLimit
   readonly #burst: BurstChain | undefined
@@ -60,7 +60,7 @@ export class RuleState {
     return this.#appliedAt
   }
 
-  /** What its times count from, in milliseconds since the epoch. */
+  /** The time that its durations count from, in milliseconds since the epoch. */
   get since(): number {
     return this.#since
   }

@@ -47,7 +47,7 @@ export class StopWatcher {
     this.#isAbsent = 'absent' in file && file.absent
     if ('text' in file) this.#text = file.text
     else if (!file.absent) {
-      // What cannot be read may be a stop.
+      // A key that cannot be read may be a stop.
       this.#text = '?'
     } else if (this.#text !== undefined && !wasAbsent) {
       await sleep(SETTLE, undefined, { ref: false })

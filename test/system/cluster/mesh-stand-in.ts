@@ -40,7 +40,7 @@ createServer(tls, async (req, res) => {
 }).listen(8443)
 `
 
-/** What the agent does with the probes that were led to it. */
+/** Serves the probes that were led to the agent. */
 function agentSource(): string {
   return `
 const { createServer, get } = require('node:http')

@@ -44,7 +44,7 @@ export function jsonBytes(reply: Reply): Uint8Array {
   return asJson(reply).bytes
 }
 
-/** What a reply in a frame's place says; undefined when there is none. */
+/** Returns the message of a reply in a frame's place; undefined when there is none. */
 function replyBytes({ call }: CallRun, frame: LaneFrame): Uint8Array | undefined {
   const reply = frame instanceof SealedFrame ? frame.reply : undefined
   if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined

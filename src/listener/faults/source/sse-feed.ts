@@ -4,7 +4,7 @@ import { endOfSlice } from '../../../mcp/sse-slice.ts'
 import { spendShare } from '../../loop-share.ts'
 import { loopTurn } from '../chain/loop-turn.ts'
 
-/** What a feed leads to. */
+/** The receiver of a feed. */
 export interface FeedEnd {
   /** Cuts the next bytes into events. */
   readonly take: (bytes: Uint8Array) => void
