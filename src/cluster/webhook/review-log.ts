@@ -16,7 +16,7 @@ export function logDecision(
   const fields = {
     ...shownReview(review, subject),
     result,
-    // The mode says why a pod is as it is.
+    // The reason of an injected pod is its mode.
     ...(result === 'injected' ? { mode: reason, why: oneLine(message, MAX_SHOWN) } : { reason }),
     ...(isNo && { detail: oneLine([message, ...(lines ?? [])].join(' '), MAX_SHOWN) }),
     ...(warnings.length > 0 && {
