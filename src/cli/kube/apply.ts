@@ -8,6 +8,7 @@ import {
   touchPods,
   writeConfigMap,
 } from '../../cluster/kube/apply-rules.ts'
+import { recordEvent, userName } from '../../cluster/kube/audit.ts'
 import { awaitRules, type PodProgress, type Progress } from '../../cluster/kube/await-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
@@ -105,7 +106,15 @@ async function apply(
   }
   const reached = targets.pods.filter(({ isReached }) => isReached).map(({ pod }) => pod)
   const bypasses = await findBypasses(client, reached, asked.prefix, { signal })
-  const change = await writeConfigMap(client, target, before, { signal })
+  const by = await userName(client, { signal })
+  const change = await writeConfigMap(client, { ...target, by }, before, { signal })
+  if (change !== 'unchanged') {
+    const { namespace, configMap: name } = target
+    const message = `squall apply changed the rules in ${key} by ${by ?? 'an unknown user'}`
+    const event = { reason: 'SquallApplied', message }
+    const trouble = await recordEvent(client, { namespace, name }, event, { signal })
+    if (trouble !== undefined) warn(`no event was recorded: ${trouble.message}`)
+  }
   if (!request.json) {
     err.write(`configmap ${target.configMap} in ${target.namespace}: ${change}\n`)
   }

@@ -34,6 +34,8 @@ export interface RulesTarget {
   readonly text: string
   /** What annotations begin with. */
   readonly prefix: string
+  /** The user's name as the API server knows it. */
+  readonly by?: string | undefined
 }
 
 /** A pod, and the digest that its sidecar is to tell. */
@@ -115,16 +117,18 @@ export async function writeConfigMap(
   before: Fields | undefined,
   limits: Limits,
 ): Promise<'created' | 'changed' | 'unchanged'> {
-  const { namespace, configMap, key, text, prefix } = target
+  const { namespace, configMap, key, text, prefix, by } = target
   if (before !== undefined && fieldsOf(before['data'])[key] === text) return 'unchanged'
   const place = { kind: CONFIG_MAPS, namespace, name: configMap }
   const data = { [key]: text }
   const label = `${prefix}${RULES_LABEL}`
+  const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
   if (before === undefined) {
     const metadata = {
       name: configMap,
       namespace,
       labels: { 'app.kubernetes.io/part-of': 'squall', [label]: ALL_KEYS },
+      annotations,
     }
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
     try {
@@ -137,7 +141,7 @@ export async function writeConfigMap(
   }
   const known = metadataOf(before ?? {}).labels[label]
   const labels = { [label]: known ?? labelFor(before, target) }
-  await patchResource(client, place, 'merge', { metadata: { labels }, data }, limits)
+  await patchResource(client, place, 'merge', { metadata: { labels, annotations }, data }, limits)
   return 'changed'
 }
 

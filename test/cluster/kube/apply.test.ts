@@ -43,6 +43,26 @@ test('rules reach every sidecar of the namespace, and act there', async () => {
   expect(again.code).toBe(0)
 })
 
+test('the ConfigMap and an event say who applied rules, once for each change', async () => {
+  const { shop, write } = await start()
+  const events = (): readonly object[] =>
+    [...shop.api.store].filter(([path]) => path.includes('/events/')).map(([, event]) => event)
+  const file = await write(failing('first'))
+  await shop.apply('-f', file)
+  expect(shop.api.store.get('/api/v1/namespaces/shop/configmaps/squall-rules')).toMatchObject({
+    metadata: { annotations: { 'squall.dev/applied-by': 'tester' } },
+  })
+  const message = 'squall apply changed the rules in rules.yaml by tester'
+  expect(events()).toMatchObject([{ reason: 'SquallApplied', message }])
+  await shop.apply('-f', file)
+  expect(events()).toHaveLength(1)
+  shop.api.denied.add('create events')
+  const { code, err } = await shop.apply('-f', await write(failing('second')))
+  expect(code).toBe(0)
+  expect(err).toContain('warning: no event was recorded: ')
+  expect(shop.rules()['rules.yaml']).toContain('second')
+})
+
 test('rules with mistakes change nothing', async () => {
   const { shop, write } = await start()
   await shop.addPod('shop-1')

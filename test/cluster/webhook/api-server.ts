@@ -129,7 +129,11 @@ async function handle(
   }
   if (verb === 'list') return list(state, url, response)
   if (verb === 'create') {
-    const made = String((body['metadata'] as Fields)['name'])
+    if (resource === 'selfsubjectreviews') {
+      return send(response, 201, { ...body, status: { userInfo: { username: 'tester' } } })
+    }
+    const { name: given, generateName } = body['metadata'] as Fields
+    const made = String(given ?? `${String(generateName)}${++state.version}`)
     const path = `${url.pathname}/${made}`
     if (state.store.has(path)) {
       return fail(response, 409, 'AlreadyExists', `${resource} "${made}" already exists`)
