@@ -132,8 +132,8 @@ async function handle(
     if (resource === 'selfsubjectreviews') {
       return send(response, 201, { ...body, status: { userInfo: { username: 'tester' } } })
     }
-    const { name: given, generateName } = body['metadata'] as Fields
-    const made = String(given ?? `${String(generateName)}${++state.version}`)
+    const metadata = body['metadata'] as { readonly name?: string; readonly generateName?: string }
+    const made = metadata.name ?? `${metadata.generateName}${++state.version}`
     const path = `${url.pathname}/${made}`
     if (state.store.has(path)) {
       return fail(response, 409, 'AlreadyExists', `${resource} "${made}" already exists`)
