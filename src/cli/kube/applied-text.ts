@@ -1,5 +1,5 @@
-import { configMapKeys } from '../../cluster/kube/config-map-rules.ts'
-import { type Fields, fieldsOf, listOf, textOf } from '../../cluster/kube/json-shape.ts'
+import { textBefore, writtenAt } from '../../cluster/kube/config-map-rules.ts'
+import type { Fields } from '../../cluster/kube/json-shape.ts'
 import { equalityLabels } from '../../cluster/kube/targets.ts'
 import { anchorText } from '../../rules/file/anchor-text.ts'
 import { targetText } from '../../rules/file/target-text.ts'
@@ -44,22 +44,4 @@ export function textWithTimes(text: string, { before, key, now, lastsMs }: Writi
     'the rules are written in a way in which appliedAt cannot be added to them',
     'write the keys of the file as a map and the rules as a list, without aliases for either',
   )
-}
-
-/** The content of a key of the ConfigMap. */
-export function textBefore(configMap: Fields | undefined, key: string): string | undefined {
-  const bytes = configMapKeys(configMap ?? {}).get(key)
-  return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8')
-}
-
-/** When the API server last saw a key change, or else when the ConfigMap was made. */
-function writtenAt(configMap: Fields | undefined, key: string): number | undefined {
-  const metadata = fieldsOf(configMap?.['metadata'])
-  const times = listOf(metadata['managedFields']).flatMap(({ fieldsV1, time }) => {
-    const data = fieldsOf(fieldsOf(fieldsV1)['f:data'])
-    return Object.hasOwn(data, `f:${key}`) ? [Date.parse(textOf(time) ?? '')] : []
-  })
-  const made = Date.parse(textOf(metadata['creationTimestamp']) ?? '')
-  const known = [...times, made].filter((at) => Number.isFinite(at))
-  return known.length === 0 ? undefined : Math.max(...known)
 }

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { digestOf, isRulesFileName } from '../../rules/file/rules-file.ts'
 import type { RulesText } from '../../rules/file/rules-file.ts'
-import { type Fields, textsOf } from './json-shape.ts'
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from './json-shape.ts'
 import type { RulesPlace } from './injected-pod.ts'
 
 /** The keys of a ConfigMap with their contents. */
@@ -52,4 +52,22 @@ export function readsKey(place: RulesPlace, key: string): boolean {
   if (place.key !== undefined) return place.key === key
   if (place.items.length === 0) return isRulesFileName(key)
   return place.items.some((item) => item.key === key && isRulesFileName(item.path))
+}
+
+/** The content of a key of the ConfigMap. */
+export function textBefore(configMap: Fields | undefined, key: string): string | undefined {
+  const bytes = configMapKeys(configMap ?? {}).get(key)
+  return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8')
+}
+
+/** When the API server last saw a key change, or else when the ConfigMap was made. */
+export function writtenAt(configMap: Fields | undefined, key: string): number | undefined {
+  const metadata = fieldsOf(configMap?.['metadata'])
+  const times = listOf(metadata['managedFields']).flatMap(({ fieldsV1, time }) => {
+    const data = fieldsOf(fieldsOf(fieldsV1)['f:data'])
+    return Object.hasOwn(data, `f:${key}`) ? [Date.parse(textOf(time) ?? '')] : []
+  })
+  const made = Date.parse(textOf(metadata['creationTimestamp']) ?? '')
+  const known = [...times, made].filter((at) => Number.isFinite(at))
+  return known.length === 0 ? undefined : Math.max(...known)
 }

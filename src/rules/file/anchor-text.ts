@@ -17,6 +17,17 @@ export interface Applying {
   readonly lasts?: number | undefined
 }
 
+/** Texts to be anchored together. */
+export interface AnchorJob {
+  readonly kind: 'anchor'
+  readonly texts: readonly { readonly text: string; readonly applying: Applying }[]
+}
+
+/** Anchors each text by itself. */
+export function anchorTexts({ texts }: AnchorJob): readonly (string | undefined)[] {
+  return texts.map(({ text, applying }) => anchorText(text, applying))
+}
+
 /**
  * Writes into rules when they were applied. A rule that is the same as before keeps its time. Text
  * that says it by itself, text without rules and text that is wrong stay as they are; undefined when

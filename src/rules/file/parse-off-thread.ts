@@ -1,3 +1,4 @@
+import type { AnchorJob } from './anchor-text.ts'
 import { deepFreeze } from './read-values.ts'
 import type { FoundRules } from './rules-file.ts'
 import { parseHere } from './parse-here.ts'
@@ -16,7 +17,7 @@ const LEAST_MEMORY = 32
 const MIB = 1024 * 1024
 
 // Node loads what was compiled. From source there is no such file, and parsing waits for nobody.
-const COMPILED = import.meta.url.endsWith('.js')
+export const COMPILED = import.meta.url.endsWith('.js')
   ? new URL('../rules/file/parse-worker.js', import.meta.url)
   : undefined
 
@@ -34,22 +35,24 @@ export async function parseWherever(
     return parseHere(found)
   }
   const late = AbortSignal.timeout(TIME_LIMIT)
-  const version = await inThread(script, found, AbortSignal.any([signal, late])).catch(
-    (error: unknown) => refusedFor(found, whyNot(error)),
+  const either = AbortSignal.any([signal, late])
+  const version = await inThread<RulesVersion>(script, found, either).catch((error: unknown) =>
+    refusedFor(found, whyNot(error)),
   )
   if (version !== undefined) return deepFreeze(version)
   return signal.aborted ? undefined : refusedFor(found, `not done after ${TIME_LIMIT} ms`)
 }
 
-async function inThread(
+/** Runs one job in a thread of its own; undefined when the signal ends it. */
+export async function inThread<T>(
   script: URL,
-  found: FoundRules,
+  job: FoundRules | AnchorJob,
   signal: AbortSignal,
-): Promise<RulesVersion | undefined> {
+): Promise<T | undefined> {
   // Most rules are short, and a start does without it then.
   const { Worker } = process.getBuiltinModule('node:worker_threads')
   const worker = new Worker(script, {
-    workerData: found,
+    workerData: job,
     name: 'rules',
     // It has no use for what is secret there.
     env: {},
@@ -58,7 +61,7 @@ async function inThread(
   const giveUp = (): void => void worker.terminate()
   signal.addEventListener('abort', giveUp, { once: true })
   try {
-    return await new Promise<RulesVersion | undefined>((resolve, reject) => {
+    return await new Promise<T | undefined>((resolve, reject) => {
       worker.once('message', resolve)
       worker.once('error', reject)
       worker.once('exit', () => {
