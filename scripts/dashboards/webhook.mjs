@@ -94,7 +94,7 @@ export const webhook = [
   series({
     title: 'Validations by result',
     description:
-      'Reviews of labelled ConfigMaps (rules) and of workloads per second by result and reason, where validation is on.',
+      'Reviews of labelled ConfigMaps (rules, and anchor for their time) and of workloads per second by result and reason, where validation is on.',
     unit: 'reqps',
     size: [12, 8],
     queries: [

@@ -41,6 +41,30 @@ describe.skipIf(helmMissing() !== undefined)('options of the chart', () => {
     for (const [, url] of urls)
       expect(url).toMatch(/^https:\/\/wiki\.example\/squall#squall[a-z]+$/)
   })
+
+  it.each(['default', 'external', 'self-managed', 'cert-manager'])(
+    'with ci/%s.yaml the same rules are sent to be anchored as to be checked',
+    async (mode) => {
+      const hooks = async (set: string): Promise<readonly Values[]> => {
+        const manifests = await rendered(['-f', `${CHART}ci/${mode}.yaml`, '--set', set])
+        return manifests.flatMap(({ webhooks = [] }) => webhooks as readonly Values[])
+      }
+      const on = 'validation.rules.enabled=true,validation.rules.failurePolicy=Fail'
+      const [inject, anchor, check, ...others] = await hooks(on)
+      expect(others).toEqual([])
+      const own = new Set(['name', 'clientConfig', 'reinvocationPolicy'])
+      const meant = (hook: Values): Values =>
+        Object.fromEntries(Object.entries(hook).filter(([key]) => !own.has(key)))
+      expect(meant(anchor!)).toEqual(meant(check!))
+      const trusted = ({ clientConfig }: Values): unknown => (clientConfig as Values)['caBundle']
+      expect(trusted(anchor!)).toEqual(trusted(inject!))
+      expect(anchor).toMatchObject({ clientConfig: { service: { path: '/mutate-rules' } } })
+      const names = (await hooks(`${on},validation.rules.anchor=false`)).map(({ name }) => name)
+      expect(names).toEqual(['inject.squall.dev', 'rules.squall.dev'])
+      const off = await hooks('validation.rules.anchor=true')
+      expect(off.map(({ name }) => name)).toEqual(['inject.squall.dev'])
+    },
+  )
 })
 
 type Values = Readonly<Record<string, unknown>>

@@ -94,6 +94,34 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     expect(await apply('shop-prod', configMap('rules', { 'rules.yaml': off }))).toBe('')
   })
 
+  /** Applies rules and returns what the cluster keeps of them. */
+  async function kept(name: string, text: string): Promise<string> {
+    expect(await apply('shop', configMap(name, { 'rules.yaml': text }))).toBe('')
+    return stage.kubectl(
+      '-n',
+      'shop',
+      'get',
+      'cm',
+      name,
+      '-o',
+      String.raw`jsonpath={.data.rules\.yaml}`,
+    )
+  }
+
+  test('writes into labelled ConfigMaps when their rules were applied', async () => {
+    const rules = failing('one', 'get_weather')
+    const first = await kept('anchored', rules)
+    expect(first).toMatch(/^appliedAt: \d{4}-\S+Z\nrules:/)
+    // The clock shows another second: rules that changed would get another time.
+    await expect
+      .poll(() => new Date().toISOString() > first.slice(11, 30) + '.999Z', POLL)
+      .toBe(true)
+    expect(await kept('anchored', rules)).toBe(first)
+    const changed = await kept('anchored', failing('one', 'get_time'))
+    expect(changed).toContain('get_time')
+    expect(changed.slice(11, 31) > first.slice(11, 31)).toBe(true)
+  })
+
   test('squall apply sets the label that asks for the check', async () => {
     const rules = failing('labelled', 'get_weather')
     const to = ['-n', 'shop', '--configmap', 'applied', '--no-wait', '-f', '-']
@@ -150,6 +178,7 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     await upgrade('--set', 'certificates.mode=selfManaged')
     await replaced()
     note(`self-managed after ${since(begun)}`)
+    expect(await kept('self-managed', failing('one', 'get_weather'))).toMatch(/^appliedAt: /)
     await scale(40)
     const folder = installed.cluster.namespaces.folder
     const authority = createAuthority('elsewhere', hour())

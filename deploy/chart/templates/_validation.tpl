@@ -13,6 +13,27 @@ has(t.metadata)
 || (has(t.metadata.labels) && t.metadata.labels.exists(k, k.startsWith('squall.dev/')))))
 {{- end -}}
 
+{{/* Which ConfigMaps are sent, and what if none answers; the same for their time and their check. */}}
+{{- define "squall.rulesReviews" -}}
+rules:
+  - apiGroups: ['']
+    apiVersions: [v1]
+    operations: [CREATE, UPDATE]
+    resources: [configmaps]
+    scope: Namespaced
+namespaceSelector:
+  matchExpressions: {{- include "squall.namespaceExpressions" . | nindent 4 }}
+# ConfigMaps without the label are never sent.
+objectSelector:
+  matchExpressions:
+    - { key: squall.dev/rules, operator: Exists }
+    - { key: squall.dev/rules, operator: NotIn, values: ['false'] }
+failurePolicy: {{ .Values.validation.rules.failurePolicy }}
+matchPolicy: Equivalent
+sideEffects: None
+timeoutSeconds: {{ .Values.webhook.timeoutSeconds }}
+{{- end -}}
+
 {{- define "squall.validatingConfiguration" -}}
 {{- $root := .root -}}
 {{- with $root -}}
@@ -35,23 +56,7 @@ webhooks:
       {{- with $.caBundle }}
       caBundle: {{ . }}
       {{- end }}
-    rules:
-      - apiGroups: ['']
-        apiVersions: [v1]
-        operations: [CREATE, UPDATE]
-        resources: [configmaps]
-        scope: Namespaced
-    namespaceSelector:
-      matchExpressions: {{- include "squall.namespaceExpressions" . | nindent 8 }}
-    # ConfigMaps without the label are never sent.
-    objectSelector:
-      matchExpressions:
-        - { key: squall.dev/rules, operator: Exists }
-        - { key: squall.dev/rules, operator: NotIn, values: ['false'] }
-    failurePolicy: {{ .Values.validation.rules.failurePolicy }}
-    matchPolicy: Equivalent
-    sideEffects: None
-    timeoutSeconds: {{ .Values.webhook.timeoutSeconds }}
+    {{- include "squall.rulesReviews" . | nindent 4 }}
   {{- end }}
   {{- if .Values.validation.workloads.enabled }}
   - name: workloads.squall.dev

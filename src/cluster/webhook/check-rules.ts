@@ -26,7 +26,12 @@ export class RulesChecker {
   }
 
   /** Checks all keys together, as a sidecar reads them, or each by itself. */
-  async check(keys: ConfigMapKeys, separate: boolean): Promise<CheckedKeys> {
+  check(keys: ConfigMapKeys, separate: boolean): Promise<CheckedKeys> {
+    return this.inTurn((signal) => checkKeys(keys, separate, signal))
+  }
+
+  /** Runs what reads rules when its turn comes. The time that a review has counts from now. */
+  async inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#waiting >= this.#mostWaiting) {
       throw new DecideError(
         'overload',
@@ -36,7 +41,7 @@ export class RulesChecker {
     }
     const signal = AbortSignal.timeout(this.#timeoutMs)
     this.#waiting++
-    const turn = this.#last.then(() => check(keys, separate, signal))
+    const turn = this.#last.then(() => run(signal))
     this.#last = turn.catch(() => undefined)
     try {
       return await turn
@@ -46,7 +51,8 @@ export class RulesChecker {
   }
 }
 
-async function check(
+/** Checks all keys together, or each by itself. */
+export async function checkKeys(
   keys: ConfigMapKeys,
   separate: boolean,
   signal: AbortSignal,
@@ -80,9 +86,14 @@ async function checkTexts(
   } as const
   const version = await parseWherever(found, signal)
   if (version === undefined) {
-    throw new DecideError('slow_rules', 'the rules could not be checked in time', undefined)
+    throw tooSlow()
   }
   if (version.kind !== 'refused') return { lines: [], canAct: canAct(version) }
   const lines = version.problems.flatMap((each) => problemLines(each).trimEnd().split('\n'))
   return { lines, canAct: false }
+}
+
+/** Returns the error for rules whose time was up. */
+export function tooSlow(): DecideError {
+  return new DecideError('slow_rules', 'the rules could not be checked in time', undefined)
 }

@@ -19,14 +19,10 @@ export interface RulesParts extends Pick<DecideParts, 'settings' | 'surroundings
 /** Decides about a labelled ConfigMap: its rules are checked as `squall validate` and `apply` do. */
 export function decideRules(review: Review, parts: RulesParts): Promise<Decision> {
   return guarded('these rules', async () => {
-    const { object, oldObject, resource, operation } = review
-    if (resource !== 'configmaps' || !['CREATE', 'UPDATE'].includes(operation)) {
-      return notMeant(review, 'CREATE and UPDATE of ConfigMaps')
-    }
-    if (object === undefined) return denied('no_object', 'the review holds no ConfigMap')
-    const label = labelOf(object, parts)
-    if (label === undefined) return notChecked('not_labelled')
-    if (metadataOf(object).isLeaving) return notChecked('leaving')
+    const found = labelledRules(review, parts)
+    if ('result' in found) return found
+    const { object, label } = found
+    const { oldObject } = review
     const isSame = oldObject !== undefined && label === labelOf(oldObject, parts)
     if (isSame && hasSameData(object, oldObject)) return notChecked('unchanged')
     const checked = await parts.checker.check(configMapKeys(object), label === SEPARATE_KEYS)
@@ -36,6 +32,24 @@ export function decideRules(review: Review, parts: RulesParts): Promise<Decision
     }
     return checked.canAct ? inProduction(review, parts) : accepted('valid')
   })
+}
+
+/** A ConfigMap that asks for the check, with the value of its label. */
+interface LabelledRules {
+  readonly object: Fields
+  readonly label: string
+}
+
+/** Returns the labelled ConfigMap of a review, or the decision where there is none to look at. */
+export function labelledRules(review: Review, parts: RulesParts): LabelledRules | Decision {
+  const { object, resource, operation } = review
+  if (resource !== 'configmaps' || !['CREATE', 'UPDATE'].includes(operation)) {
+    return notMeant(review, 'CREATE and UPDATE of ConfigMaps')
+  }
+  if (object === undefined) return denied('no_object', 'the review holds no ConfigMap')
+  const label = labelOf(object, parts)
+  if (label === undefined) return notChecked('not_labelled')
+  return metadataOf(object).isLeaving ? notChecked('leaving') : { object, label }
 }
 
 /** Returns the value of the label that asks for the check; undefined where it does not ask. */

@@ -1,7 +1,7 @@
 import type { PatchOperation } from '../injector/json-patch.ts'
 
 /** The kind of thing that a review is about. */
-export type Subject = 'injection' | 'rules' | 'workload'
+export type Subject = 'injection' | 'rules' | 'anchor' | 'workload'
 
 /** The decision about one review. */
 export interface Decision {

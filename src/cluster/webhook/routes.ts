@@ -1,4 +1,5 @@
 import { decide, type DecideParts } from './decide.ts'
+import type { RulesParts } from './decide-rules.ts'
 import type { Route } from './review-handler.ts'
 
 /**
@@ -6,20 +7,29 @@ import type { Route } from './review-handler.ts'
  * the first of them.
  */
 export function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string, Route> {
-  let rules: Promise<Route['decide']> | undefined
-  const loadRules = async (): Promise<Route['decide']> => {
-    const [{ decideRules }, { RulesChecker }] = await Promise.all([
-      import('./decide-rules.ts'),
-      import('./check-rules.ts'),
-    ])
-    const checker = new RulesChecker(timeoutMs)
-    return (review) => decideRules(review, { ...parts, checker })
-  }
+  let checked: Promise<RulesParts> | undefined
+  const rulesParts = (): Promise<RulesParts> =>
+    (checked ??= import('./check-rules.ts').then(({ RulesChecker }) => ({
+      ...parts,
+      checker: new RulesChecker(timeoutMs),
+    })))
   return new Map<string, Route>([
     ['/mutate', { subject: 'injection', decide: (review) => decide(review, parts) }],
     [
       '/validate-rules',
-      { subject: 'rules', decide: async (review) => (await (rules ??= loadRules()))(review) },
+      {
+        subject: 'rules',
+        decide: async (review) =>
+          (await import('./decide-rules.ts')).decideRules(review, await rulesParts()),
+      },
+    ],
+    [
+      '/mutate-rules',
+      {
+        subject: 'anchor',
+        decide: async (review) =>
+          (await import('./decide-anchor.ts')).decideAnchor(review, await rulesParts()),
+      },
     ],
     [
       '/validate-workloads',

@@ -11,7 +11,7 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_webhook_validations_total',
     type: 'counter',
-    help: 'Reviews of rules and of workloads, by what was decided and why.',
+    help: 'Reviews of rules, of their time (anchor) and of workloads, by what was decided and why.',
     labels: ['subject', 'result', 'reason'],
   },
   {

@@ -92,6 +92,7 @@ const EXPECTED = [
   ['rules', 'accepted', 'valid'],
   ['rules', 'denied', 'invalid_rules'],
   ['rules', 'denied', 'production'],
+  ['anchor', 'accepted', 'anchored'],
   ['workload', 'accepted', 'valid'],
   ['workload', 'denied', 'unknown_key'],
   ['workload', 'denied', 'bad_value'],

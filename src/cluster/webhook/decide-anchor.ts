@@ -1,0 +1,62 @@
+import { configMapKeys, textBefore, writtenAt } from '../kube/config-map-rules.ts'
+import { fieldsOf, textsOf } from '../kube/json-shape.ts'
+import { jsonPatch } from '../injector/json-patch.ts'
+import { anchorWherever } from '../../rules/file/anchor-off-thread.ts'
+import { isRulesFileName } from '../../rules/file/rules-file.ts'
+import { SEPARATE_KEYS } from '../../rules/file/rules-label.ts'
+import { checkKeys, tooSlow } from './check-rules.ts'
+import { labelledRules, type RulesParts } from './decide-rules.ts'
+import type { Decision } from './decision.ts'
+import type { Review } from './review.ts'
+import { accepted, guarded, notChecked } from './validation.ts'
+
+/**
+ * Decides about a labelled ConfigMap before it is checked: rules that do not say when they were applied
+ * get the time. Whatever is wrong with rules is left to the check.
+ */
+export function decideAnchor(review: Review, parts: RulesParts): Promise<Decision> {
+  return guarded('the time of these rules', async () => {
+    const found = labelledRules(review, parts)
+    if ('result' in found) return found
+    const { object, label } = found
+    const { oldObject } = review
+    // Its data cannot be changed any more, by nobody.
+    if (oldObject?.['immutable'] === true) return notChecked('immutable')
+    const data = Object.entries(textsOf(object['data'])).filter(([key]) => isRulesFileName(key))
+    if (data.length === 0) return notChecked('no_rules')
+    const now = Date.now()
+    const texts = data.map(([key, text]) => ({
+      text,
+      applying: { now, before: textBefore(oldObject, key), beforeAt: writtenAt(oldObject, key) },
+    }))
+    const keys = configMapKeys(object)
+    return parts.checker.inTurn(async (signal) => {
+      const { lines } = await checkKeys(keys, label === SEPARATE_KEYS, signal)
+      if (lines.length > 0) return notChecked('invalid_rules')
+      const anchored = await anchorWherever(texts, signal)
+      if (anchored === undefined) throw tooSlow()
+      return written(
+        fieldsOf(object['data']),
+        data.map(([key], i) => [key, anchored[i]]),
+      )
+    })
+  })
+}
+
+function written(
+  before: object,
+  anchored: readonly (readonly [key: string, text: string | undefined])[],
+): Decision {
+  const texts = anchored.filter((each): each is [string, string] => each[1] !== undefined)
+  const data = { ...before, ...Object.fromEntries(texts) }
+  const patch = jsonPatch({ data: before }, { data })
+  const warnings = anchored
+    .filter(([, text]) => text === undefined)
+    .map(
+      ([key]) =>
+        `${key}: appliedAt cannot be added; write the keys of the file as a map and the rules as a list, without aliases for either`,
+    )
+  return patch.length === 0
+    ? notChecked('unchanged', warnings)
+    : { ...accepted('anchored', warnings), patch }
+}
