@@ -130,7 +130,7 @@ describe('a sidecar that two jobs scrape', () => {
     }
   })
 
-  it('raises one alert for each pod', async () => {
+  it('raises one alert for the workload, which counts each pod once', async () => {
     for (const { mounted } of stage.sidecars) {
       await mounted.swap('rules: [{ name: wrong, faults: [explode: {} ] }]')
     }
@@ -138,7 +138,8 @@ describe('a sidecar that two jobs scrape', () => {
     await queryBecomes(prometheus, failing, PODS * JOBS.length)
     const { expr = '' } =
       prometheusRules().find(({ alert }) => alert === 'SquallLastReloadFailed') ?? {}
-    await queryBecomes(prometheus, `count(${expr})`, PODS)
+    await queryBecomes(prometheus, expr, PODS)
+    await queryBecomes(prometheus, `count(${expr})`, 1)
   })
 })
 
