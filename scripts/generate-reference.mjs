@@ -100,7 +100,7 @@ async function main(args) {
       process.stdout.write(`${path} written\n`)
     }
   }
-  if (stale > 0) process.stderr.write('the reference is stale: run npm run reference\n')
+  if (stale > 0) process.stderr.write('generated files are stale: run npm run generate\n')
   return stale > 0 ? 1 : 0
 }
 

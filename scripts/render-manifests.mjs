@@ -49,8 +49,6 @@ if (!check) {
 } else if (readFileSync(FILE, 'utf8') === text) {
   process.stdout.write('deploy/manifests/install.yaml is current\n')
 } else {
-  process.stderr.write(
-    'deploy/manifests/install.yaml is stale: run node scripts/render-manifests.mjs\n',
-  )
+  process.stderr.write('deploy/manifests/install.yaml is stale: run npm run generate\n')
   process.exitCode = 1
 }

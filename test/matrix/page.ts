@@ -2,7 +2,7 @@ import { PYTHON_ROWS } from './python-rows.ts'
 import { CLIENTS, SETTINGS, type ClientId, type SettingId } from './settings.ts'
 import { expectedOf, realOf, titleOf, type Observed, type Row, type Variant } from './variant.ts'
 
-const INTRO = `<!-- Made from test/matrix. Change what is expected there, then run: UPDATE=1 npx vitest run test/matrix/page.test.ts -->
+const INTRO = `<!-- Made from test/matrix. Change what is expected there, then run: npm run generate -->
 
 # What real clients report
 
