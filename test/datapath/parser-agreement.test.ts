@@ -11,7 +11,7 @@ import { startSidecar } from '../support/sidecar.ts'
 import { valuesOf } from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
 
-const CASES = rounds(1000, 3200)
+const CASES = rounds(500, 3200)
 const LANES = 8
 /** How long an unfinished request is waited for before the client hangs up. */
 const SILENCE = 40

@@ -156,7 +156,10 @@ function foretold(setting: Setting, of: OutlookCase, match: MatchSpec): AnswerOu
 }
 
 describe.each(SETTINGS)('what is said of $on at $target', (setting) => {
-  test.each(outlookCases().map((of) => ({ ...of })))('$text is what happens', async (of) => {
+  // Each case meets every other setting where there are few rounds.
+  const parity = SETTINGS.indexOf(setting) % 2
+  const cases = outlookCases().filter((_, index) => rounds((index + parity) % 2, 0) === 0)
+  test.each(cases.map((of) => ({ ...of })))('$text is what happens', async (of) => {
     const match: MatchSpec =
       setting.http === true
         ? { http: { path: '*' } }

@@ -3,5 +3,5 @@ import { reloadStorm } from './reload-storm.ts'
 
 // The system tests swap in a thousand.
 it('versions that are swapped in under load fail no call, and the last good one is always in force', async () => {
-  await reloadStorm(50)
+  await reloadStorm(32)
 }, 60_000)

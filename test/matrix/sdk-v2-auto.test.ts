@@ -1,3 +1,4 @@
 import { testSdkMatrix } from './matrix-tests.ts'
 
-testSdkMatrix('auto')
+// The system tests measure all variants.
+testSdkMatrix('auto', 4)

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { holdAll } from '../../src/rules/match/match-test.ts'
 import { compileCallMatch } from '../../src/rules/match/match-node.ts'
 import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
+import { rounds } from '../support/rounds.ts'
 import { Bench, facts } from './facts.ts'
 
 const word = fc.constantFrom('a', 'b', 'ab', 'ba', 'abc')
@@ -83,7 +84,7 @@ describe('the index', () => {
           }
         },
       ),
-      { numRuns: 800 },
+      { numRuns: rounds(250, 1000) },
     )
   })
 

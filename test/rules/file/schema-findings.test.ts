@@ -41,10 +41,15 @@ const MISFITS: readonly unknown[] = [
 const root = rulesJsonSchema()
 const byAjv = ajvFindings(root)
 
-/** One assertion for many values: those that are not judged alike. */
-function different(values: Iterable<unknown>): { count: number; wrong: number; unlike: unknown[] } {
+/** Returns, of every value or one in so many, those that are not judged alike. */
+function different(
+  values: Iterable<unknown>,
+  one = 1,
+): { count: number; wrong: number; unlike: unknown[] } {
   const told = { count: 0, wrong: 0, unlike: [] as unknown[] }
+  let at = 0
   for (const value of values) {
+    if (at++ % one !== 0) continue
     const findings = JSON.stringify(schemaFindings(value, root, Infinity))
     told.count++
     if (findings !== '[]') told.wrong++
@@ -95,9 +100,9 @@ function around(...bounds: readonly (number | undefined)[]): readonly number[] {
 
 describe('what does not fit the schema', () => {
   it('is what another validator finds, whatever is wrong where', () => {
-    const { count, wrong, unlike } = different(probes(root))
+    const { count, wrong, unlike } = different(probes(root), rounds(7, 1))
     expect(unlike.slice(0, 5)).toEqual([])
-    expect(count).toBeGreaterThan(5000)
+    expect(count).toBeGreaterThan(rounds(700, 5000))
     expect(wrong).toBeGreaterThan(count / 2)
   })
 
@@ -111,8 +116,8 @@ describe('what does not fit the schema', () => {
 
   it('is the same in damaged files and in any JSON value', () => {
     const values = [
-      ...fc.sample(mutated, rounds(300, 3000)).map((text) => readYaml(text).value),
-      ...fc.sample(fc.jsonValue({ maxDepth: 5 }), rounds(200, 2000)),
+      ...fc.sample(mutated, rounds(150, 3000)).map((text) => readYaml(text).value),
+      ...fc.sample(fc.jsonValue({ maxDepth: 5 }), rounds(100, 2000)),
     ]
     const { unlike } = different(values.filter((value) => value !== undefined))
     expect(unlike).toEqual([])

@@ -1,0 +1,67 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { PHASES } from '../../src/lab/demo/phases/index.ts'
+import { runProgram } from '../support/program.ts'
+
+let folder: string
+let printed: Awaited<ReturnType<typeof runProgram>>
+
+// Two at once: neither may be in the way of the other.
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'squall-demo-test-'))
+  const both = [runProgram(['demo'], { TMPDIR: folder }), runProgram(['demo'], { TMPDIR: folder })]
+  printed = (await Promise.all(both))[0]!
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+it('prints plain lines that fit a terminal when it is piped', () => {
+  const { code, stdout, stderr } = printed
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  // oxlint-disable-next-line no-control-regex
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/)
+  const fits = stdout.split('\n').filter((line) => !line.startsWith(' report '))
+  expect(fits.filter((line) => line.length > 80)).toEqual([])
+  for (const { title } of PHASES) expect(stdout).toContain(title)
+})
+
+it('writes its report among temporary files', async () => {
+  const place = /^ report +(\S+)$/m.exec(printed.stdout)![1]!
+  expect(place).toMatch(new RegExp(`^${folder}/squall-demo-[0-9a-f]{6}\\.html$`))
+  expect(await readFile(place, 'utf8')).toContain('<title>Squall demo · Squall</title>')
+})
+
+it('ends with the screen that the picture in the documents shows', async () => {
+  const svg = await readFile(new URL('../../docs/demo.svg', import.meta.url), 'utf8')
+  const script = new URL('../../scripts/lib/terminal-svg.mjs', import.meta.url).href
+  const { linesOfSvg } = (await import(script)) as {
+    readonly linesOfSvg: (text: string) => string[]
+  }
+  expect(unbalanced(svg)).toEqual([])
+  const screens = printed.stdout.split(`${'─'.repeat(80)}\n`)
+  const now = screens.at(-2)!.split('\n').map(masked)
+  expect(linesOfSvg(svg).map(masked)).toEqual(now.filter((line) => line !== ''))
+})
+
+/** A line of the screen without what is another one each time. */
+function masked(line: string): string {
+  return line
+    .replace(/^ report .*/, 'report #')
+    .replace(/^report .*/, 'report #')
+    .replaceAll(/[<>]? ?\d[\d,.]*/g, '#')
+    .replaceAll(/\s+/g, '')
+}
+
+/** What is opened and not closed in markup, or closed and not opened. */
+function unbalanced(svg: string): string[] {
+  const open: string[] = []
+  const bad: string[] = []
+  for (const [, end, name, empty] of svg.matchAll(/<(\/?)([a-z]+)(?:\s[^<>]*?)?(\/?)>/g)) {
+    if (end === '/' && open.pop() !== name) bad.push(name!)
+    if (end === '' && empty === '') open.push(name!)
+  }
+  const stray = svg.match(/&(?!(amp|lt|gt);)|<(?![/a-z])/g) ?? []
+  return [...bad, ...open, ...stray]
+}
