@@ -1,4 +1,4 @@
-import { plain } from '../rules/file/problem.ts'
+import { plain } from '../base/text/foreign-text.ts'
 import type { DisarmedBy } from '../rules/guard/arming.ts'
 import type { RulesInForce } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'

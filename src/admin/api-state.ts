@@ -1,5 +1,5 @@
+import { plain } from '../base/text/foreign-text.ts'
 import { sentence } from '../rules/file/problem-format.ts'
-import { plain } from '../rules/file/problem.ts'
 import type { Reload, RulesInForce } from '../rules/watch/active-rules.ts'
 import { showArming } from './api-arming.ts'
 import { isoTime } from './api-time.ts'

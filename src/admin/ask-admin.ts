@@ -1,5 +1,5 @@
+import { plain } from '../base/text/foreign-text.ts'
 import { CLIENT_HEADER } from '../http/trusted-host.ts'
-import { plain } from '../rules/file/problem.ts'
 
 /** The admin port of a sidecar. */
 export interface SidecarAdmin {

@@ -1,6 +1,7 @@
+import { oneLine } from '../base/text/foreign-text.ts'
 import { parseAmong } from './flags/command-parser.ts'
 import { commandsFor } from './commands/wanted.ts'
-import { oneLine, UsageError } from './flags/usage-error.ts'
+import { UsageError } from './flags/usage-error.ts'
 import { readVersion } from './version.ts'
 
 const FAILED = 1
@@ -27,7 +28,7 @@ main().then(
   (code) => process.stdout.write('', () => process.exit(code)),
   (error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
-    process.stderr.write(`squall: ${oneLine(reason)}\n`)
+    process.stderr.write(`squall: ${oneLine(reason, 2_000)}\n`)
     process.exit(error instanceof UsageError ? BAD_USAGE : FAILED)
   },
 )

@@ -1,4 +1,4 @@
-import { folded } from '../base/fold-text.ts'
+import { folded } from '../base/text/folded.ts'
 import type { HeadFacts } from './request-facts.ts'
 import { countKeys, countMembers } from './json-keys.ts'
 import { isRecord } from './json-rpc.ts'

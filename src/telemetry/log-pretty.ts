@@ -1,3 +1,5 @@
+import { plain } from '../base/text/foreign-text.ts'
+
 const HIDDEN = new Set(['level', 'time', 'msg'])
 
 /** One line for people out of one JSON line: time of day, level, message, then fields as key=value. */
@@ -12,7 +14,7 @@ export function formatPretty(line: string): string {
   const fields = entry as Readonly<Record<string, unknown>>
   const head = `${timeOfDay(fields['time'])} ${levelOf(fields['level'])} ${text(fields['msg'])}`
   const rest = Object.entries(fields).filter(([key]) => !HIDDEN.has(key))
-  const pairs = rest.map(([key, value]) => `${printable(key)}=${valueOf(value)}`)
+  const pairs = rest.map(([key, value]) => `${plain(key)}=${valueOf(value)}`)
   return `${[head.trimEnd(), ...pairs].join(' ')}\n`
 }
 
@@ -32,21 +34,10 @@ function levelOf(level: unknown): string {
 }
 
 function valueOf(value: unknown): string {
-  if (typeof value !== 'string') return printable(JSON.stringify(value) ?? '')
-  return /^[^\s"=]+$/.test(value) ? printable(value) : printable(JSON.stringify(value))
+  if (typeof value !== 'string') return plain(JSON.stringify(value) ?? '')
+  return /^[^\s"=]+$/.test(value) ? plain(value) : plain(JSON.stringify(value))
 }
 
 function text(value: unknown): string {
-  return typeof value === 'string' ? printable(value) : ''
-}
-
-// A terminal obeys control characters, and what is logged may come from traffic.
-// oxlint-disable-next-line no-control-regex
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
-
-function printable(value: string): string {
-  return value.replace(
-    UNPRINTABLE,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return typeof value === 'string' ? plain(value) : ''
 }

@@ -1,3 +1,4 @@
+import { plainJson } from '../base/text/foreign-text.ts'
 import { pino, type DestinationStream, type Logger as Pino } from 'pino'
 import { formatPretty } from './log-pretty.ts'
 import { redact } from './log-redact.ts'
@@ -53,7 +54,7 @@ const MAX_BUFFERED = 4 * 1024 * 1024
 /** A logger with one line per event. */
 export function createLogger(options: LoggerOptions): FlushableLogger {
   const output = options.destination ?? standardOutput()
-  const destination = options.format === 'pretty' ? prettyStream(output) : output
+  const destination = lineStream(output, options.format === 'pretty' ? formatPretty : plainLine)
   const logger = pino(
     {
       level: options.level,
@@ -110,6 +111,13 @@ function standardOutput(): LogDestination {
   }
 }
 
-function prettyStream(output: DestinationStream): DestinationStream {
-  return { write: (line) => output.write(formatPretty(line)) }
+function lineStream(
+  output: DestinationStream,
+  format: (line: string) => string,
+): DestinationStream {
+  return { write: (line) => output.write(format(line)) }
+}
+
+function plainLine(line: string): string {
+  return `${plainJson(line.trimEnd())}\n`
 }

@@ -1,9 +1,7 @@
+import { replaceUnseen } from '../base/text/foreign-text.ts'
+
 /** Longest tool name that becomes a label value, in UTF-16 units. */
 export const MAX_TOOL_LABEL = 128
-
-// Control characters and line separators: legal in a label, but they break readers that work by line.
-// oxlint-disable-next-line no-control-regex
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g
 
 /**
  * A label value for a name that a client made up. Applying it twice changes nothing more, and two
@@ -12,5 +10,5 @@ const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g
 export function toolLabel(name: string): string {
   const cut = name.length > MAX_TOOL_LABEL ? name.slice(0, MAX_TOOL_LABEL) : name
   // Through bytes and back: mends lone surrogates, and keeps no reference to a long parent string.
-  return Buffer.from(cut, 'utf8').toString('utf8').replace(UNPRINTABLE, '\ufffd')
+  return replaceUnseen(Buffer.from(cut, 'utf8').toString('utf8'), () => '\ufffd')
 }

@@ -255,7 +255,7 @@ describe('squall', () => {
     [['rum'], 'unknown command "rum"; did you mean run?'],
     [['bogus'], 'unknown command "bogus"; see squall run --help'],
     [['--bogus'], 'unknown option "--bogus"; see squall run --help'],
-    [['run', '--a\nb\u001b[31m'], 'unknown option "--a?b?[31m"; see squall run --help'],
+    [['run', '--a\nb\u001b[31m'], 'unknown option "--a\\nb\\u001b[31m"; see squall run --help'],
   ])('refuses %j', (args, message) => {
     expect(complaint(args).message).toBe(message)
   })

@@ -34,7 +34,7 @@ it.each([
   ['a:1:2', /is no address; write host:port/],
   ['0.0.0.0:1', /names no single host; use 127.0.0.1/],
   ['http://me:secret@a:1', /^an address holds a user name or password; leave it out$/],
-  ['a\u001b[2J', /"a\?\[2J" is no address/],
+  ['a\u001b[2J', /"a\\u001b\[2J" is no address/],
 ])('refuses %j', (address, says) => {
   expect(() => top(address)).toThrow(says)
 })

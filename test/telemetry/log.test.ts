@@ -23,6 +23,14 @@ describe('JSON logs', () => {
     expect(new Date(String(time)).toISOString()).toBe(time)
   })
 
+  it('carry nothing that a terminal obeys, and the same values', () => {
+    const { lines, logger } = capture('json')
+    const tool = '\u009b2J\u202eexe.\u007f'
+    logger.info({ tool, 'k\u2066': 1 }, 'm\u200b')
+    expect(lines[0]).toMatch(/^[\u0020-\u007e]+\n$/)
+    expect(parsed(lines)).toMatchObject({ tool, 'k\u2066': 1, msg: 'm\u200b' })
+  })
+
   it('leave out what is below the level', () => {
     const { lines, logger } = capture('json')
     logger.debug({}, 'quiet')
@@ -103,6 +111,6 @@ describe('pretty logs', () => {
     expect(lines).toHaveLength(1)
     // oxlint-disable-next-line no-control-regex
     expect(lines[0]!.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/)
-    expect(lines[0]).toContain('ERROR x\\u000d\\u000ay')
+    expect(lines[0]).toContain('ERROR x\\u{d}\\u{a}y')
   })
 })

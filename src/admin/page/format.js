@@ -1,7 +1,7 @@
 const MAX_TEXT = 120
 const NONE = '–'
 // Marks that have no shape of their own could change how their neighbours are read.
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu
 const ROUND = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 

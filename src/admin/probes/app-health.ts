@@ -1,3 +1,4 @@
+import { oneLine } from '../../base/text/foreign-text.ts'
 import type { ServerResponse } from 'node:http'
 import type { Logger } from '../../telemetry/log.ts'
 import type { AdminAnswer } from '../admin-response.ts'
@@ -89,7 +90,7 @@ function reasonOf(error: unknown): string {
 function send(response: ServerResponse, status: number, why: string): void {
   if (response.destroyed) return
   // What the app wrote may be in it.
-  const line = `${why.replace(/[^\u0020-\u007e]/g, '?').slice(0, MAX_WHY)}\n`
+  const line = Buffer.from(`${oneLine(why, MAX_WHY)}\n`)
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
     'content-length': line.length,

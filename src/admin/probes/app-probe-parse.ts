@@ -1,4 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { AppProbe, AppProbes } from './app-probe.ts'
 
 /** What is wrong with the probes that were given. */
@@ -112,8 +113,4 @@ function whole(value: unknown, where: string, max: number): number {
     return value
   }
   throw new AppProbesError(`${where} is not a whole number from 1 to ${max}`)
-}
-
-function quoted(value: string): string {
-  return JSON.stringify(value.slice(0, 100))
 }

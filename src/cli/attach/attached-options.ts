@@ -1,10 +1,11 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { Redirect } from '../../cluster/redirect/ruleset.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { adminToAsk } from '../lifecycle/lifecycle-options.ts'
 import { redirectsOf, refuseAdmin } from '../redirect/redirect-options.ts'
 import { parseCount, parseDuration } from '../flags/units.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { ATTACHED_FLAGS, type AttachedFlag } from './attached-flags.ts'
 
 /** Everything `squall attached` was given, checked. */
@@ -52,7 +53,7 @@ function timeOf({ text, source }: Given): number {
   if (!Number.isNaN(time)) return time
   throw new UsageError(
     'BAD_VALUE',
-    `${source}: ${shown(text)} is no time`,
+    `${source}: ${quoted(text)} is no time`,
     'write it as in 2026-05-01T10:00:00Z',
   )
 }

@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { oneLine } from '../../base/text/foreign-text.ts'
 import { NftError } from '../../cluster/redirect/nft-problem.ts'
 import { applyRules } from '../../cluster/redirect/nft.ts'
 import {
@@ -14,7 +15,6 @@ import {
 } from '../../cluster/redirect/ruleset.ts'
 import { createLogger, type Logger } from '../../telemetry/log.ts'
 import { askLocal } from '../lifecycle/ask-local.ts'
-import { oneLine } from '../flags/usage-error.ts'
 import type { AttachedRequest } from './attached-options.ts'
 
 /** Why traffic is given back. */

@@ -1,6 +1,7 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { CATALOG } from '../../lab/experiment/catalog.ts'
 import { nearestName } from '../../base/nearest-name.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** `squall experiment catalog`: the ready plans, or the text of one. */
 export function showCatalog(
@@ -20,7 +21,7 @@ export function showCatalog(
   const near = nearestName(name, names)
   throw new UsageError(
     'BAD_VALUE',
-    `there is no plan ${shown(name)}`,
+    `there is no plan ${quoted(name)}`,
     near === undefined ? `there are ${names.join(', ')}` : `did you mean ${near}?`,
   )
 }

@@ -1,5 +1,5 @@
+import { plain } from '../../base/text/foreign-text.ts'
 import { type HistoryEntry, readHistory } from '../../lab/experiment/history.ts'
-import { plain } from '../../rules/file/problem.ts'
 import type { ExperimentListRequest } from './experiment-request.ts'
 
 /** `squall experiment list`: the history, the newest run last. */

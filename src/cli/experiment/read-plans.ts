@@ -1,3 +1,4 @@
+import { plain, quoted } from '../../base/text/foreign-text.ts'
 import {
   type KeptPlan,
   NotKeptError,
@@ -6,11 +7,10 @@ import {
 } from '../../lab/experiment/kept-plan.ts'
 import { MAX_PLAN_BYTES, type ReadPlan } from '../../lab/experiment/read-plan.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
-import { plain } from '../../rules/file/problem.ts'
 import type { PlacedRefusal } from '../../lab/experiment/static-refusals.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readBounded } from '../../base/read-bounded.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import type { ExperimentRunRequest } from './experiment-request.ts'
 
 /** Reads the plan that is asked for. Throws a `UsageError` where there is none. */
@@ -27,7 +27,7 @@ export async function readAsked({
     return await readKept(experiments, plan.id, production)
   } catch (error) {
     if (!(error instanceof NotKeptError)) throw error
-    throw new UsageError('BAD_FILE', `--again ${shown(plan.id)}`, error.message)
+    throw new UsageError('BAD_FILE', `--again ${quoted(plan.id)}`, error.message)
   }
 }
 
@@ -42,7 +42,7 @@ export async function readPlanFile(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const why = code ?? (error as Error).message
-    throw new UsageError('BAD_FILE', `${shown(path)} cannot be read (${why})`, 'name a plan')
+    throw new UsageError('BAD_FILE', `${quoted(path)} cannot be read (${why})`, 'name a plan')
   }
   return readAndKeep(path, text, textOf, production)
 }

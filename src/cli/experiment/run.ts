@@ -1,13 +1,13 @@
+import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
 import { noteLines } from '../../lab/experiment/experiment-text.ts'
 import { addToHistory, historyEntry, readHistory } from '../../lab/experiment/history.ts'
 import { RefusedError } from '../../lab/experiment/refusal.ts'
 import { runExperiment } from '../../lab/experiment/run-experiment.ts'
 import { writeReports } from '../../lab/experiment/write-reports.ts'
-import { plain } from '../../rules/file/problem.ts'
 import { readAs } from '../load/load-files.ts'
 import { tokenIn } from '../load/load-inputs.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { experimentProgress } from './experiment-progress.ts'
 import type { ExperimentRunRequest } from './experiment-request.ts'
@@ -24,7 +24,11 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
   const { read, kept } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
-    throw new UsageError('BAD_FILE', `${shown(kept.file)} is no plan`, 'mend what is wrong with it')
+    throw new UsageError(
+      'BAD_FILE',
+      `${quoted(kept.file)} is no plan`,
+      'mend what is wrong with it',
+    )
   }
   if (read.refusals.length > 0) return refused(read.refusals, json, complaints(kept.file, read))
   const headers = { ...request.headers, ...(await bearer(request.authTokenFile)) }

@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { quoted } from '../../base/text/foreign-text.ts'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 import type { UpstreamAddress } from '../../upstream/address.ts'
 import {
@@ -12,7 +13,7 @@ import {
   splitHostPort,
   takes,
 } from './host.ts'
-import { shown, UsageError } from './usage-error.ts'
+import { UsageError } from './usage-error.ts'
 
 // One less than the room for a path in a socket address on Linux; macOS has four bytes less.
 const MAX_SOCKET_PATH = 107
@@ -24,12 +25,12 @@ const PORT_FORM = 'use a port from 0 to 65535'
 export function parseListen(text: string, source: string): ListenAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   if (/^\d+$/.test(text)) return { kind: 'tcp', host: '::', port: listenPort(text, text, source) }
-  if (text.includes('://')) throw bad(source, `${shown(text)} is a URL`, LISTEN_FORM)
+  if (text.includes('://')) throw bad(source, `${quoted(text)} is a URL`, LISTEN_FORM)
   const parts = splitHostPort(text)
-  if (parts === undefined) throw bad(source, `${shown(text)} is not an address`, LISTEN_FORM)
-  if (parts.port === '') throw bad(source, `${shown(text)} has no port`, LISTEN_FORM)
+  if (parts === undefined) throw bad(source, `${quoted(text)} is not an address`, LISTEN_FORM)
+  if (parts.port === '') throw bad(source, `${quoted(text)} has no port`, LISTEN_FORM)
   if (parts.host !== '' && !isHost(parts.host)) {
-    throw bad(source, `${shown(text)} has no valid host`, LISTEN_FORM)
+    throw bad(source, `${quoted(text)} has no valid host`, LISTEN_FORM)
   }
   const port = listenPort(parts.port, text, source)
   return { kind: 'tcp', host: parts.host === '' ? '::' : parts.host, port }
@@ -38,7 +39,7 @@ export function parseListen(text: string, source: string): ListenAddress {
 function listenPort(port: string, text: string, source: string): number {
   const number = parsePort(port)
   if (number !== undefined) return number
-  throw bad(source, `${shown(text)} has no valid port`, PORT_FORM)
+  throw bad(source, `${quoted(text)} has no valid port`, PORT_FORM)
 }
 
 /** Where the app is. Only the place: paths and the like are the client's to choose. */
@@ -59,7 +60,7 @@ export function parseUpstream(text: string, source: string): UpstreamAddress {
   if (/[/?#\\]/.test(place)) {
     throw bad(
       source,
-      `${shown(text)} has a path or a query`,
+      `${quoted(text)} has a path or a query`,
       'end the URL after the port: paths pass through as the client sends them',
     )
   }
@@ -74,15 +75,15 @@ function upstreamPlace(
   source: string,
 ): { host: string; port: number } {
   if (parts === undefined || !isHost(parts.host)) {
-    throw bad(source, `${shown(text)} has no valid host`, UPSTREAM_FORM)
+    throw bad(source, `${quoted(text)} has no valid host`, UPSTREAM_FORM)
   }
   if (isWildcard(parts.host)) {
-    throw bad(source, `${shown(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
+    throw bad(source, `${quoted(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
   }
   const written = parts.port === '' && !text.endsWith(':') ? (tls ? '443' : '80') : parts.port
   const port = parsePort(written)
   if (port === undefined || port === 0) {
-    throw bad(source, `${shown(text)} has no valid port`, 'use a port from 1 to 65535')
+    throw bad(source, `${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
   }
   return { host: parts.host, port }
 }
@@ -91,10 +92,10 @@ function upstreamPlace(
 export function parseUpstreamHost(text: string, source: string): string {
   const host = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text
   if (!isHost(host) || (host !== text && !host.includes(':'))) {
-    throw bad(source, `${shown(text)} is no host`, 'write a name or an address, without a port')
+    throw bad(source, `${quoted(text)} is no host`, 'write a name or an address, without a port')
   }
   if (isWildcard(host)) {
-    throw bad(source, `${shown(text)} names no single host`, 'use the address of the pod')
+    throw bad(source, `${quoted(text)} names no single host`, 'use the address of the pod')
   }
   return host
 }
@@ -103,15 +104,15 @@ function notUpstream(text: string, source: string): UsageError {
   const parts = /^\d+$/.test(text) ? { host: '127.0.0.1', port: text } : splitHostPort(text)
   if (parts !== undefined && isHost(parts.host) && parsePort(parts.port) !== undefined) {
     const meant = formatListen({ kind: 'tcp', host: parts.host, port: Number(parts.port) })
-    return bad(source, `${shown(text)} is not a URL`, `write http://${meant}`)
+    return bad(source, `${quoted(text)} is not a URL`, `write http://${meant}`)
   }
-  return bad(source, `${shown(text)} is not an upstream`, UPSTREAM_FORM)
+  return bad(source, `${quoted(text)} is not an upstream`, UPSTREAM_FORM)
 }
 
 function socketPath(text: string, source: string): string {
   const path = text.slice('unix:'.length)
   if (!path.startsWith('/') || path.endsWith('/') || path.includes('\u0000')) {
-    throw bad(source, `${shown(text)} is not a socket`, 'write unix: and an absolute path')
+    throw bad(source, `${quoted(text)} is not a socket`, 'write unix: and an absolute path')
   }
   const normal = posix.normalize(path.replace(/^\/+/, '/'))
   if (Buffer.byteLength(normal) > MAX_SOCKET_PATH) {

@@ -1,20 +1,21 @@
 import type { CommanderError } from 'commander'
-import { shown, UsageError } from './usage-error.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+import { UsageError } from './usage-error.ts'
 
 /** The parser's complaint as one line that says how to mend it. */
 export function commandLineError(error: CommanderError, command: string): UsageError {
   const help = helpOf(command)
-  const quoted = /'([^]*)'/.exec(withoutSuggestion(error.message))?.[1] ?? ''
+  const named = /'([^]*)'/.exec(withoutSuggestion(error.message))?.[1] ?? ''
   const meant = suggestion(error.message)
   // Without a value written behind it, which may be a secret.
-  const flag = quoted.split('=', 1)[0] ?? ''
+  const flag = named.split('=', 1)[0] ?? ''
   switch (error.code) {
     case 'commander.unknownOption':
-      return new UsageError('UNKNOWN_OPTION', `unknown option ${shown(flag)}`, meant ?? help)
+      return new UsageError('UNKNOWN_OPTION', `unknown option ${quoted(flag)}`, meant ?? help)
     case 'commander.unknownCommand':
-      return new UsageError('UNKNOWN_COMMAND', `unknown command ${shown(quoted)}`, meant ?? help)
+      return new UsageError('UNKNOWN_COMMAND', `unknown command ${quoted(named)}`, meant ?? help)
     case 'commander.optionMissingArgument': {
-      const name = /--[a-z-]+/.exec(quoted)?.[0] ?? quoted
+      const name = /--[a-z-]+/.exec(named)?.[0] ?? named
       return new UsageError('MISSING_VALUE', `${name} needs a value`, help)
     }
     // Nothing to do was named: the parser would print its help as an error.
@@ -29,7 +30,7 @@ export function commandLineError(error: CommanderError, command: string): UsageE
 
 /** The complaint about a word that belongs to no option. */
 export function unexpectedArgument(text: string, command: string): UsageError {
-  const wrong = `unexpected argument ${shown(text)}`
+  const wrong = `unexpected argument ${quoted(text)}`
   return new UsageError('UNEXPECTED_ARGUMENT', wrong, helpOf(command))
 }
 

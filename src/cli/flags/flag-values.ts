@@ -1,5 +1,6 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { envName, type FlagSpec } from './flag-table.ts'
-import { shown, UsageError } from './usage-error.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -46,7 +47,7 @@ export class FlagValues<Name extends string> {
     if (value.text === 'true' || value.text === '1') return true
     throw new UsageError(
       'BAD_VALUE',
-      `${value.source}: ${shown(value.text)} is neither true nor false`,
+      `${value.source}: ${quoted(value.text)} is neither true nor false`,
       'use true or false',
     )
   }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { quoted } from '../../base/text/foreign-text.ts'
 import {
   findProduction,
   type PlacedName,
@@ -9,7 +10,7 @@ import {
 } from '../../rules/guard/production-names.ts'
 import type { FlagSpec } from './flag-table.ts'
 import type { Environment, FlagValues } from './flag-values.ts'
-import { shown, UsageError } from './usage-error.ts'
+import { UsageError } from './usage-error.ts'
 
 const MAX_PATTERNS = 100
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
@@ -48,7 +49,7 @@ export function parseProductionNames(flags: FlagValues<'production-names'>): rea
       const pattern = part.trim()
       const mend = productionPatternProblem(pattern)
       if (mend === undefined) return pattern
-      throw new UsageError('BAD_VALUE', `${source}: ${shown(part)} is no pattern`, mend)
+      throw new UsageError('BAD_VALUE', `${source}: ${quoted(part)} is no pattern`, mend)
     }),
   )
   if (patterns.length <= MAX_PATTERNS) return patterns

@@ -1,5 +1,6 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { readPercent } from '../../base/units.ts'
-import { shown, UsageError } from './usage-error.ts'
+import { UsageError } from './usage-error.ts'
 
 /** What a number on the command line may be. */
 export interface Range {
@@ -26,7 +27,7 @@ const SIZE_FORM = 'write a whole number of bytes, or one with its unit: 1024, 64
 export function parseDuration(text: string, source: string, range: Range): number {
   const value = withUnit(text, DURATION_UNITS)
   if (value === undefined) {
-    throw new UsageError('BAD_VALUE', `${source}: ${shown(text)} is not a duration`, DURATION_FORM)
+    throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} is not a duration`, DURATION_FORM)
   }
   return inRange(value, text, source, range, formatDuration)
 }
@@ -35,7 +36,7 @@ export function parseDuration(text: string, source: string, range: Range): numbe
 export function parseSize(text: string, source: string, range: Range): number {
   const value = withUnit(text, SIZE_UNITS)
   if (value === undefined) {
-    throw new UsageError('BAD_VALUE', `${source}: ${shown(text)} is not a size`, SIZE_FORM)
+    throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} is not a size`, SIZE_FORM)
   }
   return inRange(value, text, source, range, formatSize)
 }
@@ -46,7 +47,7 @@ export function parseCount(text: string, source: string, range: Range): number {
   if (value === undefined) {
     throw new UsageError(
       'BAD_VALUE',
-      `${source}: ${shown(text)} is not a whole number`,
+      `${source}: ${quoted(text)} is not a whole number`,
       'write plain digits, such as 10000',
     )
   }
@@ -59,7 +60,7 @@ export function parsePercent(text: string, source: string, range: Range): number
   if (value !== undefined) return inRange(value, text, source, range, (percent) => `${percent}%`)
   throw new UsageError(
     'BAD_VALUE',
-    `${source}: ${shown(text)} is not a percentage`,
+    `${source}: ${quoted(text)} is not a percentage`,
     'write a number from 0 to 100, such as 20%',
   )
 }
@@ -74,7 +75,7 @@ export function parseChoice<Word extends string>(
   if (word !== undefined) return word
   throw new UsageError(
     'BAD_VALUE',
-    `${source}: ${shown(text)} is not known`,
+    `${source}: ${quoted(text)} is not known`,
     `use one of ${words.join(', ')}`,
   )
 }
@@ -105,7 +106,7 @@ function inRange(
   if (value >= range.min && value <= range.max) return value
   throw new UsageError(
     'BAD_VALUE',
-    `${source}: ${shown(text)} is out of range`,
+    `${source}: ${quoted(text)} is out of range`,
     `use ${format(range.min)} to ${format(range.max)}`,
   )
 }

@@ -1,7 +1,8 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { parseChoice } from '../flags/units.ts'
 import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { INJECT_FLAGS, type InjectFlag, UNINJECT_FLAGS, type UninjectFlag } from './inject-flags.ts'
 
 /** How manifests are written; undefined for as they are read. */
@@ -44,7 +45,7 @@ export function parseInject(raw: RawFlags, env: Environment): InjectRequest {
   if (!NAMESPACE.test(namespace.text)) {
     throw new UsageError(
       'BAD_VALUE',
-      `${namespace.source}: ${shown(namespace.text)} is not the name of a namespace`,
+      `${namespace.source}: ${quoted(namespace.text)} is not the name of a namespace`,
       'use small letters, digits and dashes',
     )
   }
@@ -91,7 +92,7 @@ function parseMinor(given: Given | undefined): number | undefined {
   if (match !== null) return Number(match[1])
   throw new UsageError(
     'BAD_VALUE',
-    `${given.source}: ${shown(given.text)} is not a version of Kubernetes`,
+    `${given.source}: ${quoted(given.text)} is not a version of Kubernetes`,
     'write 1 and its second number, such as 1.33',
   )
 }
@@ -100,7 +101,7 @@ function pairs(given: readonly Given[]): Texts {
   const found = given.map(({ text, source }): readonly [string, string] => {
     const at = text.indexOf('=')
     if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
-    const wrong = `${source}: ${shown(text)} is no key with a value`
+    const wrong = `${source}: ${quoted(text)} is no key with a value`
     throw new UsageError('BAD_VALUE', wrong, 'write key=value')
   })
   return Object.fromEntries(found)

@@ -1,3 +1,4 @@
+import { oneLine } from '../../base/text/foreign-text.ts'
 import { type Document, parseDocument } from 'yaml'
 import { assertShallow, DeepYamlError, MAX_YAML_DEPTH } from '../../base/yaml/yaml-depth.ts'
 
@@ -95,8 +96,4 @@ function readDocument(text: string, file: string, line: number): ManifestDocumen
     const reason = error instanceof Error ? error.message : String(error)
     throw new ManifestError(`${file}:${line}: cannot be read: ${oneLine(reason)}`)
   }
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').slice(0, 300)
 }

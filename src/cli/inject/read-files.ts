@@ -1,7 +1,8 @@
 import { parse } from 'yaml'
+import { quoted } from '../../base/text/foreign-text.ts'
 import { assertShallow } from '../../base/yaml/yaml-depth.ts'
 import { readBounded } from '../../base/read-bounded.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import type { ManifestText } from './change-manifests.ts'
 
 const MOST_BYTES = 16 * 2 ** 20
@@ -26,7 +27,7 @@ export async function readSettings(file: string): Promise<unknown> {
     assertShallow(text)
     return parse(text)
   } catch (error) {
-    throw new UsageError('BAD_FILE', `${shown(file)}: ${reasonOf(error)}`, 'mend it')
+    throw new UsageError('BAD_FILE', `${quoted(file)}: ${reasonOf(error)}`, 'mend it')
   }
 }
 
@@ -35,17 +36,17 @@ async function readText(file: string, most: number): Promise<string> {
   try {
     bytes = await readBounded(file, most)
   } catch (error) {
-    const wrong = `${shown(file)} cannot be read: ${reasonOf(error)}`
+    const wrong = `${quoted(file)} cannot be read: ${reasonOf(error)}`
     throw new UsageError('BAD_FILE', wrong, 'name a file that is there')
   }
   if (bytes.length > most) {
-    const wrong = `${shown(file)} is larger than ${most / 2 ** 20} MiB`
+    const wrong = `${quoted(file)} is larger than ${most / 2 ** 20} MiB`
     throw new UsageError('BAD_FILE', wrong, 'split it')
   }
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw new UsageError('BAD_FILE', `${shown(file)} is not UTF-8`, 'write it as UTF-8')
+    throw new UsageError('BAD_FILE', `${quoted(file)} is not UTF-8`, 'write it as UTF-8')
   }
 }
 

@@ -1,7 +1,7 @@
+import { oneLine } from '../../base/text/foreign-text.ts'
 import { StatusError } from '../../cluster/injector/injection-status.ts'
 import { parsePod } from '../../cluster/injector/parse-pod.ts'
 import { uninjectPod } from '../../cluster/injector/uninject-pod.ts'
-import { oneLine } from '../flags/usage-error.ts'
 import { changeManifests, readFile } from './change-manifests.ts'
 import { checked, finish } from './inject.ts'
 import type { UninjectRequest } from './inject-options.ts'

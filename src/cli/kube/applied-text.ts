@@ -1,9 +1,10 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { textBefore, writtenAt } from '../../cluster/kube/config-map-rules.ts'
 import type { Fields } from '../../cluster/kube/json-shape.ts'
 import { equalityLabels } from '../../cluster/kube/targets.ts'
 import { anchorText } from '../../rules/file/anchor-text.ts'
 import { targetText } from '../../rules/file/target-text.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** The rules as they are for the pods that a selector means, and for no others. */
 export function textForPods(text: string, selector: string | undefined): string {
@@ -12,7 +13,7 @@ export function textForPods(text: string, selector: string | undefined): string 
   if (labels === undefined) {
     throw new UsageError(
       'BAD_VALUE',
-      `--selector: ${shown(selector)} says more than which labels are equal, and rules cannot say that`,
+      `--selector: ${quoted(selector)} says more than which labels are equal, and rules cannot say that`,
       'write match: { podLabels: { app: shop } }, with any and not, into the rules, and leave --selector out',
     )
   }

@@ -1,10 +1,11 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { MAX_DURATION_MS } from '../../base/units.ts'
 import { parseDuration } from '../flags/units.ts'
 import { STOP_KEY } from '../../rules/guard/stop-key.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { parseProduction } from '../flags/production.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { APPLY_FLAGS, type ApplyFlag } from './apply-flags.ts'
 import { type ClusterOptions, objectName, parseCluster } from './cluster-options.ts'
 
@@ -44,7 +45,7 @@ export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
   if (!KEY.test(key.text) || key.text === STOP_KEY) {
     throw new UsageError(
       'BAD_VALUE',
-      `${key.source}: ${shown(key.text)} is no key for rules`,
+      `${key.source}: ${quoted(key.text)} is no key for rules`,
       'use letters, digits, dots and dashes, such as rules.yaml',
     )
   }

@@ -1,3 +1,4 @@
+import { plain } from '../../base/text/foreign-text.ts'
 import {
   attachToPod,
   awaitAttached,
@@ -8,7 +9,6 @@ import { armedText } from '../../cluster/kube/await-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
-import { plain } from '../../rules/file/problem.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import type { ApplyOutput } from './apply.ts'
 import type { AttachRequest, DetachRequest } from './attach-options.ts'

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
+import { quoted } from '../../base/text/foreign-text.ts'
 import { compileRules } from '../../rules/match/compile.ts'
 import { MAX_FILE_BYTES } from '../../rules/file/parse.ts'
 import type { FileProblems } from '../../rules/file/problem-format.ts'
 import { parseFound } from '../../rules/file/rules-parser.ts'
 import { canAct } from '../../rules/file/rules-version.ts'
 import { readBounded } from '../../base/read-bounded.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** The text of a rules file with what is wrong with it, which may be nothing. */
 export interface CheckedRules {
@@ -24,7 +25,7 @@ export async function readCheckedRules(file: string): Promise<CheckedRules> {
     const { code, message } = error as NodeJS.ErrnoException
     throw new UsageError(
       'BAD_FILE',
-      `${shown(file)} cannot be read (${code ?? message})`,
+      `${quoted(file)} cannot be read (${code ?? message})`,
       'check the path and its permissions',
     )
   }

@@ -1,9 +1,10 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError } from '../../cluster/kube/kube-error.ts'
 import type { Environment, FlagValues, Given } from '../flags/flag-values.ts'
 import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
 import { parseReadToken } from '../run/run-admin-token.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import type { ClusterFlag } from './cluster-flags.ts'
 
@@ -46,7 +47,7 @@ export function objectName({ text, source }: Given): string {
   if (NAME.test(text)) return text
   throw new UsageError(
     'BAD_VALUE',
-    `${source}: ${shown(text)} is no name`,
+    `${source}: ${quoted(text)} is no name`,
     'use lower case letters, digits and dashes',
   )
 }

@@ -1,5 +1,5 @@
+import { plain } from '../../base/text/foreign-text.ts'
 import type { PodProgress, Progress } from '../../cluster/kube/await-rules.ts'
-import { plain } from '../../rules/file/problem.ts'
 
 /** Shows how far pods are: one line that is written over on a terminal, else a line for each change. */
 export interface ProgressOutput {

@@ -1,6 +1,6 @@
+import { plain } from '../../base/text/foreign-text.ts'
 import { armedText, shortDigest } from '../../cluster/kube/await-rules.ts'
 import { sidecarOverview, type SidecarReport } from '../../cluster/kube/sidecar-overview.ts'
-import { plain } from '../../rules/file/problem.ts'
 import { clientFor, onInterrupt } from './cluster-options.ts'
 import type { ProgressStream } from './progress-output.ts'
 import type { StatusRequest } from './status-options.ts'

@@ -1,9 +1,10 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { parseLabelSelector } from '../../rules/match/label-selector.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseProduction } from '../flags/production.ts'
 import { parseDuration } from '../flags/units.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { type ClusterOptions, objectName, parseCluster } from './cluster-options.ts'
 import { RESUME_FLAGS, type ResumeFlag, STOP_FLAGS, type StopFlag } from './stop-flags.ts'
 
@@ -55,7 +56,7 @@ function parseCommon(
   if (selector !== undefined && parseLabelSelector(selector) === undefined) {
     throw new UsageError(
       'BAD_VALUE',
-      `--selector: ${shown(selector)} is no label selector`,
+      `--selector: ${quoted(selector)} is no label selector`,
       'write app=shop, tier!=test, env in (a,b), canary or !canary, separated by commas',
     )
   }

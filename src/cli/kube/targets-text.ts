@@ -1,5 +1,5 @@
+import { plain } from '../../base/text/foreign-text.ts'
 import type { PodTarget, Targets } from '../../cluster/kube/targets.ts'
-import { plain } from '../../rules/file/problem.ts'
 
 /** As many names as a terminal shows at once. */
 const MAX_NAMES = 40

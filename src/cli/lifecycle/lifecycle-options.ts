@@ -1,9 +1,10 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import { parseListen } from '../flags/address.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { isWildcard } from '../flags/host.ts'
 import { parseDuration } from '../flags/units.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import {
   PRE_STOP_FLAGS,
   type PreStopFlag,
@@ -56,7 +57,7 @@ export function parseControl({ text, source }: Given): string {
   }
   throw new UsageError(
     'BAD_ADDRESS',
-    `${source}: ${shown(text)} is no control socket`,
+    `${source}: ${quoted(text)} is no control socket`,
     'write unix: and an absolute path, such as unix:/run/squall/control.sock',
   )
 }

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
+import { quoted } from '../../base/text/foreign-text.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
 import { readBounded } from '../../base/read-bounded.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** Reads a file of text and what it says. Throws a `UsageError`. */
 export async function readAs<T>(
@@ -17,14 +18,14 @@ export async function readAs<T>(
     const { code, message } = error as NodeJS.ErrnoException
     throw new UsageError(
       'BAD_FILE',
-      `${source}: ${shown(path)} cannot be read (${code ?? message})`,
+      `${source}: ${quoted(path)} cannot be read (${code ?? message})`,
       'name a file that is there and readable',
     )
   }
   if (bytes.length > most) {
     throw new UsageError(
       'BAD_FILE',
-      `${source}: ${shown(path)} is too large`,
+      `${source}: ${quoted(path)} is too large`,
       `use up to ${most} bytes`,
     )
   }
@@ -44,7 +45,7 @@ export async function writeText(path: string, source: string, text: string): Pro
     const { code = '' } = error as NodeJS.ErrnoException
     throw new UsageError(
       'BAD_FILE',
-      `${source}: ${shown(path)} cannot be written (${code})`,
+      `${source}: ${quoted(path)} cannot be written (${code})`,
       'check its folder',
     )
   }

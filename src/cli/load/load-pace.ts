@@ -1,7 +1,8 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
 import type { FlagValues } from '../flags/flag-values.ts'
 import { parseCount, parseDuration, parsePercent } from '../flags/units.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import type { LoadFlag } from './load-flags.ts'
 
 type Flags = FlagValues<LoadFlag>
@@ -68,7 +69,7 @@ function rateOf(flags: Flags): number | undefined {
   if (rate > 0 && rate <= 1_000_000) return rate
   throw new UsageError(
     'BAD_VALUE',
-    `${given.source}: ${shown(given.text)} is no rate`,
+    `${given.source}: ${quoted(given.text)} is no rate`,
     'write calls per second or per minute: 200/s or 30/m',
   )
 }
@@ -79,7 +80,7 @@ function shareOf(text: string, source: string): number {
   if (share > 0) return share
   throw new UsageError(
     'BAD_VALUE',
-    `${source}: ${shown(text)} is no share`,
+    `${source}: ${quoted(text)} is no share`,
     'write a number above 0 and up to 1, such as 0.5',
   )
 }

@@ -1,3 +1,4 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { SidecarAdmin } from '../../admin/ask-admin.ts'
 import type { ClientKind, Shard } from '../../lab/load/results/result.ts'
@@ -9,7 +10,7 @@ import { type Environment, FlagValues, type Given, type RawFlags } from '../flag
 import { parseProduction, refuseProduction } from '../flags/production.ts'
 import { parseHosts, parseReadToken } from '../run/run-admin-token.ts'
 import { parseChoice, parseCount } from '../flags/units.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { LOAD_FLAGS, type LoadFlag } from './load-flags.ts'
 import { parseHeaders } from './load-headers.ts'
 import { parsePace, parseResilience } from './load-pace.ts'
@@ -120,7 +121,7 @@ function revisionOf(flags: FlagValues<LoadFlag>): string | undefined {
   if (given === undefined || /^\d{4}-\d{2}-\d{2}$/.test(given.text)) return given?.text
   throw new UsageError(
     'BAD_VALUE',
-    `${given.source}: ${shown(given.text)} is no revision`,
+    `${given.source}: ${quoted(given.text)} is no revision`,
     'write it as 2025-11-25 or 2026-07-28',
   )
 }

@@ -1,6 +1,7 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { Shard } from '../../lab/load/results/result.ts'
 import type { Environment, Given } from '../flags/flag-values.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 const FORM = 'write index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
 const MAX_SHARDS = 10_000
@@ -12,7 +13,7 @@ export function parseShard(given: Given | undefined, env: Environment): Shard | 
   const match = /^(\d{0,5})\/(\d{1,5})$/.exec(text)
   const index = match?.[1] === '' ? (env['JOB_COMPLETION_INDEX'] ?? '') : match?.[1]
   if (match === null || index === undefined || !/^\d{1,5}$/.test(index)) {
-    throw new UsageError('BAD_VALUE', `${source}: ${shown(text)} is no shard`, FORM)
+    throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} is no shard`, FORM)
   }
   const shard = { index: Number(index), count: Number(match[2]) }
   if (shard.count >= 1 && shard.count <= MAX_SHARDS && shard.index < shard.count) return shard

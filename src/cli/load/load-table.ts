@@ -1,3 +1,4 @@
+import { oneLine } from '../../base/text/foreign-text.ts'
 import { leftOutWords } from '../../lab/report/left-out.ts'
 import type { ErrorCount, LoadResult, Origin, ToolResult } from '../../lab/load/results/result.ts'
 import {
@@ -37,7 +38,7 @@ function headLines(
   const rate = seconds === 0 ? 0 : counts.calls / seconds
   const { p50, p90, p99, max } = all.summary
   const lines = [
-    paint('strong', `${clean(run.server, 40)} at ${clean(run.target, 60)}`),
+    paint('strong', `${oneLine(run.server, 40)} at ${oneLine(run.target, 60)}`),
     `${run.model} model, client ${run.client}, revision ${run.revision}, seed ${run.seed}`,
     `${wholeNumber(counts.calls)} calls in ${seconds.toFixed(1)} s (${wholeNumber(rate)}/s), ${wholeNumber(counts.tasks)} tasks, ${wholeNumber(counts.retries)} retries`,
     `latency p50 ${latency(p50)}, p90 ${latency(p90)}, p99 ${latency(p99)}, max ${latency(max)}`,
@@ -48,7 +49,7 @@ function headLines(
     )
   }
   if (run.leftOut !== undefined) {
-    lines.push(clean(`not called without --tools: ${leftOutWords(run.leftOut)}`, 80))
+    lines.push(oneLine(`not called without --tools: ${leftOutWords(run.leftOut)}`, 80))
   }
   if (!run.complete) lines.push(paint('bad', 'ended early: this is a part of what was asked for'))
   const { dropped, late, abandoned, skipped } = arrivals
@@ -61,7 +62,7 @@ function headLines(
     const by = tools.filter((tool) => tool.abandoned !== undefined)
     const names = by.map((tool) => `${tool.tool} ${wholeNumber(tool.abandoned!)}`).join(', ')
     const cut = `cut at the end, and counted nowhere else: ${wholeNumber(abandoned)} (${names})`
-    lines.push(paint('bad', clean(cut, 80)))
+    lines.push(paint('bad', oneLine(cut, 80)))
   }
   if (held.asked > 0) {
     lines.push(`streams held: ${held.opened} of ${held.asked}, lost ${held.lost}`)
@@ -102,7 +103,7 @@ function toolLines({ tools }: LoadResult, paint: Paint): string[] {
     const other = by('unattributed') + by('squall') + by('client')
     const counts = [tool.calls, tool.ok, by('injected'), by('real'), other].map(wholeNumber)
     const cells = [...counts, latency(tool.latency.summary.p99)].map(cell).join('')
-    return `${clean(tool.tool, NAME - 1).padEnd(NAME)}${cells}`
+    return `${oneLine(tool.tool, NAME - 1).padEnd(NAME)}${cells}`
   })
   const more = tools.length > MAX_TOOLS ? [`… and ${tools.length - MAX_TOOLS} more`] : []
   return [paint('strong', head), ...rows, ...more]
@@ -120,7 +121,7 @@ function faultLines({ faults }: LoadResult, paint: Paint): string[] {
   const head = `${'Fault seen'.padEnd(NAME + 8)}${['answers', 'errors', 'wrong'].map(cell).join('')}`
   const rows = faults.slice(0, MAX_FAULTS).map(({ rule, fault, seen, errors, wrong }) => {
     const cells = [seen, errors, wrong].map(wholeNumber).map(cell).join('')
-    return `${clean(`${rule}/${fault}`, NAME + 7).padEnd(NAME + 8)}${cells}`
+    return `${oneLine(`${rule}/${fault}`, NAME + 7).padEnd(NAME + 8)}${cells}`
   })
   return ['', paint('strong', head), ...rows]
 }
@@ -136,10 +137,4 @@ function sloLines({ slo }: LoadResult, paint: Paint): string[] {
 
 function cell(text: string): string {
   return text.padStart(9)
-}
-
-function clean(text: string, most: number): string {
-  // oxlint-disable-next-line no-control-regex
-  const plain = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, '?')
-  return plain.length > most ? `${plain.slice(0, most - 1)}…` : plain
 }

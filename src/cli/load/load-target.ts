@@ -1,5 +1,6 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { Given } from '../flags/flag-values.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 const FORM = 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp'
 
@@ -17,5 +18,5 @@ export function parseTarget(given: Given | undefined, form = FORM): URL {
     )
   }
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
-  throw new UsageError('BAD_ADDRESS', `${source}: ${shown(text)} is no http or https URL`, form)
+  throw new UsageError('BAD_ADDRESS', `${source}: ${quoted(text)} is no http or https URL`, form)
 }

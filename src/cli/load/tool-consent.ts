@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
+import { foreign } from '../../base/text/foreign-text.ts'
 import type { Consent } from '../../lab/load/choose-tools.ts'
-import { oneLine } from '../flags/usage-error.ts'
 
 /** Asks for consent on a terminal, unless it was given; elsewhere nobody can be asked. */
 export function consentOf(yes: boolean): { readonly consent?: Consent } {
@@ -9,7 +9,7 @@ export function consentOf(yes: boolean): { readonly consent?: Consent } {
 }
 
 function ask(tools: readonly string[]): Promise<boolean> {
-  const list = tools.map((name) => `  ${oneLine(name.slice(0, 100))}\n`).join('')
+  const list = tools.map((name) => `  ${foreign(name, 100)}\n`).join('')
   process.stderr.write(`These tools do not say whether they only read:\n${list}`)
   // Not a terminal of its own: Ctrl-C stays a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })

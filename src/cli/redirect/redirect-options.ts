@@ -1,9 +1,10 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { Redirect, RedirectPlan } from '../../cluster/redirect/ruleset.ts'
 import { parseListen } from '../flags/address.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { parsePort } from '../flags/host.ts'
 import { parseCount } from '../flags/units.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { REDIRECT_FLAGS, type RedirectFlag } from './redirect-flags.ts'
 
 /** What `squall redirect` was told, checked. */
@@ -23,7 +24,7 @@ export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest 
   const flags = new FlagValues<RedirectFlag>(REDIRECT_FLAGS, raw, env)
   const nft = flags.required('nft')
   if (nft.text === '' || nft.text.startsWith('-') || nft.text.includes('\u0000')) {
-    throw bad(nft.source, `${shown(nft.text)} is no program`, 'give the name or path of nft')
+    throw bad(nft.source, `${quoted(nft.text)} is no program`, 'give the name or path of nft')
   }
   const giveBack = flags.switch('undo') ? 'undo' : flags.switch('release') ? 'release' : undefined
   // What else is asked for is checked even then: an init container is written once for both.
@@ -60,12 +61,12 @@ export function redirectsOf(given: readonly Given[]): RedirectPlan['redirects'] 
 function redirectOf({ text, source }: Given): Redirect {
   const [from, to, ...more] = text.split('=').map((part) => parsePort(part))
   if (from === undefined || to === undefined || more.length > 0 || from === 0 || to === 0) {
-    throw bad(source, `${shown(text)} is no redirect`, 'write two ports, such as 3000=15300')
+    throw bad(source, `${quoted(text)} is no redirect`, 'write two ports, such as 3000=15300')
   }
   if (from === to) {
     throw bad(
       source,
-      `${shown(text)} leads nowhere else`,
+      `${quoted(text)} leads nowhere else`,
       'use the port that squall run listens on',
     )
   }
@@ -82,7 +83,7 @@ function refuseClash({ from, to }: Redirect, others: readonly Redirect[], given:
     throw bad(source, `port ${to} takes two ports`, 'use one listener for each port of the app')
   }
   if (others.some((other) => other.to === from || other.from === to)) {
-    const wrong = `${shown(text)} redirects to or from a port that another redirect uses`
+    const wrong = `${quoted(text)} redirects to or from a port that another redirect uses`
     throw bad(source, wrong, 'use listeners whose ports are not redirected themselves')
   }
 }

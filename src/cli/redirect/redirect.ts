@@ -1,6 +1,5 @@
 import { applyRules } from '../../cluster/redirect/nft.ts'
 import { releaseRuleset, ruleset, undoRuleset } from '../../cluster/redirect/ruleset.ts'
-import { oneLine } from '../flags/usage-error.ts'
 import type { RedirectRequest } from './redirect-options.ts'
 
 /** Takes traffic over, or gives it back; the result is the exit code. */
@@ -11,7 +10,7 @@ export async function redirectCommand({ plan, dryRun, nft }: RedirectRequest): P
     process.stdout.write(rules)
     return 0
   }
-  await applyRules(rules, oneLine(nft))
+  await applyRules(rules, nft)
   process.stdout.write(
     typeof plan === 'string'
       ? 'nothing is redirected any more\n'

@@ -1,10 +1,11 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { ClientInfo, Transport } from '../../mcp/call.ts'
 import { isRevisionDate } from '../../mcp/protocol-version.ts'
 import { FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { EXPLAIN_FLAGS, type ExplainFlag } from './rules-flags.ts'
 import { parseBounds, type RuleBounds } from '../run/rules-guard-options.ts'
 import { missingFile } from './rules-options.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** What is explained: a call, a request without one, or a request that was recorded. */
 export type ExplainSubject =
@@ -74,7 +75,7 @@ function labelOf({ text }: Given): readonly [string, string] {
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
   throw new UsageError(
     'BAD_VALUE',
-    `--pod-label: ${shown(text)} is no label`,
+    `--pod-label: ${quoted(text)} is no label`,
     'write key=value, such as app=shop',
   )
 }
@@ -119,14 +120,14 @@ function contradiction(wrong: string, mend: string): UsageError {
 function pathOf(given: Given | undefined): string {
   if (given === undefined) return '/mcp'
   if (/^\/[\x21-\x7e]*$/.test(given.text)) return given.text
-  throw new UsageError('BAD_VALUE', `--path: ${shown(given.text)} is no path`, 'write /health')
+  throw new UsageError('BAD_VALUE', `--path: ${quoted(given.text)} is no path`, 'write /health')
 }
 
 function methodOf(given: Given | undefined): string | undefined {
   if (given?.text.startsWith('notifications/') !== true) return given?.text
   throw new UsageError(
     'BAD_VALUE',
-    `--method: ${shown(given.text)} is a notification, and no rule about calls can act on it`,
+    `--method: ${quoted(given.text)} is a notification, and no rule about calls can act on it`,
     'name the method of a request, or give --path for rules about HTTP',
   )
 }
@@ -134,7 +135,7 @@ function methodOf(given: Given | undefined): string | undefined {
 function httpMethodOf(given: Given | undefined): string {
   if (given === undefined) return 'GET'
   if (TOKEN.test(given.text)) return given.text
-  const wrong = `--http-method: ${shown(given.text)} is no method of HTTP`
+  const wrong = `--http-method: ${quoted(given.text)} is no method of HTTP`
   throw new UsageError('BAD_VALUE', wrong, 'write it as GET')
 }
 
@@ -173,7 +174,7 @@ function transportOf({ text }: Given): Transport {
   if (text === 'streamable-http' || text === 'http+sse') return text
   throw new UsageError(
     'BAD_VALUE',
-    `--transport: ${shown(text)} is not known`,
+    `--transport: ${quoted(text)} is not known`,
     'use one of streamable-http, http+sse',
   )
 }
@@ -182,7 +183,7 @@ function eraOf(given: Given | undefined): string | undefined {
   if (given === undefined || isRevisionDate(given.text)) return given?.text
   throw new UsageError(
     'BAD_VALUE',
-    `--era: ${shown(given.text)} is no protocol revision`,
+    `--era: ${quoted(given.text)} is no protocol revision`,
     'write its date, as 2025-11-25',
   )
 }

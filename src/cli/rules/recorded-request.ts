@@ -1,8 +1,9 @@
+import { oneLine, quoted } from '../../base/text/foreign-text.ts'
 import { headerValue } from '../../http/headers.ts'
 import { parseMessages } from '../../mcp/json-rpc.ts'
 import { harRequest, isHar, type RecordedHttp } from './har-entry.ts'
 import { readBounded } from '../../base/read-bounded.ts'
-import { oneLine, shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** A request of this size is the largest that a sidecar reads, unless it is told otherwise. */
 const MAX_BYTES = 4 * 1024 * 1024
@@ -62,7 +63,7 @@ function httpOf(text: string): RecordedHttp {
   const body = end === null ? '' : text.slice(end.index + end[0].length)
   const [first = '', ...lines] = head.split(/\r?\n/)
   const start = START.exec(first)
-  if (start === null) throw wrong(`${shown(first)} is no line that begins a request`)
+  if (start === null) throw wrong(`${quoted(first)} is no line that begins a request`)
   if (lines.length > MAX_HEADERS) throw wrong('it has too many headers')
   const headers: string[] = []
   for (const line of lines) {

@@ -1,7 +1,8 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import type { ProblemFormat } from '../../rules/file/problem-format.ts'
 import { VALIDATE_FLAGS, type ValidateFlag } from './rules-flags.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** Everything `squall validate` was told. */
 export interface ValidateRequest {
@@ -19,7 +20,7 @@ export function parseValidate(raw: RawFlags, files: readonly string[]): Validate
   if (format !== 'text' && format !== 'json' && format !== 'github') {
     throw new UsageError(
       'BAD_VALUE',
-      `--format: ${shown(format)} is not known`,
+      `--format: ${quoted(format)} is not known`,
       'use one of text, json, github',
     )
   }

@@ -1,6 +1,6 @@
+import { plain } from '../../base/text/foreign-text.ts'
 import { githubLines, problemLines, problemsJson } from '../../rules/file/problem-format.ts'
 import type { FileProblems, ProblemFormat } from '../../rules/file/problem-format.ts'
-import { plain } from '../../rules/file/problem.ts'
 import { isAboutPods } from '../../rules/match/pod-match.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import { readRulesSource } from './rules-source.ts'

@@ -1,5 +1,6 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { Given } from '../flags/flag-values.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** The URL by which clients reach Squall, without a slash at its end. */
 export function parsePublicUrl({ text, source }: Given): string {
@@ -9,10 +10,10 @@ export function parsePublicUrl({ text, source }: Given): string {
   }
   if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) {
     const form = 'write the URL that clients are given, such as https://mcp.example.com'
-    throw bad(source, `${shown(text)} is not an http or https URL`, form)
+    throw bad(source, `${quoted(text)} is not an http or https URL`, form)
   }
   if (/[?#]/.test(text)) {
-    throw bad(source, `${shown(text)} has a query or a fragment`, 'end the URL after its path')
+    throw bad(source, `${quoted(text)} has a query or a fragment`, 'end the URL after its path')
   }
   const { origin, pathname } = new URL(text)
   return origin + pathname.replace(/\/+$/, '')

@@ -1,3 +1,4 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { FAULT_NAMES } from '../../filters/lib/fault-names.ts'
 import type { FaultName } from '../../filters/index.ts'
 import { MAX_DURATION_MS } from '../../base/units.ts'
@@ -15,7 +16,7 @@ import type { RunFlag } from '../flags/flag-table.ts'
 import type { Environment, FlagValues, Given } from '../flags/flag-values.ts'
 import { environmentNames, ownNamespace, parseProductionNames } from '../flags/production.ts'
 import { parseCount, parseDuration, parsePercent, type Range } from '../flags/units.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** What `squall run` was told about rules, and about what holds them in check. */
 export interface RunRules extends GuardedRulesOptions {
@@ -140,7 +141,7 @@ function neverArmed(
   if (given !== undefined && !ENVIRONMENT.test(given.text.trim())) {
     throw new UsageError(
       'BAD_VALUE',
-      `${given.source}: ${shown(given.text)} is not a name`,
+      `${given.source}: ${quoted(given.text)} is not a name`,
       'use letters, digits, dots and dashes, such as staging',
     )
   }
@@ -156,14 +157,14 @@ const LABELS_PATH = 'name the file in which the downward API writes metadata.lab
 function pathOf(given: Given | undefined, mend: string): string | undefined {
   if (given === undefined) return undefined
   if (given.text !== '' && !given.text.includes('\u0000')) return given.text
-  throw new UsageError('BAD_VALUE', `${given.source}: ${shown(given.text)} is not a path`, mend)
+  throw new UsageError('BAD_VALUE', `${given.source}: ${quoted(given.text)} is not a path`, mend)
 }
 
 function workloadOf(given: Given | undefined): string | undefined {
   if (given === undefined || WORKLOAD.test(given.text)) return given?.text
   throw new UsageError(
     'BAD_VALUE',
-    `${given.source}: ${shown(given.text)} is not the name of a workload`,
+    `${given.source}: ${quoted(given.text)} is not the name of a workload`,
     'use letters, digits, dots and dashes, or leave it out',
   )
 }
@@ -173,7 +174,7 @@ function podOf(given: Given | undefined, env: Environment): string | undefined {
   if (given !== undefined && (given.text === '' || given.text.length > MAX_POD)) {
     throw new UsageError(
       'BAD_VALUE',
-      `${given.source}: ${shown(given.text)} is not the name of a pod`,
+      `${given.source}: ${quoted(given.text)} is not the name of a pod`,
       `use 1 to ${MAX_POD} characters, or leave it out`,
     )
   }
@@ -188,7 +189,7 @@ function listOf(lists: readonly Given[], mend: string): readonly Given[] | undef
     text.split(',').map((part) => {
       const element = part.trim()
       if (element !== '') return { text: element, source }
-      throw new UsageError('BAD_VALUE', `${source}: ${shown(text)} has an empty place`, mend)
+      throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} has an empty place`, mend)
     }),
   )
 }
@@ -200,7 +201,7 @@ function faultOf({ text, source }: Given): FaultName {
   const hint = nearest === undefined ? '' : `did you mean ${nearest}? `
   throw new UsageError(
     'BAD_VALUE',
-    `${source}: there is no fault ${shown(text)}`,
+    `${source}: there is no fault ${quoted(text)}`,
     `${hint}use some of ${FAULT_NAMES.join(', ')}`,
   )
 }
@@ -214,7 +215,7 @@ function toolsOf(lists: readonly Given[]): readonly string[] | undefined {
   }
   return tools.map(({ text }) => {
     if (!isGlob(text) || text.length <= MAX_GLOB) return text
-    const wrong = `${source}: ${shown(text)} is too long`
+    const wrong = `${source}: ${quoted(text)} is too long`
     throw new UsageError('BAD_VALUE', wrong, `a glob may have ${MAX_GLOB} characters`)
   })
 }
@@ -232,7 +233,7 @@ function pathsOf(lists: readonly Given[]): readonly string[] | undefined {
     if (/^[/*][^\s?#]*$/.test(text) && text.length <= most) return text
     throw new UsageError(
       'BAD_VALUE',
-      `${source}: ${shown(text)} is not a path`,
+      `${source}: ${quoted(text)} is not a path`,
       `begin with a slash, leave the query out, and use at most ${most} characters`,
     )
   })

@@ -1,10 +1,11 @@
 import { hostname } from 'node:os'
+import { quoted } from '../../base/text/foreign-text.ts'
 import { AdminTokenError, readAdminToken } from '../../admin/admin-token.ts'
 import type { ReadAccess } from '../../admin/read-guard.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { Environment, FlagValues } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 const MAX_HOSTS = 100
 
@@ -55,7 +56,7 @@ export function parseHosts<Name extends string>(
       if (isHost(host.replace(/^\*\./, ''))) return host
       throw new UsageError(
         'BAD_VALUE',
-        `${source}: ${shown(part)} is not a host`,
+        `${source}: ${quoted(part)} is not a host`,
         'write a name such as mcp.example.com, or *.example.com, without a port',
       )
     }),

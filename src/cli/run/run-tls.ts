@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { RunFlag } from '../flags/flag-table.ts'
 import type { FlagValues, Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
 import type { ListenerTls, Route, UpstreamTls } from './run-options.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 const UPSTREAM_TLS_FLAGS = [
   'upstream-ca',
@@ -72,7 +73,7 @@ function pair(
 
 function filePath({ text, source }: Given): string {
   if (text !== '' && !text.includes('\u0000')) return text
-  throw new UsageError('BAD_VALUE', `${source}: ${shown(text)} is not a path`, 'name a PEM file')
+  throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} is not a path`, 'name a PEM file')
 }
 
 function servername(given: Given | undefined): string | undefined {
@@ -80,7 +81,7 @@ function servername(given: Given | undefined): string | undefined {
   if (isIP(given.text) === 0 && isHost(given.text)) return given.text
   throw new UsageError(
     'BAD_VALUE',
-    `${given.source}: ${shown(given.text)} is not a host name`,
+    `${given.source}: ${quoted(given.text)} is not a host name`,
     'write the DNS name in the certificate of the app',
   )
 }

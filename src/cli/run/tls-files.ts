@@ -1,6 +1,7 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { NO_FILE, readBounded } from '../../base/small-file.ts'
 import type { RunOptions } from './run-options.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 
 /** The contents of the TLS files of a run. */
 export interface TlsFiles {
@@ -43,7 +44,7 @@ function read(path: string, flag: string): Buffer {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : NO_FILE
     throw new UsageError(
       'BAD_FILE',
-      `${flag}: ${shown(path)} cannot be read (${reason})`,
+      `${flag}: ${quoted(path)} cannot be read (${reason})`,
       'check the path and its permissions',
     )
   }

@@ -1,9 +1,10 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { Place } from '../../lab/top/place.ts'
 import type { TopOptions } from '../../lab/top/top.ts'
 import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { canonicalHost, isHost, isWildcard, parsePort, splitHostPort } from '../flags/host.ts'
 import { parseAdminToken, parseReadToken } from '../run/run-admin-token.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { TOP_FLAGS, type TopFlag } from './top-flags.ts'
 
 const DEFAULT = '127.0.0.1:15390'
@@ -52,21 +53,21 @@ function parsePlace(text: string): Place {
     throw bad('an address holds a user name or password', 'leave it out')
   }
   if (/^https:/i.test(text)) {
-    throw bad(`${shown(text)} is https`, 'admin ports speak plain HTTP: write http://host:port')
+    throw bad(`${quoted(text)} is https`, 'admin ports speak plain HTTP: write http://host:port')
   }
   const place = text.replace(/^http:\/\//i, '').replace(/\/$/, '')
   if (/[/?#\\]/.test(place)) {
-    throw bad(`${shown(text)} has a path or a query`, 'end the address after the port')
+    throw bad(`${quoted(text)} has a path or a query`, 'end the address after the port')
   }
   const parts = /^\d+$/.test(place) ? { host: '127.0.0.1', port: place } : splitHostPort(place)
-  if (parts === undefined || !isHost(parts.host)) throw bad(`${shown(text)} is no address`, FORM)
+  if (parts === undefined || !isHost(parts.host)) throw bad(`${quoted(text)} is no address`, FORM)
   if (isWildcard(parts.host)) {
-    throw bad(`${shown(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
+    throw bad(`${quoted(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
   }
   const isOpen = parts.port === '' && !place.endsWith(':')
   const port = parsePort(isOpen ? DEFAULT_PORT : parts.port)
   if (port === undefined || port === 0) {
-    throw bad(`${shown(text)} has no valid port`, 'use a port from 1 to 65535')
+    throw bad(`${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
   }
   return { host: parts.host, port }
 }

@@ -1,3 +1,4 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { ReadAccess } from '../../admin/read-guard.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../../telemetry/log.ts'
@@ -6,7 +7,7 @@ import { type Environment, FlagValues, type Given, type RawFlags } from '../flag
 import { objectName } from '../kube/cluster-options.ts'
 import { parseReadAccess } from '../run/run-admin-token.ts'
 import { parseChoice, parseDuration, parseSize, type Range } from '../flags/units.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import { WEBHOOK_FLAGS, type WebhookFlag } from './webhook-flags.ts'
 import { parseWebhookTls, type WebhookTls } from './webhook-tls-options.ts'
 
@@ -97,7 +98,7 @@ function minorOf(given: Given | undefined): number | undefined {
   if (match !== null) return Number(match[1])
   throw new UsageError(
     'BAD_VALUE',
-    `${given.source}: ${shown(given.text)} is no version of Kubernetes`,
+    `${given.source}: ${quoted(given.text)} is no version of Kubernetes`,
     'write it as 1.33 or v1.33.2',
   )
 }

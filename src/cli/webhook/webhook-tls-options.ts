@@ -1,8 +1,9 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { FlagValues, Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
 import { objectName } from '../kube/cluster-options.ts'
 import { parseDuration, type Range } from '../flags/units.ts'
-import { shown, UsageError } from '../flags/usage-error.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import type { WebhookFlag } from './webhook-flags.ts'
 
 /** Where the certificate comes from. */
@@ -105,7 +106,7 @@ function hostName({ text, source }: Given): string {
   if (isHost(text) && !text.endsWith('.')) return text
   throw new UsageError(
     'BAD_VALUE',
-    `${source}: ${shown(text)} is no name of a host`,
+    `${source}: ${quoted(text)} is no name of a host`,
     'write it as squall.chaos.svc',
   )
 }

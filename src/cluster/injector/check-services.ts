@@ -1,5 +1,5 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { ServicePorts } from './injection.ts'
-import { quoted } from './denial.ts'
 
 /** A pod in mode `port`, as far as Services are concerned. */
 export interface SelectedPod {

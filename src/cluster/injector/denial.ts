@@ -10,11 +10,3 @@ export class Refusal extends Error {
     this.reason = reason
   }
 }
-
-const MAX_SHOWN = 80
-
-/** Somebody else's text as messages show it: in quotes, cut, and without anything a terminal obeys. */
-export function quoted(text: string): string {
-  const cut = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
-  return `"${cut.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?')}"`
-}

@@ -1,3 +1,4 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import {
   findProduction,
   type Production,
@@ -6,7 +7,7 @@ import {
 import { INJECTION_LABEL } from './annotations.ts'
 import type { InjectionContext, UntouchedReason } from './injection.ts'
 import type { Pod } from './pod-types.ts'
-import { quoted, Refusal } from './denial.ts'
+import { Refusal } from './denial.ts'
 import { isAsked } from './injection-options.ts'
 
 /** Why a pod is left as it is. */

@@ -1,3 +1,4 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import {
   findProduction,
   type Production,
@@ -23,7 +24,7 @@ import type { Injection, InjectionContext } from './injection.ts'
 import type { Plan } from './plan.ts'
 import type { Pod } from './pod-types.ts'
 import { redirectContainer } from './redirect-container.ts'
-import { quoted, Refusal } from './denial.ts'
+import { Refusal } from './denial.ts'
 import { sidecarContainer, sidecarVolumes } from './sidecar-container.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { type TakenPort, takenPorts } from './taken-ports.ts'

@@ -1,3 +1,4 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import {
   type AnnotationKey,
@@ -9,7 +10,7 @@ import {
 } from './annotations.ts'
 import type { InjectionContext } from './injection.ts'
 import type { Pod } from './pod-types.ts'
-import { quoted, Refusal } from './denial.ts'
+import { Refusal } from './denial.ts'
 
 /** What was asked for, by key: the pod's own word, or else the namespace's, or else the settings'. */
 export type Wishes = ReadonlyMap<AnnotationKey, string>

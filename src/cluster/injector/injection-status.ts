@@ -1,3 +1,4 @@
+import { oneLine } from '../../base/text/foreign-text.ts'
 import type { Mode } from './injection.ts'
 import type { Handler } from './pod-types.ts'
 
@@ -48,9 +49,7 @@ const MAX_WARNING = 400
 /** The warnings as the status keeps them, bounded; undefined for none. */
 export function keptWarnings(warnings: readonly string[]): readonly string[] | undefined {
   if (warnings.length === 0) return undefined
-  return warnings
-    .slice(0, MAX_WARNINGS)
-    .map((each) => (each.length > MAX_WARNING ? `${each.slice(0, MAX_WARNING)}…` : each))
+  return warnings.slice(0, MAX_WARNINGS).map((each) => oneLine(each, MAX_WARNING))
 }
 
 /** The status as an annotation; undefined when it is too long for one. */

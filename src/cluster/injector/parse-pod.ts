@@ -1,5 +1,5 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import type { Pod } from './pod-types.ts'
-import { quoted } from './denial.ts'
 
 /** A pod, or what is wrong with it. */
 export type ParsedPod =

@@ -1,9 +1,9 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { PRODUCTION_NAMES, productionPatternProblem } from '../../rules/guard/production-names.ts'
 import { ANNOTATIONS } from './annotations.ts'
 import type { InjectorSettings, SidecarResources } from './injector-settings.ts'
 import { parseQuantity } from './quantity.ts'
-import { quoted } from './denial.ts'
 import { cpu, image, memory, memoryRequest, objectName, type ValueCheck } from './value-checks.ts'
 import { checked } from './injection-options.ts'
 

@@ -1,6 +1,7 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { isMesh } from './mesh.ts'
 import type { Container, ContainerPort, Pod } from './pod-types.ts'
-import { quoted, Refusal } from './denial.ts'
+import { Refusal } from './denial.ts'
 import { portList } from './value-checks.ts'
 import type { Wishes } from './injection-options.ts'
 

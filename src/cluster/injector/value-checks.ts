@@ -1,3 +1,4 @@
+import { hasUnseen } from '../../base/text/foreign-text.ts'
 import { readPercent, MAX_DURATION_MS } from '../../base/units.ts'
 import { parseQuantity } from './quantity.ts'
 
@@ -13,7 +14,7 @@ const DURATION_UNITS: ReadonlyMap<string, number> = new Map([
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const MAX_PORTS = 16
 const MAX_PATHS = 100
-const PATH = /^[/*][^\s?#\p{C}]{0,511}$/u
+const PATH = /^[/*][^\s?#]{0,511}$/
 /** What the program needs with room for a hook beside it. */
 const LEAST_MEMORY = 128 * 2 ** 20
 const MOST_MEMORY = 64 * 2 ** 30
@@ -102,7 +103,7 @@ export function portList(value: string): readonly string[] {
 /** Paths with commas between them, exactly or as globs. */
 export function paths(value: string): string | undefined {
   const parts = value.split(',').map((part) => part.trim())
-  return parts.length <= MAX_PATHS && parts.every((part) => PATH.test(part))
+  return parts.length <= MAX_PATHS && parts.every((part) => PATH.test(part) && !hasUnseen(part))
     ? undefined
     : `write paths with commas between them, such as /admin/*, without queries, at most ${MAX_PATHS}`
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { oneLine } from '../../base/text/foreign-text.ts'
 import { digestOf } from '../../rules/file/rules-file.ts'
 import {
   attachContainer,
@@ -10,7 +11,7 @@ import {
 } from './attach-container.ts'
 import { type Fields, fieldsOf, listOf, textOf } from './json-shape.ts'
 import type { KubeClient } from './kube-client.ts'
-import { isKubeError, KubeError, told } from './kube-error.ts'
+import { isKubeError, KubeError } from './kube-error.ts'
 import { getResource, pathOf, PODS } from './resources.ts'
 import { type AskOptions, sidecarState, type SidecarState } from './sidecar-api.ts'
 
@@ -152,7 +153,7 @@ async function addContainer(
 export function podSecurityRefusal(level: string): KubeError {
   return new KubeError(
     'forbidden',
-    `nothing was attached: the namespace enforces the Pod Security level ${told(level)}, which forbids NET_ADMIN; inject the sidecar in mode port instead, which restarts the pod: squall.dev/inject: "true"`,
+    `nothing was attached: the namespace enforces the Pod Security level ${oneLine(level)}, which forbids NET_ADMIN; inject the sidecar in mode port instead, which restarts the pod: squall.dev/inject: "true"`,
   )
 }
 
@@ -173,12 +174,12 @@ async function containerState(
   const state = fieldsOf(statuses.find((each) => each['name'] === name)?.['state'])
   if ('terminated' in state) {
     const { exitCode, message, reason } = fieldsOf(state['terminated'])
-    const detail = told(textOf(message) ?? textOf(reason) ?? '')
+    const detail = oneLine(textOf(message) ?? textOf(reason) ?? '')
     return { kind: 'ended', code: typeof exitCode === 'number' ? exitCode : undefined, detail }
   }
   if ('running' in state) return { kind: 'running', code: undefined, detail: 'it runs' }
   const { reason, message } = fieldsOf(state['waiting'])
-  const detail = told([textOf(reason), textOf(message)].filter(Boolean).join(': ') || 'it waits')
+  const detail = oneLine([textOf(reason), textOf(message)].filter(Boolean).join(': ') || 'it waits')
   if (TROUBLES.test(textOf(reason) ?? ''))
     throw new KubeError('answer', `it cannot start: ${detail}`)
   return { kind: 'waiting', code: undefined, detail }

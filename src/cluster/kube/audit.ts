@@ -1,6 +1,7 @@
+import { oneLine } from '../../base/text/foreign-text.ts'
 import { fieldsOf, textOf } from './json-shape.ts'
 import type { KubeClient } from './kube-client.ts'
-import { KubeError, told } from './kube-error.ts'
+import { KubeError } from './kube-error.ts'
 import { createResource, EVENTS, type Limits } from './resources.ts'
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
@@ -19,7 +20,7 @@ export async function userName(client: KubeClient, limits: Limits): Promise<stri
       ...limits,
     })
     const name = textOf(fieldsOf(fieldsOf(fieldsOf(answer)['status'])['userInfo'])['username'])
-    return name === undefined ? undefined : told(name)
+    return name === undefined ? undefined : oneLine(name)
   } catch (error) {
     if (error instanceof KubeError) return undefined
     throw error

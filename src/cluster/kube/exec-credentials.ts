@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
+import { oneLine } from '../../base/text/foreign-text.ts'
 import type { ClusterTls, Credentials, CredentialSource } from './cluster-access.ts'
 import { fieldsOf, type Fields, listOf, textOf } from './json-shape.ts'
-import { KubeError, told } from './kube-error.ts'
+import { KubeError } from './kube-error.ts'
 import { checkedToken } from './token.ts'
 
 /** A program that prints credentials, as a kubeconfig describes it. */
@@ -101,8 +102,8 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
   }
   return new Promise((done, fail) => {
     const failed = (what: string): void => {
-      const hint = spec.hint === undefined ? '' : `; ${told(spec.hint)}`
-      fail(new KubeError('unauthorized', `${spec.where}: ${told(spec.command)} ${what}${hint}`))
+      const hint = spec.hint === undefined ? '' : `; ${oneLine(spec.hint)}`
+      fail(new KubeError('unauthorized', `${spec.where}: ${oneLine(spec.command)} ${what}${hint}`))
     }
     const child = spawn(spec.command, spec.args, {
       env: { ...process.env, ...spec.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
@@ -151,10 +152,10 @@ function readAnswer(
   try {
     answer = fieldsOf(JSON.parse(text))
   } catch {
-    throw new KubeError('unauthorized', `${spec.where}: ${told(spec.command)} printed no JSON`)
+    throw new KubeError('unauthorized', `${spec.where}: ${oneLine(spec.command)} printed no JSON`)
   }
   const wrong = (what: string): KubeError =>
-    new KubeError('unauthorized', `${spec.where}: ${told(spec.command)} printed ${what}`)
+    new KubeError('unauthorized', `${spec.where}: ${oneLine(spec.command)} printed ${what}`)
   if (answer['kind'] !== 'ExecCredential') throw wrong('no ExecCredential')
   if (answer['apiVersion'] !== spec.apiVersion)
     throw wrong(`another version than ${spec.apiVersion}`)

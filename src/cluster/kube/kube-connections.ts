@@ -1,6 +1,7 @@
 import { Pool } from 'undici'
+import { oneLine } from '../../base/text/foreign-text.ts'
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
-import { KubeError, told } from './kube-error.ts'
+import { KubeError } from './kube-error.ts'
 
 /** A request as it goes over the wire. */
 export interface WireRequest {
@@ -63,7 +64,7 @@ export class KubeConnections {
   failure(what: string, error: unknown): KubeError {
     const { server, name } = this.#access
     const { code, message } = error as NodeJS.ErrnoException
-    const why = explain(code ?? '', told(message), server)
+    const why = explain(code ?? '', oneLine(message), server)
     return new KubeError('unreachable', `cannot ${what} (${name}): ${why}`)
   }
 

@@ -35,12 +35,3 @@ export class KubeError extends Error {
 export function isKubeError(error: unknown, ...codes: readonly KubeErrorCode[]): boolean {
   return error instanceof KubeError && codes.includes(error.code)
 }
-
-const MAX_SHOWN = 300
-
-/** A text of somebody else's, on one line and not endless. */
-export function told(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  const plain = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]+/g, ' ').trim()
-  return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}…` : plain
-}

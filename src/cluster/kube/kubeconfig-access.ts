@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
+import { oneLine } from '../../base/text/foreign-text.ts'
 import type { ClusterAccess, ClusterTls, CredentialSource } from './cluster-access.ts'
 import { ExecCredentials, readExecSpec } from './exec-credentials.ts'
 import { isFields, textOf } from './json-shape.ts'
-import { KubeError, told } from './kube-error.ts'
+import { KubeError } from './kube-error.ts'
 import { readKubeFile } from './kube-file.ts'
 import type { Kubeconfig, KubeconfigPart } from './kubeconfig-files.ts'
 import { checkedToken, TokenFile } from './token.ts'
@@ -16,7 +17,7 @@ export function kubeconfigAccess(config: Kubeconfig, wanted: string | undefined)
   }
   const context = config.contexts.get(name)
   if (context === undefined) {
-    throw bad(config, `there is no context "${told(name)}"${among}; choose with --context`)
+    throw bad(config, `there is no context "${oneLine(name)}"${among}; choose with --context`)
   }
   const cluster = partOf(config, 'cluster', name, context.fields['cluster'])
   const tls = clusterTls(cluster)
@@ -30,7 +31,7 @@ export function kubeconfigAccess(config: Kubeconfig, wanted: string | undefined)
         ? { get: () => Promise.resolve({}) }
         : credentialsOf(partOf(config, 'user', name, user), user, { server, tls, cluster }),
     namespace: textOf(context.fields['namespace']) ?? 'default',
-    name: `context "${told(name)}"`,
+    name: `context "${oneLine(name)}"`,
   }
 }
 
@@ -43,8 +44,8 @@ function partOf(
   const parts = kind === 'cluster' ? config.clusters : config.users
   const part = typeof name === 'string' ? parts.get(name) : undefined
   if (part !== undefined) return part
-  const which = typeof name === 'string' ? `"${told(name)}", which is not there` : 'none'
-  throw bad(config, `context "${told(context)}" names as its ${kind} ${which}; mend it`)
+  const which = typeof name === 'string' ? `"${oneLine(name)}", which is not there` : 'none'
+  throw bad(config, `context "${oneLine(context)}" names as its ${kind} ${which}; mend it`)
 }
 
 function serverOf({ fields, file }: KubeconfigPart): URL {
@@ -84,7 +85,7 @@ function credentialsOf(
   place: { readonly server: URL; readonly tls: ClusterTls; readonly cluster: KubeconfigPart },
 ): CredentialSource {
   const { fields, folder, file } = part
-  const where = `kubeconfig: ${file}: user "${told(user)}"`
+  const where = `kubeconfig: ${file}: user "${oneLine(user)}"`
   const cert = fileOrData(part, 'client-certificate')
   const key = fileOrData(part, 'client-key')
   if ((cert === undefined) !== (key === undefined)) {
@@ -134,7 +135,7 @@ function fileOrData({ fields, folder, file }: KubeconfigPart, name: string): str
 }
 
 function nameList(parts: ReadonlyMap<string, unknown>): string {
-  const names = [...parts.keys()].slice(0, 20).map((name) => told(name))
+  const names = [...parts.keys()].slice(0, 20).map((name) => oneLine(name))
   return names.length === 0 ? 'none' : names.join(', ')
 }
 

@@ -1,5 +1,6 @@
+import { oneLine } from '../../base/text/foreign-text.ts'
 import { fieldsOf, textOf } from './json-shape.ts'
-import { KubeError, type KubeErrorCode, told } from './kube-error.ts'
+import { KubeError, type KubeErrorCode } from './kube-error.ts'
 
 const CODES: Readonly<Record<number, KubeErrorCode>> = {
   401: 'unauthorized',
@@ -22,7 +23,9 @@ export function answerError(
 ): KubeError {
   const fields = fieldsOf(json)
   const message = textOf(fields['message'])
-  const said = told(message ?? textOf(fields['error']) ?? bytes.subarray(0, 300).toString('utf8'))
+  const said = oneLine(
+    message ?? textOf(fields['error']) ?? bytes.subarray(0, 300).toString('utf8'),
+  )
   if (status === 401 && fields['kind'] !== 'Status' && message === undefined && said !== '') {
     // Passed on from a sidecar: other credentials for the cluster would change nothing.
     return new KubeError('unauthorized', `cannot ${what}: ${said}; ${READ_TOKEN}`)

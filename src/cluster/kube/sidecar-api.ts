@@ -1,8 +1,8 @@
+import { oneLine } from '../../base/text/foreign-text.ts'
 import { CLIENT_HEADER, TOKEN_HEADER } from '../../http/trusted-host.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import { type Fields, fieldsOf, listOf, textOf } from './json-shape.ts'
 import type { KubeClient } from './kube-client.ts'
-import { told } from './kube-error.ts'
 import { type Limits, pathOf, PODS } from './resources.ts'
 
 /** A mistake that a sidecar found in its rules. */
@@ -68,30 +68,30 @@ export async function sidecarState(
   const last = fieldsOf(state['lastReload'])
   const digest = textOf(last['digest'])
   return {
-    version: told(textOf(state['version']) ?? '?'),
+    version: oneLine(textOf(state['version']) ?? '?'),
     armed: state['armed'] === true,
     reasons: listOf(state['reasons']).map(({ by, reason }) => ({
-      by: told(textOf(by) ?? '?'),
-      reason: told(textOf(reason) ?? ''),
+      by: oneLine(textOf(by) ?? '?'),
+      reason: oneLine(textOf(reason) ?? ''),
     })),
     shadow: state['shadow'] === true,
     digest: textOf(rules['digest']),
     ruleCount: numberOf(rules['count']),
     unanchored: (Array.isArray(state['unanchored']) ? state['unanchored'] : []).map((name) =>
-      told(textOf(name) ?? '?'),
+      oneLine(textOf(name) ?? '?'),
     ),
     lastReload:
       digest === undefined
         ? undefined
         : {
-            result: told(textOf(last['result']) ?? '?'),
+            result: oneLine(textOf(last['result']) ?? '?'),
             digest,
             reason: toldText(last['reason']),
             problems: listOf(last['problems']).map((each) => ({
-              file: told(textOf(each['file']) ?? '?'),
+              file: oneLine(textOf(each['file']) ?? '?'),
               line: numberOf(each['line']),
               column: numberOf(each['column']),
-              message: told(
+              message: oneLine(
                 [textOf(each['path']), textOf(each['message'])].filter(Boolean).join(': '),
               ),
             })),
@@ -107,9 +107,9 @@ export async function sidecarRules(
 ): Promise<readonly SidecarRule[]> {
   const answer = await ask(client, pod, '/api/rules', limits)
   return listOf(answer['rules']).map((rule) => ({
-    name: told(textOf(rule['name']) ?? '?'),
+    name: oneLine(textOf(rule['name']) ?? '?'),
     hits: numberOf(rule['hits']),
-    phase: told(textOf(rule['phase']) ?? '?'),
+    phase: oneLine(textOf(rule['phase']) ?? '?'),
     builtIn: rule['builtIn'] === true,
     appliedAt: toldText(rule['appliedAt']),
     until: toldText(rule['until']),
@@ -143,7 +143,7 @@ async function ask(
 
 function toldText(value: unknown): string | undefined {
   const text = textOf(value)
-  return text === undefined ? undefined : told(text)
+  return text === undefined ? undefined : oneLine(text)
 }
 
 function numberOf(value: unknown): number {

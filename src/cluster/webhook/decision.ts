@@ -1,3 +1,4 @@
+import { oneLine } from '../../base/text/foreign-text.ts'
 import type { PatchOperation } from '../injector/json-patch.ts'
 
 /** The kind of thing that a review is about. */
@@ -57,10 +58,4 @@ function wholeMessage({ message, lines = [] }: Decision): string {
     text = next
   }
   return text
-}
-
-/** Text without line breaks and other things that would not pass a header or a terminal. */
-export function oneLine(text: string, most: number): string {
-  const plain = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, ' ')
-  return plain.length > most ? `${plain.slice(0, most - 1)}…` : plain
 }

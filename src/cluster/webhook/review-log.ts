@@ -1,5 +1,6 @@
+import { oneLine } from '../../base/text/foreign-text.ts'
 import type { Logger } from '../../telemetry/log.ts'
-import { type Decision, oneLine, type Subject } from './decision.ts'
+import { type Decision, type Subject } from './decision.ts'
 import type { Review } from './review.ts'
 
 const MAX_SHOWN = 300

@@ -1,15 +1,10 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { parseExpectation } from '../load/expectation.ts'
 import { LoadError } from '../load/load-error.ts'
 import { parseSlo } from '../load/results/slo.ts'
 import { fileFindings } from '../../rules/file/file-findings.ts'
 import { nearestName } from '../../base/nearest-name.ts'
-import {
-  type Finding,
-  type Path,
-  pathText,
-  type Problem,
-  shownText,
-} from '../../rules/file/problem.ts'
+import { type Finding, type Path, pathText, type Problem } from '../../rules/file/problem.ts'
 import { memberOf, readValues } from '../../rules/file/read-values.ts'
 import { schemaFindings } from '../../rules/file/schema-findings.ts'
 import type { YamlDocument } from '../../rules/file/yaml-document.ts'
@@ -76,7 +71,7 @@ function ownFindings(value: unknown): readonly Finding[] {
 function urlFindings(value: unknown, path: Path): readonly Finding[] {
   const text = String(path.reduce<unknown>((at, key) => memberOf(at, String(key)), value))
   const url = URL.canParse(text) ? new URL(text) : undefined
-  const found = shownText(text)
+  const found = quoted(text)
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     const message = `needs a URL such as http://localhost:8080/mcp, found ${found}`
     return [{ code: 'bad_value', message, path, found }]
@@ -129,7 +124,7 @@ function abortFindings(conditions: unknown): readonly Finding[] {
     if (typeof written !== 'string') return []
     const gate = readAbortGate(measure, written)
     if (typeof gate !== 'string') return []
-    const found = shownText(written)
+    const found = quoted(written)
     const message = `${gate}, found ${found}`
     return [{ code: 'bad_value', message, path: ['abortOn', measure], found }]
   })

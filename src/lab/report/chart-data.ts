@@ -1,6 +1,6 @@
+import { foreign } from '../../base/text/foreign-text.ts'
 import { Histogram } from '../load/results/histogram.ts'
 import type { LoadResult, TimePoint } from '../load/results/result.ts'
-import { foreign } from './foreign-text.ts'
 import type { TitledRun } from './report.ts'
 
 /** One line or one kind of bar of a chart. */

@@ -1,18 +1,11 @@
-const MAX_TEXT = 120
-// Marks that have no shape of their own could change how their neighbours are read.
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
+import { plainJson } from '../../base/text/foreign-text.ts'
+
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
   '"': '&quot;',
   "'": '&#39;',
-}
-
-/** A text that somebody else wrote: cut, and with everything unseen made visible. */
-export function foreign(text: string, most = MAX_TEXT): string {
-  const cut = text.length > most ? `${text.slice(0, most)}…` : text
-  return cut.replaceAll(UNSEEN, (mark) => `\\u{${mark.codePointAt(0)!.toString(16)}}`)
 }
 
 /** A text as a part of HTML, in an element or in an attribute. */
@@ -33,11 +26,8 @@ export function markdownText(text: string): string {
  * changes for people how its neighbours are read.
  */
 export function embeddedJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(/[<>&\u2028\u2029\u007f-\u009f]|\p{Cf}/gu, (mark) =>
-    Array.from({ length: mark.length }, (_, i) => escaped(mark.charCodeAt(i))).join(''),
+  return plainJson(JSON.stringify(value)).replaceAll(
+    /[<>&]/g,
+    (mark) => `\\u00${mark.charCodeAt(0).toString(16)}`,
   )
-}
-
-function escaped(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, '0')}`
 }

@@ -1,5 +1,6 @@
+import { foreign } from '../../base/text/foreign-text.ts'
 import { endingsOf } from './endings.ts'
-import { foreign, htmlText } from './foreign-text.ts'
+import { htmlText } from './foreign-text.ts'
 import { htmlBar, htmlLegend } from './html-bar.ts'
 import { callsPerSecond } from './indicator-table.ts'
 import type { ReportAbout, TitledRun } from './report.ts'

@@ -1,4 +1,5 @@
-import { foreign, htmlText } from './foreign-text.ts'
+import { foreign } from '../../base/text/foreign-text.ts'
+import { htmlText } from './foreign-text.ts'
 import { bareTable, htmlTable } from './html-table.ts'
 import { indicatorTable, speedTable } from './indicator-table.ts'
 import type { TitledRun } from './report.ts'

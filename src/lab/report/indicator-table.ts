@@ -1,4 +1,4 @@
-import { foreign } from './foreign-text.ts'
+import { foreign } from '../../base/text/foreign-text.ts'
 import { INDICATOR_ROWS, indicatorParts, shownIndicator } from './indicator-rows.ts'
 import type { TitledRun } from './report.ts'
 import type { ReportTable } from './report-table.ts'

@@ -1,5 +1,6 @@
+import { foreign } from '../../base/text/foreign-text.ts'
 import type { LoadResult } from '../load/results/result.ts'
-import { foreign, markdownText } from './foreign-text.ts'
+import { markdownText } from './foreign-text.ts'
 import { indicatorTable, speedTable } from './indicator-table.ts'
 import { type ReportAbout, soleRun, type TitledRun } from './report.ts'
 import type { Cell, ReportTable } from './report-table.ts'

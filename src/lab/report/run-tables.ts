@@ -1,6 +1,6 @@
+import { foreign } from '../../base/text/foreign-text.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { toolEndings } from './endings.ts'
-import { foreign } from './foreign-text.ts'
 import { type Cell, cell, type ReportTable, withoutEmpty } from './report-table.ts'
 import { duration, gateValue, latency, moment, percentage, wholeNumber } from './shown-numbers.ts'
 import { leftOutWords } from './left-out.ts'

@@ -1,6 +1,7 @@
+import { foreign } from '../../base/text/foreign-text.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { chartsOf } from './chart-data.ts'
-import { embeddedJson, foreign, htmlText } from './foreign-text.ts'
+import { embeddedJson, htmlText } from './foreign-text.ts'
 import { headHtml, verdictsHtml } from './html-head.ts'
 import { runHtml, togetherHtml } from './html-run.ts'
 import { pageParts } from './page-parts.ts'

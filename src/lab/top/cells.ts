@@ -1,15 +1,7 @@
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Cn}\p{M}]/gu
 const ASCII = /^[\u0020-\u007e]*$/
 // Emoji and the scripts of East Asia take two cells.
 const WIDE =
   /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]/u
-
-/** A text that somebody else wrote: cut, and with everything that a terminal could obey spelt out. */
-export function foreign(text: string, most = 120): string {
-  const cut = text.length > most ? `${text.slice(0, most)}…` : text
-  if (ASCII.test(cut)) return cut
-  return cut.replaceAll(UNSEEN, (mark) => `\\u{${mark.codePointAt(0)!.toString(16)}}`)
-}
 
 /** How many cells of a terminal a text takes that holds nothing unseen. */
 export function cells(text: string): number {

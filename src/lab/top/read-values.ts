@@ -1,4 +1,4 @@
-import { foreign } from './cells.ts'
+import { foreignCell } from '../../base/text/foreign-text.ts'
 
 /** A JSON object whose fields are yet to be checked. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -22,7 +22,7 @@ export function list(value: unknown, most: number): readonly Fields[] {
 
 /** A text with nothing that a terminal obeys; empty where there is none. */
 export function text(value: unknown, most?: number): string {
-  return typeof value === 'string' ? foreign(value, most) : ''
+  return typeof value === 'string' ? foreignCell(value, most) : ''
 }
 
 /** A number that is not below zero; zero where there is none. */

@@ -1,8 +1,8 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { FAULTS } from '../../filters/index.ts'
 import type { ParameterProblem } from '../../filters/fault.ts'
 import { matchFindings } from './match-findings.ts'
 import type { Finding, Path } from './problem.ts'
-import { shownText } from './problem.ts'
 import { memberOf, readValues } from './read-values.ts'
 import { selectionFindings } from './rule-findings.ts'
 import { jsonType } from './schema-node.ts'
@@ -68,7 +68,7 @@ function nameFindings(
   return [
     {
       code: 'duplicate_name',
-      message: `rules[${before}] is called ${shownText(name)} as well`,
+      message: `rules[${before}] is called ${quoted(name)} as well`,
       path: ['rules', index, 'name'],
       found: name,
     },

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
+import { quoted } from '../../base/text/foreign-text.ts'
 import { MAX_ITEMS } from './document-bounds.ts'
 import type { FileProblems } from './problem-format.ts'
-import { shownText } from './problem.ts'
 import type { Path, Problem } from './problem.ts'
 import { memberOf } from './read-values.ts'
 import type { RulesFile } from './schema.ts'
@@ -52,7 +52,7 @@ function onlyOnce(files: readonly MergedFile[], problems: Found): Partial<RulesF
       }
       problems[index]!.problems.push({
         code: 'conflict',
-        message: `${shownText(basename(before))} has it as well; of the files of a directory one may set it`,
+        message: `${quoted(basename(before))} has it as well; of the files of a directory one may set it`,
         path: key,
         ...document.place([key], true),
       })
@@ -71,7 +71,7 @@ function namesOnce(files: readonly MergedFile[], problems: Found): void {
       const path: Path = ['rules', index, 'name']
       problems[at]!.problems.push({
         code: 'duplicate_name',
-        message: `rules[${before.index}] of ${shownText(basename(before.file))} is called ${shownText(name)} as well`,
+        message: `rules[${before.index}] of ${quoted(basename(before.file))} is called ${quoted(name)} as well`,
         path: `rules[${index}].name`,
         found: name,
         ...document.place(path),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { plain } from '../../base/text/foreign-text.ts'
 import { faultUses, fileFindings } from './file-findings.ts'
-import { pathText, plain } from './problem.ts'
+import { pathText } from './problem.ts'
 import type { Finding, Problem } from './problem.ts'
 import { deepFreeze, memberOf, readValues } from './read-values.ts'
 import { rulesJsonSchema } from './schema.ts'

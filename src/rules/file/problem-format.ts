@@ -1,4 +1,4 @@
-import { plain } from './problem.ts'
+import { plain } from '../../base/text/foreign-text.ts'
 import type { Problem } from './problem.ts'
 
 /** The problems of one file. */

@@ -1,3 +1,5 @@
+import { quoted } from '../../base/text/foreign-text.ts'
+
 /** What kind of mistake it is. The codes are stable. */
 export type ProblemCode =
   | 'not_utf8'
@@ -46,14 +48,12 @@ export interface Finding {
   readonly hint?: string
 }
 
-const MAX_SHOWN = 60
-
 /** A path as a person writes it. */
 export function pathText(path: Path): string {
   let text = ''
   for (const step of path) {
     if (typeof step === 'number') text += `[${step}]`
-    else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(step)) text += `[${shownText(step)}]`
+    else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(step)) text += `[${quoted(step)}]`
     else text += text === '' ? step : `.${step}`
   }
   return text
@@ -63,20 +63,6 @@ export function pathText(path: Path): string {
 export function shownValue(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'string') return shownText(value)
+  if (typeof value === 'string') return quoted(value)
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'an object'
-}
-
-/** Text in quotes: short, and without anything a terminal obeys. */
-export function shownText(text: string): string {
-  const cut = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
-  return plain(JSON.stringify(cut))
-}
-
-/** A text on one line: invisible and direction-changing characters are spelt out. */
-export function plain(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu,
-    (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`,
-  )
 }

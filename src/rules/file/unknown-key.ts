@@ -1,8 +1,8 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { FAULTS } from '../../filters/index.ts'
 import { familiarHint } from './familiar-keys.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import type { Finding, Path } from './problem.ts'
-import { shownText } from './problem.ts'
 import type { SchemaNode } from './schema-node.ts'
 
 /** A key that is known, but elsewhere: what to say of it. */
@@ -19,7 +19,7 @@ export function unknownKey(
   const hint = hintFor(path, key, allowed, elsewhere(schema, path))
   return {
     code: inFaults ? 'unknown_fault' : 'unknown_key',
-    message: inFaults ? `unknown fault ${shownText(key)}` : `unknown key ${shownText(key)}`,
+    message: inFaults ? `unknown fault ${quoted(key)}` : `unknown key ${quoted(key)}`,
     path,
     atKey: true,
     found: key,

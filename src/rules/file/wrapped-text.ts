@@ -1,4 +1,4 @@
-import { plain } from './problem.ts'
+import { plain } from '../../base/text/foreign-text.ts'
 
 const WIDTH = 80
 const DEEPER = '  '

@@ -1,8 +1,8 @@
 import { isAlias, isMap, isPair, isScalar, isSeq } from 'yaml'
 import type { Alias, Node, YAMLError } from 'yaml'
+import { plain, quoted } from '../../base/text/foreign-text.ts'
 import { measureDocument } from './document-bounds.ts'
 import { duplicateKeys } from './duplicate-keys.ts'
-import { plain, shownText } from './problem.ts'
 import type { Path, Problem, ProblemCode } from './problem.ts'
 import { parseSource } from './yaml-source.ts'
 
@@ -68,7 +68,7 @@ function read(text: string): YamlDocument {
     placeOf(offsetOf(document.contents, targets, path, atKey))
   const problems = duplicateKeys(document).map(({ key, offset }): Problem => ({
     code: 'duplicate_key',
-    message: `the key ${shownText(key)} is here twice`,
+    message: `the key ${quoted(key)} is here twice`,
     path: '',
     found: key,
     ...placeOf(offset),

@@ -1,5 +1,5 @@
+import { quoted } from '../../base/text/foreign-text.ts'
 import { isGlob, matchesGlob, MAX_GLOB } from '../../base/glob.ts'
-import { plain } from '../file/problem.ts'
 
 /**
  * Which words of a name mean production, whatever their case. The last pattern that matches a word
@@ -88,7 +88,7 @@ export function urlNames(what: string, { hostname, pathname }: URL): readonly Pl
 
 /** Says what was matched, and where. */
 export function productionText({ where, name, pattern }: Production): string {
-  return `${where} "${plain(shortened(name))}" counts as production (it matches ${pattern})`
+  return `${where} ${quoted(name)} counts as production (it matches ${pattern})`
 }
 
 /** Returns what is wrong with a pattern; undefined when it is good. */
@@ -122,8 +122,4 @@ function decide(text: string, patterns: readonly string[]): string | undefined {
 
 function hasBorder(pattern: string): boolean {
   return /[^a-z*?!]/i.test(pattern)
-}
-
-function shortened(name: string): string {
-  return name.length > 80 ? `${name.slice(0, 80)}…` : name
 }

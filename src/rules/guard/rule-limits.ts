@@ -1,6 +1,6 @@
 import type { FaultName } from '../../filters/index.ts'
 import type { Call } from '../../mcp/call.ts'
-import { folded } from '../../base/fold-text.ts'
+import { folded } from '../../base/text/folded.ts'
 import { compileText } from '../match/text-match.ts'
 import { canonicalPath } from '../../http/canonical-path.ts'
 

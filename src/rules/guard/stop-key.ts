@@ -1,6 +1,6 @@
+import { foreign } from '../../base/text/foreign-text.ts'
 import { parseLabelSelector } from '../match/label-selector.ts'
 import type { PodLabels } from '../watch/pod-labels.ts'
-import { plain } from '../file/problem.ts'
 
 /** The key of the ConfigMap, and the file beside the rules, that stops sidecars. It is no name of a rules file. */
 export const STOP_KEY = 'squall-stop'
@@ -15,7 +15,6 @@ export interface Stop {
 }
 
 const MAX_STOPS = 100
-const MAX_SHOWN = 120
 
 /**
  * Reads the stops in a stop key; undefined when the text is anything else, which then stops all pods.
@@ -48,9 +47,9 @@ export function stopReason(text: string, labels: PodLabels | undefined): string 
   const { by, at, selector } = stop
   const words = [
     'squall stop',
-    selector === undefined ? '' : `-l ${shown(selector)}`,
-    by === undefined ? '' : `by ${shown(by)}`,
-    at === undefined ? '' : `at ${shown(at)}`,
+    selector === undefined ? '' : `-l ${foreign(selector)}`,
+    by === undefined ? '' : `by ${foreign(by)}`,
+    at === undefined ? '' : `at ${foreign(at)}`,
   ]
   return words.filter((word) => word !== '').join(' ')
 }
@@ -64,8 +63,4 @@ function isStop(value: unknown): value is Stop {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const { selector, at, by } = value as Readonly<Record<string, unknown>>
   return [selector, at, by].every((each) => each === undefined || typeof each === 'string')
-}
-
-function shown(text: string): string {
-  return plain(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text)
 }

@@ -68,13 +68,13 @@ const REFUSED: readonly Case[] = [
     what: 'a value with a line break',
     pod: podOf({ rules: 'a\nb' }),
     reason: 'bad_value',
-    says: /squall\.dev\/rules of the pod is "a\?b": write the name of an object/,
+    says: /squall\.dev\/rules of the pod is "a\\nb": write the name of an object/,
   },
   {
     what: 'a value that a terminal would obey',
     pod: podOf({ environment: '\u001b[2Jx\u202e' }),
     reason: 'bad_value',
-    says: /is "\?\[2Jx\?": use letters/,
+    says: /is "\\u001b\[2Jx\\u\{202e\}": use letters/,
   },
   {
     what: 'an empty value',

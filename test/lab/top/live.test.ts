@@ -75,7 +75,7 @@ it('where there is no screen tells of several sidecars as lines or JSON, and fai
     ],
     tools: [
       { tool: 'probe', calls: 4, injected: 4, real: 0, squall: 0 },
-      { tool: '\ufffd]0;owned\ufffd\ufffd2J\\u{202e}tool', calls: 1, injected: 0 },
+      { tool: '\ufffd]0;owned\ufffd\ufffd2J\ufffdtool', calls: 1, injected: 0 },
     ],
     faults: [{ called: 'probe' }, { called: 'probe' }, { called: 'probe' }, { called: 'probe' }],
   })

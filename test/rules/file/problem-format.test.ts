@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { plain, quoted } from '../../../src/base/text/foreign-text.ts'
 import type { Problem } from '../../../src/rules/file/problem.ts'
 import {
   githubLines,
@@ -6,7 +7,7 @@ import {
   problemsJson,
   sentence,
 } from '../../../src/rules/file/problem-format.ts'
-import { pathText, plain, shownText, shownValue } from '../../../src/rules/file/problem.ts'
+import { pathText, shownValue } from '../../../src/rules/file/problem.ts'
 
 const problem: Problem = {
   code: 'unknown_key',
@@ -73,8 +74,8 @@ describe('what is shown', () => {
   })
 
   it('is short and on one line', () => {
-    expect(shownText('a\nb')).toBe('"a\\nb"')
-    expect(shownText('x'.repeat(1000)).length).toBeLessThan(70)
+    expect(quoted('a\nb')).toBe('"a\\nb"')
+    expect(quoted('x'.repeat(1000)).length).toBeLessThan(90)
     expect(plain('a\u202eb\u001bc\u2028')).toBe('a\\u{202e}b\\u{1b}c\\u{2028}')
     expect([null, [], {}, 'a', 5, true].map((value) => shownValue(value))).toEqual([
       'nothing',

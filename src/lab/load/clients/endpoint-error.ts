@@ -1,9 +1,10 @@
+import { oneLine } from '../../../base/text/foreign-text.ts'
 import { LoadError } from '../load-error.ts'
 import type { CallAnswer } from './load-client.ts'
 
 /** Why the handshake failed, and what to do about it. */
 export function endpointError({ kind, code, message = '' }: CallAnswer): LoadError {
-  const said = clean(message)
+  const said = oneLine(message, 120)
   switch (kind) {
     case 'refused':
       return new LoadError(
@@ -65,10 +66,4 @@ function statusError(status: number, said: string): LoadError {
     `the handshake was answered with status ${status}${said === '' ? '' : `: ${said}`}`,
     'check the log of the server; faults that hit `initialize` are best left out of the rules',
   )
-}
-
-function clean(text: string): string {
-  // oxlint-disable-next-line no-control-regex
-  const plain = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
-  return plain.trim().slice(0, 120)
 }

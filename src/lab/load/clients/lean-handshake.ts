@@ -1,3 +1,4 @@
+import { oneLine } from '../../../base/text/foreign-text.ts'
 import { isRecord } from '../../../mcp/json-rpc.ts'
 import { FIRST_MODERN_REVISION, isModern } from '../../../mcp/protocol-version.ts'
 import { endpointError } from './endpoint-error.ts'
@@ -66,7 +67,6 @@ export function nameOf(serverInfo: unknown): string {
   const words = [serverInfo['name'], serverInfo['version']].filter(
     (word) => typeof word === 'string',
   )
-  // oxlint-disable-next-line no-control-regex
-  const text = words.join(' ').replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
-  return text === '' ? 'unnamed' : text.slice(0, 100)
+  const text = oneLine(words.join(' '), 100)
+  return text === '' ? 'unnamed' : text
 }

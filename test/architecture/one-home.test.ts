@@ -1,0 +1,41 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const texts = new Map<string, string>()
+for (const path of (await readdir(join(ROOT, 'src'), { recursive: true })).sort()) {
+  if (/\.[jt]s$/.test(path)) texts.set(path, await readFile(join(ROOT, 'src', path), 'utf8'))
+}
+
+/** The places outside `home` where a line matches, as `file: line`. */
+function elsewhere(idea: RegExp, ...homes: readonly string[]): string[] {
+  return [...texts]
+    .filter(([path]) => !homes.some((home) => path.startsWith(home)))
+    .flatMap(([path, text]) =>
+      text
+        .split('\n')
+        .filter((line) => idea.test(line))
+        .map((line) => `${path}: ${line.trim()}`),
+    )
+}
+
+// Each of these was written several times, and the copies disagreed. To use the idea, import it.
+it.each([
+  [
+    'what a terminal obeys (base/text/foreign-text.ts)',
+    /\\p\{(?:C|Z)[a-z]?\}|\\u(?:0000|001f|007f|009f)-|-\\u(?:001f|009f)|\\u20(?:0b|2[89ae])|\\u206[069]|\\x(?:7f|9f|1b)[-\]]/,
+    // The page of the admin port is served as it is and cannot import. `mcp/doubt.ts` looks for keys
+    // that decoders read in different ways.
+    ['base/text/', 'admin/page/format.js', 'mcp/doubt.ts'],
+  ],
+] as const)('%s has one home', (_, idea, homes) => {
+  expect(elsewhere(idea, ...homes)).toEqual([])
+})
+
+it('the admin page spells out the same characters as the program', () => {
+  const classOf = (path: string): string | undefined =>
+    /^const UNSEEN = (.*)$/m.exec(texts.get(path) ?? '')?.[1]
+  expect(classOf('admin/page/format.js')).toBe(classOf('base/text/foreign-text.ts'))
+})
