@@ -1,3 +1,4 @@
+import { isRecord } from '../base/values.ts'
 import { plain } from '../base/text/foreign-text.ts'
 import type { DisarmedBy } from '../rules/guard/arming.ts'
 import type { RulesInForce } from '../rules/watch/active-rules.ts'
@@ -65,10 +66,10 @@ function readReason(
   body: unknown,
 ): { readonly reason: string | undefined } | { readonly error: string } {
   if (body === undefined) return { reason: undefined }
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isRecord(body)) {
     return { error: 'the body must be an object' }
   }
-  const { reason, ...rest } = body as { readonly reason?: unknown }
+  const { reason, ...rest } = body
   const [unknown] = Object.keys(rest)
   if (unknown !== undefined) return { error: 'the body may have `reason` and nothing else' }
   if (reason === undefined) return { reason: undefined }

@@ -1,3 +1,4 @@
+import { type Fields, isRecord } from '../base/values.ts'
 import { plain } from '../base/text/foreign-text.ts'
 import { CLIENT_HEADER } from '../http/trusted-host.ts'
 
@@ -12,9 +13,6 @@ export interface SidecarAdmin {
 export class AdminError extends Error {
   override readonly name = 'AdminError'
 }
-
-/** A JSON object from outside. */
-export type Fields = Readonly<Record<string, unknown>>
 
 const MAX_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 2000
@@ -43,8 +41,8 @@ export async function askAdmin(
     if (!response.ok) throw new AdminError(`${path} answers ${response.status}`)
     const date = Date.parse(response.headers.get('date') ?? '')
     const body: unknown = JSON.parse(text)
-    if (fieldsOf(body) !== body) throw new AdminError(`${path} is not answered by a sidecar`)
-    return { body: fieldsOf(body), date: Number.isNaN(date) ? undefined : date }
+    if (!isRecord(body)) throw new AdminError(`${path} is not answered by a sidecar`)
+    return { body, date: Number.isNaN(date) ? undefined : date }
   } catch (error) {
     if (error instanceof AdminError) throw error
     throw new AdminError(reasonOf(error), { cause: error })
@@ -70,26 +68,4 @@ function reasonOf(error: unknown): string {
   if (name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s`
   const code = (cause as NodeJS.ErrnoException | undefined)?.code
   return plain(code ?? message)
-}
-
-/** Comes from outside and is shown: short, and without anything a terminal obeys. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? plain(value.slice(0, 500)) : undefined
-}
-
-/** Reads a number; 0 where there is none. */
-export function numberOf(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0
-}
-
-/** Reads an object; an empty one where there is none. */
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Fields)
-    : {}
-}
-
-/** Reads a list of objects. */
-export function listOf(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.map(fieldsOf) : []
 }

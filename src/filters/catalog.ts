@@ -1,6 +1,6 @@
+import { isRecord } from '../base/values.ts'
 import { editEntries, splice } from '../base/json/json-edit.ts'
 import { memberOf, valueOf, type JsonNode } from '../base/json/json-node.ts'
-import { isRecord } from '../mcp/json-rpc.ts'
 import { readJson } from '../base/json/json-text.ts'
 import { cursorEdits, listEditor, listKey } from './lib/catalog-list.ts'
 import { audience, type SharedBy } from './lib/audience.ts'

@@ -1,5 +1,5 @@
+import { isRecord } from '../base/values.ts'
 import { canonicalJson } from '../base/json/canonical-json.ts'
-import { isRecord } from '../mcp/json-rpc.ts'
 import type { Message } from '../mcp/message.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import { audience, type SharedBy } from './lib/audience.ts'

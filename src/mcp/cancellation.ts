@@ -1,5 +1,6 @@
+import { isRecord } from '../base/values.ts'
 import type { JsonRpcId, Outcome } from './call.ts'
-import { isId, isRecord } from './json-rpc.ts'
+import { isId } from './json-rpc.ts'
 
 /** The notification by which a client gives a call up. */
 export const CANCELLED = 'notifications/cancelled'

@@ -1,8 +1,9 @@
+import { isRecord } from '../base/values.ts'
 import { asBuffer, strictText } from '../base/bytes.ts'
 import type { Call, ClientInfo, Transport } from './call.ts'
 import { findDoubt, nameKey, type Doubt } from './doubt.ts'
 import type { HeadFacts } from './request-facts.ts'
-import { isRecord, parseMessages } from './json-rpc.ts'
+import { parseMessages } from './json-rpc.ts'
 import type { BodyProblem } from './json-rpc.ts'
 import type { Message } from './message.ts'
 

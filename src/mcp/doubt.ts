@@ -1,7 +1,7 @@
+import { isRecord } from '../base/values.ts'
 import { folded } from '../base/text/folded.ts'
 import type { HeadFacts } from './request-facts.ts'
 import { countKeys, countMembers } from './json-keys.ts'
-import { isRecord } from './json-rpc.ts'
 import { KNOWN_METHODS } from './known-methods.ts'
 import { decodeHeaderValue } from './name-header.ts'
 import { isModern } from './protocol-version.ts'

@@ -1,6 +1,6 @@
+import { isRecord } from '../base/values.ts'
 import { asBuffer } from '../base/bytes.ts'
 import { MAX_JSON_DEPTH } from '../base/json/json-bounds.ts'
-import { isRecord } from './json-rpc.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

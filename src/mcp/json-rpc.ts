@@ -1,3 +1,4 @@
+import { isRecord } from '../base/values.ts'
 import type { JsonRpcId } from './call.ts'
 import { isTooComplex } from '../base/json/json-bounds.ts'
 import type { Message } from './message.ts'
@@ -68,11 +69,6 @@ export function toMessage(value: unknown): Message | undefined {
     return id === undefined || id === null ? { kind: 'error', id: null, error } : undefined
   }
   return result !== undefined && isId(id) ? { kind: 'result', id, result } : undefined
-}
-
-/** True for what JSON calls an object: neither null nor an array. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** True for a legal request id. A number too large for a double parses as Infinity and is none. */

@@ -1,5 +1,5 @@
+import { isRecord } from '../base/values.ts'
 import type { Call, Outcome } from './call.ts'
-import { isRecord } from './json-rpc.ts'
 import type { Message } from './message.ts'
 import { isModern } from './protocol-version.ts'
 

@@ -30,6 +30,11 @@ it.each([
     // that decoders read in different ways.
     ['base/text/', 'admin/page/format.js', 'mcp/doubt.ts'],
   ],
+  [
+    'what is a JSON object (base/values.ts)',
+    /!== null && !Array\.isArray\(|=== null \|\| Array\.isArray\(|function (?:isRecord|isObject|isMap)\(/,
+    ['base/values.ts'],
+  ],
 ] as const)('%s has one home', (_, idea, homes) => {
   expect(elsewhere(idea, ...homes)).toEqual([])
 })

@@ -1,4 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { type Fields, isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { AppProbe, AppProbes } from './app-probe.ts'
 
@@ -6,8 +7,6 @@ import type { AppProbe, AppProbes } from './app-probe.ts'
 export class AppProbesError extends Error {
   readonly code = 'BAD_APP_PROBES'
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 const MAX_TEXT = 64 * 1024
 const MAX_PROBES = 64
@@ -32,7 +31,7 @@ export function parseAppProbesJson(text: string, appHost: string): AppProbes {
   return entries.map(([key, handler]) => parseProbe(key, object(handler, key), appHost))
 }
 
-function parseProbe(key: string, handler: Json, appHost: string): AppProbe {
+function parseProbe(key: string, handler: Fields, appHost: string): AppProbe {
   const match = KEY.exec(key)
   if (match === null) {
     const kinds = 'livez, readyz, startupz, poststart or prestop'
@@ -44,7 +43,7 @@ function parseProbe(key: string, handler: Json, appHost: string): AppProbe {
   return { key, isHook, timeoutMs, action: parseAction(key, handler, appHost) }
 }
 
-function parseAction(key: string, handler: Json, appHost: string): AppProbe['action'] {
+function parseAction(key: string, handler: Fields, appHost: string): AppProbe['action'] {
   const kinds = ['httpGet', 'tcpSocket', 'grpc'].filter((kind) => (handler[kind] ?? null) !== null)
   const [kind] = kinds
   if (kind === undefined || kinds.length > 1) {
@@ -96,8 +95,8 @@ function wirePath(path: string): string {
   )
 }
 
-function object(value: unknown, where: string): Json {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
+function object(value: unknown, where: string): Fields {
+  if (isRecord(value)) return value
   throw new AppProbesError(`${quoted(where)} is not an object`)
 }
 

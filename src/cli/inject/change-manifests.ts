@@ -1,9 +1,10 @@
 import { stringify } from 'yaml'
+import { isRecord } from '../../base/values.ts'
 import { jsonPatch } from '../../cluster/injector/json-patch.ts'
 import { editDocument } from './edit-document.ts'
 import type { ManifestFormat } from './inject-options.ts'
 import { type ManifestDocument, readManifest } from './manifest.ts'
-import { isMap, type KubeObject, objectsOf, podOf, type PodPlace } from './pod-places.ts'
+import { type KubeObject, objectsOf, podOf, type PodPlace } from './pod-places.ts'
 
 /** A file as it was read. */
 export interface ManifestText {
@@ -80,6 +81,6 @@ function withValue(value: unknown, path: readonly (string | number)[], fresh: un
   if (Array.isArray(value)) {
     return value.map((each: unknown, i) => (i === key ? withValue(each, rest, fresh) : each))
   }
-  if (!isMap(value)) return value
+  if (!isRecord(value)) return value
   return { ...value, [key]: withValue(value[key], rest, fresh) }
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
 import { injectPod } from '../../cluster/injector/inject-pod.ts'
 import type { InjectorSettings } from '../../cluster/injector/injector-settings.ts'
@@ -10,7 +11,7 @@ import { changeManifests, readFile } from './change-manifests.ts'
 import type { InjectRequest } from './inject-options.ts'
 import { manifestFacts } from './manifest-facts.ts'
 import { ManifestError } from './manifest.ts'
-import { isMap, type PodPlace } from './pod-places.ts'
+import { type PodPlace } from './pod-places.ts'
 import { type Outputs, STANDARD } from './outputs.ts'
 import { readFiles, readSettings } from './read-files.ts'
 
@@ -112,9 +113,9 @@ function withAnnotations(
   prefix: string,
 ): unknown {
   const entries = Object.entries(given)
-  if (entries.length === 0 || !isMap(value)) return value
-  const metadata = isMap(value['metadata']) ? value['metadata'] : {}
-  const annotations = isMap(metadata['annotations']) ? metadata['annotations'] : {}
+  if (entries.length === 0 || !isRecord(value)) return value
+  const metadata = isRecord(value['metadata']) ? value['metadata'] : {}
+  const annotations = isRecord(metadata['annotations']) ? metadata['annotations'] : {}
   const added = entries.map(([key, text]) => [key.includes('/') ? key : `${prefix}${key}`, text])
   return {
     ...value,

@@ -1,9 +1,10 @@
+import { isRecord } from '../../base/values.ts'
 import type {
   InjectionContext,
   NamespaceFacts,
   ServicePorts,
 } from '../../cluster/injector/injection.ts'
-import { isMap, type KubeObject } from './pod-places.ts'
+import { type KubeObject } from './pod-places.ts'
 
 /** What the manifests themselves say about the place where their pods will be. */
 export interface ManifestFacts {
@@ -25,7 +26,7 @@ export function manifestFacts(
   const services = new Map<string, ServicePorts[]>()
   for (const { kind, name, namespace = defaultNamespace, value } of objects) {
     if (kind === 'Namespace') {
-      const { labels, annotations } = isMap(value['metadata']) ? value['metadata'] : {}
+      const { labels, annotations } = isRecord(value['metadata']) ? value['metadata'] : {}
       namespaces.set(name, {
         name,
         labels: { ...texts(labels), ...told.labels },
@@ -43,8 +44,8 @@ export function manifestFacts(
 }
 
 function servicePorts(name: string, spec: unknown): ServicePorts {
-  const { selector, ports, clusterIP } = isMap(spec) ? spec : {}
-  const list = Array.isArray(ports) ? ports.filter(isMap) : []
+  const { selector, ports, clusterIP } = isRecord(spec) ? spec : {}
+  const list = Array.isArray(ports) ? ports.filter(isRecord) : []
   return {
     name,
     selector: texts(selector),
@@ -67,7 +68,7 @@ function servicePorts(name: string, spec: unknown): ServicePorts {
 }
 
 function texts(value: unknown): Readonly<Record<string, string>> {
-  if (!isMap(value)) return {}
+  if (!isRecord(value)) return {}
   return Object.fromEntries(
     Object.entries(value).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
   )

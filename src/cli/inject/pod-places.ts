@@ -1,3 +1,5 @@
+import { isRecord, textOf } from '../../base/values.ts'
+
 /** One pod, or template of pods, within a document. */
 export interface PodPlace {
   /** The keys that lead to it. */
@@ -42,13 +44,13 @@ export function objectsOf(
   value: unknown,
   path: readonly (string | number)[] = [],
 ): readonly KubeObject[] {
-  if (!isMap(value) || typeof value['kind'] !== 'string') return []
+  if (!isRecord(value) || typeof value['kind'] !== 'string') return []
   const { kind, items, metadata } = value
   if (kind.endsWith('List') && Array.isArray(items)) {
     if (path.length > MOST_NESTED) return []
     return items.flatMap((item, i) => objectsOf(item, [...path, 'items', i]))
   }
-  const meta = isMap(metadata) ? metadata : {}
+  const meta = isRecord(metadata) ? metadata : {}
   const name = textOf(meta['name']) ?? textOf(meta['generateName']) ?? '?'
   return [{ path, kind, name, namespace: textOf(meta['namespace']), value }]
 }
@@ -58,18 +60,9 @@ export function podOf({ path, kind, name, namespace, value }: KubeObject): PodPl
   const way = TEMPLATES.get(kind)
   if (way === undefined) return undefined
   let found: unknown = value
-  for (const key of way) found = isMap(found) ? found[key] : undefined
+  for (const key of way) found = isRecord(found) ? found[key] : undefined
   if (found === undefined || found === null) return undefined
   const label = `${kind.toLowerCase()}/${name}`
   const workload = name === '?' ? undefined : name.replace(/-+$/, '')
   return { path: [...path, ...way], owner: kind, label, workload, namespace, value: found }
-}
-
-/** True for what holds keys. */
-export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

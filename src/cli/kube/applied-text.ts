@@ -1,6 +1,6 @@
+import type { Fields } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { textBefore, writtenAt } from '../../cluster/kube/config-map-rules.ts'
-import type { Fields } from '../../cluster/kube/json-shape.ts'
 import { equalityLabels } from '../../cluster/kube/targets.ts'
 import { anchorText } from '../../rules/file/anchor-text.ts'
 import { targetText } from '../../rules/file/target-text.ts'

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ClientInfo, Transport } from '../../mcp/call.ts'
 import { isRevisionDate } from '../../mcp/protocol-version.ts'
@@ -156,10 +157,10 @@ function argsOf(given: Given | undefined): Readonly<Record<string, unknown>> | u
   } catch {
     value = undefined
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     throw new UsageError('BAD_VALUE', '--args: this is no JSON object', `write '{"city":"Bern"}'`)
   }
-  return value as Record<string, unknown>
+  return value
 }
 
 function clientOf(given: Given | undefined): ClientInfo | undefined {

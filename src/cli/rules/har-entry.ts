@@ -1,4 +1,4 @@
-import { isRecord } from '../../mcp/json-rpc.ts'
+import { isRecord } from '../../base/values.ts'
 import type { HeaderLines } from '../../http/headers.ts'
 
 /** A request as it was recorded. */

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
 import type { Mode } from './injection.ts'
 import type { Handler } from './pod-types.ts'
@@ -71,39 +72,35 @@ export function readStatus(text: string, key: string): InjectionStatus {
 }
 
 function isStatus(value: unknown): value is InjectionStatus {
-  if (!isObject(value) || typeof value['mode'] !== 'string') return false
+  if (!isRecord(value) || typeof value['mode'] !== 'string') return false
   const undo = value['undo']
-  if (!isObject(undo)) return false
+  if (!isRecord(undo)) return false
   const { probes = {}, ports = {}, annotations = {}, empty = {} } = undo
   return (
-    isObject(probes) &&
+    isRecord(probes) &&
     Object.values(probes).every(isHandler) &&
     isTexts(ports) &&
     isTexts(annotations) &&
-    isObject(empty) &&
+    isRecord(empty) &&
     Object.values(empty).every(isEmpty)
   )
 }
 
 function isHandler(value: unknown): boolean {
   return (
-    isObject(value) &&
+    isRecord(value) &&
     Object.entries(value).every(
       ([kind, action]) =>
         (kind === 'httpGet' || kind === 'tcpSocket' || kind === 'grpc') &&
-        (action === null || isObject(action)),
+        (action === null || isRecord(action)),
     )
   )
 }
 
 function isTexts(value: unknown): boolean {
-  return isObject(value) && Object.values(value).every((each) => typeof each === 'string')
+  return isRecord(value) && Object.values(value).every((each) => typeof each === 'string')
 }
 
 function isEmpty(value: unknown): boolean {
   return value === null || (typeof value === 'object' && Object.keys(value).length === 0)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

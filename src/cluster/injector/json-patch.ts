@@ -1,3 +1,5 @@
+import { type Fields, isRecord } from '../../base/values.ts'
+
 /** One operation of a JSON Patch (RFC 6902), of those that are needed. */
 export type PatchOperation =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
@@ -20,13 +22,11 @@ function compare(before: unknown, after: unknown, path: string, into: PatchOpera
   // Parts that were carried along are the same objects, however large and deep they are.
   if (before === after) return
   if (Array.isArray(before) && Array.isArray(after)) compareLists(before, after, path, into)
-  else if (isMap(before) && isMap(after)) compareMaps(before, after, path, into)
+  else if (isRecord(before) && isRecord(after)) compareMaps(before, after, path, into)
   else into.push({ op: 'replace', path, value: after })
 }
 
-type JsonMap = Readonly<Record<string, unknown>>
-
-function compareMaps(before: JsonMap, after: JsonMap, path: string, into: PatchOperation[]): void {
+function compareMaps(before: Fields, after: Fields, path: string, into: PatchOperation[]): void {
   for (const key of Object.keys(before)) {
     if (!has(after, key)) into.push({ op: 'remove', path: `${path}/${escaped(key)}` })
   }
@@ -98,7 +98,7 @@ function isSame(one: unknown, other: unknown): boolean {
 }
 
 function nameOf(value: unknown): string | undefined {
-  const name = isMap(value) ? value['name'] : undefined
+  const name = isRecord(value) ? value['name'] : undefined
   return typeof name === 'string' ? name : undefined
 }
 
@@ -107,7 +107,7 @@ function isEqual(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other)) {
     return one.length === other.length && one.every((each, i) => isEqual(each, other[i]))
   }
-  if (!isMap(one) || !isMap(other)) return false
+  if (!isRecord(one) || !isRecord(other)) return false
   const keys = Object.keys(one)
   return (
     keys.length === Object.keys(other).length &&
@@ -115,11 +115,7 @@ function isEqual(one: unknown, other: unknown): boolean {
   )
 }
 
-function isMap(value: unknown): value is JsonMap {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function has(map: JsonMap, key: string): boolean {
+function has(map: Fields, key: string): boolean {
   return Object.hasOwn(map, key) && map[key] !== undefined
 }
 

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { Pod } from './pod-types.ts'
 
@@ -122,7 +123,7 @@ function optional(shape: Shape): Shape {
 function object(shapes: Readonly<Record<string, Shape>>): Shape {
   const parts = Object.entries(shapes)
   return (value, path) => {
-    if (!isMap(value)) return wrong(path, 'an object')
+    if (!isRecord(value)) return wrong(path, 'an object')
     for (const [key, shape] of parts) {
       const message = shape(Object.hasOwn(value, key) ? value[key] : undefined, below(path, key))
       if (message !== undefined) return message
@@ -133,7 +134,7 @@ function object(shapes: Readonly<Record<string, Shape>>): Shape {
 
 function map(shape: Shape): Shape {
   return (value, path) => {
-    if (!isMap(value)) return wrong(path, 'an object')
+    if (!isRecord(value)) return wrong(path, 'an object')
     for (const [key, each] of Object.entries(value)) {
       const message = shape(each, below(path, quoted(key)))
       if (message !== undefined) return message
@@ -160,10 +161,6 @@ function wrong(path: string, what: string): string {
 
 function below(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isPort(value: number): boolean {

@@ -1,3 +1,4 @@
+import { type Fields, isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { PRODUCTION_NAMES, productionPatternProblem } from '../../rules/guard/production-names.ts'
@@ -12,8 +13,6 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError'
   readonly code = 'BAD_INJECTOR_SETTINGS'
 }
-
-type Given = Readonly<Record<string, unknown>>
 
 const MOST = 256
 const LABEL_KEY =
@@ -108,7 +107,7 @@ function resources(value: unknown): SidecarResources {
   return result
 }
 
-function productionNames(given: Given): readonly string[] {
+function productionNames(given: Fields): readonly string[] {
   const patterns = texts(given, 'productionEnvironments', PRODUCTION_NAMES)
   for (const each of patterns) {
     const mend = productionPatternProblem(each)
@@ -128,8 +127,8 @@ function pullPolicy(value: unknown): InjectorSettings['imagePullPolicy'] {
   throw bad('imagePullPolicy', 'use one of Always, IfNotPresent, Never')
 }
 
-function object(value: unknown, where: string, known: readonly string[]): Given {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+function object(value: unknown, where: string, known: readonly string[]): Fields {
+  if (!isRecord(value)) {
     throw bad(where, 'write an object')
   }
   for (const key of Object.keys(value)) {
@@ -141,10 +140,10 @@ function object(value: unknown, where: string, known: readonly string[]): Given 
       `${hint}known are ${known.join(', ')}`,
     )
   }
-  return value as Given
+  return value
 }
 
-function text(given: Given, key: string, fallback: string, check: ValueCheck): string {
+function text(given: Fields, key: string, fallback: string, check: ValueCheck): string {
   const value = given[key] ?? fallback
   if (typeof value !== 'string') throw bad(key, 'write text, in quotes')
   const mend = check(value)
@@ -152,7 +151,7 @@ function text(given: Given, key: string, fallback: string, check: ValueCheck): s
   return value
 }
 
-function texts(given: Given, key: string, fallback: readonly string[]): readonly string[] {
+function texts(given: Fields, key: string, fallback: readonly string[]): readonly string[] {
   const value = given[key] ?? fallback
   const isList = Array.isArray(value) && value.length <= MOST
   if (!isList || !value.every((each) => typeof each === 'string' && each !== '')) {
@@ -161,11 +160,11 @@ function texts(given: Given, key: string, fallback: readonly string[]): readonly
   return value as readonly string[]
 }
 
-function port(given: Given, key: string, fallback: number): number {
+function port(given: Fields, key: string, fallback: number): number {
   return whole(given, key, fallback, 1024, 65_535)
 }
 
-function whole(given: Given, key: string, fallback: number, min: number, max: number): number {
+function whole(given: Fields, key: string, fallback: number, min: number, max: number): number {
   const value = given[key] ?? fallback
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) {
     return value as number
@@ -173,7 +172,7 @@ function whole(given: Given, key: string, fallback: number, min: number, max: nu
   throw bad(key, `write a whole number from ${min} to ${max}`)
 }
 
-function flag(given: Given, key: string, fallback: boolean): boolean {
+function flag(given: Fields, key: string, fallback: boolean): boolean {
   const value = given[key] ?? fallback
   if (typeof value === 'boolean') return value
   throw bad(key, 'write true or false')

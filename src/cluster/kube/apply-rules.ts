@@ -1,3 +1,4 @@
+import { type Fields, fieldsOf } from '../../base/values.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import { parseFound } from '../../rules/file/rules-parser.ts'
 import { ALL_KEYS, RULES_LABEL, SEPARATE_KEYS } from '../../rules/file/rules-label.ts'
@@ -11,7 +12,6 @@ import {
 } from './config-map-rules.ts'
 import { inParallel } from './in-parallel.ts'
 import { type InjectedPod, readInjectedPod, type RulesPlace } from './injected-pod.ts'
-import { type Fields, fieldsOf } from './json-shape.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, KubeError } from './kube-error.ts'
 import {

@@ -1,3 +1,4 @@
+import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
 import { HANDLER_PLACES } from '../injector/handler-places.ts'
 import { REDIRECT, SIDECAR } from '../injector/injected-names.ts'
 import { isMesh } from '../injector/mesh.ts'
@@ -5,7 +6,6 @@ import type { Container, EnvVar, Handler, Pod } from '../injector/pod-types.ts'
 import { literal } from '../injector/sidecar-container.ts'
 import { heapOption } from '../injector/sidecar-resources.ts'
 import { type TakenPort, takenPorts } from '../injector/taken-ports.ts'
-import { type Fields, fieldsOf, listOf, textOf } from './json-shape.ts'
 import { KubeError } from './kube-error.ts'
 import { metadataOf } from './resources.ts'
 

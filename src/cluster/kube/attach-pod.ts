@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
 import { digestOf } from '../../rules/file/rules-file.ts'
 import {
@@ -9,7 +10,6 @@ import {
   type Attachment,
   detachContainer,
 } from './attach-container.ts'
-import { type Fields, fieldsOf, listOf, textOf } from './json-shape.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, KubeError } from './kube-error.ts'
 import { getResource, pathOf, PODS } from './resources.ts'

@@ -1,5 +1,5 @@
+import { fieldsOf, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
-import { fieldsOf, textOf } from './json-shape.ts'
 import type { KubeClient } from './kube-client.ts'
 import { KubeError } from './kube-error.ts'
 import { createResource, EVENTS, type Limits } from './resources.ts'

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/values.ts'
 import { digestOf, isRulesFileName } from '../../rules/file/rules-file.ts'
 import type { RulesText } from '../../rules/file/rules-file.ts'
-import { type Fields, fieldsOf, listOf, textOf, textsOf } from './json-shape.ts'
 import type { RulesPlace } from './injected-pod.ts'
 
 /** The keys of a ConfigMap with their contents. */

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
+import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
 import type { ClusterTls, Credentials, CredentialSource } from './cluster-access.ts'
-import { fieldsOf, type Fields, listOf, textOf } from './json-shape.ts'
 import { KubeError } from './kube-error.ts'
 import { checkedToken } from './token.ts'
 

@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/values.ts'
 import {
   ADMIN_PORT_NAME,
   LABELS_VARIABLE,
@@ -7,7 +8,6 @@ import {
   WORKLOAD_VARIABLE,
 } from '../injector/injected-names.ts'
 import { ATTACHED_ADMIN_PORT, attachedContainers } from './attach-container.ts'
-import { type Fields, fieldsOf, listOf, textOf, textsOf } from './json-shape.ts'
 import type { PodSelf } from '../../rules/match/pod-match.ts'
 import { metadataOf } from './resources.ts'
 

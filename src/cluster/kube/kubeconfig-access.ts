@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
+import { isRecord, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
 import type { ClusterAccess, ClusterTls, CredentialSource } from './cluster-access.ts'
 import { ExecCredentials, readExecSpec } from './exec-credentials.ts'
-import { isFields, textOf } from './json-shape.ts'
 import { KubeError } from './kube-error.ts'
 import { readKubeFile } from './kube-file.ts'
 import type { Kubeconfig, KubeconfigPart } from './kubeconfig-files.ts'
@@ -96,7 +96,7 @@ function credentialsOf(
       throw new KubeError('config', `${where}: ${gone} is not supported; ${instead}`)
     }
   }
-  if (isFields(fields['exec'])) {
+  if (isRecord(fields['exec'])) {
     const spec = readExecSpec(fields['exec'], folder, where)
     const provided = fields['exec']['provideClusterInfo'] === true
     const { server, tls, cluster } = place

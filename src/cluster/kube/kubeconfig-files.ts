@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { parse } from 'yaml'
+import { type Fields, isRecord, listOf, textOf } from '../../base/values.ts'
 import { assertShallow, DeepYamlError } from '../../base/yaml/yaml-depth.ts'
-import { isFields, listOf, textOf, type Fields } from './json-shape.ts'
 import { KubeError } from './kube-error.ts'
 import { readKubeFile } from './kube-file.ts'
 
@@ -54,7 +54,7 @@ export function readKubeconfig(paths: readonly string[], isGiven: boolean): Kube
         const name = textOf(entry['name'])
         const fields = entry[kind.slice(0, -1)]
         if (name === undefined || maps[kind].has(name)) continue
-        const part = { fields: isFields(fields) ? fields : {}, folder: dirname(file), file }
+        const part = { fields: isRecord(fields) ? fields : {}, folder: dirname(file), file }
         maps[kind].set(name, part)
       }
     }
@@ -79,6 +79,6 @@ function parsed(file: string): Fields {
     throw new KubeError('config', `kubeconfig: ${file} is not YAML${where}; mend it`)
   }
   if (document === null || document === undefined) return {}
-  if (!isFields(document)) throw new KubeError('config', `kubeconfig: ${file} is no kubeconfig`)
+  if (!isRecord(document)) throw new KubeError('config', `kubeconfig: ${file} is no kubeconfig`)
   return document
 }

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, listOf, textOf, textsOf } from './json-shape.ts'
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/values.ts'
 import type { KubeClient, PatchType } from './kube-client.ts'
 
 /** A kind of thing that the API server keeps. */

@@ -1,5 +1,5 @@
+import { fieldsOf, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
-import { fieldsOf, textOf } from './json-shape.ts'
 import { KubeError, type KubeErrorCode } from './kube-error.ts'
 
 const CODES: Readonly<Record<number, KubeErrorCode>> = {

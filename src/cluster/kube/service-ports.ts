@@ -1,5 +1,5 @@
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/values.ts'
 import type { ServicePorts } from '../injector/injection.ts'
-import { type Fields, fieldsOf, listOf, textOf, textsOf } from './json-shape.ts'
 import { metadataOf } from './resources.ts'
 
 /** The parts of a Service that say where it leads. */

@@ -1,7 +1,7 @@
-import { oneLine } from '../../base/text/foreign-text.ts'
+import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../../base/values.ts'
+import { lineOf, oneLine } from '../../base/text/foreign-text.ts'
 import { CLIENT_HEADER, TOKEN_HEADER } from '../../http/trusted-host.ts'
 import type { InjectedPod } from './injected-pod.ts'
-import { type Fields, fieldsOf, listOf, textOf } from './json-shape.ts'
 import type { KubeClient } from './kube-client.ts'
 import { type Limits, pathOf, PODS } from './resources.ts'
 
@@ -86,7 +86,7 @@ export async function sidecarState(
         : {
             result: oneLine(textOf(last['result']) ?? '?'),
             digest,
-            reason: toldText(last['reason']),
+            reason: lineOf(last['reason']),
             problems: listOf(last['problems']).map((each) => ({
               file: oneLine(textOf(each['file']) ?? '?'),
               line: numberOf(each['line']),
@@ -111,8 +111,8 @@ export async function sidecarRules(
     hits: numberOf(rule['hits']),
     phase: oneLine(textOf(rule['phase']) ?? '?'),
     builtIn: rule['builtIn'] === true,
-    appliedAt: toldText(rule['appliedAt']),
-    until: toldText(rule['until']),
+    appliedAt: lineOf(rule['appliedAt']),
+    until: lineOf(rule['until']),
   }))
 }
 
@@ -139,13 +139,4 @@ async function ask(
       ...limits,
     }),
   )
-}
-
-function toldText(value: unknown): string | undefined {
-  const text = textOf(value)
-  return text === undefined ? undefined : oneLine(text)
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0
 }

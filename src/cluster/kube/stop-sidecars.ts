@@ -1,6 +1,6 @@
+import { type Fields, fieldsOf, textOf } from '../../base/values.ts'
 import { parseStops, type Stop, STOP_KEY, stopsText } from '../../rules/guard/stop-key.ts'
 import type { InjectedPod } from './injected-pod.ts'
-import { type Fields, fieldsOf, textOf } from './json-shape.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError } from './kube-error.ts'
 import {

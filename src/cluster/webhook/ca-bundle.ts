@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, listOf, textOf } from '../kube/json-shape.ts'
+import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import {
   getResource,

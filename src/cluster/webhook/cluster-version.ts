@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldsOf } from '../kube/json-shape.ts'
+import { fieldsOf } from '../../base/values.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { WebhookMetrics } from './webhook-metrics.ts'

@@ -1,5 +1,5 @@
+import { fieldsOf, textsOf } from '../../base/values.ts'
 import { configMapKeys, textBefore, writtenAt } from '../kube/config-map-rules.ts'
-import { fieldsOf, textsOf } from '../kube/json-shape.ts'
 import { jsonPatch } from '../injector/json-patch.ts'
 import { anchorWherever } from '../../rules/file/anchor-off-thread.ts'
 import { isRulesFileName } from '../../rules/file/rules-file.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type Fields, textsOf } from '../../base/values.ts'
 import { namespaceProduction } from '../injector/gatekeeper.ts'
 import { configMapKeys } from '../kube/config-map-rules.ts'
-import { type Fields, textsOf } from '../kube/json-shape.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { productionText } from '../../rules/guard/production-names.ts'
 import { RULES_LABEL, SEPARATE_KEYS } from '../../rules/file/rules-label.ts'

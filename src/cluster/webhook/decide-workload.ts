@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type Fields, fieldsOf, textsOf } from '../../base/values.ts'
 import { injectPod } from '../injector/inject-pod.ts'
 import { parsePod } from '../injector/parse-pod.ts'
-import { type Fields, fieldsOf, textsOf } from '../kube/json-shape.ts'
 import { metadataOf } from '../kube/resources.ts'
 import { type DecideParts, NO_SURROUNDINGS } from './decide.ts'
 import type { Decision } from './decision.ts'

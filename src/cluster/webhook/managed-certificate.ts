@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Fields, fieldsOf } from '../../base/values.ts'
 import { isKubeError } from '../kube/kube-error.ts'
-import { type Fields, fieldsOf } from '../kube/json-shape.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import {
   createResource,

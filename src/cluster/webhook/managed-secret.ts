@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
-import { type Fields, fieldsOf } from '../kube/json-shape.ts'
+import { type Fields, fieldsOf } from '../../base/values.ts'
 import {
   type CertificatePair,
   createAuthority,

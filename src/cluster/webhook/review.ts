@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf, isFields, textOf, textsOf } from '../kube/json-shape.ts'
+import { type Fields, fieldsOf, isRecord, textOf, textsOf } from '../../base/values.ts'
 import { isDeeperThan } from './json-depth.ts'
 
 /** Why something that was sent is no review that can be answered. */
@@ -67,7 +67,7 @@ function read(uid: string, request: Fields): Review {
   const resource = fieldsOf(request['resource'])
   const operation = textOf(request['operation']) ?? 'no operation'
   const below = textOf(request['subResource'])
-  const object = isFields(request['object']) ? request['object'] : undefined
+  const object = isRecord(request['object']) ? request['object'] : undefined
   const metadata = fieldsOf(object?.['metadata'])
   const group = textOf(resource['group']) ?? ''
   const plural = textOf(resource['resource']) ?? 'nothing'
@@ -85,7 +85,7 @@ function read(uid: string, request: Fields): Review {
       textOf(metadata['name']) ?? textOf(request['name']) ?? textOf(metadata['generateName']) ?? '',
     dryRun: request['dryRun'] === true,
     object,
-    oldObject: isFields(request['oldObject']) ? request['oldObject'] : undefined,
+    oldObject: isRecord(request['oldObject']) ? request['oldObject'] : undefined,
     annotations: textsOf(metadata['annotations']),
     labels: textsOf(metadata['labels']),
     owner: ownerOf(metadata['ownerReferences']),

@@ -1,12 +1,6 @@
-import {
-  askAdmin,
-  type Fields,
-  fieldsOf,
-  listOf,
-  numberOf,
-  type SidecarAdmin,
-  textOf,
-} from '../../admin/ask-admin.ts'
+import { lineOf } from '../../base/text/foreign-text.ts'
+import { type Fields, fieldsOf, listOf, numberOf } from '../../base/values.ts'
+import { askAdmin, type SidecarAdmin } from '../../admin/ask-admin.ts'
 
 /** What a sidecar says of itself, as far as an experiment wants to know. */
 export interface SidecarState {
@@ -43,24 +37,24 @@ export async function askState(admin: SidecarAdmin, signal?: AbortSignal): Promi
   const { body, date } = await askAdmin(admin, '/api/state', 'experiment', signal)
   const rules = fieldsOf(body['rules'])
   const last = fieldsOf(body['lastReload'])
-  const lastDigest = textOf(last['digest'])
+  const lastDigest = lineOf(last['digest'])
   const [problem] = listOf(last['problems'])
   const ahead = date === undefined ? 0 : date - Date.now()
   return {
-    environment: textOf(body['environment']),
+    environment: lineOf(body['environment']),
     armed: body['armed'] === true,
     reasons: listOf(body['reasons']).map(({ by, reason }) => ({
-      by: textOf(by) ?? '?',
-      reason: textOf(reason) ?? '',
+      by: lineOf(by) ?? '?',
+      reason: lineOf(reason) ?? '',
     })),
     shadow: body['shadow'] === true,
-    digest: textOf(rules['digest']),
+    digest: lineOf(rules['digest']),
     last:
       lastDigest === undefined
         ? undefined
         : {
             digest: lastDigest,
-            result: textOf(last['result']) ?? '?',
+            result: lineOf(last['result']) ?? '?',
             problem: problemText(problem),
           },
     aheadMs: Math.abs(ahead) <= CLOCK_BLUR_MS ? 0 : ahead,
@@ -76,8 +70,8 @@ export async function askRules(
   return listOf(body['rules']).map((rule) => {
     const counts = fieldsOf(rule['counts'])
     return {
-      name: textOf(rule['name']) ?? '?',
-      phase: textOf(rule['phase']) ?? '?',
+      name: lineOf(rule['name']) ?? '?',
+      phase: lineOf(rule['phase']) ?? '?',
       shadow: rule['shadow'] === true,
       builtIn: rule['builtIn'] === true,
       matched: numberOf(counts['matched']),
@@ -89,5 +83,5 @@ export async function askRules(
 
 function problemText(problem: Fields | undefined): string {
   if (problem === undefined) return ''
-  return [textOf(problem['path']), textOf(problem['message'])].filter(Boolean).join(': ')
+  return [lineOf(problem['path']), lineOf(problem['message'])].filter(Boolean).join(': ')
 }

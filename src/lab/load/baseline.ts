@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { isRecord } from '../../base/values.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
-import { isRecord } from '../../mcp/json-rpc.ts'
 import { LoadError } from './load-error.ts'
 import { commonShape, lacksOf, type Shape, shapeOf } from './shape.ts'
 

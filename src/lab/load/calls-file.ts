@@ -1,5 +1,5 @@
 import { LineCounter, parseDocument } from 'yaml'
-import { isRecord } from '../../mcp/json-rpc.ts'
+import { isRecord } from '../../base/values.ts'
 import { assertShallow } from '../../base/yaml/yaml-depth.ts'
 import type { CallSpec } from './call-spec.ts'
 import { parseExpectation } from './expectation.ts'

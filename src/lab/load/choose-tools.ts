@@ -1,4 +1,4 @@
-import { isRecord } from '../../mcp/json-rpc.ts'
+import { isRecord } from '../../base/values.ts'
 import type { ToolInfo } from './clients/load-client.ts'
 import { LoadError } from './load-error.ts'
 import type { LoadWork } from './load-options.ts'

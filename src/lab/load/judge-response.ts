@@ -1,4 +1,4 @@
-import { isRecord } from '../../mcp/json-rpc.ts'
+import { isRecord } from '../../base/values.ts'
 import { asInBaseline, type Baseline } from './baseline.ts'
 import type { PlannedCall } from './call-plan.ts'
 import type { CallAnswer } from './clients/load-client.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../mcp/json-rpc.ts'
+import { isRecord } from '../../base/values.ts'
 
 /** The size of each place of a value, by its pointer; the items of an array share one place. */
 export type Shape = Readonly<Record<string, number>>

@@ -1,13 +1,7 @@
+import { lineOf } from '../../base/text/foreign-text.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  AdminError,
-  askAdmin,
-  type Fields,
-  listOf,
-  numberOf,
-  type SidecarAdmin,
-  textOf,
-} from '../../admin/ask-admin.ts'
+import { type Fields, listOf, numberOf } from '../../base/values.ts'
+import { AdminError, askAdmin, type SidecarAdmin } from '../../admin/ask-admin.ts'
 import { LoadError } from './load-error.ts'
 
 const POLL_MS = 100
@@ -91,7 +85,7 @@ export class SidecarFaults {
       if (typeof id !== 'number' || typeof tool !== 'string') continue
       const key = keyOf(tool, id)
       const marks = this.#marks.get(key) ?? []
-      marks.push(`${textOf(rule) ?? ''}/${textOf(fault) ?? ''}`)
+      marks.push(`${lineOf(rule) ?? ''}/${lineOf(fault) ?? ''}`)
       this.#marks.set(key, marks)
       if (this.#marks.size > MAX_CALLS) this.#marks.delete(this.#marks.keys().next().value!)
     }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { type Fields, text } from './read-values.ts'
+import { type Fields, fieldsOf } from '../../base/values.ts'
+import { text } from './read-values.ts'
 
 const MAX_CHARACTERS = 16 * 1024
 
@@ -34,8 +35,7 @@ export async function readSmall(response: IncomingMessage, hidden = ''): Promise
 
 function parsed(body: string): Fields {
   try {
-    const value = JSON.parse(body) as unknown
-    return typeof value === 'object' && value !== null ? (value as Fields) : {}
+    return fieldsOf(JSON.parse(body))
   } catch {
     return {}
   }

@@ -1,4 +1,5 @@
-import { amount, type Fields, fields, list, text } from './read-values.ts'
+import type { Fields } from '../../base/values.ts'
+import { amount, fields, list, text } from './read-values.ts'
 import type { ByOrigin, Fault, Reason, Reload, Rule, Snapshot, Tool } from './snapshot.ts'
 
 // As many as a sidecar shows, and a few.

@@ -1,7 +1,5 @@
+import { type Fields, isRecord } from '../../base/values.ts'
 import { foreignCell } from '../../base/text/foreign-text.ts'
-
-/** A JSON object whose fields are yet to be checked. */
-export type Fields = Readonly<Record<string, unknown>>
 
 /** Something was told that a sidecar does not tell. */
 export class NotUnderstoodError extends Error {
@@ -10,7 +8,7 @@ export class NotUnderstoodError extends Error {
 
 /** The value as an object. */
 export function fields(value: unknown): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+  if (isRecord(value)) return value
   throw new NotUnderstoodError('sent something that is not understood')
 }
 

@@ -1,3 +1,4 @@
+import type { Fields } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { FAULTS } from '../../filters/index.ts'
 import type { ParameterProblem } from '../../filters/fault.ts'
@@ -7,8 +8,6 @@ import { memberOf, readValues } from './read-values.ts'
 import { selectionFindings } from './rule-findings.ts'
 import { jsonType } from './schema-node.ts'
 import type { SchemaNode } from './schema-node.ts'
-
-type Loose = Readonly<Record<string, unknown>>
 
 /**
  * The mistakes that a schema cannot say. The file may be anything: a mistake in one place must not
@@ -31,12 +30,12 @@ export function fileFindings(
     if (findings.length >= limit) break
     if (jsonType(rule) !== 'object') continue
     const path: Path = ['rules', index]
-    const { name, match, faults, ...selection } = rule as Loose
+    const { name, match, faults, ...selection } = rule as Fields
     findings.push(...nameFindings(name, index, names))
     if (jsonType(match) === 'object') {
-      findings.push(...matchFindings(match as Loose, [...path, 'match']))
+      findings.push(...matchFindings(match as Fields, [...path, 'match']))
     }
-    const read = readValues(schema, selection, root.definitions) as Loose
+    const read = readValues(schema, selection, root.definitions) as Fields
     findings.push(...selectionFindings(read, path))
     if (Array.isArray(faults)) findings.push(...faultFindings(faults, path, isWrong))
   }
@@ -84,7 +83,7 @@ function faultFindings(
   for (const [index, item] of faults.entries()) {
     const at: Path = [...path, 'faults', index]
     if (jsonType(item) !== 'object' || isWrong(at)) continue
-    for (const [name, config] of Object.entries(item as Loose)) {
+    for (const [name, config] of Object.entries(item as Fields)) {
       for (const { path: steps, message } of checkFault(name, config)) {
         findings.push({
           code: 'conflict',
@@ -109,7 +108,7 @@ function checkFault(name: string, config: unknown): readonly ParameterProblem[] 
 export function faultUses(faults: readonly unknown[]): readonly unknown[] {
   return faults.map((item) => {
     const [name, config] =
-      typeof item === 'string' ? [item, {}] : (Object.entries(item as Loose)[0] ?? ['', {}])
+      typeof item === 'string' ? [item, {}] : (Object.entries(item as Fields)[0] ?? ['', {}])
     const schema = FAULTS.find((fault) => fault.name === name)?.schema as SchemaNode | undefined
     return {
       fault: name,

@@ -1,9 +1,8 @@
+import type { Fields } from '../../base/values.ts'
 import type { Finding, Path } from './problem.ts'
 import { parsePointer } from '../../base/json/json-pointer.ts'
 import { isGlob } from '../../base/glob.ts'
 import { jsonType } from './schema-node.ts'
-
-type Loose = Readonly<Record<string, unknown>>
 
 const METHODS_OF = {
   tool: ['tools/call', 'tools/list'],
@@ -25,9 +24,9 @@ const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 
 /** The contradictions in a match. It has been found to be well-formed. */
-export function matchFindings(match: Loose, path: Path): readonly Finding[] {
+export function matchFindings(match: Fields, path: Path): readonly Finding[] {
   const findings: Finding[] = []
-  const visit = (at: Loose, where: Path, underHttp: boolean): void => {
+  const visit = (at: Fields, where: Path, underHttp: boolean): void => {
     findings.push(
       ...kindFindings(at, where),
       ...headerFindings(at, where),
@@ -58,12 +57,12 @@ export function matchFindings(match: Loose, path: Path): readonly Finding[] {
 }
 
 /** True when a match, or any part of it, is about HTTP exchanges. */
-export function hasHttp(match: Loose): boolean {
+export function hasHttp(match: Fields): boolean {
   return match['http'] !== undefined || branches(match).some(([inner]) => hasHttp(inner))
 }
 
-function branches(match: Loose): readonly [Loose, Path][] {
-  const found: [Loose, Path][] = []
+function branches(match: Fields): readonly [Fields, Path][] {
+  const found: [Fields, Path][] = []
   for (const key of ['any', 'all'] as const) {
     const list = match[key]
     if (!Array.isArray(list)) continue
@@ -77,7 +76,7 @@ function branches(match: Loose): readonly [Loose, Path][] {
   return found
 }
 
-function kindFindings(match: Loose, path: Path): readonly Finding[] {
+function kindFindings(match: Fields, path: Path): readonly Finding[] {
   const [kind, ...more] = KINDS.filter((each) => match[each] !== undefined)
   if (kind === undefined) return []
   const findings: Finding[] = more.map((each) => ({
@@ -127,7 +126,7 @@ function exactTexts(value: unknown): readonly string[] | undefined {
   return texts.length === list.length ? texts : undefined
 }
 
-function headerFindings(match: Loose, path: Path): readonly Finding[] {
+function headerFindings(match: Fields, path: Path): readonly Finding[] {
   const findings: Finding[] = []
   const seen = new Set<string>()
   for (const name of Object.keys(asObject(match['headers']) ?? {})) {
@@ -142,7 +141,7 @@ function headerFindings(match: Loose, path: Path): readonly Finding[] {
   return findings
 }
 
-function argsFindings(match: Loose, path: Path): readonly Finding[] {
+function argsFindings(match: Fields, path: Path): readonly Finding[] {
   return Object.keys(asObject(match['args']) ?? {})
     .filter((pointer) => parsePointer(pointer) === undefined)
     .map((pointer) => ({
@@ -157,7 +156,7 @@ function argsFindings(match: Loose, path: Path): readonly Finding[] {
     }))
 }
 
-function labelFindings(match: Loose, path: Path): readonly Finding[] {
+function labelFindings(match: Fields, path: Path): readonly Finding[] {
   const findings: Finding[] = []
   for (const [key, value] of Object.entries(asObject(match['podLabels']) ?? {})) {
     const at = { path: [...path, 'podLabels', key] }
@@ -175,7 +174,7 @@ function labelFindings(match: Loose, path: Path): readonly Finding[] {
   return findings
 }
 
-function httpFindings(match: Loose, path: Path): readonly Finding[] {
+function httpFindings(match: Fields, path: Path): readonly Finding[] {
   const http = asObject(match['http'])
   const findings: Finding[] = []
   for (const method of exactTexts(http?.['method']) ?? []) {
@@ -225,6 +224,6 @@ function operatorFindings(value: unknown, path: Path): readonly Finding[] {
   return [...findings, ...operatorFindings(operators['not'], [...path, 'not'])]
 }
 
-function asObject(value: unknown): Loose | undefined {
-  return jsonType(value) === 'object' ? (value as Loose) : undefined
+function asObject(value: unknown): Fields | undefined {
+  return jsonType(value) === 'object' ? (value as Fields) : undefined
 }

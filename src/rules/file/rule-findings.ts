@@ -1,11 +1,9 @@
+import { type Fields, isRecord } from '../../base/values.ts'
 import { highestBurstRate } from '../select/burst.ts'
 import type { Finding, Path, ProblemCode } from './problem.ts'
-import { jsonType } from './schema-node.ts'
-
-type Loose = Readonly<Record<string, unknown>>
 
 /** The contradictions in a rule's selection. Values are read, as far as they could be. */
-export function selectionFindings(rule: Loose, path: Path): readonly Finding[] {
+export function selectionFindings(rule: Fields, path: Path): readonly Finding[] {
   const findings: Finding[] = []
   const has = (key: string): boolean => rule[key] !== undefined
   const say = (key: string, message: string, code: ProblemCode = 'conflict'): void => {
@@ -27,18 +25,18 @@ export function selectionFindings(rule: Loose, path: Path): readonly Finding[] {
   for (const key of ['for', 'each']) {
     if (rule[key] === 0) say(key, `\`${key}\` has to be longer than zero`, 'out_of_range')
   }
-  if (isObject(ramp) && ramp['over'] === 0) {
+  if (isRecord(ramp) && ramp['over'] === 0) {
     findings.push({
       code: 'out_of_range',
       message: '`over` has to be longer than zero',
       path: [...path, 'ramp', 'over'],
     })
   }
-  if (isObject(burst)) findings.push(...burstFindings(rule, burst, path))
+  if (isRecord(burst)) findings.push(...burstFindings(rule, burst, path))
   return findings
 }
 
-function burstFindings(rule: Loose, burst: Loose, path: Path): readonly Finding[] {
+function burstFindings(rule: Fields, burst: Fields, path: Path): readonly Finding[] {
   const findings: Finding[] = ['first', 'every']
     .filter((key) => rule[key] !== undefined)
     .map((key) => ({
@@ -59,10 +57,6 @@ function burstFindings(rule: Loose, burst: Loose, path: Path): readonly Finding[
     })
   }
   return findings
-}
-
-function isObject(value: unknown): value is Loose {
-  return jsonType(value) === 'object'
 }
 
 function floored(rate: number): number {

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/values.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
 import { parseLabelSelector } from '../match/label-selector.ts'
 import type { PodLabels } from '../watch/pod-labels.ts'
@@ -60,7 +61,7 @@ function isAbout({ selector }: Stop, labels: PodLabels | undefined): boolean {
 }
 
 function isStop(value: unknown): value is Stop {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { selector, at, by } = value as Readonly<Record<string, unknown>>
+  if (!isRecord(value)) return false
+  const { selector, at, by } = value
   return [selector, at, by].every((each) => each === undefined || typeof each === 'string')
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/values.ts'
 import { sameJson } from '../../base/json/canonical-json.ts'
 import { SafeRegex } from '../../base/regex/safe-regex.ts'
 
@@ -99,5 +100,5 @@ function spelt(value: unknown): unknown {
 const NUMBER = /^[+-]?[0-9]{1,20}(?:\.[0-9]{1,20})?$/
 
 function isOperators(spec: ValueSpec): spec is ValueOperators {
-  return typeof spec === 'object' && spec !== null && !Array.isArray(spec)
+  return isRecord(spec)
 }

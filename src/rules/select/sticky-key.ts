@@ -1,6 +1,6 @@
+import { isRecord } from '../../base/values.ts'
 import { headerValue } from '../../http/headers.ts'
 import type { HeaderLines } from '../../http/headers.ts'
-import { isRecord } from '../../mcp/json-rpc.ts'
 import { decodeHeaderValue } from '../../mcp/name-header.ts'
 import type { Facts } from '../match/call-facts.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'

@@ -163,7 +163,11 @@ describe('faults by header', () => {
 
 const WRONG: readonly (readonly [string, string, string])[] = [
   ['rules', '', '--rules: "" is not a path; name a rules file, or a directory of them'],
-  ['rules', 'a\u0000', '--rules: "a?" is not a path; name a rules file, or a directory of them'],
+  [
+    'rules',
+    'a\u0000',
+    '--rules: "a\\u0000" is not a path; name a rules file, or a directory of them',
+  ],
   ['rules-poll', '5', '--rules-poll: "5" is not a duration; write a whole number with its unit'],
   ['rules-poll', '1ms', '--rules-poll: "1ms" is out of range; use 100ms to 1h'],
   [

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../mcp/json-rpc.ts'
+import { isRecord } from '../../../base/values.ts'
 
 /** A schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../mcp/json-rpc.ts'
+import { isRecord } from '../../../base/values.ts'
 import { LoadError } from '../load-error.ts'
 import type { ToolInfo } from '../clients/load-client.ts'
 import { makeValue } from './make-value.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../mcp/json-rpc.ts'
+import { isRecord } from '../../../base/values.ts'
 import type { Contained, Schema } from './intersect-schemas.ts'
 import type { Making } from './making.ts'
 import { intBetween } from '../../../base/seeded-random.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../mcp/json-rpc.ts'
+import { isRecord } from '../../../base/values.ts'
 import type { Schema } from './intersect-schemas.ts'
 import type { Making } from './making.ts'
 

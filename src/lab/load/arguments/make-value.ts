@@ -1,4 +1,4 @@
-import { isRecord } from '../../../mcp/json-rpc.ts'
+import { isRecord } from '../../../base/values.ts'
 import { parsePointer, pointedAt } from '../../../base/json/json-pointer.ts'
 import { intersected, normalized, type Schema } from './intersect-schemas.ts'
 import { makeArray } from './make-array.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../mcp/json-rpc.ts'
+import { isRecord } from '../../../base/values.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import { toolHint } from '../choose-tools.ts'
 import { endpointError } from './endpoint-error.ts'

@@ -1,5 +1,5 @@
+import { isRecord } from '../../../base/values.ts'
 import { oneLine } from '../../../base/text/foreign-text.ts'
-import { isRecord } from '../../../mcp/json-rpc.ts'
 import { FIRST_MODERN_REVISION, isModern } from '../../../mcp/protocol-version.ts'
 import { endpointError } from './endpoint-error.ts'
 import type { CallAnswer } from './load-client.ts'

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import { parseMessages, isRecord } from '../../../mcp/json-rpc.ts'
+import { isRecord } from '../../../base/values.ts'
+import { parseMessages } from '../../../mcp/json-rpc.ts'
 import { eventMessage } from '../../../mcp/event-message.ts'
 import type { Message } from '../../../mcp/message.ts'
 import { SseFramer } from '../../../mcp/sse-framer.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../mcp/json-rpc.ts'
+import { isRecord } from '../../../base/values.ts'
 import { limitCall } from './call-limit.ts'
 import { codeOf, connectionFailure } from './connection-failure.ts'
 import type { CallAnswer, CallBounds } from './load-client.ts'

@@ -1,6 +1,6 @@
+import { isRecord } from '../../../base/values.ts'
 import { COUNT_NAMES, noCounts } from '../../indicators/counts.ts'
 import { indicatorsOf } from '../../indicators/indicators.ts'
-import { isRecord } from '../../../mcp/json-rpc.ts'
 import { LoadError } from '../load-error.ts'
 import { LOAD_SCHEMA, type LoadResult, ORIGINS } from './result.ts'
 import { schemaCheck } from '../arguments/schema-check.ts'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../mcp/json-rpc.ts'
+import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/message.ts'
 import type { CallRun } from '../call-run.ts'
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../mcp/json-rpc.ts'
+import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/message.ts'
 import type { PushedCall } from './pushed-call.ts'
 import type { PushStream } from './push-stream.ts'
