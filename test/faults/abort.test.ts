@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { call, callMessage, post, textOf } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
+import { valueOf } from '../support/wire.ts'
+import { hears, PushApp, said } from './push-app.ts'
 import {
   jsonApp,
   resultText,
@@ -51,8 +53,8 @@ it.each([
   expect(JSON.parse(got.text)).toEqual(expected)
   expect(calls).toBe(0)
   expect(stage.counts().applied).toBe(1)
-  expect(stage.states.active.active).toBe(0)
-  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  expect(stage.active()).toBe(0)
+  expect(await stage.origins()).toEqual(['injected'])
 })
 
 it('answers in a stream where the client takes nothing else, and says what the era wants', async () => {
@@ -113,7 +115,7 @@ it.each([
   expect(got.headers['mcp-session-id']).toBe('s1')
   expect(got.headers['x-squall-fault']).toBe('bad/abort')
   expect(calls).toBe(1)
-  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  expect(await stage.origins()).toEqual(['injected'])
 })
 
 it.each([jsonApp, sseFinal()])('replaces an answer by a status', async (app) => {
@@ -164,39 +166,12 @@ it('lets a question of the app through before the answer that it waits for', asy
 })
 
 it('answers a call of HTTP+SSE by the stream of its session', async () => {
-  const sent: string[] = []
-  const push = {
-    send: (session: string, bytes: Uint8Array) =>
-      sent.push(session, Buffer.from(bytes).toString()) > 0,
-  }
-  const stage = opened(
-    await startStage({ rules: [abort(RPC)], app: jsonApp, transport: 'http+sse', push }),
-  )
-  const got = await call(stage, callMessage(4))
-  expect(got.status).toBe(202)
-  expect(got.headers['x-squall-fault']).toBe('bad/abort')
-  expect(sent).toEqual([
-    'session',
-    `: x-squall-fault bad/abort\n\nevent: message\ndata: ${JSON.stringify(RPC_TEXT(4))}\n\n`,
-  ])
-})
-
-it('leaves a call of HTTP+SSE alone when its session has no stream here', async () => {
-  const push = { send: () => false }
-  const stage = opened(
-    await startStage({ rules: [abort(RPC)], app: jsonApp, transport: 'http+sse', push }),
-  )
-  const got = await call(stage, callMessage(4))
-  expect(got.text).toBe(resultText(4))
-  expect(stage.notApplicable).toMatchObject([{ reason: 'no_push_stream' }])
-})
-
-it('cannot replace what is answered on another connection than its own', async () => {
-  const stage = opened(
-    await startStage({ rules: [abort(RPC, 'response')], app: jsonApp, transport: 'http+sse' }),
-  )
-  expect((await call(stage, callMessage(4))).text).toBe(resultText(4))
-  expect(stage.notApplicable).toMatchObject([{ reason: 'answered_elsewhere' }])
+  const app = opened(await PushApp.open([abort(RPC)]))
+  const client = await app.listen('s')
+  const { answers } = await app.call('s', 4)
+  expect(answers[0]!.status).toBe(202)
+  expect(valueOf(answers[0]!.headers, 'x-squall-fault')).toBe('bad/abort')
+  await hears(client, `: x-squall-fault bad/abort\n\n${said(RPC_TEXT(4))}`)
 })
 
 it('keeps the connection for the next call, which is untouched', async () => {
@@ -214,7 +189,7 @@ it('hits a whole exchange by a rule about HTTP', async () => {
     match: { http: { path: ['/mcp'] } },
     faults: [{ fault: 'abort', config: { status: 500, body: 'no', at: 'request' } }],
   } as never
-  const stage = opened(await startStage({ rules: [rule], app: jsonApp, http: true }))
+  const stage = opened(await startStage({ rules: [rule], app: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.status).toBe(500)
   expect(got.headers['x-squall-fault']).toBe('all_of_it/abort')

@@ -55,7 +55,7 @@ it.each([
   expect(got.filter(({ id }) => id === 1)).toHaveLength(1)
   expect(new Set(got.map(({ rest }) => rest)).size).toBe(1)
   expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
-  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('upstream')
+  expect(await stage.origins()).toEqual(['upstream'])
 })
 
 it('copies one call of a batch alone', async () => {
@@ -84,7 +84,7 @@ it('sends the copies of a client that has left', async () => {
   await reaches(got, 1)
   client.reset()
   await reaches(got, 3)
-  expect(stage.states.active.active).toBe(0)
+  expect(stage.active()).toBe(0)
 })
 
 it.each(['0ms', '30ms'])(
@@ -97,7 +97,7 @@ it.each(['0ms', '30ms'])(
     const rules = [oneFault(`amplify: { copies: 2, spacing: ${spacing} }`)]
     const stage = opened(await startStage({ rules, app: noting(app, got), session: 's1' }))
     expect((await call(stage, callMessage(1))).status).toBe(404)
-    await stage.until(() => stage.finished() === 1)
+    await stage.settled()
     expect(stage.notApplicable).toMatchObject([{ reason: 'session_over' }])
     expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
     // By then the first copy would have been there.

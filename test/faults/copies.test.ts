@@ -6,6 +6,7 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
+import { PushApp } from './push-app.ts'
 import { resultText, startStage, type Stage, type StageOptions } from './fault-stage-setup.ts'
 
 const opened = closers()
@@ -90,9 +91,8 @@ it('sends so many more, each with an id that no other has, and drops what is ans
   }
   expect(stage.counts()).toMatchObject({ matched: 1, applied: 1 })
   expect(stage.injected).toHaveLength(1)
-  expect(stage.finished()).toBe(1)
-  expect(stage.states.active.active).toBe(0)
-  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('upstream')
+  expect(stage.active()).toBe(0)
+  expect(await stage.origins()).toEqual(['upstream'])
 })
 
 it('leaves the spacing between them, the call itself first', async () => {
@@ -111,17 +111,16 @@ it('sends copies on when the client has left', async () => {
   await client.send(toolCall(1), 'POST')
   await stage.received(1)
   client.reset()
-  await stage.until(() => stage.finished() === 1)
+  await stage.settled()
   await stage.received(3)
 })
 
 it.each(['retired', 'drained'] as const)('sends no more when all is %s', async (how) => {
-  const closing = new AbortController()
-  const stage = await start([copies(100, 20)], { closing: closing.signal })
+  const stage = await start([copies(100, 20)])
   await call(stage, TEXT)
   await stage.received(2)
   if (how === 'retired') stage.disarm()
-  else closing.abort()
+  else void stage.drain()
   const pause = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 80))
   await pause()
   const { length } = stage.got
@@ -131,8 +130,7 @@ it.each(['retired', 'drained'] as const)('sends no more when all is %s', async (
 })
 
 it('lets the app finish a copy, and lets go of it when the sidecar drains', async () => {
-  const closing = new AbortController()
-  const stage = await start([copies(1)], { closing: closing.signal }, ({ res, copy, message }) => {
+  const stage = await start([copies(1)], {}, ({ res, copy, message }) => {
     if (copy === undefined) res.end(resultText(message['id'] as number))
     else res.write('x'.repeat(1 << 20))
   })
@@ -142,7 +140,7 @@ it('lets the app finish a copy, and lets go of it when the sidecar drains', asyn
   // All of it is taken, though nobody wants it.
   if (res.writableNeedDrain) await once(res, 'drain')
   const gone = once(res, 'close')
-  closing.abort()
+  void stage.drain()
   await gone
 })
 
@@ -173,12 +171,13 @@ it('sends none of a call that another fault keeps from the app', async () => {
   expect(stage.got).toEqual([])
   expect(stage.notApplicable).toMatchObject([{ reason: 'call_not_sent' }])
   expect(stage.injected).toHaveLength(1)
-  expect(stage.states.active.active).toBe(0)
+  expect(stage.active()).toBe(0)
 })
 
 it('copies nothing that is answered on another connection', async () => {
-  const stage = await start([copies(2)], { transport: 'http+sse' })
-  await call(stage, TEXT)
-  expect(stage.got).toHaveLength(1)
-  expect(stage.notApplicable).toMatchObject([{ reason: 'answered_elsewhere' }])
+  const app = opened(await PushApp.open([RULE], { faults: [copies(2)] }))
+  await app.listen('s')
+  await app.call('s', 1)
+  expect(app.stage.app.requests.filter(({ method }) => method === 'POST')).toHaveLength(1)
+  expect(app.faults.notApplicable).toMatchObject([{ reason: 'answered_elsewhere' }])
 })

@@ -33,8 +33,8 @@ it.each(MODES)('by %s damages a JSON answer, and the connection goes on', async 
   await client.send(toolCall(2, 'other'), 'POST')
   expect((await client.answer(1))!.body.toString()).toBe(resultText(2))
   expect(stage.counts().applied).toBe(1)
-  expect(stage.states.active.active).toBe(0)
-  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  expect(stage.active()).toBe(0)
+  expect(await stage.origins()).toEqual(['injected'])
   client.close()
 })
 
@@ -49,7 +49,7 @@ it.each(MODES)('by %s damages the event that answers, and nothing around it', as
   const data = text.slice(start.length)
   expect(data).toMatch(/^[^\r\n]*\n\n$/)
   expect(data).not.toBe(`${resultText(1)}\n\n`)
-  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  expect(await stage.origins()).toEqual(['injected'])
   client.close()
 })
 

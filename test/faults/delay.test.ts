@@ -40,8 +40,8 @@ it.each(['request', 'response'] as const)(
       { rule: 'slow', fault: 'delay', delayMs: MS, first: true },
     ])
     expect(stage.counts().applied).toBe(1)
-    expect(stage.states.active.active).toBe(0)
-    expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('upstream')
+    expect(stage.active()).toBe(0)
+    expect(await stage.origins()).toEqual(['upstream'])
   },
 )
 
@@ -128,14 +128,14 @@ it.each(['request', 'response', 'event'] as const)(
     const client = await RawClient.connect(stage.port)
     await client.send(toolCall(1), 'POST')
     await stage.until(() => stage.injected.length === 1)
-    expect(stage.states.active.active).toBe(1)
+    expect(stage.active()).toBe(1)
     client.reset()
-    await stage.until(() => stage.finished() === 1)
+    await stage.settled()
     await appGone
     expect(appGone === undefined).toBe(at === 'request')
-    expect(stage.states.active.active).toBe(0)
+    expect(stage.active()).toBe(0)
     expect(stage.counts().applied).toBe(1)
-    expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+    expect(await stage.origins()).toEqual(['injected'])
   },
 )
 
@@ -148,7 +148,7 @@ it('a rule that is taken back frees its sleepers at once, and nothing is lost', 
   const got = (await text).replace(WITHOUT_COMMENTS, '')
   expect(got).toBe(streamText(1))
   expect(stage.injected).toHaveLength(1)
-  expect(stage.states.active.active).toBe(0)
+  expect(stage.active()).toBe(0)
 })
 
 it('a rule that is taken back during a request delay sends the call on', async () => {
@@ -163,7 +163,7 @@ it('a drain lets what waits pass untouched', async () => {
   const stage = opened(await startStage({ rules: [delay('request', 600_000)], app: jsonApp }))
   const got = call(stage, callMessage(1))
   await stage.until(() => stage.injected.length === 1)
-  stage.runs[0]!.disarm()
+  void stage.drain()
   expect((await got).text).toBe(resultText(1))
 })
 

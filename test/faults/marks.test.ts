@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { Fault, Verdict } from '../../src/filters/fault.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
+import { PushApp } from './push-app.ts'
 import {
   jsonApp,
   resultText,
@@ -63,21 +64,11 @@ it.each(FAULTS)('marks %s, unless the rule says otherwise', async (_, fault, app
 
 it('marks what goes by the stream of a session, and copies, unless the rule says otherwise', async () => {
   for (const mark of [true, false]) {
-    const sent: string[] = []
-    const push = {
-      send: (_: string, bytes: Uint8Array) => sent.push(Buffer.from(bytes).toString()) > 0,
-    }
-    const old = opened(
-      await startStage({
-        rules: rules(mark),
-        faults: [giving(RPC, 'onRequest')],
-        app: jsonApp,
-        transport: 'http+sse',
-        push,
-      }),
-    )
-    const got = await call(old, callMessage(1))
-    expect((JSON.stringify(got.headers) + sent.join('')).includes('squall')).toBe(mark)
+    const app = opened(await PushApp.open(rules(mark), { faults: [giving(RPC, 'onRequest')] }))
+    const client = await app.listen('s')
+    const taken = await app.call('s', 1)
+    await client.sees('"message":"no"')
+    expect((taken.text + client.text).includes('squall')).toBe(mark)
 
     const names: string[] = []
     let copied: (() => void) | undefined

@@ -103,7 +103,7 @@ it.each(['retired', 'drained'] as const)(
     await client.send(toolCall(1), 'POST')
     await stage.until(() => stage.injected.length === 1)
     if (how === 'retired') stage.disarm()
-    else stage.runs[0]!.disarm()
+    else void stage.drain()
     const answer = (await client.answer())!
     expect(answer).toMatchObject({ complete: true })
     expect(answer.body.toString()).toBe('abcdef')
@@ -162,6 +162,6 @@ it.each(['rst', 'fin'] as const)(
     if (how === 'fin') expect(client.answers[0]!.body.toString()).toBe('abc')
     expect(client.answers[0]!.complete).toBe(false)
     expect(stage.broken).toEqual([])
-    expect(stage.states.active.active).toBe(0)
+    expect(stage.active()).toBe(0)
   },
 )

@@ -5,6 +5,7 @@ import { call, callMessage, post } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { rpcPost } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
+import { PushApp } from './push-app.ts'
 import { jsonApp, resultText, startStage } from './fault-stage-setup.ts'
 import { HTTP_RULE, onBody, onOutput, OUTPUT_RULE, PASSING, whole } from './output-faults.ts'
 
@@ -28,7 +29,7 @@ it('acts on a plain exchange that a rule about HTTP hit', async () => {
     }
   })
   const app = answering({ 'content-length': '5' }, 'hello')
-  const stage = opened(await startStage({ rules: [HTTP_RULE], faults: [upper], app, http: true }))
+  const stage = opened(await startStage({ rules: [HTTP_RULE], faults: [upper], app }))
   const client = await RawClient.connect(stage.port)
   await client.send('GET /mcp HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET')
   expect((await client.answer())!.body.toString()).toBe('HELLO')
@@ -55,7 +56,7 @@ it.each([
     if (status === 200) res.setHeader('content-length', '100')
     res.writeHead(status).end()
   }
-  const stage = opened(await startStage({ rules: [HTTP_RULE], faults: [adding], app, http: true }))
+  const stage = opened(await startStage({ rules: [HTTP_RULE], faults: [adding], app }))
   const client = await RawClient.connect(stage.port)
   for (const index of [0, 1]) {
     await client.send(`${method} /mcp HTTP/1.1\r\nHost: pod\r\n\r\n`, method)
@@ -70,12 +71,11 @@ it('leaves batches and what is answered elsewhere alone, and says so', async () 
   const batch = opened(await startStage({ rules, faults: [mark], app: jsonApp }))
   await call({ ...batch, headers: { 'x-batch': '1' } }, [callMessage(1), callMessage(2, 'other')])
   expect(batch.notApplicable).toMatchObject([{ reason: 'shared_exchange' }])
-  const old = opened(
-    await startStage({ rules, faults: [mark], app: jsonApp, transport: 'http+sse' }),
-  )
-  await call(old, callMessage(1))
-  expect(old.notApplicable).toMatchObject([{ reason: 'answered_elsewhere' }])
-  expect([batch, old].map((stage) => stage.counts().not_applicable)).toEqual([1, 1])
+  const old = opened(await PushApp.open(rules, { faults: [mark] }))
+  await old.listen('s')
+  await old.call('s', 1)
+  expect(old.faults.notApplicable).toMatchObject([{ reason: 'answered_elsewhere' }])
+  expect([batch, old.faults].map((each) => each.counts().not_applicable)).toEqual([1, 1])
 })
 
 it('gives coded bytes as they are', async () => {

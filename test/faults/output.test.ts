@@ -38,7 +38,7 @@ it.each([jsonApp, sseApp])('passes an answer byte for byte, framed as it was', a
     { reason: 'nothing_to_act_on' },
   ])
   expect(stage.counts().not_applicable).toBe(1)
-  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('upstream')
+  expect(await stage.origins()).toEqual(['upstream'])
 })
 
 it('changes head and body, faults in the order written, and marks the head', async () => {
@@ -63,7 +63,7 @@ it('changes head and body, faults in the order written, and marks the head', asy
   expect(got.text).toBe(`${resultText(1)}ab`)
   expect(stage.injected.map(({ effect }) => effect)).toEqual(['a', 'b'])
   expect(stage.counts().applied).toBe(1)
-  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  expect(await stage.origins()).toEqual(['injected'])
 })
 
 it('makes the outcome by a status alone', async () => {
@@ -74,7 +74,7 @@ it('makes the outcome by a status alone', async () => {
   const stage = opened(await startStage({ rules, faults: [failing], app: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect([got.status, got.text]).toEqual([500, resultText(1)])
-  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  expect(await stage.origins()).toEqual(['injected'])
 })
 
 it('takes what the other hooks made of the answer', async () => {
@@ -160,10 +160,10 @@ it('sends the head at once and lets the body hang, until the rule is taken back'
   const head = await client.head()
   expect(head!.headers).toContain('r/delay')
   expect(head!.bodyBytes).toBe(0)
-  expect(stage.states.active.active).toBe(1)
+  expect(stage.active()).toBe(1)
   stage.disarm()
   expect((await client.answer())!.body.toString()).toBe(resultText(1))
-  expect(stage.states.active.active).toBe(0)
+  expect(stage.active()).toBe(0)
   // The framing was kept, and so the connection is good for another call.
   await client.send(toolCall(2), 'POST')
   expect((await client.answer(1))!.body.toString()).toBe(resultText(2))
@@ -203,13 +203,13 @@ it.each(['headers', 'body'] as const)(
     const client = await RawClient.connect(stage.port)
     await client.send(toolCall(1), 'POST')
     await stage.until(() => stage.injected.length === 1)
-    expect(stage.states.active.active).toBe(1)
+    expect(stage.active()).toBe(1)
     client.reset()
-    await stage.until(() => stage.finished() === 1)
+    await stage.settled()
     await appGone
     expect(closed).toEqual(['slept'])
-    expect(stage.states.active.active).toBe(0)
-    expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+    expect(stage.active()).toBe(0)
+    expect(await stage.origins()).toEqual(['injected'])
   },
 )
 

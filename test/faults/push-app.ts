@@ -42,6 +42,11 @@ export class PushApp {
     return new PushApp(stage, streams)
   }
 
+  async close(): Promise<void> {
+    await this.stage.squall.close()
+    await this.stage.app.close()
+  }
+
   get faults(): RuleStage {
     return this.stage.squall.faults!
   }

@@ -62,7 +62,7 @@ it('is exact when all calls come at once, and spares those within the limit', as
   }
   expect(calls).toBe(2)
   expect(stage.counts()).toMatchObject({ applied: 18, spared: 2, not_applicable: 0 })
-  expect(stage.states.active.active).toBe(0)
+  expect(stage.active()).toBe(0)
 })
 
 it('leaves what is within the limit byte for byte as it was', async () => {
@@ -107,8 +107,8 @@ it('takes a token for a client that leaves, and holds nothing for it', async () 
   await client.send(toolCall(1), 'POST')
   await eventually(() => (appGone === undefined ? 'not asked' : undefined))
   client.reset()
-  await stage.until(() => stage.finished() === 1)
+  await stage.settled()
   await appGone
   expect(stage.counts()).toMatchObject({ spared: 1, applied: 0 })
-  expect(stage.states.active.active).toBe(0)
+  expect(stage.active()).toBe(0)
 })

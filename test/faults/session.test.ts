@@ -3,7 +3,14 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+import {
+  jsonApp,
+  resultText,
+  sseApp,
+  startStage,
+  streamText,
+  type Stage,
+} from './fault-stage-setup.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()
@@ -30,6 +37,12 @@ const notFound = (id: number | null) => ({
   error: { code: -32001, message: 'Session not found' },
 })
 
+/** A call of the session that no rule hits finds it lost. */
+async function loses(stage: Stage): Promise<void> {
+  const { status, text } = await call(stage, callMessage(9, 'other'))
+  expect([status, JSON.parse(text)]).toEqual([404, notFound(9)])
+}
+
 it.each([jsonApp, sseApp])('loses the session of the call', async (app) => {
   let calls = 0
   const stage = opened(
@@ -44,8 +57,8 @@ it.each([jsonApp, sseApp])('loses the session of the call', async (app) => {
   expect(got.headers['content-type']).toBe('application/json')
   expect(got.headers['x-squall-fault']).toBe('bad/session')
   expect(JSON.parse(got.text)).toEqual(notFound(0))
-  expect(stage.reached).toEqual(['expire session'])
   expect(calls).toBe(0)
+  await loses(stage)
   expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
 })
 
@@ -60,9 +73,9 @@ it.each([
       ...(session === undefined ? {} : { session }),
     }),
   )
-  const got = await call({ ...stage, headers }, callMessage(1))
+  const got = await call({ ...stage, headers: { ...stage.headers, ...headers } }, callMessage(1))
   expect(got.text).toBe(streamText(1))
-  expect(stage.reached).toEqual([])
+  expect((await call({ ...stage, headers }, callMessage(2, 'other'))).status).toBe(200)
   expect(stage.notApplicable).toMatchObject([{ fault: 'session', reason: 'nothing_to_act_on' }])
 })
 
@@ -73,10 +86,10 @@ it('turns the whole batch away, as all of it names the session', async () => {
   const got = await call(stage, [callMessage(1), callMessage(2, 'other')])
   expect(got.status).toBe(404)
   expect(JSON.parse(got.text)).toEqual(notFound(1))
-  expect(stage.reached).toEqual(['expire session'])
   expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
-  const [run] = stage.runs
-  expect(run!.calls.map((each) => run!.originOf(each.call!))).toEqual(['injected', 'injected'])
+  await stage.settled(2)
+  expect(await stage.origins()).toEqual(['injected'])
+  await loses(stage)
 })
 
 it('refuses so many handshakes, and counts those that it lets pass as spared', async () => {
@@ -100,10 +113,10 @@ it('stays lost for a client that has left meanwhile', async () => {
     await startStage({ rules: [oneFault('session')], app: jsonApp, session: 's1' }),
   )
   const client = await RawClient.connect(stage.port)
-  await client.send(toolCall(1), 'POST')
+  await client.send(toolCall(1, 'echo', 'Mcp-Session-Id: s1\r\n'), 'POST')
   await stage.until(() => stage.injected.length === 1)
   client.close()
-  await stage.until(() => stage.finished() === 1)
-  expect(stage.reached).toEqual(['expire session'])
-  expect(stage.states.active.active).toBe(0)
+  await stage.settled()
+  expect(stage.active()).toBe(0)
+  await loses(stage)
 })

@@ -13,7 +13,6 @@ import {
   startStage,
   streamText,
   whenAsked,
-  type Stage,
 } from './fault-stage-setup.ts'
 import { oneFault } from './one-fault.ts'
 
@@ -34,10 +33,6 @@ function partsOf(id: number | string): readonly [string, string, string] {
 async function through(fault: string, app: RequestListener = sseApp, headers = {}) {
   const stage = opened(await startStage({ rules: [oneFault(`stream: ${fault}`)], app }))
   return { stage, text: (await call({ ...stage, headers }, callMessage(1))).text }
-}
-
-function originOf(stage: Stage): string {
-  return stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)
 }
 
 /** Sends the parts one by one, each when the one before it is out, and stays open. */
@@ -75,8 +70,8 @@ describe('damage to a stream', () => {
       expect(got.text).toBe(text)
       expect(got.stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
       expect(got.stage.injected).toHaveLength(1)
-      expect(got.stage.states.active.active).toBe(0)
-      expect(originOf(got.stage)).toBe(origin)
+      expect(got.stage.active()).toBe(0)
+      expect(await got.stage.origins()).toEqual([origin])
     }
   })
 
@@ -92,8 +87,7 @@ describe('damage to a stream', () => {
     const got = await through(fault, app)
     expect(got.text).toBe(text)
     await appGone
-    expect(originOf(got.stage)).toBe('injected')
-    expect(got.stage.failures).toEqual([])
+    expect(await got.stage.origins()).toEqual(['injected'])
   })
 
   it.each([
@@ -107,14 +101,14 @@ describe('damage to a stream', () => {
     expect(text).toBe(resultText(1))
     expect(stage.notApplicable).toMatchObject([{ fault: 'stream', reason: 'nothing_to_act_on' }])
     expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
-    expect(originOf(stage)).toBe('upstream')
+    expect(await stage.origins()).toEqual(['upstream'])
   })
 
   it('of a wrong id is done to JSON as well', async () => {
     const { stage, text } = await through('{ wrongId: type }', jsonApp)
     expect(text).toBe(resultText('1'))
     expect(stage.counts()).toMatchObject({ applied: 1 })
-    expect(originOf(stage)).toBe('injected')
+    expect(await stage.origins()).toEqual(['injected'])
   })
 
   it('is done to a coded stream, which is sent plain', async () => {
@@ -138,8 +132,7 @@ describe('damage to a stream', () => {
     expect(answers).toBe(fault.includes('duplicate') ? 2 : 0)
     expect(plain.split(resultText(1))).toHaveLength(2)
     expect(stage.counts()).toMatchObject({ applied: 1 })
-    const run = stage.runs[0]!
-    expect(run.originOf(run.calls[0]!.call!)).toBe('upstream')
+    expect(await stage.origins('other')).toEqual(['upstream'])
   })
 })
 
@@ -189,9 +182,9 @@ describe('a stream whose events change places', () => {
     await client.send(toolCall(1), 'POST')
     await client.sees('keep')
     client.reset()
-    await stage.until(() => stage.finished() === 1)
+    await stage.settled()
     await appGone
-    expect(stage.states.active.active).toBe(0)
+    expect(stage.active()).toBe(0)
     expect(stage.counts()).toMatchObject({ applied: 0 })
   })
 })
@@ -213,7 +206,7 @@ describe('events in pieces', () => {
       [30, false],
       [30, false],
     ])
-    expect(originOf(stage)).toBe('upstream')
+    expect(await stage.origins()).toEqual(['upstream'])
   })
 
   it.each(['disarm', 'drain'] as const)('are whole at once on %s', async (how) => {
@@ -222,10 +215,10 @@ describe('events in pieces', () => {
     const text = textOf(await post(stage, callMessage(1)))
     await stage.until(() => stage.injected.length === 1)
     if (how === 'disarm') stage.disarm()
-    else stage.runs[0]!.disarm()
+    else void stage.drain()
     expect(await text).toBe(streamText(1))
     expect(stage.injected).toHaveLength(1)
-    expect(stage.states.active.active).toBe(0)
+    expect(stage.active()).toBe(0)
   })
 
   it('are not waited for when the client leaves', async () => {
@@ -235,8 +228,8 @@ describe('events in pieces', () => {
     await client.send(toolCall(1), 'POST')
     await stage.until(() => stage.injected.length === 1)
     client.reset()
-    await stage.until(() => stage.finished() === 1)
-    expect(stage.states.active.active).toBe(0)
-    expect(originOf(stage)).toBe('injected')
+    await stage.settled()
+    expect(stage.active()).toBe(0)
+    expect(await stage.origins()).toEqual(['injected'])
   })
 })

@@ -36,7 +36,7 @@ it.each([
   expect(JSON.parse(got.text)).toMatchObject({ error: 'invalid_token' })
   expect(calls).toBe(0)
   expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
-  expect(stage.runs[0]!.originOf(stage.runs[0]!.calls[0]!.call!)).toBe('injected')
+  expect(await stage.origins()).toEqual(['injected'])
 })
 
 it('asks for more scope, also of traffic that is not MCP', async () => {
@@ -44,7 +44,7 @@ it('asks for more scope, also of traffic that is not MCP', async () => {
     'unauthorized: { status: 403, scope: "files:write", realm: files }',
     'match: { http: { path: /mcp } }',
   )
-  const stage = opened(await startStage({ rules: [rule], app: jsonApp, http: true }))
+  const stage = opened(await startStage({ rules: [rule], app: jsonApp }))
   const got = await call(stage, 'no JSON')
   expect(got.status).toBe(403)
   expect(got.headers['www-authenticate']).toMatch(
@@ -72,7 +72,7 @@ it('holds nothing for a client that leaves', async () => {
   await client.send(toolCall(1), 'POST')
   await stage.until(() => stage.injected.length === 1)
   client.close()
-  await stage.until(() => stage.finished() === 1)
-  expect(stage.states.active.active).toBe(0)
+  await stage.settled()
+  expect(stage.active()).toBe(0)
   expect((await call(stage, callMessage(2))).status).toBe(401)
 })

@@ -32,7 +32,7 @@ async function met(fault: string, app: RequestListener, more: Partial<StageOptio
   await client.send(toolCall(1), 'POST')
   const answer = (await client.answer())!
   client.close()
-  await stage.until(() => stage.finished() === 1)
+  await stage.settled()
   return { stage, answer }
 }
 
@@ -105,7 +105,7 @@ describe.each([
     const client = await RawClient.connect(stage.port)
     await client.send(toolCall(1), 'POST')
     expect(await client.answer()).toBeUndefined()
-    await stage.until(() => stage.finished() === 1)
+    await stage.settled()
     expect(stage.counts()).toMatchObject({ applied: 1 })
   })
 

@@ -32,7 +32,7 @@ async function met(fault: string, type: keyof typeof CODED) {
   await client.send(toolCall(1), 'POST')
   const { body, status } = (await client.answer())!
   client.close()
-  await stage.until(() => stage.finished() === 1)
+  await stage.settled()
   return { stage, status, bytes, body, text: body.toString() }
 }
 

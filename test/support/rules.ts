@@ -3,10 +3,12 @@ import type {
   InjectedRecord,
   NotApplicableRecord,
 } from '../../src/listener/faults/fault-events.ts'
+import type { Fault } from '../../src/filters/fault.ts'
 import { createPlanner } from '../../src/listener/faults/create-planner.ts'
 import { Arming } from '../../src/rules/guard/arming.ts'
 import type { RuleCounts } from '../../src/rules/select/rule-counts.ts'
-import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import type { RuleFileSpec, RuleSpec } from '../../src/rules/file/rule-spec.ts'
+import { RuleIndex, type RuleSet } from '../../src/rules/match/rule-set.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import { RulesInForce } from '../../src/rules/watch/active-rules.ts'
 import type { RulesFile } from '../../src/rules/file/schema.ts'
@@ -27,8 +29,19 @@ export interface RuleStage {
   readonly active: number
 }
 
+/** What a test says of its rules beside the rules themselves. */
+export interface RuleStageOptions {
+  /** Keys of the file. */
+  readonly file?: Omit<RuleFileSpec, 'rules'>
+  /** In the place of the faults of every rule. */
+  readonly faults?: readonly Fault[]
+}
+
 /** Brings rules into force, with a listener that keeps what it is told. */
-export function ruleStage(first: readonly RuleSpec[]): RuleStage {
+export function ruleStage(
+  first: readonly RuleSpec[],
+  { file: keys, faults }: RuleStageOptions = {},
+): RuleStage {
   const clock = (): number => Date.now()
   const states = new RuleStates()
   const rules = new RulesInForce({ states, arming: new Arming(states, clock), limits: {}, clock })
@@ -37,7 +50,13 @@ export function ruleStage(first: readonly RuleSpec[]): RuleStage {
   const broken: unknown[] = []
   let versions = 0
   const take = (specs: readonly RuleSpec[]): void => {
-    const file = { version: 1, enabled: true, seed: 7, rules: specs } as unknown as RulesFile
+    const file = {
+      version: 1,
+      enabled: true,
+      seed: 7,
+      ...keys,
+      rules: specs,
+    } as unknown as RulesFile
     rules.take({ kind: 'rules', digest: String(versions++), file })
   }
   take(first)
@@ -49,7 +68,11 @@ export function ruleStage(first: readonly RuleSpec[]): RuleStage {
   return {
     rules,
     listenerOf: () => listener,
-    createPlanner,
+    createPlanner:
+      faults === undefined
+        ? createPlanner
+        : (parts, ...more) =>
+            createPlanner({ ...parts, rules: withFaults(rules, faults) }, ...more),
     injected,
     notApplicable,
     broken,
@@ -59,4 +82,28 @@ export function ruleStage(first: readonly RuleSpec[]): RuleStage {
       return states.active.active
     },
   }
+}
+
+/** The same rules with other faults: such as no file can ask for. */
+function withFaults(rules: RulesInForce, faults: readonly Fault[]): RulesInForce {
+  let seen: RuleSet | undefined
+  let replaced: RuleSet | undefined
+  const ruleSet = (): RuleSet => {
+    if (replaced !== undefined && seen === rules.ruleSet) return replaced
+    seen = rules.ruleSet
+    const own = seen.rules.map((rule) => ({
+      ...rule,
+      faults,
+      uses: faults.map(() => rule.uses[0]!),
+    }))
+    return (replaced = { ...seen, rules: own, index: new RuleIndex(own) })
+  }
+  const { states, clock } = rules
+  return {
+    states,
+    clock,
+    get ruleSet() {
+      return ruleSet()
+    },
+  } as RulesInForce
 }

@@ -4,9 +4,9 @@ import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { ENGINE_UNDER_TEST } from './engine.ts'
-import { ruleStage, type RuleStage } from './rules.ts'
+import { ruleStage, type RuleStage, type RuleStageOptions } from './rules.ts'
 
-export interface StartOptions extends Partial<Omit<SidecarOptions, 'pairs'>> {
+export interface StartOptions extends Partial<Omit<SidecarOptions, 'pairs'>>, RuleStageOptions {
   readonly upstream: string
   /** Undefined for a sidecar that no rules can come into force in. */
   readonly rules?: readonly RuleSpec[]
@@ -35,6 +35,8 @@ const silent: Logger = {
 export async function startSidecar({
   upstream,
   rules,
+  file,
+  faults: replaced,
   ...overrides
 }: StartOptions): Promise<RunningSidecar> {
   const url = new URL(upstream)
@@ -76,7 +78,8 @@ export async function startSidecar({
     ...overrides,
   }
   const metrics = createMetrics({ version: '0.0.0-test' })
-  const faults = rules && ruleStage(rules)
+  const faults =
+    rules && ruleStage(rules, { ...(file && { file }), ...(replaced && { faults: replaced }) })
   const sidecar = new Sidecar(options, metrics, silent, faults)
   const [bound] = await sidecar.listen()
   return {
