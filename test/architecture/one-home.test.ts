@@ -35,6 +35,17 @@ it.each([
     /!== null && !Array\.isArray\(|=== null \|\| Array\.isArray\(|function (?:isRecord|isObject|isMap)\(/,
     ['base/values.ts'],
   ],
+  [
+    'JSON Pointers (base/json/json-pointer.ts)',
+    /replaceAll\('~[01]?', /,
+    ['base/json/json-pointer.ts'],
+  ],
+  [
+    'equality of JSON values (base/json/canonical-json.ts)',
+    /isDeepStrictEqual\(|function (?:isEqual|deepEqual)\(one/,
+    // These are not JSON: certificates are bytes.
+    ['base/json/canonical-json.ts', 'listener/front/tls-files.ts'],
+  ],
 ] as const)('%s has one home', (_, idea, homes) => {
   expect(elsewhere(idea, ...homes)).toEqual([])
 })

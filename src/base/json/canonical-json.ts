@@ -6,17 +6,23 @@ export function canonicalJson(value: unknown): string {
   return write(value, 0)
 }
 
-/** True when two JSON values are the same, whatever the order of their keys. */
+/**
+ * True when two JSON values are the same, whatever the order of their keys. A member that is undefined
+ * is none. Values that are nested too deep to be compared are not the same.
+ */
 export function sameJson(a: unknown, b: unknown, depth = 0): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (depth >= MAX_CANONICAL_DEPTH || Array.isArray(a) !== Array.isArray(b)) return false
-  const keys = Object.keys(a)
-  if (keys.length !== Object.keys(b).length) return false
+  if (Array.isArray(a) && a.length !== (b as readonly unknown[]).length) return false
   const left = a as Readonly<Record<string, unknown>>
   const right = b as Readonly<Record<string, unknown>>
-  for (const key of keys) {
-    if (!Object.hasOwn(right, key) || !sameJson(left[key], right[key], depth + 1)) return false
+  for (const key of Object.keys(left)) {
+    const there = Object.hasOwn(right, key) ? right[key] : undefined
+    if (left[key] !== there && !sameJson(left[key], there, depth + 1)) return false
+  }
+  for (const key of Object.keys(right)) {
+    if (right[key] !== undefined && !Object.hasOwn(left, key)) return false
   }
   return true
 }

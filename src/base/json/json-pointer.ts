@@ -8,6 +8,14 @@ export function parsePointer(pointer: string): readonly string[] | undefined {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
+/** Returns the JSON Pointer to a place within another, of which the pointer is given. */
+export function pointerTo(keys: readonly (string | number)[], from = ''): string {
+  return keys.reduce<string>(
+    (path, key) => `${path}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    from,
+  )
+}
+
 /** The value that the keys lead to, or undefined: JSON has no undefined of its own. */
 export function pointedAt(value: unknown, keys: readonly string[]): unknown {
   let at = value

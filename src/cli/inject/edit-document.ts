@@ -1,5 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isSeq, stringify } from 'yaml'
+import { parsePointer } from '../../base/json/json-pointer.ts'
+import { sameJson } from '../../base/json/canonical-json.ts'
 import type { PatchOperation } from '../../cluster/injector/json-patch.ts'
 import { keepLines } from './keep-lines.ts'
 import { editable, type ManifestDocument } from './manifest.ts'
@@ -50,10 +51,7 @@ function tryEdit(
 }
 
 function applyOperation(document: Document, operation: PatchOperation): void {
-  const keys = operation.path
-    .split('/')
-    .slice(1)
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const keys = [...(parsePointer(operation.path) ?? [])]
   const last = keys.pop() ?? ''
   const parent = parentOf(document, keys)
   const value = operation.op === 'remove' ? undefined : nodeOf(document, operation.value)
@@ -94,7 +92,7 @@ function parentOf(document: Document, keys: readonly string[]): unknown {
 
 function saysSame(text: string, value: unknown): boolean {
   const document = editable(text)
-  return document.errors.length === 0 && isDeepStrictEqual(document.toJS(), plain(value))
+  return document.errors.length === 0 && sameJson(document.toJS(), plain(value))
 }
 
 /** Without keys that hold nothing at all, as text cannot say them. */

@@ -1,3 +1,5 @@
+import { sameJson } from '../../base/json/canonical-json.ts'
+import { pointerTo } from '../../base/json/json-pointer.ts'
 import { type Fields, isRecord } from '../../base/values.ts'
 
 /** One operation of a JSON Patch (RFC 6902), of those that are needed. */
@@ -28,12 +30,12 @@ function compare(before: unknown, after: unknown, path: string, into: PatchOpera
 
 function compareMaps(before: Fields, after: Fields, path: string, into: PatchOperation[]): void {
   for (const key of Object.keys(before)) {
-    if (!has(after, key)) into.push({ op: 'remove', path: `${path}/${escaped(key)}` })
+    if (!has(after, key)) into.push({ op: 'remove', path: pointerTo([key], path) })
   }
   for (const key of Object.keys(after)) {
     const value = after[key]
     if (value === undefined) continue
-    const place = `${path}/${escaped(key)}`
+    const place = pointerTo([key], path)
     if (has(before, key)) compare(before[key], value, place, into)
     else into.push({ op: 'add', path: place, value })
   }
@@ -50,7 +52,7 @@ function compareLists(
   into: PatchOperation[],
 ): void {
   if (before.length > MOST_COMPARED || after.length > MOST_COMPARED) {
-    if (!isEqual(before, after)) into.push({ op: 'replace', path, value: after })
+    if (!sameJson(before, after)) into.push({ op: 'replace', path, value: after })
     return
   }
   const kept = commonPairs(before, after)
@@ -94,7 +96,7 @@ function commonPairs(
 function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true
   const name = nameOf(one)
-  return name === undefined ? isEqual(one, other) : name === nameOf(other)
+  return name === undefined ? sameJson(one, other) : name === nameOf(other)
 }
 
 function nameOf(value: unknown): string | undefined {
@@ -102,23 +104,6 @@ function nameOf(value: unknown): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-function isEqual(one: unknown, other: unknown): boolean {
-  if (one === other) return true
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((each, i) => isEqual(each, other[i]))
-  }
-  if (!isRecord(one) || !isRecord(other)) return false
-  const keys = Object.keys(one)
-  return (
-    keys.length === Object.keys(other).length &&
-    keys.every((key) => has(other, key) && isEqual(one[key], other[key]))
-  )
-}
-
 function has(map: Fields, key: string): boolean {
   return Object.hasOwn(map, key) && map[key] !== undefined
-}
-
-function escaped(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }

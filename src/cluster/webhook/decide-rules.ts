@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { sameJson } from '../../base/json/canonical-json.ts'
 import { type Fields, textsOf } from '../../base/values.ts'
 import { namespaceProduction } from '../injector/gatekeeper.ts'
 import { configMapKeys } from '../kube/config-map-rules.ts'
@@ -59,9 +59,7 @@ function labelOf(configMap: Fields, { settings }: RulesParts): string | undefine
 }
 
 function hasSameData(one: Fields, other: Fields): boolean {
-  return ['data', 'binaryData'].every((key) =>
-    isDeepStrictEqual(textsOf(one[key]), textsOf(other[key])),
-  )
+  return ['data', 'binaryData'].every((key) => sameJson(textsOf(one[key]), textsOf(other[key])))
 }
 
 /** Refuses rules that could act in production, unless whoever owns the namespace allows it. */

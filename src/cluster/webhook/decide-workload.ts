@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { sameJson } from '../../base/json/canonical-json.ts'
 import { type Fields, fieldsOf, textsOf } from '../../base/values.ts'
 import { injectPod } from '../injector/inject-pod.ts'
 import { parsePod } from '../injector/parse-pod.ts'
@@ -39,7 +39,7 @@ export function decideWorkload(review: Review, parts: DecideParts): Promise<Deci
     // Controllers and the garbage collector have to finish what they began.
     if (metadataOf(object).isLeaving) return notChecked('leaving')
     if (review.owner !== 'Pod') return notChecked('controlled')
-    if (oldObject !== undefined && isDeepStrictEqual(template, templateOf(oldObject, kind))) {
+    if (oldObject !== undefined && sameJson(template, templateOf(oldObject, kind))) {
       return notChecked('unchanged')
     }
     return judged(template, kind, review, parts)

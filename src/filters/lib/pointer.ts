@@ -12,8 +12,3 @@ export function pointerProblem(pointer: string): string | undefined {
   if (keys === undefined) return 'in a JSON Pointer, `~` is written `~0` and `/` in a key `~1`'
   return keys.length > MAX_KEYS ? `a pointer has at most ${MAX_KEYS} keys` : undefined
 }
-
-/** A pointer of these keys. */
-export function pointerTo(keys: readonly string[]): string {
-  return keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
-}

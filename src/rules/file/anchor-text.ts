@@ -1,4 +1,4 @@
-import { isDeepStrictEqual as saysSame } from 'node:util'
+import { sameJson } from '../../base/json/canonical-json.ts'
 import { digestOf } from '../match/compile.ts'
 import { RulesTextEdit } from './edit-rules-text.ts'
 import { instantText } from '../../base/instant.ts'
@@ -68,7 +68,7 @@ export function anchorText(text: string, applying: Applying): string | undefined
     }
     return edit.finish(
       (file) =>
-        saysSame(sorted(file.rules), sorted(wanted)) && saysSame(rest(file), rest(parsed.file)),
+        sameJson(sorted(file.rules), sorted(wanted)) && sameJson(rest(file), rest(parsed.file)),
     )
   } catch {
     return undefined

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual as saysSame } from 'node:util'
+import { sameJson } from '../../base/json/canonical-json.ts'
 import { RulesTextEdit } from './edit-rules-text.ts'
 import { parseRules } from './parse.ts'
 import type { RulesFile } from './schema.ts'
@@ -27,7 +27,7 @@ export function targetText(text: string, labels: Labels): TargetedText {
     }
   }
   const wanted = withLabels(parsed.file, labels)
-  if (saysSame(parsed.file, wanted)) return { ok: true, text }
+  if (sameJson(parsed.file, wanted)) return { ok: true, text }
   const edited = edit(text, labels, wanted)
   if (edited !== undefined) return { ok: true, text: edited }
   return {
@@ -41,7 +41,7 @@ function edit(text: string, labels: Labels, wanted: RulesFile): string | undefin
   try {
     const edited = new RulesTextEdit(text)
     for (const rule of edited.rules) edited.add(rule, ['match', 'podLabels'], labels)
-    return edited.finish((file) => saysSame(file, wanted))
+    return edited.finish((file) => sameJson(file, wanted))
   } catch {
     return undefined
   }

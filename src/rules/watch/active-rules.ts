@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { sameJson } from '../../base/json/canonical-json.ts'
 import type { Arming } from '../guard/arming.ts'
 import { compileInSlices } from './compile-in-slices.ts'
 import { compileRules, NO_RULES, type CompileOptions } from '../match/compile.ts'
@@ -102,7 +102,7 @@ export class RulesInForce {
 
   /** Compiles the rules anew for a pod whose labels changed. They keep what they remember. */
   identify(self: PodSelf): void {
-    if (isDeepStrictEqual(self, this.#limits.self)) return
+    if (sameJson(self, this.#limits.self)) return
     this.#limits = { ...this.#limits, self }
     const version = this.#compiling?.version ?? this.#current?.version
     if (this.#closed || version?.kind !== 'rules') return

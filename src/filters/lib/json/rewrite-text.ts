@@ -1,8 +1,8 @@
+import { pointerTo } from '../../../base/json/json-pointer.ts'
 import { inOrder, splice } from '../../../base/json/json-edit.ts'
 import { drawDrift } from './drift.ts'
 import { operationEdits, type JsonOperation } from './json-operation.ts'
 import type { JsonPart } from './json-part.ts'
-import { pointerTo } from '../pointer.ts'
 
 /** Finds what operations are about: values that do not overlap. */
 export type FindParts = (text: string) => readonly JsonPart[]
