@@ -8,6 +8,7 @@ import { UsageError } from '../../src/cli/flags/usage-error.ts'
 import type { LoadResult } from '../../src/lab/load/results/result.ts'
 import { type ScriptedServer, startScripted } from '../lab/load/scripted-server.ts'
 import { asked } from '../support/asked.ts'
+import { runHere } from '../support/here.ts'
 import { eventually } from '../support/eventually.ts'
 import { startSessionServer } from '../support/session-server.ts'
 import { startProgram } from '../support/program.ts'
@@ -90,7 +91,7 @@ test('--json prints the result and nothing else, a breached gate is exit code 1,
 
 test('elsewhere a table is printed without colours, and a held gate is exit code 0', async () => {
   server.calls.length = 0
-  const { code, stdout } = await squall([
+  const { code, stdout } = await runHere([
     'load',
     ...target(),
     '--tasks',
@@ -118,12 +119,12 @@ test('tools that do not say whether they only read need --yes, or a name', async
   const other = await startScripted(['ok'], tools)
   try {
     const args = ['load', '--target', other.url.href, '--tasks', '9']
-    const refused = await squall(args)
+    const refused = await runHere(args)
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toMatch(/a tool does not say whether it only reads .*: plain; name/)
     expect(refused.stderr).toMatch(/--tools 'plain', or add --yes$/m)
     expect(other.calls).toEqual([])
-    const { code, stdout } = await squall([...args, '--yes'])
+    const { code, stdout } = await runHere([...args, '--yes'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^not called without --tools: drop \(destructive\)$/m)
     expect(new Set(other.calls.map(({ tool }) => tool))).toEqual(new Set(['plain']))

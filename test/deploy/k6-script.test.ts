@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ExampleServer, startExampleServer } from '../examples/example-server.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type ExampleServer, exampleServers } from '../examples/example-server.ts'
 
 // k6 itself is not used: the script runs with stand-ins for its modules, against a real MCP server.
 const run = promisify(execFile)
@@ -83,13 +83,12 @@ describe('the k6 script reads answers', () => {
 })
 
 describe('the k6 script runs', () => {
+  const serverWith = exampleServers()
   let server: ExampleServer
 
   beforeAll(async () => {
-    server = await startExampleServer([])
+    server = await serverWith([])
   })
-
-  afterAll(() => server.close())
 
   it('opens a session, calls the tool in it, and counts what came', async () => {
     const environment = { TARGET: `${server.origin}/mcp`, CALLS: '1' }

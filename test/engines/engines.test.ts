@@ -3,7 +3,7 @@ import { seedOfRun } from '../support/random.ts'
 import { Campaign } from './campaign.ts'
 import { resultText } from './report.ts'
 
-const EXCHANGES = 1500
+const EXCHANGES = 700
 const LANES = 16
 
 test(

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { fates, met, type ToolResult } from './agent.ts'
-import { startExample } from './example.ts'
+import { examples } from './example.ts'
+
+const startExample = examples()
 
 it('partial-result: fewer orders and less text, in answers that are all in order', async () => {
   const { v2, server, injected, errors, squall } = await startExample('partial-result')

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { fates, met } from './agent.ts'
-import { startExample } from './example.ts'
+import { examples } from './example.ts'
+
+const startExample = examples()
 
 it('flaky-auth: 401 now and then, 403 for writing, and nothing without a token', async () => {
   const { v1, server, injected, errors } = await startExample('flaky-auth')

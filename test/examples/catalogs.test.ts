@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { Draw } from '../../src/rules/select/sampling.ts'
 import { fates, met, type Agent } from './agent.ts'
-import { startExample } from './example.ts'
+import { examples } from './example.ts'
+
+const startExample = examples()
 
 async function lists(agent: Agent, tool: string): Promise<boolean> {
   return (await agent.tools()).some(({ name }) => name === tool)

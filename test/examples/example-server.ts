@@ -1,19 +1,44 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { afterAll } from 'vitest'
 
-/** The server that comes with the examples, in a process of its own. */
+/** The server that comes with the examples. The tests of a file share its process. */
 export interface ExampleServer {
   readonly origin: string
-  /** How often the server executed a tool. */
+  /** How often the server executed a tool since it was asked for. */
   executed(tool: string): Promise<number>
+}
+
+interface ServerProcess {
+  readonly origin: string
   close(): Promise<void>
 }
 
 const program = fileURLToPath(new URL('../../examples/server.mjs', import.meta.url))
 
-/** Starts it on a free port. */
-export async function startExampleServer(flags: readonly string[]): Promise<ExampleServer> {
+/** Starts servers, one for equal flags; they end with the test file. Call once at the top of a file. */
+export function exampleServers(): (flags: readonly string[]) => Promise<ExampleServer> {
+  const running = new Map<string, Promise<ServerProcess>>()
+  afterAll(async () => {
+    for (const each of running.values()) await (await each).close()
+  })
+  return async (flags) => {
+    const key = flags.join(' ')
+    const found = running.get(key) ?? startServer(flags)
+    running.set(key, found)
+    const { origin } = await found
+    const counts = async (): Promise<Readonly<Record<string, number>>> =>
+      (await (await fetch(`${origin}/executed`)).json()) as Record<string, number>
+    const before = await counts()
+    return {
+      origin,
+      executed: async (tool) => ((await counts())[tool] ?? 0) - (before[tool] ?? 0),
+    }
+  }
+}
+
+async function startServer(flags: readonly string[]): Promise<ServerProcess> {
   const child = spawn(process.execPath, [program, ...flags], {
     env: { PATH: process.env['PATH'] ?? '', PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -27,10 +52,6 @@ export async function startExampleServer(flags: readonly string[]): Promise<Exam
   const { origin } = new URL(line.trim())
   return {
     origin,
-    async executed(tool) {
-      const counts = (await (await fetch(`${origin}/executed`)).json()) as Record<string, number>
-      return counts[tool] ?? 0
-    },
     async close() {
       child.kill('SIGKILL')
       await exited

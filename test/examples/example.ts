@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { openAgentV1, openAgentV2, type Agent } from './agent.ts'
-import { startExampleServer, type ExampleServer } from './example-server.ts'
+import { exampleServers, type ExampleServer } from './example-server.ts'
 
 /** Squall with one of the example files, in front of the server that comes with them. */
 export interface Example {
@@ -40,46 +40,49 @@ export interface ExampleOptions {
 
 // What a fault holds back when a test ends is not waited for.
 const AT_ONCE = ['--drain-timeout', '0s']
-const closing = closers()
 
 /** The file of an example. */
 export function exampleFile(name: string): URL {
   return new URL(`../../examples/${name}.yaml`, import.meta.url)
 }
 
-/** Starts server and Squall; all is closed after the test. */
-export async function startExample(name: string, options: ExampleOptions = {}): Promise<Example> {
-  let rules = await readFile(exampleFile(name), 'utf8')
-  for (const [from, to] of Object.entries(options.replace ?? {})) {
-    expect(rules).toContain(from)
-    rules = rules.replaceAll(from, to)
-  }
-  const server = closing(await startExampleServer(options.json === true ? ['--json'] : []))
-  const mounted = await mountRules(rules)
-  closing({ close: () => mounted.remove() })
-  const squall = closing(
-    await startSquall('--upstream', server.origin, '--rules', mounted.file, ...AT_ONCE),
-  )
-  const told = async (metric: string, tool: string): Promise<number> =>
-    metricValue(await (await fetch(`${squall.admin}/metrics`)).text(), metric, { tool })
-  const url = `http://127.0.0.1:${squall.port}/mcp`
-  return {
-    squall,
-    server,
-    url,
-    v1: async (token) => closing(await openAgentV1(url, token)),
-    v2: async (auth) => closing(await openAgentV2(url, auth)),
-    seconds: (tool) => told('squall_call_duration_seconds_sum', tool),
-    ended: (tool, calls) => squall.reaches('squall_calls_total', { tool }, calls),
-    answered: (tool, calls) =>
-      eventually(async () => {
-        const now = await told('squall_upstream_duration_seconds_count', tool)
-        return now === calls ? undefined : `the app answered ${now} calls, not ${calls}`
-      }),
-    injected: (rule, times) => squall.reaches('squall_faults_injected_total', { rule }, times),
-    errors: async (injected, labels = {}) => {
-      await squall.reaches('squall_errors_total', { origin: 'injected', ...labels }, injected)
-      expect(await squall.metric('squall_errors_total', labels)).toBe(injected)
-    },
+/** Starts examples, each closed after its test. Call once at the top of a test file. */
+export function examples(): (name: string, options?: ExampleOptions) => Promise<Example> {
+  const closing = closers()
+  const serverWith = exampleServers()
+  return async (name, options = {}) => {
+    let rules = await readFile(exampleFile(name), 'utf8')
+    for (const [from, to] of Object.entries(options.replace ?? {})) {
+      expect(rules).toContain(from)
+      rules = rules.replaceAll(from, to)
+    }
+    const server = await serverWith(options.json === true ? ['--json'] : [])
+    const mounted = await mountRules(rules)
+    closing({ close: () => mounted.remove() })
+    const squall = closing(
+      await startSquall('--upstream', server.origin, '--rules', mounted.file, ...AT_ONCE),
+    )
+    const told = async (metric: string, tool: string): Promise<number> =>
+      metricValue(await (await fetch(`${squall.admin}/metrics`)).text(), metric, { tool })
+    const url = `http://127.0.0.1:${squall.port}/mcp`
+    return {
+      squall,
+      server,
+      url,
+      v1: async (token) => closing(await openAgentV1(url, token)),
+      v2: async (auth) => closing(await openAgentV2(url, auth)),
+      seconds: (tool) => told('squall_call_duration_seconds_sum', tool),
+      ended: (tool, calls) => squall.reaches('squall_calls_total', { tool }, calls),
+      answered: (tool, calls) =>
+        eventually(async () => {
+          const now = await told('squall_upstream_duration_seconds_count', tool)
+          return now === calls ? undefined : `the app answered ${now} calls, not ${calls}`
+        }),
+      injected: (rule, times) => squall.reaches('squall_faults_injected_total', { rule }, times),
+      errors: async (injected, labels = {}) => {
+        await squall.reaches('squall_errors_total', { origin: 'injected', ...labels }, injected)
+        expect(await squall.metric('squall_errors_total', labels)).toBe(injected)
+      },
+    }
   }
 }

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { fates, met, type Agent } from './agent.ts'
 import { eventually } from '../support/eventually.ts'
-import { startExample } from './example.ts'
+import { examples } from './example.ts'
+
+const startExample = examples()
 
 it('retry-storm: down at first, and then a call that the app gets four times', async () => {
   const { v1, server, injected, errors, squall } = await startExample('retry-storm')

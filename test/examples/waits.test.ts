@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { fates, met } from './agent.ts'
-import { startExample } from './example.ts'
+import { examples } from './example.ts'
+
+const startExample = examples()
 
 it('head-of-line-blocking: one tool is late, and the others are not', async () => {
   const { v1, server, injected, errors, ended, seconds, squall } =
