@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
 import { CHART_FILES } from './lib/chart.mjs'
+import { adminApiPage } from './lib/admin-api-page.mjs'
 import { annotationsPage } from './lib/annotations-page.mjs'
 import { commandsPage } from './lib/commands-page.mjs'
 import { DASHBOARDS } from './lib/dashboards.mjs'
@@ -13,6 +14,7 @@ import { experimentSchema, rulesPage, rulesSchema } from './lib/rules-pages.mjs'
 const ROOT = new URL('../', import.meta.url)
 
 const PAGES = [
+  { path: 'docs/reference/admin-api.md', make: adminApiPage },
   { path: 'docs/reference/annotations.md', make: annotationsPage },
   { path: 'docs/reference/commands.md', make: commandsPage },
   { path: 'docs/reference/flags.md', make: flagsPage },

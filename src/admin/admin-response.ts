@@ -1,3 +1,5 @@
+import type { Endpoint, ResponseOf } from './api.ts'
+
 /** What a request to the admin port is answered with. */
 export interface AdminAnswer {
   readonly status: number
@@ -9,6 +11,11 @@ export interface AdminAnswer {
   readonly sent?: (() => void) | undefined
   /** Why a change was not made, for the log: of a fixed list of texts. */
   readonly refused?: string
+}
+
+/** A success of an endpoint. */
+export function apiAnswer<E extends Endpoint>(_: E, value: ResponseOf<E>): AdminAnswer {
+  return jsonAnswer(200, value)
 }
 
 /** A JSON answer on one line. */

@@ -1,23 +1,10 @@
-import type { DisarmedBy } from '../rules/guard/arming.ts'
 import type { RulesInForce } from '../rules/watch/active-rules.ts'
+import type { Changed, Reason } from './api.ts'
 import { isoTime } from './api-time.ts'
 
-/** One reason why no rule acts; `file` for `enabled: false` in the rules themselves. */
-export interface ShownReason {
-  readonly by: DisarmedBy | 'file'
-  readonly reason: string
-  readonly at: string | null
-}
-
-/** Whether rules may act, and everything that speaks against it. */
-export interface ShownArming {
-  readonly armed: boolean
-  readonly reasons: readonly ShownReason[]
-}
-
 /** Whether rules may act, as JSON. */
-export function showArming({ arming, ruleSet, current }: RulesInForce): ShownArming {
-  const reasons: ShownReason[] = arming.reasons.map(({ by, reason, at }) => ({
+export function showArming({ arming, ruleSet, current }: RulesInForce): Omit<Changed, 'changed'> {
+  const reasons: Reason[] = arming.reasons.map(({ by, reason, at }) => ({
     by,
     reason,
     at: isoTime(at),

@@ -3,8 +3,9 @@ import { plain } from '../base/text/foreign-text.ts'
 import type { DisarmedBy } from '../rules/guard/arming.ts'
 import type { RulesInForce } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
-import { showArming, type ShownReason } from './api-arming.ts'
+import { type AdminAnswer, apiAnswer, jsonAnswer } from './admin-response.ts'
+import { API, type Failure, type Reason } from './api.ts'
+import { showArming } from './api-arming.ts'
 
 /** What changes work on. */
 export interface ChangeParts {
@@ -31,7 +32,7 @@ export function disarm({ rules, logger }: ChangeParts, { body, from }: ChangeReq
   const reason = read.reason ?? NO_REASON
   rules.arming.disarm('operator', reason)
   logger.info({ reason, changed, from }, 'disarmed on the admin port')
-  return jsonAnswer(200, { ...showArming(rules), changed })
+  return apiAnswer(API.disarm, { ...showArming(rules), changed })
 }
 
 /** Lifts what an operator or the guard disarmed; changes nothing where that would not be enough. */
@@ -47,17 +48,14 @@ export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeReques
   }
   const lifted = LIFTED.filter((by) => rules.arming.lift(by))
   logger.info({ reason: read.reason, lifted, from }, 'armed on the admin port')
-  return jsonAnswer(200, { ...showArming(rules), changed: lifted.length > 0 })
+  return apiAnswer(API.arm, { ...showArming(rules), changed: lifted.length > 0 })
 }
 
-function refused(
-  status: number,
-  said: { readonly error: string; readonly reasons?: readonly ShownReason[] },
-): AdminAnswer {
+function refused(status: number, said: Failure): AdminAnswer {
   return { ...jsonAnswer(status, said), refused: said.error }
 }
 
-function isLifted({ by }: ShownReason): boolean {
+function isLifted({ by }: Reason): boolean {
   return LIFTED.some((each) => each === by)
 }
 

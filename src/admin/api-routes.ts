@@ -2,15 +2,16 @@ import type { RecentFaults } from '../listener/faults/recent-faults.ts'
 import type { RulesInForce } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
-import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
+import { type AdminAnswer, apiAnswer } from './admin-response.ts'
+import { API, type LiveEvent } from './api.ts'
 import { arm, disarm } from './api-changes.ts'
 import { showFaults } from './api-faults.ts'
 import { showRules } from './api-rules.ts'
-import { showRulesState } from './api-state.ts'
+import { type ProcessState, showRulesState } from './api-state.ts'
 import { isoTime } from './api-time.ts'
 import { EventStreams } from './event-streams.ts'
 import { liveSnapshots } from './live-snapshot.ts'
-import type { AdminRoute, Readiness } from './routes.ts'
+import { type AdminRoute, type Readiness, routeOf } from './routes.ts'
 
 /** What the API shows and changes. */
 export interface ApiSources {
@@ -36,7 +37,7 @@ export interface Api {
 /** Creates the API; nothing of it costs anything until somebody asks. */
 export function createApi(sources: ApiSources): Api {
   const { rules, recent, tools } = sources
-  const state = (): object => showProcess(sources)
+  const state = (): LiveEvent['state'] => showProcess(sources)
   const streams = new EventStreams(liveSnapshots({ rules, recent, tools, state }))
   return { routes: apiRoutes(sources, streams), close: () => streams.close() }
 }
@@ -47,65 +48,29 @@ function apiRoutes(
 ): readonly (readonly [string, AdminRoute])[] {
   const { rules, recent, logger } = sources
   return [
-    [
-      '/api/state',
-      {
-        summary: 'whether rules may act and why not, and what became of the last reload, as JSON',
-        read: () => showState(sources),
-      },
-    ],
-    [
-      '/api/rules',
-      {
-        summary: 'the rules in force with what became of their calls, as JSON',
-        read: () => jsonAnswer(200, showRules(rules)),
-      },
-    ],
-    [
-      '/api/faults',
-      {
-        summary: 'the last faults that took effect, newest first, as JSON',
-        read: () => jsonAnswer(200, showFaults(recent)),
-      },
-    ],
-    [
-      '/api/events',
-      {
-        summary: 'all of this and the calls by tool, once a second, as server-sent events',
-        stream: (response) => streams.open(response),
-      },
-    ],
-    [
-      '/api/disarm',
-      {
-        summary: 'POST, with the admin token: no rule acts until /api/arm',
-        change: (request) => disarm({ rules, logger }, request),
-      },
-    ],
-    [
-      '/api/arm',
-      {
-        summary: 'POST, with the admin token: rules may act again',
-        change: (request) => arm({ rules, logger }, request),
-      },
-    ],
+    routeOf(API.state, { read: () => showState(sources) }),
+    routeOf(API.rules, { read: () => apiAnswer(API.rules, showRules(rules)) }),
+    routeOf(API.faults, { read: () => apiAnswer(API.faults, showFaults(recent)) }),
+    routeOf(API.events, { stream: (response) => streams.open(response) }),
+    routeOf(API.disarm, { change: (request) => disarm({ rules, logger }, request) }),
+    routeOf(API.arm, { change: (request) => arm({ rules, logger }, request) }),
   ]
 }
 
 async function showState(sources: ApiSources): Promise<AdminAnswer> {
   const { ready, reason } = await sources.readiness()
-  return jsonAnswer(200, { ...showProcess(sources), readiness: { ready, reason } })
+  return apiAnswer(API.state, { ...showProcess(sources), readiness: { ready, reason } })
 }
 
 /** What is known of the process and its rules without asking anybody. */
-function showProcess({ rules, version, environment, canChange }: ApiSources): object {
+function showProcess({ rules, version, environment, canChange }: ApiSources): LiveEvent['state'] {
   const uptime = process.uptime()
-  return {
+  const own: ProcessState = {
     version,
     environment: environment ?? null,
     startedAt: isoTime(rules.clock() - uptime * 1000),
     uptimeSeconds: Math.round(uptime * 1000) / 1000,
     canChange,
-    ...showRulesState(rules),
   }
+  return { ...own, ...showRulesState(rules) }
 }

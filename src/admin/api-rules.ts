@@ -3,6 +3,7 @@ import type { RuleState } from '../rules/select/rule-state.ts'
 import type { RulesInForce } from '../rules/watch/active-rules.ts'
 import { shareAt } from '../rules/select/share.ts'
 import { windowEnd, windowStart } from '../rules/select/window.ts'
+import type { Rule, Rules } from './api.ts'
 import { isoTime } from './api-time.ts'
 
 // A file may hold more; what is left out is told by the count.
@@ -18,7 +19,7 @@ export interface RulesShown {
 export function showRules(
   { states, ruleSet, current, clock }: RulesInForce,
   { withoutZeros = false }: RulesShown = {},
-): object {
+): Rules {
   const now = clock()
   const shown = [...states.builtIn, ...ruleSet.rules.slice(0, MAX_RULES)]
   const rules = shown.flatMap((rule) => {
@@ -35,7 +36,7 @@ export function showRules(
   }
 }
 
-function showRule(rule: CompiledRule, state: RuleState, now: number): object {
+function showRule(rule: CompiledRule, state: RuleState, now: number): Omit<Rule, 'counts'> {
   const { selection } = rule
   const { since, appliedAt, counts, active } = state
   const start = windowStart(selection, since)
@@ -50,7 +51,7 @@ function showRule(rule: CompiledRule, state: RuleState, now: number): object {
     ...(builtIn ? { builtIn } : {}),
     ...(rule.shadow ? { shadow: true } : {}),
     since: isoTime(since),
-    appliedAt: isoTime(appliedAt) ?? null,
+    appliedAt: isoTime(appliedAt),
     from: isoTime(start),
     until: isoTime(end),
     phase: !selection.inPod ? 'other_pod' : now < start ? 'not_yet' : now >= end ? 'expired' : 'on',
@@ -60,10 +61,7 @@ function showRule(rule: CompiledRule, state: RuleState, now: number): object {
   }
 }
 
-function shownCounts(
-  { counts }: RuleState,
-  withoutZeros: boolean,
-): Readonly<Record<string, number>> {
+function shownCounts({ counts }: RuleState, withoutZeros: boolean): Rule['counts'] {
   if (!withoutZeros) return { ...counts }
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))
 }

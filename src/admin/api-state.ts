@@ -1,14 +1,21 @@
 import { plain } from '../base/text/foreign-text.ts'
 import { sentence } from '../rules/file/problem-format.ts'
 import type { Reload, RulesInForce } from '../rules/watch/active-rules.ts'
+import type { Reload as ShownReload, State } from './api.ts'
 import { showArming } from './api-arming.ts'
 import { isoTime } from './api-time.ts'
 
 const MAX_PROBLEMS = 50
 const MAX_NAMES = 20
 
+/** The part of the state that does not come from the rules. */
+export type ProcessState = Pick<
+  State,
+  'version' | 'environment' | 'startedAt' | 'uptimeSeconds' | 'canChange'
+>
+
 /** The rules' part of the state, as JSON. */
-export function showRulesState(rules: RulesInForce): object {
+export function showRulesState(rules: RulesInForce): Omit<State, keyof ProcessState | 'readiness'> {
   const { states, ruleSet, current, last } = rules
   return {
     ...showArming(rules),
@@ -26,7 +33,7 @@ export function showRulesState(rules: RulesInForce): object {
   }
 }
 
-function showReload({ version, at }: Reload): object {
+function showReload({ version, at }: Reload): ShownReload {
   const shown = { digest: version.digest, at: isoTime(at) }
   if (version.kind === 'rules') return { result: 'applied', ...shown }
   if (version.kind === 'absent') {

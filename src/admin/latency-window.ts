@@ -1,17 +1,10 @@
 import type { Durations, ToolSample } from '../telemetry/tool-sample.ts'
+import type { LiveEvent } from './api.ts'
 import { bucketQuantile } from './bucket-quantile.ts'
 
-/** How long half of the calls took at most, and nineteen of twenty; null where there were none. */
-export interface Quantiles {
-  readonly p50: number | null
-  readonly p95: number | null
-}
-
 /** What the calls of the last seconds took, as clients saw it and in the app. */
-export interface Latency {
-  readonly client: Quantiles
-  readonly app: Quantiles
-}
+export type Latency = NonNullable<LiveEvent['latency']>
+type Quantiles = Latency['client']
 
 type Sums = ReadonlyMap<string, Pick<ToolSample, 'seconds' | 'upstreamSeconds'>>
 

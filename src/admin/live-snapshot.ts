@@ -1,6 +1,7 @@
 import type { RecentFault, RecentFaults } from '../listener/faults/recent-faults.ts'
 import type { RulesInForce } from '../rules/watch/active-rules.ts'
 import type { ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
+import type { LiveEvent, Tool } from './api.ts'
 import { showFault } from './api-faults.ts'
 import { showRules } from './api-rules.ts'
 import type { EventSource, Told } from './event-streams.ts'
@@ -12,17 +13,11 @@ export interface LiveSources {
   readonly rules: RulesInForce
   readonly recent: RecentFaults | undefined
   readonly tools: ToolsSource
-  readonly state: () => object
+  readonly state: () => LiveEvent['state']
 }
 
 /** One moment of all that is shown live. */
-interface Moment {
-  readonly at: string | null
-  readonly state: object
-  readonly rules: object
-  readonly tools: readonly object[]
-  readonly latency: Latency | undefined
-}
+type Moment = Omit<LiveEvent, 'faults'>
 
 const WINDOW_SECONDS = 10
 
@@ -59,7 +54,7 @@ export function liveSnapshots({ rules, recent, tools, state }: LiveSources): Eve
   return { tell, rest: () => window.forget() }
 }
 
-function showTool({ tool, calls, errors }: ToolSample, latency: Latency | undefined): object {
+function showTool({ tool, calls, errors }: ToolSample, latency: Latency | undefined): Tool {
   return { tool, calls, errors, ...latency }
 }
 
@@ -69,5 +64,6 @@ function withoutEnd(value: Moment): string {
 }
 
 function faults(whole: boolean, total: number, list: readonly RecentFault[]): string {
-  return `"faults":${JSON.stringify({ whole, total, faults: list.map(showFault) })}}`
+  const shown: LiveEvent['faults'] = { whole, total, faults: list.map(showFault) }
+  return `"faults":${JSON.stringify(shown)}}`
 }

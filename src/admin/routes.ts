@@ -3,16 +3,12 @@ import { acceptsType } from '../http/accept.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
+import { API, type Endpoint, OTHER_PATHS, type ResponseOf } from './api.ts'
 import type { ChangeRequest } from './api-changes.ts'
 import { metricsFormat } from './metrics-format.ts'
 
 /** Whether traffic should be sent here, and why not. */
-export interface Readiness {
-  readonly ready: boolean
-  readonly reason: string
-  /** Whether traffic is taken, be the app there or not. */
-  readonly listening?: boolean
-}
+export type Readiness = ResponseOf<typeof API.readyz>
 
 /** One path of the admin port. */
 export interface AdminRoute {
@@ -39,6 +35,17 @@ export interface RouteSources {
 
 const TEXT = 'text/plain; charset=utf-8'
 
+/** The route of an endpoint: what the contract says of it, and what it does. */
+export function routeOf(
+  { path, summary, open }: Endpoint,
+  does: Pick<AdminRoute, 'read' | 'stream' | 'change'>,
+): readonly [string, AdminRoute] {
+  return [
+    path,
+    { ...does, ...(summary !== undefined && { summary }), ...(open === true && { open }) },
+  ]
+}
+
 /** The methods of a path. */
 export function methodsOf({ read, stream, change }: AdminRoute): readonly string[] {
   return [
@@ -55,28 +62,23 @@ export function createRoutes(
   more: readonly (readonly [string, AdminRoute])[] = [],
 ): ReadonlyMap<string, AdminRoute> {
   const routes = new Map<string, AdminRoute>()
-  routes.set('/', root(sources, routes))
-  routes.set('/livez', {
-    summary: 'the process answers',
-    open: true,
-    read: () => ({ status: 200, type: TEXT, body: 'ok\n' }),
-  })
-  routes.set('/readyz', {
-    summary: 'whether traffic should be sent here, as JSON',
-    open: true,
-    read: async () => {
-      const { ready, reason, listening } = await sources.readiness()
-      return jsonAnswer(ready ? 200 : 503, { ready, reason, listening })
-    },
-  })
-  routes.set('/metrics', {
-    summary: 'metrics, as Prometheus text or OpenMetrics',
-    read: async ({ accept }) => {
-      const { contentType, body, done } = await sources.metrics.render(metricsFormat(accept))
-      return { status: 200, type: contentType, body, headers: { vary: 'accept' }, sent: done }
-    },
-  })
-  for (const [path, route] of more) routes.set(path, route)
+  const own = [
+    [OTHER_PATHS.index.path, root(sources, routes)] as const,
+    routeOf(OTHER_PATHS.livez, { read: () => ({ status: 200, type: TEXT, body: 'ok\n' }) }),
+    routeOf(API.readyz, {
+      read: async () => {
+        const { ready, reason, listening } = await sources.readiness()
+        return jsonAnswer(ready ? 200 : 503, { ready, reason, listening } satisfies Readiness)
+      },
+    }),
+    routeOf(OTHER_PATHS.metrics, {
+      read: async ({ accept }) => {
+        const { contentType, body, done } = await sources.metrics.render(metricsFormat(accept))
+        return { status: 200, type: contentType, body, headers: { vary: 'accept' }, sent: done }
+      },
+    }),
+  ]
+  for (const [path, route] of [...own, ...more]) routes.set(path, route)
   return routes
 }
 
@@ -90,7 +92,7 @@ function root(
   routes: ReadonlyMap<string, AdminRoute>,
 ): AdminRoute {
   const list = (): AdminAnswer => ({ status: 200, type: TEXT, body: index(version, routes) })
-  if (page === undefined) return { summary: 'this list', read: list }
+  if (page === undefined) return { summary: OTHER_PATHS.index.summary, read: list }
   return {
     summary: 'this list; in a browser, a page that shows everything live',
     read: async ({ accept }) => {

@@ -47,6 +47,8 @@ export interface AdminOptions {
 export interface Admin {
   /** For use in a server of one's own. */
   readonly handler: AdminHandler
+  /** Every path that is served. */
+  readonly paths: readonly string[]
   /** Binds and tells where: port 0 has become a real one. */
   listen(address: ListenAddress): Promise<BoundAddress>
   /** Stops accepting, lets answers under way end for a moment, then closes what is left. */
@@ -69,8 +71,9 @@ export function createAdmin(options: AdminOptions): Admin {
   const page = api === undefined ? undefined : pageAnswer
   const health = appHealthRoutes(options.appProbes ?? [], logger)
   const more = api === undefined ? health : [...health, ...api.routes, ...pageRoutes()]
+  const routes = createRoutes({ ...options, page }, more)
   const handler = createHandler({
-    routes: createRoutes({ ...options, page }, more),
+    routes,
     guard: changeGuard(token),
     readGuard: readGuard(options.access ?? {}, token),
     logger,
@@ -92,6 +95,7 @@ export function createAdmin(options: AdminOptions): Admin {
   server.on('checkContinue', handler)
   return {
     handler,
+    paths: [...routes.keys()],
     listen: (address) => bind(server, address),
     close: () => {
       api?.close()

@@ -1,4 +1,8 @@
-/** Asks for a change; says what is true then, or why it was refused. */
+/**
+ * Asks for a change; says what is true then, or why it was refused.
+ *
+ * @returns {Promise<{ body?: import('../api.ts').Changed, error?: string }>}
+ */
 export async function change(path, token, reason) {
   let answer
   try {

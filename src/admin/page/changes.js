@@ -4,7 +4,11 @@ import { foreign } from './format.js'
 
 const KEY = 'squall-token'
 
-/** Lets whoever has the token disarm and arm. The token stays in this tab and is never in an address. */
+/**
+ * Lets whoever has the token disarm and arm. The token stays in this tab and is never in an address.
+ *
+ * @param {(changed: import('../api.ts').Changed) => void} onChange
+ */
 export function listenForChanges(onChange) {
   const token = byId('token')
   const reason = byId('reason')

@@ -1,4 +1,8 @@
-/** The element with this id. */
+/**
+ * Returns the element with this id, of whatever kind the page has it.
+ *
+ * @returns {any}
+ */
 export function byId(id) {
   return document.getElementById(id)
 }

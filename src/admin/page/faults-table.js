@@ -7,6 +7,7 @@ const SHOWN = 50
 
 /** Shows the faults that took effect last, newest first. */
 export function createFaultsTable() {
+  /** @type {(import('../api.ts').Fault & { number: number })[]} */
   let faults = []
   const rows = new Rows(byId('faults-rows'), {
     key: ({ number }) => number,
@@ -15,11 +16,16 @@ export function createFaultsTable() {
     empty: 'No fault has taken effect yet.',
   })
   return {
-    /** Takes what is new, also while nothing is drawn. */
+    /**
+     * Takes what is new, also while nothing is drawn.
+     *
+     * @param {import('../api.ts').LiveEvent} event
+     */
     take: ({ faults: { whole, total, faults: fresh } }) => {
       const numbered = fresh.map((fault, i) => ({ ...fault, number: total - i }))
       faults = (whole ? numbered : [...numbered, ...faults]).slice(0, KEPT)
     },
+    /** @param {import('../api.ts').LiveEvent} event */
     show: ({ faults: { total } }) => {
       const shown = faults.slice(0, SHOWN)
       rows.show(shown)
@@ -29,6 +35,7 @@ export function createFaultsTable() {
   }
 }
 
+/** @param {import('../api.ts').Fault} fault */
 function createRow({ at, rule, fault, tool, method, id, session, effect, delayMs }) {
   const called = tool ?? method
   const marks = [

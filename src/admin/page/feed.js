@@ -1,7 +1,11 @@
 const STALE_MS = 4_000
 const AGAIN_MS = 3_000
 
-/** Listens to what Squall tells once a second, and goes on trying where that fails. */
+/**
+ * Listens to what Squall tells once a second, and goes on trying where that fails.
+ *
+ * @param {{ onData: (event: import('../api.ts').LiveEvent) => void, onState: (state: string) => void }} listener
+ */
 export function listen({ onData, onState }) {
   let events
   let heard = 0

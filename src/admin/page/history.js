@@ -13,6 +13,7 @@ export class History {
   #series = new Map()
   #before
 
+  /** @param {import('../api.ts').LiveEvent} event */
   add({ at, tools, latency }) {
     const time = Date.parse(at) / 1000
     const now = { time, counts: new Map(tools.map((tool) => [key(tool), tool])) }
@@ -73,12 +74,17 @@ export function key({ tool }) {
   return `=${tool}`
 }
 
+/** @param {readonly import('../api.ts').Tool[]} tools */
 function total(tools, latency) {
   const sum = (part, origin) => tools.reduce((all, tool) => all + tool[part][origin], 0)
   const sums = (part) => Object.fromEntries(ORIGINS.map((origin) => [origin, sum(part, origin)]))
   return { calls: sums('calls'), errors: sums('errors'), ...latency }
 }
 
+/**
+ * @param {import('../api.ts').Tool} before
+ * @param {import('../api.ts').Tool} tool
+ */
 function point(before, { calls, errors, client, app }, elapsed) {
   const perSecond = (now, then) => Math.max(0, now - (then ?? 0)) / elapsed
   const all = (counts) => ORIGINS.reduce((sum, origin) => sum + counts[origin], 0)

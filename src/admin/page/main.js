@@ -21,6 +21,7 @@ const toolSelect = byId('tool')
 const pauseButton = byId('pause')
 let paused = false
 let feed = 'waiting'
+/** @type {import('../api.ts').LiveEvent | undefined} */
 let newest
 
 listenForChanges((arming) => stateCard.showArming(arming))

@@ -16,6 +16,7 @@ export function createReloadCard() {
   let before = ''
 
   return {
+    /** @param {import('../api.ts').LiveEvent} event */
     show: ({ state: { rules, lastReload } }) => {
       const result = lastReload?.result ?? 'none'
       card.dataset.result = result
@@ -31,6 +32,10 @@ export function createReloadCard() {
   }
 }
 
+/**
+ * @param {import('../api.ts').Reload | null} reload
+ * @param {import('../api.ts').State['rules']} rules
+ */
 function about(reload, { generation, since }) {
   if (reload === null) return 'No version of the rules was found yet.'
   const when = moment(reload.at)
@@ -43,6 +48,7 @@ function about(reload, { generation, since }) {
   return `Found at ${when}, with ${many(reload.problemCount, 'mistake')}. ${stays}`
 }
 
+/** @param {import('../api.ts').State['rules']} rules */
 function facts({ count, generation, digest, since }) {
   return [
     ['Rules', String(count)],
@@ -52,6 +58,7 @@ function facts({ count, generation, digest, since }) {
   ]
 }
 
+/** @param {import('../api.ts').Problem} problem */
 function showProblem({ file, line, column, path, message }) {
   const place = `${foreign(file)}:${line}:${column}`
   return make(
@@ -63,6 +70,7 @@ function showProblem({ file, line, column, path, message }) {
   )
 }
 
+/** @param {import('../api.ts').Reload | null} reload */
 function more(reload) {
   const left = (reload?.problemCount ?? 0) - (reload?.problems?.length ?? 0)
   return left > 0 ? [make('li', { class: 'muted' }, `and ${many(left, 'more', 'more')}`)] : []

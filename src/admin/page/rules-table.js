@@ -28,6 +28,7 @@ export function createRulesTable() {
     empty: 'No rule is in force.',
   })
   return {
+    /** @param {import('../api.ts').LiveEvent} event */
     show: ({ state: { armed }, rules: { rules, count: all } }) => {
       rows.show(rules.map((rule) => ({ ...rule, armed })))
       setText(byId('rules-about'), about(rules, all))
@@ -35,6 +36,7 @@ export function createRulesTable() {
   }
 }
 
+/** @param {readonly import('../api.ts').Rule[]} rules */
 function about(rules, all) {
   if (rules.length === 0) return ''
   const idle = rules.filter(({ hits }) => hits === 0).length
@@ -44,6 +46,7 @@ function about(rules, all) {
   return `${said}${left} Counts are of this version of each rule.`
 }
 
+/** @param {import('../api.ts').Rule} rule */
 function createRow({ name, faults, about: what, builtIn, shadow }) {
   const title = make('span', { class: 'name' }, foreign(name))
   const details = [
@@ -73,6 +76,7 @@ function createRow({ name, faults, about: what, builtIn, shadow }) {
     active,
     make('td', {}, badge, until),
   )
+  /** @param {import('../api.ts').Rule & { armed: boolean }} rule */
   const update = (rule) => {
     const status = statusOf(rule)
     row.dataset.status = status.kind
@@ -87,6 +91,7 @@ function createRow({ name, faults, about: what, builtIn, shadow }) {
   return { row, update }
 }
 
+/** @param {import('../api.ts').Rule & { armed: boolean }} rule */
 function statusOf({ phase, hits, from, until, armed }) {
   if (phase === 'expired') return { kind: 'over', text: `Over since ${moment(until)}` }
   if (phase === 'not_yet') return { kind: 'over', text: `From ${moment(from)}` }
@@ -95,6 +100,7 @@ function statusOf({ phase, hits, from, until, armed }) {
   return armed ? { kind: 'on', text: 'On' } : { kind: 'over', text: 'Disarmed' }
 }
 
+/** @param {import('../api.ts').Rule} rule */
 function reasonsOf({ counts }) {
   return WHY_NOT.filter(([result]) => counts[result] > 0)
     .map(([result, word]) => `${word} ${count(counts[result])}`)

@@ -16,8 +16,10 @@ export function createStateCard() {
   const reasons = byId('reasons')
   const announce = byId('announce')
   let before
+  /** @type {import('../api.ts').LiveEvent | undefined} */
   let snapshot
 
+  /** @param {Pick<import('../api.ts').State, 'armed' | 'reasons'>} arming */
   const showArming = ({ armed, reasons: list }) => {
     const word = armed ? 'Armed' : 'Disarmed'
     card.dataset.armed = String(armed)
@@ -38,6 +40,7 @@ export function createStateCard() {
 
   return {
     showArming,
+    /** @param {import('../api.ts').LiveEvent} now */
     show: (now) => {
       snapshot = now
       const { state } = now
@@ -49,6 +52,10 @@ export function createStateCard() {
   }
 }
 
+/**
+ * @param {import('../api.ts').LiveEvent['state']} state
+ * @param {import('../api.ts').Rules} rules
+ */
 function about({ armed, shadow, activeFaults, maxActiveFaults }, { count }) {
   const most = maxActiveFaults === null ? '' : ` of at most ${maxActiveFaults}`
   const active = `${many(activeFaults, 'fault')}${most} in progress.`
@@ -58,6 +65,7 @@ function about({ armed, shadow, activeFaults, maxActiveFaults }, { count }) {
   return `${many(count, 'rule')} may act. ${active}`
 }
 
+/** @param {import('../api.ts').LiveEvent['state']} state */
 function process({ version, environment, uptimeSeconds }) {
   const where = environment === null ? '' : ` · ${foreign(environment, 60)}`
   return `${foreign(version, 40)}${where} · up ${span(uptimeSeconds)}`

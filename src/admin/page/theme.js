@@ -18,6 +18,7 @@
 
   choose(saved())
   document.addEventListener('DOMContentLoaded', () => {
+    /** @type {any} */
     const select = document.getElementById('theme')
     select.value = root.dataset.theme ?? ''
     select.addEventListener('change', () => {

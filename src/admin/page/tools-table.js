@@ -17,6 +17,7 @@ export function createToolsTable() {
     empty: 'No call has ended yet.',
   })
   return {
+    /** @param {import('../api.ts').LiveEvent} event */
     show: ({ tools }) => {
       rows.show(tools.toSorted(byName))
       const all = tools.reduce((sum, tool) => sum + calls(tool), 0)
@@ -25,6 +26,7 @@ export function createToolsTable() {
   }
 }
 
+/** @param {import('../api.ts').Tool} tool */
 function createRow(tool) {
   const cells = [
     'number',
@@ -40,6 +42,7 @@ function createRow(tool) {
     make('th', { scope: 'row' }, make('span', { class: 'name' }, toolName(tool))),
     ...cells,
   )
+  /** @param {import('../api.ts').Tool} now */
   const update = (now) => {
     const { errors, client, app } = now
     const texts = [
@@ -57,6 +60,7 @@ function createRow(tool) {
   return { row, update }
 }
 
+/** @param {import('../api.ts').Tool} tool */
 function calls({ calls: { upstream, injected, squall } }) {
   return upstream + injected + squall
 }

@@ -50,11 +50,6 @@ export function oneLine(text: string, most = 500): string {
   return line.length > most ? `${line.slice(0, most - 1)}…` : line
 }
 
-/** Returns a value from JSON that is to be shown: on one line; undefined where it is no text or empty. */
-export function lineOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? oneLine(value) : undefined
-}
-
 /** Returns a value in quotes: cut, and plain. */
 export function quoted(text: string, most = 80): string {
   return plain(JSON.stringify(shortened(text, most)))

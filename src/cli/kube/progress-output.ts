@@ -1,3 +1,4 @@
+import { problemText } from '../../admin/api-client.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import type { PodProgress, Progress } from '../../cluster/kube/await-rules.ts'
 
@@ -54,8 +55,7 @@ export function progressLines(name: string, progress: PodProgress): string {
   const head = `  ${name}: ${progress.state}, ${plain(progress.detail)}\n`
   if (progress.state !== 'refused') return head
   const lines = progress.problems.map(
-    ({ file, line, column, message }) =>
-      `    ${plain(file)}:${line}:${column}: ${plain(message)}\n`,
+    (each) => `    ${each.file}:${each.line}:${each.column}: ${problemText(each)}\n`,
   )
   return `${head}${lines.join('')}`
 }

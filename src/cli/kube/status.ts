@@ -1,3 +1,4 @@
+import { problemText } from '../../admin/api-client.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import { armedText, shortDigest } from '../../cluster/kube/await-rules.ts'
 import { sidecarOverview, type SidecarReport } from '../../cluster/kube/sidecar-overview.ts'
@@ -73,9 +74,9 @@ function rowOf({ pod, state, rules, digest }: SidecarReport): readonly string[] 
     plain(pod.name),
     plain(pod.mode),
     known ? (state.armed ? (state.shadow ? 'armed (shadow)' : 'armed') : 'disarmed') : pod.sidecar,
-    known ? String(state.ruleCount) : '-',
+    known ? String(state.rules.count) : '-',
     // Different ones stand out.
-    known ? `${shortDigest(state.digest)}${digest === 'other' ? ' !' : ''}` : '-',
+    known ? `${shortDigest(state.rules.digest)}${digest === 'other' ? ' !' : ''}` : '-',
     known ? String(hits) : '-',
   ]
 }
@@ -89,18 +90,18 @@ function notesOf(report: SidecarReport): readonly string[] {
   const last = state.lastReload
   if (last?.result === 'refused') {
     notes.push(`${name}: the newest rules have mistakes, the last good ones stay in force`)
-    for (const { file, line, column, message } of last.problems.slice(0, MAX_RULES)) {
-      notes.push(`  ${file}:${line}:${column}: ${message}`)
+    for (const each of (last.problems ?? []).slice(0, MAX_RULES)) {
+      notes.push(`  ${each.file}:${each.line}:${each.column}: ${problemText(each)}`)
     }
   } else if (digest === 'other') {
     notes.push(
       `${name}: its rules are not those of the configmap ${pod.rules?.configMap ?? ''} yet`,
     )
   }
-  const timed = rules.filter(({ until, builtIn }) => until !== undefined && !builtIn)
+  const timed = rules.filter(({ until, builtIn }) => until !== null && !builtIn)
   for (const { name: rule, phase, until, appliedAt } of timed.slice(0, MAX_RULES)) {
     const ends = phase === 'expired' ? 'expired' : 'ends'
-    const from = appliedAt === undefined ? '' : `, applied ${appliedAt}`
+    const from = appliedAt === null ? '' : `, applied ${appliedAt}`
     notes.push(`${name}: ${rule} ${ends} ${until ?? ''}${from}`)
   }
   if (state.unanchored.length > 0) {

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { API } from '../../admin/api.ts'
+import { readResponse } from '../../admin/api-client.ts'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { askLocal } from './ask-local.ts'
 import type { WaitReadyRequest } from './lifecycle-options.ts'
@@ -29,12 +31,11 @@ async function readiness(
   try {
     const { text } = await askLocal(admin, {
       method: 'GET',
-      path: '/readyz',
+      path: API.readyz.path,
       timeoutMs: ANSWER_MS,
     })
-    const told = JSON.parse(text) as Record<string, unknown>
-    const ready = told['ready'] === true || (!withApp && told['listening'] === true)
-    return { ready, reason: String(told['reason']) }
+    const { ready, reason, listening } = readResponse(API.readyz, text)
+    return { ready: ready || (!withApp && listening === true), reason }
   } catch (error) {
     return { ready: false, reason: error instanceof Error ? error.message : String(error) }
   }

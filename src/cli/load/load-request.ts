@@ -1,6 +1,6 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
-import type { SidecarAdmin } from '../../admin/ask-admin.ts'
+import type { SidecarAdmin } from '../../admin/api-client.ts'
 import type { ClientKind, Shard } from '../../lab/load/results/result.ts'
 import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
 import { CLIENT_KINDS } from '../../lab/load/results/result.ts'

@@ -1,3 +1,4 @@
+import type { State } from '../../admin/api.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
@@ -13,7 +14,7 @@ import {
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, KubeError } from './kube-error.ts'
 import { getResource, pathOf, PODS } from './resources.ts'
-import { type AskOptions, sidecarState, type SidecarState } from './sidecar-api.ts'
+import { type AskOptions, sidecarState } from './sidecar-api.ts'
 
 /** Which pod. */
 export interface PodPlace {
@@ -53,7 +54,7 @@ export async function awaitAttached(
   name: string,
   rulesText: string,
   { timeoutMs, signal, readToken }: WaitOptions,
-): Promise<SidecarState> {
+): Promise<State> {
   const texts = [{ file: name, bytes: Buffer.from(rulesText) }]
   const digest = digestOf(false, texts, [])
   const until = performance.now() + timeoutMs

@@ -3,7 +3,8 @@ import type { AwaitedPod } from './apply-rules.ts'
 import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
 import { KubeError } from './kube-error.ts'
-import { type AskOptions, sidecarState, type SidecarProblem } from './sidecar-api.ts'
+import type { Problem, State } from '../../admin/api.ts'
+import { type AskOptions, sidecarState } from './sidecar-api.ts'
 
 /** How far a pod is with new rules. */
 export type PodProgress =
@@ -12,7 +13,7 @@ export type PodProgress =
   | {
       readonly state: 'refused'
       readonly detail: string
-      readonly problems: readonly SidecarProblem[]
+      readonly problems: readonly Problem[]
     }
   /** Its sidecar does not run, or the rules are none of its own; it is not waited for. */
   | { readonly state: 'skipped' | 'gone'; readonly detail: string }
@@ -114,14 +115,14 @@ async function look(
     const state = await sidecarState(client, pod, options)
     const last = state.lastReload
     if (last?.digest === digest && last?.result === 'refused') {
-      const { problems } = last
+      const { problems = [] } = last
       return { state: 'refused', detail: 'the rules have mistakes', problems }
     }
-    if (state.digest === digest || last?.digest === digest) {
+    if (state.rules.digest === digest || last?.digest === digest) {
       const how = last?.result === 'absent' ? `, no rules: ${last.reason ?? ''}` : ''
       return { state: 'applied', detail: `${armedText(state)}${how}` }
     }
-    return { state: 'waiting', detail: `still has ${shortDigest(state.digest)}` }
+    return { state: 'waiting', detail: `still has ${shortDigest(state.rules.digest)}` }
   } catch (error) {
     if (!(error instanceof KubeError)) {
       if (options.signal?.aborted === true) return { state: 'waiting', detail: 'stopped' }
@@ -134,18 +135,12 @@ async function look(
 }
 
 /** Whether rules may act, and why not. */
-export function armedText({
-  armed,
-  reasons,
-}: {
-  readonly armed: boolean
-  readonly reasons: readonly { readonly by: string; readonly reason: string }[]
-}): string {
+export function armedText({ armed, reasons }: Pick<State, 'armed' | 'reasons'>): string {
   if (armed) return 'armed'
   return `disarmed by ${reasons.map(({ by, reason }) => (reason === '' ? by : `${by} (${reason})`)).join(', ')}`
 }
 
 /** The beginning of a digest, which is enough for people. */
-export function shortDigest(digest: string | undefined): string {
-  return digest === undefined ? 'none' : digest.slice(0, 8)
+export function shortDigest(digest: string | null): string {
+  return digest === null ? 'none' : digest.slice(0, 8)
 }

@@ -6,20 +6,15 @@ import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, KubeError } from './kube-error.ts'
 import { CONFIG_MAPS, getResource, type Limits, listResources, PODS } from './resources.ts'
-import {
-  type AskOptions,
-  sidecarRules,
-  sidecarState,
-  type SidecarRule,
-  type SidecarState,
-} from './sidecar-api.ts'
+import type { Rule, State } from '../../admin/api.ts'
+import { type AskOptions, sidecarRules, sidecarState } from './sidecar-api.ts'
 
 /** A pod with what its sidecar says. */
 export interface SidecarReport {
   readonly pod: InjectedPod
   /** Undefined when it could not be asked. */
-  readonly state: SidecarState | undefined
-  readonly rules: readonly SidecarRule[]
+  readonly state: State | undefined
+  readonly rules: readonly Rule[]
   /** Why it could not be asked. */
   readonly trouble: string | undefined
   /** `other` when its rules are not those of its ConfigMap. */
@@ -86,11 +81,11 @@ async function report(
   try {
     const state = await sidecarState(client, pod, limits)
     const rules = await sidecarRules(client, pod, limits)
-    const has = state.digest ?? state.lastReload?.digest
+    const has = state.rules.digest ?? state.lastReload?.digest
     const digest =
       expected === undefined || has === undefined
         ? 'unknown'
-        : state.digest === expected || state.lastReload?.digest === expected
+        : state.rules.digest === expected || state.lastReload?.digest === expected
           ? state.lastReload?.result === 'refused'
             ? 'other'
             : 'current'

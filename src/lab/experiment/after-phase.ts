@@ -1,4 +1,4 @@
-import { AdminError } from '../../admin/ask-admin.ts'
+import { AdminError } from '../../admin/api-client.ts'
 import type { PhaseResult } from './experiment-result.ts'
 import { type End, runPhase } from './phase.ts'
 import { phaseLoad } from './phase-load.ts'
@@ -70,7 +70,7 @@ function withdrawal(
   let withdrawn = false
   return async (signal) => {
     try {
-      const { digest } = await askState(plan.admin, signal)
+      const { digest } = (await askState(plan.admin, signal)).rules
       lastAnswer = performance.now()
       const found = arming.afterWithdrawal(digest)
       if (found === 'of others') {

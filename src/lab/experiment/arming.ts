@@ -1,10 +1,10 @@
-import { AdminError } from '../../admin/ask-admin.ts'
+import { AdminError } from '../../admin/api-client.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { armedText } from './armed-rules.ts'
 import type { Plan, Stage } from './plan.ts'
 import { refuse } from './refusal.ts'
 import { RulesChangedError, type RulesPlace } from './rules-place.ts'
-import { askState, type SidecarState } from './sidecar-admin.ts'
+import { askState, firstProblem, type SidecarState } from './sidecar-admin.ts'
 
 /** Notices of a new file by inotify are quick; a sidecar that polls takes longer. */
 export const IN_FORCE_MS = 10_000
@@ -17,7 +17,7 @@ export interface ArmedSidecar {
   /** How long it may take to read new rules. */
   readonly inForceMs: number
   /** The digest of the rules that it had before. */
-  readonly before: string | undefined
+  readonly before: string | null
   /** Rules of others inject faults in it, and rest meanwhile. */
   readonly resting: boolean
 }
@@ -52,8 +52,8 @@ export class Arming {
   }
 
   /** Whether the rules that the sidecar tells are those of this experiment. */
-  isOurs(digest: string | undefined): boolean {
-    return digest !== undefined && this.#digests.includes(digest)
+  isOurs(digest: string | null): boolean {
+    return digest !== null && this.#digests.includes(digest)
   }
 
   /**
@@ -76,9 +76,10 @@ export class Arming {
         return undefined
       })
       if (state !== undefined) {
-        if (this.isOurs(state.digest) && state.last?.digest === state.digest) return
-        if (state.last?.digest === digest && state.last.result === 'refused') {
-          throw notInForce(`the sidecar refuses them: ${state.last.problem}`)
+        const { rules, lastReload: last } = state
+        if (this.isOurs(rules.digest) && last?.digest === rules.digest) return
+        if (last?.digest === digest && last.result === 'refused') {
+          throw notInForce(`the sidecar refuses them: ${firstProblem(last)}`)
         }
       }
       if (performance.now() > until || signal.aborted) throw notInForce(why)
@@ -102,12 +103,12 @@ export class Arming {
   }
 
   /** Tells, after `withdraw`, whose rules the sidecar has: still those of the last stage, or not. */
-  afterWithdrawal(digest: string | undefined): 'withdrawn' | 'not yet' | 'of others' {
+  afterWithdrawal(digest: string | null): 'withdrawn' | 'not yet' | 'of others' {
     const restoring = this.#restoring !== undefined
-    const { before = digest } = this.#sidecar
+    const before = this.#sidecar.before ?? digest
     if (restoring ? digest === before : this.isOurs(digest)) return 'withdrawn'
     const ours = restoring ? this.#digests : this.#digestsOfStage
-    return digest !== undefined && ours.includes(digest) ? 'not yet' : 'of others'
+    return digest !== null && ours.includes(digest) ? 'not yet' : 'of others'
   }
 
   async #leaveMarker(): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { SidecarAdmin } from '../../admin/ask-admin.ts'
+import type { SidecarAdmin } from '../../admin/api-client.ts'
 import type { CallSpec } from '../load/call-spec.ts'
 import type { Expectation } from '../load/expectation.ts'
 import type { SloGate } from '../load/results/slo.ts'

@@ -1,9 +1,10 @@
-import { AdminError } from '../../admin/ask-admin.ts'
+import type { Rule } from '../../admin/api.ts'
+import { AdminError } from '../../admin/api-client.ts'
 import { findProduction } from '../../rules/guard/production-names.ts'
 import { MARKER } from './armed-rules.ts'
 import type { Plan } from './plan.ts'
 import { refuse, type Refusal, RefusedError } from './refusal.ts'
-import { askRules, askState, type SidecarRule, type SidecarState } from './sidecar-admin.ts'
+import { askRules, askState, firstProblem, type SidecarState } from './sidecar-admin.ts'
 import { productionRefusal } from './static-refusals.ts'
 
 /** The state of the sidecar before an experiment begins. */
@@ -21,7 +22,7 @@ export async function preflight(plan: Plan, dead: string | undefined): Promise<P
   const { state, rules } = await ask(plan)
   const { environment } = plan.file.target
   const refusals = [
-    environmentRefusal(state.environment, environment ?? '', plan),
+    environmentRefusal(state.environment ?? undefined, environment ?? '', plan),
     disarmedRefusal(state),
     rejectedRefusal(state),
     ...ruleRefusals(rules, plan, dead),
@@ -31,7 +32,7 @@ export async function preflight(plan: Plan, dead: string | undefined): Promise<P
 }
 
 /** The rules that inject faults in this sidecar, now or later. */
-function injecting(rules: readonly SidecarRule[]): readonly SidecarRule[] {
+function injecting(rules: readonly Rule[]): readonly Rule[] {
   return rules.filter(
     ({ builtIn, shadow, phase }) =>
       !builtIn && !shadow && phase !== 'expired' && phase !== 'other_pod',
@@ -40,7 +41,7 @@ function injecting(rules: readonly SidecarRule[]): readonly SidecarRule[] {
 
 async function ask(
   plan: Plan,
-): Promise<{ readonly state: SidecarState; readonly rules: readonly SidecarRule[] }> {
+): Promise<{ readonly state: SidecarState; readonly rules: readonly Rule[] }> {
   try {
     return { state: await askState(plan.admin), rules: await askRules(plan.admin) }
   } catch (error) {
@@ -87,17 +88,17 @@ function disarmedRefusal({ shadow, reasons }: SidecarState): Refusal | undefined
 }
 
 /** Without this the rules of the experiment would stay active when the file is put back. */
-function rejectedRefusal({ last }: SidecarState): Refusal | undefined {
+function rejectedRefusal({ lastReload: last }: SidecarState): Refusal | undefined {
   if (last?.result !== 'refused') return undefined
   return {
     code: 'RULES_NOT_IN_FORCE',
-    wrong: `the sidecar rejected its rules file, so that it could not be put back: ${last.problem}`,
+    wrong: `the sidecar rejected its rules file, so that it could not be put back: ${firstProblem(last)}`,
     mend: 'fix sidecar.rulesFile first; squall validate shows every error in it',
   }
 }
 
 function ruleRefusals(
-  rules: readonly SidecarRule[],
+  rules: readonly Rule[],
   { file }: Plan,
   dead: string | undefined,
 ): readonly Refusal[] {

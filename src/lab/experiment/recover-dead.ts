@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readFile } from 'node:fs/promises'
-import type { SidecarAdmin } from '../../admin/ask-admin.ts'
+import type { SidecarAdmin } from '../../admin/api-client.ts'
 import { MARKER } from './armed-rules.ts'
 import type { LockHolder } from './lock.ts'
 import { putBack } from './rules-place.ts'
@@ -19,12 +19,12 @@ export async function putBackOfDead(dead: LockHolder, admin: SidecarAdmin): Prom
   try {
     const now = await readFile(backup.path, 'utf8')
     if (!now.includes(`"${MARKER}${id}"`)) return false
-    const before = (await askState(admin)).digest
+    const before = (await askState(admin)).rules.digest
     const { path, bytes, ...rest } = backup
     const previous = bytes === null ? undefined : Buffer.from(bytes, 'base64')
     await putBack(path, { ...rest, bytes: previous })
     for (let waited = 0; waited < WAIT_MS; waited += POLL_MS) {
-      if ((await askState(admin)).digest !== before) break
+      if ((await askState(admin)).rules.digest !== before) break
       await sleep(POLL_MS)
     }
     return true

@@ -46,8 +46,8 @@ async function locked(
   const { state, resting } = await preflight(plan, lock.dead?.id)
   const place = await RulesPlace.open(plan.rulesFile)
   await lock.note(plan.rulesFile, place.previous)
-  const { aheadMs, digest } = state
-  const arming = new Arming(plan, id, place, { aheadMs, inForceMs, before: digest, resting })
+  const { aheadMs, rules } = state
+  const arming = new Arming(plan, id, place, { aheadMs, inForceMs, before: rules.digest, resting })
   const onStop = (): void => void arming.restore().catch(() => {})
   stop.addEventListener('abort', onStop, { once: true })
   const target = { url: plan.target, client: 'lean', headers: allHeaders(options) } as const

@@ -1,4 +1,4 @@
-import { AdminError } from '../../admin/ask-admin.ts'
+import { AdminError } from '../../admin/api-client.ts'
 import type { End } from './phase.ts'
 import type { Context } from './context.ts'
 import { askRules, askState } from './sidecar-admin.ts'
@@ -20,7 +20,8 @@ export const LOST_MS = 3000
 export async function ruleHits({ plan, names }: Context, signal?: AbortSignal): Promise<Hits> {
   const own = new Set(names)
   const rules = (await askRules(plan.admin, signal)).filter(({ name }) => own.has(name))
-  const sum = (key: keyof Hits): number => rules.reduce((total, rule) => total + rule[key], 0)
+  const sum = (key: keyof Hits): number =>
+    rules.reduce((total, rule) => total + (rule.counts[key] ?? 0), 0)
   return { matched: sum('matched'), drawn: sum('drawn'), applied: sum('applied') }
 }
 
@@ -54,7 +55,7 @@ function endOf(
   if (guard !== undefined) {
     return { code: 'GUARD', why: `the sidecar disarmed: ${guard.reason}` }
   }
-  if (arming.trouble !== undefined || !arming.isOurs(state.digest)) {
+  if (arming.trouble !== undefined || !arming.isOurs(state.rules.digest)) {
     return { code: 'RULES_CHANGED', why: 'somebody else has written the rules file' }
   }
   if (!state.armed) {

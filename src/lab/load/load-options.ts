@@ -1,4 +1,4 @@
-import type { SidecarAdmin } from '../../admin/ask-admin.ts'
+import type { SidecarAdmin } from '../../admin/api-client.ts'
 import type { CallSpec } from './call-spec.ts'
 import type { Expectation } from './expectation.ts'
 import type { Baseline } from './baseline.ts'

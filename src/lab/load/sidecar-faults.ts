@@ -1,7 +1,7 @@
-import { lineOf } from '../../base/text/foreign-text.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Fields, listOf, numberOf } from '../../base/values.ts'
-import { AdminError, askAdmin, type SidecarAdmin } from '../../admin/ask-admin.ts'
+import { API, type Faults } from '../../admin/api.ts'
+import { AdminError, askAdmin, type SidecarAdmin } from '../../admin/api-client.ts'
+import { plain } from '../../base/text/foreign-text.ts'
 import { LoadError } from './load-error.ts'
 
 const POLL_MS = 100
@@ -25,7 +25,7 @@ export class SidecarFaults {
   static async open(admin: SidecarAdmin): Promise<SidecarFaults> {
     const faults = new SidecarFaults(admin)
     try {
-      faults.#total = numberOf((await faults.#ask())['total'])
+      faults.#total = (await faults.#ask()).total
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
       const wrong = `the sidecar cannot be asked at ${admin.url.origin}: ${error.message}`
@@ -42,7 +42,7 @@ export class SidecarFaults {
 
   /** Returns the faults of a call that has ended, as marks; waits for the next look where it has to. */
   async marksOf(tool: string, id: number): Promise<readonly string[]> {
-    const key = keyOf(tool, id)
+    const key = keyOf(plain(tool), id)
     if (!this.#marks.has(key) && !this.#closing.signal.aborted) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
@@ -70,22 +70,21 @@ export class SidecarFaults {
     for (const resolve of this.#waiting) resolve()
   }
 
-  async #ask(): Promise<Fields> {
-    return (await askAdmin(this.#admin, '/api/faults', 'load', this.#closing.signal)).body
+  async #ask(): Promise<Faults> {
+    const options = { client: 'load', signal: this.#closing.signal }
+    return (await askAdmin(this.#admin, API.faults, options)).value
   }
 
-  #take({ total, faults }: Fields): void {
-    const now = numberOf(total)
+  #take({ total, faults }: Faults): void {
     // A smaller number is that of a sidecar that was started again.
-    const more = now < this.#total ? now : now - this.#total
-    const listed = listOf(faults)
-    this.#total = now
-    this.#missed += Math.max(0, more - listed.length)
-    for (const { tool, id, rule, fault } of listed.slice(0, more).toReversed()) {
-      if (typeof id !== 'number' || typeof tool !== 'string') continue
+    const more = total < this.#total ? total : total - this.#total
+    this.#total = total
+    this.#missed += Math.max(0, more - faults.length)
+    for (const { tool, id, rule, fault } of faults.slice(0, more).toReversed()) {
+      if (typeof id !== 'number' || tool === undefined) continue
       const key = keyOf(tool, id)
       const marks = this.#marks.get(key) ?? []
-      marks.push(`${lineOf(rule) ?? ''}/${lineOf(fault) ?? ''}`)
+      marks.push(`${rule}/${fault}`)
       this.#marks.set(key, marks)
       if (this.#marks.size > MAX_CALLS) this.#marks.delete(this.#marks.keys().next().value!)
     }

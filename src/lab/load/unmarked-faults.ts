@@ -1,4 +1,4 @@
-import type { SidecarAdmin } from '../../admin/ask-admin.ts'
+import type { SidecarAdmin } from '../../admin/api-client.ts'
 import { SidecarFaults } from './sidecar-faults.ts'
 
 /** The faults of calls whose answers carry no mark, as sidecars know them. */

@@ -1,49 +1,25 @@
-import { type IncomingMessage, request as send } from 'node:http'
-import { connectionProblem } from './feed-problem.ts'
+import { API } from '../../admin/api.ts'
+import { AdminError, askAdmin } from '../../admin/api-client.ts'
+import { foreignCell } from '../../base/text/foreign-text.ts'
 import { type Place, placeText } from './place.ts'
-import { readSmall } from './read-small.ts'
 
-/** What an operator may ask for. */
+/** A change that an operator may ask for. */
 export type Change = 'disarm' | 'arm'
 
 const TIMEOUT_MS = 5_000
+const MAX_TEXT = 250
 
-/** Asks a sidecar to disarm or to arm, and says in words what became of that. */
-export function changeArming(place: Place, change: Change, token: string): Promise<string> {
-  return new Promise((resolve) => {
-    const body = change === 'disarm' ? '{"reason":"by squall top"}' : ''
-    const request = send({
-      host: place.host,
-      port: place.port,
-      path: `/api/${change}`,
-      method: 'POST',
-      agent: false,
-      headers: {
-        host: placeText(place),
-        authorization: `Bearer ${token}`,
-        'content-length': body.length,
-        ...(body === '' ? {} : { 'content-type': 'application/json' }),
-      },
-    })
-    const timer = setTimeout(() => {
-      resolve('did not answer')
-      request.destroy()
-    }, TIMEOUT_MS)
-    request.on('error', (error) => resolve(connectionProblem(error)))
-    request.on('close', () => clearTimeout(timer))
-    request.on('response', (response) => {
-      void outcome(response, token)
-        .then(resolve)
-        .finally(() => request.destroy())
-    })
-    request.end(body)
-  })
-}
-
-async function outcome(response: IncomingMessage, token: string): Promise<string> {
-  const { error, armed, changed } = await readSmall(response, token)
-  const { statusCode = 0 } = response
-  if (statusCode !== 200) return `refused (${statusCode})${error === '' ? '' : `: ${error}`}`
-  const state = armed ? 'armed' : 'disarmed'
-  return changed ? state : `${state} already`
+/** Asks a sidecar to disarm or to arm, and describes the result. */
+export async function changeArming(place: Place, change: Change, token: string): Promise<string> {
+  const admin = { url: new URL(`http://${placeText(place)}`) }
+  const body = change === 'disarm' ? { body: { reason: 'by squall top' } } : {}
+  const options = { client: 'top', token, timeoutMs: TIMEOUT_MS, ...body }
+  try {
+    const { armed, changed } = (await askAdmin(admin, API[change], options)).value
+    const state = armed ? 'armed' : 'disarmed'
+    return changed ? state : `${state} already`
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    return foreignCell(error.message.replace(`${API[change].path} `, ''), MAX_TEXT)
+  }
 }

@@ -1,4 +1,4 @@
-import type { Rule, Snapshot } from './snapshot.ts'
+import type { Rule, Snapshot } from './read-snapshot.ts'
 
 /** A rule in all sidecars that have it. */
 export interface CombinedRule {

@@ -2,7 +2,7 @@ import { combineRules, type CombinedRule } from './combined-rules.ts'
 import { combineTools, type CombinedTool } from './combined-tools.ts'
 import { type Rates, sumRates } from './rates.ts'
 import type { SidecarView } from './sidecar-view.ts'
-import type { Fault } from './snapshot.ts'
+import type { Fault } from './read-snapshot.ts'
 
 /** What several sidecars tell, as if they were one. */
 export interface Combined {

@@ -1,10 +1,11 @@
 import { get, type IncomingMessage } from 'node:http'
+import { API } from '../../admin/api.ts'
+import { connectionProblem } from '../../admin/api-client.ts'
 import { CLIENT_HEADER } from '../../http/trusted-host.ts'
-import { connectionProblem, eventProblem, refusalProblem } from './feed-problem.ts'
+import { eventProblem, refusalProblem } from './feed-problem.ts'
 import { eventReader } from './event-text.ts'
-import type { Place } from './place.ts'
-import { readSnapshot } from './read-snapshot.ts'
-import type { Snapshot } from './snapshot.ts'
+import { type Place, placeText } from './place.ts'
+import { readSnapshot, type Snapshot } from './read-snapshot.ts'
 
 /** Who hears what a sidecar tells. */
 export interface FeedListener {
@@ -43,13 +44,13 @@ export function openFeed(
     const request = get({
       host,
       port,
-      path: '/api/events',
+      path: API.events.path,
       agent: false,
       headers: {
         accept: 'text/event-stream',
         [CLIENT_HEADER]: 'top',
         ...(readToken !== undefined && { authorization: `Bearer ${readToken}` }),
-        host: host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`,
+        host: placeText({ host, port }),
       },
     })
     end = (problem) => {

@@ -1,4 +1,7 @@
-import type { ByOrigin, Snapshot, Tool } from './snapshot.ts'
+import type { Snapshot } from './read-snapshot.ts'
+
+type Tool = Snapshot['tools'][number]
+type ByOrigin = Tool['calls']
 
 /** How much comes about in a second. */
 export interface Rates {

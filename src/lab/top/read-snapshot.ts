@@ -1,103 +1,118 @@
-import type { Fields } from '../../base/values.ts'
-import { amount, fields, list, text } from './read-values.ts'
-import type { ByOrigin, Fault, Reason, Reload, Rule, Snapshot, Tool } from './snapshot.ts'
+import * as api from '../../admin/api.ts'
+import { readResponse } from '../../admin/api-client.ts'
+import { foreignCell } from '../../base/text/foreign-text.ts'
 
-// As many as a sidecar shows, and a few.
-const MAX_RULES = 1_010
-const MAX_TOOLS = 250
-const MAX_FAULTS = 200
-const MAX_REASONS = 10
-const MAX_FAULTS_OF_RULE = 20
-const PHASES = ['on', 'not_yet', 'expired', 'other_pod'] as const
+/** One fault that took effect. */
+export interface Fault extends Pick<api.Fault, 'rule' | 'fault'> {
+  readonly at: string
+  /** The tool, or the method, or nothing for HTTP without a call. */
+  readonly called: string
+  readonly id: string
+  readonly session: string
+  readonly effect: string
+  readonly delayMs: number | null
+}
 
-/** Reads one event of `/api/events`; what is written there is not trusted. */
+/** One rule of a sidecar. */
+export interface Rule extends Pick<
+  api.Rule,
+  'name' | 'faults' | 'phase' | 'percent' | 'hits' | 'active'
+> {
+  readonly builtIn: boolean
+  readonly shadow: boolean
+  readonly matched: number
+  readonly applied: number
+}
+
+/** The version of the rules that was found last. */
+export interface Reload extends Pick<api.Reload, 'result'> {
+  readonly at: string
+  /** The first error, with its place; or why there are no rules. */
+  readonly problem: string
+  readonly problemCount: number
+}
+
+/** The state of a sidecar at one moment, as `top` shows it; missing texts are empty. */
+export interface Snapshot extends Pick<
+  api.State,
+  'version' | 'canChange' | 'armed' | 'shadow' | 'activeFaults'
+> {
+  /** Milliseconds since the epoch, by the clock of the sidecar. */
+  readonly at: number | undefined
+  readonly environment: string
+  readonly reasons: readonly { readonly by: string; readonly reason: string; readonly at: string }[]
+  readonly digest: string
+  readonly generation: number
+  readonly ruleCount: number
+  readonly lastReload: Reload | undefined
+  readonly rules: readonly Rule[]
+  readonly tools: readonly Pick<api.Tool, 'tool' | 'calls' | 'errors'>[]
+  readonly faults: {
+    /** Whether these are all that are kept, and not only new ones. */
+    readonly whole: boolean
+    readonly total: number
+    readonly list: readonly Fault[]
+  }
+}
+
+const MAX_TEXT = 250
+
+/** Reads one event of `/api/events`, with nothing in it that a terminal obeys. Throws an `AdminError`. */
 export function readSnapshot(json: string): Snapshot {
-  const event = fields(JSON.parse(json))
-  const state = fields(event['state'])
-  const inForce = fields(state['rules'])
-  const rules = fields(event['rules'])
-  const faults = fields(event['faults'])
-  const at = Date.parse(text(event['at'], 40))
+  const clean = (text: string): string => foreignCell(text, MAX_TEXT)
+  const event = readResponse(api.API.events, json, clean)
+  const { state, rules, tools, faults } = event
+  const { version, canChange, armed, shadow, activeFaults, lastReload } = state
+  const at = Date.parse(event.at ?? '')
   return {
     at: Number.isNaN(at) ? undefined : at,
-    version: text(state['version'], 40),
-    environment: text(state['environment'], 60),
-    canChange: state['canChange'] === true,
-    armed: state['armed'] === true,
-    reasons: list(state['reasons'], MAX_REASONS).map(readReason),
-    shadow: state['shadow'] === true,
-    activeFaults: amount(state['activeFaults']),
-    digest: text(rules['digest'], 80),
-    generation: amount(rules['generation']),
-    ruleCount: amount(inForce['count']),
-    lastReload: readReload(state['lastReload']),
-    rules: list(rules['rules'], MAX_RULES).map(readRule),
-    tools: list(event['tools'], MAX_TOOLS).map(readTool),
-    faults: {
-      whole: faults['whole'] === true,
-      total: amount(faults['total']),
-      list: list(faults['faults'], MAX_FAULTS).map(readFault),
-    },
+    version,
+    canChange,
+    armed,
+    shadow,
+    activeFaults,
+    environment: state.environment ?? '',
+    reasons: state.reasons.map((each) => ({ ...each, at: each.at ?? '' })),
+    digest: rules.digest ?? '',
+    generation: rules.generation,
+    ruleCount: state.rules.count,
+    lastReload: lastReload === null ? undefined : reloadOf(lastReload),
+    rules: rules.rules.map(ruleOf),
+    tools: tools.map(({ tool, calls, errors }) => ({ tool, calls, errors })),
+    faults: { whole: faults.whole, total: faults.total, list: faults.faults.map(faultOf) },
   }
 }
 
-function readReason({ by, reason, at }: Fields): Reason {
-  return { by: text(by, 20), reason: text(reason, 250), at: text(at, 40) }
-}
-
-function readReload(value: unknown): Reload | undefined {
-  if (value === null || value === undefined) return undefined
-  const { result, at, reason, problems, problemCount } = fields(value)
-  const [first] = problems === undefined ? [] : list(problems, 1)
+function reloadOf({
+  result,
+  at,
+  reason = '',
+  problems = [],
+  problemCount = 0,
+}: api.Reload): Reload {
+  const [first] = problems
   const problem =
-    first === undefined
-      ? text(reason, 250)
-      : `${text(first['file'])}:${amount(first['line'])}:${amount(first['column'])} ${text(first['message'], 250)}`
-  return { result: text(result, 20), at: text(at, 40), problem, problemCount: amount(problemCount) }
+    first === undefined ? reason : `${first.file}:${first.line}:${first.column} ${first.message}`
+  return { result, at: at ?? '', problem, problemCount }
 }
 
-function readRule(rule: Fields): Rule {
-  const { name, faults, builtIn, shadow, phase, percent, hits, active } = rule
-  const counts = fields(rule['counts'])
-  const names: readonly unknown[] = Array.isArray(faults) ? faults : []
+function ruleOf(rule: api.Rule): Rule {
+  const { name, faults, builtIn = false, shadow = false, phase, percent, hits, active } = rule
+  const { matched = 0, applied = 0 } = rule.counts
+  return { name, faults, builtIn, shadow, phase, percent, hits, active, matched, applied }
+}
+
+function faultOf({ at, rule, fault, tool, method, id, ...more }: api.Fault): Fault {
+  const { session = '', effect = '', delayMs = null } = more
   return {
-    name: text(name),
-    faults: names.slice(0, MAX_FAULTS_OF_RULE).map((fault) => text(fault, 40)),
-    builtIn: builtIn === true,
-    shadow: shadow === true,
-    phase: PHASES.find((each) => each === phase) ?? 'on',
-    percent: typeof percent === 'number' ? amount(percent) : null,
-    hits: amount(hits),
-    active: amount(active),
-    matched: amount(counts['matched']),
-    applied: amount(counts['applied']),
-  }
-}
-
-function readTool({ tool, calls, errors }: Fields): Tool {
-  return { tool: text(tool, 130), calls: readOrigins(calls), errors: readOrigins(errors) }
-}
-
-function readOrigins(value: unknown): ByOrigin {
-  const { upstream, injected, squall } = fields(value)
-  return { upstream: amount(upstream), injected: amount(injected), squall: amount(squall) }
-}
-
-function readFault(fault: Fields): Fault {
-  const { at, rule, tool, method, id, session, effect, delayMs } = fault
-  return {
-    at: text(at, 40),
-    rule: text(rule),
-    fault: text(fault['fault'], 40),
-    called: text(tool ?? method, 130),
-    id:
-      typeof id === 'number'
-        ? String(id)
-        : typeof id === 'string'
-          ? text(JSON.stringify(id), 70)
-          : '',
-    session: text(session, 20),
-    effect: text(effect, 160),
-    delayMs: typeof delayMs === 'number' ? amount(delayMs) : null,
+    at: at ?? '',
+    rule,
+    fault,
+    called: tool ?? method ?? '',
+    // Two ids that look alike may differ: 1 and "1".
+    id: id === undefined ? '' : JSON.stringify(id),
+    session,
+    effect,
+    delayMs,
   }
 }

@@ -1,6 +1,6 @@
 import { type Place, placeText } from './place.ts'
 import { ratesBetween, type Rates, type SidecarRates } from './rates.ts'
-import type { Fault, Snapshot } from './snapshot.ts'
+import type { Fault, Snapshot } from './read-snapshot.ts'
 
 /** Whether a sidecar is heard. */
 export type Link = 'connecting' | 'live' | 'lost'

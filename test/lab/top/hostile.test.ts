@@ -62,7 +62,7 @@ it('shows no text that a terminal would obey, and none without end', () => {
 })
 
 it('reads whatever is told, or says that it does not understand', () => {
-  const told = { rules: [rule('a', 1)], tools: [tool('t', [1, 1])], lastReload: { result: 'x' } }
+  const told = { rules: [rule('a', 1)], tools: [tool('t', [1, 1])], lastReload: null }
   const base = JSON.parse(event(0, told)) as object
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(), (value, place) => {
@@ -72,7 +72,7 @@ it('reads whatever is told, or says that it does not understand', () => {
         expect(snapshot).not.toContain('null,null,null')
         expect(JSON.parse(snapshot)).toMatchObject({ armed: expect.any(Boolean) })
       } catch (error) {
-        expect(error).toMatchObject({ name: 'NotUnderstoodError' })
+        expect(error).toMatchObject({ name: 'AdminError' })
       }
     }),
     { numRuns: 300 },
@@ -87,16 +87,21 @@ it('keeps no more of anything than a sidecar has', () => {
         rule(`${i}${'x'.repeat(500)}`, 1, { faults: many.slice(0, 30).map(String) }),
       ),
       tools: many.map((_, i) => tool(`${i}`, [1, 1])),
-      faults: many.map(() => ({ rule: 'r', fault: '\u001b[31m', effect: 'e'.repeat(9_000) })),
+      faults: many.map(() => ({
+        at: null,
+        rule: 'r',
+        fault: '\u001b[31m',
+        effect: 'e'.repeat(9_000),
+      })),
     }),
   )
   expect(snapshot.rules).toHaveLength(1_010)
-  expect(snapshot.rules[0]!.name).toHaveLength(121)
+  expect(snapshot.rules[0]!.name).toHaveLength(251)
   expect(snapshot.rules[0]!.faults).toHaveLength(20)
   expect(snapshot.tools).toHaveLength(250)
   expect(snapshot.faults.list).toHaveLength(200)
   expect(snapshot.faults.list[0]).toMatchObject({ fault: '\\u{1b}[31m' })
-  expect(snapshot.faults.list[0]!.effect).toHaveLength(161)
+  expect(snapshot.faults.list[0]!.effect).toHaveLength(251)
 })
 
 it('takes events apart wherever they were cut, and refuses those that are too long', () => {
@@ -151,11 +156,11 @@ it('says why it hears nothing', async () => {
   ).toEqual([
     'is no Squall admin port',
     'shows no rules: no Squall admin port, or one without --rules',
-    'answered 503: \\u{1b}[2J16 streams are open',
-    'answered 500',
-    'sent something that is not understood',
-    'sent something that is not understood',
-    'sent something that is not understood',
+    'responded 503: \\u{1b}[2J16 streams are open',
+    'responded 500',
+    '/api/events: the response is not JSON',
+    '/api/events: the response is not JSON',
+    '/api/events is not understood: at is missing; is it another version of Squall?',
     'sent an event that is too long',
     'does not speak HTTP',
     'connection reset',
@@ -172,7 +177,7 @@ it('never shows the token, even where it is sent back', async () => {
       .end(JSON.stringify({ error: `${'x'.repeat(180)} ${req.headers.authorization}` }))
   })
   const said = await changeArming(place, 'arm', 'a-token-that-nobody-sees')
-  expect(said).toBe(`refused (418): ${'x'.repeat(180)} Bearer …`)
+  expect(said).toBe(`responded 418: ${'x'.repeat(180)} Bearer …`)
 })
 
 /** The value with one of its parts, at some place in it, replaced. */

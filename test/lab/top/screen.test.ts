@@ -105,9 +105,11 @@ it('says how much finds no room, and how many of those rules have no hit', () =>
 })
 
 it('shows what is wrong with rules that were refused, and what is asked', () => {
-  const problems = [{ file: 'rules.yaml', line: 3, column: 5, message: 'unknown key "percnt"' }]
+  const place = { file: 'rules.yaml', line: 3, column: 5, code: 'unknown_key', path: '' }
+  const problems = [{ ...place, message: 'unknown key "percnt"' }]
   const lastReload = {
     result: 'refused',
+    digest: 'c289a96b',
     at: '2026-03-01T09:04:02.972Z',
     problemCount: 2,
     problems,

@@ -1,5 +1,5 @@
 import { timeOfDay } from '../figures.ts'
-import type { Fault } from '../snapshot.ts'
+import type { Fault } from '../read-snapshot.ts'
 import { type Line, type Span, span } from './line.ts'
 import { type Column, table } from './table.ts'
 

@@ -1,6 +1,6 @@
 import { count, hits, rate, shortDigest, timeOfDay } from '../figures.ts'
 import type { SidecarView } from '../sidecar-view.ts'
-import type { Snapshot } from '../snapshot.ts'
+import type { Snapshot } from '../read-snapshot.ts'
 import { type Line, type Span, span, type Tone } from './line.ts'
 import { type Column, table } from './table.ts'
 

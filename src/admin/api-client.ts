@@ -1,0 +1,166 @@
+import { readShape, ShapeError } from '../base/schema/read-shape.ts'
+import { plain } from '../base/text/foreign-text.ts'
+import { CLIENT_HEADER } from '../http/trusted-host.ts'
+import type { Endpoint, Problem, ResponseOf } from './api.ts'
+import { SCHEMAS } from './api-schemas.ts'
+
+/** The admin port of a sidecar. */
+export interface SidecarAdmin {
+  readonly url: URL
+  /** The read token, for a sidecar that asks for one. */
+  readonly readToken?: string | undefined
+}
+
+/** Options of one request. */
+export interface AskOptions {
+  /** The command that asks; the header marks the request as none of a web page. */
+  readonly client: string
+  readonly signal?: AbortSignal | undefined
+  /** The admin token, for a change. */
+  readonly token?: string
+  readonly body?: object
+  readonly timeoutMs?: number
+}
+
+/** The admin port cannot be asked. */
+export class AdminError extends Error {
+  override readonly name = 'AdminError'
+  /** The HTTP status of a response that was no success. */
+  readonly status: number | undefined
+
+  constructor(
+    message: string,
+    options: { readonly cause?: unknown; readonly status?: number } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.status = options.status
+  }
+}
+
+/** The largest response, and the largest event, that is read. */
+export const MAX_BYTES = 4 * 1024 * 1024
+const MAX_FAILURE_BYTES = 16 * 1024
+const TIMEOUT_MS = 2_000
+const NO_READ = 'needs the read token: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', 'connection reset'],
+  ['UND_ERR_SOCKET', 'connection reset'],
+  ['ENOTFOUND', 'no such host'],
+  ['EAI_AGAIN', 'the name cannot be looked up now'],
+  ['EHOSTUNREACH', 'host cannot be reached'],
+  ['ENETUNREACH', 'network cannot be reached'],
+  ['ETIMEDOUT', 'no response'],
+])
+
+/** Asks an admin port for JSON, or for a change. Throws an `AdminError`. */
+export async function askAdmin<E extends Endpoint>(
+  { url, readToken }: SidecarAdmin,
+  endpoint: E,
+  { client, signal, token = readToken, body, timeoutMs = TIMEOUT_MS }: AskOptions,
+): Promise<{ readonly value: ResponseOf<E>; readonly date: number | undefined }> {
+  const { method, path } = endpoint
+  const limit = AbortSignal.timeout(timeoutMs)
+  try {
+    const response = await fetch(new URL(path, url), {
+      method,
+      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+      redirect: 'error',
+      headers: {
+        [CLIENT_HEADER]: client,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) {
+      const { status } = response
+      const failure =
+        status === 401 && method === 'GET' ? NO_READ : await failureOf(response, token)
+      throw new AdminError(`${path} ${failure}`, { status })
+    }
+    const text = await boundedText(response.body, MAX_BYTES)
+    const date = Date.parse(response.headers.get('date') ?? '')
+    return { value: readResponse(endpoint, text), date: Number.isNaN(date) ? undefined : date }
+  } catch (error) {
+    if (error instanceof AdminError) throw error
+    if (limit.aborted) throw new AdminError(`no response within ${timeoutMs / 1000} s`)
+    throw new AdminError(connectionProblem(error as Error), { cause: error })
+  }
+}
+
+/**
+ * Reads the JSON that an endpoint sent. Whoever sent it may be anybody: see `readShape`. Throws an
+ * `AdminError`.
+ */
+export function readResponse<E extends Endpoint>(
+  endpoint: E,
+  json: string,
+  clean = plain,
+): ResponseOf<E> {
+  try {
+    return checkResponse(endpoint, JSON.parse(json), clean)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new AdminError(`${endpoint.path}: the response is not JSON`)
+  }
+}
+
+/** The same for JSON that is parsed already. */
+export function checkResponse<E extends Endpoint>(
+  { path, response }: E,
+  value: unknown,
+  clean = plain,
+): ResponseOf<E> {
+  if (response === undefined) throw new TypeError(`${path} sends no JSON`)
+  try {
+    return readShape(response, value, clean) as ResponseOf<E>
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error
+    throw new AdminError(
+      `${path} is not understood: ${error.message}; is it another version of Squall?`,
+    )
+  }
+}
+
+/** Describes a response that is no success: its status, and its `error` without `hidden`. */
+export async function failureOf(
+  { status, body }: { readonly status: number; readonly body: AsyncIterable<unknown> | null },
+  hidden = '',
+): Promise<string> {
+  try {
+    const text = await boundedText(body, MAX_FAILURE_BYTES)
+    // A sidecar never sends a token back; whoever stands in for one may.
+    const shown = hidden === '' ? text : text.replaceAll(hidden, '…')
+    const { error } = readShape(SCHEMAS.failure, JSON.parse(shown), plain)
+    return error === '' ? `responded ${status}` : `responded ${status}: ${error}`
+  } catch {
+    return `responded ${status}`
+  }
+}
+
+/** Describes why there was no response. */
+export function connectionProblem(error: Error): string {
+  const { code: found } = (error.cause ?? error) as { readonly code?: unknown }
+  // A DOMException has a number there.
+  const code = typeof found === 'string' ? found : ''
+  if (code.startsWith('HPE_')) return 'does not speak HTTP'
+  return WORDS.get(code) ?? plain(code === '' ? error.message : code)
+}
+
+/** Describes an error of a rules file without its line. */
+export function problemText({ path, message }: Problem): string {
+  return path === '' ? message : `${path}: ${message}`
+}
+
+async function boundedText(body: AsyncIterable<unknown> | null, most: number): Promise<string> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of body ?? []) {
+    size += (part as Uint8Array).length
+    if (size > most) throw new AdminError('the response is too large')
+    parts.push(part as Uint8Array)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}

@@ -1,0 +1,100 @@
+import type { Static, TSchema } from 'typebox'
+import { SCHEMAS } from './api-schemas.ts'
+
+// The contract of the admin port. The server, its clients and docs/reference/admin-api.md are made from it.
+
+/** One path of the admin port. */
+export interface Endpoint {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** Shown in the list of paths; paths without one are not listed. */
+  readonly summary?: string
+  /** Readable without a token and by any `Host`. */
+  readonly open?: true
+  /** The JSON body that may be sent. */
+  readonly request?: TSchema
+  /** The JSON of a success, or of one event of a stream; other formats have none. */
+  readonly response?: TSchema
+  readonly stream?: true
+}
+
+/** The paths that send JSON. */
+export const API = {
+  readyz: {
+    method: 'GET',
+    path: '/readyz',
+    summary: 'whether traffic should be sent here, as JSON',
+    open: true,
+    response: SCHEMAS.readiness,
+  },
+  state: {
+    method: 'GET',
+    path: '/api/state',
+    summary: 'whether rules may act and why not, and what became of the last reload, as JSON',
+    response: SCHEMAS.state,
+  },
+  rules: {
+    method: 'GET',
+    path: '/api/rules',
+    summary: 'the rules in force with what became of their calls, as JSON',
+    response: SCHEMAS.rules,
+  },
+  faults: {
+    method: 'GET',
+    path: '/api/faults',
+    summary: 'the last faults that took effect, newest first, as JSON',
+    response: SCHEMAS.faults,
+  },
+  events: {
+    method: 'GET',
+    path: '/api/events',
+    summary: 'all of this and the calls by tool, once a second, as server-sent events',
+    response: SCHEMAS.event,
+    stream: true,
+  },
+  disarm: {
+    method: 'POST',
+    path: '/api/disarm',
+    summary: 'POST, with the admin token: no rule acts until /api/arm',
+    request: SCHEMAS.change,
+    response: SCHEMAS.changed,
+  },
+  arm: {
+    method: 'POST',
+    path: '/api/arm',
+    summary: 'POST, with the admin token: rules may act again',
+    request: SCHEMAS.change,
+    response: SCHEMAS.changed,
+  },
+} as const satisfies Readonly<Record<string, Endpoint>>
+
+/** The paths that send text, pages or what an upstream responded. */
+export const OTHER_PATHS = {
+  index: { method: 'GET', path: '/', summary: 'this list' },
+  livez: { method: 'GET', path: '/livez', summary: 'the process answers', open: true },
+  metrics: {
+    method: 'GET',
+    path: '/metrics',
+    summary: 'metrics, as Prometheus text or OpenMetrics',
+  },
+  page: { method: 'GET', path: '/page/…' },
+  appHealth: { method: 'GET', path: '/app-health/…', open: true },
+} as const satisfies Readonly<Record<string, Endpoint>>
+
+/** The JSON that a path sends. */
+export type ResponseOf<E extends Endpoint> = E['response'] extends TSchema
+  ? Static<E['response']>
+  : never
+
+export type State = ResponseOf<typeof API.state>
+export type Rules = ResponseOf<typeof API.rules>
+export type Rule = Rules['rules'][number]
+export type Faults = ResponseOf<typeof API.faults>
+export type Fault = Faults['faults'][number]
+export type LiveEvent = ResponseOf<typeof API.events>
+export type Tool = LiveEvent['tools'][number]
+export type Changed = ResponseOf<typeof API.disarm>
+export type Reason = State['reasons'][number]
+export type Reload = NonNullable<State['lastReload']>
+export type Problem = NonNullable<Reload['problems']>[number]
+export type Failure = Static<typeof SCHEMAS.failure>

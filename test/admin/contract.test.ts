@@ -1,0 +1,193 @@
+import { Ajv } from 'ajv'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TSchema } from 'typebox'
+import { expect, it } from 'vitest'
+import { API, type Endpoint, OTHER_PATHS } from '../../src/admin/api.ts'
+import { askAdmin } from '../../src/admin/api-client.ts'
+import { SCHEMAS } from '../../src/admin/api-schemas.ts'
+import { createAdmin } from '../../src/admin/server.ts'
+import { closers } from '../support/closers.ts'
+import { type Api, AT, NOW, RULES, startApi } from './api-setup.ts'
+import { type EventReader, readEvents } from './event-reader.ts'
+
+const opened = closers()
+const ajv = new Ajv({ strict: true, allowUnionTypes: true })
+const BAD_RULES = 'rules:\n  - name: a\n    percnt: 1\n    faults: [{ dely: {} }]\n'
+const JSON_ENDPOINTS: readonly Endpoint[] = Object.values(API)
+const ENDPOINTS: readonly Endpoint[] = [...JSON_ENDPOINTS, ...Object.values(OTHER_PATHS)]
+
+async function start(setup: Parameters<typeof startApi>[0] = {}): Promise<Api> {
+  return opened(await startApi(setup))
+}
+
+/** Fails where a value has a field that its schema does not know, too. */
+function expectFit(schema: TSchema | undefined, value: unknown): void {
+  const check = ajv.compile(closed(schema) as object)
+  check(value)
+  expect(check.errors).toBeNull()
+}
+
+/** The schema, with all objects in it closed. */
+function closed(node: unknown): unknown {
+  if (typeof node !== 'object' || node === null) return node
+  if (Array.isArray(node)) return node.map(closed)
+  const copy = Object.fromEntries(Object.entries(node).map(([key, each]) => [key, closed(each)]))
+  const type = JSON.stringify(copy['type'] ?? '')
+  return type.includes('"object"') ? { ...copy, additionalProperties: false } : copy
+}
+
+/** A sidecar with something of everything that the API can show. */
+async function busy(): Promise<Api> {
+  const api = await start()
+  api.take(RULES)
+  api.call()
+  const entry = { rule: 'slow', fault: 'delay', method: undefined, session: 'cafe0123' }
+  const more = { tool: 'search', effect: 'late', delayMs: 12.5 }
+  api.recent.add({ at: NOW, entry: { ...entry, ...more, id: 'a' } })
+  api.recent.add({ at: NOW, entry: { ...entry, ...more, tool: undefined, id: undefined } })
+  api.metrics.call({
+    method: 'tools/call',
+    name: 'search',
+    outcome: 'rpc_error',
+    origin: 'injected',
+    seconds: 0.02,
+    upstreamSeconds: 0.01,
+  })
+  api.arming.disarm('guard', 'too many errors')
+  return api
+}
+
+it('describes each real response, with every field of it', async () => {
+  const api = await busy()
+  const look = async (): Promise<EventReader> => {
+    for (const { path, method, response, stream } of JSON_ENDPOINTS) {
+      if (method === 'GET' && stream === undefined) expectFit(response, await api.get(path))
+    }
+    const reader = opened(await readEvents(api.url))
+    expectFit(API.events.response, await reader.next())
+    return reader
+  }
+  const reader = await look()
+  expectFit(API.events.response, await reader.next())
+  // The same of a version that is refused, and of one that is absent.
+  api.take(BAD_RULES)
+  await look()
+  api.rules.take({ kind: 'absent', digest: 'none', reason: 'no such file' })
+  await look()
+  for (const { path, request, response } of [API.disarm, API.arm]) {
+    const body = { reason: 'deploy' }
+    expectFit(request, body)
+    expectFit(response, await (await api.post(path, JSON.stringify(body))).json())
+  }
+})
+
+it('describes each real failure', async () => {
+  const api = await busy()
+  api.arming.disarm('environment', 'prod')
+  const failures = [
+    fetch(`${api.url}/api/nothing`),
+    fetch(`${api.url}/api/state`, { method: 'DELETE' }),
+    fetch(`${api.url}/api/arm`, { method: 'POST' }),
+    fetch(`${api.url}/api/state`, { headers: { authorization: 'Bearer no' } }).then(() =>
+      api.post('/api/disarm', '{"reason":7}'),
+    ),
+    api.post('/api/arm'),
+  ]
+  const statuses: number[] = []
+  for (const response of await Promise.all(failures)) {
+    statuses.push(response.status)
+    expectFit(SCHEMAS.failure, await response.json())
+  }
+  expect(statuses).toEqual([404, 405, 401, 400, 409])
+})
+
+it('knows every path of the server and its methods, and no others', async () => {
+  const api = await start()
+  const admin = createAdmin({
+    metrics: api.metrics,
+    readiness: () => ({ ready: true, reason: 'serving' }),
+    logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    version: '1.2.3',
+    rules: api.rules,
+    appProbes: [{ key: 'app/livez', check: () => Promise.resolve({ ok: true, why: '' }) } as never],
+  })
+  const isAt = (path: string, served: string): boolean =>
+    path.endsWith('…') ? served.startsWith(path.slice(0, -1)) : served === path
+  const unknown = admin.paths.filter((served) => !ENDPOINTS.some(({ path }) => isAt(path, served)))
+  const absent = ENDPOINTS.filter(({ path }) => !admin.paths.some((served) => isAt(path, served)))
+  expect([unknown, absent]).toEqual([[], []])
+  for (const { path, method } of JSON_ENDPOINTS) {
+    const { headers } = await fetch(api.url + path, { method: 'OPTIONS' })
+    const methods = headers.get('allow')!.split(', ')
+    expect(methods.filter((each) => each === 'GET' || each === 'POST')).toEqual([method])
+  }
+})
+
+/** Asks a program that is no sidecar for rules; the result is why it is not believed. */
+async function askedOf(listener: RequestListener, timeoutMs = 10_000): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  opened({ close: () => server.closeAllConnections() })
+  opened({ close: () => server.close() })
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const options = { client: 'test', token: 'a-secret-token', timeoutMs }
+  return askAdmin({ url }, API.rules, options).then(
+    ({ value }) => JSON.stringify(value),
+    (error: Error) => error.message,
+  )
+}
+
+// Whoever runs `squall load --sidecar`, `top`, `experiment` or `status` may name the port of any program:
+// what it sends must not fill the memory, reach a terminal, or pass for the numbers of a sidecar.
+it('bounds and checks what a program that is no sidecar sends', async () => {
+  const rule = { name: '\u001b[2J', faults: [], about: 'calls', since: AT, appliedAt: null }
+  const rest = { from: null, until: null, phase: 'on', percent: 1, hits: 1, active: 0 }
+  const rules = (more: object, many = 1): string =>
+    JSON.stringify({
+      generation: 1,
+      digest: 'x'.repeat(9_000),
+      count: 1,
+      rules: Array.from({ length: many }, () => ({ ...rule, ...rest, counts: {}, ...more })),
+      unknown: 'y',
+    })
+  const send =
+    (body: string): RequestListener =>
+    (_, res) =>
+      res.end(body)
+  const [good, ...bad] = await Promise.all([
+    askedOf(send(rules({ counts: JSON.parse('{"matched":1,"__proto__":{"a":1},"A":1}') }, 2_000))),
+    askedOf(send(rules({ phase: 'sometimes' }))),
+    askedOf(send(rules({ hits: -1 }))),
+    askedOf(send('{"generation":1}')),
+    askedOf(send('[]')),
+    askedOf(send('<html>')),
+    askedOf(send(`"${'x'.repeat(4 * 1024 * 1024)}"`)),
+    askedOf((_, res) => res.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()),
+    askedOf((req, res) =>
+      res.writeHead(418).end(JSON.stringify({ error: `\u0007 ${req.headers.authorization}` })),
+    ),
+    askedOf((_, res) => res.writeHead(500).end('x'.repeat(1024 * 1024))),
+    askedOf((_, res) => res.write('{'), 200),
+  ])
+  const read = JSON.parse(good) as { digest: string; rules: { name: string; counts: object }[] }
+  expect(Object.keys(read)).toEqual(['generation', 'digest', 'count', 'rules'])
+  expect(read.digest).toBe(`${'x'.repeat(80)}…`)
+  expect(read.rules).toHaveLength(1_010)
+  expect(read.rules[0]).toMatchObject({ name: '\\u{1b}[2J' })
+  expect(read.rules[0]!.counts).toEqual({ matched: 1 })
+  const doubt = '; is it another version of Squall?'
+  expect(bad).toEqual([
+    `/api/rules is not understood: rules[].phase is not what a sidecar sends${doubt}`,
+    `/api/rules is not understood: rules[].hits is not what a sidecar sends${doubt}`,
+    `/api/rules is not understood: digest is missing${doubt}`,
+    `/api/rules is not understood: the response is not what a sidecar sends${doubt}`,
+    '/api/rules: the response is not JSON',
+    'the response is too large',
+    expect.any(String),
+    '/api/rules responded 418: \\u{7} Bearer …',
+    '/api/rules responded 500',
+    'no response within 0.2 s',
+  ])
+})
