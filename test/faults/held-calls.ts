@@ -3,6 +3,7 @@ import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { Held } from '../accounting/held.ts'
 import { json, POLL, result, Stage } from '../accounting/stage.ts'
 import { answer, type AppExchange } from '../support/raw-app.ts'
+import { closers } from '../support/closers.ts'
 import type { RawClient } from '../support/raw-client.ts'
 import type { StartOptions } from '../support/sidecar.ts'
 import { rule } from './push-app.ts'
@@ -67,6 +68,15 @@ export class HeldCalls {
     expect(given!.status).toBe(status)
     expect(given!.body.toString()).toBe(status === 200 ? '' : 'Accepted')
     expect(this.stage.squall.faults!.active).toBe(0)
+  }
+}
+
+/** Opens held calls for the tests of a file, and closes them after each. Call once at its top. */
+export function heldCalls() {
+  const opened = closers()
+  return async (...options: Parameters<typeof HeldCalls.open>) => {
+    const held = await HeldCalls.open(...options)
+    return { held, stage: opened(held.stage) }
   }
 }
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { Held } from '../accounting/held.ts'
 import {
@@ -12,26 +12,21 @@ import {
   Stage,
   streamHead,
 } from '../accounting/stage.ts'
+import { closers } from '../support/closers.ts'
 import { answer, chunk, type AppExchange } from '../support/raw-app.ts'
-import { HeldCalls, LATE, SESSION } from './held-calls.ts'
+import { heldCalls, LATE, SESSION } from './held-calls.ts'
 
 // The end of a session used to overtake the calls that a fault held: the app got them behind it, and its
 // 404 counted as an error of its own. Calls that nobody answered any more stayed open for ten minutes.
 
-let stage: Stage
-let held: HeldCalls
-afterEach(() => stage.close())
-
-async function open(...options: Parameters<typeof HeldCalls.open>): Promise<void> {
-  held = await HeldCalls.open(...options)
-  stage = held.stage
-}
+const open = heldCalls()
+const opened = closers()
 
 const DELETE = `DELETE /mcp HTTP/1.1\r\nHost: pod\r\n${SESSION}\r\n`
 
 describe('the end of a session', () => {
   test('ends the calls that a fault holds, once the app has accepted it', async () => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     const client = await held.holds(post(request(1), SESSION))
     const leaving = await stage.send(DELETE, 'DELETE')
     await (await held.app.at(0)).write(answer('200 OK', [], ''))
@@ -42,7 +37,7 @@ describe('the end of a session', () => {
   })
 
   test('is waited for by a call that its fault lets go meanwhile', async () => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     const client = await held.holds(post(request(1), SESSION))
     const leaving = await stage.send(DELETE, 'DELETE')
     const end = await held.app.at(0)
@@ -60,7 +55,7 @@ describe('the end of a session', () => {
     ['that the app refuses', (app: AppExchange) => void app.write(answer('405 No', [], ''))],
     ['that the app does not answer', (app: AppExchange) => app.reset()],
   ])('%s lets them go on', async (_what, act) => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     const client = await held.holds(post(request(1), SESSION))
     const leaving = await stage.send(DELETE, 'DELETE')
     act(await held.app.at(0))
@@ -73,7 +68,10 @@ describe('the end of a session', () => {
   test('that cannot be asked for lets them go on', async () => {
     const refusing = { ...LATE, name: 'no', match: { http: { method: ['DELETE'] } } }
     const reset = [{ fault: 'abort', config: { status: 200, at: 'request' } }]
-    await open([LATE, { ...refusing, faults: reset } as unknown as RuleSpec])
+    const { held, stage } = await open([
+      LATE,
+      { ...refusing, faults: reset } as unknown as RuleSpec,
+    ])
     const client = await held.holds(post(request(1), SESSION))
     await (await stage.send(DELETE, 'DELETE')).answer()
     held.free()
@@ -82,7 +80,7 @@ describe('the end of a session', () => {
   })
 
   test('by the end of its stream of HTTP+SSE ends them too', async () => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     const listener = await stage.send(get('/sse'), 'GET')
     await (
       await held.app.at(0)
@@ -101,7 +99,7 @@ describe('the end of a session', () => {
     ['405 Method Not Allowed', {}],
   ])('answered with %s settles the calls that nobody answers any more', async (status, counted) => {
     const app = new Held()
-    stage = await Stage.open((exchange) => app.push(exchange))
+    const stage = opened(await Stage.open((exchange) => app.push(exchange)))
     const cut = await stage.send(post(request(1), SESSION))
     await (await app.at(0)).send([streamHead(), chunk('id: e1\ndata: \n\n'), LAST_CHUNK])
     await cut.answer()
