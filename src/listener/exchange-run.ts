@@ -5,6 +5,7 @@ import type { Failure } from '../http/transfer.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Exchange } from './exchange.ts'
 import type { FaultRun } from './faults/fault-run.ts'
+import type { Departure } from './late-upstream.ts'
 import type { Observer } from './observer.ts'
 import type { RelayEnd } from './relay.ts'
 
@@ -32,6 +33,8 @@ export class Passage implements RelayEnd {
   readonly faults: FaultRun | undefined
   /** Told once how it ended: the status that the upstream gave, or 0. */
   over: ((status: number) => void) | undefined
+  /** The requests that it must not overtake. */
+  behind: readonly Departure[] | undefined
   readonly #owner: PassageOwner
 
   constructor(

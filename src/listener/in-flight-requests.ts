@@ -1,6 +1,6 @@
 import type { Call, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
 import { CANCELLED, cancelledId, outcomeOfCancellation } from '../mcp/cancellation.ts'
-import type { NotificationMessage } from '../mcp/classify.ts'
+import type { PostedMessages } from '../mcp/classify.ts'
 import { Endpoints } from '../mcp/endpoints.ts'
 import type { Message } from '../mcp/message.ts'
 import { outcomeOf } from '../mcp/outcome.ts'
@@ -8,6 +8,7 @@ import { PendingCalls } from '../mcp/in-flight-calls.ts'
 import { Sessions } from '../mcp/sessions.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry, Caller } from './call-entry.ts'
+import type { Departure } from './late-upstream.ts'
 import { RedirectedCalls } from './redirected-calls.ts'
 import { SessionlessCalls } from './sessionless-calls.ts'
 
@@ -131,23 +132,35 @@ export class Ledger {
   }
 
   /**
-   * Takes note of the calls that a client gives up by `notifications/cancelled`: of earlier ones, or of
-   * those of the same body (`own`). What a fault holds of them never goes to the upstream, which would
-   * get the call behind its cancellation otherwise.
+   * Takes note of the earlier calls that a client gives up by `notifications/cancelled`. What a fault
+   * holds of them never goes to the upstream, which would get the call behind its cancellation
+   * otherwise. Returns what is to be waited for where several held calls may be meant.
    */
   cancel(
-    notifications: readonly NotificationMessage[],
+    { notifications, calls }: PostedMessages,
     session: string,
     caller: Caller,
-    own?: readonly CallEntry[],
-  ): void {
+  ): readonly Departure[] | undefined {
+    let behind: Departure[] | undefined
     for (const { method, params, callsBefore } of notifications) {
-      if (method !== CANCELLED || callsBefore > 0 !== (own !== undefined)) continue
-      const id = cancelledId(params)
-      if (id === undefined) continue
-      const entry =
-        own?.slice(0, callsBefore).find((each) => !each.settled && each.call.id === id) ??
-        (session === '' ? this.#sessionless.find(id, caller) : this.find(session, id))
+      const id = method === CANCELLED ? cancelledId(params) : undefined
+      if (id === undefined || calls.slice(0, callsBefore).some((call) => call.id === id)) continue
+      const isAlone = session === ''
+      const entry = isAlone ? this.#sessionless.find(id, caller) : this.find(session, id)
+      if (entry !== undefined) this.#giveUp(entry, outcomeOfCancellation(params))
+      else if (isAlone) {
+        const leaving = this.#sessionless.leaving(id, caller)
+        if (leaving !== undefined) (behind ??= []).push(leaving)
+      }
+    }
+    return behind
+  }
+
+  /** Takes note of the calls that are given up in the body that they came in. */
+  cancelOwn({ notifications }: PostedMessages, entries: readonly CallEntry[]): void {
+    for (const { method, params, callsBefore } of notifications) {
+      const id = method === CANCELLED ? cancelledId(params) : undefined
+      const entry = entries.slice(0, callsBefore).find(({ call }) => call.id === id)
       if (entry !== undefined) this.#giveUp(entry, outcomeOfCancellation(params))
     }
   }

@@ -12,10 +12,8 @@ import { CallObserver } from './call-observer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
 import { expiredAnswer } from './faults/emit/expired-response.ts'
 import type { FaultPlanner } from './faults/fault-planner.ts'
-import { FaultedUpstream } from './faults/source/faulted-upstream.ts'
 import type { PushStream } from './faults/source/push-stream.ts'
 import type { PushStreams } from './faults/source/push-streams.ts'
-import { PushUpstream } from './faults/source/push-upstream.ts'
 import { InitializeObserver } from './initialize-observer.ts'
 import type { Ledger } from './in-flight-requests.ts'
 import type { Observer } from './observer.ts'
@@ -28,6 +26,7 @@ import { PushObserver } from './push-observer.ts'
 import type { RareLog } from './rare-log.ts'
 import { refuse } from './rejection.ts'
 import { Relay } from './relay.ts'
+import { upstreamFor } from './exchange-upstream.ts'
 
 /** What the pipeline works with. */
 export interface PipelineParts extends PostedReaderParts {
@@ -39,6 +38,8 @@ export interface PipelineParts extends PostedReaderParts {
   readonly rareLog: RareLog
   /** In milliseconds. */
   readonly now: () => number
+  /** A request waits so long at most for others that it must not overtake, in milliseconds. */
+  readonly holdTimeout: number
   /** Undefined where no rules can come into force. */
   readonly planner?: FaultPlanner | undefined
   /** The streams by which the faults of calls act that are answered there. */
@@ -126,8 +127,7 @@ export class Pipeline implements PassageOwner {
     observer: Observer | null = null,
     unread = false,
   ): Passage {
-    const { head } = exchange
-    const faults = this.#parts.planner?.forExchange(head, requestBytes, unread)
+    const faults = this.#parts.planner?.forExchange(exchange.head, requestBytes, unread)
     return new Passage(this, exchange, kind, receivedAt, observer, undefined, undefined, faults)
   }
 
@@ -162,7 +162,10 @@ export class Pipeline implements PassageOwner {
     }
     const session = endpoint ?? posted.session ?? ''
     if (this.#turnsAway(exchange, facts, session, posted.calls, receivedAt)) return
-    this.#pass(this.#open(exchange, facts, posted, session, bytes.length, receivedAt))
+    const behind = this.#parts.ledger.cancel(posted, session, exchange)
+    const way = this.#open(exchange, facts, posted, session, bytes.length, receivedAt)
+    way.behind = behind
+    this.#pass(way)
   }
 
   /** Answers for a session that a fault has ended; true when it has. */
@@ -183,9 +186,8 @@ export class Pipeline implements PassageOwner {
     exchange.answer.data(bytes)
     exchange.answer.end([])
     for (const entry of entries) ledger.settle(entry, 'http_error', 'injected')
-    if (calls.length === 0) {
-      telemetry.http({ class: 'mcp', status: head.status, origin: 'injected' })
-    }
+    const { status } = head
+    if (calls.length === 0) telemetry.http({ class: 'mcp', status, origin: 'injected' })
     planner.turnedAway(by, session, calls, trace)
     return true
   }
@@ -200,12 +202,11 @@ export class Pipeline implements PassageOwner {
     receivedAt: number,
   ): Passage {
     const { ledger, telemetry, maxBody, memory, planner } = this.#parts
-    const { calls, notifications } = posted
+    const { calls } = posted
     const weight = planner?.mayHit(exchange.head, calls) === true ? weightOf(calls) : 0
     if (!this.#reader.keeps(exchange.head, weight)) {
       return this.#uncalled(exchange, 'http', receivedAt, size, null, true)
     }
-    ledger.cancel(notifications, session, exchange)
     if (calls.length === 0) return this.#uncalled(exchange, 'mcp', receivedAt, size)
     const entries: CallEntry[] = []
     for (const call of calls) entries.push(ledger.open(call, session, receivedAt, trace, exchange))
@@ -216,25 +217,24 @@ export class Pipeline implements PassageOwner {
     }
     const request = { head: exchange.head, posted, session, size, receivedAt, weight }
     const faults = planCalls(this.#parts, request, entries)
-    if (posted.batch) ledger.cancel(notifications, session, exchange, entries)
+    if (posted.batch) ledger.cancelOwn(posted, entries)
     return new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults)
   }
 
   #pass(way: Passage, push?: PushStream): void {
-    const { upstream, now } = this.#parts
-    const { exchange, entries, faults } = way
+    const { now } = this.#parts
+    const { exchange, entries, faults, behind } = way
     const relay = new Relay(exchange, way.observer, way, now)
     try {
-      let to = faults === undefined ? upstream : new FaultedUpstream(upstream, faults)
-      if (push !== undefined) to = new PushUpstream(to, push)
+      const to = upstreamFor(way, this.#parts, push)
       relay.attach(to.send(exchange.head, exchange.body.forSending(), relay))
     } catch (error) {
       this.#unsent(way, error)
       return
     }
-    // A fault may hold the request back: then it tells itself when it goes.
-    const handedOver = faults === undefined ? markSent(entries, now) : now()
-    relay.handedOver(handedOver - way.receivedAt)
+    // Where the request is held back, it tells itself when it goes.
+    const isHeld = faults !== undefined || behind !== undefined
+    relay.handedOver((isHeld ? now() : markSent(entries, now)) - way.receivedAt)
   }
 
   finished(way: Passage, status: number): void {

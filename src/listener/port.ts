@@ -113,6 +113,7 @@ export class Port {
       push,
       memory,
       now,
+      holdTimeout: options.holdTimeout,
       maxBody: options.maxBody,
       strict: options.strict,
     })

@@ -100,6 +100,7 @@ async function broken(parts: Partial<PipelineParts>) {
     rareLog: new RareLog(logger, now),
     memory: new MemoryBudget(Infinity),
     now,
+    holdTimeout: 120_000,
     maxBody: 1e6,
     strict: false,
     ...parts,

@@ -1,30 +1,14 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
-import {
-  get,
-  modern,
-  POLL,
-  post,
-  request,
-  result,
-  type Stage,
-  streamHead,
-} from '../accounting/stage.ts'
+import { get, POLL, post, request, result, streamHead } from '../accounting/stage.ts'
 import { chunk } from '../support/raw-app.ts'
-import { giveUp, HeldCalls, LATE, SESSION } from './held-calls.ts'
+import { giveUp, heldCalls, LATE, SESSION } from './held-calls.ts'
 import { rule } from './push-app.ts'
 
 // A cancellation used to overtake the call that a fault held: the app executed the call behind its own
 // cancellation, and the client got a result that it had given up.
 
-let stage: Stage
-let held: HeldCalls
-afterEach(() => stage.close())
-
-async function open(...options: Parameters<typeof HeldCalls.open>): Promise<void> {
-  held = await HeldCalls.open(...options)
-  stage = held.stage
-}
+const open = heldCalls()
 
 const SILENT = rule('hang', { at: 'request' })
 const EXCHANGE = {
@@ -38,7 +22,7 @@ describe('a cancellation ends the call that a fault holds', () => {
     ['hang', SILENT, ''],
     ['delay of the exchange', EXCHANGE, 'x-hold: 1\r\n'],
   ])('by %s, and the app never gets it', async (_what, spec, lines) => {
-    await open([spec])
+    const { held, stage } = await open([spec])
     const client = await held.holds(post(request(1), SESSION + lines))
     await stage.exchange(post(giveUp(1), SESSION))
     await held.endsEmpty(client)
@@ -51,7 +35,7 @@ describe('a cancellation ends the call that a fault holds', () => {
     ['the user stopped it', 'cancelled'],
     ['', 'abandoned'],
   ])('and counts it by its reason: %j', async (reason, outcome) => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     const client = await held.holds(post(request(1), SESSION))
     await stage.exchange(post(giveUp(1, reason), SESSION))
     await held.endsEmpty(client)
@@ -59,7 +43,7 @@ describe('a cancellation ends the call that a fault holds', () => {
   })
 
   test('of a client that takes no stream', async () => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     const bytes = post(request(1), SESSION).replace(', text/event-stream', '')
     const client = await held.holds(bytes)
     await stage.exchange(post(giveUp(1), SESSION))
@@ -67,7 +51,7 @@ describe('a cancellation ends the call that a fault holds', () => {
   })
 
   test('of HTTP+SSE', async () => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     await stage.send(get('/sse'), 'GET')
     const stream = await held.app.at(0)
     await stream.send([streamHead(), chunk('event: endpoint\ndata: /message?s=1\n\n')])
@@ -80,7 +64,7 @@ describe('a cancellation ends the call that a fault holds', () => {
   })
 
   test('that is held longer than calls are remembered', async () => {
-    await open([LATE], { pendingTtl: 1 })
+    const { held, stage } = await open([LATE], { pendingTtl: 1 })
     const client = await held.holds(post(request(1), SESSION))
     for (let sweep = 0; sweep < 3; sweep++) {
       await new Promise((resolve) => setTimeout(resolve, 2))
@@ -92,7 +76,7 @@ describe('a cancellation ends the call that a fault holds', () => {
   })
 
   test('and of another call, or of another session, it does not', async () => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     const client = await held.holds(post(request(1), SESSION))
     await stage.exchange(post(giveUp('1'), SESSION))
     await stage.exchange(post(giveUp(1), 'Mcp-Session-Id: s2\r\n'))
@@ -102,47 +86,11 @@ describe('a cancellation ends the call that a fault holds', () => {
   })
 })
 
-describe('without a session', () => {
-  const of = (client: string): string => `Authorization: ${client}\r\n`
-
-  test('a cancellation is for the one call that has its id and its headers', async () => {
-    await open([LATE])
-    const one = await held.holds(post(request(1), of('one')))
-    const other = await held.holds(post(request(1), of('other')), 2)
-    await stage.exchange(post(giveUp(1), of('third')))
-    await stage.exchange(post(giveUp(1), of('one')))
-    const given = await one.answer()
-    expect([given!.status, given!.body.toString()]).toEqual([200, ''])
-    held.free()
-    expect((await other.answer())!.body.toString()).toContain('result')
-    expect(held.seen).toEqual([giveUp(1), giveUp(1), request(1)])
-    await stage.ends({ 'tools/call echo: timeout by injected': 1, 'tools/call echo: ok': 1 })
-  })
-
-  test('and for none where several calls may be meant', async () => {
-    await open([LATE])
-    const clients = [await held.holds(post(request(1))), await held.holds(post(request(1)), 2)]
-    await stage.exchange(post(giveUp(1)))
-    held.free()
-    for (const client of clients) await client.answer()
-    await stage.ends({ 'tools/call echo: ok': 2 })
-  })
-
-  test('a client of revision 2026-07-28 cancels by leaving, and the app never gets the call', async () => {
-    await open([LATE])
-    const client = await held.holds(post(modern(1)))
-    client.close()
-    await stage.ends({ 'tools/call echo: abandoned by injected': 1 })
-    expect(stage.squall.faults!.active).toBe(0)
-    expect(held.seen).toEqual([])
-  })
-})
-
 describe('in a batch', () => {
   const other = (id: number) => request(id, 'tools/call', { name: 'other' })
 
   test('the call that is given up is left out, and the others go on', async () => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     const client = await held.holds(post([request(1), other(2)], SESSION))
     await stage.exchange(post(giveUp(1), SESSION))
     expect((await client.answer())!.body.toString()).toBe(JSON.stringify([result(2)]))
@@ -152,7 +100,7 @@ describe('in a batch', () => {
   })
 
   test('one that waits for the fault of another one is given up because of that fault', async () => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     const client = await held.holds(post([request(1), other(2)], SESSION))
     await stage.exchange(post(giveUp(2), SESSION))
     await stage.exchange(post(giveUp(1), SESSION))
@@ -165,7 +113,7 @@ describe('in a batch', () => {
   })
 
   test('a client that leaves has left all of them because of the fault', async () => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     const client = await held.holds(post([request(1), other(2)], SESSION))
     client.close()
     await stage.ends({
@@ -176,7 +124,7 @@ describe('in a batch', () => {
   })
 
   test('a call and its cancellation behind it are no call', async () => {
-    await open([LATE])
+    const { held, stage } = await open([LATE])
     await stage.exchange(post([request(1), giveUp(1, 'no need')], SESSION))
     expect(held.seen).toEqual([[giveUp(1, 'no need')]])
     expect(stage.squall.faults!.injected).toEqual([])
@@ -184,7 +132,7 @@ describe('in a batch', () => {
   })
 
   test('without a fault both go, and the call is counted as cancelled', async () => {
-    await open([])
+    const { held, stage } = await open([])
     const batch = [request(1), giveUp(1, 'no need')]
     await stage.exchange(post(batch))
     expect(held.seen).toEqual([batch])
@@ -192,7 +140,7 @@ describe('in a batch', () => {
   })
 
   test('a cancellation in front of a call is not for that call', async () => {
-    await open([])
+    const { stage } = await open([])
     await stage.exchange(post([giveUp(1), request(1)], SESSION))
     await stage.ends({ 'tools/call echo: ok': 1 })
   })

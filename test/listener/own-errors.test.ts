@@ -68,6 +68,7 @@ async function stand(
     rareLog: new RareLog(logger, now),
     memory: new MemoryBudget(Infinity),
     now,
+    holdTimeout: 120_000,
     maxBody: 1_048_576,
     strict: false,
     ...parts,

@@ -42,12 +42,11 @@ export class FaultRun {
 
   constructor(options: FaultRunOptions) {
     const { exchangePlan, calls } = options
-    const held = new HeldRequest(calls.length)
+    const held = (this.#held = new HeldRequest(calls.length))
     const memory = (this.memory = new RunMemory(options, () => this.all))
     this.options = options
     this.#planAnswer = options.planAnswer
     this.#receivedAt = options.receivedAt
-    this.#held = held
     this.exchange = new CallRun(undefined, exchangePlan, options, held.stop, memory)
     this.calls = calls.map(
       ({ call, plan }, place) => new CallRun(call, plan, options, held.stopOf(place), memory),
@@ -96,6 +95,11 @@ export class FaultRun {
   /** True while faults keep the request from the upstream, or before they begin to. */
   get holds(): boolean {
     return this.actsOnRequest && this.#held.waits(this.all)
+  }
+
+  /** Settled when the upstream has the request, or never gets it; undefined where it has it. */
+  get going(): Promise<void> | undefined {
+    return this.#held.going
   }
 
   /** The client has given a call up: what the upstream has not got of it by now it never gets. */
@@ -170,8 +174,7 @@ export class FaultRun {
   /** The client repeats the request: faults that have had their turn have none again. */
   repeated(exchangePlan: Plan | undefined, planAnswer: PlanAnswer | undefined, at: number): void {
     this.#redirect = undefined
-    this.#held.sent = false
-    this.#held.begun = false
+    this.#held.repeated()
     this.#planAnswer = planAnswer
     this.#receivedAt = at
     if (exchangePlan !== undefined) this.exchange.join(exchangePlan)
@@ -186,8 +189,7 @@ export class FaultRun {
 
   /** Marks that no answer has carried yet. */
   takeMarks(): readonly string[] {
-    if (this.passesRedirect) return []
-    return this.all.flatMap((run) => run.takeMarks())
+    return this.passesRedirect ? [] : this.all.flatMap((run) => run.takeMarks())
   }
 
   /** Marks that a head can carry that is sent now. */
@@ -207,7 +209,7 @@ export class FaultRun {
 
   /** The request goes to the app now: the faults of what is answered elsewhere wait for it there. */
   forwarded(): void {
-    this.#held.sent = true
+    this.#held.forwarded()
     for (const run of this.calls) {
       if (run.call?.transport !== 'http+sse' || run.elsewhere) continue
       run.elsewhere = true
@@ -223,7 +225,7 @@ export class FaultRun {
     if (this.#finished || this.#redirect === 'held') return
     this.#finished = true
     for (const run of this.all) if (!this.#outlives(run)) this.#close(run)
-    this.#held.abort()
+    this.#held.end()
   }
 
   /** The stream has event ids: a client may have the rest of it sent again, before revision 2026-07-28. */
@@ -274,7 +276,6 @@ export class FaultRun {
 
   #outcome(verdicts: readonly (RequestVerdict | undefined)[]): RequestOutcome {
     const answered = this.#answered
-    const replies = this.#replies
     for (const [index, verdict] of verdicts.entries()) {
       if (this.calls[index]!.givenUp) {
         answered.add(index)
@@ -292,8 +293,8 @@ export class FaultRun {
       const call = run.call!
       run.answered = true
       answered.add(index)
-      if (call.transport !== 'http+sse') replies.push(replyMessage(reply, call))
+      if (call.transport !== 'http+sse') this.#replies.push(replyMessage(reply, call))
     }
-    return { kind: 'forward', answered, replies }
+    return { kind: 'forward', answered, replies: this.#replies }
   }
 }

@@ -10,6 +10,8 @@ export class HeldRequest {
   begun = false
   /** The upstream has the request, or what is left of it. */
   sent = false
+  #going: Promise<void> | undefined
+  #gone: () => void = () => undefined
   /** One for each call, where several share the exchange. */
   readonly #stops: readonly Stop[]
   #waiting = false
@@ -20,9 +22,36 @@ export class HeldRequest {
     this.#stops = calls > 1 ? Array.from({ length: calls }, () => new Stop()) : []
   }
 
+  /** Settled when the upstream has the request, or never gets it; undefined where it has it. */
+  get going(): Promise<void> | undefined {
+    if (this.sent) return undefined
+    this.#going ??= new Promise((resolve) => (this.#gone = resolve))
+    return this.#going
+  }
+
+  /** The request goes to the upstream now. */
+  forwarded(): void {
+    this.sent = true
+    this.#gone()
+    this.#going = undefined
+  }
+
   /** Returns what stops the faults of the call at a place. */
   stopOf(place: number): Stop {
     return this.#stops[place] ?? this.stop
+  }
+
+  /** The client repeats the request: the upstream has not got this one. */
+  repeated(): void {
+    this.sent = false
+    this.begun = false
+  }
+
+  /** The exchange is over: what has not been sent never is. */
+  end(): void {
+    this.#gone()
+    this.#going = Promise.resolve()
+    this.abort()
   }
 
   /** No fault acts from here on. */
