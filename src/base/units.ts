@@ -10,6 +10,7 @@ const MILLISECONDS: Readonly<Record<string, number>> = {
 }
 
 const BYTES: Readonly<Record<string, number>> = {
+  '': 1,
   B: 1,
   kB: 1000,
   MB: 1000 ** 2,
@@ -21,8 +22,8 @@ const BYTES: Readonly<Record<string, number>> = {
 
 /** A duration: a number and its unit. */
 export const DURATION_PATTERN = '^[0-9]{1,9}(\\.[0-9]{1,3})?(ms|s|m|h|d)$'
-/** A size: a number and its unit. */
-export const SIZE_PATTERN = '^[0-9]{1,12}(B|kB|MB|GB|KiB|MiB|GiB)$'
+/** A size: a number and its unit; bytes where it has none. */
+export const SIZE_PATTERN = '^[0-9]{1,12}(B|kB|MB|GB|KiB|MiB|GiB)?$'
 /** A share: a number and a percent sign. */
 export const PERCENT_PATTERN = '^[0-9]{1,3}(\\.[0-9]{1,9})?%$'
 
@@ -34,14 +35,14 @@ const SIZE = new RegExp(SIZE_PATTERN)
 const PERCENT = new RegExp(PERCENT_PATTERN)
 const UNIT = /[a-zA-Z]+$/
 
-/** Milliseconds of `300ms`, `5s`, `1.5m`; undefined when it is no duration or longer than thirty days. */
-export function readDuration(text: string): number | undefined {
+/** Milliseconds of `300ms`, `5s`, `1.5m`; undefined when it is no duration or longer than `most`. */
+export function readDuration(text: string, most: number = MAX_DURATION_MS): number | undefined {
   if (!DURATION.test(text)) return undefined
   const ms = withUnit(text, MILLISECONDS)
-  return ms <= MAX_DURATION_MS ? ms : undefined
+  return ms <= most ? ms : undefined
 }
 
-/** Bytes of `512B`, `8KiB`, `1MB`; undefined when it is no size or beyond what a double counts exactly. */
+/** Bytes of `512B`, `8KiB`, `1MB`, `512`; undefined when it is no size or beyond what a double counts exactly. */
 export function readSize(text: string): number | undefined {
   if (!SIZE.test(text)) return undefined
   const bytes = withUnit(text, BYTES)
@@ -53,6 +54,34 @@ export function readPercent(text: string): number | undefined {
   if (!PERCENT.test(text)) return undefined
   const percent = Number(text.slice(0, -1))
   return percent <= 100 ? percent : undefined
+}
+
+/** The number in `12.5%` or `12.5`; undefined when it is no percentage or above 100. */
+export function readBarePercent(text: string): number | undefined {
+  return readPercent(text.endsWith('%') ? text : `${text}%`)
+}
+
+/** Returns a duration in the largest unit that keeps it whole. */
+export function durationText(ms: number): string {
+  if (ms >= 1000 && ms % 1000 !== 0) return `${ms / 1000}s`
+  return inLargestUnit(ms, ['d', 'h', 'm', 's', 'ms'], MILLISECONDS)
+}
+
+/** Returns a size in the largest binary unit that keeps it whole. */
+export function sizeText(bytes: number): string {
+  return inLargestUnit(bytes, ['GiB', 'MiB', 'KiB', 'B'], BYTES)
+}
+
+function inLargestUnit(
+  value: number,
+  units: readonly string[],
+  factors: Readonly<Record<string, number>>,
+): string {
+  const unit = units.find((each) => {
+    const factor = factors[each] ?? Infinity
+    return value >= factor && value % factor === 0
+  })
+  return unit === undefined ? `${value}${units.at(-1)!}` : `${value / factors[unit]!}${unit}`
 }
 
 function withUnit(text: string, units: Readonly<Record<string, number>>): number {

@@ -1,7 +1,7 @@
+import { sizeText } from '../base/units.ts'
 import { oneOf, section, size } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem } from './fault.ts'
-import { sizeText } from './lib/outlook.ts'
 import { slowed } from './lib/slow-link.ts'
 import { Type } from '../base/schema/schema-type.ts'
 

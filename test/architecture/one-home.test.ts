@@ -46,6 +46,11 @@ it.each([
     // These are not JSON: certificates are bytes.
     ['base/json/canonical-json.ts', 'listener/front/tls-files.ts'],
   ],
+  [
+    'units of time and size (base/units.ts)',
+    /\['ms', 1\]|=== 'ms' \? 1|\['KiB', 1024\]|endsWith\('%'\) \? text/,
+    ['base/units.ts'],
+  ],
 ] as const)('%s has one home', (_, idea, homes) => {
   expect(elsewhere(idea, ...homes)).toEqual([])
 })

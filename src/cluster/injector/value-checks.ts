@@ -1,16 +1,10 @@
 import { hasUnseen } from '../../base/text/foreign-text.ts'
-import { readPercent, MAX_DURATION_MS } from '../../base/units.ts'
+import { MAX_DURATION_MS, readBarePercent, readDuration } from '../../base/units.ts'
 import { parseQuantity } from './quantity.ts'
 
 /** What is wrong with a value, as what to write instead; undefined when it is good. */
 export type ValueCheck = (value: string) => string | undefined
 
-const DURATION_UNITS: ReadonlyMap<string, number> = new Map([
-  ['ms', 1],
-  ['s', 1_000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-])
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const MAX_PORTS = 16
 const MAX_PATHS = 100
@@ -29,14 +23,11 @@ export function like(pattern: RegExp, mend: string): ValueCheck {
   return (value) => (pattern.test(value) ? undefined : mend)
 }
 
-/** `300ms`, `5s`, `10m` or `1h`, within bounds in milliseconds. */
+/** A duration such as `300ms`, `5s` or `1.5h`, within bounds in milliseconds. */
 export function duration(min: number, max: number, mend: string): ValueCheck {
   return (value) => {
-    const match = /^(\d{1,15})([a-z]{1,2})$/.exec(value)
-    const factor = DURATION_UNITS.get(match?.[2] ?? '')
-    if (match === null || factor === undefined) return mend
-    const ms = Number(match[1]) * factor
-    return ms >= min && ms <= max ? undefined : mend
+    const ms = readDuration(value)
+    return ms !== undefined && ms >= min && ms <= max ? undefined : mend
   }
 }
 
@@ -44,12 +35,12 @@ export function duration(min: number, max: number, mend: string): ValueCheck {
 export const maxDuration: ValueCheck = duration(
   1,
   MAX_DURATION_MS,
-  'write a whole number with its unit, such as 10m',
+  'write a number with its unit, such as 10m',
 )
 
 /** A share from 0 to 100 percent. */
 export function percent(value: string): string | undefined {
-  const share = readPercent(value.endsWith('%') ? value : `${value}%`)
+  const share = readBarePercent(value)
   return share !== undefined && share >= 0 && share <= 100
     ? undefined
     : 'write a number from 0 to 100 with %, such as 20%'
@@ -58,7 +49,7 @@ export function percent(value: string): string | undefined {
 /** A share at which a guard can act, or `off`. */
 export function guardRate(value: string): string | undefined {
   if (value === 'off') return undefined
-  const share = readPercent(value.endsWith('%') ? value : `${value}%`)
+  const share = readBarePercent(value)
   return share !== undefined && share >= 0 && share < 100
     ? undefined
     : 'write a number from 0 to below 100 with %, such as 50%, or off'

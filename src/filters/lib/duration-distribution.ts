@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
+import { durationText } from '../../base/units.ts'
 import { duration, section } from './config-schema.ts'
-import { durationText } from './outlook.ts'
 import { Type } from '../../base/schema/schema-type.ts'
 
 /** The ways to say how long, each a key of its own. */

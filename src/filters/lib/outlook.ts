@@ -36,28 +36,3 @@ export type Outlook =
 
 /** What a fault says that finds nothing to act on. */
 export const NOTHING: Outlook = { cannot: 'nothing_to_act_on' }
-
-const DURATIONS = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'm'],
-  [1000, 's'],
-] as const
-
-/** A duration as it is written in a rules file. */
-export function durationText(ms: number): string {
-  const unit = DURATIONS.find(([size]) => ms >= size && ms % size === 0)
-  if (unit !== undefined) return `${ms / unit[0]}${unit[1]}`
-  return ms < 1000 ? `${ms}ms` : `${ms / 1000}s`
-}
-
-/** A size as it is written in a rules file. */
-export function sizeText(bytes: number): string {
-  for (const [size, unit] of [
-    [1024 ** 2, 'MiB'],
-    [1024, 'KiB'],
-  ] as const) {
-    if (bytes >= size && bytes % size === 0) return `${bytes / size}${unit}`
-  }
-  return `${bytes}B`
-}

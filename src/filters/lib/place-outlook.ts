@@ -1,6 +1,7 @@
+import { sizeText } from '../../base/units.ts'
 import type { AnswerPlace } from './response-place.ts'
 import type { CutPlace } from './cut-output.ts'
-import { NOTHING, sizeText, type Outlook, type OutlookSetting } from './outlook.ts'
+import { NOTHING, type Outlook, type OutlookSetting } from './outlook.ts'
 
 /** The outlook of a fault that acts at a place in the answer. */
 export function placeOutlook(

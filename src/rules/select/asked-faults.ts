@@ -1,4 +1,4 @@
-import { readDuration, readPercent } from '../../base/units.ts'
+import { readBarePercent, readDuration } from '../../base/units.ts'
 import type { HeaderLines } from '../../http/headers.ts'
 
 /** What a caller asks for by headers of its request. */
@@ -63,7 +63,7 @@ export function readAskedFaults(
   const abort = read(ABORT, readStatus) ?? read(ENVOY_ABORT, readStatus)
   const isDelayAsked = delay !== undefined && delay > 0
   if (!isDelayAsked && abort === undefined) return undefined
-  const ofBoth = read(PERCENT, readWrittenPercent)
+  const ofBoth = read(PERCENT, readBarePercent)
   const percent = (name: FaultHeader): number | undefined => {
     if (given.has(PERCENT)) return ofBoth
     return given.has(name) ? read(name, readNumerator) : 100
@@ -108,9 +108,4 @@ function readStatus(text: string): number | undefined {
 /** A whole number of a hundred. */
 function readNumerator(text: string): number | undefined {
   return /^\d{1,3}$/.test(text) && Number(text) <= 100 ? Number(text) : undefined
-}
-
-/** `30`, `30%` or `12.5`. */
-function readWrittenPercent(text: string): number | undefined {
-  return readPercent(text.endsWith('%') ? text : `${text}%`)
 }

@@ -1,13 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  formatDuration,
-  formatSize,
-  parseChoice,
-  parseCount,
-  parseDuration,
-  parseSize,
-} from '../../../src/cli/flags/units.ts'
+import { durationText, sizeText } from '../../../src/base/units.ts'
+import { parseChoice, parseCount, parseDuration, parseSize } from '../../../src/cli/flags/units.ts'
 
 const WIDE = { min: 0, max: Number.MAX_SAFE_INTEGER }
 
@@ -18,15 +12,17 @@ describe('durations', () => {
     ['5s', 5_000],
     ['10m', 600_000],
     ['1h', 3_600_000],
+    ['1.5s', 1500],
+    ['2d', 172_800_000],
   ])('%s is %d ms', (text, ms) => {
     expect(parseDuration(text, '--x', WIDE)).toBe(ms)
   })
 
-  it.each(['', '5', '-5s', '1.5s', '5 s', '5S', '5d', 's', '5sm', '1e3s', ' 5s', '5s\n', '٥s'])(
+  it.each(['', '5', '-5s', '5 s', '5S', '1.0005s', 's', '5sm', '1e3s', ' 5s', '5s\n', '٥s'])(
     '%j is refused',
     (text) => {
       expect(() => parseDuration(text, '--x', WIDE)).toThrow(
-        / is not a duration; write a whole number with its unit: 300ms, 5s, 10m or 1h$/,
+        / is not a duration; write a number with its unit, such as 300ms, 1.5s, 10m, 1h or 2d$/,
       )
     },
   )
@@ -40,7 +36,7 @@ describe('durations', () => {
   it('read back what they print', () => {
     fc.assert(
       fc.property(fc.nat(), (ms) => {
-        expect(parseDuration(formatDuration(ms), '--x', WIDE)).toBe(ms)
+        expect(parseDuration(durationText(ms), '--x', WIDE)).toBe(ms)
       }),
     )
   })
@@ -52,6 +48,8 @@ describe('sizes', () => {
     ['1024', 1024],
     ['64KiB', 65_536],
     ['4MiB', 4_194_304],
+    ['4MB', 4_000_000],
+    ['512B', 512],
     ['1GiB', 1_073_741_824],
   ])('%s is %d bytes', (text, bytes) => {
     expect(parseSize(text, '--x', WIDE)).toBe(bytes)
@@ -67,7 +65,7 @@ describe('sizes', () => {
   it('read back what they print', () => {
     fc.assert(
       fc.property(fc.nat(), (bytes) => {
-        expect(parseSize(formatSize(bytes), '--x', WIDE)).toBe(bytes)
+        expect(parseSize(sizeText(bytes), '--x', WIDE)).toBe(bytes)
       }),
     )
   })

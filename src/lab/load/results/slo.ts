@@ -1,3 +1,4 @@
+import { readDuration } from '../../../base/units.ts'
 import type { Fraction, Indicators } from '../../indicators/indicators.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
@@ -113,8 +114,8 @@ function limitOf(text: string, unit: Unit, number: number, suffix: string): numb
     return number / 100
   }
   if (unit === 'ms') {
-    const factor = suffix === 'ms' ? 1 : suffix === 's' ? 1000 : suffix === 'm' ? 60_000 : undefined
-    if (factor !== undefined) return number * factor
+    const ms = readDuration(`${number}${suffix}`)
+    if (ms !== undefined) return ms
     throw bad(text, 'needs a limit with a unit of time', 'write it as 250ms or 2s')
   }
   if (suffix !== '') throw bad(text, 'needs a plain number as its limit', 'write it as 8 or 0.5')
