@@ -1,14 +1,7 @@
 import { expect } from 'vitest'
-import {
-  answer,
-  chunk,
-  startRawApp,
-  type AppExchange,
-  type RawApp,
-  type Script,
-} from '../support/raw-app.ts'
+import { answer, chunk, type AppExchange, type RawApp, type Script } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { startSidecar, type RunningSidecar, type StartOptions } from '../support/sidecar.ts'
+import { startSidecar, type ScriptedSidecar, type StartOptions } from '../support/sidecar.ts'
 import { parseExposition, type Line } from '../telemetry/exposition.ts'
 
 /** Numbers by what they count. Zeroes are left out. */
@@ -20,17 +13,16 @@ const AT_REST = { client: 0, push: 0, request: 0, pending: 0, tunnel: 0 }
 /** An app, Squall before it, and what Squall has counted. */
 export class Stage {
   readonly app: RawApp
-  readonly squall: RunningSidecar
+  readonly squall: ScriptedSidecar
   readonly #clients: RawClient[] = []
 
-  private constructor(app: RawApp, squall: RunningSidecar) {
-    this.app = app
+  private constructor(squall: ScriptedSidecar) {
+    this.app = squall.app
     this.squall = squall
   }
 
   static async open(script: Script, options: Omit<StartOptions, 'upstream'> = {}): Promise<Stage> {
-    const app = await startRawApp({ script })
-    return new Stage(app, await startSidecar({ upstream: app.url, ...options }))
+    return new Stage(await startSidecar({ ...options, upstream: { script } }))
   }
 
   async connect(): Promise<RawClient> {
@@ -110,7 +102,6 @@ export class Stage {
     const after = await this.calls()
     await this.squall.close()
     await expect.poll(() => this.sum('squall_connections'), POLL).toBe(0)
-    await this.app.close()
     expect(after).toEqual(before)
     expect(await this.byReason('unclassified')).not.toHaveProperty('internal_error')
   }

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { planConnections, type PlannedConnection } from '../support/exchange-generator.ts'
 import { Random, seedOfRun } from '../support/random.ts'
-import { startRawApp, type RawApp } from '../support/raw-app.ts'
+import { type RawApp } from '../support/raw-app.ts'
 import { RawClient, type Answer } from '../support/raw-client.ts'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { valueOf, type WireMessage } from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
 
@@ -18,17 +18,14 @@ const STUCK = 4000
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
 let app: RawApp
-let squall: RunningSidecar
+let squall: ScriptedSidecar
 
 beforeAll(async () => {
-  app = await startRawApp({ keepBytes: false })
-  squall = await startSidecar({ upstream: app.url })
+  squall = await startSidecar({ upstream: { keepBytes: false } })
+  app = squall.app
 })
 
-afterAll(async () => {
-  await squall.close()
-  await app.close()
-})
+afterAll(() => squall.close())
 
 function endToEnd(headers: readonly string[]): string[] {
   const kept: string[] = []

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { median, OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { answer, chunk, startRawApp, type RawApp, type RawAppOptions } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 
 /** The promise is 50 ms; busy machines get more. The median must still keep it. */
 const SLACK = 250
@@ -10,17 +10,14 @@ const PROMISE = 50
 const ROUNDS = 15
 
 let app: RawApp
-let squall: RunningSidecar
+let squall: ScriptedSidecar
 
 async function start(options: RawAppOptions): Promise<void> {
-  app = await startRawApp(options)
-  squall = await startSidecar({ upstream: app.url })
+  squall = await startSidecar({ upstream: options })
+  app = squall.app
 }
 
-afterEach(async () => {
-  await squall.close()
-  await app.close()
-})
+afterEach(() => squall.close())
 
 const silent = (): void => undefined
 

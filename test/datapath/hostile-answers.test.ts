@@ -1,26 +1,25 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { answer, startRawApp, type RawApp } from '../support/raw-app.ts'
+import { answer, type RawApp } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 
 let app: RawApp
-let squall: RunningSidecar
+let squall: ScriptedSidecar
 let bad = ''
 
 beforeAll(async () => {
-  app = await startRawApp({
-    script: async (e) => {
-      if (e.request.target === '/good') await e.write(answer('200 OK', ['X-App', '1'], 'good'))
-      else await e.write(bad)
+  squall = await startSidecar({
+    upstream: {
+      script: async (e) => {
+        if (e.request.target === '/good') await e.write(answer('200 OK', ['X-App', '1'], 'good'))
+        else await e.write(bad)
+      },
     },
   })
-  squall = await startSidecar({ upstream: app.url })
+  app = squall.app
 })
 
-afterAll(async () => {
-  await squall.close()
-  await app.close()
-})
+afterAll(() => squall.close())
 
 beforeEach(() => {
   app.requests.length = 0

@@ -8,7 +8,6 @@ import { oneFault } from '../faults/one-fault.ts'
 import { jsonApp, resultText, whenAsked } from '../faults/fault-stage-setup.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { startHttpApp } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { startSidecar } from '../support/sidecar.ts'
 
@@ -16,11 +15,8 @@ const opened = closers()
 const KIB = 1024
 
 test('responses that replay keeps count, give way to messages, and go with their rule', async () => {
-  const app = opened(await startHttpApp(jsonApp))
   const rules = [oneFault('replay: { by: all }')]
-  const squall = opened(
-    await startSidecar({ upstream: `http://127.0.0.1:${app.port}`, rules, maxMemory: 64 * KIB }),
-  )
+  const squall = opened(await startSidecar({ upstream: jsonApp, rules, maxMemory: 64 * KIB }))
   const { memory } = squall.sidecar
   await call(squall, callMessage(1))
   expect(memory.kept).toBeGreaterThan(resultText(1).length)
@@ -44,10 +40,9 @@ test('copies that the upstream has not answered count', async () => {
       else waiting.push(end)
     })
   }
-  const app = opened(await startHttpApp(listener))
   const squall = opened(
     await startSidecar({
-      upstream: `http://127.0.0.1:${app.port}`,
+      upstream: listener,
       rules: [oneFault('amplify: { copies: 2 }')],
     }),
   )
@@ -62,16 +57,13 @@ test('copies that the upstream has not answered count', async () => {
 
 test('metadata that is held for --public-url counts', async () => {
   const ends: (() => void)[] = []
-  const app = opened(
-    await startHttpApp((_req, res) => {
-      res.setHeader('content-type', 'application/json')
-      res.write(`{"a":"${'x'.repeat(20 * KIB)}`)
-      ends.push(() => void res.end('"}'))
-    }),
-  )
   const squall = opened(
     await startSidecar({
-      upstream: `http://127.0.0.1:${app.port}`,
+      upstream: (_req, res) => {
+        res.setHeader('content-type', 'application/json')
+        res.write(`{"a":"${'x'.repeat(20 * KIB)}`)
+        ends.push(() => void res.end('"}'))
+      },
       publicUrl: 'https://gw.example',
     }),
   )

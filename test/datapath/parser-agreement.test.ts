@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { mutatedRequest } from '../support/head-mutator.ts'
 import { Random, seedOfRun } from '../support/random.ts'
-import { startRawApp, type AppRequest } from '../support/raw-app.ts'
+import { type AppRequest } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { valuesOf } from '../support/wire.ts'
@@ -135,8 +135,8 @@ interface LaneResult {
 }
 
 async function runLane(next: () => Buffer | undefined): Promise<LaneResult> {
-  const app = await startRawApp()
-  const squall = await startSidecar({ upstream: app.url })
+  const squall = await startSidecar({ upstream: {} })
+  const { app } = squall
   const node = await startNodeServer()
   const cases: Buffer[] = []
   const atApp: Noted<AppRequest>[] = []
@@ -153,7 +153,6 @@ async function runLane(next: () => Buffer | undefined): Promise<LaneResult> {
     atNode.push(...node.understood.splice(0).map((request) => ({ at, request })))
   }
   await squall.close()
-  await app.close()
   node.server.closeAllConnections()
   node.server.close()
   const problems = [...refused, ...unmatched(atApp, atNode, cases)]

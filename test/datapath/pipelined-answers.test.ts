@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { answer, chunk, startRawApp, type RawApp } from '../support/raw-app.ts'
+import { answer, chunk } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 
@@ -8,34 +8,34 @@ const EVENT = `data: ${'x'.repeat(1000)}\n\n`
 /** More than the buffers on the way hold. */
 const EVENTS = 16 * 1024
 
-let app: RawApp
 let squall: RunningSidecar
 
 afterEach(async () => {
   await squall.close()
-  await app.close()
 })
 
 test('an answer that waits for its client goes on when one behind it comes meanwhile', async () => {
   let goOn!: () => void
   const isTime = new Promise<void>((resolve) => (goOn = resolve))
   let written = 0
-  app = await startRawApp({
-    keepBytes: false,
-    script: async (e) => {
-      if (String(e.request.body).includes('"second"')) {
-        await isTime
-        await e.write(answer('200 OK', ['Content-Type', 'text/plain'], 'later'))
-        return
-      }
-      await e.write(STREAM_HEAD)
-      const block = Buffer.concat(Array.from({ length: 64 }, () => chunk(EVENT)))
-      for (; written < EVENTS; written += 64) if (!(await e.write(block))) return
-      await e.write('0\r\n\r\n')
+  squall = await startSidecar({
+    upstream: {
+      keepBytes: false,
+      script: async (e) => {
+        if (String(e.request.body).includes('"second"')) {
+          await isTime
+          await e.write(answer('200 OK', ['Content-Type', 'text/plain'], 'later'))
+          return
+        }
+        await e.write(STREAM_HEAD)
+        const block = Buffer.concat(Array.from({ length: 64 }, () => chunk(EVENT)))
+        for (; written < EVENTS; written += 64) if (!(await e.write(block))) return
+        await e.write('0\r\n\r\n')
+      },
     },
+    // What waits here is node:http's matter.
+    engine: 'general',
   })
-  // What waits here is node:http's matter.
-  squall = await startSidecar({ upstream: app.url, engine: 'general' })
   const client = await RawClient.connect(squall.port, { keepBytes: false })
   await client.send(toolCall(1, 'first') + toolCall(2, 'second'))
   await client.head()

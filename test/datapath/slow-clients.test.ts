@@ -1,17 +1,15 @@
 import { afterEach, expect, test } from 'vitest'
 import { OPEN_STREAM, STREAM_HEAD } from '../support/mcp-bytes.ts'
-import { chunk, startRawApp, type RawApp } from '../support/raw-app.ts'
+import { chunk } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 
 const MIB = 1024 * 1024
 
-let app: RawApp
 let squall: RunningSidecar
 
 afterEach(async () => {
   await squall.close()
-  await app.close()
 })
 
 test('small events that wait for slow clients arrive whole and in order', async () => {
@@ -22,19 +20,20 @@ test('small events that wait for slow clients arrive whole and in order', async 
     events.push(`id: ${events.length}\ndata: ${'x'.repeat(events.length % 900)}\n\n`)
   }
   let written = 0
-  app = await startRawApp({
-    keepBytes: false,
-    script: async (e) => {
-      await e.write(STREAM_HEAD)
-      for (let i = 0; i < events.length; i += 300) {
-        const block = Buffer.concat(events.slice(i, i + 300).map((text) => chunk(text)))
-        if (!(await e.write(block))) return
-        written++
-      }
-      await e.write('0\r\n\r\n')
+  squall = await startSidecar({
+    upstream: {
+      keepBytes: false,
+      script: async (e) => {
+        await e.write(STREAM_HEAD)
+        for (let i = 0; i < events.length; i += 300) {
+          const block = Buffer.concat(events.slice(i, i + 300).map((text) => chunk(text)))
+          if (!(await e.write(block))) return
+          written++
+        }
+        await e.write('0\r\n\r\n')
+      },
     },
   })
-  squall = await startSidecar({ upstream: app.url })
   const clients: RawClient[] = []
   for (let i = 0; i < 2; i++) {
     const client = await RawClient.connect(squall.port, { keepBytes: false })

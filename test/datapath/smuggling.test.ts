@@ -2,28 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FRAMING_ATTACKS, type Attack } from '../support/attacks.ts'
 import { HEAD_ATTACKS } from '../support/head-attacks.ts'
-import { answer, startRawApp, type RawApp } from '../support/raw-app.ts'
+import { answer, type RawApp } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
-import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
+import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { valueOf } from '../support/wire.ts'
 
 /** How long an attack that is answered with silence is waited for. */
 const SILENCE = 120
 
 let app: RawApp
-let squall: RunningSidecar
+let squall: ScriptedSidecar
 /** What the app refused before the attack at hand. */
 let refusedBefore = 0
 
 beforeAll(async () => {
-  app = await startRawApp({ script: (e) => void e.write(answer('200 OK', ['X-App', '1'], 'app')) })
-  squall = await startSidecar({ upstream: app.url })
+  squall = await startSidecar({
+    upstream: { script: (e) => void e.write(answer('200 OK', ['X-App', '1'], 'app')) },
+  })
+  app = squall.app
 })
 
-afterAll(async () => {
-  await squall.close()
-  await app.close()
-})
+afterAll(() => squall.close())
 
 beforeEach(() => {
   refusedBefore = app.violations().length

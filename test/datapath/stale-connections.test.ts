@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { answer, startRawApp } from '../support/raw-app.ts'
+import { answer } from '../support/raw-app.ts'
 import { RawClient, type Answer } from '../support/raw-client.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { rounds } from '../support/rounds.ts'
@@ -36,20 +36,21 @@ function mostSeen(tally: Tally): number {
 
 test('an app that closes idle connections at the moment of reuse never gets a call twice', async () => {
   const tally: Tally = { seen: new Map(), ok: 0, failed: 0 }
-  const app = await startRawApp({
-    keepBytes: false,
-    script: async (e) => {
-      note(tally, e.request.target + e.request.body.toString())
-      await e.write(answer('200 OK', [], 'ok'))
-      // At once, soon, or when the next request is already on its way.
-      const wait = tally.seen.size % 5
-      if (wait === 0) e.fin()
-      // A reset at once would take the answer with it.
-      else if (wait === 1) setTimeout(() => e.reset(), 1)
-      else setTimeout(() => e.fin(), wait - 2)
+  const squall = await startSidecar({
+    upstream: {
+      keepBytes: false,
+      script: async (e) => {
+        note(tally, e.request.target + e.request.body.toString())
+        await e.write(answer('200 OK', [], 'ok'))
+        // At once, soon, or when the next request is already on its way.
+        const wait = tally.seen.size % 5
+        if (wait === 0) e.fin()
+        // A reset at once would take the answer with it.
+        else if (wait === 1) setTimeout(() => e.reset(), 1)
+        else setTimeout(() => e.fin(), wait - 2)
+      },
     },
   })
-  const squall = await startSidecar({ upstream: app.url })
   const clients = await Promise.all(
     Array.from({ length: 4 }, async (_, lane) => {
       for (let i = 0; i < CALLS; i++) {
@@ -63,7 +64,6 @@ test('an app that closes idle connections at the moment of reuse never gets a ca
   )
   expect(clients).toHaveLength(4)
   await squall.close()
-  await app.close()
   expect(mostSeen(tally)).toBe(1)
   // Every connection here is about to close. Some calls are lost to that, as they would be for any
   // client that keeps connections; sending them once more is what must not happen.
@@ -71,13 +71,14 @@ test('an app that closes idle connections at the moment of reuse never gets a ca
 })
 
 test('a connection that the app closed while it was idle costs nobody an answer', async () => {
-  const app = await startRawApp({
-    script: async (e) => {
-      await e.write(answer('200 OK', [], 'ok'))
-      e.fin()
+  const squall = await startSidecar({
+    upstream: {
+      script: async (e) => {
+        await e.write(answer('200 OK', [], 'ok'))
+        e.fin()
+      },
     },
   })
-  const squall = await startSidecar({ upstream: app.url })
   for (let i = 0; i < IDLE_CALLS; i++) {
     const client = await RawClient.connect(squall.port)
     await client.send(toolCall(i), 'POST')
@@ -87,9 +88,8 @@ test('a connection that the app closed while it was idle costs nobody an answer'
     // The close has reached the other end of the loopback by then.
     await sleep(5)
   }
-  expect(app.requests).toHaveLength(IDLE_CALLS)
+  expect(squall.app.requests).toHaveLength(IDLE_CALLS)
   await squall.close()
-  await app.close()
 })
 
 async function startNodeApp(keepAlive: number, tally: Tally): Promise<Server> {

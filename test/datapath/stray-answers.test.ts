@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { startPair, type Pair } from '../support/pair.ts'
+import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { answer, type Script } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { valueOf } from '../support/wire.ts'
@@ -12,7 +12,7 @@ const STRAY = answer('200 OK', ['X-Stray', 'yes'], 'stray')
 /** Two blanks: such a head is left to the general parser. */
 const ODD = answer('200 OK', ['X-App', ' odd'], 'odd')
 
-async function call({ squall }: Pair, id: number): Promise<RawClient> {
+async function call(squall: ScriptedSidecar, id: number): Promise<RawClient> {
   const client = opened(await RawClient.connect(squall.port))
   await client.send(toolCall(id), 'POST')
   await client.answer()
@@ -38,15 +38,15 @@ describe('an answer that nobody asked for', () => {
   ])('that comes while the connection is idle ends it: %s', async (_, stray) => {
     for (const first of [byId, (each) => void each.write(ODD)] satisfies Script[]) {
       let script: Script = first
-      const pair = opened(await startPair({ script: (each) => script(each) }))
-      expect((await call(pair, 1)).answers[0]?.status).toBe(200)
-      const [connection] = pair.app.connections
+      const squall = opened(await startSidecar({ upstream: { script: (each) => script(each) } }))
+      expect((await call(squall, 1)).answers[0]?.status).toBe(200)
+      const [connection] = squall.app.connections
       connection!.socket.write(stray)
       await connection!.gone
       script = byId
-      const second = await call(pair, 2)
+      const second = await call(squall, 2)
       expect(second.answers[0]?.body.toString()).toBe('to 2')
-      expect(pair.app.connections).toHaveLength(2)
+      expect(squall.app.connections).toHaveLength(2)
     }
   })
 
@@ -58,12 +58,12 @@ describe('an answer that nobody asked for', () => {
         await new Promise((resolve) => setTimeout(resolve, 1))
       }
     }
-    const pair = opened(await startPair({ script }, { upstreamReuse: false }))
+    const squall = opened(await startSidecar({ upstreamReuse: false, upstream: { script } }))
     for (let id = 0; id < 30; id++) {
-      expect((await call(pair, id)).answers[0]?.body.toString()).toBe(`to ${id}`)
+      expect((await call(squall, id)).answers[0]?.body.toString()).toBe(`to ${id}`)
     }
-    expect(pair.app.connections).toHaveLength(30)
-    expect(pair.app.connections.every(({ requests }) => requests.length === 1)).toBe(true)
+    expect(squall.app.connections).toHaveLength(30)
+    expect(squall.app.connections.every(({ requests }) => requests.length === 1)).toBe(true)
   })
 
   test.each([
@@ -73,14 +73,14 @@ describe('an answer that nobody asked for', () => {
   ] satisfies [string, Script][])(
     'with --upstream-reuse never a connection ends behind an answer that is %s',
     async (_, script) => {
-      const pair = opened(await startPair({ script }, { upstreamReuse: false }))
+      const squall = opened(await startSidecar({ upstreamReuse: false, upstream: { script } }))
       for (let id = 0; id < 3; id++) {
-        expect((await call(pair, id)).answers).toHaveLength(1)
-        await pair.app.connections[id]!.gone
+        expect((await call(squall, id)).answers).toHaveLength(1)
+        await squall.app.connections[id]!.gone
       }
-      expect(pair.app.connections).toHaveLength(3)
+      expect(squall.app.connections).toHaveLength(3)
       await eventually(async () =>
-        /squall_connections\{kind="upstream"\} 0$/m.test(await pair.squall.metrics())
+        /squall_connections\{kind="upstream"\} 0$/m.test(await squall.metrics())
           ? undefined
           : 'a connection is still counted',
       )
@@ -93,36 +93,42 @@ describe('interim responses', () => {
   const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'
 
   test('are passed on', async () => {
-    const pair = opened(
-      await startPair({ script: (each) => void each.send([HINT.repeat(64), STRAY]) }),
+    const squall = opened(
+      await startSidecar({
+        upstream: { script: (each) => void each.send([HINT.repeat(64), STRAY]) },
+      }),
     )
-    const client = await call(pair, 1)
+    const client = await call(squall, 1)
     expect(client.answers[0]?.infos).toHaveLength(64)
     expect(client.answers[0]?.status).toBe(200)
   })
 
   test('without end are answered with 502, and the connection to the app ends', async () => {
-    const pair = opened(
-      await startPair({
-        script: async (each) => {
-          while (await each.write(HINT.repeat(10))) await new Promise(setImmediate)
+    const squall = opened(
+      await startSidecar({
+        upstream: {
+          script: async (each) => {
+            while (await each.write(HINT.repeat(10))) await new Promise(setImmediate)
+          },
         },
       }),
     )
-    const client = await call(pair, 1)
+    const client = await call(squall, 1)
     const [given] = client.answers
     expect(given?.status).toBe(502)
     expect(valueOf(given!.headers, 'x-squall-error')).toBe('upstream_protocol')
     expect(given?.body.toString()).toContain('more than 64 interim responses')
     expect(given?.infos).toHaveLength(64)
-    await pair.app.connections[0]!.gone
+    await squall.app.connections[0]!.gone
   })
 })
 
 test.each(['HTTP/2.0', 'HTTP/0.9'])('an answer in %s is not passed on', async (version) => {
   const text = `${version} 200 OK\r\nContent-Length: 2\r\n\r\nok`
-  const pair = opened(await startPair({ script: (each) => void each.write(text) }))
-  const [given] = (await call(pair, 1)).answers
+  const squall = opened(
+    await startSidecar({ upstream: { script: (each) => void each.write(text) } }),
+  )
+  const [given] = (await call(squall, 1)).answers
   expect(given?.status).toBe(502)
   expect(valueOf(given!.headers, 'x-squall-error')).toBe('upstream_protocol')
 })

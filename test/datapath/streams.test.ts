@@ -1,31 +1,21 @@
 import { afterEach, expect, test } from 'vitest'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import {
-  answer,
-  chunk,
-  drained,
-  startRawApp,
-  type RawApp,
-  type RawAppOptions,
-} from '../support/raw-app.ts'
+import { answer, chunk, drained, type RawApp, type RawAppOptions } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { startSidecar, type RunningSidecar, type StartOptions } from '../support/sidecar.ts'
+import { startSidecar, type ScriptedSidecar, type StartOptions } from '../support/sidecar.ts'
 import { valueOf } from '../support/wire.ts'
 
 const MIB = 1024 * 1024
 
 let app: RawApp
-let squall: RunningSidecar
+let squall: ScriptedSidecar
 
 async function start(options: RawAppOptions, overrides: Partial<StartOptions> = {}): Promise<void> {
-  app = await startRawApp(options)
-  squall = await startSidecar({ ...overrides, upstream: app.url })
+  squall = await startSidecar({ ...overrides, upstream: options })
+  app = squall.app
 }
 
-afterEach(async () => {
-  await squall.close()
-  await app.close()
-})
+afterEach(() => squall.close())
 
 test.each([
   ['pushed stream', OPEN_STREAM],

@@ -4,7 +4,6 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { startHttpApp } from '../support/http-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
@@ -108,14 +107,12 @@ it.each(['0ms', '30ms'])(
 
 it('sends no copy behind the DELETE of the client', async () => {
   const got: Got[] = []
-  const app = opened(
-    await startHttpApp((req, res) => {
-      if (req.method === 'DELETE') res.end()
-      else noting(jsonApp, got)(req, res)
-    }),
-  )
+  const upstream: RequestListener = (req, res) => {
+    if (req.method === 'DELETE') res.end()
+    else noting(jsonApp, got)(req, res)
+  }
   const rules = [oneFault('amplify: { copies: 100, spacing: 40ms }')]
-  const squall = opened(await startSidecar({ upstream: `http://127.0.0.1:${app.port}`, rules }))
+  const squall = opened(await startSidecar({ upstream, rules }))
   const headers = { 'mcp-session-id': 's1' }
   await call({ ...squall, headers }, callMessage(1))
   await eventually(() => (got.length > 1 ? undefined : 'no copy'))

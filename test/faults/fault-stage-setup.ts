@@ -1,7 +1,6 @@
 import type { RequestListener } from 'node:http'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { eventually } from '../support/eventually.ts'
-import { startHttpApp } from '../support/http-app.ts'
 import { startSidecar, type StartOptions } from '../support/sidecar.ts'
 import { parseExposition, type Line } from '../telemetry/exposition.ts'
 
@@ -13,9 +12,8 @@ export interface StageOptions extends Pick<StartOptions, 'file' | 'faults' | 'ma
 }
 
 /** Starts an app and a sidecar with rules in front of it. */
-export async function startStage({ app: listener, session, ...options }: StageOptions) {
-  const app = await startHttpApp(listener)
-  const squall = await startSidecar({ ...options, upstream: `http://127.0.0.1:${app.port}` })
+export async function startStage({ app, session, ...options }: StageOptions) {
+  const squall = await startSidecar({ ...options, upstream: app })
   const faults = squall.faults!
   const ended = async (name: string): Promise<readonly Line[]> => {
     const { lines } = parseExposition(await squall.metrics()).get(name) ?? { lines: [] }
@@ -60,10 +58,7 @@ export async function startStage({ app: listener, session, ...options }: StageOp
     /** Resolves when it holds. */
     until: (met: () => boolean): Promise<void> =>
       eventually(() => (met() ? undefined : `not so: ${String(met)}`)),
-    close: async () => {
-      await squall.close()
-      await app.close()
-    },
+    close: () => squall.close(),
   }
 }
 

@@ -2,7 +2,6 @@ import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { FAULT_NAMES } from '../../src/filters/lib/fault-names.ts'
 import { closers } from '../support/closers.ts'
-import { startHttpApp } from '../support/http-app.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
@@ -88,12 +87,8 @@ const CASES = FAULT_NAMES.flatMap((name) =>
 
 /** How a call is counted whose response the fault meets. */
 async function told(fault: string, response: string): Promise<object> {
-  const app = opened(
-    await startHttpApp((req, res) =>
-      whenAsked(req, ([message]) => UNREAD[response]!(res, message!.id)),
-    ),
-  )
-  const upstream = `http://127.0.0.1:${app.port}`
+  const upstream: RequestListener = (req, res) =>
+    whenAsked(req, ([message]) => UNREAD[response]!(res, message!.id))
   const rules = [oneFault(fault)]
   const squall = opened(await startSidecar({ upstream, rules, maxBody: MAX_BODY }))
   const client = await RawClient.connect(squall.port)

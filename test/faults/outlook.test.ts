@@ -7,7 +7,6 @@ import { explain } from '../../src/rules/explain/explain.ts'
 import type { AnswerKind, AnswerOutlook } from '../../src/rules/explain/fault-outlook.ts'
 import { rule } from '../rules/facts.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { startHttpApp, type HttpApp } from '../support/http-app.ts'
 import type { RuleStage } from '../support/rules.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { get, POLL, post, request } from '../accounting/stage.ts'
@@ -45,21 +44,17 @@ const listener: RequestListener = (req, res) => {
   })
 }
 
-let app: HttpApp
 let squall: RunningSidecar
 let pushed: PushApp
 const clients: RawClient[] = []
 beforeAll(async () => {
-  app = await startHttpApp(listener)
-  squall = await startSidecar({ upstream: `http://127.0.0.1:${app.port}`, rules: [] })
+  squall = await startSidecar({ upstream: listener, rules: [] })
   pushed = await PushApp.open([])
 })
 afterAll(async () => {
   for (const client of clients) client.close()
   await squall.close()
-  await app.close()
-  await pushed.stage.squall.close()
-  await pushed.stage.app.close()
+  await pushed.close()
 })
 
 /** One way to meet a fault: what explain says of it, and what is sent. */

@@ -42,9 +42,8 @@ export class PushApp {
     return new PushApp(stage, streams)
   }
 
-  async close(): Promise<void> {
-    await this.stage.squall.close()
-    await this.stage.app.close()
+  close(): Promise<void> {
+    return this.stage.squall.close()
   }
 
   get faults(): RuleStage {

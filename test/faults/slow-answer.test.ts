@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { startPair } from '../support/pair.ts'
+import { startSidecar } from '../support/sidecar.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { oneFault } from './one-fault.ts'
 
@@ -14,9 +14,11 @@ const RULE = oneFault('abort: { toolError: injected, at: response }')
  */
 test('a response that trickles is not held for a fault beyond --hold-timeout', async () => {
   const state = { seen: false }
-  const pair = opened(
-    await startPair(
-      {
+  const squall = opened(
+    await startSidecar({
+      rules: [RULE],
+      holdTimeout: 200,
+      upstream: {
         script: async (each) => {
           await each.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n')
           while (!state.seen && (await each.write('1\r\n \r\n'))) {
@@ -25,23 +27,24 @@ test('a response that trickles is not held for a fault beyond --hold-timeout', a
           await each.write('1\r\n}\r\n0\r\n\r\n')
         },
       },
-      { rules: [RULE], holdTimeout: 200 },
-    ),
+    }),
   )
-  const client = opened(await RawClient.connect(pair.squall.port))
+  const client = opened(await RawClient.connect(squall.port))
   await client.send(toolCall(1), 'POST')
   expect((await client.head())?.status).toBe(200)
   state.seen = true
   const given = await client.answer()
   expect(given?.body.toString()).toMatch(/^\{ +\}$/)
-  expect(pair.squall.faults!.injected).toEqual([])
+  expect(squall.faults!.injected).toEqual([])
 })
 
 test('a response that comes at a fair pace is held for longer', async () => {
   const part = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"${'x'.repeat(4096)}`
-  const pair = opened(
-    await startPair(
-      {
+  const squall = opened(
+    await startSidecar({
+      rules: [RULE],
+      holdTimeout: 100,
+      upstream: {
         script: async (each) => {
           await each.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n')
           await each.write(`Content-Length: ${part.length + 10}\r\n\r\n${part}`)
@@ -49,10 +52,9 @@ test('a response that comes at a fair pace is held for longer', async () => {
           await each.write('yyyyy"}]}}')
         },
       },
-      { rules: [RULE], holdTimeout: 100 },
-    ),
+    }),
   )
-  const client = opened(await RawClient.connect(pair.squall.port))
+  const client = opened(await RawClient.connect(squall.port))
   await client.send(toolCall(1), 'POST')
   expect((await client.answer())?.body.toString()).toContain('injected')
 })
@@ -62,20 +64,21 @@ test.each([
   ['the head of a stream', 'text/event-stream', ''],
 ])('%s that nothing follows is not held beyond --hold-timeout', async (_what, type, start) => {
   const chunk = start === '' ? '' : `${start.length.toString(16)}\r\n${start}\r\n`
-  const pair = opened(
-    await startPair(
-      {
+  const squall = opened(
+    await startSidecar({
+      rules: [RULE],
+      holdTimeout: 200,
+      upstream: {
         script: async (each) => {
           await each.write(
             `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`,
           )
         },
       },
-      { rules: [RULE], holdTimeout: 200 },
-    ),
+    }),
   )
-  const client = opened(await RawClient.connect(pair.squall.port))
+  const client = opened(await RawClient.connect(squall.port))
   await client.send(toolCall(1), 'POST')
   expect((await client.head())?.status).toBe(200)
-  expect(pair.squall.faults!.injected).toEqual([])
+  expect(squall.faults!.injected).toEqual([])
 })

@@ -10,7 +10,6 @@ import { closers } from '../support/closers.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { oneFault } from './one-fault.ts'
-import { startHttpApp } from '../support/http-app.ts'
 import { whenAsked } from './fault-stage-setup.ts'
 
 const opened = closers()
@@ -77,9 +76,8 @@ it.each<[string, string, string, string, number, boolean]>([
   ],
 ])('other calls go on beside %s', async (_what, fault, type, unit, times, bytewise) => {
   const bytes = unit.repeat(times)
-  const app = opened(await startHttpApp(appOf(type, bytes, bytewise)))
   const squall = opened(
-    await startSidecar({ upstream: `http://127.0.0.1:${app.port}`, rules: [oneFault(fault)] }),
+    await startSidecar({ upstream: appOf(type, bytes, bytewise), rules: [oneFault(fault)] }),
   )
   const answer = call(squall, callMessage(1))
   expect(await mostAtOnce(squall, answer)).toBeLessThan(MOST_AT_ONCE)

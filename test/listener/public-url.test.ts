@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
-import { startPair, type Pair } from '../support/pair.ts'
+import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { answer, chunk, type AppExchange } from '../support/raw-app.ts'
 import { exchange, type Answer } from '../support/raw-client.ts'
 import { valueOf, valuesOf } from '../support/wire.ts'
@@ -8,11 +8,11 @@ import { valueOf, valuesOf } from '../support/wire.ts'
 const PATH = '/.well-known/oauth-protected-resource/mcp'
 const PUBLIC = 'https://gw.example/squall'
 const JSON_TYPE = ['Content-Type', 'application/json']
-let pair: Pair | undefined
+let squall: ScriptedSidecar | undefined
 
 afterEach(async () => {
-  await pair?.close()
-  pair = undefined
+  await squall?.close()
+  squall = undefined
 })
 
 interface Asked {
@@ -30,9 +30,9 @@ async function asked(
     const own = `127.0.0.1:${app.socket.localPort}`
     await app.send([respond(own)].flat())
   }
-  pair = await startPair({ script }, { publicUrl: publicUrl ?? undefined })
+  squall = await startSidecar({ publicUrl: publicUrl ?? undefined, upstream: { script } })
   const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`
-  const { answer: received } = await exchange(pair.squall.port, request)
+  const { answer: received } = await exchange(squall.port, request)
   return received!
 }
 
@@ -40,7 +40,7 @@ const metadata = (own: string): string =>
   `{ "resource": "http:\\/\\/${own}/mcp",\n "authorization_servers": ["http://LOCALHOST:${own.slice(10)}", "https://squall.example:9/", "http://${own}0/x", "http://${own}@as.example/", "https://as.example/?for=http://${own}/"], "http://${own}": 1.0 }`
 const rewritten = (own: string): string =>
   `{ "resource": "${PUBLIC}/mcp",\n "authorization_servers": ["${PUBLIC}", "${PUBLIC}/", "http://${own}0/x", "http://${own}@as.example/", "https://as.example/?for=http://${own}/"], "http://${own}": 1.0 }`
-const ownOf = (): string => new URL(pair!.app.url).host
+const ownOf = (): string => new URL(squall!.app.url).host
 
 test('each challenge names the public URL, on every path', async () => {
   const challenge = (base: string, other: string): string =>
@@ -128,8 +128,8 @@ test('metadata that breaks off breaks off for the client too', async () => {
     await app.send([answer('200 OK', [...JSON_TYPE, 'Content-Length', '99']), Buffer.from('{"a"')])
     app.fin()
   }
-  pair = await startPair({ script }, { publicUrl: PUBLIC })
-  const { client } = await exchange(pair.squall.port, `GET ${PATH} HTTP/1.1\r\nHost: a\r\n\r\n`)
+  squall = await startSidecar({ publicUrl: PUBLIC, upstream: { script } })
+  const { client } = await exchange(squall.port, `GET ${PATH} HTTP/1.1\r\nHost: a\r\n\r\n`)
   expect(await client.gone).toBe('fin')
   expect(client.current?.body.toString() ?? '').toBe('{"a"')
 })

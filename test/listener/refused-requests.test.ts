@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { startPair, type Pair } from '../support/pair.ts'
+import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { valueOf } from '../support/wire.ts'
 
@@ -17,7 +17,7 @@ interface Told {
 }
 
 /** The response to a client whose bytes are refused. */
-async function told({ squall }: Pair, bytes: string): Promise<Told> {
+async function told(squall: ScriptedSidecar, bytes: string): Promise<Told> {
   const client = opened(await RawClient.connect(squall.port))
   await client.send(bytes, 'POST')
   const given = await client.answer()
@@ -76,11 +76,11 @@ describe('a request that is refused says which thing is wrong, and what to send 
       'send none',
     ],
   ])('%s', async (_, bytes, message) => {
-    const pair = opened(await startPair())
-    const given = await told(pair, bytes)
+    const squall = opened(await startSidecar({ upstream: {} }))
+    const given = await told(squall, bytes)
     expect(given).toMatchObject({ status: 400, reason: 'bad_request' })
     expect(given.message).toContain(message)
-    expect(pair.app.requests).toHaveLength(0)
+    expect(squall.app.requests).toHaveLength(0)
   })
 
   test.each([
@@ -99,13 +99,13 @@ describe('a request that is refused says which thing is wrong, and what to send 
       `GET / HTTP/2.0\r\n${HOST}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n`,
     ],
   ])('%s is answered with 505', async (_, bytes) => {
-    const pair = opened(await startPair())
-    expect(await told(pair, bytes)).toEqual({
+    const squall = opened(await startSidecar({ upstream: {} }))
+    expect(await told(squall, bytes)).toEqual({
       status: 505,
       reason: 'bad_request',
       message: 'only HTTP/1.0 and HTTP/1.1 are spoken here; send HTTP/1.1',
     })
-    expect(pair.app.connections).toHaveLength(0)
+    expect(squall.app.connections).toHaveLength(0)
   })
 })
 
@@ -130,8 +130,8 @@ describe('behind a request that ends its connection', () => {
 
   describe.each(CLOSING)('%s', (_, first) => {
     test.each(BEHIND)('%s is not processed, in one piece and in two', async (__, second) => {
-      const pair = opened(await startPair())
-      const { app, squall } = pair
+      const squall = opened(await startSidecar({ upstream: {} }))
+      const { app } = squall
       for (const pieces of [[first + second], [first, second]]) {
         const before = app.requests.length
         const client = opened(await RawClient.connect(squall.port))
@@ -154,23 +154,25 @@ test('pipelined requests beyond a hundred wait until those before them are answe
   const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
   const held: (() => void)[] = []
   let open = false
-  const pair = opened(
-    await startPair({
-      script: (each) => {
-        if (open || each.request.method === 'GET') void each.write(OK)
-        else held.push(() => void each.write(OK))
+  const squall = opened(
+    await startSidecar({
+      upstream: {
+        script: (each) => {
+          if (open || each.request.method === 'GET') void each.write(OK)
+          else held.push(() => void each.write(OK))
+        },
       },
     }),
   )
-  const client = opened(await RawClient.connect(pair.squall.port))
+  const client = opened(await RawClient.connect(squall.port))
   const total = 2000
   const calls = Array.from({ length: total }, (_, id) =>
     toolCall(id, 'echo', 'Content-Language: en\r\n'),
   )
   const sent = client.send(calls.join(''), 'POST')
-  await pair.app.received(100)
+  await squall.app.received(100)
   // These are read behind whatever is read of the first connection.
-  const other = opened(await RawClient.connect(pair.squall.port))
+  const other = opened(await RawClient.connect(squall.port))
   for (let i = 0; i < 10; i++) {
     await other.send(`${GET}\r\n`, 'GET')
     expect((await other.answer(i))?.status).toBe(200)

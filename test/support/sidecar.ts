@@ -1,13 +1,20 @@
+import type { RequestListener } from 'node:http'
 import { Sidecar } from '../../src/listener/sidecar.ts'
 import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { ENGINE_UNDER_TEST } from './engine.ts'
+import { startHttpApp } from './http-app.ts'
+import { startRawApp, type RawApp, type RawAppOptions } from './raw-app.ts'
 import { ruleStage, type RuleStage, type RuleStageOptions } from './rules.ts'
 
-export interface StartOptions extends Partial<Omit<SidecarOptions, 'pairs'>>, RuleStageOptions {
-  readonly upstream: string
+/** Where a server is, what an app of node:http does with requests, or what one of plain sockets does. */
+type Upstream = string | RequestListener | RawAppOptions
+
+export interface StartOptions<U extends Upstream = Upstream>
+  extends Partial<Omit<SidecarOptions, 'pairs'>>, RuleStageOptions {
+  readonly upstream: U
   /** Undefined for a sidecar that no rules can come into force in. */
   readonly rules?: readonly RuleSpec[]
 }
@@ -23,6 +30,11 @@ export interface RunningSidecar {
   close(): Promise<void>
 }
 
+/** A sidecar with an app of plain sockets behind it, which ends with it. */
+export interface ScriptedSidecar extends RunningSidecar {
+  readonly app: RawApp
+}
+
 const silent: Logger = {
   debug: () => undefined,
   info: () => undefined,
@@ -31,14 +43,31 @@ const silent: Logger = {
     process.stderr.write(`${message} ${(fields as { err?: Error }).err?.stack ?? ''}\n`),
 }
 
-/** Starts a sidecar in this process, on a free port of loopback, in front of `upstream`. */
+/**
+ * Starts a sidecar in this process, on a free port of loopback, in front of `upstream`. An app that is
+ * given by what it does is started first, and closed last.
+ */
+export function startSidecar(options: StartOptions<RawAppOptions>): Promise<ScriptedSidecar>
+export function startSidecar(options: StartOptions): Promise<RunningSidecar>
 export async function startSidecar({
   upstream,
-  rules,
-  file,
-  faults: replaced,
-  ...overrides
+  ...options
 }: StartOptions): Promise<RunningSidecar> {
+  if (typeof upstream === 'string') return startBefore(upstream, options)
+  const app =
+    typeof upstream === 'function' ? await startHttpApp(upstream) : await startRawApp(upstream)
+  const sidecar = await startBefore(`http://127.0.0.1:${app.port}`, options)
+  const close = async (): Promise<void> => {
+    await sidecar.close()
+    await app.close()
+  }
+  return { ...sidecar, app, close } as ScriptedSidecar
+}
+
+async function startBefore(
+  upstream: string,
+  { rules, file, faults: replaced, ...overrides }: Omit<StartOptions, 'upstream'>,
+): Promise<RunningSidecar> {
   const url = new URL(upstream)
   const options: SidecarOptions = {
     pairs: [

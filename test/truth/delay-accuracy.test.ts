@@ -8,7 +8,7 @@ import { planCall } from '../../src/rules/select/plan.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import { facts } from '../rules/facts.ts'
 import { startSidecar } from '../support/sidecar.ts'
-import { answer, startRawApp } from '../support/raw-app.ts'
+import { answer } from '../support/raw-app.ts'
 import { post } from '../accounting/stage.ts'
 import { SwiftClient } from './swift-client.ts'
 
@@ -67,14 +67,13 @@ async function delays(
   count: number,
   clients: number,
 ): Promise<readonly { readonly meant: number; readonly took: number }[]> {
-  const app = await startRawApp({
-    keepBytes: false,
-    script: async (exchange) => {
-      await exchange.write(answer('200 OK', ['Content-Type', 'application/json'], '{}'))
-    },
-  })
   const squall = await startSidecar({
-    upstream: app.url,
+    upstream: {
+      keepBytes: false,
+      script: async (exchange) => {
+        await exchange.write(answer('200 OK', ['Content-Type', 'application/json'], '{}'))
+      },
+    },
     rules: [{ name: 'late', match: { tool: 'echo' }, faults: [use] }],
   })
   const took = new Map<number, number>()
@@ -100,7 +99,6 @@ async function delays(
     }))
   } finally {
     await squall.close()
-    await app.close()
   }
 }
 

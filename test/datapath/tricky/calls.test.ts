@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from 'vitest'
 import { OPEN_STREAM, rpcPost, STREAM_HEAD, toolCall } from '../../support/mcp-bytes.ts'
 import { metricBecomes, metricValue } from '../../support/metric-value.ts'
-import { startPair, type Pair } from '../../support/pair.ts'
+import { startSidecar, type ScriptedSidecar } from '../../support/sidecar.ts'
 import { answer, chunk, type Script } from '../../support/raw-app.ts'
 import { exchange, RawClient } from '../../support/raw-client.ts'
 
-let pair: Pair
+let squall: ScriptedSidecar
 
-afterEach(() => pair.close())
+afterEach(() => squall.close())
 
 const json =
   (body: string, status = '200 OK'): Script =>
@@ -15,19 +15,21 @@ const json =
     void e.write(answer(status, ['Content-Type', 'application/json'], body))
 
 test('13 a call is sent once, whatever the app does with it', async () => {
-  pair = await startPair({ script: (e) => e.reset() })
+  squall = await startSidecar({ upstream: { script: (e) => e.reset() } })
   for (let i = 0; i < 20; i++) {
-    const client = await RawClient.connect(pair.squall.port)
+    const client = await RawClient.connect(squall.port)
     await client.send(toolCall(i), 'POST')
     expect(await client.gone).toBe('reset')
   }
-  expect(pair.app.requests).toHaveLength(20)
+  expect(squall.app.requests).toHaveLength(20)
 })
 
 test('14 in HTTP+SSE, the endpoint passes as the app wrote it', async () => {
   const event = 'event: endpoint\ndata: /message?sessionId=abc\n\n'
-  pair = await startPair({ script: (e) => void e.send([STREAM_HEAD, chunk(event)]) })
-  const client = await RawClient.connect(pair.squall.port)
+  squall = await startSidecar({
+    upstream: { script: (e) => void e.send([STREAM_HEAD, chunk(event)]) },
+  })
+  const client = await RawClient.connect(squall.port)
   await client.send('GET /sse HTTP/1.1\r\nHost: pod\r\nAccept: text/event-stream\r\n\r\n')
   expect(await client.sees(event)).toBe(true)
   client.close()
@@ -43,20 +45,20 @@ const oldPost = (message: string): string =>
   rpcPost(message).replace('/mcp', '/message?sessionId=abc')
 
 test('15 in HTTP+SSE, a call ends when its answer arrives on the other connection', async () => {
-  pair = await startPair({ script: oldApp })
-  const stream = await RawClient.connect(pair.squall.port)
+  squall = await startSidecar({ upstream: { script: oldApp } })
+  const stream = await RawClient.connect(squall.port)
   await stream.send('GET /sse HTTP/1.1\r\nHost: pod\r\nAccept: text/event-stream\r\n\r\n')
   await stream.sees('sessionId=abc')
   const call = '{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"old"}}'
-  const { answer: given } = await exchange(pair.squall.port, oldPost(call), 'POST')
+  const { answer: given } = await exchange(squall.port, oldPost(call), 'POST')
   expect(given!.status).toBe(202)
-  expect(metricValue(await pair.squall.metrics(), 'squall_calls_total')).toBe(0)
-  expect(await metricBecomes(pair.squall, 1, 'squall_pending_calls')).toBe(1)
-  pair.app.connections[0]!.socket.write(
+  expect(metricValue(await squall.metrics(), 'squall_calls_total')).toBe(0)
+  expect(await metricBecomes(squall, 1, 'squall_pending_calls')).toBe(1)
+  squall.app.connections[0]!.socket.write(
     chunk('event: message\ndata: {"jsonrpc":"2.0","id":0,"result":{"isError":true}}\n\n'),
   )
   expect(
-    await metricBecomes(pair.squall, 1, 'squall_calls_total', {
+    await metricBecomes(squall, 1, 'squall_calls_total', {
       tool: 'old',
       outcome: 'tool_error',
     }),
@@ -80,19 +82,19 @@ test.each(['one array', 'several events'])(
               ...results.map((one) => chunk(`data: ${one}\n\n`)),
               '0\r\n\r\n',
             ])
-    pair = await startPair({ script })
+    squall = await startSidecar({ upstream: { script } })
     const call = (id: number): string =>
       `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"t${id}"}}`
     await exchange(
-      pair.squall.port,
+      squall.port,
       rpcPost(`[${call(1)},{"jsonrpc":"2.0","method":"notifications/x"},${call(2)}]`),
       'POST',
     )
     expect(
-      await metricBecomes(pair.squall, 1, 'squall_calls_total', { tool: 't1', outcome: 'ok' }),
+      await metricBecomes(squall, 1, 'squall_calls_total', { tool: 't1', outcome: 'ok' }),
     ).toBe(1)
     expect(
-      await metricBecomes(pair.squall, 1, 'squall_calls_total', {
+      await metricBecomes(squall, 1, 'squall_calls_total', {
         tool: 't2',
         outcome: 'tool_error',
       }),
@@ -101,41 +103,45 @@ test.each(['one array', 'several events'])(
 )
 
 test('17 an answer or a notification that the client posts is no call', async () => {
-  pair = await startPair({ script: (e) => void e.write(answer('202 Accepted', [], '')) })
+  squall = await startSidecar({
+    upstream: { script: (e) => void e.write(answer('202 Accepted', [], '')) },
+  })
   for (const message of [
     '{"jsonrpc":"2.0","id":1,"result":{}}',
     '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}',
     '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}',
   ]) {
-    expect((await exchange(pair.squall.port, rpcPost(message), 'POST')).answer!.status).toBe(202)
+    expect((await exchange(squall.port, rpcPost(message), 'POST')).answer!.status).toBe(202)
   }
   expect(
-    await metricBecomes(pair.squall, 3, 'squall_http_requests_total', {
+    await metricBecomes(squall, 3, 'squall_http_requests_total', {
       class: 'mcp',
       code: '202',
     }),
   ).toBe(3)
-  expect(metricValue(await pair.squall.metrics(), 'squall_calls_total')).toBe(0)
+  expect(metricValue(await squall.metrics(), 'squall_calls_total')).toBe(0)
 })
 
 test('18 a request of the server with the id of a running call does not end it', async () => {
-  pair = await startPair({
-    script: (e) =>
-      void e.send([
-        STREAM_HEAD,
-        chunk('data: {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}\n\n'),
-      ]),
+  squall = await startSidecar({
+    upstream: {
+      script: (e) =>
+        void e.send([
+          STREAM_HEAD,
+          chunk('data: {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}\n\n'),
+        ]),
+    },
   })
-  const client = await RawClient.connect(pair.squall.port)
+  const client = await RawClient.connect(squall.port)
   await client.send(toolCall(1, 'asks'), 'POST')
   await client.sees('createMessage')
-  expect(metricValue(await pair.squall.metrics(), 'squall_calls_total')).toBe(0)
-  pair.app.connections[0]!.socket.write(
+  expect(metricValue(await squall.metrics(), 'squall_calls_total')).toBe(0)
+  squall.app.connections[0]!.socket.write(
     `${chunk('data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n').toString()}0\r\n\r\n`,
   )
   await client.answer()
   expect(
-    await metricBecomes(pair.squall, 1, 'squall_calls_total', { tool: 'asks', outcome: 'ok' }),
+    await metricBecomes(squall, 1, 'squall_calls_total', { tool: 'asks', outcome: 'ok' }),
   ).toBe(1)
   client.close()
 })
@@ -145,11 +151,11 @@ test.each(['400 Bad Request', '404 Not Found'])(
   async (status) => {
     const body =
       '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: no session"},"id":null}'
-    pair = await startPair({ script: json(body, status) })
+    squall = await startSidecar({ upstream: { script: json(body, status) } })
     const probe =
       '{"jsonrpc":"2.0","id":"server-discover-probe-1","method":"server/discover","params":{}}'
     const { answer: given } = await exchange(
-      pair.squall.port,
+      squall.port,
       rpcPost(probe, 'MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n'),
       'POST',
     )
@@ -161,28 +167,30 @@ test('25 a round trip for more input keeps its state untouched, and each of its 
   const state = 'b\\/x+==\\u00e9'
   const asks = `{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"${state}","inputRequests":{}}}`
   const done = '{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}'
-  pair = await startPair({
-    script: (e) => json(e.request.body.includes('requestState') ? done : asks)(e),
+  squall = await startSidecar({
+    upstream: {
+      script: (e) => json(e.request.body.includes('requestState') ? done : asks)(e),
+    },
   })
   const lines = 'MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: t\r\n'
-  const first = await exchange(pair.squall.port, toolCall(1, 't', lines), 'POST')
+  const first = await exchange(squall.port, toolCall(1, 't', lines), 'POST')
   const retry = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","requestState":"${state}","inputResponses":{}}}`
-  const second = await exchange(pair.squall.port, rpcPost(retry, lines), 'POST')
+  const second = await exchange(squall.port, rpcPost(retry, lines), 'POST')
   expect(first.answer!.body.toString()).toBe(asks)
   expect(second.answer!.body.toString()).toBe(done)
-  expect(pair.app.requests[1]!.body.toString()).toBe(retry)
-  expect(
-    metricValue(await pair.squall.metrics(), 'squall_calls_total', { outcome: 'rpc_error' }),
-  ).toBe(0)
+  expect(squall.app.requests[1]!.body.toString()).toBe(retry)
+  expect(metricValue(await squall.metrics(), 'squall_calls_total', { outcome: 'rpc_error' })).toBe(
+    0,
+  )
 })
 
 test.each(['0', '"0"', '-3', '"\u65e5"'])(
   '29 when Squall has to answer a call itself, it echoes the id %s and says who speaks',
   async (id) => {
-    pair = await startPair()
-    await pair.app.close()
+    squall = await startSidecar({ upstream: {} })
+    await squall.app.close()
     const call = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"t"}}`
-    const { answer: given } = await exchange(pair.squall.port, rpcPost(call), 'POST')
+    const { answer: given } = await exchange(squall.port, rpcPost(call), 'POST')
     expect(given!.status).toBe(502)
     const body = JSON.parse(given!.body.toString()) as {
       jsonrpc: string
@@ -191,16 +199,18 @@ test.each(['0', '"0"', '-3', '"\u65e5"'])(
     }
     expect([body.jsonrpc, body.id]).toEqual(['2.0', JSON.parse(id)])
     expect(given!.headers.map((part) => part.toLowerCase())).toContain('x-squall-error')
-    expect(await metricBecomes(pair.squall, 1, 'squall_calls_total', { origin: 'squall' })).toBe(1)
+    expect(await metricBecomes(squall, 1, 'squall_calls_total', { origin: 'squall' })).toBe(1)
   },
 )
 
 test("a stream that is opened twice is the app's to refuse", async () => {
-  pair = await startPair({
-    script: json(
-      '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Conflict"},"id":null}',
-      '409 Conflict',
-    ),
+  squall = await startSidecar({
+    upstream: {
+      script: json(
+        '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Conflict"},"id":null}',
+        '409 Conflict',
+      ),
+    },
   })
-  expect((await exchange(pair.squall.port, OPEN_STREAM)).answer!.status).toBe(409)
+  expect((await exchange(squall.port, OPEN_STREAM)).answer!.status).toBe(409)
 })

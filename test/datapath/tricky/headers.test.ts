@@ -1,27 +1,29 @@
 import { afterEach, expect, test } from 'vitest'
 import { rpcPost, toolCall } from '../../support/mcp-bytes.ts'
 import { metricBecomes } from '../../support/metric-value.ts'
-import { startPair, type Pair } from '../../support/pair.ts'
+import { startSidecar, type ScriptedSidecar } from '../../support/sidecar.ts'
 import { answer } from '../../support/raw-app.ts'
 import { exchange } from '../../support/raw-client.ts'
 import { valueOf } from '../../support/wire.ts'
 
-let pair: Pair
+let squall: ScriptedSidecar
 
-afterEach(() => pair.close())
+afterEach(() => squall.close())
 
 test('05 Host and Origin reach the app as the client sent them, and its 403 reaches the client', async () => {
-  pair = await startPair({ script: (e) => void e.write(answer('403 Forbidden', [], 'bad origin')) })
+  squall = await startSidecar({
+    upstream: { script: (e) => void e.write(answer('403 Forbidden', [], 'bad origin')) },
+  })
   const request =
     'POST /mcp HTTP/1.1\r\nHOST: Evil.example:99\r\nOrigin: http://evil.example\r\nContent-Length: 0\r\n\r\n'
-  const { answer: given } = await exchange(pair.squall.port, request, 'POST')
-  const { headers } = pair.app.requests[0]!
+  const { answer: given } = await exchange(squall.port, request, 'POST')
+  const { headers } = squall.app.requests[0]!
   expect(headers.slice(0, 4)).toEqual(['HOST', 'Evil.example:99', 'Origin', 'http://evil.example'])
   expect([given!.status, given!.body.toString()]).toEqual([403, 'bad origin'])
 })
 
 test("06 all of the protocol's headers reach the app, and only those of the hop do not", async () => {
-  pair = await startPair()
+  squall = await startSidecar({ upstream: {} })
   const own = [
     'Mcp-Session-Id',
     's',
@@ -48,9 +50,11 @@ test("06 all of the protocol's headers reach the app, and only those of the hop 
   for (let i = 0; i < own.length; i += 2) lines += `${own[i]!}: ${own[i + 1]!}\r\n`
   const hop =
     'Connection: keep-alive, X-Hop\r\nKeep-Alive: timeout=5\r\nProxy-Connection: keep-alive\r\nX-Hop: 1\r\nTE: gzip\r\n'
-  await exchange(pair.squall.port, `GET /mcp HTTP/1.1\r\nHost: pod\r\n${hop}${lines}\r\n`)
+  await exchange(squall.port, `GET /mcp HTTP/1.1\r\nHost: pod\r\n${hop}${lines}\r\n`)
   expect(
-    pair.app.requests[0]!.headers.filter((_, i, all) => (all[i - (i % 2)] ?? '') !== 'Connection'),
+    squall.app.requests[0]!.headers.filter(
+      (_, i, all) => (all[i - (i % 2)] ?? '') !== 'Connection',
+    ),
   ).toEqual(['Host', 'pod', ...own])
 })
 
@@ -77,54 +81,60 @@ test('07 what clients act on in an answer survives, in order and with its repeat
     'X-Accel-Buffering',
     'no',
   ]
-  pair = await startPair({ script: (e) => void e.write(answer('401 Unauthorized', lines, '')) })
-  const { answer: given } = await exchange(pair.squall.port, toolCall(1), 'POST')
+  squall = await startSidecar({
+    upstream: { script: (e) => void e.write(answer('401 Unauthorized', lines, '')) },
+  })
+  const { answer: given } = await exchange(squall.port, toolCall(1), 'POST')
   expect(given!.headers.slice(0, lines.length)).toEqual(lines)
 })
 
 test('21 an encoded name is read for what it says and passed on as it is, also when it does not fit the body', async () => {
-  pair = await startPair({
-    script: (e) =>
-      void e.write(
-        answer(
-          '400 Bad Request',
-          ['Content-Type', 'application/json'],
-          '{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"mismatch"}}',
+  squall = await startSidecar({
+    upstream: {
+      script: (e) =>
+        void e.write(
+          answer(
+            '400 Bad Request',
+            ['Content-Type', 'application/json'],
+            '{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"mismatch"}}',
+          ),
         ),
-      ),
+    },
   })
   const lines =
     'MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: =?base64?5pel5pys?=\r\n'
-  const { answer: given } = await exchange(pair.squall.port, toolCall(1, 'other', lines), 'POST')
-  expect(valueOf(pair.app.requests[0]!.headers, 'mcp-name')).toBe('=?base64?5pel5pys?=')
+  const { answer: given } = await exchange(squall.port, toolCall(1, 'other', lines), 'POST')
+  expect(valueOf(squall.app.requests[0]!.headers, 'mcp-name')).toBe('=?base64?5pel5pys?=')
   expect(given!.body.toString()).toContain('-32020')
 })
 
 test('22 a legacy call is known by its body, and a stray Mcp-Method does not change that', async () => {
-  pair = await startPair({
-    script: (e) =>
-      void e.write(
-        answer(
-          '200 OK',
-          ['Content-Type', 'application/json'],
-          '{"jsonrpc":"2.0","id":1,"result":{}}',
+  squall = await startSidecar({
+    upstream: {
+      script: (e) =>
+        void e.write(
+          answer(
+            '200 OK',
+            ['Content-Type', 'application/json'],
+            '{"jsonrpc":"2.0","id":1,"result":{}}',
+          ),
         ),
-      ),
+    },
   })
-  await exchange(pair.squall.port, toolCall(1, 'plain'), 'POST')
+  await exchange(squall.port, toolCall(1, 'plain'), 'POST')
   await exchange(
-    pair.squall.port,
+    squall.port,
     toolCall(1, 'stray', 'MCP-Protocol-Version: 2025-11-25\r\nMcp-Method: ping\r\nMcp-Name: x\r\n'),
     'POST',
   )
   expect(
-    await metricBecomes(pair.squall, 1, 'squall_calls_total', {
+    await metricBecomes(squall, 1, 'squall_calls_total', {
       method: 'tools/call',
       tool: 'plain',
     }),
   ).toBe(1)
   expect(
-    await metricBecomes(pair.squall, 1, 'squall_calls_total', {
+    await metricBecomes(squall, 1, 'squall_calls_total', {
       method: 'tools/call',
       tool: 'stray',
     }),
@@ -136,11 +146,13 @@ test.each([
   ['-32601', 'Method not found'],
 ])('24 a 404 with %s reaches the client with its body', async (code, message) => {
   const body = `{"jsonrpc":"2.0","error":{"code":${code},"message":"${message}"},"id":null}`
-  pair = await startPair({
-    script: (e) =>
-      void e.write(answer('404 Not Found', ['Content-Type', 'application/json'], body)),
+  squall = await startSidecar({
+    upstream: {
+      script: (e) =>
+        void e.write(answer('404 Not Found', ['Content-Type', 'application/json'], body)),
+    },
   })
-  const { answer: given } = await exchange(pair.squall.port, toolCall(1), 'POST')
+  const { answer: given } = await exchange(squall.port, toolCall(1), 'POST')
   expect([given!.status, given!.body.toString()]).toEqual([404, body])
 })
 
@@ -154,39 +166,43 @@ test.each([
   ['GET', '/mcp', '405 Method Not Allowed'],
 ])('30 %s %s passes, and so does its %s', async (method, target, status) => {
   const lines = ['Access-Control-Allow-Origin', '*', 'Location', '/x', 'Allow', 'POST']
-  pair = await startPair({
-    script: (e) =>
-      void e.write(
-        status.startsWith('204') ? answer(status, lines) : answer(status, lines, 'body'),
-      ),
+  squall = await startSidecar({
+    upstream: {
+      script: (e) =>
+        void e.write(
+          status.startsWith('204') ? answer(status, lines) : answer(status, lines, 'body'),
+        ),
+    },
   })
   const { answer: given } = await exchange(
-    pair.squall.port,
+    squall.port,
     `${method} ${target} HTTP/1.1\r\nHost: pod\r\nMcp-Session-Id: s\r\n\r\n`,
     method,
   )
   expect(`${given!.status} ${given!.reason}`).toBe(status)
   expect(given!.headers.slice(0, 6)).toEqual(lines)
-  expect(pair.app.requests[0]!.target).toBe(target)
+  expect(squall.app.requests[0]!.target).toBe(target)
 })
 
 test('30 calls side by side share nothing: same ids, own answers', async () => {
-  pair = await startPair({
-    script: async (e) => {
-      const { params } = JSON.parse(e.request.body.toString()) as { params: { name: string } }
-      await new Promise((resolve) => setTimeout(resolve, Math.abs(params.name.length % 7)))
-      await e.write(
-        answer(
-          '200 OK',
-          ['Content-Type', 'application/json'],
-          `{"jsonrpc":"2.0","id":1,"result":{"of":"${params.name}"}}`,
-        ),
-      )
+  squall = await startSidecar({
+    upstream: {
+      script: async (e) => {
+        const { params } = JSON.parse(e.request.body.toString()) as { params: { name: string } }
+        await new Promise((resolve) => setTimeout(resolve, Math.abs(params.name.length % 7)))
+        await e.write(
+          answer(
+            '200 OK',
+            ['Content-Type', 'application/json'],
+            `{"jsonrpc":"2.0","id":1,"result":{"of":"${params.name}"}}`,
+          ),
+        )
+      },
     },
   })
   const names = Array.from({ length: 50 }, (_, i) => 'n'.repeat(i + 1))
   const given = await Promise.all(
-    names.map((name) => exchange(pair.squall.port, toolCall(1, name), 'POST')),
+    names.map((name) => exchange(squall.port, toolCall(1, name), 'POST')),
   )
   expect(given.map(({ answer: one }) => one!.body.toString())).toEqual(
     names.map((name) => `{"jsonrpc":"2.0","id":1,"result":{"of":"${name}"}}`),
@@ -194,9 +210,11 @@ test('30 calls side by side share nothing: same ids, own answers', async () => {
 })
 
 test('30 a notification is answered by the app alone', async () => {
-  pair = await startPair({ script: (e) => void e.write(answer('202 Accepted', [], '')) })
+  squall = await startSidecar({
+    upstream: { script: (e) => void e.write(answer('202 Accepted', [], '')) },
+  })
   const { answer: given } = await exchange(
-    pair.squall.port,
+    squall.port,
     rpcPost('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'),
     'POST',
   )
