@@ -1,13 +1,16 @@
 import type { Transform } from 'node:stream'
 import { asBuffer } from '../base/bytes.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
-import { ENDLESS } from '../base/room.ts'
-import type { EmitFrame } from '../mcp/sse-framer.ts'
+import { ENDLESS, type Room } from '../base/room.ts'
+import type { EmitFrame, SseFrame } from '../mcp/sse-framer.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
 import { decodedLimit, decoderFor, type Coding } from '../http/content-coding.ts'
+import { HEAVY, OrderedWork } from './heavy-work.ts'
 
 /** Coded bytes that may wait to be decoded. */
 const MOST_QUEUED = 1024 * 1024
+/** Memory that an event takes beside its bytes while it waits to be read. */
+const EVENT = 256
 
 /** The place of the first thing worth reading in the text of whole events; Infinity where there is none. */
 export type FindSign = (text: string, from: number) => number
@@ -15,7 +18,10 @@ export type FindSign = (text: string, from: number) => number
 /** Reads the events of a stream that goes by, whatever its coding; the stream itself is not touched. */
 export class SseWatch {
   readonly #framer: SseFramer
+  readonly #room: Room
+  readonly #reading = new OrderedWork()
   readonly #emit: EmitFrame
+  readonly #onFrame: EmitFrame
   readonly #sign: FindSign
   readonly #decoder: Transform | undefined
   readonly #readable: boolean
@@ -28,10 +34,9 @@ export class SseWatch {
   constructor(coding: Coding, limit: number, sign: FindSign, onFrame: EmitFrame, room = ENDLESS) {
     this.#framer = new SseFramer(limit, room)
     this.#sign = sign
-    this.#emit = (frame) => {
-      if (frame.oversized) this.#missed = true
-      else onFrame(frame)
-    }
+    this.#room = room
+    this.#onFrame = onFrame
+    this.#emit = (frame) => this.#event(frame)
     this.#readable = coding !== 'unknown'
     this.#missed = !this.#readable
     this.#decoder = decoderFor(coding)
@@ -80,7 +85,7 @@ export class SseWatch {
   end(done: () => void): void {
     const over = (): void => {
       this.#framer.end()
-      done()
+      this.#reading.do(0, done)
     }
     if (this.#decoder === undefined || this.#decoder.destroyed) {
       over()
@@ -89,6 +94,34 @@ export class SseWatch {
     this.#decoder.once('close', over)
     this.#decoder.end()
     this.#decoder.resume()
+  }
+
+  /** Reads an event at once; a large one when its turn has come, and those behind it after that. */
+  #event(frame: SseFrame): void {
+    const { length } = frame.raw
+    if (length < HEAVY && !this.#reading.busy) {
+      this.#tell(frame)
+      return
+    }
+    const size = length + EVENT
+    if (!this.#room.take(size)) {
+      this.#missed = true
+      return
+    }
+    this.#reading.do(length, () => {
+      this.#room.give(size)
+      try {
+        this.#tell(frame)
+      } catch {
+        // As in `#decoded`: there is nobody else to end with it.
+        this.#missed = true
+      }
+    })
+  }
+
+  #tell(frame: SseFrame): void {
+    if (frame.oversized) this.#missed = true
+    else this.#onFrame(frame)
   }
 
   #read(bytes: Buffer): void {

@@ -1,7 +1,7 @@
 /**
  * A hostile or broken upstream sends one faulted call a burst that takes Squall a tenth of a second and
- * more to read: events of three bytes, an event of half a million lines, JSON that a rule changes step
- * by step. All other calls wait for it. What takes long is done in steps, with turns for others.
+ * more to read: events of three bytes, an event of half a million lines, one of 3.9 MB that is JSON on
+ * 9,000 lines, JSON that a rule changes step by step. All other calls wait for it. What takes long is done in steps, with turns for others.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
@@ -59,6 +59,12 @@ function resultOf(values: string, text = 'a'): string {
   return `{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"a":${values}},"content":[{"type":"text","text":${JSON.stringify(text)}}]}}`
 }
 
+/** An event of so many bytes whose JSON stands on so many lines, each full of quotes. */
+function eventOf(size: number, lines: number): string {
+  const line = JSON.stringify('"'.repeat(size / lines / 2 - 5))
+  return `data: ${resultOf(`[${`${line},\ndata: `.repeat(lines)}0]`)}\n\n`
+}
+
 const END = `data: ${resultOf('1')}\n\n`
 const LATE = 'delay: { fixed: 0ms, at: event }'
 
@@ -66,6 +72,9 @@ it.each<[string, string, string, string]>([
   ['events without a meaning', 'delay: { fixed: 0ms }', SSE, 'x\n\n'.repeat((2 * MIB) / 3) + END],
   ['ids', 'delay: { fixed: 0ms }', SSE, 'id:\n\n'.repeat((2 * MIB) / 5) + END],
   ['an event of many lines', LATE, SSE, 'data:\n'.repeat(500_000) + END],
+  ['a large event that is late', LATE, SSE, eventOf(3_900_000, 9_000)],
+  ['a large event that is kept', 'replay: {}', SSE, eventOf(3_900_000, 9_000)],
+  ['a large event that is changed', 'rewrite: { drift: 3 }', SSE, eventOf(3_900_000, 9_000)],
   ['many values', 'rewrite: { drift: 3 }', JSON_TYPE, resultOf(records(9_500), records(9_500))],
   ['many escapes', 'rewrite: { drift: 3 }', JSON_TYPE, resultOf(`["${'\\n'.repeat(MIB)}"]`)],
   [

@@ -2,9 +2,12 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Coding } from '../../src/http/content-coding.ts'
+import { HEAVY } from '../../src/listener/heavy-work.ts'
+import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { SseWatch, type FindSign } from '../../src/listener/sse-watch.ts'
 import type { ChunkRun } from '../../src/http/chunk-run.ts'
 import { eventAnswer } from '../../src/mcp/event-message.ts'
+import type { EmitFrame } from '../../src/mcp/sse-framer.ts'
 import { signIn } from '../../src/mcp/event-signs.ts'
 import { PlainChunks } from '../../src/http/fast/chunk-reader.ts'
 
@@ -12,14 +15,21 @@ const TEXT = 'id: 1\ndata: 日本\n\nevent: x\r\ndata: 2\r\n\r\n'
 
 const everything: FindSign = (_text, from) => from
 
-async function watch(coding: Coding, pieces: readonly Uint8Array[], limit = 1000) {
+async function watch(
+  coding: Coding,
+  pieces: readonly Uint8Array[],
+  limit = 1000,
+  memory = new MemoryBudget(Infinity),
+) {
   const seen: string[] = []
-  const watching = new SseWatch(coding, limit, everything, (frame) => {
+  const onFrame: EmitFrame = (frame) => {
     // A line feed that comes late is a frame of its own that says nothing.
     if (frame.data !== undefined) seen.push(frame.data)
-  })
+  }
+  const watching = new SseWatch(coding, limit, everything, onFrame, memory)
   for (const piece of pieces) watching.push(piece)
   await new Promise<void>((resolve) => watching.end(resolve))
+  expect(memory.held).toBe(0)
   return { seen, missed: watching.missed }
 }
 
@@ -40,6 +50,27 @@ test('of a stream that was cut, what came is seen', async () => {
   const bytes = gzipSync(TEXT)
   const { seen } = await watch('gzip', [bytes.subarray(0, -8)])
   expect(seen).toEqual(['日本', '2'])
+})
+
+test('a large event is read when its turn has come, those behind it after it, and the end is last', async () => {
+  const large = 'x'.repeat(HEAVY)
+  const text = `data: 1\n\ndata: ${large}\n\ndata: 3\n\ndata: ${large}\n\n`
+  const seen: string[] = []
+  const onFrame: EmitFrame = ({ data }) => void seen.push(data![0]!)
+  const watching = new SseWatch('identity', 2 * HEAVY, everything, onFrame)
+  watching.push(Buffer.from(text))
+  expect(seen).toEqual(['1'])
+  await new Promise<void>((resolve) => watching.end(resolve))
+  expect(seen).toEqual(['1', 'x', '3', 'x'])
+})
+
+test('a large event for which there is no room is told as missed', async () => {
+  const text = `data: 1\n\ndata: ${'x'.repeat(HEAVY)}\n\ndata: 3\n\n`
+  const memory = new MemoryBudget(HEAVY)
+  expect(await watch('identity', [Buffer.from(text)], 2 * HEAVY, memory)).toEqual({
+    seen: ['1', '3'],
+    missed: true,
+  })
 })
 
 test('an event above the limit is told as missed, and those around it are seen', async () => {

@@ -19,6 +19,7 @@ export const HOSTILE_VALUES: Readonly<Record<string, (size: number) => string>> 
   },
   string: (size) => JSON.stringify('x'.repeat(size)),
   wideString: (size) => JSON.stringify(`${'x'.repeat(size - 3)}€`),
+  quotes: (size) => JSON.stringify('"'.repeat(size / 2)),
   escapes: (size) => `"${'\\n'.repeat(size / 2)}"`,
   texts: (size) => JSON.stringify(`[${'{},'.repeat(size / 3)}0]`),
 }
@@ -54,7 +55,7 @@ export function posted(body: string | Buffer, headers: readonly string[] = []): 
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), bytes])
 }
 
-const SIZES = [100, 15_000, 40_000, 200_000, 1_000_000, 4_190_000]
+const SIZES = [100, 15_000, 40_000, 150_000, 200_000, 1_000_000, 4_190_000]
 const made = new Map<string, string>()
 
 /** One of the values, of one of the sizes at which bounds are. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -42,12 +42,16 @@ export interface FuzzResult {
   readonly died: number | string | null | undefined
   /** In bytes. */
   readonly peak: number
-  /** In milliseconds: the longest wait for `/livez`, and the 99th percentile. */
+  /** In milliseconds: the longest wait for `/livez`, and the 99th percentile, on an idle machine. */
   readonly slowest: number
   readonly p99: number
+  /** In milliseconds of CPU: the longest turn of the sidecar's event loop; 0 when it died. */
+  readonly longestTurn: number
   /** The bytes that the budget still counts when everything is over. */
   readonly left: string
 }
+
+const LONGEST_TURN = new URL('./longest-turn.mjs', import.meta.url).href
 
 const LARGE = resultWith(HOSTILE_VALUES['string']!(3_000_000))
 
@@ -55,7 +59,7 @@ const LARGE = resultWith(HOSTILE_VALUES['string']!(3_000_000))
 function respond(random: Random): (exchange: AppExchange) => Promise<void> {
   const value = anyValue(random)
   const result = resultWith(value)
-  const kind = random.int(0, 8)
+  const kind = random.int(0, 9)
   const coding = random.pick(Object.keys(PACKED))
   return async (e) => {
     switch (kind) {
@@ -96,6 +100,12 @@ function respond(random: Random): (exchange: AppExchange) => Promise<void> {
         return
       }
       case 7: {
+        // A long event in as many lines as are read.
+        const lines = `data: [\n${`data: ${JSON.stringify('"'.repeat(212))},\n`.repeat(9_000)}data: 0]\n\n`
+        await e.send([`${STREAM}\r\n`, chunk(lines), '0\r\n\r\n'])
+        return
+      }
+      case 8: {
         await e.write(
           'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 3000000\r\n\r\n',
         )
@@ -171,6 +181,7 @@ export async function fuzzMemory(
   random: Random,
   seconds: number,
   lanes: number,
+  engine: string,
 ): Promise<FuzzResult> {
   const folder = mkdtempSync(join(tmpdir(), 'squall-'))
   const rules = join(folder, 'rules.yaml')
@@ -180,12 +191,14 @@ export async function fuzzMemory(
     keepBody: false,
     script: (e) => respond(random)(e).catch(() => undefined),
   })
-  const flags = ['--rules', rules, '--log-level', 'error']
+  const turns = join(folder, 'longest-turn')
   const squall = await startSidecarProcess(
     app.url,
-    ['--log-level', 'info', ...flags.slice(0, 2)],
-    INJECTED_NODE_OPTIONS,
+    ['--rules', rules, '--engine', engine],
+    `${INJECTED_NODE_OPTIONS} --import ${LONGEST_TURN}`,
+    { SQUALL_TEST_LONGEST_TURN: turns },
   )
+  process.kill(squall.pid, 'SIGUSR2')
   let died: FuzzResult['died']
   void squall.ended.then((how) => (died = how))
   const watch = { peak: 0, waits: [] as number[] }
@@ -207,12 +220,14 @@ export async function fuzzMemory(
     const left = died === undefined ? await settled(squall) : ''
     const survived = died
     const waits = watch.waits.toSorted((a, b) => a - b)
+    await squall.stop()
     return {
       attacks,
       died: survived,
       peak: watch.peak,
       slowest: waits.at(-1) ?? 0,
       p99: waits[Math.floor(waits.length * 0.99)] ?? 0,
+      longestTurn: survived === undefined ? Number(readFileSync(turns, 'utf8')) : 0,
       left,
     }
   } finally {
@@ -222,17 +237,25 @@ export async function fuzzMemory(
   }
 }
 
-/** Asks after its health, in a thread of its own: this one is busy with the attacks. */
+/**
+ * Asks after its health, in a thread of its own: this one is busy with the attacks. Does not count how
+ * long either thread was ready to run while the machine ran something else.
+ */
 const ASK = `
 const { parentPort, workerData } = require('node:worker_threads')
+const { readFileSync } = require('node:fs')
 const { get } = require('node:http')
+const { admin, pid } = workerData
+const threads = ['/proc/thread-self/schedstat', '/proc/' + pid + '/task/' + pid + '/schedstat']
+const ready = (path) => Number(readFileSync(path, 'latin1').split(' ')[1]) / 1e6
+const clock = () => threads.reduce((time, path) => time - ready(path), performance.now())
 const ask = () => {
-  const begun = performance.now()
+  const begun = clock()
   const told = () => {
-    parentPort.postMessage(performance.now() - begun)
+    parentPort.postMessage(clock() - begun)
     setTimeout(ask, 20)
   }
-  get(workerData + '/livez', (response) => response.resume().on('end', told)).on('error', () => undefined)
+  get(admin + '/livez', (response) => response.resume().on('end', told)).on('error', () => undefined)
 }
 ask()
 `
@@ -242,7 +265,9 @@ async function look(
   watch: { peak: number; readonly waits: number[] },
   isOver: () => boolean,
 ): Promise<void> {
-  const worker = new Worker(ASK, { eval: true, workerData: squall.admin })
+  const { admin, pid } = squall
+  const worker = new Worker(ASK, { eval: true, workerData: { admin, pid } })
+  worker.on('error', () => undefined)
   worker.on('message', (wait: number) => watch.waits.push(wait))
   while (!isOver()) {
     await sleep(20)

@@ -37,6 +37,7 @@ export async function startSidecarProcess(
   upstream: string,
   flags: readonly string[] = [],
   nodeOptions = '',
+  env: NodeJS.ProcessEnv = {},
 ): Promise<SidecarProcess> {
   const args = [
     'run',
@@ -50,7 +51,7 @@ export async function startSidecarProcess(
   ]
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: nodeOptions },
+    env: { ...process.env, ...env, NODE_OPTIONS: nodeOptions },
   })
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
   const pid = child.pid!

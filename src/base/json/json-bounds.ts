@@ -1,10 +1,12 @@
 /** Texts up to this size are parsed without being looked through: at their worst they cost little. */
 export const SMALL_JSON = 16 * 1024
 /** Texts with more values, keys and separators than this are not parsed: each costs room and time. */
-export const MAX_JSON_PIECES = 100_000
+export const MAX_JSON_PIECES = 50_000
 /** Values nested deeper than this are not parsed. */
 export const MAX_JSON_DEPTH = 500
 
+/** Characters of a string that are read one by one before the next quote is searched for. */
+const NEAR = 64
 /** Most bytes that a value, a key or a separator takes once it is parsed. */
 const PIECE = 64
 
@@ -59,12 +61,24 @@ export function jsonPieces(text: string): number {
   return pieces
 }
 
-/** Returns the place of the quote that ends a string, or the end of a text that does not end it. */
+/**
+ * Returns the place of the quote that ends a string, or the end of a text that does not end it. Looks at
+ * some characters one by one before each search: escaped quotes may stand close together.
+ */
 function endOfString(text: string, from: number): number {
-  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+  const { length } = text
+  for (let at = from + 1; at < length; at++) {
+    for (const near = at + NEAR; at < near && at < length; at++) {
+      const code = text.charCodeAt(at)
+      if (code === 0x22) return at
+      if (code === 0x5c) at++
+    }
+    const start = at
+    at = text.indexOf('"', start)
+    if (at < 0) return length
     let escapes = at
-    while (text.charCodeAt(escapes - 1) === 0x5c) escapes--
+    while (escapes > start && text.charCodeAt(escapes - 1) === 0x5c) escapes--
     if ((at - escapes) % 2 === 0) return at
   }
-  return text.length
+  return length
 }

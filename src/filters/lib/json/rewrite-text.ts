@@ -72,6 +72,7 @@ export class TextRewrite {
 
   async #found(): Promise<readonly JsonPart[]> {
     if (this.#parts === undefined) {
+      await this.#rest()
       this.#parts = this.#find(this.#text)
       await this.#rest()
     }

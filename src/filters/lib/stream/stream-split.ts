@@ -54,7 +54,7 @@ function asEvent(
   frame: SseFrame,
   ctx: FaultContext,
 ): Parameters<ReturnType<typeof eventPicker>>[0] {
-  const message = frame.oversized ? undefined : eventMessage(frame)
+  const message = eventMessage(frame)
   const answers = message?.kind === 'result' || message?.kind === 'error'
   return { kind: 'event', message, last: answers && message.id === ctx.call?.id }
 }

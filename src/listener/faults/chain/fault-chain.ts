@@ -1,5 +1,6 @@
 import { CutAnswer } from '../../../filters/lib/cut-response.ts'
 import type { Frame, FrameTransform, Verdict } from '../../../filters/fault.ts'
+import { heavyWork } from '../../heavy-work.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import type { FaultTurn } from './fault-turn.ts'
 import { isOpen, QuietFrame, SealedFrame, UnreadFrame, type LaneFrame } from './frame.ts'
@@ -149,6 +150,9 @@ class Tap implements AsyncIterableIterator<Frame> {
       this.#held += frame.raw.length
       this.#turn.memory.take(frame.raw.length)
       if (frame.last) this.#turn.heard = true
+      // Reading it took time, and so will what the fault does with it.
+      const turn = heavyWork.turn(frame.raw.length)
+      if (turn !== undefined) await turn
       return { done: false, value: frame }
     }
   }

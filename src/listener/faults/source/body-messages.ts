@@ -13,8 +13,15 @@ export function onlyElement(body: Uint8Array): Uint8Array | undefined {
 
 /** Returns the only message of a body; undefined when it has none, or several. */
 export function onlyMessage(body: Uint8Array): Message | undefined {
+  const message = readMessage(body)
+  return message === 'too_complex' ? undefined : message
+}
+
+/** Returns the only message of a body, or says that the body has too much in it to be read. */
+export function readMessage(body: Uint8Array): Message | 'too_complex' | undefined {
   const parsed = parseMessages(textOf(body))
-  return parsed.ok && parsed.messages.length === 1 ? parsed.messages[0] : undefined
+  if (!parsed.ok) return parsed.reason === 'too_complex' ? parsed.reason : undefined
+  return parsed.messages.length === 1 ? parsed.messages[0] : undefined
 }
 
 /** Returns the message that a JSON text is; undefined when it is none. */

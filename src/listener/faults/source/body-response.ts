@@ -1,7 +1,7 @@
 import { CutAnswer } from '../../../filters/lib/cut-response.ts'
 import { linesWithout, type HeaderLines } from '../../../http/headers.ts'
 import { Pieces } from '../../../base/pieces.ts'
-import { isTooComplex, readingCost } from '../../../base/json/json-bounds.ts'
+import { readingCost } from '../../../base/json/json-bounds.ts'
 import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
@@ -9,7 +9,7 @@ import { decodedLimit, decodeWhole } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../heavy-work.ts'
 import type { AnswerPart, AnswerSetting } from './response-part.ts'
 import { isStream, isThere, joined } from './body-messages.ts'
-import { onlyElement, onlyMessage, textOf } from './body-messages.ts'
+import { onlyElement, onlyMessage, readMessage } from './body-messages.ts'
 import { changedBatch, jsonBytes } from './body-batch.ts'
 import type { CallRun } from '../call-run.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
@@ -128,11 +128,14 @@ export class BodyAnswer implements AnswerPart {
     }
     const original = this.#pieces.joined()
     const body = decodeWhole(coding, original, maxBody)
-    if (body === undefined || isTooComplex(textOf(body))) {
+    if (body !== original) await heavyWork.turn(decoded)
+    if (outlet.over) return
+    const message = body === undefined ? undefined : readMessage(body)
+    if (body === undefined || message === 'too_complex') {
       await this.#unread(original, body === undefined ? 'unreadable' : 'too_complex', trailers)
       return
     }
-    const whole = new AppFrame('body', body, onlyMessage(body), true)
+    const whole = new AppFrame('body', body, message, true)
     run.memory.give(cost)
     run.memory.take(body.length + jsonWeight(whole.message))
     let out: readonly LaneFrame[] = [whole]
@@ -151,8 +154,8 @@ export class BodyAnswer implements AnswerPart {
     } else if (call?.actsOnAnswer === true) {
       const bytes = joined(out)
       const only = onlyElement(bytes)
-      const message = out[0] === whole ? whole.message : undefined
-      const frame = new AppFrame('body', only ?? bytes, message, true)
+      const said = out[0] === whole ? message : undefined
+      const frame = new AppFrame('body', only ?? bytes, said, true)
       const after = await this.#through(call, frame)
       if (outlet.over || this.#replaced(after)) return
       if (after.length !== 1 || after[0] !== frame) {
@@ -239,6 +242,7 @@ export class BodyAnswer implements AnswerPart {
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === run.exchange && !run.shared ? (run.calls[0] ?? owner) : owner
       seen.appAnswer = message
+      await heavyWork.turn(frame.raw.length)
       seen.answeredBy(onlyMessage(joined(out)))
     }
     return out

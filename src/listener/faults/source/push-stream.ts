@@ -168,7 +168,7 @@ export class PushStream implements ResponseSink, Transfer {
 
   #frame(frame: SseFrame): void {
     const session = this.#session
-    const message = frame.oversized ? undefined : eventMessage(frame)
+    const message = eventMessage(frame)
     const owner = session?.ownerOf(message)
     if (owner !== undefined) {
       this.#lanes ??= new PushLaneSet(this.#outlet!, this.#limit, () => this.update())

@@ -1,13 +1,19 @@
 import { Fifo } from '../../../base/fifo.ts'
 import type { Room } from '../../../base/room.ts'
 import { endOfSlice } from '../../../mcp/sse-slice.ts'
+import type { EmitFrame, SseFrame } from '../../../mcp/sse-framer.ts'
+import { HEAVY, OrderedWork } from '../../heavy-work.ts'
 import { spendShare } from '../../loop-share.ts'
 import { loopTurn } from '../chain/loop-turn.ts'
 
 /** The receiver of a feed. */
 export interface FeedEnd {
   /** Cuts the next bytes into events. */
-  readonly take: (bytes: Uint8Array) => void
+  readonly take: (bytes: Uint8Array, emit: EmitFrame) => void
+  /** Reads an event. */
+  readonly read: (frame: SseFrame) => void
+  /** Called when reading an event failed that had to wait. */
+  readonly broke: (error: unknown) => void
   /** True while no more events are wanted. */
   readonly isBehind: () => boolean
   /** Called when the feed can go on after other calls have had a turn. */
@@ -22,11 +28,14 @@ export class SseFeed {
   readonly #end: FeedEnd
   readonly #memory: Room
   readonly #waiting = new Fifo<Uint8Array>()
+  readonly #reading = new OrderedWork(() => this.#end.turned())
   /** How much of the first of them has been taken. */
   #taken = 0
   /** Other calls have a turn. */
   #isResting = false
   #isBusy = false
+  #isDropped = false
+  readonly #emit: EmitFrame = (frame) => this.#event(frame)
   #drained: (() => void) | undefined
 
   constructor(end: FeedEnd, memory: Room) {
@@ -36,7 +45,7 @@ export class SseFeed {
 
   /** True while bytes wait. */
   get behind(): boolean {
-    return this.#waiting.length > 0 || this.#isResting
+    return this.#waiting.length > 0 || this.#reading.busy || this.#isResting
   }
 
   push(bytes: Uint8Array): void {
@@ -50,16 +59,16 @@ export class SseFeed {
     if (this.#isBusy) return
     this.#isBusy = true
     try {
-      while (this.#waiting.length > 0 && !this.#isResting && !this.#end.isBehind()) this.#slice()
+      while (this.#waiting.length > 0 && this.#mayGoOn) this.#slice()
     } finally {
       this.#isBusy = false
     }
-    if (this.#waiting.length === 0) this.#drained?.()
+    if (this.#isEmpty) this.#drained?.()
   }
 
   /** Resolves when nothing waits any more. */
   drained(): Promise<void> | undefined {
-    if (this.#waiting.length === 0) return undefined
+    if (this.#isEmpty) return undefined
     return new Promise((resolve) => (this.#drained = resolve))
   }
 
@@ -67,7 +76,35 @@ export class SseFeed {
   drop(): void {
     for (const { length } of this.#waiting.takeAll()) this.#memory.give(length)
     this.#taken = 0
+    this.#isDropped = true
     this.#drained?.()
+  }
+
+  get #mayGoOn(): boolean {
+    return !this.#isResting && !this.#reading.busy && !this.#end.isBehind()
+  }
+
+  get #isEmpty(): boolean {
+    return this.#waiting.length === 0 && !this.#reading.busy
+  }
+
+  /** Reads an event: a large one when its turn has come, and nothing more is taken before that. */
+  #event(frame: SseFrame): void {
+    const { length } = frame.raw
+    if (length < HEAVY && !this.#reading.busy) {
+      this.#end.read(frame)
+      return
+    }
+    this.#memory.take(length)
+    this.#reading.do(length, () => {
+      this.#memory.give(length)
+      if (this.#isDropped) return
+      try {
+        this.#end.read(frame)
+      } catch (error) {
+        this.#end.broke(error)
+      }
+    })
   }
 
   #slice(): void {
@@ -81,7 +118,7 @@ export class SseFeed {
       this.#memory.give(end)
     }
     const begun = performance.now()
-    this.#end.take(slice)
+    this.#end.take(slice, this.#emit)
     if (spendShare(performance.now() - begun)) this.#rest()
   }
 

@@ -17,7 +17,7 @@ import { forChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpAnswer, replyMessage } from '../emit/injected-response.ts'
 import { AppFrame, isOpen, QuietFrame, SealedFrame, type LaneFrame } from '../chain/frame.ts'
 import { ownerOf } from './event-owner.ts'
-import { SseFeed } from './sse-feed.ts'
+import { SseFeed, type FeedEnd } from './sse-feed.ts'
 import { SseOutlet } from '../emit/sse-outlet.ts'
 import { unfit } from '../request/unfit.ts'
 
@@ -52,10 +52,11 @@ export class SseAnswer implements AnswerPart {
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
     const framer = (this.#framer = new SseFramer(run.options.maxBody, run.memory))
     const relieved = (): void => this.#relieved()
-    const onFrame = (frame: SseFrame): void => this.#frame(frame)
-    const take = (bytes: Uint8Array) => this.#out.joined(() => framer.push(bytes, onFrame))
+    const take: FeedEnd['take'] = (bytes, emit) => this.#out.joined(() => framer.push(bytes, emit))
+    const read = (frame: SseFrame): void => this.#frame(frame)
+    const broke = (error: unknown): void => this.#broken(error)
     const isBehind = (): boolean => this.#laneBehind
-    this.#feed = new SseFeed({ take, isBehind, turned: relieved }, run.memory)
+    this.#feed = new SseFeed({ take, read, broke, isBehind, turned: relieved }, run.memory)
     const lane = (of: CallRun, onward: (frame: LaneFrame) => Promise<void> | undefined) => {
       const check = (verdict: Verdict) =>
         // What never fits comes first: the reason is not to depend on who was answered when.
@@ -66,9 +67,8 @@ export class SseAnswer implements AnswerPart {
       return new FaultLane(of, check, onward, relieved)
     }
     for (const call of run.calls) {
-      if (!call.actsOnAnswer) continue
-      const own = lane(call, (frame) => this.#emit(call, frame))
-      this.#lanes.set(call, own)
+      const toClient = (frame: LaneFrame) => this.#emit(call, frame)
+      if (call.actsOnAnswer) this.#lanes.set(call, lane(call, toClient))
     }
     if (run.exchange.actsOnAnswer) {
       this.#whole = lane(run.exchange, (frame) => this.#route(run.exchange, frame))

@@ -1,0 +1,32 @@
+/**
+ * Preloaded into a sidecar, from SIGUSR2 on: measures the CPU time that its main thread takes for each
+ * turn of the event loop, garbage collections on that thread included. At its end it writes the
+ * longest, in milliseconds, to the file that SQUALL_TEST_LONGEST_TURN names.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
+
+const file = process.env['SQUALL_TEST_LONGEST_TURN']
+let longest = 0
+let before = 0
+
+/** Linux counts it for each thread, in nanoseconds, whatever else the machine has to do. */
+function cpuTime() {
+  return Number.parseInt(readFileSync('/proc/thread-self/schedstat', 'latin1')) / 1e6
+}
+
+function turn() {
+  const now = cpuTime()
+  longest = Math.max(longest, now - before)
+  before = now
+  // Without a reference the loop does not go round for it.
+  setImmediate(turn).unref()
+}
+
+if (isMainThread && file !== undefined) {
+  process.once('SIGUSR2', () => {
+    before = cpuTime()
+    setImmediate(turn).unref()
+  })
+  process.on('exit', () => writeFileSync(file, String(longest)))
+}
