@@ -51,6 +51,16 @@ it.each([
     /\['ms', 1\]|=== 'ms' \? 1|\['KiB', 1024\]|endsWith\('%'\) \? text/,
     ['base/units.ts'],
   ],
+  [
+    'the text of metrics (telemetry/text-format.ts)',
+    /`# (?:HELP|TYPE) /,
+    ['telemetry/text-format.ts'],
+  ],
+  [
+    'whether rules may act on an exchange (rules/select/restraint.ts)',
+    /[sS]tates\??\.(?:denies|excludes)\(|enabled (?:&&|\|\|).*disarmed/,
+    ['rules/select/restraint.ts'],
+  ],
 ] as const)('%s has one home', (_, idea, homes) => {
   expect(elsewhere(idea, ...homes)).toEqual([])
 })

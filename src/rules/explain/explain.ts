@@ -1,3 +1,4 @@
+import { type Restraint, restraintOn } from '../select/restraint.ts'
 import { FAULTS } from '../../filters/index.ts'
 import type { Facts } from '../match/call-facts.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
@@ -75,7 +76,14 @@ export function explain(
     .map((rule) => {
       const chain = rule.isHttp ? 'http' : 'calls'
       const seen = rule.isHttp ? exchange : facts
-      const outcome = outcomeOf(rule, seen, now, states, disarmed, stoppedBy[chain])
+      const outcome = outcomeOf(
+        rule,
+        seen,
+        now,
+        states,
+        restraintOn(ruleSet, seen, states),
+        stoppedBy[chain],
+      )
       const isMereShadow = rule.shadow && states?.shadow !== true
       const hits = outcome.result === 'drawn' || outcome.result === 'shadow'
       if (hits && rule.stop && !isMereShadow) stoppedBy[chain] ??= rule.name
@@ -112,7 +120,7 @@ function outcomeOf(
   facts: Facts,
   now: number,
   states: RuleStates | undefined,
-  disarmed: string | undefined,
+  restraint: Restraint | undefined,
   stoppedBy: string | undefined,
 ): Omit<RuleOutlook, 'faults'> {
   const tests = rule.tests
@@ -125,8 +133,8 @@ function outcomeOf(
   const base = { rule: rule.name, matches: failing.length === 0, failing, ...nothing }
   if (failing.length > 0) return { ...base, result: undefined }
   if (stoppedBy !== undefined) return { ...base, result: 'stopped', stoppedBy }
-  if (disarmed !== undefined) return { ...base, result: 'disarmed' }
-  const limit = limitOn(rule, facts, states)
+  if (restraint === 'disarmed') return { ...base, result: 'disarmed' }
+  const limit = limitOn(rule, restraint)
   if (limit !== undefined) return { ...base, result: 'forbidden', limit }
   const state = states?.of(rule) ?? new RuleState(rule.selection, now, rule.appliedAt)
   const forecast = state.forecast(rule, facts, now)
@@ -141,17 +149,18 @@ function outcomeOf(
 
 const NO_TIMES = { appliedAt: undefined, until: undefined }
 
+const LIMITS: Readonly<Record<Exclude<Restraint, 'disarmed'>, string>> = {
+  denied_tool: 'its tool is denied',
+  excluded_path: 'its path is excluded',
+  untouchable: 'it carries, or may carry, a call of a denied tool',
+}
+
 function limitOn(
-  rule: CompiledRule,
-  facts: Facts,
-  states: RuleStates | undefined,
+  { forbidden }: CompiledRule,
+  restraint: keyof typeof LIMITS | undefined,
 ): string | undefined {
-  if (rule.forbidden !== undefined) return `the fault ${rule.forbidden} is not allowed`
-  if (facts.call !== undefined && states?.denies(facts.call) === true) return 'its tool is denied'
-  if (states?.excludes(facts.http.path) === true) return 'its path is excluded'
-  return facts.untouchable === true
-    ? 'it carries, or may carry, a call of a denied tool'
-    : undefined
+  if (forbidden !== undefined) return `the fault ${forbidden} is not allowed`
+  return restraint && LIMITS[restraint]
 }
 
 function faultsOf(

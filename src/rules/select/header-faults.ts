@@ -1,3 +1,4 @@
+import { restraintOn } from './restraint.ts'
 import { createFault, type FaultUse } from '../../filters/index.ts'
 import { isHandshake } from '../../mcp/classify.ts'
 import { type AskedFaults, readAskedFaults } from './asked-faults.ts'
@@ -74,20 +75,19 @@ export class HeaderFaults {
     if (asked === undefined) return undefined
     const { counts } = this.state
     counts.matched++
-    if (!ruleSet.enabled || this.#states.disarmed !== undefined) {
+    const restraint = restraintOn(ruleSet, facts, this.#states)
+    if (restraint === 'disarmed') {
       counts.disarmed++
       return undefined
     }
-    if (this.#forbids(asked, facts)) {
+    if (restraint !== undefined || this.#forbids(asked)) {
       counts.forbidden++
       return undefined
     }
     return this.#draw(asked, facts, this.#underSeed(ruleSet.seed), clock)
   }
 
-  #forbids(asked: AskedFaults, facts: CallFacts): boolean {
-    if (facts.untouchable === true || this.#states.denies(facts.call)) return true
-    if (this.#states.excludes(facts.http.path)) return true
+  #forbids(asked: AskedFaults): boolean {
     if (this.#forbidsDelay && asked.delay !== undefined) return true
     return this.#forbidsAbort && asked.abort !== undefined
   }

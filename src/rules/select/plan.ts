@@ -1,3 +1,4 @@
+import { restraintOn } from './restraint.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { HeaderLines } from '../../http/headers.ts'
 import { Hit } from './matched-rule.ts'
@@ -107,11 +108,7 @@ function planOf(
   isIndexed: boolean,
   seen?: ExchangeFacts,
 ): Plan | undefined {
-  const isUntouchable =
-    facts.untouchable === true ||
-    (facts.call !== undefined && states.denies(facts.call)) ||
-    states.excludes(facts.http.path)
-  const isArmed = ruleSet.enabled && states.disarmed === undefined
+  const restraint = restraintOn(ruleSet, facts, states)
   let hits: Hit[] | undefined
   let shadow = true
   let now = Number.NaN
@@ -124,11 +121,11 @@ function planOf(
     const state = states.of(rule)
     if (state === undefined) continue
     state.counts.matched++
-    if (!isArmed) {
+    if (restraint === 'disarmed') {
       state.counts.disarmed++
       continue
     }
-    if (isUntouchable || rule.forbidden !== undefined) {
+    if (restraint !== undefined || rule.forbidden !== undefined) {
       state.counts.forbidden++
       continue
     }

@@ -1,0 +1,18 @@
+import type { Facts } from '../match/call-facts.ts'
+import type { RuleSet } from '../match/rule-set.ts'
+import type { RuleStates } from './rule-states.ts'
+
+/** What keeps every rule from acting on an exchange. */
+export type Restraint = 'disarmed' | 'denied_tool' | 'excluded_path' | 'untouchable'
+
+/** Returns what keeps every rule from acting on an exchange, whatever they match; undefined for nothing. */
+export function restraintOn(
+  { enabled }: Pick<RuleSet, 'enabled'>,
+  facts: Facts,
+  states: RuleStates | undefined,
+): Restraint | undefined {
+  if (!enabled || states?.disarmed !== undefined) return 'disarmed'
+  if (facts.call !== undefined && states?.denies(facts.call) === true) return 'denied_tool'
+  if (states?.excludes(facts.http.path) === true) return 'excluded_path'
+  return facts.untouchable === true ? 'untouchable' : undefined
+}
