@@ -1,3 +1,6 @@
+import type { MetricSpec } from '../../../telemetry/metric-table.ts'
+import { headOf, type Sample, samplesText } from '../../../telemetry/text-format.ts'
+import { toolLabel } from '../../../telemetry/tool-label.ts'
 import { indicatorsOf } from '../../indicators/indicators.ts'
 import type { Recorder } from './recorder.ts'
 import { ORIGINS } from './result.ts'
@@ -9,10 +12,9 @@ export function metricsPage(recorder: Recorder): string {
   const page = new Page()
   const { counts, arrivals, originCounts } = recorder
   page.head('squall_load_calls_total', 'counter', 'Calls that ended, by tool and result.')
-  for (const tool of recorder.tools.values()) {
-    const { tool: name, calls, ok } = tool.counts()
-    page.line('squall_load_calls_total', { tool: name, result: 'success' }, ok)
-    page.line('squall_load_calls_total', { tool: name, result: 'failure' }, calls - ok)
+  for (const [tool, { calls, ok }] of callsByLabel(recorder)) {
+    page.line('squall_load_calls_total', { tool, result: 'success' }, ok)
+    page.line('squall_load_calls_total', { tool, result: 'failure' }, calls - ok)
   }
   page.head('squall_load_errors_total', 'counter', 'Calls that ended in an error, by its origin.')
   for (const origin of ORIGINS) {
@@ -45,25 +47,31 @@ export function metricsPage(recorder: Recorder): string {
   return page.text
 }
 
+/** Returns the counts by label: names that come out alike are one series. */
+function callsByLabel({ tools }: Recorder): ReadonlyMap<string, { calls: number; ok: number }> {
+  const labels = new Map<string, { calls: number; ok: number }>()
+  for (const counted of tools.values()) {
+    const { tool, calls, ok } = counted.counts()
+    const label = toolLabel(tool)
+    const sum = labels.get(label) ?? { calls: 0, ok: 0 }
+    labels.set(label, { calls: sum.calls + calls, ok: sum.ok + ok })
+  }
+  return labels
+}
+
 class Page {
   text = ''
 
-  head(name: string, type: string, help: string): void {
-    this.text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+  head(name: string, type: MetricSpec['type'], help: string): void {
+    this.text += headOf({ name, type, help }, 'prometheus')
   }
 
-  line(name: string, labels: Readonly<Record<string, string>>, value: number): void {
-    const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escaped(text)}"`)
-    const told = pairs.length === 0 ? '' : `{${pairs.join(',')}}`
-    this.text += `${name}${told} ${value}\n`
+  line(name: string, labels: Sample['labels'], value: number): void {
+    this.text += samplesText(name, [{ labels, value }])
   }
 
-  single(name: string, type: string, help: string, value: number): void {
+  single(name: string, type: MetricSpec['type'], help: string, value: number): void {
     this.head(name, type, help)
     this.line(name, {}, value)
   }
-}
-
-function escaped(text: string): string {
-  return text.slice(0, 200).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }
