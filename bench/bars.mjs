@@ -104,7 +104,7 @@ export const TARGETS = [
     measured: ({ samples }) => middle(samples, (s) => s.late?.p99Ms),
   },
   {
-    what: 'a 10 MiB answer, throughput against the socket pipe',
+    what: 'a 10 MiB response, throughput against the socket pipe',
     section: 'stream10m',
     peers: ['squall', 'socket-pipe'],
     bar: 0.8,
@@ -113,7 +113,7 @@ export const TARGETS = [
     measured: speedRatio,
   },
   {
-    what: 'memory from the first round of 10 MiB answers to the last',
+    what: 'memory from the first round of 10 MiB responses to the last',
     section: 'stream10m',
     peers: ['squall'],
     bar: 10,
@@ -154,7 +154,7 @@ export const TARGETS = [
     measured: ({ after }) => after,
   },
   {
-    what: 'start to the first answer',
+    what: 'start to the first response',
     section: 'start',
     peers: ['squall'],
     bar: 200,

@@ -21,8 +21,8 @@ import { workload } from './lib/workloads.mjs'
  * @property {(row: any) => readonly [number, number]} [range]
  */
 
-/** The length of the answer in `stream10m`. */
-const ANSWER_MB = workload('stream10m').answer.length / 1e6
+/** The length of the response in `stream10m`. */
+const RESPONSE_MB = workload('stream10m').response.length / 1e6
 const LESS = 'less is better'
 const RANGE = 'the thin line reaches from the lowest round to the highest'
 
@@ -66,7 +66,7 @@ export const SKETCHES = [
     unit: 'ms',
     decimals: 2,
     series: ['p50', 'p99', 'p99.9'],
-    mark: { value: 0.3, label: 'target for p99: 0.3 ms' },
+    marker: { value: 0.3, label: 'target for p99: 0.3 ms' },
     values: (row, rows) => {
       const direct = rows.find(({ name }) => name === 'direct')
       if (direct === undefined || direct === row) return []
@@ -84,9 +84,9 @@ export const SKETCHES = [
     values: ({ samples }) => LATENCIES.map((key) => middle(samples, (s) => s[key])),
   },
   {
-    section: 'answer64k',
-    file: 'answers',
-    title: 'CPU for an answer of 64 KiB',
+    section: 'response64k',
+    file: 'responses',
+    title: 'CPU for a response of 64 KiB',
     about: aboutCpu,
     ...ofCpu,
   },
@@ -98,7 +98,7 @@ export const SKETCHES = [
     unit: 'MB/s',
     decimals: 0,
     first: 'most',
-    values: ({ samples }) => [middle(samples, (s) => s.callsPerSecond) * ANSWER_MB],
+    values: ({ samples }) => [middle(samples, (s) => s.callsPerSecond) * RESPONSE_MB],
   },
   {
     section: 'sse100',
@@ -115,7 +115,7 @@ export const SKETCHES = [
     unit: 'KiB',
     decimals: 1,
     first: 'least',
-    mark: { value: 12, label: 'target: 12 KiB' },
+    marker: { value: 12, label: 'target: 12 KiB' },
     values: ({ kibEach }) => [kibEach],
   },
   {
@@ -126,18 +126,18 @@ export const SKETCHES = [
     unit: 'KiB',
     decimals: 1,
     first: 'least',
-    mark: { value: 6, label: 'target: 6 KiB' },
+    marker: { value: 6, label: 'target: 6 KiB' },
     values: ({ kibEach }) => [kibEach],
   },
   {
     section: 'start',
     file: 'start',
     title: 'Start',
-    about: `ms from the start of the process to its first answer; ${LESS}`,
+    about: `ms from the start of the process to its first response; ${LESS}`,
     unit: 'ms',
     decimals: 0,
     first: 'least',
-    mark: { value: 200, label: 'target: 200 ms' },
+    marker: { value: 200, label: 'target: 200 ms' },
     values: ({ startsMs }) => [median(startsMs)],
     range: ({ startsMs }) => [Math.min(...startsMs), Math.max(...startsMs)],
   },

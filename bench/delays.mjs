@@ -18,18 +18,18 @@ const TIMED = 100
 const BESIDE = 900
 
 endChildrenWithThisProcess()
-const folder = mkdtempSync(join(tmpdir(), 'squall-delays-'))
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-const rulesFile = join(folder, 'rules.yaml')
+const directory = mkdtempSync(join(tmpdir(), 'squall-delays-'))
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+const rulesFile = join(directory, 'rules.yaml')
 writeFileSync(
   rulesFile,
   `rules:\n  - name: late\n    match: { tool: late }\n    faults: [delay: { fixed: ${DELAY_MS}ms }]\n`,
 )
 
 const small = workload('small')
-const upstream = await startUpstream(small, folder)
+const upstream = await startUpstream(small, directory)
 const squallMain = resolve(import.meta.dirname, '../dist/cli/main.js')
-const running = await startPeer(squall, upstream.port, { folder, squallMain, rulesFile })
+const running = await startPeer(squall, upstream.port, { directory, squallMain, rulesFile })
 const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 
 /** @type {number[]} */

@@ -54,7 +54,7 @@ function facts(name, lines) {
       name,
       params: { name, arguments: { q: 'x' } },
       transport: 'streamable-http',
-      revision: '2025-06-18',
+      protocolVersion: '2025-06-18',
       progressToken: undefined,
     },
     headers: lines,

@@ -6,7 +6,7 @@ import { endChildrenWithThisProcess } from './lib/children.mjs'
 import { loadGenerator } from './lib/load.mjs'
 import { parseOptions } from './lib/options.mjs'
 import { selfTimes } from './lib/self-times.mjs'
-import { answersRightly, startPeer } from './lib/running-peer.mjs'
+import { respondsRightly, startPeer } from './lib/running-peer.mjs'
 import { workload } from './lib/workloads.mjs'
 import { startUpstream } from './upstream/index.mjs'
 
@@ -23,36 +23,36 @@ async function main() {
   const work = workload(plan.sections[0]?.name ?? 'small')
   if (!peer?.command) throw new Error('not a proxy')
   endChildrenWithThisProcess()
-  const folder = mkdtempSync(join(tmpdir(), 'squall-profile-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const upstream = await startUpstream(work, folder)
+  const directory = mkdtempSync(join(tmpdir(), 'squall-profile-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  const upstream = await startUpstream(work, directory)
   const profiled = {
     ...peer,
     /** @param {import('./peers/index.mjs').PeerContext} context */
     command: async (context) => {
       const command = await /** @type {NonNullable<typeof peer.command>} */ (peer.command)(context)
       if (command.file !== process.execPath) throw new Error(`${peer.name} is not a Node program`)
-      const flags = ['--cpu-prof', '--cpu-prof-interval', '200', '--cpu-prof-dir', folder]
+      const flags = ['--cpu-prof', '--cpu-prof-interval', '200', '--cpu-prof-dir', directory]
       return { ...command, args: [...flags, ...command.args] }
     },
   }
-  const running = await startPeer(profiled, upstream.port, { ...plan, folder })
-  if (!(await answersRightly(running, work))) throw new Error('wrong answer')
+  const running = await startPeer(profiled, upstream.port, { ...plan, directory })
+  if (!(await respondsRightly(running, work))) throw new Error('wrong response')
   const { run } = loadGenerator()
   const load = {
     port: running.port,
     workload: work,
     connections: plan.connections ?? work.connections,
-    folder,
+    directory,
   }
   await run({ ...load, seconds: WARM_UP_SECONDS })
   const result = await run({ ...load, seconds: plan.seconds ?? SECONDS })
   await running.child?.stop()
   await upstream.child.stop()
 
-  const file = readdirSync(folder).find((name) => name.endsWith('.cpuprofile'))
+  const file = readdirSync(directory).find((name) => name.endsWith('.cpuprofile'))
   if (file === undefined) throw new Error('no profile was written: did the peer end by itself?')
-  const rows = selfTimes(JSON.parse(readFileSync(join(folder, file), 'utf8'))).slice(0, TOP)
+  const rows = selfTimes(JSON.parse(readFileSync(join(directory, file), 'utf8'))).slice(0, TOP)
   const lines = [
     `${peer.name}, ${work.name}: ${Math.round(result.callsPerSecond)} calls/s while profiled`,
     '',

@@ -28,7 +28,7 @@ const say = (line) => void process.stdout.write(`${line}\n`)
  * @param {import('./sections/index.mjs').Session} session
  * @returns {Promise<Told | undefined>}
  */
-async function answered(section, options, session) {
+async function responded(section, options, session) {
   const own = peersNamed(section.peers)
   const asked = options.peers ?? own
   // In a run of everything, the peers that are named are meant where they take part.
@@ -93,10 +93,10 @@ async function main() {
     return
   }
   endChildrenWithThisProcess()
-  const folder = mkdtempSync(join(tmpdir(), 'squall-bench-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const directory = mkdtempSync(join(tmpdir(), 'squall-bench-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   const { squallMain, rulesFile, rate, streams } = options
-  const setting = { folder, squallMain, rulesFile, say }
+  const setting = { directory, squallMain, rulesFile, say }
   /** @type {string[]} */
   const failed = []
   const session = { ...setting, rate, streams, failed, sound: soundness(setting) }
@@ -108,7 +108,7 @@ async function main() {
   /** @type {Told[]} */
   const all = []
   for (const section of options.sections) {
-    const told = await answered(section, options, session)
+    const told = await responded(section, options, session)
     if (told === undefined) continue
     all.push(told)
     say(`\n${blockOf(told, machine).join('\n\n')}\n`)

@@ -40,11 +40,11 @@ async function filled(modules, hits) {
       metrics.injected({ rule, fault: 'delay', tool: name, first: true, delaySeconds: 0.01 })
     }
   }
-  const counts = { matched: 5, drawn: 3, applied: 2, overflow: 1, not_drawn: 2 }
+  const counts = { matched: 5, sampled: 3, applied: 2, overflow: 1, not_sampled: 2 }
   const rules = Array.from({ length: RULES }, (_, rule) => {
-    return { name: `rule-number-${rule}`, inForce: true, active: 0, counts }
+    return { name: `rule-number-${rule}`, isActive: true, active: 0, counts }
   })
-  const rest = { armed: true, disarmed: {}, inForce: undefined, lastReload: undefined }
+  const rest = { armed: true, disarmed: {}, isActive: undefined, lastReload: undefined }
   metrics.showRules(() => ({ rules, ...rest }))
   return metrics
 }
@@ -64,13 +64,13 @@ async function startAdmin(modules, hits) {
 /** In the other process: scrapes whenever it is told to. */
 function scrapeWhenAsked() {
   process.on('message', ({ port, accept }) => {
-    get({ port, host: '127.0.0.1', path: '/metrics', headers: { accept } }, (answer) => {
+    get({ port, host: '127.0.0.1', path: '/metrics', headers: { accept } }, (response) => {
       let lines = 0
-      answer.setEncoding('latin1')
-      answer.on('data', (/** @type {string} */ text) => {
+      response.setEncoding('latin1')
+      response.on('data', (/** @type {string} */ text) => {
         for (const line of text.split('\n')) lines += line.startsWith('squall_faults_inj') ? 1 : 0
       })
-      answer.on('end', () => process.send?.({ lines, complete: answer.complete }))
+      response.on('end', () => process.send?.({ lines, complete: response.complete }))
     })
   })
 }
@@ -119,11 +119,11 @@ async function main() {
       const all = []
       for (let n = 0; n < WARM_UP + SCRAPES; n++) {
         if (n === WARM_UP) major = 0
-        const answered = new Promise((done) => void scraper.once('message', done))
+        const responded = new Promise((done) => void scraper.once('message', done))
         scraper.send({ port, accept })
-        all.push(await watched(answered))
-        const { lines, complete } = await answered
-        // A line may be cut where a piece of the answer ends.
+        all.push(await watched(responded))
+        const { lines, complete } = await responded
+        // A line may be cut where a piece of the response ends.
         if (!complete || lines < TOOLS * hits * 0.9) throw new Error(`${lines} series of faults`)
         await sleep(PAUSE_MS)
       }

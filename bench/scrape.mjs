@@ -26,8 +26,8 @@ const ROUNDS = 7
 const ROUND_SECONDS = 1
 
 endChildrenWithThisProcess()
-const folder = mkdtempSync(join(tmpdir(), 'squall-scrape-'))
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const directory = mkdtempSync(join(tmpdir(), 'squall-scrape-'))
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 
 /** @param {string} line */
 const say = (line) => void process.stdout.write(`${line}\n`)
@@ -57,8 +57,8 @@ function both(without, with_, figure) {
  * @param {number} upstreamPort
  */
 async function measure(kind, open, upstreamPort) {
-  const own = join(folder, kind)
-  const setting = { folder: own, squallMain: resolve(values.squall), upstreamPort }
+  const own = join(directory, kind)
+  const setting = { directory: own, squallMain: resolve(values.squall), upstreamPort }
   const { port, admin, child } = await scrapedSquall(kind, setting)
   const first = await scrape(admin, open)
   const faults = faultsOfScrape(kind, first.body.toString(), open)
@@ -107,7 +107,7 @@ async function measure(kind, open, upstreamPort) {
   ].join(' | ')
 }
 
-const upstream = await startUpstream(workload('small'), folder)
+const upstream = await startUpstream(workload('small'), directory)
 say(
   `${TOOLS} tools, ${RULES} rules; ${SCRAPES} scrapes; times in ms; calls: 500 a second, ${ROUNDS} rounds of ${ROUND_SECONDS} s`,
 )

@@ -22,10 +22,13 @@ const { createAuthority, issueServer } = await import(
 const validity = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 86_400_000) }
 const authority = createAuthority('bench', validity)
 const pair = issueServer(authority, ['localhost'], validity)
-const folder = mkdtempSync(join(tmpdir(), 'squall-webhook-'))
-writeFileSync(join(folder, 'tls.crt'), pair.cert)
-writeFileSync(join(folder, 'tls.key'), pair.key)
-writeFileSync(join(folder, 'settings.yaml'), 'image: registry.test/squall:1\nrules: squall-rules\n')
+const directory = mkdtempSync(join(tmpdir(), 'squall-webhook-'))
+writeFileSync(join(directory, 'tls.crt'), pair.cert)
+writeFileSync(join(directory, 'tls.key'), pair.key)
+writeFileSync(
+  join(directory, 'settings.yaml'),
+  'image: registry.test/squall:1\nrules: squall-rules\n',
+)
 
 const child = spawn(
   process.execPath,
@@ -33,8 +36,8 @@ const child = spawn(
     join(PROJECT, 'dist/cli/main.js'),
     'webhook',
     '--tls-dir',
-    folder,
-    `--settings=${join(folder, 'settings.yaml')}`,
+    directory,
+    `--settings=${join(directory, 'settings.yaml')}`,
     '--listen=127.0.0.1:0',
     '--admin=127.0.0.1:0',
     '--kubernetes-version=1.33',
@@ -44,7 +47,7 @@ const child = spawn(
 )
 process.once('exit', () => {
   child.kill('SIGKILL')
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(directory, { recursive: true, force: true })
 })
 const { port, admin } = await started()
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ca: authority.cert })

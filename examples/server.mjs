@@ -1,4 +1,4 @@
-// A small MCP server to try the rules files of this folder against: `node examples/server.mjs`.
+// A small MCP server to try the rules files of this directory against: `node examples/server.mjs`.
 // It listens on 127.0.0.1:3000 (HOST and PORT change that) at /mcp and answers with event streams, or with
 // JSON bodies when started with --json. GET /executed tells what it really did.
 import { randomUUID } from 'node:crypto'

@@ -21,7 +21,7 @@ const RULES = `rules:
 `
 const CALL = (/** @type {string} */ name) =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } })
-const ANSWER = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"ok"}]}}'
+const RESPONSE = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"ok"}]}}'
 
 /** @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set()
@@ -72,10 +72,10 @@ async function well(command, ended) {
   if (code !== 0) throw new Error(`squall ${command} ended by ${signal ?? code}`)
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'squall-cache-'))
+const directory = await mkdtemp(join(tmpdir(), 'squall-cache-'))
 const app = createServer((request, response) => {
   request.resume().once('end', () => {
-    response.setHeader('content-type', 'application/json').end(ANSWER)
+    response.setHeader('content-type', 'application/json').end(RESPONSE)
   })
 })
 try {
@@ -83,9 +83,9 @@ try {
   await once(app.listen(0, '127.0.0.1'), 'listening')
   const address = app.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
-  const rules = join(folder, 'rules.yaml')
+  const rules = join(directory, 'rules.yaml')
   await writeFile(rules, RULES)
-  const control = `unix:${join(folder, 'control.sock')}`
+  const control = `unix:${join(directory, 'control.sock')}`
   const { child, ended, listening, admin } = await serve(address.port, rules, control)
   for (const tool of ['plain', 'plain', 'late_one', 'late_one', 'plain']) {
     await ask(listening, '/mcp', CALL(tool))
@@ -108,5 +108,5 @@ try {
   for (const child of running) child.kill('SIGKILL')
   app.close()
   app.closeAllConnections()
-  await rm(folder, { recursive: true, force: true })
+  await rm(directory, { recursive: true, force: true })
 }

@@ -10,13 +10,13 @@ const MAIN = fileURLToPath(new URL(process.argv[2] ?? '../dist/cli/main.js', imp
 const PICTURE = fileURLToPath(new URL('../docs/demo.svg', import.meta.url))
 const RULE = '─'.repeat(80)
 
-const folder = mkdtempSync(join(tmpdir(), 'squall-picture-'))
+const directory = mkdtempSync(join(tmpdir(), 'squall-picture-'))
 const { status, stdout, stderr } = spawnSync(
   process.execPath,
   [MAIN, 'demo', '--report', 'squall-demo.html'],
-  { cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH, FORCE_COLOR: '1' } },
+  { cwd: directory, encoding: 'utf8', env: { PATH: process.env.PATH, FORCE_COLOR: '1' } },
 )
-rmSync(folder, { recursive: true, force: true })
+rmSync(directory, { recursive: true, force: true })
 if (status !== 0) throw new Error(`the demo ended with ${status}: ${stderr}`)
 
 const lines = stdout.split('\n')

@@ -10,8 +10,8 @@ import { REQUEST_HEADERS } from './workloads.mjs'
  * @param {import('./load.mjs').Load} load
  * @returns {Promise<import('./load.mjs').LoadResult>}
  */
-export async function autocannonLoad({ port, workload, connections, seconds, folder }) {
-  const bodyFile = join(folder, 'request.json')
+export async function autocannonLoad({ port, workload, connections, seconds, directory }) {
+  const bodyFile = join(directory, 'request.json')
   writeFileSync(bodyFile, workload.request)
   const program = createRequire(import.meta.url).resolve('autocannon')
   const headers = Object.entries(REQUEST_HEADERS).flatMap(([name, value]) => [

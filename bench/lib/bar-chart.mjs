@@ -43,21 +43,21 @@ export function chartText({ title, unit, decimals, rows, series = [] }) {
 
 /** Horizontal bars as a picture for light and dark pages. @param {Chart} chart */
 export function barChart(chart) {
-  const { title, about, rows, series = [], mark } = chart
+  const { title, about, rows, series = [], marker } = chart
   const bars = Math.max(1, series.length)
   const rowHeight = (bars > 1 ? bars * THIN : THICK) + BETWEEN
-  const top = HEAD + (bars > 1 ? 22 : 0) + (mark === undefined ? 0 : 16)
+  const top = HEAD + (bars > 1 ? 22 : 0) + (marker === undefined ? 0 : 16)
   const left = MARGIN + Math.max(...rows.map(({ label }) => label.length)) * CHARACTER + 10
   const room = WIDTH - MARGIN - ROOM_FOR_VALUE - left
   const longest = scaleEnd(
     rows.flatMap(({ values }) => values),
-    mark?.value ?? 0,
+    marker?.value ?? 0,
   )
   const space = { left, room, longest }
   const height = top + rows.length * rowHeight + MARGIN - BETWEEN + 6
   const parts = [
     ...(bars > 1 ? legend(series) : []),
-    ...(mark === undefined ? [] : markLine(mark, space, top, height)),
+    ...(marker === undefined ? [] : markLine(marker, space, top, height)),
     ...rows.flatMap((row, i) => rowOf(row, chart, space, top + i * rowHeight)),
   ]
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-labelledby="title about">
@@ -99,11 +99,11 @@ text { font: 13px system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue'
  * @param {readonly number[]} values
  * @param {number} mark
  */
-export function scaleEnd(values, mark) {
+export function scaleEnd(values, marker) {
   const sorted = values.filter((value) => value > 0).sort((a, b) => a - b)
   const middle = sorted[sorted.length >> 1] ?? 1
-  const fitting = sorted.filter((value) => value <= Math.max(middle * LONG, mark))
-  return Math.max(fitting.at(-1) ?? 1, mark)
+  const fitting = sorted.filter((value) => value <= Math.max(middle * LONG, marker))
+  return Math.max(fitting.at(-1) ?? 1, marker)
 }
 
 /** @param {readonly string[]} series */
@@ -176,5 +176,5 @@ function round(value) {
 
 /** @param {string} text */
 function escaped(text) {
-  return text.replaceAll(/[&<>"]/g, (mark) => ENTITIES[mark])
+  return text.replaceAll(/[&<>"]/g, (marker) => ENTITIES[marker])
 }

@@ -7,11 +7,11 @@ export const SESSION = '0b6c8f3e-upstream-session'
 /** How many events its stream has. */
 export const STREAM_EVENTS = 3
 
-/** An answer long enough to arrive in many pieces. */
-export const LONG_ANSWER = Buffer.from(JSON.stringify({ long: 'abcdefghij'.repeat(100_000) }))
+/** A response long enough to arrive in many pieces. */
+export const LONG_RESPONSE = Buffer.from(JSON.stringify({ long: 'abcdefghij'.repeat(100_000) }))
 
-/** The JSON answer to a plain call, spaced so that a re-serialised copy would differ. */
-export const JSON_ANSWER =
+/** The JSON response to a plain call, spaced so that a re-serialised copy would differ. */
+export const JSON_RESPONSE =
   '{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "ä ok"}]} }'
 
 /** @param {number} n */
@@ -52,7 +52,7 @@ export async function startCheckUpstream() {
     } else if (body.includes('"name":"stream"')) {
       void stream(response)
     } else {
-      const bytes = body.includes('"name":"long"') ? LONG_ANSWER : Buffer.from(JSON_ANSWER)
+      const bytes = body.includes('"name":"long"') ? LONG_RESPONSE : Buffer.from(JSON_RESPONSE)
       response.setHeader('content-type', 'application/json')
       response.setHeader('content-length', bytes.length)
       response.end(bytes)

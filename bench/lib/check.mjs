@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http'
-import { JSON_ANSWER, LONG_ANSWER, SESSION, STREAM_EVENTS } from './check-upstream.mjs'
+import { JSON_RESPONSE, LONG_RESPONSE, SESSION, STREAM_EVENTS } from './check-upstream.mjs'
 import { streamEvent } from './check-upstream.mjs'
 import { REQUEST_HEADERS } from './workloads.mjs'
 
@@ -19,7 +19,7 @@ const NOTIFICATION = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 export async function faultsOf(port, upstream) {
   /** @type {string[]} */
   const faults = []
-  // One connection for all of them: an answer that is framed wrongly spoils the next one.
+  // One connection for all of them: a response that is framed wrongly spoils the next one.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   /** @param {string} what @param {unknown} got @param {unknown} wanted */
   const expect = (what, got, wanted) => {
@@ -30,7 +30,7 @@ export async function faultsOf(port, upstream) {
     const plain = await post(port, agent, call('plain'))
     const reached = upstream.seen.at(-1)
     expect('JSON status', plain.status, 200)
-    expect('JSON body', plain.body, JSON_ANSWER)
+    expect('JSON body', plain.body, JSON_RESPONSE)
     expect('JSON content-type', plain.headers['content-type'], 'application/json')
     expect('session to the client', plain.headers['mcp-session-id'], SESSION)
     expect('request body', reached?.body, call('plain'))
@@ -55,7 +55,7 @@ export async function faultsOf(port, upstream) {
     expect('SSE events', streamed.body, [1, 2, 3].map(streamEvent).join(''))
 
     const long = await post(port, agent, call('long'))
-    expect('1 MB answer', long.body, LONG_ANSWER.toString('utf8'))
+    expect('1 MB answer', long.body, LONG_RESPONSE.toString('utf8'))
   } catch (error) {
     faults.push(error instanceof Error ? error.message : String(error))
   } finally {
@@ -89,17 +89,17 @@ export function post(port, agent, body, onText) {
     const headers = { ...REQUEST_HEADERS, 'content-length': Buffer.byteLength(body) }
     const outgoing = request(
       { host: '127.0.0.1', port, path: '/mcp', method: 'POST', agent, headers },
-      (answer) => {
+      (response) => {
         let text = ''
-        answer.setEncoding('utf8')
-        answer.on('data', (piece) => {
+        response.setEncoding('utf8')
+        response.on('data', (piece) => {
           text += piece
           onText?.(text)
         })
-        answer.on('end', () =>
-          resolve({ status: answer.statusCode, headers: answer.headers, body: text }),
+        response.on('end', () =>
+          resolve({ status: response.statusCode, headers: response.headers, body: text }),
         )
-        answer.on('error', reject)
+        response.on('error', reject)
       },
     )
     outgoing.setTimeout(PATIENCE_MS, () => {

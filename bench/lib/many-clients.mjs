@@ -15,13 +15,13 @@ const KINDS = {
   stream: {
     bytes: (/** @type {number} */ port) =>
       `GET /mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${LINES.join('')}\r\n`,
-    answered: (/** @type {string} */ text) => text.includes('\n\n', text.indexOf('\r\n\r\n') + 4),
+    responded: (/** @type {string} */ text) => text.includes('\n\n', text.indexOf('\r\n\r\n') + 4),
   },
   /** A connection that is kept alive after one call. */
   connection: {
     bytes: (/** @type {number} */ port) =>
       `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${LINES.join('')}content-length: ${Buffer.byteLength(small.request)}\r\n\r\n${small.request}`,
-    answered: (/** @type {string} */ text) => text.endsWith(small.answer.toString('utf8')),
+    responded: (/** @type {string} */ text) => text.endsWith(small.response.toString('utf8')),
   },
 }
 
@@ -50,19 +50,19 @@ export async function openClients(kind, port, count) {
 /** @param {typeof KINDS.stream} kind @param {number} port */
 async function openClient(kind, port) {
   const socket = connect({ port, host: '127.0.0.1' })
-  socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error('no answer in time')))
+  socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error('no response in time')))
   await once(socket, 'connect')
   socket.write(kind.bytes(port))
   let text = ''
-  while (!kind.answered(text)) {
+  while (!kind.responded(text)) {
     const [bytes] = await Promise.race([
       once(socket, 'data'),
       once(socket, 'close').then(() => {
-        throw new Error(`a connection was closed before its answer: ${text.slice(0, 80)}`)
+        throw new Error(`a connection was closed before its response: ${text.slice(0, 80)}`)
       }),
     ])
     text += bytes.toString('utf8')
-    if (!text.startsWith('HTTP/1.1 200')) throw new Error(`a wrong answer: ${text.slice(0, 80)}`)
+    if (!text.startsWith('HTTP/1.1 200')) throw new Error(`a wrong response: ${text.slice(0, 80)}`)
   }
   socket.setTimeout(0)
   // What comes from here on is not read by anybody; an end of the connection must still be seen.

@@ -1,4 +1,4 @@
-// Calls at a fixed rate, however long answers take, over bare sockets so that it costs little.
+// Calls at a fixed rate, however long responses take, over bare sockets so that it costs little.
 // node open-loop-sender.mjs '{"port":…,"rate":…,"seconds":…}' → what each call took, as JSON
 import { connect } from 'node:net'
 import { REQUEST_HEADERS, workload } from './workloads.mjs'
@@ -20,7 +20,7 @@ const REQUEST = Buffer.from(head + small.request)
 const took = new Float64Array(Math.ceil(rate * seconds * 1.1) + 1000)
 let told = 0
 let sent = 0
-let answered = 0
+let responded = 0
 let errors = 0
 let connections = 0
 
@@ -64,18 +64,18 @@ function send(tell) {
 function arrived(line, piece) {
   const bytes = line.bytes === undefined ? piece : Buffer.concat([line.bytes, piece])
   const end = bytes.indexOf('\r\n\r\n')
-  if (end < 0 || bytes.length < end + 4 + small.answer.length) {
+  if (end < 0 || bytes.length < end + 4 + small.response.length) {
     line.bytes = bytes
     return
   }
   line.bytes = undefined
   const status = bytes.toString('latin1', 0, 12)
-  const whole = status === 'HTTP/1.1 200' && bytes.subarray(end + 4).equals(small.answer)
+  const whole = status === 'HTTP/1.1 200' && bytes.subarray(end + 4).equals(small.response)
   if (!whole || !busy.delete(line)) {
     line.socket.destroy()
     return
   }
-  answered += 1
+  responded += 1
   if (line.tell && told < took.length) took[told++] = performance.now() - line.sentAt
   free.push(line)
 }
@@ -99,7 +99,7 @@ function finish(latest) {
     return
   }
   const tookMs = Array.from(took.subarray(0, told), (ms) => Math.round(ms * 1000) / 1000)
-  const result = { calls: answered, errors: errors + busy.size, seconds, tookMs }
+  const result = { calls: responded, errors: errors + busy.size, seconds, tookMs }
   process.stdout.write(JSON.stringify(result), () => process.exit(0))
 }
 

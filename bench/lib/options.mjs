@@ -96,6 +96,6 @@ function listed(text) {
  */
 export function whole(name, text, otherwise) {
   if (text === undefined) return otherwise
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(`${name} takes a whole number, not '${text}'`)
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(`${name} takes an integer, not '${text}'`)
   return Number(text)
 }

@@ -64,7 +64,7 @@ export function memoryMiB(pid) {
 }
 
 /**
- * Where a program lies: where a variable of the environment says, on PATH, or in the folders where
+ * Where a program lies: where a variable of the environment says, on PATH, or in the directories where
  * servers are installed.
  * @param {string} name
  * @param {string} [variable]
@@ -73,8 +73,12 @@ export function memoryMiB(pid) {
 export function findProgram(name, variable) {
   const named = variable === undefined ? undefined : process.env[variable]
   if (named !== undefined && named !== '') return isProgram(named) ? named : undefined
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
-  return folders.map((folder) => join(folder, name)).find(isProgram)
+  const directories = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    '/usr/sbin',
+    '/usr/local/sbin',
+  ]
+  return directories.map((directory) => join(directory, name)).find(isProgram)
 }
 
 /** @param {string} path */

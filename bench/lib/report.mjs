@@ -6,7 +6,7 @@ import { figure, table } from './table.mjs'
 /** @typedef {import('./rounds.mjs').Sample} Sample */
 
 /** Answers as long as this are told in MB/s too. */
-const LONG_ANSWER = 1024 * 1024
+const LONG_RESPONSE = 1024 * 1024
 
 /** One line on where this was measured. */
 export function machineLine() {
@@ -19,8 +19,8 @@ export function machineLine() {
  * @param {readonly Measured[]} rows
  * @param {number} [answerBytes]
  */
-export function figuresTable(rows, answerBytes = 0) {
-  const long = answerBytes >= LONG_ANSWER
+export function figuresTable(rows, responseBytes = 0) {
+  const long = responseBytes >= LONG_RESPONSE
   const head = ['peer', 'CPU µs/call', 'range', long ? 'MB/s' : 'calls/s', 'p50 ms', 'p99 ms']
   const cells = rows.map(({ name, samples, rssBefore, rssPeak, rssAfter }) => {
     const cpu = cpuOf(samples)
@@ -32,7 +32,7 @@ export function figuresTable(rows, answerBytes = 0) {
         1,
       ),
       cpu.length > 0 ? `${Math.min(...cpu).toFixed(1)}–${Math.max(...cpu).toFixed(1)}` : '–',
-      long ? figure((speed * answerBytes) / 1e6, 0) : rate(speed),
+      long ? figure((speed * responseBytes) / 1e6, 0) : rate(speed),
       figure(
         middle(samples, (s) => s.p50Ms),
         2,

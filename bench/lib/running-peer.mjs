@@ -42,11 +42,11 @@ export async function startPeer(peer, upstreamPort, setting) {
  * @param {Setting} setting
  * @returns {Promise<RunningPeer>}
  */
-async function started(peer, upstreamPort, { folder, squallMain, rulesFile }) {
+async function started(peer, upstreamPort, { directory, squallMain, rulesFile }) {
   if (!peer.command) return { peer, port: upstreamPort, child: undefined }
   const port = await freePort()
-  const own = join(folder, peer.name)
-  const context = { port, upstreamPort, folder: own, squallMain, rulesFile }
+  const own = join(directory, peer.name)
+  const context = { port, upstreamPort, directory: own, squallMain, rulesFile }
   const child = await startChild(peer.name, await peer.command(context))
   try {
     await waitUntilAccepting(child, port)
@@ -79,12 +79,12 @@ export async function checkPeer(peer, setting) {
 }
 
 /**
- * One call of the workload itself, so that what is timed is known to be the right answer.
+ * One call of the workload itself, so that what is timed is known to be the right response.
  * @param {RunningPeer} running
  * @param {import('./workloads.mjs').Workload} workload
  */
-export async function answersRightly({ port }, workload) {
+export async function respondsRightly({ port }, workload) {
   const agent = new Agent({ keepAlive: false })
-  const answer = await post(port, agent, workload.request).catch(() => undefined)
-  return answer?.status === 200 && answer.body === workload.answer.toString('utf8')
+  const response = await post(port, agent, workload.request).catch(() => undefined)
+  return response?.status === 200 && response.body === workload.response.toString('utf8')
 }

@@ -31,9 +31,9 @@ const toolName = (n) => `tool_of_this_server_${n % TOOLS}`
  * @param {Kind} kind
  * @param {{ folder: string, squallMain: string, upstreamPort: number }} setting
  */
-export async function scrapedSquall(kind, { folder, squallMain, upstreamPort }) {
-  mkdirSync(folder, { recursive: true })
-  const rules = join(folder, 'rules.yaml')
+export async function scrapedSquall(kind, { directory, squallMain, upstreamPort }) {
+  mkdirSync(directory, { recursive: true })
+  const rules = join(directory, 'rules.yaml')
   writeFileSync(rules, rulesFile(kind))
   const [port, admin] = [await freePort(), await freePort()]
   const flags = ['--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${admin}`]
@@ -65,12 +65,12 @@ export function scrape(admin, open) {
   const accept = open ? 'application/openmetrics-text; version=1.0.0' : 'text/plain'
   return new Promise((resolve, reject) => {
     const asked = { host: '127.0.0.1', port: admin, path: '/metrics', headers: { accept } }
-    request(asked, (answer) => {
+    request(asked, (response) => {
       /** @type {Buffer[]} */
       const parts = []
-      answer.on('data', (part) => parts.push(part))
-      answer.on('error', reject)
-      answer.on('end', () => {
+      response.on('data', (part) => parts.push(part))
+      response.on('error', reject)
+      response.on('end', () => {
         const ms = performance.now() - began
         resolve({ ms, body: Buffer.concat(parts) })
       })

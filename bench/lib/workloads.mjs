@@ -6,12 +6,12 @@
  * @property {string} request
  * @property {string} contentType
  * @property {Buffer} answer
- * @property {number} events      0: the answer has a Content-Length and is sent whole
+ * @property {number} events      0: the response has a Content-Length and is sent whole
  * @property {number} connections
  */
 
 const SMALL_REQUEST = call('x'.repeat(25))
-const SMALL_ANSWER = result('y'.repeat(81))
+const SMALL_RESPONSE = result('y'.repeat(81))
 const SSE_EVENTS = 100
 
 /** @param {string} text */
@@ -33,17 +33,17 @@ function events() {
     const message = { jsonrpc: '2.0', method: 'notifications/progress', params }
     text += `event: message\ndata: ${JSON.stringify(message)}\n\n`
   }
-  return Buffer.from(`${text}event: message\ndata: ${SMALL_ANSWER}\n\n`)
+  return Buffer.from(`${text}event: message\ndata: ${SMALL_RESPONSE}\n\n`)
 }
 
 /** @type {Record<string, () => Workload>} */
 const MAKERS = {
   small: () => ({
     name: 'small',
-    summary: `a ${SMALL_REQUEST.length}-byte tools/call, a ${SMALL_ANSWER.length}-byte JSON result`,
+    summary: `a ${SMALL_REQUEST.length}-byte tools/call, a ${SMALL_RESPONSE.length}-byte JSON result`,
     request: SMALL_REQUEST,
     contentType: 'application/json',
-    answer: Buffer.from(SMALL_ANSWER),
+    response: Buffer.from(SMALL_RESPONSE),
     events: 0,
     connections: 32,
   }),
@@ -52,16 +52,16 @@ const MAKERS = {
     summary: 'a tools/call with 64 KiB of arguments, a 64 KiB JSON result',
     request: call('x'.repeat(65_536)),
     contentType: 'application/json',
-    answer: Buffer.from(result('y'.repeat(65_536))),
+    response: Buffer.from(result('y'.repeat(65_536))),
     events: 0,
     connections: 32,
   }),
-  answer64k: () => ({
-    name: 'answer64k',
+  response64k: () => ({
+    name: 'response64k',
     summary: `a ${SMALL_REQUEST.length}-byte tools/call, a 64 KiB JSON result`,
     request: SMALL_REQUEST,
     contentType: 'application/json',
-    answer: Buffer.from(result('y'.repeat(65_536))),
+    response: Buffer.from(result('y'.repeat(65_536))),
     events: 0,
     connections: 32,
   }),
@@ -70,16 +70,16 @@ const MAKERS = {
     summary: `a ${SMALL_REQUEST.length}-byte tools/call, a 10 MiB JSON result`,
     request: SMALL_REQUEST,
     contentType: 'application/json',
-    answer: Buffer.from(result('z'.repeat(10 * 1024 * 1024))),
+    response: Buffer.from(result('z'.repeat(10 * 1024 * 1024))),
     events: 0,
     connections: 8,
   }),
   sse100: () => ({
     name: 'sse100',
-    summary: `a ${SMALL_REQUEST.length}-byte tools/call, an SSE answer of ${SSE_EVENTS} events`,
+    summary: `a ${SMALL_REQUEST.length}-byte tools/call, an SSE response of ${SSE_EVENTS} events`,
     request: SMALL_REQUEST,
     contentType: 'text/event-stream',
-    answer: events(),
+    response: events(),
     events: SSE_EVENTS,
     connections: 32,
   }),

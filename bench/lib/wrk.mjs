@@ -10,9 +10,9 @@ const MARK = 'BENCH-RESULT '
  * @param {import('./load.mjs').Load} load
  * @returns {Promise<import('./load.mjs').LoadResult>}
  */
-export async function wrkLoad(wrk, { port, workload, connections, seconds, folder }) {
-  const bodyFile = join(folder, 'request.json')
-  const scriptFile = join(folder, 'post.lua')
+export async function wrkLoad(wrk, { port, workload, connections, seconds, directory }) {
+  const bodyFile = join(directory, 'request.json')
+  const scriptFile = join(directory, 'post.lua')
   writeFileSync(bodyFile, workload.request)
   writeFileSync(scriptFile, script(bodyFile))
   const output = await runToEnd({

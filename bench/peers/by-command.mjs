@@ -15,10 +15,10 @@ export function byCommand(name, variable, summary) {
       words().length > 0
         ? undefined
         : `${variable} does not say how to start it (see bench/README.md)`,
-    command: ({ port, upstreamPort, folder }) => {
-      const known = { port: String(port), upstreamPort: String(upstreamPort), folder }
+    command: ({ port, upstreamPort, directory }) => {
+      const known = { port: String(port), upstreamPort: String(upstreamPort), directory }
       const [file = '', ...args] = words().map((word) =>
-        word.replaceAll(/\{(\w+)\}/g, (mark, key) => known[key] ?? mark),
+        word.replaceAll(/\{(\w+)\}/g, (marker, key) => known[key] ?? marker),
       )
       return { file, args }
     },

@@ -17,9 +17,9 @@ export function envoyWithFault(name, fault) {
     summary: `Envoy, one thread, its fault filter delaying ${fault.percent} % of calls; does not look at the body`,
     missing: () =>
       findProgram('envoy', VARIABLE) ? undefined : `no envoy on PATH nor in ${VARIABLE}`,
-    command: ({ port, upstreamPort, folder }) => {
-      mkdirSync(folder, { recursive: true })
-      const file = join(folder, 'envoy.json')
+    command: ({ port, upstreamPort, directory }) => {
+      mkdirSync(directory, { recursive: true })
+      const file = join(directory, 'envoy.json')
       writeFileSync(file, JSON.stringify(configuration(port, upstreamPort, fault)))
       const alone = ['--concurrency', '1', '--disable-hot-restart', '--log-level', 'error']
       return { file: findProgram('envoy', VARIABLE) ?? 'envoy', args: [...alone, '-c', file] }

@@ -7,9 +7,9 @@ export const haproxy = {
   name: 'haproxy',
   summary: 'HAProxy, one thread; does not look at the body',
   missing: () => (findProgram('haproxy') ? undefined : 'haproxy is not installed'),
-  command: ({ port, upstreamPort, folder }) => {
-    mkdirSync(folder, { recursive: true })
-    const file = join(folder, 'haproxy.cfg')
+  command: ({ port, upstreamPort, directory }) => {
+    mkdirSync(directory, { recursive: true })
+    const file = join(directory, 'haproxy.cfg')
     writeFileSync(file, configuration(port, upstreamPort))
     // -db: stay in the foreground, one process.
     return { file: findProgram('haproxy') ?? 'haproxy', args: ['-db', '-f', file] }

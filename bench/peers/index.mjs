@@ -42,9 +42,9 @@ const BEFORE = { variable: 'BENCH_SQUALL_BEFORE' }
 export const PEERS = [
   direct,
   squall,
-  squallWith('squall-general', { engine: 'general' }),
+  squallWith('squall-general', { engine: 'standard' }),
   squallWith('squall-before', { main: BEFORE }),
-  squallWith('squall-before-general', { main: BEFORE, engine: 'general' }),
+  squallWith('squall-before-general', { main: BEFORE, engine: 'standard' }),
   squallWith('squall-0-rules', { rules: 0 }),
   squallWith('squall-1-rule', { rules: 1 }),
   squallWith('squall-20-rules', { rules: 20 }),

@@ -9,10 +9,10 @@ export const mitmproxy = {
   summary: 'mitmdump as a reverse proxy, no script, bodies streamed',
   missing: () =>
     findProgram('mitmdump', VARIABLE) ? undefined : `no mitmdump on PATH nor in ${VARIABLE}`,
-  command: ({ port, upstreamPort, folder }) => {
-    mkdirSync(folder, { recursive: true })
+  command: ({ port, upstreamPort, directory }) => {
+    mkdirSync(directory, { recursive: true })
     const settings = [
-      `confdir=${folder}`,
+      `confdir=${directory}`,
       // Its own host in place of the client's, and streams held until they end, would be wrong.
       'keep_host_header=true',
       'stream_large_bodies=1',

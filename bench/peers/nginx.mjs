@@ -7,11 +7,11 @@ export const nginx = {
   name: 'nginx',
   summary: 'nginx, one process, unbuffered answers; does not look at the body',
   missing: () => (findProgram('nginx') ? undefined : 'nginx is not installed'),
-  command: ({ port, upstreamPort, folder }) => {
-    mkdirSync(folder, { recursive: true })
-    const file = join(folder, 'nginx.conf')
+  command: ({ port, upstreamPort, directory }) => {
+    mkdirSync(directory, { recursive: true })
+    const file = join(directory, 'nginx.conf')
     writeFileSync(file, configuration(port, upstreamPort))
-    return { file: findProgram('nginx') ?? 'nginx', args: nginxArgs(folder, file) }
+    return { file: findProgram('nginx') ?? 'nginx', args: nginxArgs(directory, file) }
   },
 }
 
@@ -20,8 +20,8 @@ export const nginx = {
  * @param {string} folder
  * @param {string} file
  */
-export function nginxArgs(folder, file) {
-  return ['-p', `${folder}/`, '-e', 'stderr', '-c', file]
+export function nginxArgs(directory, file) {
+  return ['-p', `${directory}/`, '-e', 'stderr', '-c', file]
 }
 
 export const NGINX_PREAMBLE = `

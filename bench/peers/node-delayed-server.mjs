@@ -14,7 +14,7 @@ const server = createServer({ noDelay: true }, (client) => {
     if (Math.random() * 100 < percent) setTimeout(() => app.write(call), delayMs)
     else app.write(call)
   })
-  app.on('data', (answer) => client.write(answer))
+  app.on('data', (response) => client.write(response))
 })
 server.listen(port, '127.0.0.1', 4096)
 process.once('SIGTERM', () => process.exit(0))

@@ -22,9 +22,9 @@ const PATIENCE_MS = 10_000
  * @param {Delay} [delay]
  * @returns {string} the file
  */
-export function writeRules(folder, count, delay) {
-  mkdirSync(folder, { recursive: true })
-  const file = join(folder, 'rules.yaml')
+export function writeRules(directory, count, delay) {
+  mkdirSync(directory, { recursive: true })
+  const file = join(directory, 'rules.yaml')
   writeFileSync(file, rulesText(count, { delay }))
   return file
 }
@@ -58,10 +58,10 @@ export function rulesText(count, { delay, asked = true } = {}) {
 }
 
 /**
- * Waits until the rules are in force: the call that the last of them is about meets its fault.
+ * Waits until the rules are active: the call that the last of them is about meets its fault.
  * @param {number} port
  */
-export async function rulesInForce(port) {
+export async function activeRules(port) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const deadline = Date.now() + PATIENCE_MS
   try {
@@ -72,7 +72,7 @@ export async function rulesInForce(port) {
   } finally {
     agent.destroy()
   }
-  throw new Error(`the rules are not in force after ${PATIENCE_MS} ms`)
+  throw new Error(`the rules are not active after ${PATIENCE_MS} ms`)
 }
 
 /**

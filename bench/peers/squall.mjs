@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { rulesInForce, writeRules } from './squall-rules.mjs'
+import { activeRules, writeRules } from './squall-rules.mjs'
 
 /** What the headline figures are taken with. */
 const USUAL_RULES = 20
@@ -28,8 +28,8 @@ export function squallWith(name, { rules = USUAL_RULES, engine, delay, main } = 
       if (file === undefined) return `${main?.variable} does not name the main module of a version`
       return existsSync(file) ? undefined : `${file} is not there (npm run build)`
     },
-    command: ({ port, upstreamPort, folder, squallMain, rulesFile }) => {
-      const file = rulesFile ?? (rules > 0 ? writeRules(folder, rules, delay) : undefined)
+    command: ({ port, upstreamPort, directory, squallMain, rulesFile }) => {
+      const file = rulesFile ?? (rules > 0 ? writeRules(directory, rules, delay) : undefined)
       const places = [
         '--listen',
         `127.0.0.1:${port}`,
@@ -40,8 +40,8 @@ export function squallWith(name, { rules = USUAL_RULES, engine, delay, main } = 
         file: process.execPath,
         env: MALLOC,
         args: [
-          // As in the image, and as the injector starts it; the general engine leaves more behind.
-          ...(engine === 'general' ? [] : ['--max-semi-space-size=2']),
+          // As in the image, and as the injector starts it; the standard path leaves more behind.
+          ...(engine === 'standard' ? [] : ['--max-semi-space-size=2']),
           mainModule(main, squallMain) ?? squallMain,
           'run',
           ...places,
@@ -53,7 +53,7 @@ export function squallWith(name, { rules = USUAL_RULES, engine, delay, main } = 
       }
     },
     ready: async ({ port, rulesFile }) => {
-      if (rules > 0 && rulesFile === undefined) await rulesInForce(port)
+      if (rules > 0 && rulesFile === undefined) await activeRules(port)
     },
   }
 }

@@ -13,9 +13,9 @@ export const toxiproxy = {
     findProgram('toxiproxy-server', VARIABLE)
       ? undefined
       : `no toxiproxy-server on PATH nor in ${VARIABLE}`,
-  command: async ({ port, upstreamPort, folder }) => {
-    mkdirSync(folder, { recursive: true })
-    const file = join(folder, 'toxiproxy.json')
+  command: async ({ port, upstreamPort, directory }) => {
+    mkdirSync(directory, { recursive: true })
+    const file = join(directory, 'toxiproxy.json')
     const app = {
       name: 'app',
       listen: `127.0.0.1:${port}`,

@@ -1,6 +1,6 @@
 // The bar: the least that a proxy on node:http and undici can do and still read every call. It
 // collects and parses the request body, passes raw header lines on but for hop-by-hop ones, and
-// streams the answer with back-pressure. It has no rules, metrics, limits or logs.
+// streams the response with back-pressure. It has no rules, metrics, limits or logs.
 import { createServer } from 'node:http'
 import { Pool } from 'undici'
 
@@ -36,7 +36,7 @@ function forwardedLines(lines) {
 }
 
 /** @param {readonly Buffer[]} lines */
-function answeredLines(lines) {
+function respondedLines(lines) {
   const kept = []
   for (let i = 0; i < lines.length; i += 2) {
     const name = lines[i]?.toString('latin1') ?? ''
@@ -46,7 +46,7 @@ function answeredLines(lines) {
   return kept
 }
 
-/** One exchange: the handler that undici tells of the answer. */
+/** One exchange: the handler that undici tells of the response. */
 class Exchange {
   /** @param {import('node:http').ServerResponse} response */
   constructor(response) {
@@ -79,7 +79,7 @@ class Exchange {
     if (status < 200) return true
     this.resume = resume
     this.response.sendDate = false
-    this.response.writeHead(status, reason, answeredLines(lines))
+    this.response.writeHead(status, reason, respondedLines(lines))
     return true
   }
 
@@ -89,7 +89,7 @@ class Exchange {
     if (!this.drains) {
       this.drains = true
       this.response.on('drain', () => {
-        // Once the answer is complete, the connection may already carry another exchange.
+        // Once the response is complete, the connection may already carry another exchange.
         if (!this.done) this.resume?.()
       })
     }

@@ -35,7 +35,7 @@ export function held2000(peers) {
     peers,
     run: async (session, plan) => {
       const sound = (await session.sound.of(plan.peers)).filter(({ command }) => command)
-      const upstream = await startUpstream(work, session.folder, { holds: true })
+      const upstream = await startUpstream(work, session.directory, { holds: true })
       /** @type {Held[]} */
       const rows = []
       try {
@@ -102,10 +102,10 @@ async function heldBy(peer, upstreamPort, session, plan) {
  * @param {import('./index.mjs').Session} session
  * @param {import('./index.mjs').Plan} plan
  */
-async function loaded(pid, port, { folder }, { seconds, connections }) {
+async function loaded(pid, port, { directory }, { seconds, connections }) {
   const work = workload('small')
   const { run } = loadGenerator()
-  const load = { port, workload: work, connections: connections ?? work.connections, folder }
+  const load = { port, workload: work, connections: connections ?? work.connections, directory }
   await run({ ...load, seconds: WARM_UP_SECONDS })
   const spent = cpuMeter(pid)
   const { calls, p99Ms, errors } = await run({ ...load, seconds })

@@ -28,7 +28,7 @@ export function idleConnections(peers) {
     rounds: 3,
     run: async (session, plan) => {
       const sound = (await session.sound.of(plan.peers)).filter(({ command }) => command)
-      const upstream = await startUpstream(workload('small'), session.folder)
+      const upstream = await startUpstream(workload('small'), session.directory)
       /** @type {Idle[]} */
       const rows = []
       try {

@@ -2,7 +2,7 @@ import { loadGenerator } from '../lib/load.mjs'
 import { openLoop } from '../lib/open-loop.mjs'
 import { addedTable, figuresTable, lateTable, ratioTable } from '../lib/report.mjs'
 import { measure } from '../lib/rounds.mjs'
-import { answersRightly, startPeer } from '../lib/running-peer.mjs'
+import { respondsRightly, startPeer } from '../lib/running-peer.mjs'
 import { workload } from '../lib/workloads.mjs'
 import { startUpstream } from '../upstream/index.mjs'
 
@@ -15,7 +15,7 @@ import { startUpstream } from '../upstream/index.mjs'
  */
 async function inRounds(session, plan, work, load) {
   const sound = await session.sound.of(plan.peers)
-  const upstream = await startUpstream(work, session.folder)
+  const upstream = await startUpstream(work, session.directory)
   const running = []
   try {
     for (const peer of sound) {
@@ -24,8 +24,8 @@ async function inRounds(session, plan, work, load) {
       })
       if (started === undefined) continue
       running.push(started)
-      if (await answersRightly(started, work)) continue
-      session.say(`not timed, ${peer.name} changes the answer of ${work.name}`)
+      if (await respondsRightly(started, work)) continue
+      session.say(`not timed, ${peer.name} changes the response of ${work.name}`)
       running.pop()
       await started.child?.stop()
     }
@@ -54,14 +54,14 @@ export function saturated({ workload: workName, references = REFERENCES, about, 
     run: async (session, plan) => {
       const { name: generator, run } = loadGenerator()
       const connections = plan.connections ?? work.connections
-      const { folder } = session
+      const { directory } = session
       const load = (/** @type {number} */ port, /** @type {number} */ seconds) =>
-        run({ port, workload: work, connections, seconds, folder })
+        run({ port, workload: work, connections, seconds, directory })
       const { rows, upstream } = await inRounds(session, plan, work, load)
       return {
         rows,
         about: `${about ?? `${work.summary[0]?.toUpperCase()}${work.summary.slice(1)}.`} ${plan.rounds} rounds of ${plan.seconds} s, ${connections} connections; medians. Load: ${generator}, upstream: ${upstream}.`,
-        tables: [figuresTable(rows, work.answer.length), ratioTable(rows, references)],
+        tables: [figuresTable(rows, work.response.length), ratioTable(rows, references)],
       }
     },
   }

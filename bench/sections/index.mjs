@@ -103,14 +103,14 @@ export const SECTIONS = [
     seconds: 4,
   }),
   saturated({
-    name: 'answer64k',
-    title: 'Long answers',
+    name: 'response64k',
+    title: 'Long responses',
     peers: [...NODE_AND_C, 'http-proxy'],
     rounds: 3,
   }),
   saturated({
     name: 'large64k',
-    title: 'Long calls with long answers',
+    title: 'Long calls with long responses',
     peers: [...NODE_AND_C, 'http-proxy'],
     rounds: 3,
   }),

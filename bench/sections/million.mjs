@@ -30,7 +30,7 @@ export function million() {
     peers: ['squall'],
     run: async (session, plan) => {
       const sound = (await session.sound.of(plan.peers)).filter(({ command }) => command)
-      const upstream = await startUpstream(workload('small'), session.folder)
+      const upstream = await startUpstream(workload('small'), session.directory)
       /** @type {Memory[]} */
       const rows = []
       try {
@@ -65,13 +65,13 @@ async function memoryOf(peer, upstreamPort, session, plan) {
     let calls = 0
     let errors = 0
     while (calls < CALLS) {
-      const { folder } = session
+      const { directory } = session
       const result = await run({
         port,
         workload: small,
         connections,
         seconds: SLICE_SECONDS,
-        folder,
+        directory,
       })
       if (result.calls === 0) throw new Error(`${peer.name} answers no calls: ${child.output()}`)
       calls += result.calls

@@ -39,7 +39,7 @@ export function reload() {
     run: async (session, plan) => {
       const seconds = Math.max(plan.seconds, LEAST_SECONDS)
       const sound = (await session.sound.of(plan.peers)).filter(({ command }) => command)
-      const upstream = await startUpstream(workload('small'), session.folder)
+      const upstream = await startUpstream(workload('small'), session.directory)
       /** @type {Reloaded[]} */
       const rows = []
       try {
@@ -64,7 +64,7 @@ export function reload() {
  * @returns {Promise<Reloaded>}
  */
 async function reloadsOf(peer, upstreamPort, session, seconds) {
-  const file = join(session.folder, 'reloaded.yaml')
+  const file = join(session.directory, 'reloaded.yaml')
   writeFileSync(file, rulesText(RULES))
   const { child, port } = await startPeer(peer, upstreamPort, { ...session, rulesFile: file })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })

@@ -15,7 +15,7 @@ const PATIENCE_MS = 10_000
 const REST_MS = 3000
 
 /**
- * How long a peer takes from its start to its first answer, and what it holds at rest.
+ * How long a peer takes from its start to its first response, and what it holds at rest.
  * @typedef {object} Started
  * @property {string} name
  * @property {number[]} startsMs
@@ -31,13 +31,13 @@ export function start(peers) {
     rounds: STARTS,
     run: async (session, plan) => {
       const sound = (await session.sound.of(plan.peers)).filter(({ command }) => command)
-      const upstream = await startUpstream(workload('small'), session.folder)
+      const upstream = await startUpstream(workload('small'), session.directory)
       try {
         /** @type {Started[]} */
         const rows = sound.map(({ name }) => ({ name, startsMs: [], idleMiB: Number.NaN }))
         for (let round = 0; round < plan.rounds; round++) {
           for (const [i, peer] of sound.entries()) {
-            rows[i]?.startsMs.push(await untilAnswer(peer, upstream.port, session))
+            rows[i]?.startsMs.push(await untilResponse(peer, upstream.port, session))
           }
         }
         const resting = []
@@ -50,7 +50,7 @@ export function start(peers) {
         }
         return {
           rows,
-          about: `From the start of the process to the first answer to a call, ${plan.rounds} times each; then the memory of one that rests for ${REST_MS / 1000} s.`,
+          about: `From the start of the process to the first response to a call, ${plan.rounds} times each; then the memory of one that rests for ${REST_MS / 1000} s.`,
           tables: [startTable(rows)],
         }
       } finally {
@@ -65,10 +65,10 @@ export function start(peers) {
  * @param {number} upstreamPort
  * @param {import('./index.mjs').Session} session
  */
-async function untilAnswer(peer, upstreamPort, { folder, squallMain, rulesFile }) {
+async function untilResponse(peer, upstreamPort, { directory, squallMain, rulesFile }) {
   const port = await freePort()
-  const own = join(folder, peer.name)
-  const context = { port, upstreamPort, folder: own, squallMain, rulesFile }
+  const own = join(directory, peer.name)
+  const context = { port, upstreamPort, directory: own, squallMain, rulesFile }
   const command = await /** @type {NonNullable<typeof peer.command>} */ (peer.command)(context)
   const began = performance.now()
   const child = await startChild(peer.name, command)

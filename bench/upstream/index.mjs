@@ -5,17 +5,17 @@ import { nginxUpstream } from './nginx.mjs'
 import { plainUpstream } from './plain.mjs'
 
 /**
- * Starts the server behind the proxies: nginx where it can give the answer, as it costs least.
+ * Starts the server behind the proxies: nginx where it can give the response, as it costs least.
  * @param {import('../lib/workloads.mjs').Workload} workload
  * @param {string} folder
  * @param {{ holds?: boolean }} [asked]  whether it must also hold streams open
  */
-export async function startUpstream(workload, folder, { holds = false } = {}) {
+export async function startUpstream(workload, directory, { holds = false } = {}) {
   const port = await freePort()
   const withNginx = !holds && workload.events === 0 && findProgram('nginx') !== undefined
   const kind = withNginx ? 'nginx' : 'node net'
   const command = withNginx
-    ? nginxUpstream(port, workload, join(folder, 'upstream'))
+    ? nginxUpstream(port, workload, join(directory, 'upstream'))
     : plainUpstream(port, workload.name)
   const child = await startChild(`upstream (${kind})`, command)
   await waitUntilAccepting(child, port)

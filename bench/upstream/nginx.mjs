@@ -12,15 +12,15 @@ const INLINE_LIMIT = 2048
  * @param {string} folder
  * @returns {import('../lib/children.mjs').Command}
  */
-export function nginxUpstream(port, workload, folder) {
-  mkdirSync(folder, { recursive: true })
-  const file = join(folder, 'nginx.conf')
-  writeFileSync(join(folder, 'mcp'), workload.answer)
+export function nginxUpstream(port, workload, directory) {
+  mkdirSync(directory, { recursive: true })
+  const file = join(directory, 'nginx.conf')
+  writeFileSync(join(directory, 'mcp'), workload.response)
   // A file is not given in answer to POST; the page for that error may be the file itself.
-  const answer =
-    workload.answer.length <= INLINE_LIMIT
-      ? `return 200 '${workload.answer.toString('utf8')}';`
-      : `root ${folder}; error_page 405 =200 /mcp;`
+  const response =
+    workload.response.length <= INLINE_LIMIT
+      ? `return 200 '${workload.response.toString('utf8')}';`
+      : `root ${directory}; error_page 405 =200 /mcp;`
   writeFileSync(
     file,
     `${NGINX_PREAMBLE}
@@ -31,11 +31,11 @@ http {
     listen 127.0.0.1:${port} backlog=4096;
     location = /mcp {
       default_type ${workload.contentType};
-      ${answer}
+      ${response}
     }
   }
 }
 `,
   )
-  return { file: findProgram('nginx') ?? 'nginx', args: nginxArgs(folder, file) }
+  return { file: findProgram('nginx') ?? 'nginx', args: nginxArgs(directory, file) }
 }

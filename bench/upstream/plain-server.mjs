@@ -10,21 +10,21 @@ const load = workload(process.argv[3] ?? 'small')
 /** Events that leave in one write: as if several tools reported at about the same time. */
 const EVENTS_PER_WRITE = 10
 
-const WRITES = load.events === 0 ? [wholeAnswer()] : streamedAnswer()
+const WRITES = load.events === 0 ? [wholeResponse()] : streamedResponse()
 
 const HELD_EVENT = 'event: message\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n'
 const HELD = Buffer.from(
   `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n${HELD_EVENT.length.toString(16)}\r\n${HELD_EVENT}\r\n`,
 )
 
-function wholeAnswer() {
-  const head = `HTTP/1.1 200 OK\r\ncontent-type: ${load.contentType}\r\ncontent-length: ${load.answer.length}\r\n\r\n`
-  return Buffer.concat([Buffer.from(head), load.answer])
+function wholeResponse() {
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: ${load.contentType}\r\ncontent-length: ${load.response.length}\r\n\r\n`
+  return Buffer.concat([Buffer.from(head), load.response])
 }
 
 /** Each event is its own chunk, as a server writes them. */
-function streamedAnswer() {
-  const events = load.answer.toString('utf8').split('\n\n').slice(0, -1)
+function streamedResponse() {
+  const events = load.response.toString('utf8').split('\n\n').slice(0, -1)
   const writes = [
     Buffer.from(
       `HTTP/1.1 200 OK\r\ncontent-type: ${load.contentType}\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n`,
@@ -42,7 +42,7 @@ function streamedAnswer() {
 }
 
 /** @param {import('node:net').Socket} socket */
-function answer(socket) {
+function response(socket) {
   let next = 0
   const step = () => {
     if (socket.destroyed) return
@@ -67,7 +67,7 @@ createServer({ noDelay: true }, (socket) => {
         bodyLeft -= taken
         bytes = bytes.subarray(taken)
         if (bodyLeft > 0) break
-        answer(socket)
+        response(socket)
       }
       const end = bytes.indexOf('\r\n\r\n')
       if (end < 0) break
@@ -78,7 +78,7 @@ createServer({ noDelay: true }, (socket) => {
         continue
       }
       bodyLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
-      if (bodyLeft === 0) answer(socket)
+      if (bodyLeft === 0) response(socket)
     }
     pending = bytes
   })

@@ -2,7 +2,7 @@
 # build-offline.sh [IMAGE]: builds the image without any registry of images, as root, on Linux.
 # The base image is made from programs of this machine: Node 24 (NODE24, or else the `node` on PATH),
 # npm, nft, a shell and what else the Dockerfile runs. Packages come from npm's cache where they are
-# in it. STORAGE names a folder for the images; buildah's own is used without it.
+# in it. STORAGE names a directory for the images; buildah's own is used without it.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -29,7 +29,7 @@ if ! buildah "$@" inspect --type image "$base" >/dev/null 2>&1; then
   root=$work/root
   mkdir -p "$root/usr/local/bin" "$root/usr/local/lib/node_modules" "$root/root" "$root/tmp" "$root/etc"
   # Programs name /bin and /lib, wherever they are.
-  for folder in bin sbin lib lib64; do
+  for directory in bin sbin lib lib64; do
     mkdir -p "$root/usr/$folder" && ln -s "usr/$folder" "$root/$folder"
   done
   # shellcheck disable=SC2086 -- they are words

@@ -74,7 +74,7 @@ function placed(rows) {
 }
 
 /** Marks on all graphs, at the times that a query's values are, in milliseconds. */
-export function marks({ name, expr, colour, title, text }) {
+export function markers({ name, expr, colour, title, text }) {
   return {
     name,
     datasource: DATASOURCE,

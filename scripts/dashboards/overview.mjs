@@ -1,5 +1,5 @@
 import { ARMED_COLOURS, COLOURS, MORE_IS_BETTER } from './colours.mjs'
-import { dashboard, marks } from './dashboard.mjs'
+import { dashboard, markers } from './dashboard.mjs'
 import {
   availability,
   CALLS,
@@ -66,7 +66,7 @@ const now = [
   stat({
     title: 'Armed sidecars with rules',
     description:
-      'Sidecars that may inject faults right now: armed, and with at least one rule in force.',
+      'Sidecars that may inject faults right now: armed, and with at least one active rule.',
     unit: 'short',
     decimals: 0,
     thresholds: ARMED_COLOURS,
@@ -174,7 +174,7 @@ export function overview() {
     description: 'Injected against real: errors, latency, availability of tools, and who is armed.',
     variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod', 'tool', 'rule'],
     annotations: [
-      marks({
+      markers({
         name: 'Rules came into force',
         colour: COLOURS.injected,
         expr: `squall_rules_last_reload_timestamp_seconds{${POD}} * 1000

@@ -3,10 +3,10 @@ import { FAULTS, quantile, rate } from './expressions.mjs'
 import { series, states, table } from './panel.mjs'
 import { POD, RULE } from './variables.mjs'
 
-const APPLIED = `${RULE}, result="applied"`
+const APPLIED = `${RULE}, result="injected"`
 const DELAY = 'squall_injected_delay_seconds'
 
-const RELOADS = Object.entries({ applied: 'app', refused: 'client', absent: 'plain' }).map(
+const RELOADS = Object.entries({ applied: 'app', rejected: 'client', absent: 'plain' }).map(
   ([result, role]) => ({
     expr: `sum(increase(squall_rules_reloads_total{${POD}, result="${result}"}[$__rate_interval]))`,
     legend: `reload ${result}`,
@@ -17,15 +17,15 @@ const RELOADS = Object.entries({ applied: 'app', refused: 'client', absent: 'pla
 /** What rules do over time. */
 export const activity = [
   series({
-    title: 'Matched, drawn, applied',
+    title: 'Matched, sampled, injected',
     description: 'Calls per second that the chosen rules matched, picked, and had an effect on.',
     unit: 'ops',
     queries: [
       { expr: rate('squall_rule_matches_total', RULE), legend: 'matched', role: 'plain' },
-      { expr: rate('squall_rule_draws_total', RULE), legend: 'drawn', role: 'app' },
+      { expr: rate('squall_rule_sampled_total', RULE), legend: 'sampled', role: 'app' },
       {
         expr: rate('squall_rule_evaluations_total', APPLIED),
-        legend: 'applied (injected)',
+        legend: 'injected',
         role: 'injected',
       },
     ],
@@ -97,7 +97,7 @@ export const reloads = [
     mappings: [
       {
         type: 'value',
-        options: { 0: { index: 0, text: 'refused' }, 1: { index: 1, text: 'taken' } },
+        options: { 0: { index: 0, text: 'rejected' }, 1: { index: 1, text: 'taken' } },
       },
     ],
     queries: [
@@ -108,7 +108,7 @@ export const reloads = [
     ],
   }),
   table({
-    title: 'Rules in force',
+    title: 'Active rules',
     description: 'Which version each sidecar has. Equal digests mean equal files.',
     unit: 'short',
     size: [12, 7],

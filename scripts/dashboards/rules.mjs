@@ -1,18 +1,18 @@
 import { BAD, COLOURS, lessIsBetter, NEUTRAL, NONE_IS_GOOD } from './colours.mjs'
-import { dashboard, marks } from './dashboard.mjs'
+import { dashboard, markers } from './dashboard.mjs'
 import { increase, mean, orZero, rate, share } from './expressions.mjs'
 import { series, stat, table } from './panel.mjs'
 import { activity, reloads } from './rules-activity.mjs'
 import { POD, RULE } from './variables.mjs'
 
 const MATCHES = 'squall_rule_matches_total'
-const DRAWS = 'squall_rule_draws_total'
+const DRAWS = 'squall_rule_sampled_total'
 const RESULTS = 'squall_rule_evaluations_total'
 const DELAY = 'squall_injected_delay_seconds'
 // What callers ask for by headers is no rule of the file.
 const OF_FILE = `${RULE}, rule!="header-faults"`
-const APPLIED = `${OF_FILE}, result="applied"`
-const HITS = `${OF_FILE}, result=~"applied|shadow"`
+const APPLIED = `${OF_FILE}, result="injected"`
+const HITS = `${OF_FILE}, result=~"injected|dry_run"`
 const IN_FORCE = `squall_active_faults{${OF_FILE}}`
 // A rule that does nothing stands out; what it does otherwise is neither good nor bad.
 const ANY_HIT = [
@@ -24,13 +24,13 @@ const ANY_AT_ALL = [
   { value: 0.5, color: 'transparent' },
 ]
 
-/** Rules in force that have hit nothing since their processes began; one that only looks hits, too. */
+/** Active rules that have hit nothing since their processes began; one that only looks hits, too. */
 const WITHOUT_HITS = `(sum by (rule) (${RESULTS}{${HITS}}) == 0) and on (rule) ${IN_FORCE}`
 
 const now = [
   stat({
-    title: 'Rules in force',
-    description: 'Different rules that are in force in the chosen pods.',
+    title: 'Active rules',
+    description: 'Different rules that are active in the chosen pods.',
     unit: 'short',
     decimals: 0,
     thresholds: NEUTRAL,
@@ -40,7 +40,7 @@ const now = [
   stat({
     title: 'Rules without a hit',
     description:
-      'Rules in force that have hit nothing in any chosen pod since its process began. A rule in shadow hits what it would have acted on.',
+      'Active rules that have hit nothing in any chosen pod since its process began. A rule in a dry run hits what it would have acted on.',
     unit: 'short',
     decimals: 0,
     thresholds: NONE_IS_GOOD,
@@ -56,13 +56,14 @@ const now = [
     queries: [{ expr: orZero(`sum(squall_active_faults{${RULE}})`), legend: 'injected' }],
   }),
   stat({
-    title: 'Last reload refused',
-    description: 'Sidecars that refused the rules file found last and go on with the rules before.',
+    title: 'Last reload rejected',
+    description:
+      'Sidecars that rejected the rules file found last and go on with the rules before.',
     unit: 'short',
     decimals: 0,
     thresholds: NONE_IS_GOOD,
     queries: [
-      { expr: orZero(`count(squall_rules_last_reload_success{${POD}} == 0)`), legend: 'refused' },
+      { expr: orZero(`count(squall_rules_last_reload_success{${POD}} == 0)`), legend: 'rejected' },
     ],
     instant: true,
   }),
@@ -80,7 +81,7 @@ const now = [
   }),
   stat({
     title: 'Last reload',
-    description: 'How long ago a version of the rules was found last, taken or refused.',
+    description: 'How long ago a version of the rules was found last, active or rejected.',
     unit: 's',
     decimals: 0,
     thresholds: NEUTRAL,
@@ -98,7 +99,7 @@ const rules = [
   table({
     title: 'Rules',
     description:
-      'What became of the calls that each rule matched, over the time shown. Hits are what it acted on, or would have, if it is in shadow. Orange: nothing was hit. Yellow: nothing was matched, often a name that nobody calls.',
+      'What became of the calls that each rule matched, over the time shown. Hits are what it acted on, or would have, if it is in a dry run. Orange: nothing was hit. Yellow: nothing was matched, often a name that nobody calls.',
     unit: 'short',
     size: [24, 9],
     by: ['rule'],
@@ -126,7 +127,7 @@ const rules = [
       {
         column: 'Skipped',
         expr: share(
-          increase(RESULTS, `${OF_FILE}, result!="applied"`, 'rule'),
+          increase(RESULTS, `${OF_FILE}, result!="injected"`, 'rule'),
           increase(RESULTS, OF_FILE, 'rule'),
         ),
         unit: 'percentunit',
@@ -153,7 +154,7 @@ const rules = [
   table({
     title: 'Rules without a hit',
     description:
-      'Rules in force that have hit nothing since their processes began, with how many calls they matched. `squall explain` with a call that one was meant for says which condition fails.',
+      'Active rules that have hit nothing since their processes began, with how many calls they matched. `squall explain` with a call that one was meant for says which condition fails.',
     unit: 'short',
     size: [12, 7],
     by: ['rule'],
@@ -175,7 +176,7 @@ const rules = [
     size: [12, 7],
     queries: [
       {
-        expr: rate(RESULTS, `${RULE}, result=~"not_selected|not_drawn"`, 'rule, result'),
+        expr: rate(RESULTS, `${RULE}, result=~"not_selected|not_sampled"`, 'rule, result'),
         legend: '{{rule}}: {{result}}',
         role: 'plain',
         shades: true,
@@ -183,7 +184,7 @@ const rules = [
       {
         expr: rate(
           RESULTS,
-          `${RULE}, result=~"disarmed|other_pod|not_yet|expired|exhausted"`,
+          `${RULE}, result=~"disarmed|other_pod|not_yet|expired|quota_used"`,
           'rule, result',
         ),
         legend: '{{rule}}: {{result}}',
@@ -193,7 +194,7 @@ const rules = [
       {
         expr: rate(
           RESULTS,
-          `${RULE}, result=~"shadow|overflow|spared|forbidden|not_applicable|not_reached"`,
+          `${RULE}, result=~"dry_run|concurrency_limit|within_limit|forbidden|not_applicable|not_reached"`,
           'rule, result',
         ),
         legend: '{{rule}}: {{result}}',
@@ -214,18 +215,18 @@ export function rulesDashboard() {
       'What each rule matched, drew and did, why it did not, and how its file was reloaded.',
     variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod', 'rule', 'tool'],
     annotations: [
-      marks({
+      markers({
         name: 'Rules taken',
         colour: COLOURS.injected,
         expr: `${reload} squall_rules_last_reload_success{${POD}} == 1`,
         title: 'Rules reloaded',
         text: '{{pod}} {{instance}}',
       }),
-      marks({
-        name: 'Rules refused',
+      markers({
+        name: 'Rules rejected',
         colour: BAD,
         expr: `${reload} squall_rules_last_reload_success{${POD}} == 0`,
-        title: 'Rules refused',
+        title: 'Rules rejected',
         text: '{{pod}} {{instance}} goes on with the rules before',
       }),
     ],

@@ -20,7 +20,7 @@ export const traffic = [
   series({
     title: 'Open streams and sessions',
     description:
-      'Event streams that answer a request, streams that the server writes to at will, and sessions that are remembered.',
+      'Event streams that response a request, streams that the server writes to at will, and sessions that are remembered.',
     unit: 'short',
     queries: [
       {
@@ -43,7 +43,7 @@ export const traffic = [
     unit: 'short',
     queries: [
       {
-        expr: `max by (cluster, namespace, pod, instance) (squall_pending_calls{${POD}})`,
+        expr: `max by (cluster, namespace, pod, instance) (squall_in_flight_requests{${POD}})`,
         legend: SIDECAR,
         role: 'app',
         shades: true,

@@ -69,7 +69,7 @@ const now = [
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(1000, 5000),
-    queries: [{ expr: `sum(squall_pending_calls{${POD}})`, legend: 'calls' }],
+    queries: [{ expr: `sum(squall_in_flight_requests{${POD}})`, legend: 'calls' }],
   }),
   stat({
     title: 'Restarts',

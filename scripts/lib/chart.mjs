@@ -6,7 +6,7 @@ import { cell, GENERATED, table } from './markdown.mjs'
 const DEPLOY = new URL('../../deploy/', import.meta.url)
 const read = (path) => readFile(new URL(path, DEPLOY), 'utf8')
 
-/** What the chart carries: a chart can read no file outside of its folder, so it has copies. */
+/** What the chart carries: a chart can read no file outside of its directory, so it has copies. */
 export const CHART_FILES = [
   ...DASHBOARDS.map(({ path, make }) => ({
     path: path.replace('deploy/', 'deploy/chart/files/'),

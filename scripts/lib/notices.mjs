@@ -7,15 +7,15 @@ import { fileURLToPath } from 'node:url'
  * @param {readonly string[]} modules
  */
 export async function noticesOf(modules) {
-  const folders = new Set(modules.flatMap((id) => packageFolder(id) ?? []))
+  const directories = new Set(modules.flatMap((id) => packageDirectory(id) ?? []))
   const notices = await Promise.all(
-    [...folders].sort((one, other) => (one < other ? -1 : 1)).map(noticeOf),
+    [...directories].sort((one, other) => (one < other ? -1 : 1)).map(noticeOf),
   )
   return `Squall's program holds code of these packages.\n${notices.join('')}`
 }
 
 /** @param {string} id */
-function packageFolder(id) {
+function packageDirectory(id) {
   // What the bundler puts in of its own.
   if (id.startsWith('\0rolldown/'))
     return fileURLToPath(new URL('../../node_modules/rolldown', import.meta.url))
@@ -23,13 +23,13 @@ function packageFolder(id) {
 }
 
 /** @param {string} folder */
-async function noticeOf(folder) {
+async function noticeOf(directory) {
   const { name, version, license } = JSON.parse(
-    await readFile(join(folder, 'package.json'), 'utf8'),
+    await readFile(join(directory, 'package.json'), 'utf8'),
   )
-  const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry))
+  const file = (await readdir(directory)).find((entry) => /^licen[cs]e/i.test(entry))
   if (file === undefined)
     throw new Error(`${name} ${version} comes without the text of its licence`)
-  const text = await readFile(join(folder, file), 'utf8')
+  const text = await readFile(join(directory, file), 'utf8')
   return `\n${'-'.repeat(80)}\n${name} ${version} (${license})\n\n${text.trim()}\n`
 }

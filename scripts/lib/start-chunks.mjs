@@ -26,7 +26,7 @@ function fileOf(/** @type {ReadonlySet<string> | undefined} */ starts) {
 }
 
 /** Groups for the bundler. @param {string} folder */
-export function startChunks(folder) {
+export function startChunks(directory) {
   /** @type {ReadonlyMap<string, ReadonlySet<string>> | undefined} */
   let starts
   return FILES.map((file, at) => ({
@@ -35,8 +35,8 @@ export function startChunks(folder) {
     priority: FILES.length - at,
     name: (/** @type {string} */ id, /** @type {Context} */ context) => {
       // The program itself, which other files must not run by needing something of it.
-      if (id === `${folder}cli/squall.js`) return null
-      starts ??= startsByModule(folder, context)
+      if (id === `${directory}cli/squall.js`) return null
+      starts ??= startsByModule(directory, context)
       return fileOf(starts.get(id)) === file ? file : null
     },
   }))
@@ -48,7 +48,7 @@ export function startChunks(folder) {
  * @param {string} folder
  * @param {Context} context
  */
-function startsByModule(folder, context) {
+function startsByModule(directory, context) {
   /** @type {Map<string, Set<string>>} */
   const found = new Map()
   const visit = (/** @type {string} */ id, /** @type {string} */ start) => {
@@ -58,7 +58,7 @@ function startsByModule(folder, context) {
     for (const imported of context.getModuleInfo(id)?.importedIds ?? []) visit(imported, start)
   }
   for (const [start, files] of Object.entries(STARTS)) {
-    for (const file of files) visit(folder + file, start)
+    for (const file of files) visit(directory + file, start)
   }
   return found
 }

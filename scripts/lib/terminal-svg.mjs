@@ -72,7 +72,7 @@ export function linesOfSvg(svg) {
 }
 
 function escaped(text) {
-  return text.replaceAll(/[&<>]/g, (mark) => ENTITIES[mark])
+  return text.replaceAll(/[&<>]/g, (marker) => ENTITIES[marker])
 }
 
 function unescaped(text) {

@@ -1,7 +1,7 @@
 import type { Endpoint, ResponseOf } from './api.ts'
 
 /** What a request to the admin port is answered with. */
-export interface AdminAnswer {
+export interface AdminResponse {
   readonly status: number
   readonly type: string
   /** What is long is sent in the pieces in which it was made. */
@@ -14,15 +14,15 @@ export interface AdminAnswer {
 }
 
 /** A success of an endpoint. */
-export function apiAnswer<E extends Endpoint>(_: E, value: ResponseOf<E>): AdminAnswer {
-  return jsonAnswer(200, value)
+export function apiResponse<E extends Endpoint>(_: E, value: ResponseOf<E>): AdminResponse {
+  return jsonResponse(200, value)
 }
 
-/** A JSON answer on one line. */
-export function jsonAnswer(
+/** A JSON response on one line. */
+export function jsonResponse(
   status: number,
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
-): AdminAnswer {
+): AdminResponse {
   return { status, type: 'application/json', body: `${JSON.stringify(value)}\n`, headers }
 }

@@ -1,9 +1,9 @@
-import type { RulesInForce } from '../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Changed, Reason } from './api.ts'
 import { isoTime } from './api-time.ts'
 
 /** Whether rules may act, as JSON. */
-export function showArming({ arming, ruleSet, current }: RulesInForce): Omit<Changed, 'changed'> {
+export function showArming({ arming, ruleSet, current }: ActiveRules): Omit<Changed, 'changed'> {
   const reasons: Reason[] = arming.reasons.map(({ by, reason, at }) => ({
     by,
     reason,

@@ -1,15 +1,15 @@
 import { isRecord } from '../base/values.ts'
 import { plain } from '../base/text/foreign-text.ts'
 import type { DisarmedBy } from '../rules/guard/arming.ts'
-import type { RulesInForce } from '../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { type AdminAnswer, apiAnswer, jsonAnswer } from './admin-response.ts'
+import { type AdminResponse, apiResponse, jsonResponse } from './admin-response.ts'
 import { API, type Failure, type Reason } from './api.ts'
 import { showArming } from './api-arming.ts'
 
 /** What changes work on. */
 export interface ChangeParts {
-  readonly rules: RulesInForce
+  readonly rules: ActiveRules
   readonly logger: Logger
 }
 
@@ -25,18 +25,21 @@ const NO_REASON = 'disarmed by an operator'
 const LIFTED = ['operator', 'guard'] as const satisfies readonly DisarmedBy[]
 
 /** No rule acts until an operator arms again. */
-export function disarm({ rules, logger }: ChangeParts, { body, from }: ChangeRequest): AdminAnswer {
+export function disarm(
+  { rules, logger }: ChangeParts,
+  { body, from }: ChangeRequest,
+): AdminResponse {
   const read = readReason(body)
   if ('error' in read) return refused(400, read)
   const changed = !rules.arming.reasons.some(({ by }) => by === 'operator')
   const reason = read.reason ?? NO_REASON
   rules.arming.disarm('operator', reason)
   logger.info({ reason, changed, from }, 'disarmed on the admin port')
-  return apiAnswer(API.disarm, { ...showArming(rules), changed })
+  return apiResponse(API.disarm, { ...showArming(rules), changed })
 }
 
 /** Lifts what an operator or the guard disarmed; changes nothing where that would not be enough. */
-export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeRequest): AdminAnswer {
+export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeRequest): AdminResponse {
   const read = readReason(body)
   if ('error' in read) return refused(400, read)
   const inTheWay = showArming(rules).reasons.filter((each) => !isLifted(each))
@@ -48,11 +51,11 @@ export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeReques
   }
   const lifted = LIFTED.filter((by) => rules.arming.lift(by))
   logger.info({ reason: read.reason, lifted, from }, 'armed on the admin port')
-  return apiAnswer(API.arm, { ...showArming(rules), changed: lifted.length > 0 })
+  return apiResponse(API.arm, { ...showArming(rules), changed: lifted.length > 0 })
 }
 
-function refused(status: number, said: Failure): AdminAnswer {
-  return { ...jsonAnswer(status, said), refused: said.error }
+function refused(status: number, said: Failure): AdminResponse {
+  return { ...jsonResponse(status, said), refused: said.error }
 }
 
 function isLifted({ by }: Reason): boolean {

@@ -1,8 +1,8 @@
 import type { RecentFaults } from '../listener/faults/recent-faults.ts'
-import type { RulesInForce } from '../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
-import { type AdminAnswer, apiAnswer } from './admin-response.ts'
+import { type AdminResponse, apiResponse } from './admin-response.ts'
 import { API, type LiveEvent } from './api.ts'
 import { arm, disarm } from './api-changes.ts'
 import { showFaults } from './api-faults.ts'
@@ -15,7 +15,7 @@ import { type AdminRoute, type Readiness, routeOf } from './routes.ts'
 
 /** What the API shows and changes. */
 export interface ApiSources {
-  readonly rules: RulesInForce
+  readonly rules: ActiveRules
   readonly recent: RecentFaults | undefined
   readonly tools: ToolsSource
   readonly readiness: () => Readiness | Promise<Readiness>
@@ -49,17 +49,17 @@ function apiRoutes(
   const { rules, recent, logger } = sources
   return [
     routeOf(API.state, { read: () => showState(sources) }),
-    routeOf(API.rules, { read: () => apiAnswer(API.rules, showRules(rules)) }),
-    routeOf(API.faults, { read: () => apiAnswer(API.faults, showFaults(recent)) }),
+    routeOf(API.rules, { read: () => apiResponse(API.rules, showRules(rules)) }),
+    routeOf(API.faults, { read: () => apiResponse(API.faults, showFaults(recent)) }),
     routeOf(API.events, { stream: (response) => streams.open(response) }),
     routeOf(API.disarm, { change: (request) => disarm({ rules, logger }, request) }),
     routeOf(API.arm, { change: (request) => arm({ rules, logger }, request) }),
   ]
 }
 
-async function showState(sources: ApiSources): Promise<AdminAnswer> {
+async function showState(sources: ApiSources): Promise<AdminResponse> {
   const { ready, reason } = await sources.readiness()
-  return apiAnswer(API.state, { ...showProcess(sources), readiness: { ready, reason } })
+  return apiResponse(API.state, { ...showProcess(sources), readiness: { ready, reason } })
 }
 
 /** What is known of the process and its rules without asking anybody. */

@@ -1,6 +1,6 @@
 import type { CompiledRule } from '../rules/match/compiled-rule.ts'
 import type { RuleState } from '../rules/select/rule-state.ts'
-import type { RulesInForce } from '../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import { shareAt } from '../rules/select/share.ts'
 import { windowEnd, windowStart } from '../rules/select/window.ts'
 import type { Rule, Rules } from './api.ts'
@@ -15,9 +15,9 @@ export interface RulesShown {
   readonly withoutZeros?: boolean
 }
 
-/** The rules in force, those of the file in its order, each with what became of its calls, as JSON. */
+/** The active rules, those of the file in its order, each with what became of its calls, as JSON. */
 export function showRules(
-  { states, ruleSet, current, clock }: RulesInForce,
+  { states, ruleSet, current, clock }: ActiveRules,
   { withoutZeros = false }: RulesShown = {},
 ): Rules {
   const now = clock()
@@ -49,14 +49,14 @@ function showRule(rule: CompiledRule, state: RuleState, now: number): Omit<Rule,
     faults: rule.uses.map(({ fault }) => fault),
     about: rule.isHttp ? 'http' : 'calls',
     ...(builtIn ? { builtIn } : {}),
-    ...(rule.shadow ? { shadow: true } : {}),
+    ...(rule.dryRun ? { dryRun: true } : {}),
     since: isoTime(since),
     appliedAt: isoTime(appliedAt),
     from: isoTime(start),
     until: isoTime(end),
     phase: !selection.inPod ? 'other_pod' : now < start ? 'not_yet' : now >= end ? 'expired' : 'on',
     percent: builtIn ? null : percent,
-    hits: counts.drawn,
+    hits: counts.sampled,
     active: active.active,
   }
 }

@@ -67,7 +67,7 @@ const problem = Type.Object({
 })
 
 const reload = {
-  result: word(['applied', 'refused', 'absent'], 'What happened to this version.'),
+  result: word(['applied', 'rejected', 'absent'], 'What happened to this version.'),
   digest: text(DIGEST, 'SHA-256 of the version.'),
   at: time('When it was found.'),
   reason: maybe(text(NAME, 'Why there is no file; only when `absent`.')),
@@ -82,7 +82,7 @@ const process = {
   uptimeSeconds: Type.Number({ minimum: 0, description: 'Seconds since then.' }),
   canChange: flag('Whether an admin token is set, without which nothing can be changed.'),
   ...arming,
-  shadow: flag('Whether `--shadow` is on: rules match and are counted, and inject nothing.'),
+  dryRun: flag('Whether `--dry-run` is on: rules match and are counted, and inject nothing.'),
   activeFaults: count('The faults in progress.'),
   maxActiveFaults: Type.Unsafe<number | null>({
     type: ['integer', 'null'],
@@ -120,7 +120,7 @@ const rule = Type.Object({
   faults: list(text(40, ''), 20, 'The names of its faults.'),
   about: word(['http', 'calls'], 'What it matches: HTTP requests or MCP calls.'),
   builtIn: maybe(flag('The rule stands for what callers ask for by headers; it is in no file.')),
-  shadow: maybe(flag('The rule matches and is counted, and injects nothing.')),
+  dryRun: maybe(flag('The rule matches and is counted, and injects nothing.')),
   since: time('When its times and counts began.'),
   appliedAt: time('Its `appliedAt`.'),
   from: time('When it begins.'),
@@ -140,7 +140,7 @@ const rule = Type.Object({
     patternProperties: { '^[a-z][a-z_]{0,39}$': { type: 'integer', minimum: 0 } },
     maxProperties: 40,
     description:
-      'Calls by result, as in `squall_rule_evaluations_total`, with `matched`, `drawn` and `value_too_long`. `/api/events` leaves out those that are 0.',
+      'Calls by result, as in `squall_rule_evaluations_total`, with `matched`, `sampled` and `value_too_long`. `/api/events` leaves out those that are 0.',
   }),
 })
 

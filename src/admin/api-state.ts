@@ -1,6 +1,6 @@
 import { plain } from '../base/text/foreign-text.ts'
 import { sentence } from '../rules/file/problem-format.ts'
-import type { Reload, RulesInForce } from '../rules/watch/active-rules.ts'
+import type { Reload, ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Reload as ShownReload, State } from './api.ts'
 import { showArming } from './api-arming.ts'
 import { isoTime } from './api-time.ts'
@@ -15,11 +15,11 @@ export type ProcessState = Pick<
 >
 
 /** The rules' part of the state, as JSON. */
-export function showRulesState(rules: RulesInForce): Omit<State, keyof ProcessState | 'readiness'> {
+export function showRulesState(rules: ActiveRules): Omit<State, keyof ProcessState | 'readiness'> {
   const { states, ruleSet, current, last } = rules
   return {
     ...showArming(rules),
-    shadow: states.shadow,
+    dryRun: states.dryRun,
     activeFaults: states.active.active,
     maxActiveFaults: Number.isFinite(states.active.limit) ? states.active.limit : null,
     rules: {
@@ -50,5 +50,5 @@ function showReload({ version, at }: Reload): ShownReload {
     path: plain(problem.path),
     message: sentence({ ...problem, path: '' }),
   }))
-  return { result: 'refused', ...shown, problemCount: all.length, problems }
+  return { result: 'rejected', ...shown, problemCount: all.length, problems }
 }

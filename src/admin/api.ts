@@ -36,7 +36,7 @@ export const API = {
   rules: {
     method: 'GET',
     path: '/api/rules',
-    summary: 'the rules in force with what became of their calls, as JSON',
+    summary: 'the active rules with what became of their calls, as JSON',
     response: SCHEMAS.rules,
   },
   faults: {

@@ -1,4 +1,4 @@
-import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
+import { type AdminResponse, jsonResponse } from './admin-response.ts'
 
 /** Why somebody may not change anything, in words that hold nothing of what was sent. */
 export interface ChangeProblem {
@@ -7,7 +7,7 @@ export interface ChangeProblem {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The problem as an answer. */
-export function problemAnswer({ status, error, headers }: ChangeProblem): AdminAnswer {
-  return jsonAnswer(status, { error }, headers)
+/** The problem as a response. */
+export function problemResponse({ status, error, headers }: ChangeProblem): AdminResponse {
+  return jsonResponse(status, { error }, headers)
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
+import { type AdminResponse, jsonResponse } from './admin-response.ts'
 
 /** What there is to tell at one moment, as JSON on one line. */
 export interface Told {
@@ -54,11 +54,11 @@ export class EventStreams {
   }
 
   /** Answers with a stream, or says why not. */
-  open(response: ServerResponse): AdminAnswer | undefined {
+  open(response: ServerResponse): AdminResponse | undefined {
     if (response.destroyed) return undefined
     if (this.#readers.size >= MAX_STREAMS) {
       const error = `there are ${MAX_STREAMS} event streams open, which is the most there may be`
-      return jsonAnswer(503, { error }, { 'retry-after': '5' })
+      return jsonResponse(503, { error }, { 'retry-after': '5' })
     }
     if (this.#timer === undefined) this.#begin()
     const reader: Reader = { response, skipped: 0 }

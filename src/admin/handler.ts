@@ -3,10 +3,10 @@ import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from '../telemetry/log.ts'
 import type { AdminRefusal } from '../telemetry/metrics.ts'
-import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
+import { type AdminResponse, jsonResponse } from './admin-response.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import type { ReadGuard } from './read-guard.ts'
-import { type ChangeProblem, problemAnswer } from './change-problem.ts'
+import { type ChangeProblem, problemResponse } from './change-problem.ts'
 import { RefusalLog } from './rejection-log.ts'
 import { hasBody, readBody } from './request-body.ts'
 import { type AdminRoute, listed, methodsOf } from './routes.ts'
@@ -34,12 +34,12 @@ interface Parts extends HandlerParts {
 export function createHandler(handlerParts: HandlerParts): AdminHandler {
   const parts: Parts = { ...handlerParts, refusals: new RefusalLog(handlerParts.logger) }
   return (request, response) => {
-    // Several answers may be under way on one connection; a client that leaves is no news.
+    // Several responses may be under way on one connection; a client that leaves is no news.
     response.on('error', () => {})
     void answer(parts, request, response)
       .catch((err: unknown) => {
         parts.logger.error({ err }, 'the admin port failed to answer')
-        return jsonAnswer(500, { error: 'internal error' })
+        return jsonResponse(500, { error: 'internal error' })
       })
       .then((result) => (result === undefined ? undefined : send(request, response, result)))
       .catch(() => response.destroy())
@@ -50,12 +50,12 @@ async function answer(
   parts: Parts,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<AdminAnswer | undefined> {
+): Promise<AdminResponse | undefined> {
   const { routes } = parts
   const [path = ''] = (request.url ?? '').split('?', 1)
   const route = routes.get(path)
   if (route === undefined) {
-    return jsonAnswer(404, { error: 'not found', paths: listed(routes) })
+    return jsonResponse(404, { error: 'not found', paths: listed(routes) })
   }
   const { method } = request
   const { read, stream, change } = route
@@ -70,8 +70,8 @@ async function answer(
   }
   const allow = methodsOf(route)
   // Says what there is, and lets no page of another origin do anything.
-  if (method === 'OPTIONS') return jsonAnswer(200, { allow }, { allow: allow.join(', ') })
-  return jsonAnswer(405, { error: 'method not allowed', allow }, { allow: allow.join(', ') })
+  if (method === 'OPTIONS') return jsonResponse(200, { allow }, { allow: allow.join(', ') })
+  return jsonResponse(405, { error: 'method not allowed', allow }, { allow: allow.join(', ') })
 }
 
 /** Answers who may not read this; undefined for all others. */
@@ -80,12 +80,12 @@ function unreadable(
   path: string,
   route: AdminRoute,
   request: IncomingMessage,
-): AdminAnswer | undefined {
+): AdminResponse | undefined {
   const problem = route.open === true ? undefined : readGuard(request.headers)
   if (problem === undefined) return undefined
   refused(problem.status === 401 ? 'token' : 'host')
   refusals.add({ kind: 'read', what: path, from: request.socket.remoteAddress, why: problem.error })
-  return problemAnswer(problem)
+  return problemResponse(problem)
 }
 
 /** A body is not even read before it is known that whoever sends it may change something. */
@@ -94,15 +94,15 @@ async function changed(
   { path, change }: { readonly path: string; readonly change: NonNullable<AdminRoute['change']> },
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<AdminAnswer> {
+): Promise<AdminResponse> {
   const from = request.socket.remoteAddress
   const tell = (why: string): void => {
     refused('change')
     refusals.add({ kind: 'change', what: path, from, why })
   }
-  const refuse = (problem: ChangeProblem): AdminAnswer => {
+  const refuse = (problem: ChangeProblem): AdminResponse => {
     tell(problem.error)
-    return problemAnswer(problem)
+    return problemResponse(problem)
   }
   const refusal = guard(request.headers)
   if (refusal !== undefined) return refuse(refusal)
@@ -116,7 +116,7 @@ async function changed(
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  result: AdminAnswer,
+  result: AdminResponse,
 ): Promise<void> {
   const pieces = typeof result.body === 'string' ? [Buffer.from(result.body)] : result.body
   response.statusCode = result.status

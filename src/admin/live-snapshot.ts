@@ -1,5 +1,5 @@
 import type { RecentFault, RecentFaults } from '../listener/faults/recent-faults.ts'
-import type { RulesInForce } from '../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
 import type { LiveEvent, Tool } from './api.ts'
 import { showFault } from './api-faults.ts'
@@ -10,7 +10,7 @@ import { type Latency, LatencyWindow } from './latency-window.ts'
 
 /** What is shown live. */
 export interface LiveSources {
-  readonly rules: RulesInForce
+  readonly rules: ActiveRules
   readonly recent: RecentFaults | undefined
   readonly tools: ToolsSource
   readonly state: () => LiveEvent['state']

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { AdminAnswer } from './admin-response.ts'
+import type { AdminResponse } from './admin-response.ts'
 import type { AdminRoute } from './routes.ts'
 
 const HTML = 'text/html; charset=utf-8'
@@ -62,8 +62,8 @@ const LIBRARY = [
 ] as const
 
 /** The page itself. */
-export function pageAnswer(): Promise<AdminAnswer> {
-  return answer(own('index.html'), HTML)
+export function pageResponse(): Promise<AdminResponse> {
+  return response(own('index.html'), HTML)
 }
 
 /** What the page loads, by path. */
@@ -76,7 +76,7 @@ export function pageRoutes(): readonly (readonly [string, AdminRoute])[] {
 
 function route(name: string, file: () => string | URL): readonly [string, AdminRoute] {
   const type = name.endsWith('.css') ? CSS : JS
-  return [`/page/${name}`, { read: () => answer(file(), type) }]
+  return [`/page/${name}`, { read: () => response(file(), type) }]
 }
 
 function own(name: string): URL {
@@ -89,6 +89,6 @@ function ofLibrary(file: string): string {
   return join(dirname(manifest), 'dist', file)
 }
 
-async function answer(file: string | URL, type: string): Promise<AdminAnswer> {
+async function response(file: string | URL, type: string): Promise<AdminResponse> {
   return { status: 200, type, body: await readFile(file, 'utf8'), headers: HEADERS }
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { acceptsType } from '../http/accept.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
-import { type AdminAnswer, jsonAnswer } from './admin-response.ts'
+import { type AdminResponse, jsonResponse } from './admin-response.ts'
 import { API, type Endpoint, OTHER_PATHS, type ResponseOf } from './api.ts'
 import type { ChangeRequest } from './api-changes.ts'
 import { metricsFormat } from './metrics-format.ts'
@@ -17,11 +17,11 @@ export interface AdminRoute {
   /** Read by whoever asks: for the kubelet, which has no token and any `Host`. */
   readonly open?: true
   /** Answers GET, and HEAD without the body. */
-  readonly read?: (headers: IncomingHttpHeaders) => AdminAnswer | Promise<AdminAnswer>
+  readonly read?: (headers: IncomingHttpHeaders) => AdminResponse | Promise<AdminResponse>
   /** Answers GET by itself, for as long as it likes, or says why not. */
-  readonly stream?: (response: ServerResponse) => AdminAnswer | undefined
+  readonly stream?: (response: ServerResponse) => AdminResponse | undefined
   /** Answers POST of somebody who may change things. */
-  readonly change?: (request: ChangeRequest) => AdminAnswer
+  readonly change?: (request: ChangeRequest) => AdminResponse
 }
 
 /** What the paths show. */
@@ -30,7 +30,7 @@ export interface RouteSources {
   readonly readiness: () => Readiness | Promise<Readiness>
   readonly version: string
   /** What a browser gets for the list of paths. */
-  readonly page?: (() => Promise<AdminAnswer>) | undefined
+  readonly page?: (() => Promise<AdminResponse>) | undefined
 }
 
 const TEXT = 'text/plain; charset=utf-8'
@@ -68,7 +68,7 @@ export function createRoutes(
     routeOf(API.readyz, {
       read: async () => {
         const { ready, reason, listening } = await sources.readiness()
-        return jsonAnswer(ready ? 200 : 503, { ready, reason, listening } satisfies Readiness)
+        return jsonResponse(ready ? 200 : 503, { ready, reason, listening } satisfies Readiness)
       },
     }),
     routeOf(OTHER_PATHS.metrics, {
@@ -91,7 +91,7 @@ function root(
   { version, page }: RouteSources,
   routes: ReadonlyMap<string, AdminRoute>,
 ): AdminRoute {
-  const list = (): AdminAnswer => ({ status: 200, type: TEXT, body: index(version, routes) })
+  const list = (): AdminResponse => ({ status: 200, type: TEXT, body: index(version, routes) })
   if (page === undefined) return { summary: OTHER_PATHS.index.summary, read: list }
   return {
     summary: 'this list; in a browser, a page that shows everything live',

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { ListenAddress } from '../http/address.ts'
 import { bind, type BoundAddress } from '../listener/front/bind.ts'
 import type { RecentFaults } from '../listener/faults/recent-faults.ts'
-import type { RulesInForce } from '../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { AdminRefusal, Exposition } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
@@ -12,7 +12,7 @@ import { changeGuard } from './change-guard.ts'
 import { appHealthRoutes } from './probes/app-health.ts'
 import type { AppProbes } from './probes/app-probe.ts'
 import { type AdminHandler, createHandler } from './handler.ts'
-import { pageAnswer, pageRoutes } from './page-files.ts'
+import { pageResponse, pageRoutes } from './page-files.ts'
 import { type ReadAccess, readGuard } from './read-guard.ts'
 import { createRoutes, type Readiness } from './routes.ts'
 
@@ -26,7 +26,7 @@ export interface AdminOptions {
   readonly logger: Logger
   readonly version: string
   /** Shown and changed under /api; without them there is no such path. */
-  readonly rules?: RulesInForce | undefined
+  readonly rules?: ActiveRules | undefined
   /** The faults that took effect last. */
   readonly recent?: RecentFaults | undefined
   /** The calls by tool, as the page shows them. */
@@ -68,7 +68,7 @@ const CLOSE_GRACE_MS = 1_000
 export function createAdmin(options: AdminOptions): Admin {
   const { logger, token, bodyTimeoutMs = BODY_TIMEOUT_MS } = options
   const api = apiOf(options)
-  const page = api === undefined ? undefined : pageAnswer
+  const page = api === undefined ? undefined : pageResponse
   const health = appHealthRoutes(options.appProbes ?? [], logger)
   const more = api === undefined ? health : [...health, ...api.routes, ...pageRoutes()]
   const routes = createRoutes({ ...options, page }, more)

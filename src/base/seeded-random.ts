@@ -12,7 +12,7 @@ export function seededRandom(seed: number, stream = ''): RandomSource {
   }
 }
 
-/** A whole number from `low` to `high`, both included. */
+/** An integer from `low` to `high`, both included. */
 export function intBetween(random: RandomSource, low: number, high: number): number {
   return low + Math.floor(random() * (high - low + 1))
 }

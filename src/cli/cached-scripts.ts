@@ -9,11 +9,11 @@ type Wrapped = (
   require: (id: string) => unknown,
   module: { exports: unknown },
   filename: string,
-  folder: string,
+  directory: string,
   importModule: (id: string) => Promise<unknown>,
 ) => void
 
-/** All files of the program lie in one folder, and so find the same packages. */
+/** All files of the program lie in one directory, and so find the same packages. */
 const ofPackages = createRequire(import.meta.url)
 const modules = new Map<string, { exports: unknown }>()
 /**
@@ -32,9 +32,9 @@ export function runScript(file: string): unknown {
   if (known !== undefined) return known.exports
   const module = { exports: {} }
   modules.set(file, module)
-  const folder = dirname(file)
+  const directory = dirname(file)
   const source = readFileSync(file, 'utf8')
-  const cachedData = cacheOf(folder, file)
+  const cachedData = cacheOf(directory, file)
   const script = new vm.Script(source, {
     filename: file,
     ...(cachedData === undefined ? {} : { cachedData }),
@@ -42,8 +42,8 @@ export function runScript(file: string): unknown {
   room.resize(0)
   const wrapped = script.runInThisContext() as Wrapped
   const require = (id: string): unknown =>
-    id.startsWith('./') ? runScript(join(folder, id)) : ofPackages(id)
-  wrapped(module.exports, require, module, file, folder, importModule)
+    id.startsWith('./') ? runScript(join(directory, id)) : ofPackages(id)
+  wrapped(module.exports, require, module, file, directory, importModule)
   return module.exports
 }
 
@@ -53,9 +53,9 @@ function importModule(id: string): Promise<unknown> {
 }
 
 /** Good until there is less room. */
-function cacheOf(folder: string, file: string): Uint8Array | undefined {
+function cacheOf(directory: string, file: string): Uint8Array | undefined {
   const { version, arch } = process
-  const path = join(folder, '..', 'code-cache', `${version}-${arch}`, basename(file))
+  const path = join(directory, '..', 'code-cache', `${version}-${arch}`, basename(file))
   let handle: number
   try {
     handle = openSync(path, 'r')

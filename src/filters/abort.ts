@@ -6,12 +6,12 @@ import { NOTHING } from './lib/outlook.ts'
 import { headerProblem } from '../http/header-text.ts'
 import { Type } from '../base/schema/schema-type.ts'
 
-/** An error in place of the answer: of HTTP, of JSON-RPC, or of the tool. */
+/** An error in place of the response: of HTTP, of JSON-RPC, or of the tool. */
 export const abort = defineFault({
   name: 'abort',
   summary: 'answers a call with an error',
   meets:
-    'An error in the shape that its revision and its call ask for, with the id of the call, as JSON or as an event like other answers. With `status` the whole HTTP answer is an error, which SDKs raise as an error of the transport; `rpcError` is raised as an error of the protocol; `toolError` is a result that a model gets to read. Of a batch, a call is answered alone by the latter two. With `at: response` the app did execute the call.',
+    'An error in the shape that its protocol version and its call ask for, with the id of the call, as JSON or as an event like other responses. With `status` the whole HTTP response is an error, which SDKs raise as an error of the transport; `rpcError` is raised as an error of the protocol; `toolError` is a result that a model gets to read. Of a batch, a call is answered alone by the latter two. With `at: response` the app did execute the call.',
   elsewhere:
     'Envoy: `abort` with `http_status`. Istio: `httpStatus`. Chaos Mesh: `replace.code`. toxiproxy knows no HTTP.',
   example: `- name: flaky-db
@@ -21,7 +21,7 @@ export const abort = defineFault({
     - abort: { toolError: "connection to db-7 lost" }`,
   schema: section({
     status: Type.Optional(
-      Type.Integer({ minimum: 200, maximum: 599, description: 'An HTTP answer of this status.' }),
+      Type.Integer({ minimum: 200, maximum: 599, description: 'An HTTP response of this status.' }),
     ),
     body: Type.Optional(
       Type.String({
@@ -32,7 +32,7 @@ export const abort = defineFault({
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
         maxProperties: 50,
-        description: 'With `status`: further headers of the answer.',
+        description: 'With `status`: further headers of the response.',
         examples: [{ 'content-type': 'text/html' }],
       }),
     ),
@@ -83,7 +83,7 @@ export const abort = defineFault({
     return problems
   },
   outlook({ at, status, rpcError }, { call }) {
-    const by = at === 'request' ? 'request' : 'answer'
+    const by = at === 'request' ? 'request' : 'beforeResponse'
     if (status !== undefined) return { by, asks: 'status', does: `answered with status ${status}` }
     const isAbout = call !== undefined && (rpcError !== undefined || call.method === 'tools/call')
     const does = rpcError ? `answered with error ${rpcError.code}` : 'answered with a tool error'
@@ -91,13 +91,13 @@ export const abort = defineFault({
   },
   create(config): Fault {
     const reply = replyOf(config)
-    const answer = (ctx: FaultContext): Verdict => {
+    const response = (ctx: FaultContext): Verdict => {
       if (reply.kind === 'toolError' && ctx.call?.method !== 'tools/call') return CONTINUE
       if (reply.kind === 'rpcError' && ctx.call === undefined) return CONTINUE
       ctx.injected()
       return { kind: 'respond', reply }
     }
-    return config.at === 'request' ? { onRequest: answer } : { onAnswer: answer }
+    return config.at === 'request' ? { onRequest: response } : { beforeResponse: response }
   },
 })
 

@@ -77,7 +77,7 @@ export const catalog = defineFault({
     notify: Type.Optional(
       oneOf(['spurious', 'suppress'], {
         description:
-          '`spurious`: a stream says that the list has changed, before its answer. `suppress`: a stream does not say so when the app does. Answers that are no stream are left alone.',
+          '`spurious`: a stream says that the list has changed, before its response. `suppress`: a stream does not say so when the app does. Answers that are no stream are left alone.',
       }),
     ),
   }),
@@ -171,7 +171,7 @@ interface CatalogConfig {
 
 function catalogOutlook(
   { hide, add, duplicate, stale, by, cursor, notify }: CatalogConfig,
-  { call, answer, identified }: OutlookSetting,
+  { call, response, identified }: OutlookSetting,
 ): Outlook {
   const asked = cursorOf({ call })
   const list = { by: 'response', does: 'its list is not that of the app' } as const
@@ -192,7 +192,7 @@ function catalogOutlook(
       }
     }
   }
-  if (notify === undefined || answer === 'body') return NOTHING
+  if (notify === undefined || response === 'body') return NOTHING
   if (notify === 'spurious') return { by: 'response', does: 'told that a list has changed' }
   return {
     by: 'response',
@@ -214,7 +214,7 @@ function cursorOf({ call }: Pick<FaultContext, 'call'>): string | undefined {
 const NOBODY = { key: undefined, cannot: undefined }
 
 function aboutOf({ call }: FaultContext): readonly unknown[] {
-  return [call?.method ?? null, call?.revision ?? null]
+  return [call?.method ?? null, call?.protocolVersion ?? null]
 }
 
 function refuseBad(ctx: FaultContext): Verdict {

@@ -11,29 +11,29 @@ import { Type } from '../base/schema/schema-type.ts'
 
 const HTML = 'text/html; charset=utf-8'
 
-/** An answer that arrives and cannot be read, or reads wrong. */
+/** A response that arrives and cannot be read, or reads wrong. */
 export const corrupt = defineFault({
   name: 'corrupt',
-  summary: 'damages what an answer says',
+  summary: 'damages what a response says',
   schema: section({
     mode: oneOf(['garbage', 'bitflip', 'invalid-utf8', 'html', 'empty'], {
       default: 'garbage',
       description:
-        "`garbage`: characters that mean nothing. `bitflip`: one to eight bits the other way round; it may still be JSON. `invalid-utf8`: bytes that are no UTF-8 within the answer's longest text. `html`: the error page of a gateway, under the status of the app. `empty`: nothing.",
+        "`garbage`: characters that mean nothing. `bitflip`: one to eight bits the other way round; it may still be JSON. `invalid-utf8`: bytes that are no UTF-8 within the response's longest text. `html`: the error page of a gateway, under the status of the app. `empty`: nothing.",
     }),
     contentType: Type.Optional(
       Type.String({
         maxLength: 256,
         description:
-          'The content type that the answer claims. Without it, that of the app; with `mode: html` and an answer that is one body, `text/html`.',
+          'The content type that the response claims. Without it, that of the app; with `mode: html` and a response that is one body, `text/html`.',
         examples: ['text/plain'],
       }),
     ),
   }),
   meets:
-    'An answer of status 200 that cannot be read. For one JSON body, the SDKs report a parse error, or an unexpected content type. Of a stream, the event that answers the call is damaged and all others are intact: the TypeScript SDK skips an event that it cannot read and waits for its timeout, the Python SDK reports -32700. A flipped bit may pass unseen, as another number or another word.',
+    'A response of status 200 that cannot be read. For one JSON body, the SDKs report a parse error, or an unexpected content type. Of a stream, the event that answers the call is damaged and all others are intact: the TypeScript SDK skips an event that it cannot read and waits for its timeout, the Python SDK reports -32700. A flipped bit may pass unseen, as another number or another word.',
   elsewhere:
-    'toxiproxy and Envoy have no such fault. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP answers.',
+    'toxiproxy and Envoy have no such fault. Chaos Mesh: `corrupt` for packets, and `replace.body` for HTTP responses.',
   example: `- name: gateway-page
   match: { tool: search }
   percent: 2
@@ -44,8 +44,8 @@ export const corrupt = defineFault({
       contentType === undefined ? undefined : headerProblem('content-type', contentType)
     return message === undefined ? [] : [{ path: ['contentType'], message }]
   },
-  outlook({ contentType }, { answer, ends }) {
-    if (answer === 'body') return { by: 'output', does: 'its body is damaged' }
+  outlook({ contentType }, { response, ends }) {
+    if (response === 'body') return { by: 'output', does: 'its body is damaged' }
     if (ends) return { by: 'response', does: 'the event that answers it is damaged' }
     return contentType === undefined ? NOTHING : { by: 'output', does: `claims ${contentType}` }
   },

@@ -15,7 +15,7 @@ export const delay = defineFault({
   name: 'delay',
   summary: 'makes a call late',
   meets:
-    'The answer of the app, byte for byte, later. A client that does not wait so long meets its own timeout instead: the TypeScript SDK gives up after 60 s. What it leaves behind differs: with `at: request` the app never hears of a call whose client has left or cancelled it, with `at: response` and `at: event` it has executed it.',
+    'The response of the app, byte for byte, later. A client that does not wait so long meets its own timeout instead: the TypeScript SDK gives up after 60 s. What it leaves behind differs: with `at: request` the app never hears of a call whose client has left or cancelled it, with `at: response` and `at: event` it has executed it.',
   elsewhere:
     'toxiproxy: `latency`. Envoy: `delay` with `fixed_delay`. Istio: `fixedDelay`. Chaos Mesh: `delay`.',
   example: `- name: slow-search
@@ -48,12 +48,12 @@ export const delay = defineFault({
     }
     return problems
   },
-  outlook(config, { answer }) {
+  outlook(config, { response }) {
     const late = `${durationsText(config)} late`
     if (config.at === 'request') return { by: 'request', does: `the app gets it ${late}` }
-    if (config.at === 'response') return { by: 'response', does: `its answer comes ${late}` }
-    if (answer === 'body') return NOTHING
-    return { by: 'response', any: true, does: `each event of its answer comes ${late}` }
+    if (config.at === 'response') return { by: 'response', does: `its response comes ${late}` }
+    if (response === 'body') return NOTHING
+    return { by: 'response', any: true, does: `each event of its response comes ${late}` }
   },
   create(config): Fault {
     const wait = async (ctx: FaultContext): Promise<void> => {

@@ -46,7 +46,7 @@ export type Verdict =
 /** The verdict that lets things take their course. */
 export const CONTINUE: Verdict = { kind: 'continue' }
 
-/** One piece of an answer: an event of a stream, or a whole body. */
+/** One piece of a response: an event of a stream, or a whole body. */
 export interface Frame {
   readonly kind: 'event' | 'body'
   /** The bytes as the app sent them. A frame that a fault leaves alone is passed on by these. */
@@ -57,22 +57,22 @@ export interface Frame {
   readonly last: boolean
 }
 
-/** Turns the frames of an answer into those that the client gets. */
+/** Turns the frames of a response into those that the client gets. */
 export type FrameTransform = (frames: AsyncIterable<Frame>) => AsyncIterable<Frame>
 
-/** A whole answer on its way out: what the head and the bytes of the HTTP message are. */
+/** A whole response on its way out: what the head and the bytes of the HTTP message are. */
 export interface Output {
   readonly head: ResponseHead
   readonly body: AsyncIterable<Uint8Array>
 }
 
 /**
- * Turns the answer as HTTP into the one that the client gets. The head is sent when this is done, and
+ * Turns the response as HTTP into the one that the client gets. The head is sent when this is done, and
  * then each chunk as it comes. The bytes are those of the wire: where the head names a coding, coded.
  *
  * Headers that frame the body are the transform's to keep true, or not: nothing is sent beyond a
  * declared length, and a body that falls short of one, or has one too many, ends with the connection.
- * A body that ends before its source ends the answer there, and the app's transfer with it. A
+ * A body that ends before its source ends the response there, and the app's transfer with it. A
  * transform that fails loses nothing: what it took and did not give is sent, and all that follows; by
  * the app's own head, unless it has given another one by then.
  */
@@ -158,11 +158,11 @@ export interface Fault {
    * Called when the message that answers the call is there, which is held back until then. Frames
    * before it pass: at most those before the first message are held, never a whole stream.
    */
-  onAnswer?(ctx: FaultContext): Verdict | Promise<Verdict>
-  /** Called when the answer begins; its frames then flow through what is returned. */
+  beforeResponse?(ctx: FaultContext): Verdict | Promise<Verdict>
+  /** Called when the response begins; its frames then flow through what is returned. */
   onResponse?(ctx: FaultContext): FrameTransform
   /**
-   * Called when the answer goes out, after the hooks above of all faults. Only for answers of the app
+   * Called when the response goes out, after the hooks above of all faults. Only for answers of the app
    * that belong to one call alone: not those of batches, nor what goes by the stream of HTTP+SSE. What
    * a fault has answered is no other fault's to change.
    */

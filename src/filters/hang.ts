@@ -1,6 +1,6 @@
 import { durationText } from '../base/units.ts'
 import { after, afterProblems } from './lib/after-parameter.ts'
-import { canHavePlace, fromPlace, isEventStream, type AnswerPlace } from './lib/response-place.ts'
+import { canHavePlace, fromPlace, isEventStream, type ResponsePlace } from './lib/response-place.ts'
 import { forChangedBody } from '../http/changed-body-headers.ts'
 import { headerValue } from '../http/headers.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
@@ -26,7 +26,7 @@ export const hang = defineFault({
     at: oneOf(['request', 'headers', 'event'], {
       default: 'request',
       description:
-        '`request`: the app does not get the call, and the client gets nothing. `headers`: the app executed it, and the client gets the status and headers alone. `event`: in the middle of the answer, by default before the event that answers the call.',
+        '`request`: the app does not get the call, and the client gets nothing. `headers`: the app executed it, and the client gets the status and headers alone. `event`: in the middle of the response, by default before the event that answers the call.',
     }),
     after,
     keepAlive: Type.Boolean({
@@ -63,7 +63,7 @@ export const hang = defineFault({
   outlook({ at, after: place, for: ms }, setting) {
     const does = `hangs ${ms === undefined ? 'until its client leaves' : `for ${durationText(ms)}`}`
     if (at === 'headers') return { by: 'output', does: `${does} behind the headers` }
-    if (at === 'event') return placeOutlook(place, setting, `${does} within the answer`)
+    if (at === 'event') return placeOutlook(place, setting, `${does} within the response`)
     return { by: 'request', does, ...(ms === undefined ? { asks: 'silence' } : {}) }
   },
   create(config): Fault {
@@ -83,7 +83,7 @@ export const hang = defineFault({
 interface HangConfig {
   readonly for?: number
   readonly at: 'request' | 'headers' | 'event'
-  readonly after?: AnswerPlace
+  readonly after?: ResponsePlace
   readonly keepAlive: boolean
 }
 

@@ -14,7 +14,7 @@ import { Type } from '../base/schema/schema-type.ts'
 /** Callers beyond this many push out the one that was not heard of for longest. */
 const MAX_BUCKETS = 10_000
 
-/** What servers answer most often; revision 2026-07-28 keeps this range to itself. */
+/** What servers answer most often; protocol version 2026-07-28 keeps this range to itself. */
 const RPC_CODE = -32029
 const MODERN_RPC_CODE = 429
 
@@ -23,7 +23,7 @@ export const rateLimit = defineFault({
   name: 'rateLimit',
   summary: 'turns calls away as too many',
   meets:
-    'Status 429 with `Retry-After` and a short JSON body, or the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }` (429 from revision 2026-07-28 on, which keeps -32029 for itself). The app never gets the call. With `limit` the calls within it pass and are counted as spared; `Retry-After` then is the time until the next one is let through. The SDKs neither wait nor try again by themselves.',
+    'Status 429 with `Retry-After` and a short JSON body, or the JSON-RPC error -32029 with `data: { retryAfter: <seconds> }` (429 from protocol version 2026-07-28 on, which keeps -32029 for itself). The app never gets the call. With `limit` the calls within it pass and are counted as spared; `Retry-After` then is the time until the next one is let through. The SDKs neither wait nor try again by themselves.',
   elsewhere:
     "Envoy and Istio: the local rate limit filter's `token_bucket { max_tokens, tokens_per_fill, fill_interval }`, which are `burst`, `calls` and `per` here. Chaos Mesh: `HTTPChaos` with `replace: { code: 429 }`. toxiproxy has no such thing: its `bandwidth` slows bytes down.",
   example: `- name: busy-search
@@ -76,7 +76,7 @@ export const rateLimit = defineFault({
     message: Type.String({
       default: 'Too many requests',
       maxLength: 4096,
-      description: 'What the answer says.',
+      description: 'What the response says.',
     }),
   }),
   check({ limit, by, as, retryAfterAs }) {
@@ -118,7 +118,7 @@ export const rateLimit = defineFault({
     const replyOf = (ctx: FaultContext, ms: number): InjectedReply => {
       const seconds = Math.ceil(ms / 1000)
       if (as === 'rpc') {
-        const code = isModern(ctx.call?.revision) ? MODERN_RPC_CODE : RPC_CODE
+        const code = isModern(ctx.call?.protocolVersion) ? MODERN_RPC_CODE : RPC_CODE
         return { kind: 'rpcError', code, message, data: { retryAfter: seconds } }
       }
       const isDate = retryAfterAs === 'date'

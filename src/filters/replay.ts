@@ -8,7 +8,7 @@ import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, FrameTransform } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
-import { KeptAnswers } from './lib/kept-responses.ts'
+import { KeptResponses } from './lib/kept-responses.ts'
 import { idText, withId } from './lib/json/message-id.ts'
 import { Type } from '../base/schema/schema-type.ts'
 
@@ -17,7 +17,7 @@ export const replay = defineFault({
   name: 'replay',
   summary: 'answers with what was answered before',
   meets:
-    'An answer that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The app does execute the call, and its answer is kept for later ones. Only calls that the rule hits are kept and replaced, so that the first of them gets its own answer; so do failed ones, and those whose earlier answer was the same. Such calls are counted as spared. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names have to be the same. Where nothing says who the caller is, `by: caller` does nothing, and says so as `no_caller`.',
+    'A response that is well formed and out of date: that of an earlier call of the same tool, with the id of this one. The app does execute the call, and its response is kept for later ones. Only calls that the rule hits are kept and replaced, so that the first of them gets its own response; so do failed ones, and those whose earlier response was the same. Such calls are counted as spared. Responses with `Cache-Control: no-store` or `Vary: *` are not kept, those with `private` only for their caller, and the headers that `Vary` names have to be the same. Where nothing says who the caller is, `by: caller` does nothing, and says so as `no_caller`.',
   elsewhere:
     'Envoy and Istio: nearest is a cache filter that does not ask the app. Chaos Mesh: `HTTPChaos` with `replace: { body: … }` answers with one fixed body. toxiproxy has nothing like it.',
   example: `- name: stale-weather
@@ -28,7 +28,7 @@ export const replay = defineFault({
     age: duration({
       default: '0s',
       description:
-        'How old the answer is at least: the newest such one is taken, in steps of a sixteenth of this.',
+        'How old the response is at least: the newest such one is taken, in steps of a sixteenth of this.',
       examples: ['10m'],
     }),
     sameArguments: Type.Boolean({
@@ -46,7 +46,7 @@ export const replay = defineFault({
     if (call === undefined) return NOTHING
     if (by === 'caller' && !identified) return { cannot: 'no_caller' }
     const does = 'answered as an earlier call was'
-    return { by: 'response', does, needs: 'an earlier answer' }
+    return { by: 'response', does, needs: 'an earlier response' }
   },
   create({ age, sameArguments, by }): Fault {
     return {
@@ -68,7 +68,7 @@ function replayed(
       const text = fits ? frameText(frame) : undefined
       const id = text === undefined ? undefined : idText(text)
       if (about === undefined || text === undefined || id === undefined) {
-        // A failed answer is left as it is on purpose: a fault must not hide what is wrong.
+        // A failed response is left as it is on purpose: a fault must not hide what is wrong.
         if (frame.last && ctx.call !== undefined) ctx.spare()
         yield frame
         continue
@@ -79,9 +79,9 @@ function replayed(
         yield frame
         continue
       }
-      const answers = ctx.memory(() => new KeptAnswers(age, ctx.keeping))
-      const older = answers.older(key, ctx.now())
-      answers.add(key, text, ctx.now())
+      const responses = ctx.memory(() => new KeptResponses(age, ctx.keeping))
+      const older = responses.older(key, ctx.now())
+      responses.add(key, text, ctx.now())
       const stale = older === undefined ? undefined : withId(older, id)
       if (stale === undefined || stale === text) {
         ctx.spare()
@@ -97,7 +97,7 @@ function replayed(
 /** The key of earlier responses to the same call; undefined where there is no call. */
 function aboutOf({ call }: FaultContext, withArguments: boolean): readonly unknown[] | undefined {
   if (call === undefined) return undefined
-  const parts = [call.method, call.name ?? null, isModern(call.revision)]
+  const parts = [call.method, call.name ?? null, isModern(call.protocolVersion)]
   return withArguments ? [...parts, canonicalJson(argumentsOf(call.params))] : parts
 }
 

@@ -1,7 +1,7 @@
 import { after, afterProblems } from './lib/after-parameter.ts'
-import { canHavePlace, fromPlace, type AnswerPlace } from './lib/response-place.ts'
+import { canHavePlace, fromPlace, type ResponsePlace } from './lib/response-place.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
-import { CutAnswer } from './lib/cut-response.ts'
+import { CutResponse } from './lib/cut-response.ts'
 import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem, Verdict } from './fault.ts'
 import { placeOutlook } from './lib/place-outlook.ts'
@@ -14,7 +14,7 @@ const SETTLING = 20
 /** A port that stays shut for longer than this is a listener that is gone. */
 const MAX_REFUSE = 3_600_000
 
-/** The end of the client's connection, before or in the middle of the answer. */
+/** The end of the client's connection, before or in the middle of the response. */
 export const reset = defineFault({
   name: 'reset',
   summary: 'ends the connection that a call came by',
@@ -22,13 +22,13 @@ export const reset = defineFault({
     at: oneOf(['request', 'response', 'stream'], {
       default: 'request',
       description:
-        '`request`: the app never gets the call. `response`: the app executed it, and nothing of its answer is sent. `stream`: in the middle of the answer, by default before the event that answers the call.',
+        '`request`: the app never gets the call. `response`: the app executed it, and nothing of its response is sent. `stream`: in the middle of the response, by default before the event that answers the call.',
     }),
     after,
     how: oneOf(['rst', 'fin'], {
       default: 'rst',
       description:
-        '`rst`: the connection is reset. `fin`: it is closed in order, but before the answer is whole.',
+        '`rst`: the connection is reset. `fin`: it is closed in order, but before the response is whole.',
     }),
     refuse: Type.Optional(
       duration({
@@ -39,7 +39,7 @@ export const reset = defineFault({
     ),
   }),
   meets:
-    'A failed request: `fetch failed` or `terminated` in the TypeScript SDK, while the Python SDK ends its whole client when a connection breaks before the headers. A stream that ends without its answer and without event ids leaves the TypeScript SDK waiting for its own timeout; with event ids, clients come back by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the app did execute the call. No SDK repeats a call by itself.',
+    'A failed request: `fetch failed` or `terminated` in the TypeScript SDK, while the Python SDK ends its whole client when a connection breaks before the headers. A stream that ends without its response and without event ids leaves the TypeScript SDK waiting for its own timeout; with event ids, clients come back by a GET with `Last-Event-ID`. With `at: response` and `at: stream` the app did execute the call. No SDK repeats a call by itself.',
   elsewhere:
     'toxiproxy: `reset_peer`; with `after`, `limit_data`. Envoy has no such fault: its `abort` answers with a status. With `refuse`, what toxiproxy does with `enabled: false`.',
   example: `- name: search-drops
@@ -56,24 +56,24 @@ export const reset = defineFault({
   },
   outlook({ at, after: place }, setting) {
     if (at === 'stream')
-      return placeOutlook(place, setting, 'its connection ends within the answer')
-    const does = 'its connection ends without an answer'
-    return { by: at === 'request' ? 'request' : 'answer', asks: 'reset', does }
+      return placeOutlook(place, setting, 'its connection ends within the response')
+    const does = 'its connection ends without a response'
+    return { by: at === 'request' ? 'request' : 'beforeResponse', asks: 'reset', does }
   },
   create(config): Fault {
     if (config.at === 'stream') return { onOutput: (ctx) => cutting(ctx, config) }
     const { how, refuse } = config
     const verdict: Verdict = { kind: 'reset', how, ...(refuse === undefined ? {} : { refuse }) }
-    const answer = (ctx: FaultContext): Verdict => {
+    const response = (ctx: FaultContext): Verdict => {
       ctx.injected()
       return verdict
     }
-    return config.at === 'request' ? { onRequest: answer } : { onAnswer: answer }
+    return config.at === 'request' ? { onRequest: response } : { beforeResponse: response }
   },
 })
 
 interface ResetConfig {
-  readonly after?: AnswerPlace
+  readonly after?: ResponsePlace
   readonly how: 'rst' | 'fin'
   readonly refuse?: number
 }
@@ -89,7 +89,7 @@ function cutting(ctx: FaultContext, { after: place, how, refuse }: ResetConfig):
     if (how === 'rst') await ctx.sleep(SETTLING).catch(() => undefined)
     if (takesEffect(ctx)) {
       if (refuse !== undefined) ctx.host.refuseConnections(refuse)
-      throw new CutAnswer(how)
+      throw new CutResponse(how)
     }
     yield* rest
   }

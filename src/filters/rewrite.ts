@@ -18,7 +18,7 @@ export const rewrite = defineFault({
   summary: 'changes the JSON of results, arguments or schemas',
   schema: rewriteSchema,
   meets:
-    'An answer in order with another shape. Clients that have listed the tools check structured content against its output schema: the TypeScript SDKs fail the call with -32602, the Python client with an error of its own. Others pass the drift on to the agent. All that is not changed stays byte for byte: the spacing, the order of keys, numbers of any length.',
+    'A response in order with another shape. Clients that have listed the tools check structured content against its output schema: the TypeScript SDKs fail the call with -32602, the Python client with an error of its own. Others pass the drift on to the agent. All that is not changed stays byte for byte: the spacing, the order of keys, numbers of any length.',
   elsewhere:
     'Chaos Mesh: `patch: { body: … }` of HTTPChaos merges a patch into a whole JSON body. Here members are changed where they stand, in JSON within texts too.',
   example: `- name: drifted-weather
@@ -34,7 +34,7 @@ export const rewrite = defineFault({
       return { by: 'request', asks: 'edit', does, needs: 'arguments that have what it changes' }
     }
     const needs = where === 'result' ? 'a result that has what it changes' : 'a list of such tools'
-    return { by: 'response', does: 'the JSON of its answer is changed', needs }
+    return { by: 'response', does: 'the JSON of its response is changed', needs }
   },
   create(config): Fault {
     const operations = operationsOf(config)
@@ -58,7 +58,7 @@ export const rewrite = defineFault({
         onRequest: (ctx) => editingArguments(ctx, (text, parts) => rewritten(ctx, text, parts)),
       }
     }
-    const parts = partsOfAnswer(config)
+    const parts = partsOfResponse(config)
     return {
       changes: true,
       onResponse: (ctx) =>
@@ -107,7 +107,7 @@ type Change = JsonOperation extends infer Each
     : never
   : never
 
-function partsOfAnswer({ in: where, consistent, tools }: RewriteConfig): FindParts {
+function partsOfResponse({ in: where, consistent, tools }: RewriteConfig): FindParts {
   if (where === 'result') {
     return (text) => {
       const result = valueOf(readJson(text), 'result')

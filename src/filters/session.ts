@@ -63,7 +63,7 @@ export const session = defineFault({
     if (refused !== undefined && call?.method === 'initialize') {
       return { by: 'request', asks: 'status', does: `answered with status ${refused.status}` }
     }
-    if (!expire || id === undefined || isModern(call?.revision)) return NOTHING
+    if (!expire || id === undefined || isModern(call?.protocolVersion)) return NOTHING
     return { by: 'request', asks: 'status for all', does: 'its session is gone, with status 404' }
   },
   create({ expire, refuseInitialize }): Fault {
@@ -83,7 +83,7 @@ export const session = defineFault({
           return refuse(ctx, refuseInitialize.times, refuseInitialize.status)
         }
         // Revision 2026-07-28 has no sessions, whatever a header says.
-        const isSessionless = ctx.session === undefined || isModern(ctx.call?.revision)
+        const isSessionless = ctx.session === undefined || isModern(ctx.call?.protocolVersion)
         if (!expire || isSessionless) return CONTINUE
         ctx.injected('expire')
         ctx.host.expireSession()

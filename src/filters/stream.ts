@@ -6,7 +6,7 @@ import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, FrameTransform, ParameterProblem } from './fault.ts'
 import { streamOutlook } from './lib/stream/stream-outlook.ts'
 import type { WrongId } from './lib/json/message-id.ts'
-import { close, drop, duplicate, wrongAnswerId } from './lib/stream/stream-damage.ts'
+import { close, drop, duplicate, wrongResponseId } from './lib/stream/stream-damage.ts'
 import { reorder } from './lib/stream/stream-reorder.ts'
 import { split } from './lib/stream/stream-split.ts'
 import { Type } from '../base/schema/schema-type.ts'
@@ -20,7 +20,7 @@ export const stream = defineFault({
   name: 'stream',
   summary: 'loses, repeats, reorders or tears events of a stream',
   meets:
-    'An answer by event stream in which chosen events are missing, come twice, in another order, or in pieces; what arrives is byte for byte what the app sent, with `wrongId` but for the id. Without the answer, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and takes an answer with a wrong id. An answer that comes twice is reported and otherwise without effect. Events in pieces harm only parsers that take a read for an event. Answers in JSON have no events: only `wrongId` acts on them. The stream of HTTP+SSE is shared by all calls: there `close` ends the events of the call and leaves the stream open.',
+    'A response by event stream in which chosen events are missing, come twice, in another order, or in pieces; what arrives is byte for byte what the app sent, with `wrongId` but for the id. Without the response, or with a wrong id, the TypeScript SDKs wait until their timeout; the Python SDK reports a closed stream at once and takes a response with a wrong id. A response that comes twice is reported and otherwise without effect. Events in pieces harm only parsers that take a read for an event. Answers in JSON have no events: only `wrongId` acts on them. The stream of HTTP+SSE is shared by all calls: there `close` ends the events of the call and leaves the stream open.',
   elsewhere:
     'toxiproxy: `slicer` tears bytes anywhere, as `split` does with events; `limit_data` ends a connection, as `close` does. Chaos Mesh: `NetworkChaos` with `loss`, `duplicate` and `reorder` is about packets, which TCP mends before anyone sees it. Envoy and Istio have nothing like it.',
   example: `- name: lost-answer
@@ -32,7 +32,7 @@ export const stream = defineFault({
     drop: Type.Optional(
       eventChoice({
         description:
-          'These events never arrive. `last` is the answer itself, `notifications` is progress and logs, `all` is every message, a number counts messages from 1 on.',
+          'These events never arrive. `last` is the response itself, `notifications` is progress and logs, `all` is every message, a number counts messages from 1 on.',
         examples: ['last'],
       }),
     ),
@@ -51,7 +51,7 @@ export const stream = defineFault({
         type: 'string',
         enum: ['other', 'type'],
         description:
-          'The answer has another id. `other`: one that no call has. `type`: a text of digits in place of a number, or a number in place of such a text. Acts on JSON answers as well.',
+          'The response has another id. `other`: one that no call has. `type`: a text of digits in place of a number, or a number in place of such a text. Acts on JSON responses as well.',
       }),
     ),
     split: Type.Optional(
@@ -105,6 +105,6 @@ function damage(config: StreamConfig, ctx: FaultContext, closed: WeakSet<Call>):
   if (config.drop !== undefined) return drop(config.drop, ctx)
   if (config.duplicate !== undefined) return duplicate(config.duplicate, ctx)
   if (config.reorder !== undefined) return reorder(config.reorder, ctx)
-  if (config.wrongId !== undefined) return wrongAnswerId(config.wrongId, ctx)
+  if (config.wrongId !== undefined) return wrongResponseId(config.wrongId, ctx)
   return close(config.close ?? 'last', ctx, closed)
 }

@@ -8,7 +8,7 @@ import { Type } from '../base/schema/schema-type.ts'
 /** A slow link: what goes over it takes its time. */
 export const throttle = defineFault({
   name: 'throttle',
-  summary: 'sends a call or its answer over a slow link',
+  summary: 'sends a call or its response over a slow link',
   schema: section({
     rate: size({
       default: '1KiB',
@@ -18,7 +18,7 @@ export const throttle = defineFault({
     direction: oneOf(['response', 'request', 'both'], {
       default: 'response',
       description:
-        '`response`: the answer trickles. `request`: the app gets the call as late as its size asks for. `both`: one and then the other.',
+        '`response`: the response trickles. `request`: the app gets the call as late as its size asks for. `both`: one and then the other.',
     }),
     chunk: Type.Optional(
       size({
@@ -29,7 +29,7 @@ export const throttle = defineFault({
     ),
   }),
   meets:
-    'The whole answer, byte for byte, slowly. Clients with a limit for the whole request run into it although something arrives all the time; those with an idle limit alone do not.',
+    'The whole response, byte for byte, slowly. Clients with a limit for the whole request run into it although something arrives all the time; those with an idle limit alone do not.',
   elsewhere: 'toxiproxy: `bandwidth`, and `slicer` for `chunk`. Envoy: `response_rate_limit`.',
   example: `- name: slow-downloads
   match: { tool: fetch_document }
@@ -45,13 +45,13 @@ export const throttle = defineFault({
   },
   outlook({ rate, direction }, { call }) {
     const slow = `at ${sizeText(rate)} a second`
-    if (direction === 'response') return { by: 'output', does: `its answer trickles ${slow}` }
+    if (direction === 'response') return { by: 'output', does: `its response trickles ${slow}` }
     const does = `the app gets it ${slow}`
     if (direction === 'request') {
       return { by: 'request', does, needs: call ? undefined : 'a request with a body' }
     }
     // Where nothing goes one way, it goes the other.
-    return { by: call ? 'request' : 'output', does: `${does}, and an answer of its own trickles` }
+    return { by: call ? 'request' : 'output', does: `${does}, and a response of its own trickles` }
   },
   create({ rate, direction, chunk }): Fault {
     const wait = async (ctx: FaultContext): Promise<typeof CONTINUE> => {

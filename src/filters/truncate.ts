@@ -10,10 +10,10 @@ import { Type } from '../base/schema/schema-type.ts'
 
 const HALF: CutPlace = { percent: 50 }
 
-/** Less than the app answered: a cut body, or a valid answer that silently holds less. */
+/** Less than the app answered: a cut body, or a valid response that silently holds less. */
 export const truncate = defineFault({
   name: 'truncate',
-  summary: 'cuts an answer short',
+  summary: 'cuts a response short',
   schema: section({
     after: Type.Optional(
       section(
@@ -32,13 +32,13 @@ export const truncate = defineFault({
               minimum: 0,
               maximum: 1_000_000,
               description:
-                'This many events of a stream; comments do not count. Other answers are left alone.',
+                'This many events of a stream; comments do not count. Other responses are left alone.',
             }),
           ),
         },
         {
           description:
-            'Where the answer is cut: one of the three. Without `after` and `content`, at half of it.',
+            'Where the response is cut: one of the three. Without `after` and `content`, at half of it.',
           examples: [{ percent: 50 }, { bytes: '1KiB' }, { events: 1 }],
         },
       ),
@@ -46,7 +46,7 @@ export const truncate = defineFault({
     framing: oneOf(['broken', 'clean'], {
       default: 'broken',
       description:
-        '`broken`: the announced length stays, and the connection is closed at the cut. `clean`: the answer ends in order, with cut JSON in it; a body that is compressed is left alone.',
+        '`broken`: the announced length stays, and the connection is closed at the cut. `clean`: the response ends in order, with cut JSON in it; a body that is compressed is left alone.',
     }),
     content: Type.Optional(
       section(
@@ -76,14 +76,14 @@ export const truncate = defineFault({
         },
         {
           description:
-            'Instead of a cut: an answer that is valid JSON-RPC, with less in it and nothing that says so. Structured content and the same JSON in a text lose the same.',
+            'Instead of a cut: a response that is valid JSON-RPC, with less in it and nothing that says so. Structured content and the same JSON in a text lose the same.',
           examples: [{ items: 3 }, { percent: '50%' }, { chars: 200 }],
         },
       ),
     ),
   }),
   meets:
-    'With `broken`, a connection that ends before the announced length: the TypeScript SDKs report `terminated`, the Python client as a whole fails. With `clean`, JSON that cannot be parsed. A stream that ends before its answer leaves the TypeScript SDKs waiting for their timeout. With `content`, a result in order that holds less than the app answered: the partial answer that an agent takes for whole. A cut by `after` leaves batches alone, and what is answered by the stream of HTTP+SSE; `content` does not.',
+    'With `broken`, a connection that ends before the announced length: the TypeScript SDKs report `terminated`, the Python client as a whole fails. With `clean`, JSON that cannot be parsed. A stream that ends before its response leaves the TypeScript SDKs waiting for their timeout. With `content`, a result in order that holds less than the app answered: the partial response that an agent takes for whole. A cut by `after` leaves batches alone, and what is answered by the stream of HTTP+SSE; `content` does not.',
   elsewhere: 'toxiproxy: `limit_data` is `after: { bytes: 1KiB }`.',
   example: `- name: half-a-list
   match: { tool: list_orders }
@@ -115,8 +115,8 @@ export const truncate = defineFault({
       const needs = 'longer texts or lists in the result'
       return { by: 'response', does: 'its result holds less', needs }
     }
-    const ends = framing === 'broken' ? 'its connection ends' : 'its answer ends, in order,'
-    return cutOutlook(after ?? HALF, setting, `${ends} before the answer is whole`)
+    const ends = framing === 'broken' ? 'its connection ends' : 'its response ends, in order,'
+    return cutOutlook(after ?? HALF, setting, `${ends} before the response is whole`)
   },
   create({ after, framing, content }): Fault {
     if (content === undefined) {

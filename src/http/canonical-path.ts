@@ -16,6 +16,6 @@ export function canonicalPath(path: string): string {
     if (segment === '..') kept.pop()
     else if (segment !== '.' && segment !== '') kept.push(segment)
   }
-  const isFolder = ['', '.', '..'].includes(segments.at(-1)!) && kept.length > 0
-  return (plain.startsWith('/') ? '/' : '') + kept.join('/') + (isFolder ? '/' : '')
+  const isDirectory = ['', '.', '..'].includes(segments.at(-1)!) && kept.length > 0
+  return (plain.startsWith('/') ? '/' : '') + kept.join('/') + (isDirectory ? '/' : '')
 }

@@ -16,14 +16,14 @@ const EXACT: ReadonlySet<string> = new Set([
   '/ping',
   '/metrics',
 ])
-const FOLDERS = ['/oauth/', '/oauth2/', '/health/', '/healthz/', '/livez/', '/readyz/'] as const
+const DIRECTORIES = ['/oauth/', '/oauth2/', '/health/', '/healthz/', '/livez/', '/readyz/'] as const
 
 /** True for paths that only a rule naming them may touch: discovery, OAuth and health probes. */
 export function isExemptPath(path: string): boolean {
-  // OpenID discovery may sit below the issuer's own path, so the folder counts at any depth.
+  // OpenID discovery may sit below the issuer's own path, so the directory counts at any depth.
   if (path.includes('/.well-known/')) return true
   const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   if (EXACT.has(bare)) return true
-  for (const folder of FOLDERS) if (path.startsWith(folder)) return true
+  for (const directory of DIRECTORIES) if (path.startsWith(directory)) return true
   return false
 }

@@ -9,7 +9,7 @@ export interface RequestHead {
   readonly headers: HeaderLines
 }
 
-/** The head of an answer. */
+/** The head of a response. */
 export interface ResponseHead {
   readonly status: number
   readonly reason: string

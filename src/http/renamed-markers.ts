@@ -1,7 +1,7 @@
 import { asBuffer } from '../base/bytes.ts'
 import type { ChunkRun } from './chunk-run.ts'
 import type { HeaderLines, ResponseHead } from './headers.ts'
-import { answerFactsOf } from './response-facts.ts'
+import { responseFactsOf } from './response-facts.ts'
 import type { ResponseSink } from './transfer.ts'
 
 /** Names of headers with which Squall says what it did begin like this. */
@@ -78,7 +78,7 @@ export class ForeignComments {
 
 /** Returns the sink for the body behind a head: marks in a stream are not passed on as Squall's. */
 export function unmarked(head: ResponseHead, sink: ResponseSink): ResponseSink {
-  const { streams, coding } = answerFactsOf(head)
+  const { streams, coding } = responseFactsOf(head)
   // Compressed bodies are not read here, and no marker in them is Squall's.
   return streams && coding === undefined ? new UnmarkedSink(sink) : sink
 }

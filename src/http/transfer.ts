@@ -20,7 +20,7 @@ export type FailureKind =
   | 'overload'
   /** The app reset the connection (RST). */
   | 'reset'
-  /** The app closed the connection before its answer was whole (FIN). */
+  /** The app closed the connection before its response was whole (FIN). */
   | 'closed'
   /** What the app sent is not HTTP. */
   | 'protocol'
@@ -31,11 +31,11 @@ export interface Failure {
   readonly message: string
 }
 
-/** Takes one answer, in this order: info*, head, data*, then end or fail. `fail` may come at any point. */
+/** Takes one response, in this order: info*, head, data*, then end or fail. `fail` may come at any point. */
 export interface ResponseSink {
   /** A 1xx answer. */
   info(head: ResponseHead): void
-  /** With `whole` the rest of the answer follows before anything else happens. */
+  /** With `whole` the rest of the response follows before anything else happens. */
   head(head: ResponseHead, whole?: boolean): void
   /** False asks the sender to pause until `Transfer.resume`. */
   data(chunk: Uint8Array): boolean

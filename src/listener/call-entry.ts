@@ -17,8 +17,8 @@ export interface CallEntry {
   readonly trace: string | undefined
   /** When it went to the app; negative before. */
   sentAt: number
-  /** When the app's answer to it was there, where a fault may keep it; negative before. */
-  answeredAt: number
+  /** When the app's response to it was there, where a fault may keep it; negative before. */
+  respondedAt: number
   /** What rules do to it; undefined when none hit it. */
   faults: FaultRun | undefined
   /** The HTTP exchange that carried the request is still open. */

@@ -1,8 +1,8 @@
 import type { Outcome } from '../mcp/call.ts'
-import { answerFactsOf, declaredLength } from '../http/response-facts.ts'
+import { responseFactsOf, declaredLength } from '../http/response-facts.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import type { ResponseHead } from '../http/headers.ts'
-import { eventAnswer } from '../mcp/event-message.ts'
+import { eventResponse } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { outcomeOfJsonBody } from '../mcp/body-outcome.ts'
 import { readingCost } from '../base/json/json-bounds.ts'
@@ -13,14 +13,14 @@ import type { Failure } from '../http/transfer.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
 import { codingOf, decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
-import type { Ledger } from './in-flight-requests.ts'
+import type { InFlightRequests } from './in-flight-requests.ts'
 import { heavyWork } from './heavy-work.ts'
 import type { Observer, ObserverBounds } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 
-/** Watches the answer of a POST that carried calls, and closes each of them. */
+/** Watches the response of a POST that carried calls, and closes each of them. */
 export class CallObserver implements Observer {
-  readonly #ledger: Ledger
+  readonly #inFlight: InFlightRequests
   readonly #telemetry: Telemetry
   readonly #entries: readonly CallEntry[]
   readonly #session: string
@@ -30,17 +30,17 @@ export class CallObserver implements Observer {
   #watch: SseWatch | undefined
   #sawEventIds = false
   readonly #pieces = new Pieces()
-  /** The answer's, as far as it has come; infinite once it is too much to be kept. */
+  /** The response's, as far as it has come; infinite once it is too much to be kept. */
   #size = 0
 
   constructor(
-    ledger: Ledger,
+    inFlight: InFlightRequests,
     telemetry: Telemetry,
     entries: readonly CallEntry[],
     session: string,
     bounds: ObserverBounds,
   ) {
-    this.#ledger = ledger
+    this.#inFlight = inFlight
     this.#telemetry = telemetry
     this.#entries = entries
     this.#session = session
@@ -49,7 +49,7 @@ export class CallObserver implements Observer {
 
   head(head: ResponseHead): void {
     this.#status = head.status
-    const { coding, streams } = answerFactsOf(head)
+    const { coding, streams } = responseFactsOf(head)
     this.#coding = codingOf(coding)
     // Nothing is kept of what will be too much.
     if (declaredLength(head) > this.#bounds.limit) this.#size = Infinity
@@ -88,11 +88,11 @@ export class CallObserver implements Observer {
   end(): void {
     const watch = this.#watch
     if (watch === undefined) {
-      heavyWork.do(this.#pieces.size, () => this.#answered())
+      heavyWork.do(this.#pieces.size, () => this.#responded())
       return
     }
     this.#streamOver()
-    // What went by unread may have been the answer: nothing says that it was none.
+    // What went by unread may have been the response: nothing says that it was none.
     watch.end(() => (watch.missed ? this.#settleUnread() : this.#close('incomplete')))
   }
 
@@ -112,7 +112,7 @@ export class CallObserver implements Observer {
     this.#pieces.clear()
   }
 
-  /** A cut answer may have brought whole events before. */
+  /** A cut response may have brought whole events before. */
   #cut(outcome: Outcome): void {
     const watch = this.#watch
     if (watch === undefined) {
@@ -131,18 +131,18 @@ export class CallObserver implements Observer {
 
   #event(frame: SseFrame): void {
     if (frame.id !== undefined) this.#sawEventIds = true
-    const message = eventAnswer(frame)
+    const message = eventResponse(frame)
     if (message === undefined) return
     const { id } = message
     if (id === null) return
     const entry =
       this.#entries.find((own) => !own.settled && own.call.id === id) ??
-      this.#ledger.find(this.#session, id)
-    if (entry !== undefined) this.#ledger.answer(entry, message)
+      this.#inFlight.find(this.#session, id)
+    if (entry !== undefined) this.#inFlight.response(entry, message)
   }
 
-  /** A whole answer that is no stream. */
-  #answered(): void {
+  /** A whole response that is no stream. */
+  #responded(): void {
     const entries = this.#entries
     // Servers of HTTP+SSE say 202, and some 200: either only means that the call was taken.
     if (entries[0]?.call.transport === 'http+sse' && this.#status < 300) {
@@ -154,13 +154,13 @@ export class CallObserver implements Observer {
     const body = this.#body()
     this.#letGo()
     // Too large, or coded in a way not known here: its status alone tells.
-    if (body === undefined && this.#size > 0 && mayAnswer(this.#status)) {
+    if (body === undefined && this.#size > 0 && mayResponse(this.#status)) {
       this.#settleUnread()
       return
     }
     const outcomes = outcomeOfJsonBody(calls, this.#status, body ?? '')
     for (let i = 0; i < entries.length; i++) {
-      this.#ledger.settle(entries[i]!, outcomes[i]!, 'upstream')
+      this.#inFlight.settle(entries[i]!, outcomes[i]!, 'upstream')
     }
   }
 
@@ -181,14 +181,14 @@ export class CallObserver implements Observer {
   }
 
   #settle(outcome: Outcome): void {
-    for (const entry of this.#entries) this.#ledger.settle(entry, outcome, 'upstream')
+    for (const entry of this.#entries) this.#inFlight.settle(entry, outcome, 'upstream')
   }
 
   /** The response was not read. As the upstream gave it, nothing says that it was none. */
   #settleUnread(): void {
     for (const entry of this.#entries) {
       const spoilt = entry.faults?.spoils(entry.call) === true
-      this.#ledger.settle(entry, spoilt ? 'incomplete' : 'ok', 'upstream')
+      this.#inFlight.settle(entry, spoilt ? 'incomplete' : 'ok', 'upstream')
     }
   }
 
@@ -196,15 +196,16 @@ export class CallObserver implements Observer {
   #close(outcome: Outcome): void {
     for (const entry of this.#entries) {
       if (entry.settled) continue
-      const { transport, revision } = entry.call
-      const elsewhere = transport === 'http+sse' || (this.#sawEventIds && !isModern(revision))
-      if (elsewhere) this.#ledger.leaveOpen(entry, outcome)
-      else this.#ledger.settle(entry, outcome, 'upstream')
+      const { transport, protocolVersion } = entry.call
+      const elsewhere =
+        transport === 'http+sse' || (this.#sawEventIds && !isModern(protocolVersion))
+      if (elsewhere) this.#inFlight.leaveOpen(entry, outcome)
+      else this.#inFlight.settle(entry, outcome, 'upstream')
     }
   }
 }
 
-/** False for a status that says that the body is no answer. */
-function mayAnswer(status: number): boolean {
+/** False for a status that says that the body is no response. */
+function mayResponse(status: number): boolean {
   return status < 300 && status !== 202 && status !== 204
 }

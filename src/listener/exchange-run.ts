@@ -10,19 +10,19 @@ import type { Observer } from './observer.ts'
 import type { RelayEnd } from './relay.ts'
 
 /** Who takes care of what can become of a passage. */
-export interface PassageOwner {
-  finished(way: Passage, status: number): void
-  redirected(way: Passage, head: ResponseHead): boolean
-  unanswered(way: Passage, failure: Failure): void
-  blind(way: Passage, error: unknown): void
-  dropped(way: Passage): void
+export interface ExchangeRunOwner {
+  finished(way: ExchangeRun, status: number): void
+  redirected(way: ExchangeRun, head: ResponseHead): boolean
+  unanswered(way: ExchangeRun, failure: Failure): void
+  blind(way: ExchangeRun, error: unknown): void
+  dropped(way: ExchangeRun): void
   spent(time: number): void
 }
 
 const NO_ENTRIES: readonly CallEntry[] = []
 
 /** One exchange on its way through the pipeline. */
-export class Passage implements RelayEnd {
+export class ExchangeRun implements RelayEnd {
   readonly exchange: Exchange
   readonly class: HttpRecord['class']
   readonly receivedAt: number
@@ -35,10 +35,10 @@ export class Passage implements RelayEnd {
   over: ((status: number) => void) | undefined
   /** The requests that it must not overtake. */
   behind: readonly Departure[] | undefined
-  readonly #owner: PassageOwner
+  readonly #owner: ExchangeRunOwner
 
   constructor(
-    owner: PassageOwner,
+    owner: ExchangeRunOwner,
     exchange: Exchange,
     kind: HttpRecord['class'],
     receivedAt: number,

@@ -1,5 +1,5 @@
 import type { Upstream } from '../http/transfer.ts'
-import type { Passage } from './exchange-run.ts'
+import type { ExchangeRun } from './exchange-run.ts'
 import { FaultedUpstream } from './faults/source/faulted-upstream.ts'
 import type { PushStream } from './faults/source/push-stream.ts'
 import { PushUpstream } from './faults/source/push-upstream.ts'
@@ -16,7 +16,7 @@ interface Parts {
 
 /** Returns the upstream as one exchange meets it. */
 export function upstreamFor(
-  { faults, behind, entries }: Passage,
+  { faults, behind, entries }: ExchangeRun,
   { upstream, memory, holdTimeout, now }: Parts,
   push: PushStream | undefined,
 ): Upstream {

@@ -2,11 +2,11 @@ import type { ChunkRun } from '../http/chunk-run.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from '../http/headers.ts'
 import type { Body } from '../http/transfer.ts'
 
-/** How a connection to the client is ended in the middle of an answer. */
+/** How a connection to the client is ended in the middle of a response. */
 export type Cut = 'rst' | 'fin'
 
-/** The client's side of one exchange, as an answer is written to it. */
-export interface Answer {
+/** The client's side of one exchange, as a response is written to it. */
+export interface ClientResponse {
   /** Nothing more will be written. */
   readonly ended: boolean
   /** True once the head is on its way: from then on an error can only be told by a cut. */
@@ -21,7 +21,7 @@ export interface Answer {
   end(trailers: HeaderLines): void
   /** Ends the client's connection: bytes already written arrive before a `fin`, not before an `rst`. */
   cut(how: Cut): void
-  /** Ends the connection after this answer; nothing more is read from it. */
+  /** Ends the connection after this response; nothing more is read from it. */
   closeAfter(): void
 }
 
@@ -31,7 +31,7 @@ export interface ExchangeListener {
   drained(): void
   /** The tick in which the head was written is over. */
   tickOver(): void
-  /** The client's connection ended before the answer was whole. */
+  /** The client's connection ended before the response was whole. */
   gone(): void
   /** Squall ends the client's connection, because it does not read and memory runs out. */
   dropped(): void
@@ -53,11 +53,11 @@ export interface IncomingBody {
   forSending(): Body
 }
 
-/** One HTTP request and its answer, free of any server's types. */
+/** One HTTP request and its response, free of any server's types. */
 export interface Exchange {
   readonly head: RequestHead
   readonly body: IncomingBody
-  readonly answer: Answer
+  readonly response: ClientResponse
   /** The address of the client's end of the connection, as long as that is open. */
   readonly peer: string | undefined
   listener: ExchangeListener | undefined

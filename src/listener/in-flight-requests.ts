@@ -13,7 +13,7 @@ import { RedirectedCalls } from './redirected-calls.ts'
 import { SessionlessCalls } from './sessionless-calls.ts'
 
 /** Bounds of what is remembered between exchanges. */
-export interface LedgerOptions {
+export interface InFlightOptions {
   readonly maxPending: number
   readonly pendingTtl: number
   readonly maxSessions: number
@@ -23,10 +23,10 @@ export interface LedgerOptions {
 const LONG_LIVED = new Set(['subscriptions/listen'])
 
 /**
- * Remembers which calls are open and closes each exactly once, whichever connection its answer comes
+ * Remembers which calls are open and closes each exactly once, whichever connection its response comes
  * by: its own, the stream of an HTTP+SSE session, or a resumed one.
  */
-export class Ledger {
+export class InFlightRequests {
   readonly sessions: Sessions
   readonly endpoints: Endpoints
   readonly redirects: RedirectedCalls
@@ -36,7 +36,7 @@ export class Ledger {
   readonly #now: () => number
   #open = 0
 
-  constructor(options: LedgerOptions, telemetry: Telemetry, now: () => number) {
+  constructor(options: InFlightOptions, telemetry: Telemetry, now: () => number) {
     this.#telemetry = telemetry
     this.#now = now
     this.sessions = new Sessions(options.maxSessions, () => telemetry.evicted('sessions'))
@@ -76,7 +76,7 @@ export class Ledger {
       receivedAt,
       trace,
       sentAt: -1,
-      answeredAt: -1,
+      respondedAt: -1,
       faults: undefined,
       exchangeOpen: true,
       settled: false,
@@ -96,15 +96,15 @@ export class Ledger {
     if (entry.settled) return
     entry.settled = true
     this.#open--
-    const { call, session, sentAt, answeredAt } = entry
+    const { call, session, sentAt, respondedAt } = entry
     const made = origin === 'upstream' ? (entry.faults?.originOf(call) ?? origin) : origin
     if (session === '') this.#sessionless.remove(entry)
     else this.#pending.take(session, call.id, entry)
     // Its session may have ended before its exchange.
     const end = outcome === 'incomplete' ? entry.fallback : outcome
     const now = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : this.#now()
-    // What a fault held the answer back for is none of the app's time.
-    const appEnd = answeredAt >= 0 ? answeredAt : now
+    // What a fault held the response back for is none of the app's time.
+    const appEnd = respondedAt >= 0 ? respondedAt : now
     const timed = !LONG_LIVED.has(call.method)
     this.#telemetry.call({
       method: call.method,
@@ -125,9 +125,9 @@ export class Ledger {
     return session === '' ? undefined : this.#pending.peek(session, id)
   }
 
-  /** Closes the call that a result or error answers. */
-  answer(entry: CallEntry, message: Message): void {
-    entry.faults?.answers(entry.call)
+  /** Closes the call that a result or error responses. */
+  response(entry: CallEntry, message: Message): void {
+    entry.faults?.responses(entry.call)
     this.settle(entry, outcomeOf(entry.call, message), 'upstream')
   }
 
@@ -165,7 +165,7 @@ export class Ledger {
     }
   }
 
-  /** The exchange that carried a call is over; an answer may still come by another connection. */
+  /** The exchange that carried a call is over; a response may still come by another connection. */
   leaveOpen(entry: CallEntry, fallback: Outcome): void {
     if (entry.settled) return
     entry.exchangeOpen = false

@@ -5,7 +5,7 @@ import type { Sessions } from '../mcp/sessions.ts'
 import type { Failure } from '../http/transfer.ts'
 import type { Observer } from './observer.ts'
 
-/** Learns which client a new session belongs to, beside what else watches the answer. */
+/** Learns which client a new session belongs to, beside what else watches the response. */
 export class InitializeObserver implements Observer {
   readonly #sessions: Sessions
   readonly #posted: PostedMessages
@@ -22,8 +22,8 @@ export class InitializeObserver implements Observer {
   head(head: ResponseHead): void {
     const id = headerValue(head.headers, 'mcp-session-id') ?? this.#session
     if (head.status < 300 && id !== '') {
-      const { client, revision, calls } = this.#posted
-      this.#sessions.learn(id, { client, revision, transport: calls[0]!.transport })
+      const { client, protocolVersion, calls } = this.#posted
+      this.#sessions.learn(id, { client, protocolVersion, transport: calls[0]!.transport })
     }
     this.#inner.head(head)
   }

@@ -10,7 +10,7 @@ export interface ObserverBounds {
   readonly memory: MemoryBudget
 }
 
-/** Watches an answer go by. It changes nothing and may fail without anyone noticing. */
+/** Watches a response go by. It changes nothing and may fail without anyone noticing. */
 export interface Observer {
   head(head: ResponseHead): void
   data(chunk: Uint8Array): void

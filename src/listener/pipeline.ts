@@ -2,7 +2,7 @@ import type { Call } from '../mcp/call.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import { factsOf, type HeadFacts } from '../mcp/request-facts.ts'
 import type { ResponseHead } from '../http/headers.ts'
-import { PlainHead } from '../http/fast/fast-request-head.ts'
+import { FastRequestHead } from '../http/fast/fast-request-head.ts'
 import type { Failure, Upstream } from '../http/transfer.ts'
 import type { RefusalReason } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from '../http/ambiguity.ts'
@@ -10,14 +10,14 @@ import { appFailure } from './upstream-failure.ts'
 import type { CallEntry } from './call-entry.ts'
 import { CallObserver } from './call-observer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
-import { expiredAnswer } from './faults/emit/expired-response.ts'
+import { expiredResponse } from './faults/emit/expired-response.ts'
 import type { FaultPlanner } from './faults/fault-planner.ts'
 import type { PushStream } from './faults/source/push-stream.ts'
 import type { PushStreams } from './faults/source/push-streams.ts'
 import { InitializeObserver } from './initialize-observer.ts'
-import type { Ledger } from './in-flight-requests.ts'
+import type { InFlightRequests } from './in-flight-requests.ts'
 import type { Observer } from './observer.ts'
-import { Passage, type PassageOwner } from './exchange-run.ts'
+import { ExchangeRun, type ExchangeRunOwner } from './exchange-run.ts'
 import { markSent, planCalls } from './plan-calls.ts'
 import { unreadListener } from './front/unread-listener.ts'
 import { PostedReader, type PostedReaderParts } from './posted-reader.ts'
@@ -31,26 +31,21 @@ import { upstreamFor } from './exchange-upstream.ts'
 /** What the pipeline works with. */
 export interface PipelineParts extends PostedReaderParts {
   readonly upstream: Upstream
-  readonly ledger: Ledger
-  /** Hears of exchanges without a usable response of the app. */
+  readonly inFlight: InFlightRequests
   readonly suspect?: (failure?: Failure) => void
-  /** For what a failing app would write with every request. */
   readonly rareLog: RareLog
-  /** In milliseconds. */
   readonly now: () => number
   /** A request waits so long at most for others that it must not overtake, in milliseconds. */
   readonly holdTimeout: number
-  /** Undefined where no rules can come into force. */
   readonly planner?: FaultPlanner | undefined
   /** The streams by which the faults of calls act that are answered there. */
   readonly push?: PushStreams | undefined
 }
 
 /** The way of every exchange: classify, send, relay, record. */
-export class Pipeline implements PassageOwner {
+export class Pipeline implements ExchangeRunOwner {
   readonly #parts: PipelineParts
   readonly #reader: PostedReader
-  /** Hears of clients that leave before their request was read. */
   readonly #unread: ExchangeListener
 
   constructor(parts: PipelineParts) {
@@ -59,7 +54,6 @@ export class Pipeline implements PassageOwner {
     this.#unread = unreadListener(parts.telemetry)
   }
 
-  /** Takes over an exchange. Never throws: what goes wrong stays with this exchange. */
   handle(exchange: Exchange): void {
     try {
       this.#route(exchange)
@@ -68,13 +62,12 @@ export class Pipeline implements PassageOwner {
     }
   }
 
-  /** Answers in the app's stead. */
   refuse(exchange: Exchange, status: number, reason: RefusalReason, message: string): void {
-    const { answer } = exchange
+    const { response } = exchange
     // Where a request cannot be trusted, its end cannot be either.
-    if (reason === 'ambiguous_request') answer.closeAfter()
-    if (answer.started) answer.cut('rst')
-    else refuse(answer, { status, reason, message }, [], false)
+    if (reason === 'ambiguous_request') response.closeAfter()
+    if (response.started) response.cut('rst')
+    else refuse(response, { status, reason, message }, [], false)
     this.#parts.telemetry.refused(reason)
     this.#parts.telemetry.http({ class: 'http', status, origin: 'squall' })
   }
@@ -82,12 +75,12 @@ export class Pipeline implements PassageOwner {
   #route(exchange: Exchange): void {
     const { head } = exchange
     // What is plain can be read in one way only.
-    const ambiguity = head instanceof PlainHead ? undefined : findAmbiguity(head)
+    const ambiguity = head instanceof FastRequestHead ? undefined : findAmbiguity(head)
     if (ambiguity !== undefined) {
       this.refuse(exchange, ambiguity.status, 'ambiguous_request', ambiguity.message)
       return
     }
-    const { ledger, telemetry, maxBody, memory, now } = this.#parts
+    const { inFlight, telemetry, maxBody, memory, now } = this.#parts
     const facts = factsOf(head)
     if (facts.doubt !== undefined) this.#reader.unclassified(head, facts.doubt)
     switch (facts.kind) {
@@ -98,18 +91,24 @@ export class Pipeline implements PassageOwner {
       case 'stream': {
         if (this.#turnsAway(exchange, facts)) return
         const push = this.#parts.push?.open()
-        const observer = new PushObserver(ledger, telemetry, head, { limit: maxBody, memory }, push)
+        const observer = new PushObserver(
+          inFlight,
+          telemetry,
+          head,
+          { limit: maxBody, memory },
+          push,
+        )
         this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, observer, facts.hasBody), push)
         return
       }
       case 'session-end': {
         const session = facts.session ?? ''
         if (this.#turnsAway(exchange, facts)) {
-          ledger.endSession(session, 'abandoned', 'injected')
+          inFlight.endSession(session, 'abandoned', 'injected')
           return
         }
         const way = this.#uncalled(exchange, 'mcp', now(), 0, null, facts.hasBody)
-        way.over = ledger.sessionEnding(session)
+        way.over = inFlight.sessionEnding(session)
         this.#pass(way)
         return
       }
@@ -121,14 +120,14 @@ export class Pipeline implements PassageOwner {
   /** An exchange without a call: only rules about HTTP can hit it. A body that is `unread` may hold any. */
   #uncalled(
     exchange: Exchange,
-    kind: Passage['class'],
+    kind: ExchangeRun['class'],
     receivedAt: number,
     requestBytes: number,
     observer: Observer | null = null,
     unread = false,
-  ): Passage {
+  ): ExchangeRun {
     const faults = this.#parts.planner?.forExchange(exchange.head, requestBytes, unread)
-    return new Passage(this, exchange, kind, receivedAt, observer, undefined, undefined, faults)
+    return new ExchangeRun(this, exchange, kind, receivedAt, observer, undefined, undefined, faults)
   }
 
   #tryPosted(exchange: Exchange, facts: HeadFacts, bytes: Uint8Array | null): void {
@@ -145,16 +144,18 @@ export class Pipeline implements PassageOwner {
       this.#pass(this.#uncalled(exchange, 'http', receivedAt, 0, null, true))
       return
     }
-    const repeats = this.#parts.ledger.redirects.take(exchange, bytes)
+    const repeats = this.#parts.inFlight.redirects.take(exchange, bytes)
     if (repeats !== undefined) {
       const { observer, entries, posted } = repeats
       const { session } = entries[0]!
       const request = { head: exchange.head, posted, session, size: bytes.length, receivedAt }
       const faults = planCalls(this.#parts, request, entries, repeats)
-      this.#pass(new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults))
+      this.#pass(
+        new ExchangeRun(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults),
+      )
       return
     }
-    const endpoint = this.#parts.ledger.endpoints.lookup(exchange.head.target)
+    const endpoint = this.#parts.inFlight.endpoints.lookup(exchange.head.target)
     const posted = this.#reader.read(exchange.head, facts, bytes, endpoint !== undefined)
     if (posted === undefined) {
       this.#pass(this.#uncalled(exchange, 'http', receivedAt, bytes.length, null, true))
@@ -162,7 +163,7 @@ export class Pipeline implements PassageOwner {
     }
     const session = endpoint ?? posted.session ?? ''
     if (this.#turnsAway(exchange, facts, session, posted.calls, receivedAt)) return
-    const behind = this.#parts.ledger.cancel(posted, session, exchange)
+    const behind = this.#parts.inFlight.cancel(posted, session, exchange)
     const way = this.#open(exchange, facts, posted, session, bytes.length, receivedAt)
     way.behind = behind
     this.#pass(way)
@@ -176,16 +177,16 @@ export class Pipeline implements PassageOwner {
     calls: readonly Call[] = [],
     receivedAt = 0,
   ): boolean {
-    const { planner, ledger, telemetry } = this.#parts
+    const { planner, inFlight, telemetry } = this.#parts
     const by = planner?.turnsAway(session)
     // A client that begins anew is let in, whatever session it still names.
     if (planner === undefined || by === undefined || calls[0]?.method === 'initialize') return false
-    const entries = calls.map((call) => ledger.open(call, '', receivedAt, trace))
-    const { head, bytes } = expiredAnswer(exchange.head, calls, by)
-    exchange.answer.head(head)
-    exchange.answer.data(bytes)
-    exchange.answer.end([])
-    for (const entry of entries) ledger.settle(entry, 'http_error', 'injected')
+    const entries = calls.map((call) => inFlight.open(call, '', receivedAt, trace))
+    const { head, bytes } = expiredResponse(exchange.head, calls, by)
+    exchange.response.head(head)
+    exchange.response.data(bytes)
+    exchange.response.end([])
+    for (const entry of entries) inFlight.settle(entry, 'http_error', 'injected')
     const { status } = head
     if (calls.length === 0) telemetry.http({ class: 'mcp', status, origin: 'injected' })
     planner.turnedAway(by, session, calls, trace)
@@ -200,8 +201,8 @@ export class Pipeline implements PassageOwner {
     session: string,
     size: number,
     receivedAt: number,
-  ): Passage {
-    const { ledger, telemetry, maxBody, memory, planner } = this.#parts
+  ): ExchangeRun {
+    const { inFlight, telemetry, maxBody, memory, planner } = this.#parts
     const { calls } = posted
     const weight = planner?.mayHit(exchange.head, calls) === true ? weightOf(calls) : 0
     if (!this.#reader.keeps(exchange.head, weight)) {
@@ -209,19 +210,20 @@ export class Pipeline implements PassageOwner {
     }
     if (calls.length === 0) return this.#uncalled(exchange, 'mcp', receivedAt, size)
     const entries: CallEntry[] = []
-    for (const call of calls) entries.push(ledger.open(call, session, receivedAt, trace, exchange))
+    for (const call of calls)
+      entries.push(inFlight.open(call, session, receivedAt, trace, exchange))
     const bounds = { limit: maxBody, memory }
-    let observer: Observer = new CallObserver(ledger, telemetry, entries, session, bounds)
+    let observer: Observer = new CallObserver(inFlight, telemetry, entries, session, bounds)
     if (calls[0]!.method === 'initialize') {
-      observer = new InitializeObserver(ledger.sessions, posted, session, observer)
+      observer = new InitializeObserver(inFlight.sessions, posted, session, observer)
     }
     const request = { head: exchange.head, posted, session, size, receivedAt, weight }
     const faults = planCalls(this.#parts, request, entries)
-    if (posted.batch) ledger.cancelOwn(posted, entries)
-    return new Passage(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults)
+    if (posted.batch) inFlight.cancelOwn(posted, entries)
+    return new ExchangeRun(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults)
   }
 
-  #pass(way: Passage, push?: PushStream): void {
+  #pass(way: ExchangeRun, push?: PushStream): void {
     const { now } = this.#parts
     const { exchange, entries, faults, behind } = way
     const relay = new Relay(exchange, way.observer, way, now)
@@ -237,7 +239,7 @@ export class Pipeline implements PassageOwner {
     relay.handedOver((isHeld ? now() : markSent(entries, now)) - way.receivedAt)
   }
 
-  finished(way: Passage, status: number): void {
+  finished(way: ExchangeRun, status: number): void {
     if (status === 0 || status === 400) this.#parts.suspect?.()
     if (way.entries.length > 0) return
     const origin = way.faults?.exchange.origin ?? 'upstream'
@@ -245,16 +247,15 @@ export class Pipeline implements PassageOwner {
     this.#parts.telemetry.http({ class: way.class, status, origin })
   }
 
-  /** The client repeats its request: its calls wait for that. */
-  redirected(way: Passage, head: ResponseHead): boolean {
-    return this.#parts.ledger.redirects.hold(way, head, this.#parts.now())
+  redirected(way: ExchangeRun, head: ResponseHead): boolean {
+    return this.#parts.inFlight.redirects.hold(way, head, this.#parts.now())
   }
 
-  /** The app could not be asked, or what it said was no answer: Squall answers. */
-  unanswered(way: Passage, failure: Failure): void {
+  /** The app could not be asked, or what it said was no response: Squall answers. */
+  unanswered(way: ExchangeRun, failure: Failure): void {
     const { reason, status, message } = appFailure(failure)
     this.#parts.suspect?.(failure)
-    this.#answerFor(way, status, reason, message)
+    this.#responseFor(way, status, reason, message)
     this.#parts.rareLog.warn(reason, failure.message, 'answered for the app')
   }
 
@@ -262,33 +263,32 @@ export class Pipeline implements PassageOwner {
     this.#parts.telemetry.overhead(time / 1000)
   }
 
-  /** The client did not read, and memory ran out. */
-  dropped(way: Passage): void {
-    for (const entry of way.entries) this.#parts.ledger.settle(entry, 'incomplete', 'squall')
+  dropped(way: ExchangeRun): void {
+    for (const entry of way.entries) this.#parts.inFlight.settle(entry, 'incomplete', 'squall')
   }
 
-  /** Watching failed: the answer goes on, its calls are closed as far as they can be known. */
-  blind(way: Passage, error: unknown): void {
-    const { telemetry, ledger, logger } = this.#parts
-    logger.error({ err: error }, 'an answer could not be read; it is passed on untouched')
+  /** Watching failed: the response goes on, its calls are closed as far as they can be known. */
+  blind(way: ExchangeRun, error: unknown): void {
+    const { telemetry, inFlight, logger } = this.#parts
+    logger.error({ err: error }, 'a response could not be read; it is passed on untouched')
     telemetry.unclassified('internal_error')
-    for (const entry of way.entries) ledger.settle(entry, 'incomplete', 'squall')
+    for (const entry of way.entries) inFlight.settle(entry, 'incomplete', 'squall')
   }
 
   /** Sending failed inside Squall, so that nobody else will ever close these calls. */
-  #unsent(way: Passage, error: unknown): void {
+  #unsent(way: ExchangeRun, error: unknown): void {
     this.#parts.logger.error({ err: error }, 'an exchange failed inside Squall')
-    this.#answerFor(way, 500, 'internal_error', 'an error of its own')
+    this.#responseFor(way, 500, 'internal_error', 'an error of its own')
   }
 
-  #answerFor(way: Passage, status: number, reason: RefusalReason, message: string): void {
-    const { telemetry, ledger } = this.#parts
-    const { answer } = way.exchange
+  #responseFor(way: ExchangeRun, status: number, reason: RefusalReason, message: string): void {
+    const { telemetry, inFlight } = this.#parts
+    const { response } = way.exchange
     const calls: Call[] = way.entries.map(({ call }) => call)
-    if (answer.started) answer.cut('rst')
-    else refuse(answer, { status, reason, message }, calls, way.posted?.batch ?? false)
+    if (response.started) response.cut('rst')
+    else refuse(response, { status, reason, message }, calls, way.posted?.batch ?? false)
     telemetry.refused(reason)
-    for (const entry of way.entries) ledger.settle(entry, 'http_error', 'squall')
+    for (const entry of way.entries) inFlight.settle(entry, 'http_error', 'squall')
     if (calls.length === 0) telemetry.http({ class: way.class, status, origin: 'squall' })
     way.over?.(0)
   }

@@ -47,7 +47,7 @@ export function planCalls(
         receivedAt,
         repeats,
         onSent: () => markSent(entries, now),
-        onAnswered: (call) => markAnswered(entries, call, now()),
+        onResponded: (call) => markResponded(entries, call, now()),
       })
   if (faults === undefined) letGoOfParams(posted.calls, weight, memory)
   for (const entry of entries) entry.faults = faults
@@ -61,9 +61,9 @@ export function markSent(entries: readonly CallEntry[], now: () => number): numb
   return sentAt
 }
 
-/** Notes that the app's answer to a call is there, or to all of them; faults may still keep it. */
-function markAnswered(entries: readonly CallEntry[], call: Call | undefined, at: number): void {
+/** Notes that the app's response to a call is there, or to all of them; faults may still keep it. */
+function markResponded(entries: readonly CallEntry[], call: Call | undefined, at: number): void {
   for (const entry of entries) {
-    if (call === undefined || entry.call === call) entry.answeredAt = at
+    if (call === undefined || entry.call === call) entry.respondedAt = at
   }
 }

@@ -10,12 +10,12 @@ import { createConnector, type Connector } from '../upstream/connector.ts'
 import { UpstreamDiagnosis } from '../upstream/diagnosis.ts'
 import { probe } from '../upstream/probe.ts'
 import { Tunnel } from '../upstream/tunnel.ts'
-import { answerBadRequest } from './front/bad-request.ts'
+import { rejectBadRequest } from './front/bad-request.ts'
 import { cutSocket } from './front/cut-socket.ts'
 import type { FaultParts } from './faults/create-planner.ts'
 import { PushStreams } from './faults/source/push-streams.ts'
 import { HttpFront } from './front/http-front.ts'
-import { Ledger } from './in-flight-requests.ts'
+import { InFlightRequests } from './in-flight-requests.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import { Pipeline } from './pipeline.ts'
 import { PublicAddress } from './public-address.ts'
@@ -41,7 +41,7 @@ export class Port {
   readonly #front: HttpFront
   readonly #app: App
   readonly #tunnel: Tunnel
-  readonly #ledger: Ledger
+  readonly #inFlight: InFlightRequests
   readonly #diagnosis: UpstreamDiagnosis
   readonly #connector: Connector
   readonly #telemetry: Telemetry
@@ -65,11 +65,11 @@ export class Port {
     const now = (): number => performance.now()
     this.#app = new App({
       address,
-      splice: options.engine === 'splice',
+      splice: options.engine === 'fast',
       connector: this.#connector,
       reuse: options.upstreamReuse,
       idle: options.upstreamIdle,
-      maxResponseHead: options.maxHead,
+      maxResponseHead: options.maxHeaderSize,
       maxConnections: options.maxUpstreamConnections,
       others: () => this.#tunnel.size,
       onConnections: (delta) => telemetry.gauge('upstream_connections', delta),
@@ -83,15 +83,15 @@ export class Port {
         rareLog.warn(kind, message, 'the app is not reached in the right way')
       },
     })
-    this.#ledger = new Ledger(options, telemetry, now)
+    this.#inFlight = new InFlightRequests(options, telemetry, now)
     const push = faults && new PushStreams(options.maxBody)
     const planner =
       faults &&
       push &&
       faults.createPlanner(faults, options, {
         logger,
-        sessions: this.#ledger.sessions,
-        endpoints: this.#ledger.endpoints,
+        sessions: this.#inFlight.sessions,
+        endpoints: this.#inFlight.endpoints,
         push,
         memory,
         closing: this.#closing.signal,
@@ -104,7 +104,7 @@ export class Port {
       upstream: names
         ? publicUpstream(upstream, { address: names, log: rareLog, memory })
         : upstream,
-      ledger: this.#ledger,
+      inFlight: this.#inFlight,
       telemetry,
       logger,
       rareLog,
@@ -120,7 +120,7 @@ export class Port {
     this.#tunnel = new Tunnel(address, tls, {
       opened: () => telemetry.gauge('tunnels', 1),
       closed: () => telemetry.gauge('tunnels', -1),
-      answered: (status) => telemetry.http({ class: 'upgrade', status, origin: 'upstream' }),
+      responded: (status) => telemetry.http({ class: 'upgrade', status, origin: 'upstream' }),
       declined: (req, res, socket) => this.#front.decline(req, res, socket),
       failed: (message, socket) => this.#upgradeFailed(message, socket),
       broken: (socket) => cutSocket(socket, 'rst'),
@@ -156,9 +156,9 @@ export class Port {
   sweep(now: number): void {
     this.#front.sweep(now)
     this.#app.sweep(now)
-    this.#ledger.sweep()
-    this.#tell('sessions', this.#ledger.sessions.size)
-    this.#tell('pending_calls', this.#ledger.pendingCalls)
+    this.#inFlight.sweep()
+    this.#tell('sessions', this.#inFlight.sessions.size)
+    this.#tell('pending_calls', this.#inFlight.pendingCalls)
   }
 
   /** Resolves when every connection has ended. */
@@ -173,7 +173,7 @@ export class Port {
     this.#closing.abort()
     this.#front.close()
     this.#diagnosis.close()
-    this.#ledger.close()
+    this.#inFlight.close()
     this.#tunnel.close()
     this.#app.close()
   }
@@ -191,7 +191,7 @@ export class Port {
     const message = 'all upstream connections are in use'
     this.#telemetry.refused('overload')
     this.#telemetry.http({ class: 'upgrade', status: 503, origin: 'squall' })
-    answerBadRequest(socket, { status: 503, reason: 'overload', message })
+    rejectBadRequest(socket, { status: 503, reason: 'overload', message })
   }
 
   #upgradeFailed(message: string, socket: Socket): void {
@@ -199,7 +199,7 @@ export class Port {
     this.#telemetry.refused('upstream_unreachable')
     this.#telemetry.http({ class: 'upgrade', status: 502, origin: 'squall' })
     const reason = 'upstream_unreachable'
-    answerBadRequest(socket, {
+    rejectBadRequest(socket, {
       status: 502,
       reason,
       message: `the app cannot be reached: ${message}`,

@@ -43,7 +43,7 @@ export class PostedReader {
       const work = bytes.length * (facts.coding === undefined ? 1 : MAX_RATIO)
       heavyWork.do(work, () => {
         // The client may have left while it waited.
-        if (work < HEAVY || !exchange.answer.ended) done(bytes)
+        if (work < HEAVY || !exchange.response.ended) done(bytes)
       })
     })
   }

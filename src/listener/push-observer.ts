@@ -1,7 +1,7 @@
 import type { Outcome } from '../mcp/call.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import { headerValue, mediaType, type RequestHead, type ResponseHead } from '../http/headers.ts'
-import { eventAnswer } from '../mcp/event-message.ts'
+import { eventResponse } from '../mcp/event-message.ts'
 import { signIn } from '../mcp/event-signs.ts'
 import { SseFramer, type SseFrame } from '../mcp/sse-framer.ts'
 import type { Failure } from '../http/transfer.ts'
@@ -9,7 +9,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import { codingOf } from '../http/content-coding.ts'
 import type { PushPosition } from './faults/emit/push-outlet.ts'
 import type { PushStream } from './faults/source/push-stream.ts'
-import type { Ledger } from './in-flight-requests.ts'
+import type { InFlightRequests } from './in-flight-requests.ts'
 import type { Observer, ObserverBounds } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 
@@ -18,7 +18,7 @@ import { SseWatch } from './sse-watch.ts'
  * the answering half of HTTP+SSE. Answers to calls made elsewhere pass here.
  */
 export class PushObserver implements Observer, PushPosition {
-  readonly #ledger: Ledger
+  readonly #inFlight: InFlightRequests
   readonly #telemetry: Telemetry
   readonly #target: string
   readonly #bounds: ObserverBounds
@@ -29,7 +29,7 @@ export class PushObserver implements Observer, PushPosition {
   #watch: SseWatch | undefined
 
   constructor(
-    ledger: Ledger,
+    inFlight: InFlightRequests,
     telemetry: Telemetry,
     head: RequestHead,
     bounds: ObserverBounds,
@@ -37,7 +37,7 @@ export class PushObserver implements Observer, PushPosition {
   ) {
     this.#stream = stream
     stream?.watchedBy(this)
-    this.#ledger = ledger
+    this.#inFlight = inFlight
     this.#telemetry = telemetry
     this.#target = head.target
     this.#bounds = bounds
@@ -103,7 +103,7 @@ export class PushObserver implements Observer, PushPosition {
   /** With the stream of an HTTP+SSE session goes the session; others can be resumed. */
   #over(outcome: Outcome): void {
     const origin = this.#stream?.cutByFault === true ? 'injected' : 'upstream'
-    if (this.#endpoint !== undefined) this.#ledger.closeEndpoint(this.#endpoint, outcome, origin)
+    if (this.#endpoint !== undefined) this.#inFlight.closeEndpoint(this.#endpoint, outcome, origin)
   }
 
   /** Until an endpoint is announced, an event of that name is one. */
@@ -116,15 +116,15 @@ export class PushObserver implements Observer, PushPosition {
 
   #event(frame: SseFrame): void {
     if (frame.event === 'endpoint' && this.#endpoint === undefined && frame.data !== undefined) {
-      this.#endpoint = this.#ledger.endpoints.announce(this.#target, frame.data)
+      this.#endpoint = this.#inFlight.endpoints.announce(this.#target, frame.data)
       this.#session = this.#endpoint ?? this.#session
       if (this.#endpoint !== undefined) this.#stream?.belongsTo(this.#endpoint, true)
       return
     }
-    const message = eventAnswer(frame)
+    const message = eventResponse(frame)
     if (message === undefined) return
     if (message.id === null) return
-    const entry = this.#ledger.find(this.#session, message.id)
-    if (entry !== undefined) this.#ledger.answer(entry, message)
+    const entry = this.#inFlight.find(this.#session, message.id)
+    if (entry !== undefined) this.#inFlight.response(entry, message)
   }
 }

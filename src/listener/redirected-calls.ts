@@ -6,7 +6,7 @@ import type { CallEntry } from './call-entry.ts'
 import type { Exchange } from './exchange.ts'
 import type { FaultRun } from './faults/fault-run.ts'
 import type { Observer } from './observer.ts'
-import type { Passage } from './exchange-run.ts'
+import type { ExchangeRun } from './exchange-run.ts'
 
 /** The calls of a request that the upstream redirected, until the client repeats the request. */
 export interface RedirectedPost {
@@ -55,7 +55,7 @@ export class RedirectedCalls {
   }
 
   /** Keeps the calls of an exchange that the upstream redirects. False where no client can follow. */
-  hold(way: Passage, response: ResponseHead, now: number): boolean {
+  hold(way: ExchangeRun, response: ResponseHead, now: number): boolean {
     const { exchange, entries, observer, posted, faults } = way
     const { head } = exchange
     if (posted === undefined || observer === null) return false

@@ -2,12 +2,12 @@ import type { Call } from '../mcp/call.ts'
 import type { ResponseHead } from '../http/headers.ts'
 import { asJson, errorReply } from '../mcp/reply.ts'
 import type { RefusalReason } from '../telemetry/telemetry.ts'
-import type { Answer } from './exchange.ts'
+import type { ClientResponse } from './exchange.ts'
 
 /** JSON-RPC code of an error that was made on the way and not by the app. */
 const SQUALL_ERROR = -32603
 
-/** Marks an answer that Squall itself had to give: neither the app's nor a fault. */
+/** Marks a response that Squall itself had to give: neither the app's nor a fault. */
 export const ERROR_HEADER = 'x-squall-error'
 
 /** Why an exchange is answered by Squall. */
@@ -19,7 +19,7 @@ export interface Refusal {
 
 /** Answers in the app's stead: JSON-RPC shaped for calls, plain JSON for anything else. */
 export function refuse(
-  answer: Answer,
+  response: ClientResponse,
   refusal: Refusal,
   calls: readonly Call[],
   batch: boolean,
@@ -39,12 +39,12 @@ export function refuse(
       refusal.reason,
     ],
   }
-  answer.head(head)
-  answer.data(bytes)
-  answer.end([])
+  response.head(head)
+  response.data(bytes)
+  response.end([])
 }
 
-/** The body of an answer that Squall gives. */
+/** The body of a response that Squall gives. */
 export function refusalBody(refusal: Refusal, calls: readonly Call[], batch: boolean): Uint8Array {
   const { reason } = refusal
   const message = `squall: ${refusal.message}`

@@ -13,9 +13,9 @@ export interface RelayEnd {
   finished(status: number): void
   /** The client is sent elsewhere with its request. True takes the calls from whoever watches. */
   redirected(head: ResponseHead): boolean
-  /** The app gave no usable answer and none has been started: somebody has to. */
+  /** The app gave no usable response and none has been started: somebody has to. */
   unanswered(failure: Failure): void
-  /** Watching the answer failed; the answer itself goes on. */
+  /** Watching the response failed; the response itself goes on. */
   blind(error: unknown): void
   /** Squall ends the connection of a client that does not read. */
   dropped(): void
@@ -26,7 +26,7 @@ export interface RelayEnd {
 /** A piece up to this size that comes with its head takes no time worth counting. */
 const SMALL = 16 * 1024
 
-/** Passes one answer from the app to the client, with an observer looking on. */
+/** Passes one response from the app to the client, with an observer looking on. */
 export class Relay implements ResponseSink, ExchangeListener {
   readonly #exchange: Exchange
   readonly #end: RelayEnd
@@ -63,14 +63,14 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   info(head: ResponseHead): void {
-    this.#exchange.answer.info(head)
+    this.#exchange.response.info(head)
   }
 
   head(head: ResponseHead, whole?: boolean): void {
     if (this.#over) return
     this.#begin()
     try {
-      this.#exchange.answer.head(head, whole)
+      this.#exchange.response.head(head, whole)
     } catch (error) {
       this.#transfer?.abort()
       this.fail({ kind: 'protocol', message: `unusable head: ${(error as Error).message}` })
@@ -92,7 +92,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   data(chunk: Uint8Array): boolean {
     if (this.#over) return true
     const started = this.#begin()
-    const more = this.#exchange.answer.data(chunk)
+    const more = this.#exchange.response.data(chunk)
     if (!more) this.#exchange.stall()
     if (this.#observer !== null) {
       try {
@@ -107,7 +107,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   chunks(run: ChunkRun): boolean {
     if (this.#over) return true
     const started = this.#begin()
-    const more = this.#exchange.answer.chunks(run)
+    const more = this.#exchange.response.chunks(run)
     if (!more) this.#exchange.stall()
     if (this.#observer !== null) {
       try {
@@ -123,7 +123,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (this.#over) return
     this.#over = true
     this.#begin()
-    this.#exchange.answer.end(trailers)
+    this.#exchange.response.end(trailers)
     if (this.#observer !== null) {
       try {
         this.#observer.end(trailers)
@@ -139,11 +139,11 @@ export class Relay implements ResponseSink, ExchangeListener {
     if (this.#over) return
     this.#over = true
     this.#begin()
-    const { answer } = this.#exchange
-    if (!answer.started && failure.kind !== 'reset' && failure.kind !== 'closed') {
+    const { response } = this.#exchange
+    if (!response.started && failure.kind !== 'reset' && failure.kind !== 'closed') {
       this.#end.unanswered(failure)
     } else {
-      answer.cut(failure.kind === 'closed' ? 'fin' : 'rst')
+      response.cut(failure.kind === 'closed' ? 'fin' : 'rst')
       this.#observe((observer) => observer.fail(failure))
       this.#end.finished(this.#status)
     }
@@ -169,7 +169,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   /**
-   * Stops the clock: what follows is waiting. Most answers are whole in the tick of their head, and
+   * Stops the clock: what follows is waiting. Most responses are whole in the tick of their head, and
    * reading the clock once for all of it costs a third of reading it for each part.
    */
   tickOver(): void {

@@ -1,7 +1,7 @@
 import type { Failure } from '../http/transfer.ts'
 import type { RefusalReason } from '../telemetry/telemetry.ts'
 
-/** What the client is told when the app gave no answer. Resets and closes are passed on as such. */
+/** What the client is told when the app gave no response. Resets and closes are passed on as such. */
 export interface AppFailure {
   readonly reason: RefusalReason
   readonly status: number

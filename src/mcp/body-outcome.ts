@@ -8,34 +8,37 @@ import { isModern } from './protocol-version.ts'
 /** A body below this is always parsed: looking through it first would save nothing. */
 const WORTH_SKIPPING = 16 * 1024
 
-/** How the calls of one exchange ended by a whole answer that is not a stream, call by call. */
+/** How the calls of one exchange ended by a whole response that is not a stream, call by call. */
 export function outcomeOfJsonBody(
   calls: readonly Call[],
   status: number,
   body: string | Uint8Array,
 ): Outcome[] {
   if (status >= 200 && status < 300) {
-    // 202 and 204 carry no answer, whatever follows them.
+    // 202 and 204 carry no response, whatever follows them.
     if (status === 202 || status === 204) return calls.map(() => 'incomplete')
     if (calls.length === 1 && isPlainResult(calls[0]!, body)) return ['ok']
-    const answers = read(body)
+    const responses = read(body)
     // A body that cannot be read may be a valid response: only its status tells.
-    if (answers === undefined) return calls.map(() => 'ok')
-    if (calls.length === 1 && answers.length === 1) return [outcomeOfOnly(calls[0]!, answers[0]!)]
+    if (responses === undefined) return calls.map(() => 'ok')
+    if (calls.length === 1 && responses.length === 1)
+      return [outcomeOfOnly(calls[0]!, responses[0]!)]
     return calls.map((call) => {
-      const answer = takeAnswer(answers, call, true)
-      return answer === undefined ? 'incomplete' : outcomeOf(call, answer)
+      const response = takeResponse(responses, call, true)
+      return response === undefined ? 'incomplete' : outcomeOf(call, response)
     })
   }
-  const answers = status === 400 || status === 404 ? (read(body) ?? []) : []
+  const responses = status === 400 || status === 404 ? (read(body) ?? []) : []
   return calls.map((call) => {
     if (isNegotiationStatus(call.method, status)) return 'ok'
-    const answer = isModern(call.revision) ? takeAnswer(answers, call, false) : undefined
-    return answer?.kind === 'error' ? 'rpc_error' : 'http_error'
+    const response = isModern(call.protocolVersion)
+      ? takeResponse(responses, call, false)
+      : undefined
+    return response?.kind === 'error' ? 'rpc_error' : 'http_error'
   })
 }
 
-/** How an app says that it does not speak the revision, or the transport, of a handshake. */
+/** How an app says that it does not speak the protocol version, or the transport, of a handshake. */
 function isNegotiationStatus(method: string, status: number): boolean {
   return (
     (method === 'server/discover' || method === 'initialize') &&
@@ -44,24 +47,24 @@ function isNegotiationStatus(method: string, status: number): boolean {
 }
 
 /** One call and one message, as nearly always: an error without an id is about the whole body. */
-function outcomeOfOnly(call: Call, answer: Message): Outcome {
-  const answers = answer.kind === 'result' || answer.kind === 'error'
-  if (!answers || (answer.id !== call.id && answer.id !== null)) return 'incomplete'
-  return outcomeOf(call, answer)
+function outcomeOfOnly(call: Call, response: Message): Outcome {
+  const responses = response.kind === 'result' || response.kind === 'error'
+  if (!responses || (response.id !== call.id && response.id !== null)) return 'incomplete'
+  return outcomeOf(call, response)
 }
 
-/** Takes the answer out, so that of two calls with one id each gets its own. */
-function takeAnswer(answers: Message[], call: Call, orNull: boolean): Message | undefined {
+/** Takes the response out, so that of two calls with one id each gets its own. */
+function takeResponse(responses: Message[], call: Call, orNull: boolean): Message | undefined {
   let nameless: Message | undefined
-  for (let i = 0; i < answers.length; i++) {
-    const answer = answers[i]!
-    if (answer.kind !== 'result' && answer.kind !== 'error') continue
-    if (answer.id === call.id) {
-      answers.splice(i, 1)
-      return answer
+  for (let i = 0; i < responses.length; i++) {
+    const response = responses[i]!
+    if (response.kind !== 'result' && response.kind !== 'error') continue
+    if (response.id === call.id) {
+      responses.splice(i, 1)
+      return response
     }
     // An error without an id is about the whole body: it answers every call that has nothing else.
-    if (answer.id === null) nameless ??= answer
+    if (response.id === null) nameless ??= response
   }
   return orNull ? nameless : undefined
 }
@@ -75,7 +78,7 @@ function read(body: string | Uint8Array): Message[] | undefined {
 }
 
 /**
- * True only for a large answer that is plainly this call's result and cannot be an error. JSON can
+ * True only for a large response that is plainly this call's result and cannot be an error. JSON can
  * spell a letter of a key as \u00XX: a body with such an escape is parsed. What is not looked for is
  * whether the body is JSON throughout, and says its id once: a client that cares has the bytes.
  */

@@ -20,7 +20,7 @@ export interface Call {
   params: unknown
   readonly transport: Transport
   /** As the request states it; undefined when nothing in the request says so. */
-  readonly revision: string | undefined
+  readonly protocolVersion: string | undefined
   readonly progressToken: string | number | undefined
 }
 

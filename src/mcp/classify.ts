@@ -22,7 +22,7 @@ export interface PostedMessages {
   /** How many results and errors the client posted. */
   readonly responses: number
   /** What the first call states, else what the header states. */
-  readonly revision: string | undefined
+  readonly protocolVersion: string | undefined
   /** The session header's value. */
   readonly session: string | undefined
   readonly client: ClientInfo | undefined
@@ -33,13 +33,13 @@ export type PostClass =
   PostedMessages | { readonly kind: 'unclassified'; readonly reason: BodyProblem | Doubt }
 
 const META = 'io.modelcontextprotocol/'
-const META_REVISION = `${META}protocolVersion`
+const META_PROTOCOL_VERSION = `${META}protocolVersion`
 const META_CLIENT = `${META}clientInfo`
-const MAX_REVISION = 64
+const MAX_PROTOCOL_VERSION = 64
 const MAX_CLIENT_TEXT = 256
 
 /** What must be known of a head to read the body behind it. */
-export type BodyFacts = Pick<HeadFacts, 'session' | 'revision' | 'mcpMethod' | 'mcpName'>
+export type BodyFacts = Pick<HeadFacts, 'session' | 'protocolVersion' | 'mcpMethod' | 'mcpName'>
 
 /**
  * Reads a POST body. What a server might read in another way is not read at all, so that no call is
@@ -54,7 +54,7 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: bool
   const doubt = findDoubt(bytes, parsed.value, head)
   if (doubt !== undefined) return unclassified(doubt)
   const { session } = head
-  const stated = boundedRevision(head.revision)
+  const stated = boundedProtocolVersion(head.protocolVersion)
   const transport: Transport = isSsePost ? 'http+sse' : 'streamable-http'
   const calls: Call[] = []
   const notifications: NotificationMessage[] = []
@@ -66,15 +66,15 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: bool
       const fields = isRecord(params) ? params : undefined
       const meta = fields === undefined ? undefined : recordAt(fields, '_meta')
       const isInitialize = method === 'initialize'
-      const revision =
-        boundedRevision(meta?.[META_REVISION]) ??
-        (isInitialize ? boundedRevision(fields?.['protocolVersion']) : undefined) ??
+      const protocolVersion =
+        boundedProtocolVersion(meta?.[META_PROTOCOL_VERSION]) ??
+        (isInitialize ? boundedProtocolVersion(fields?.['protocolVersion']) : undefined) ??
         stated
       const token = meta?.['progressToken']
       const progressToken =
         typeof token === 'string' || typeof token === 'number' ? token : undefined
       const name = fields === undefined ? undefined : nameOf(method, fields)
-      calls.push({ id, method, name, params, transport, revision, progressToken })
+      calls.push({ id, method, name, params, transport, protocolVersion, progressToken })
       client ??= clientInfo(meta?.[META_CLIENT])
       if (isInitialize) client ??= clientInfo(fields?.['clientInfo'])
     } else if (message.kind === 'notification') {
@@ -83,9 +83,18 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: bool
       responses++
     }
   }
-  const revision = calls.length > 0 ? calls[0]!.revision : stated
+  const protocolVersion = calls.length > 0 ? calls[0]!.protocolVersion : stated
   const batch = parsed.batch
-  return { kind: 'messages', batch, calls, notifications, responses, revision, session, client }
+  return {
+    kind: 'messages',
+    batch,
+    calls,
+    notifications,
+    responses,
+    protocolVersion,
+    session,
+    client,
+  }
 }
 
 /** True for what only a rule naming the method may touch: without it no session comes about. */
@@ -122,8 +131,8 @@ function bounded(text: string): string {
   return Buffer.from(text.slice(0, MAX_CLIENT_TEXT), 'utf8').toString('utf8')
 }
 
-function boundedRevision(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' && value.length <= MAX_REVISION
+function boundedProtocolVersion(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_PROTOCOL_VERSION
     ? value
     : undefined
 }

@@ -18,7 +18,7 @@ export type Doubt =
   | 'not_utf8'
   /** Values nested deeper than Squall reads. */
   | 'too_complex'
-  /** From revision 2026-07-28 on: `Mcp-Method` or `Mcp-Name` say something else than the body. */
+  /** From protocol version 2026-07-28 on: `Mcp-Method` or `Mcp-Name` say something else than the body. */
   | 'header_mismatch'
   | HeadDoubt
 
@@ -34,7 +34,7 @@ export type HeadDoubt =
   | 'http_method'
 
 /** Header values that a body has to agree with. */
-export type StatedFacts = Pick<HeadFacts, 'mcpMethod' | 'mcpName' | 'revision'>
+export type StatedFacts = Pick<HeadFacts, 'mcpMethod' | 'mcpName' | 'protocolVersion'>
 
 const MESSAGE_KEYS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
 const PARAMS_KEYS = new Set(['name', 'uri', 'taskId', 'arguments', '_meta'])
@@ -97,25 +97,27 @@ function doubtOf(message: unknown, head: StatedFacts): Doubt | undefined {
   return agrees(head, method, key, name, params) ? undefined : 'header_mismatch'
 }
 
-/** Before revision 2026-07-28, nobody reads what the headers say. */
+/** Before protocol version 2026-07-28, nobody reads what the headers say. */
 function agrees(
-  { mcpMethod, mcpName, revision }: StatedFacts,
+  { mcpMethod, mcpName, protocolVersion }: StatedFacts,
   method: string,
   key: string | undefined,
   name: unknown,
   params: unknown,
 ): boolean {
   if (mcpMethod === undefined && mcpName === undefined) return true
-  if (!isModern(revision) && !isModern(metaRevision(params))) return true
+  if (!isModern(protocolVersion) && !isModern(metaProtocolVersion(params))) return true
   if (mcpMethod !== undefined && mcpMethod !== method) return false
   if (key === undefined || mcpName === undefined || mcpName === name) return true
   return decodeHeaderValue(mcpName) === name
 }
 
-function metaRevision(params: unknown): string | undefined {
+function metaProtocolVersion(params: unknown): string | undefined {
   const meta = isRecord(params) ? params['_meta'] : undefined
-  const revision = isRecord(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined
-  return typeof revision === 'string' ? revision : undefined
+  const protocolVersion = isRecord(meta)
+    ? meta['io.modelcontextprotocol/protocolVersion']
+    : undefined
+  return typeof protocolVersion === 'string' ? protocolVersion : undefined
 }
 
 function hasVariant(

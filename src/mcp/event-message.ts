@@ -23,9 +23,9 @@ export function eventMessage(frame: Event): Message | undefined {
 /**
  * The result or error that an event carries; undefined for all else. Most events of a stream are
  * notifications: without the name of either member, spelt out or by the numbers of its letters, none
- * of them can be an answer, and is not parsed.
+ * of them can be a response, and is not parsed.
  */
-export function eventAnswer(frame: Event): Answer | undefined {
+export function eventResponse(frame: Event): ClientResponse | undefined {
   const { data } = frame
   if (data === undefined || !SIGNS.some((sign) => data.includes(sign))) return undefined
   const message = eventMessage(frame)
@@ -33,7 +33,7 @@ export function eventAnswer(frame: Event): Answer | undefined {
 }
 
 /** A message that answers a call. */
-type Answer = Extract<Message, { kind: 'result' | 'error' }>
+type ClientResponse = Extract<Message, { kind: 'result' | 'error' }>
 
 /** The ends of `"result"` and `"error"`, and what the numbers of their letters begin with. */
 const SIGNS = ['sult"', 'rror"', 'u006', 'u007']

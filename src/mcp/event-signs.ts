@@ -3,11 +3,11 @@ const LF = 10
 const CR = 13
 
 /**
- * Where whole events first show a sign, from a place on, that one of them may be an answer, or, if
+ * Where whole events first show a sign, from a place on, that one of them may be a response, or, if
  * `ids` are looked for, may have an id; Infinity where none does. The text is that of their bytes,
  * each a character. Most events of a stream are notifications: what has no sign need not be read.
  *
- * An answer names the id of its call, so that it has the member `id`, spelt out or by the numbers of
+ * A response names the id of its call, so that it has the member `id`, spelt out or by the numbers of
  * its letters. An event's own id stands at the beginning of a line.
  */
 export function signIn(text: string, from: number, ids: boolean): number {

@@ -36,10 +36,10 @@ function outcomeOfTask(call: Call, result: unknown): Outcome {
   if (isFailedResult(result['result'])) return 'tool_error'
   if (result['status'] !== 'failed') return 'ok'
   if (isRecord(result['error'])) return 'rpc_error'
-  return isModern(call.revision) ? 'tool_error' : 'ok'
+  return isModern(call.protocolVersion) ? 'tool_error' : 'ok'
 }
 
-/** Clients try the newest handshake first; being told 'not here' is how they learn the revision. */
+/** Clients try the newest handshake first; being told 'not here' is how they learn the protocol version. */
 function isNegotiation(method: string, error: unknown): boolean {
   if (!isRecord(error)) return false
   const code = error['code']
@@ -49,7 +49,7 @@ function isNegotiation(method: string, error: unknown): boolean {
   }
   if (method !== 'initialize') return false
   if (code === -32601 || code === -32022) return true
-  // The older way to say 'not this revision, but these'.
+  // The older way to say 'not this protocol version, but these'.
   const data = error['data']
   return code === -32602 && isRecord(data) && Array.isArray(data['supported'])
 }

@@ -4,7 +4,7 @@ import { headerValues } from '../http/headers.ts'
 import type { RequestHead } from '../http/headers.ts'
 import { isModern } from './protocol-version.ts'
 
-/** A JSON-RPC answer that Squall makes itself. */
+/** A JSON-RPC response that Squall makes itself. */
 export type Reply =
   | {
       readonly jsonrpc: '2.0'
@@ -17,7 +17,7 @@ export type Reply =
       readonly error: { readonly code: number; readonly message: string; readonly data?: unknown }
     }
 
-/** An answer's body in the framing that the client reads. */
+/** A response's body in the framing that the client reads. */
 export interface FramedReply {
   readonly contentType: 'application/json' | 'text/event-stream'
   readonly bytes: Uint8Array
@@ -40,10 +40,10 @@ export function errorReply({ id, code, message, data }: ErrorReply): Reply {
   }
 }
 
-/** A result, marked complete where the call's revision wants every result to say what it is. */
+/** A result, marked complete where the call's protocol version wants every result to say what it is. */
 export function resultReply(call: Call, result: Readonly<Record<string, unknown>>): Reply {
   const whole =
-    isModern(call.revision) && result['resultType'] === undefined
+    isModern(call.protocolVersion) && result['resultType'] === undefined
       ? { resultType: 'complete', ...result }
       : result
   return { jsonrpc: '2.0', id: call.id, result: whole }
@@ -70,7 +70,7 @@ export function acceptsSse({ headers }: RequestHead): boolean {
   return headerValues(headers, 'accept').some((value) => acceptsType(value, 'text/event-stream'))
 }
 
-/** True when the client takes an event stream and nothing that a JSON answer could be. */
+/** True when the client takes an event stream and nothing that a JSON response could be. */
 export function wantsSse(head: RequestHead): boolean {
   let stream = false
   for (const value of headerValues(head.headers, 'accept')) {

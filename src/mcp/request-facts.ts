@@ -3,7 +3,7 @@ import { inOnePiece } from '../base/bytes.ts'
 import type { HeadDoubt } from './doubt.ts'
 import { bodyType, type BodyType } from '../http/body-type.ts'
 import { targetPath, type RequestHead } from '../http/headers.ts'
-import { PlainHead } from '../http/fast/fast-request-head.ts'
+import { FastRequestHead } from '../http/fast/fast-request-head.ts'
 import { traceIn } from '../http/traceparent.ts'
 
 /** What a request may be by its head alone. */
@@ -22,8 +22,8 @@ export interface HeadFacts {
   readonly kind: HeadClass
   /** The session header's value. */
   readonly session: string | undefined
-  /** The protocol revision that the header states. */
-  readonly revision: string | undefined
+  /** The protocol version that the header states. */
+  readonly protocolVersion: string | undefined
   /** The coding of the body. */
   readonly coding: string | undefined
   /** The first 55 characters of a valid `traceparent`. */
@@ -39,7 +39,7 @@ export interface HeadFacts {
 
 /** Reads a head once; of one that is known by its bytes, what was read before. */
 export function factsOf(head: RequestHead): HeadFacts {
-  if (!(head instanceof PlainHead)) return readFacts(head)
+  if (!(head instanceof FastRequestHead)) return readFacts(head)
   return (head.notes.facts ??= lasting(readFacts(head))) as HeadFacts
 }
 
@@ -50,7 +50,7 @@ function lasting(facts: HeadFacts): HeadFacts {
 }
 
 const SESSION = 'mcp-session-id'
-const REVISION = 'mcp-protocol-version'
+const PROTOCOL_VERSION = 'mcp-protocol-version'
 const METHOD = 'mcp-method'
 const NAME = 'mcp-name'
 const TYPE = 'content-type'
@@ -69,7 +69,7 @@ const OVERRIDES: readonly string[] = [
 /** Facts collected while header lines are read. */
 class Lines {
   session: string | undefined
-  revision: string | undefined
+  protocolVersion: string | undefined
   mcpMethod: string | undefined
   mcpName: string | undefined
   coding: string | undefined
@@ -120,8 +120,9 @@ class Lines {
       case TRANSFER.length:
         this.hasBody ||= is(name, TRANSFER)
         break
-      case REVISION.length:
-        if (is(name, REVISION)) this.revision = this.#once(this.revision, value)
+      case PROTOCOL_VERSION.length:
+        if (is(name, PROTOCOL_VERSION))
+          this.protocolVersion = this.#once(this.protocolVersion, value)
         break
     }
     if (name.length >= OVERRIDES[0]!.length && (name[0] === 'x' || name[0] === 'X')) {
@@ -148,18 +149,19 @@ class Lines {
 
 function readFacts(head: RequestHead): HeadFacts {
   const lines = new Lines(head)
-  const { session, revision, coding, mcpMethod, mcpName, hasBody, traces } = lines
+  const { session, protocolVersion, coding, mcpMethod, mcpName, hasBody, traces } = lines
   const doubt = doubtOf(head, lines)
   const kind = classOf(head, lines, doubt)
   // Of two traces nobody can say which one is meant.
   const trace = traces === 1 ? traceIn(lines.trace!) : undefined
-  return { kind, session, revision, coding, trace, mcpMethod, mcpName, hasBody, doubt }
+  return { kind, session, protocolVersion, coding, trace, mcpMethod, mcpName, hasBody, doubt }
 }
 
 function doubtOf({ method }: RequestHead, lines: Lines): HeadDoubt | undefined {
   const { type, hasBody, repeats, overrides } = lines
   if (type === 'other' || type === 'none') {
-    const isMcp = lines.session !== undefined || lines.revision !== undefined || lines.streams
+    const isMcp =
+      lines.session !== undefined || lines.protocolVersion !== undefined || lines.streams
     if (!hasBody || !(isMcp || lines.mcpMethod !== undefined)) return undefined
     return method === 'POST' ? 'content_type' : 'http_method'
   }

@@ -8,7 +8,7 @@ const MAX_ID = 1024
 export interface Session {
   readonly transport: Transport
   readonly client?: ClientInfo | undefined
-  readonly revision?: string | undefined
+  readonly protocolVersion?: string | undefined
 }
 
 /** What sessions said of themselves when they began, for as long as there is room. */
@@ -34,7 +34,7 @@ export class Sessions {
     this.#known.set(id, {
       transport: session.transport,
       client: session.client ?? known?.client,
-      revision: session.revision ?? known?.revision,
+      protocolVersion: session.protocolVersion ?? known?.protocolVersion,
     })
   }
 

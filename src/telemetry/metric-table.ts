@@ -41,7 +41,7 @@ export const METRICS = [
   {
     name: 'squall_call_duration_seconds',
     type: 'histogram',
-    help: 'Time of a call as the client sees it, from the last byte of the request to the last of the answer.',
+    help: 'Time of a call as the client sees it, from the last byte of the request to the last of the response.',
     labels: ['tool', 'origin'],
     buckets: CALL_SECONDS,
   },
@@ -103,7 +103,7 @@ export const METRICS = [
     labels: ['rule'],
   },
   {
-    name: 'squall_rule_draws_total',
+    name: 'squall_rule_sampled_total',
     type: 'counter',
     help: 'Calls and exchanges that a rule matched and picked; a draw may still come to nothing, which squall_rule_evaluations_total tells.',
     labels: ['rule'],
@@ -123,7 +123,7 @@ export const METRICS = [
   {
     name: 'squall_active_faults',
     type: 'gauge',
-    help: 'Calls on which faults of a rule act right now; each rule in force has this series.',
+    help: 'Calls on which faults of a rule act right now; each active rule has this series.',
     labels: ['rule'],
   },
   {
@@ -171,7 +171,7 @@ export const METRICS = [
   {
     name: 'squall_rules_info',
     type: 'gauge',
-    help: 'Always 1; the labels say which version of the rules is in force.',
+    help: 'Always 1; the labels say which version of the rules is active.',
     labels: ['digest', 'generation'],
   },
   {
@@ -195,7 +195,7 @@ export const METRICS = [
   {
     name: 'squall_open_streams',
     type: 'gauge',
-    help: 'Open event streams: request for an answer that streams, push for one that the server writes to at will.',
+    help: 'Open event streams: request for a response that streams, push for one that the server writes to at will.',
     labels: ['kind'],
   },
   {
@@ -229,7 +229,7 @@ export const METRICS = [
     labels: [],
   },
   {
-    name: 'squall_pending_calls',
+    name: 'squall_in_flight_requests',
     type: 'gauge',
     help: 'Calls that have not ended yet.',
     labels: [],
@@ -266,13 +266,13 @@ export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number],
   origin:
     'Who made the outcome: `upstream` (the app), `injected` (a fault), `squall` (Squall itself).',
   class: '`mcp` (streams, notifications, session ends), `http`, `upgrade`.',
-  code: 'HTTP status; `none` when there was no answer, `other` outside 100 to 599.',
+  code: 'HTTP status; `none` when there was no response, `other` outside 100 to 599.',
   reason: 'Why, in one word.',
   kind: '`client`, `upstream`, `tunnel` for connections; `request`, `push` for streams; the outcome for errors.',
   rule: "The rule's name; `other` beyond the first 2,000 names since the process began.",
   fault: "The fault's name.",
   result:
-    'For reloads `applied`, `refused`, `absent`. For rules `disarmed`, `other_pod`, `not_yet`, `expired`, `exhausted`, `not_selected`, `not_drawn`, `forbidden`; and for calls that were picked `shadow`, `applied`, `overflow`, `spared`, `not_applicable`, `not_reached`.',
+    'For reloads `applied`, `rejected`, `absent`. For rules `disarmed`, `other_pod`, `not_yet`, `expired`, `quota_used`, `not_selected`, `not_sampled`, `forbidden`; and for calls that were sampled `dry_run`, `injected`, `concurrency_limit`, `within_limit`, `not_applicable`, `not_reached`.',
   digest: 'Of the rules as they were read.',
   generation: 'How many versions of the rules came into force.',
   table: '`sessions`, `pending_calls`, `endpoints`, `redirects`.',

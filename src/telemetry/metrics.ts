@@ -105,7 +105,7 @@ class PromMetrics implements Metrics {
   readonly #faults: FaultCounts
   readonly #rules = new RuleMetrics()
   memory: MemorySource = { limit: 0, held: 0, kept: 0, pressure: {} }
-  readonly #reloads: Record<ReloadResult, number> = { applied: 0, refused: 0, absent: 0 }
+  readonly #reloads: Record<ReloadResult, number> = { applied: 0, rejected: 0, absent: 0 }
   readonly #guardTrips: Record<GuardReason, number> = { error_rate: 0 }
   readonly #evictions: Record<TableName, number> = {
     sessions: 0,
@@ -246,7 +246,7 @@ class PromMetrics implements Metrics {
       squall_faults_injected_total: () => this.#faults.injected(out, format),
       squall_injected_delay_seconds: () => this.#faults.delays(out, format),
       squall_rule_matches_total: (name) => this.#rules.matches(out, name),
-      squall_rule_draws_total: (name) => this.#rules.draws(out, name),
+      squall_rule_sampled_total: (name) => this.#rules.draws(out, name),
       squall_rule_evaluations_total: (name) => this.#rules.evaluations(out, name),
       squall_rule_values_too_long_total: (name) => this.#rules.valuesTooLong(out, name),
       squall_active_faults: (name) => this.#rules.active(out, name),
@@ -275,7 +275,7 @@ class PromMetrics implements Metrics {
       squall_memory_limit_bytes: of(() => single(this.memory.limit)),
       squall_memory_pressure_total: of(() => byLabel('reason', this.memory.pressure)),
       squall_sessions: of(() => single(gauges.sessions)),
-      squall_pending_calls: of(() => single(gauges.pending_calls)),
+      squall_in_flight_requests: of(() => single(gauges.pending_calls)),
       squall_table_evictions_total: of(() => byLabel('table', this.#evictions)),
       squall_tool_names_dropped_total: of(() => single(this.#calls.dropped)),
       squall_build_info: of(() => [{ labels: this.#build, value: 1 }]),

@@ -5,9 +5,9 @@ import type { TextWriter } from './text-writer.ts'
 import { toolLabel } from './tool-label.ts'
 
 // Shown from the start, so that the first increase is seen.
-const ALWAYS_SHOWN = 'applied'
+const ALWAYS_SHOWN = 'injected'
 // Counted besides what became of a call.
-const NO_RESULTS: ReadonlySet<string> = new Set(['matched', 'drawn', 'value_too_long'])
+const NO_RESULTS: ReadonlySet<string> = new Set(['matched', 'sampled', 'value_too_long'])
 
 interface LabelledRule extends RuleSample {
   readonly label: RuleLabel
@@ -32,21 +32,21 @@ export class RuleMetrics {
   }
 
   draws(out: TextWriter, name: string): Iterable<void> {
-    return this.#each(out, name, ({ counts }) => counts['drawn'])
+    return this.#each(out, name, ({ counts }) => counts['sampled'])
   }
 
   overflows(out: TextWriter, name: string): Iterable<void> {
-    return this.#each(out, name, ({ counts }) => counts['overflow'])
+    return this.#each(out, name, ({ counts }) => counts['concurrency_limit'])
   }
 
   valuesTooLong(out: TextWriter, name: string): Iterable<void> {
     return this.#each(out, name, ({ counts }) => counts['value_too_long'])
   }
 
-  /** Rules in force, and those taken back whose faults have not ended. */
+  /** Active rules, and those taken back whose faults have not ended. */
   active(out: TextWriter, name: string): Iterable<void> {
-    return this.#each(out, name, ({ active, inForce }) =>
-      inForce || active > 0 ? active : undefined,
+    return this.#each(out, name, ({ active, isActive }) =>
+      isActive || active > 0 ? active : undefined,
     )
   }
 
@@ -83,9 +83,9 @@ export class RuleMetrics {
   }
 
   info(): Sample[] {
-    const inForce = this.#sample?.inForce
-    if (inForce === undefined) return []
-    const { digest, generation } = inForce
+    const isActive = this.#sample?.isActive
+    if (isActive === undefined) return []
+    const { digest, generation } = isActive
     return [{ labels: { digest: toolLabel(digest), generation: String(generation) }, value: 1 }]
   }
 
@@ -128,5 +128,5 @@ export class RuleMetrics {
 function sum(a: RuleSample, b: RuleSample): RuleSample {
   const counts: Record<string, number> = { ...a.counts }
   for (const [key, value] of Object.entries(b.counts)) counts[key] = (counts[key] ?? 0) + value
-  return { ...a, counts, active: a.active + b.active, inForce: a.inForce || b.inForce }
+  return { ...a, counts, active: a.active + b.active, isActive: a.isActive || b.isActive }
 }

@@ -1,14 +1,14 @@
 /** What a rule of some name came to since the process began. */
 export interface RuleSample {
   readonly name: string
-  /** Whether a rule of this name is in force. */
-  readonly inForce: boolean
+  /** Whether a rule of this name is active. */
+  readonly isActive: boolean
   readonly active: number
-  /** How many calls matched, how many were drawn, and how each of them ended, by result. */
+  /** How many calls matched, how many were sampled, and how each of them ended, by result. */
   readonly counts: Readonly<Record<string, number>>
 }
 
-/** The version of the rules in force. */
+/** The version of the active rules. */
 export interface RulesVersionSample {
   readonly digest: string
   readonly generation: number
@@ -22,7 +22,7 @@ export interface RulesSample {
   /** Everything that may disarm rules, by one word, and whether it does right now. */
   readonly disarmed: Readonly<Record<string, boolean>>
   /** Undefined before there was one. */
-  readonly inForce: RulesVersionSample | undefined
+  readonly isActive: RulesVersionSample | undefined
   /** Header values by which callers asked for faults, and that could not be read. */
   readonly ignoredHeaders?: number | undefined
   /** Rules whose times count from the start of the sidecar. */

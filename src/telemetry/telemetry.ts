@@ -9,9 +9,9 @@ export interface CallRecord {
   readonly name: string | undefined
   readonly outcome: Outcome
   readonly origin: Origin
-  /** From the request's last byte to the answer's; undefined for calls that are meant to stay open. */
+  /** From the request's last byte to the response's; undefined for calls that are meant to stay open. */
   readonly seconds: number | undefined
-  /** What the app took, from the request sent to the answer whole; undefined when it was never asked. */
+  /** What the app took, from the request sent to the response whole; undefined when it was never asked. */
   readonly upstreamSeconds: number | undefined
   /** It ended well although a fault changed what it asked or brought. */
   readonly changed?: boolean
@@ -59,7 +59,7 @@ export interface InjectedFault {
 }
 
 /** What became of a version of the rules. */
-export type ReloadResult = 'applied' | 'refused' | 'absent'
+export type ReloadResult = 'applied' | 'rejected' | 'absent'
 
 /** Why the guard disarmed all rules. */
 export type GuardReason = 'error_rate'

@@ -1,11 +1,11 @@
 /** What a lane tells its pool. */
-export interface LaneEvents<L> {
+export interface ConnectionEvents<L> {
   connected(): void
   disconnected(lane: L): void
 }
 
 /** A connection to the app, as a pool sees it. */
-export interface PooledLane {
+export interface PooledConnection {
   alive: boolean
   busy: boolean
   /** It was kept for as long as it may be. */
@@ -15,8 +15,8 @@ export interface PooledLane {
 }
 
 /** What a pool works with. */
-export interface LanePoolOptions<L> {
-  readonly open: (events: LaneEvents<L>) => L
+export interface ConnectionPoolOptions<L> {
+  readonly open: (events: ConnectionEvents<L>) => L
   /** False when no further connection may be opened. */
   readonly mayOpen: () => boolean
   /** False ends each connection after one exchange. */
@@ -29,14 +29,14 @@ export interface LanePoolOptions<L> {
  * Connections to one app. The one used last is used first, so that as few as possible idle towards
  * the app's own timeout.
  */
-export class LanePool<L extends PooledLane> {
-  readonly #options: LanePoolOptions<L>
+export class ConnectionPool<L extends PooledConnection> {
+  readonly #options: ConnectionPoolOptions<L>
   readonly #idle: L[] = []
   readonly #lanes = new Set<L>()
-  readonly #events: LaneEvents<L>
+  readonly #events: ConnectionEvents<L>
   #connected = 0
 
-  constructor(options: LanePoolOptions<L>) {
+  constructor(options: ConnectionPoolOptions<L>) {
     this.#options = options
     this.#events = {
       connected: () => this.#count(1),
@@ -87,7 +87,7 @@ export class LanePool<L extends PooledLane> {
   }
 
   /** Takes in a lane that is opened in a way of its own, whatever the bound. */
-  adopt(open: (events: LaneEvents<L>) => L): L {
+  adopt(open: (events: ConnectionEvents<L>) => L): L {
     const lane = open(this.#events)
     lane.busy = true
     this.#lanes.add(lane)

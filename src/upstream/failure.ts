@@ -11,7 +11,10 @@ export function failureOf(error: Error, fate: SocketFate): Failure {
   if (code === 'UND_ERR_SOCKET' && message.startsWith('bad ')) return { kind: 'protocol', message }
   if (code === 'SQUALL_CONNECT') return { kind: 'connect', message }
   if (fate === 'closed') {
-    return { kind: 'closed', message: 'the app closed the connection before its answer was whole' }
+    return {
+      kind: 'closed',
+      message: 'the app closed the connection before its response was whole',
+    }
   }
   return { kind: 'closed', message }
 }

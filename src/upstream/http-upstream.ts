@@ -1,14 +1,14 @@
 import type { Upstream } from '../http/transfer.ts'
 import type { UpstreamAddress } from './address.ts'
-import { Lane, type LaneOptions } from './undici-connection.ts'
-import { LanePool } from './connection-pool.ts'
-import { SpliceLane } from './fast/fast-connection.ts'
-import { SpliceUpstream } from './fast/fast-upstream.ts'
+import { UndiciConnection, type ConnectionOptions } from './undici-connection.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { FastConnection } from './fast/fast-connection.ts'
+import { FastUpstream } from './fast/fast-upstream.ts'
 import { undiciClient } from './undici-module.ts'
 import { UndiciUpstream } from './undici-upstream.ts'
 
 /** How the connections to one app are made and bounded. */
-export interface AppOptions extends LaneOptions {
+export interface AppOptions extends ConnectionOptions {
   readonly address: UpstreamAddress
   /** False takes every exchange through undici. */
   readonly splice: boolean
@@ -26,30 +26,31 @@ export interface AppOptions extends LaneOptions {
 export class App {
   readonly upstream: Upstream
   readonly #options: AppOptions
-  readonly #general: LanePool<Lane>
-  readonly #spliced: LanePool<SpliceLane>
+  readonly #general: ConnectionPool<UndiciConnection>
+  readonly #spliced: ConnectionPool<FastConnection>
 
   constructor(options: AppOptions) {
     this.#options = options
     const { maxConnections, onConnections, now, address, reuse } = options
-    const mayOpen = (other: () => LanePool<Lane> | LanePool<SpliceLane>) => () =>
-      this.#connections < maxConnections || other().giveUpIdle()
+    const mayOpen =
+      (other: () => ConnectionPool<UndiciConnection> | ConnectionPool<FastConnection>) => () =>
+        this.#connections < maxConnections || other().giveUpIdle()
     const common = { onConnections, now, reuse }
-    this.#general = new LanePool<Lane>({
+    this.#general = new ConnectionPool<UndiciConnection>({
       ...common,
-      open: (events) => new Lane(options, events),
+      open: (events) => new UndiciConnection(options, events),
       mayOpen: mayOpen(() => this.#spliced),
     })
-    this.#spliced = new LanePool<SpliceLane>({
+    this.#spliced = new ConnectionPool<FastConnection>({
       ...common,
-      open: (events) => new SpliceLane(options, events),
+      open: (events) => new FastConnection(options, events),
       mayOpen: mayOpen(() => this.#general),
     })
     const general = new UndiciUpstream(this.#general, options)
     const spliced = options.splice && !(address.kind === 'tcp' && address.tls)
     // Here the first call needs it for sure, and must not wait for it.
     if (!spliced) undiciClient()
-    this.upstream = spliced ? new SpliceUpstream(this.#spliced, general) : general
+    this.upstream = spliced ? new FastUpstream(this.#spliced, general) : general
   }
 
   /** Whether one more connection may be opened elsewhere; one that nobody uses makes room for it. */

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { linesText, type HeaderLines } from '../http/headers.ts'
 
 /** undici wrote something other than the one head that was announced. */
-export class HeadLaneError extends Error {
+export class RequestHeadError extends Error {
   readonly code = 'SQUALL_HEAD_LANE'
 }
 
@@ -15,7 +15,7 @@ const LAST_CHUNK = '\r\n0\r\n\r\n'
  * see neither. undici writes text for heads and chunk framing and bytes for bodies, so every text
  * passes here and no body byte does.
  */
-export class HeadLane {
+export class RequestHeadWriter {
   #text: string | undefined
   #chunked = false
   #trailers: (() => HeaderLines) | undefined
@@ -53,7 +53,7 @@ export class HeadLane {
 
   #translate(written: string): string {
     if (this.#text !== undefined) return this.#head(written, this.#text)
-    if (!this.#chunked) throw new HeadLaneError('text was written outside of a head')
+    if (!this.#chunked) throw new RequestHeadError('text was written outside of a head')
     return written === LAST_CHUNK ? this.#lastChunk() : written
   }
 

@@ -11,14 +11,14 @@ const INFORMATIONAL = /^HTTP\/1\.[01] 1\d\d/
  * piece of one that arrives in several.
  */
 export class StatusLine {
-  /** The phrase of the answer whose head has arrived; undefined when it was not found. */
+  /** The phrase of the response whose head has arrived; undefined when it was not found. */
   reason: string | undefined
-  /** The answer is of another version of HTTP than 1.0 and 1.1. */
+  /** The response is of another version of HTTP than 1.0 and 1.1. */
   foreign = false
   #wanted = false
   #text = ''
 
-  /** A request goes out: the next bytes are its answer. */
+  /** A request goes out: the next bytes are its response. */
   expect(): void {
     this.#wanted = true
     this.#text = ''

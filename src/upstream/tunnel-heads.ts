@@ -22,9 +22,9 @@ export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage):
 
 /**
  * Gives http-proxy the app's own header lines to write. Where the app answered an upgrade with an
- * ordinary answer, its body is ended by the connection, because its framing was taken off on the way.
+ * ordinary response, its body is ended by the connection, because its framing was taken off on the way.
  */
-export function keepAnswerLines(res: IncomingMessage): void {
+export function keepResponseLines(res: IncomingMessage): void {
   const headers = Object.fromEntries(grouped(withoutOwnNames(res.rawHeaders)))
   if (res.statusCode !== 101) {
     for (const name of Object.keys(headers)) {

@@ -5,14 +5,14 @@ import type httpProxy from 'http-proxy'
 import type { UpstreamAddress } from './address.ts'
 import { nameToAskFor } from './connector.ts'
 import { httpProxyModule } from './http-proxy-module.ts'
-import { keepAnswerLines, keepRequestLines } from './tunnel-heads.ts'
+import { keepResponseLines, keepRequestLines } from './tunnel-heads.ts'
 
 /** What becomes of an upgrade. */
 export interface TunnelEvents {
   opened(): void
   closed(): void
   /** The app answered: 101, or what it said instead. */
-  answered(status: number): void
+  responded(status: number): void
   /** The upstream declined the upgrade. True takes over the socket, and the response with its body. */
   declined(req: IncomingMessage, res: IncomingMessage, socket: Socket): boolean
   /** The app could not be reached; the client's socket is still open and has got nothing. */
@@ -49,7 +49,7 @@ export class Tunnel {
   readonly #tls: () => ConnectionOptions
   readonly #events: TunnelEvents
   readonly #open = new Map<IncomingMessage, Carried>()
-  readonly #answered = new WeakSet<IncomingMessage>()
+  readonly #responded = new WeakSet<IncomingMessage>()
 
   constructor(address: UpstreamAddress, tls: () => ConnectionOptions, events: TunnelEvents) {
     this.#address = address
@@ -72,7 +72,7 @@ export class Tunnel {
     if (proxy === undefined) return
     const options = { target: this.#target(), agent: this.#agent(), toProxy: true }
     const failed = (error: Error): void => {
-      if (this.#answered.has(req)) this.#events.broken(socket)
+      if (this.#responded.has(req)) this.#events.broken(socket)
       else if (!socket.destroyed) this.#events.failed(error.message, socket)
     }
     try {
@@ -118,13 +118,13 @@ export class Tunnel {
     const { socket, over } = this.#open.get(req)!
     const end = (): void => void proxyReq.destroy()
     socket.once('close', end)
-    const answered = (res: IncomingMessage): void => {
-      this.#answered.add(req)
-      keepAnswerLines(res)
-      this.#events.answered(res.statusCode ?? 0)
+    const responded = (res: IncomingMessage): void => {
+      this.#responded.add(req)
+      keepResponseLines(res)
+      this.#events.responded(res.statusCode ?? 0)
     }
     const declined = (res: IncomingMessage): boolean => {
-      answered(res)
+      responded(res)
       if (!this.#events.declined(req, res, socket)) return false
       socket.off('error', destroyed)
       res.once('close', () => {
@@ -133,8 +133,8 @@ export class Tunnel {
       })
       return true
     }
-    // This runs before http-proxy's own listener, which writes what it finds in the answer's headers.
-    proxyReq.once('upgrade', answered)
+    // This runs before http-proxy's own listener, which writes what it finds in the response's headers.
+    proxyReq.once('upgrade', responded)
     // By then http-proxy has its listener in place, which would end the client's connection.
     proxyReq.once('socket', () => {
       const [pass] = proxyReq.listeners('response')

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
 import type { Client, Dispatcher } from 'undici'
 import type { Connector } from './connector.ts'
-import { HeadLane } from './request-head-writer.ts'
-import type { LaneEvents, PooledLane } from './connection-pool.ts'
+import { RequestHeadWriter } from './request-head-writer.ts'
+import type { ConnectionEvents, PooledConnection } from './connection-pool.ts'
 import { SocketGuard } from './socket-guard.ts'
 import { StatusLine } from './status-line.ts'
 import { undiciClient } from './undici-module.ts'
 
 /** Settings of the connections behind one upstream. */
-export interface LaneOptions {
+export interface ConnectionOptions {
   readonly connector: Connector
   /** An idle connection is retired after this, or 2 s before the app says it would close it. */
   readonly idle: number
@@ -25,8 +25,8 @@ const RETIRE_BEFORE_APP = 2_000
  * One connection to the app, used by one exchange at a time. undici's own pool looks through its
  * clients for a free one, which with thousands of held streams costs more than the request.
  */
-export class Lane implements PooledLane {
-  readonly head = new HeadLane()
+export class UndiciConnection implements PooledConnection {
+  readonly head = new RequestHeadWriter()
   readonly statusLine = new StatusLine()
   readonly guard = new SocketGuard()
   fate: SocketFate = 'open'
@@ -35,7 +35,7 @@ export class Lane implements PooledLane {
   readonly #client: Client
   #connecting: Socket | undefined
 
-  constructor(options: LaneOptions, events: LaneEvents<Lane>) {
+  constructor(options: ConnectionOptions, events: ConnectionEvents<UndiciConnection>) {
     const UndiciClient = undiciClient()
     this.#client = new UndiciClient('http://squall.invalid', {
       connect: (_options, callback) => {
@@ -75,7 +75,7 @@ export class Lane implements PooledLane {
     void this.#client.destroy().catch(() => undefined)
   }
 
-  #adopt(socket: Socket, events: LaneEvents<Lane>): void {
+  #adopt(socket: Socket, events: ConnectionEvents<UndiciConnection>): void {
     this.guard.attach(socket)
     this.head.attach(socket)
     this.statusLine.attach(socket)

@@ -7,7 +7,7 @@ let client: typeof Client | undefined
 
 /**
  * undici's client, loaded when it is first asked for and at once: whoever asks holds a request or the
- * beginning of an answer, of which nothing may be lost meanwhile.
+ * beginning of a response, of which nothing may be lost meanwhile.
  */
 export function undiciClient(): typeof Client {
   client ??= require('undici/lib/dispatcher/client.js') as typeof Client

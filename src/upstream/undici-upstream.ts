@@ -14,9 +14,9 @@ import type {
 } from '../http/transfer.ts'
 import type { Connector } from './connector.ts'
 import { failureOf } from './failure.ts'
-import { Lane, type LaneOptions } from './undici-connection.ts'
+import { UndiciConnection, type ConnectionOptions } from './undici-connection.ts'
 import type { SocketOwner } from './socket-guard.ts'
-import type { LaneEvents, LanePool } from './connection-pool.ts'
+import type { ConnectionEvents, ConnectionPool } from './connection-pool.ts'
 import { headerLines, usualReason } from './response-head.ts'
 
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
@@ -28,10 +28,10 @@ const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefine
 
 /** Sends exchanges to the app through undici, one connection each. */
 export class UndiciUpstream implements Upstream {
-  readonly #pool: LanePool<Lane>
-  readonly #options: LaneOptions
+  readonly #pool: ConnectionPool<UndiciConnection>
+  readonly #options: ConnectionOptions
 
-  constructor(pool: LanePool<Lane>, options: LaneOptions) {
+  constructor(pool: ConnectionPool<UndiciConnection>, options: ConnectionOptions) {
     this.#pool = pool
     this.#options = options
   }
@@ -41,7 +41,7 @@ export class UndiciUpstream implements Upstream {
     return this.#pool.hasIdle
   }
 
-  /** Reads the answer to a request that was sent already, on a connection that comes from elsewhere. */
+  /** Reads the response to a request that was sent already, on a connection that comes from elsewhere. */
   goOn(socket: Socket, sink: ResponseSink, begun = false): Transfer {
     let connections = 0
     const connector: Connector = (done) => {
@@ -51,9 +51,9 @@ export class UndiciUpstream implements Upstream {
       process.nextTick(done, ended, ended === null ? socket : null)
       return socket
     }
-    const open = (events: LaneEvents<Lane>): Lane =>
-      new Lane({ ...this.#options, connector }, events)
-    let lane: Lane
+    const open = (events: ConnectionEvents<UndiciConnection>): UndiciConnection =>
+      new UndiciConnection({ ...this.#options, connector }, events)
+    let lane: UndiciConnection
     try {
       lane = this.#pool.adopt(open)
     } catch (error) {
@@ -61,7 +61,7 @@ export class UndiciUpstream implements Upstream {
       socket.destroy()
       // The message has paths of this machine, which are not for clients.
       const why = (error as NodeJS.ErrnoException).code ?? 'an error of its own'
-      sink.fail({ kind: 'overload', message: `the app's answer cannot be read now: ${why}` })
+      sink.fail({ kind: 'overload', message: `the app's response cannot be read now: ${why}` })
       return IDLE_TRANSFER
     }
     lane.statusLine.expect()
@@ -114,19 +114,24 @@ function dispatchOptions(
 
 /** One request under way: undici's callbacks on one side, the sink on the other. */
 class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandler {
-  readonly #pool: LanePool<Lane>
-  readonly #lane: Lane
+  readonly #pool: ConnectionPool<UndiciConnection>
+  readonly #lane: UndiciConnection
   #sink: ResponseSink
   /** Another parser has read the head, and a part of what is behind it. */
   readonly #begun: boolean
   #resume: (() => void) | undefined
   #done = false
-  /** The sink has the whole answer, while the connection is not done with it. */
+  /** The sink has the whole response, while the connection is not done with it. */
   #ended = false
   #paused = false
   #interim = 0
 
-  constructor(pool: LanePool<Lane>, lane: Lane, sink: ResponseSink, begun = false) {
+  constructor(
+    pool: ConnectionPool<UndiciConnection>,
+    lane: UndiciConnection,
+    sink: ResponseSink,
+    begun = false,
+  ) {
     this.#begun = begun
     this.#pool = pool
     this.#lane = lane
@@ -180,7 +185,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     this.#sink.head(head)
     if (!this.#begun) this.#sink = unmarked(head, this.#sink)
     // Nothing can follow. A 304 may declare the length that the body would have, and undici would
-    // take the missing bytes for a broken answer.
+    // take the missing bytes for a broken response.
     if ((status === 204 || status === 304) && !this.#done) {
       this.#ended = true
       this.#sink.end([])
@@ -218,7 +223,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     this.#sink.end(trailers === null ? [] : withoutOwnNames(headerLines(trailers)))
   }
 
-  /** Ends an exchange of which the app's answer cannot be used. */
+  /** Ends an exchange of which the app's response cannot be used. */
   #refuse(message: string): void {
     this.#done = true
     this.#pool.discard(this.#lane)

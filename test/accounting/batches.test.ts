@@ -25,7 +25,7 @@ const BATCH = [
   result('server-1', { roots: [] }),
   call(2, 'd'),
 ]
-const ANSWERS = [
+const RESPONSES = [
   failure(-1),
   result('0', { content: [], isError: true }),
   result(0, { content: [] }),
@@ -39,13 +39,13 @@ const partly = {
 }
 
 test.each([
-  ['an array', [json(ANSWERS)]],
+  ['an array', [json(RESPONSES)]],
   [
     'an array in gzip',
-    [json(gzipSync(JSON.stringify(ANSWERS)), '200 OK', ['Content-Encoding', 'gzip'])],
+    [json(gzipSync(JSON.stringify(RESPONSES)), '200 OK', ['Content-Encoding', 'gzip'])],
   ],
-  ['events of one stream', stream(...ANSWERS)],
-])('each call of a batch ends by its own answer in %s', async (_how, pieces) => {
+  ['events of one stream', stream(...RESPONSES)],
+])('each call of a batch ends by its own response in %s', async (_how, pieces) => {
   stage = await Stage.open((exchange) => void exchange.send(pieces))
   await stage.exchange(post(BATCH))
   await stage.ends(partly)
@@ -54,7 +54,7 @@ test.each([
 
 test('a batch of which a part was answered before the reset', async () => {
   stage = await Stage.open(async (exchange) => {
-    await exchange.send([streamHead(), event(ANSWERS[0]), event(ANSWERS[2])])
+    await exchange.send([streamHead(), event(RESPONSES[0]), event(RESPONSES[2])])
     setTimeout(() => exchange.reset(), 30)
   })
   await stage.exchange(post(BATCH))
@@ -81,7 +81,7 @@ test('an error without an id answers every call that has nothing else', async ()
 test.each([
   ['an array', [json([result(1), failure(1), result(1)])]],
   ['events', stream(result(1), failure(1), result(1))],
-])('of two calls with one id in a batch, each takes one answer of %s', async (_how, pieces) => {
+])('of two calls with one id in a batch, each takes one response of %s', async (_how, pieces) => {
   stage = await Stage.open((exchange) => void exchange.send(pieces))
   await stage.exchange(post([call(1, 'a'), call(1, 'b')], 'Mcp-Session-Id: s\r\n'))
   await stage.ends({ 'tools/call a: ok': 1, 'tools/call b: rpc_error': 1 })
@@ -114,7 +114,7 @@ test('a batch of more messages than are read is counted as passed unread', async
 })
 
 test('the end of a stream comes once, however its chunks are cut', async () => {
-  const messages = ANSWERS.map((message) => ({ ...message, text: '日本 🦑 ü' }))
+  const messages = RESPONSES.map((message) => ({ ...message, text: '日本 🦑 ü' }))
   const whole = Buffer.concat(stream(...messages).map((piece) => Buffer.from(piece)))
   stage = await Stage.open(
     (exchange) => void exchange.send(Array.from(whole, (_, i) => whole.subarray(i, i + 1))),

@@ -74,7 +74,7 @@ test.each([
   await stage.exchange(bytes)
   expect(await stage.calls()).toEqual({})
   await (await held.at(0)).write(json(result(1)))
-  await client.answer()
+  await client.response()
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
@@ -88,7 +88,7 @@ describe('a client that leaves', () => {
     ['resets', post(modern(1))],
     ['closes', post(request(1), SESSION)],
     ['resets', post(request(1), SESSION)],
-  ] as const)('and %s before the answer has abandoned its call', async (how, bytes) => {
+  ] as const)('and %s before the response has abandoned its call', async (how, bytes) => {
     await open()
     const client = await stage.send(bytes)
     await stage.app.received(1)
@@ -97,7 +97,7 @@ describe('a client that leaves', () => {
     expect(await (await held.at(0)).gone).toBeDefined()
   })
 
-  test('inside a JSON answer has abandoned its call', async () => {
+  test('inside a JSON response has abandoned its call', async () => {
     await open()
     const client = await stage.send(post(request(1), SESSION))
     await stage.app.received(1)
@@ -145,7 +145,7 @@ describe('a subscription', () => {
     await (
       await held.at(0)
     ).send([event(result('listen:0', { resultType: 'complete' })), LAST_CHUNK])
-    await client.answer()
+    await client.response()
     await stage.ends({ 'subscriptions/listen: ok': 1 })
     expect(await stage.sum('squall_call_duration_seconds', '_count')).toBe(0)
     expect(await stage.sum('squall_upstream_duration_seconds', '_count')).toBe(0)

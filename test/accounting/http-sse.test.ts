@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { answer, chunk, type AppExchange } from '../support/raw-app.ts'
+import { response, chunk, type AppExchange } from '../support/raw-app.ts'
 import type { RawClient } from '../support/raw-client.ts'
 import {
   event,
@@ -19,10 +19,10 @@ let stage: Stage
 let streams: AppExchange[]
 afterEach(() => stage.close())
 
-const ACCEPTED = answer('202 Accepted', [], 'Accepted')
+const ACCEPTED = response('202 Accepted', [], 'Accepted')
 const TTL = 40
 
-/** An app of revision 2024-11-05: every stream is told where to post, by the query of its GET. */
+/** An app of protocol version 2024-11-05: every stream is told where to post, by the query of its GET. */
 async function open(accepted: Buffer | 'nothing' = ACCEPTED, options = {}): Promise<void> {
   streams = []
   stage = await Stage.open((exchange) => {
@@ -45,7 +45,7 @@ async function listen(session: string): Promise<RawClient> {
 const call = (session: string, id: unknown, name = 'echo'): string =>
   post(request(id, 'tools/call', { name }), '', `/message?sessionId=${session}`)
 
-test('a call is open until its answer comes by the stream', async () => {
+test('a call is open until its response comes by the stream', async () => {
   await open()
   await listen('a')
   await stage.exchange(call('a', 1))
@@ -70,15 +70,15 @@ test('the endpoint may be announced behind other events', async () => {
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
-test('servers that take a call with 200 and no answer are understood', async () => {
-  await open(answer('200 OK', [], ''))
+test('servers that take a call with 200 and no response are understood', async () => {
+  await open(response('200 OK', [], ''))
   await listen('a')
   await stage.exchange(call('a', 1))
   streams[0]!.socket.write(event(result(1, { isError: true })))
   await stage.ends({ 'tools/call echo: tool_error': 1 })
 })
 
-test('an answer may come before its call is accepted', async () => {
+test('a response may come before its call is accepted', async () => {
   await open('nothing')
   await listen('a')
   const client = await stage.send(call('a', 1))
@@ -86,7 +86,7 @@ test('an answer may come before its call is accepted', async () => {
   streams[0]!.socket.write(event(failure(1)))
   await stage.ends({ 'tools/call echo: rpc_error': 1 })
   connection.socket.write(ACCEPTED)
-  await client.answer()
+  await client.response()
 })
 
 test('ids of one session do not close the calls of another', async () => {
@@ -141,13 +141,13 @@ test('a stream that ends while a call is being accepted leaves nothing open', as
   client.close()
   await expect.poll(() => stage.gauges(), POLL).toMatchObject({ push: 0, pending: 1 })
   connection.socket.write(ACCEPTED)
-  await caller.answer()
+  await caller.response()
   await stage.ends({ 'tools/call echo: abandoned': 1 })
 })
 
 test.each([
-  [answer('404 Not Found', [], 'no such session'), 'http_error'],
-  [answer('500 Oops', [], ''), 'http_error'],
+  [response('404 Not Found', [], 'no such session'), 'http_error'],
+  [response('500 Oops', [], ''), 'http_error'],
 ])('a call that is not accepted ends at once', async (bytes, outcome) => {
   await open(bytes)
   await listen('a')
@@ -209,7 +209,7 @@ test('calls with equal ids on a shared endpoint end once each', async () => {
   expect(await stage.byReason('table_evictions')).toEqual({})
 })
 
-test('a request of the server and the answer to it close no call', async () => {
+test('a request of the server and the response to it close no call', async () => {
   await open()
   await listen('a')
   await stage.exchange(call('a', 1))
@@ -267,7 +267,7 @@ test('a post that the app redirects keeps its session, and is one call', async (
       return void exchange.send([streamHead(), endpoint])
     }
     const to = ['Location', '/message/?sessionId=a']
-    const moved = answer('307 Temporary Redirect', to, '')
+    const moved = response('307 Temporary Redirect', to, '')
     return void exchange.send([target.startsWith('/message?') ? moved : ACCEPTED])
   })
   await listen('a')

@@ -22,7 +22,7 @@ const IDS = [
   'line\nbreak',
 ]
 
-test('ids of every kind find their own answer, and only that', async () => {
+test('ids of every kind find their own response, and only that', async () => {
   let push: AppExchange | undefined
   stage = await Stage.open((exchange) => {
     if (exchange.request.method === 'GET') {

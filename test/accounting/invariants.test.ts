@@ -33,7 +33,7 @@ class Worker {
   readonly #tally: Tally
   #client: RawClient | undefined
   #ids = 0
-  #marks = 0
+  #markers = 0
 
   constructor(name: string, app: MixedApp, random: Random, tally: Tally) {
     this.#name = name
@@ -58,7 +58,7 @@ class Worker {
     for (let step = 0; step <= STEPS; step++) {
       const held = step < STEPS && this.#random.chance(0.3)
       const name = held ? 'sse held' : 'sse answered'
-      const how = held ? 'hold' : 'answer'
+      const how = held ? 'hold' : 'response'
       await this.#exchange(post(this.#call(name), `x-how: ${how}\r\n`, target))
       this.#tally.add(calls, `tools/call ${name}: ${held ? 'abandoned' : 'ok'}`)
     }
@@ -92,11 +92,11 @@ class Worker {
       this.#tally.add(this.#tally.http, 'mcp 200')
     },
     async () => {
-      const mark = this.#mark()
-      const begun = this.#app.begun(mark)
+      const marker = this.#marker()
+      const begun = this.#app.begun(marker)
       const message = this.#call('given up')
       const client = await RawClient.connect(stage.squall.port)
-      await client.send(post(message, `${this.#lines('hold')}x-mark: ${mark}\r\n`), 'POST')
+      await client.send(post(message, `${this.#lines('hold')}x-mark: ${marker}\r\n`), 'POST')
       await begun
       const params = { requestId: message.id, reason: 'Request timed out' }
       const note = { jsonrpc: '2.0', method: 'notifications/cancelled', params }
@@ -131,11 +131,11 @@ class Worker {
 
   /** Makes a call on a connection of its own and leaves it once the app has begun. */
   async #leaves(how: string, seen: string, outcome = 'abandoned'): Promise<number> {
-    const mark = this.#mark()
-    const begun = this.#app.begun(mark)
+    const marker = this.#marker()
+    const begun = this.#app.begun(marker)
     const message = this.#call(how)
     const client = await RawClient.connect(stage.squall.port)
-    await client.send(post(message, `${this.#lines(how)}x-mark: ${mark}\r\n`), 'POST')
+    await client.send(post(message, `${this.#lines(how)}x-mark: ${marker}\r\n`), 'POST')
     await begun
     if (seen !== '') await client.sees(seen)
     if (this.#random.chance(0.5)) client.reset()
@@ -152,9 +152,9 @@ class Worker {
       client = await RawClient.connect(stage.squall.port)
       this.#client = client
     }
-    const before = client.answers.length
+    const before = client.responses.length
     await client.send(bytes, method)
-    const given = await client.answer(before)
+    const given = await client.response(before)
     this.#tally.exchanges++
     if (given?.complete === true) return
     client.close()
@@ -170,8 +170,8 @@ class Worker {
     return `Mcp-Session-Id: ${this.#name}\r\nx-how: ${how}\r\n`
   }
 
-  #mark(): string {
-    return `${this.#name} ${this.#marks++}`
+  #marker(): string {
+    return `${this.#name} ${this.#markers++}`
   }
 }
 

@@ -1,25 +1,25 @@
 import { gzipSync } from 'node:zlib'
-import { answer, chunk, type AppExchange } from '../support/raw-app.ts'
+import { response, chunk, type AppExchange } from '../support/raw-app.ts'
 import { valueOf } from '../support/wire.ts'
 import { event, failure, json, LAST_CHUNK, result, streamHead } from './stage.ts'
 
 /** A way for an app to answer, and how the call ends by it when its client waits. */
 export interface Manner {
   readonly outcome: string
-  answer(exchange: AppExchange, ids: readonly unknown[]): Promise<unknown>
+  response(exchange: AppExchange, ids: readonly unknown[]): Promise<unknown>
 }
 
 const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: {} }
 
 function says(outcome: string, pieces: (id: unknown) => readonly (string | Buffer)[]): Manner {
-  return { outcome, answer: (exchange, [id]) => exchange.send(pieces(id)) }
+  return { outcome, response: (exchange, [id]) => exchange.send(pieces(id)) }
 }
 
 /** Leaves the bytes time to be read: a reset throws away what was not. */
 function breaks(outcome: string, pieces: (string | Buffer)[], how: 'fin' | 'reset'): Manner {
   return {
     outcome,
-    async answer(exchange) {
+    async response(exchange) {
       await exchange.send(pieces)
       await new Promise((resolve) => setTimeout(resolve, 20))
       exchange[how]()
@@ -36,12 +36,12 @@ export const MANNERS: Readonly<Record<string, Manner>> = {
   'json tool error': says('tool_error', (id) => [json(result(id, { isError: true }))]),
   'json error': says('rpc_error', (id) => [json(failure(id))]),
   'json of another': says('incomplete', () => [json(result('another'))]),
-  'empty answer': says('incomplete', () => [json('')]),
-  accepted: says('incomplete', () => [answer('202 Accepted', [], '')]),
-  status: says('http_error', () => [answer('503 Busy', [], 'busy')]),
+  'empty response': says('incomplete', () => [json('')]),
+  accepted: says('incomplete', () => [response('202 Accepted', [], '')]),
+  status: says('http_error', () => [response('503 Busy', [], 'busy')]),
   'cut json': breaks('incomplete', [half], 'fin'),
   'reset json': breaks('reset', [half], 'reset'),
-  'no answer': breaks('reset', [], 'reset'),
+  'no response': breaks('reset', [], 'reset'),
   'stream result': says('ok', (id) => [
     streamHead(),
     event(progress),
@@ -80,8 +80,8 @@ const OTHERS: Readonly<
   batch: (exchange, ids) => exchange.send([json(ids.map((id) => result(id)))]),
   session: (exchange, [id]) =>
     exchange.send([json(result(id, {}), '200 OK', ['Mcp-Session-Id', String(id)])]),
-  take: (exchange) => exchange.send([answer('202 Accepted', [], '')]),
-  'no stream': (exchange) => exchange.send([answer('405 No', [], '')]),
+  take: (exchange) => exchange.send([response('202 Accepted', [], '')]),
+  'no stream': (exchange) => exchange.send([response('405 No', [], '')]),
 }
 
 /** An app that does as each request says, and tells when it has begun. */
@@ -90,15 +90,15 @@ export class MixedApp {
   readonly #streams = new Map<string, AppExchange>()
 
   /** Resolves when the request with this mark has arrived. */
-  begun(mark: string): Promise<void> {
-    return new Promise((resolve) => void this.#begun.set(mark, resolve))
+  begun(marker: string): Promise<void> {
+    return new Promise((resolve) => void this.#begun.set(marker, resolve))
   }
 
   readonly script = async (exchange: AppExchange): Promise<void> => {
     const { headers, body, target } = exchange.request
     const how = valueOf(headers, 'x-how') ?? ''
-    const mark = valueOf(headers, 'x-mark') ?? ''
-    this.#begun.get(mark)?.()
+    const marker = valueOf(headers, 'x-mark') ?? ''
+    this.#begun.get(marker)?.()
     const session = target.split('=')[1] ?? ''
     if (target.startsWith('/sse')) {
       this.#streams.set(session, exchange)
@@ -108,15 +108,15 @@ export class MixedApp {
     }
     const ids = how === '' ? [] : idsIn(body)
     if (target.startsWith('/message')) {
-      await exchange.send([answer('202 Accepted', [], '')])
+      await exchange.send([response('202 Accepted', [], '')])
       if (how !== 'hold')
         await this.#streams.get(session)!.send([event({ jsonrpc: '2.0', result: {}, id: ids[0] })])
       return
     }
     const act = OTHERS[how]
     if (act !== undefined) await act(exchange, ids)
-    else if (MANNERS[how] !== undefined) await MANNERS[how].answer(exchange, ids)
-    else await exchange.send([answer('200 OK', [], 'page')])
+    else if (MANNERS[how] !== undefined) await MANNERS[how].response(exchange, ids)
+    else await exchange.send([response('200 OK', [], 'page')])
   }
 }
 

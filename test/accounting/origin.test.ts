@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/front/http-front.ts'
-import { Ledger } from '../../src/listener/in-flight-requests.ts'
+import { InFlightRequests } from '../../src/listener/in-flight-requests.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { Pipeline, type PipelineParts } from '../../src/listener/pipeline.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
@@ -30,7 +30,7 @@ test('an app that cannot be reached is an error of Squall, for each call', async
   await stage.app.close()
   await stage.exchange(post(batch))
   const client = await stage.exchange(get('/page').replace('text/event-stream', 'text/html'))
-  expect(client.answers[0]?.status).toBe(502)
+  expect(client.responses[0]?.status).toBe(502)
   await stage.ends({ 'tools/call echo: http_error by squall': 2 })
   expect(await stage.byReason('refused')).toEqual({ upstream_unreachable: 2 })
   await expect.poll(() => stage.http(), POLL).toEqual({ 'http 502 by squall': 1 })
@@ -38,7 +38,7 @@ test('an app that cannot be reached is an error of Squall, for each call', async
   expect(await stage.sum('squall_upstream_duration_seconds', '_count')).toBe(0)
 })
 
-test('an answer that is not HTTP is an error of Squall', async () => {
+test('a response that is not HTTP is an error of Squall', async () => {
   const stage = await open((exchange) => void exchange.write('SSH-2.0-x\r\n\r\n'))
   await stage.exchange(post(request(1)))
   await stage.ends({ 'tools/call echo: http_error by squall': 1 })
@@ -53,10 +53,10 @@ test('a bound on connections that is met is an error of Squall, and the next cal
   await stage.exchange(post(request(2, 'tools/call', { name: 'second' })))
   await stage.ends({ 'tools/call second: http_error by squall': 1 })
   await (await held.at(0)).write(json(result(1)))
-  await first.answer()
+  await first.response()
   const third = await stage.send(post(request(3, 'tools/call', { name: 'third' })))
   await (await held.at(1)).write(json(result(3)))
-  await third.answer()
+  await third.response()
   await stage.ends({
     'tools/call first: ok': 1,
     'tools/call second: http_error by squall': 1,
@@ -91,10 +91,14 @@ async function broken(parts: Partial<PipelineParts>) {
   const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   const metrics = createMetrics({ version: 'test' })
   const now = (): number => performance.now()
-  const ledger = new Ledger({ maxPending: 9, pendingTtl: 9e9, maxSessions: 9 }, metrics, now)
+  const inFlight = new InFlightRequests(
+    { maxPending: 9, pendingTtl: 9e9, maxSessions: 9 },
+    metrics,
+    now,
+  )
   const pipeline = new Pipeline({
     upstream: { send: () => fail() },
-    ledger,
+    inFlight,
     telemetry: metrics,
     logger,
     rareLog: new RareLog(logger, now),
@@ -106,8 +110,8 @@ async function broken(parts: Partial<PipelineParts>) {
     ...parts,
   })
   const limits = {
-    maxHead: 9e4,
-    headTimeout: 9e4,
+    maxHeaderSize: 9e4,
+    headerTimeout: 9e4,
     bodyTimeout: 9e4,
     holdTimeout: 9e4,
     maxConnections: 99,
@@ -129,7 +133,7 @@ async function broken(parts: Partial<PipelineParts>) {
   closers.push(() => client.close())
   const has = async (line: string): Promise<boolean> =>
     (await metrics.render()).text.split('\n').includes(line)
-  return { client, ledger, has }
+  return { client, inFlight, has }
 }
 
 const nothing = (): void => undefined
@@ -138,12 +142,12 @@ function fail(): never {
 }
 
 test('when sending breaks inside Squall, the calls end and the client is told', async () => {
-  const { client, ledger, has } = await broken({})
+  const { client, inFlight, has } = await broken({})
   await client.send(post(batch, 'Mcp-Session-Id: s\r\n'), 'POST')
-  const given = await client.answer()
+  const given = await client.response()
   expect(given?.status).toBe(500)
   expect(JSON.parse(given!.body.toString())).toMatchObject([{ id: 1 }, { id: 2 }])
-  expect(ledger.pendingCalls).toBe(0)
+  expect(inFlight.pendingCalls).toBe(0)
   expect(
     await has(
       'squall_calls_total{outcome="http_error",origin="squall",method="tools/call",tool="echo"} 2',

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { answer, type Script } from '../support/raw-app.ts'
+import { response, type Script } from '../support/raw-app.ts'
 import {
   event,
   failure,
@@ -42,7 +42,7 @@ const failed = result(7, { content: [], isError: true })
 const half =
   'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"half"'
 
-const answers: readonly Case[] = [
+const responses: readonly Case[] = [
   ['ok', 'a result', says(json(result(7)))],
   ['ok', 'a result in an event stream', says(...stream(progress, result(7)))],
   ['ok', 'the same result twice', says(...stream(result(7), result(7)))],
@@ -75,11 +75,11 @@ const answers: readonly Case[] = [
   [
     'http_error',
     'a status',
-    says(answer('503 Service Unavailable', ['Content-Type', 'text/html'], '<p>no')),
+    says(response('503 Service Unavailable', ['Content-Type', 'text/html'], '<p>no')),
   ],
   [
     'http_error',
-    'a status with an error of JSON-RPC, in a revision that shows the status',
+    'a status with an error of JSON-RPC, in a protocol version that shows the status',
     says(json(failure(7), '400 Bad Request')),
   ],
   ['http_error', 'a session that is not known', says(json(failure(null, -32001), '404 Not Found'))],
@@ -91,24 +91,24 @@ const answers: readonly Case[] = [
   [
     'http_error',
     'a redirect that loses the method',
-    says(answer('302 Found', ['Location', '/'], '')),
+    says(response('302 Found', ['Location', '/'], '')),
   ],
-  ['reset', 'a reset before the answer', saysAndResets()],
+  ['reset', 'a reset before the response', saysAndResets()],
   ['reset', 'a reset inside JSON', saysAndResets(half)],
   ['reset', 'a reset inside an event stream', saysAndResets(streamHead(), event(progress))],
-  ['reset', 'a close before the answer', saysAndEnds()],
+  ['reset', 'a close before the response', saysAndEnds()],
   ['incomplete', 'JSON cut short', saysAndEnds(half)],
   ['incomplete', 'JSON that is none', says(json('{"jsonrpc":"2.0","id":7,"result":{'))],
-  ['incomplete', 'an empty answer', says(json(''))],
-  ['incomplete', 'the answer to another call', says(json(result(8)))],
+  ['incomplete', 'an empty response', says(json(''))],
+  ['incomplete', 'the response to another call', says(json(result(8)))],
   [
     'incomplete',
-    'the answer to another call, in a large body',
+    'the response to another call, in a large body',
     says(json(result(70, { text: 'x'.repeat(20_000) }))),
   ],
-  ['incomplete', 'the answer to another call, in an event stream', says(...stream(result(8)))],
-  ['incomplete', 'an answer to the same id as text', says(json(result('7')))],
-  ['incomplete', '202', says(answer('202 Accepted', [], ''))],
+  ['incomplete', 'the response to another call, in an event stream', says(...stream(result(8)))],
+  ['incomplete', 'a response to the same id as text', says(json(result('7')))],
+  ['incomplete', '202', says(response('202 Accepted', [], ''))],
   ['incomplete', '204', says('HTTP/1.1 204 No Content\r\n\r\n')],
   ['incomplete', 'an event stream that ends without answering', says(...stream(progress))],
   ['incomplete', 'an event stream without an event', says(streamHead(), LAST_CHUNK)],
@@ -125,7 +125,7 @@ const answers: readonly Case[] = [
   ],
 ]
 
-test.each(answers)('%s: %s', async (outcome, _what, script) => {
+test.each(responses)('%s: %s', async (outcome, _what, script) => {
   stage = await Stage.open(script)
   await stage.exchange(post(request(7)))
   await stage.ends({ [`tools/call echo: ${outcome}`]: 1 })
@@ -134,7 +134,7 @@ test.each(answers)('%s: %s', async (outcome, _what, script) => {
   expect(await stage.sum('squall_upstream_duration_seconds', '_count')).toBe(1)
 })
 
-const modernAnswers: readonly Case[] = [
+const modernResponses: readonly Case[] = [
   [
     'rpc_error',
     'an error with the status of a bad request',
@@ -145,20 +145,20 @@ const modernAnswers: readonly Case[] = [
   ['http_error', 'an error with another id', says(json(failure(8), '400 Bad Request'))],
 ]
 
-test.each(modernAnswers)('from 2026-07-28 on, %s: %s', async (outcome, _what, script) => {
+test.each(modernResponses)('from 2026-07-28 on, %s: %s', async (outcome, _what, script) => {
   stage = await Stage.open(script)
   await stage.exchange(post(modern(7)))
   await stage.ends({ [`tools/call echo: ${outcome}`]: 1 })
 })
 
-describe('finding out the revision is no error', () => {
+describe('finding out the protocol version is no error', () => {
   test.each([
     ['initialize', json(failure(7, -32022), '400 Bad Request')],
     ['initialize', json(failure(7, -32602, { supported: ['2025-06-18'] }))],
-    ['initialize', answer('405 Method Not Allowed', ['Allow', 'GET'], '')],
+    ['initialize', response('405 Method Not Allowed', ['Allow', 'GET'], '')],
     ['server/discover', json(failure(7, -32601))],
     ['server/discover', json(failure(null, -32000), '400 Bad Request')],
-    ['server/discover', answer('404 Not Found', [], 'nothing here')],
+    ['server/discover', response('404 Not Found', [], 'nothing here')],
   ])('%s', async (method, bytes) => {
     stage = await Stage.open(says(bytes))
     await stage.exchange(post(request(7, method, {})))

@@ -47,7 +47,7 @@ test('a slow client is not overhead', async () => {
   await client.send(`${head}\r\n\r\n${body.slice(0, 5)}`, 'POST')
   await pause()
   await client.send(body.slice(5))
-  await client.answer()
+  await client.response()
   await stage.ends({ 'tools/call echo: ok': 1 })
   expect(await overhead('_sum')).toBeLessThan(SLOW / 1000)
 })
@@ -70,6 +70,6 @@ test('every exchange that is sent on is told once, when it is over', async () =>
     else if (target === '/') exchange.reset()
     else await exchange.send([streamHead(), LAST_CHUNK])
   }
-  await Promise.all([call.answer(), push.answer(), page.gone])
+  await Promise.all([call.response(), push.response(), page.gone])
   await expect.poll(() => overhead('_count'), POLL).toBe(4)
 })

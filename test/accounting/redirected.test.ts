@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { answer, type Script } from '../support/raw-app.ts'
+import { response, type Script } from '../support/raw-app.ts'
 import { json, post, posted, request, result, Stage, stream } from './stage.ts'
 
 let stage: Stage
 afterEach(() => stage.close())
 
-const TO_MOUNT = answer('307 Temporary Redirect', ['Location', '/mcp/'], '')
+const TO_MOUNT = response('307 Temporary Redirect', ['Location', '/mcp/'], '')
 
 /** Redirects from `/mcp`, and answers at `/mcp/`. */
 const mount: Script = (exchange) => {
@@ -18,11 +18,11 @@ const follow = (message: unknown, lines = ''): string => post(message, lines, '/
 test('a call and its repetition are one call, on one connection and on two', async () => {
   stage = await Stage.open(mount)
   const client = await stage.send(post(request(1)))
-  await client.answer()
+  await client.response()
   expect(await stage.calls()).toEqual({})
-  expect(await stage.sum('squall_pending_calls')).toBe(1)
+  expect(await stage.sum('squall_in_flight_requests')).toBe(1)
   await client.send(follow(request(1)))
-  await client.answer()
+  await client.response()
   await stage.ends({ 'tools/call echo: ok': 1 })
   await stage.exchange(post(request(2)))
   await stage.exchange(follow(request(2)))
@@ -36,7 +36,7 @@ test('several redirects in a row are one call', async () => {
     const { target } = exchange.request
     const to = { '/mcp': '/a', '/a': '/b?c=d' }[target]
     if (to === undefined) return void exchange.send(stream(result(1)))
-    return void exchange.send([answer('308 Permanent Redirect', ['Location', to], '')])
+    return void exchange.send([response('308 Permanent Redirect', ['Location', to], '')])
   })
   for (const target of ['/mcp', '/a', '/b?c=d']) {
     await stage.exchange(post(request(1), '', target))
@@ -75,13 +75,13 @@ describe('a call is no repetition that has', () => {
     await stage.exchange(post(request(1)))
     await stage.exchange(bytes)
     await stage.ends({ 'tools/call echo: ok': 1 })
-    expect(await stage.sum('squall_pending_calls')).toBe(1)
+    expect(await stage.sum('squall_in_flight_requests')).toBe(1)
     await stage.exchange(follow(request(1)))
     await stage.ends({ 'tools/call echo: ok': 2 })
   })
 })
 
-test('the answer to the repetition decides, also when the app fails then', async () => {
+test('the response to the repetition decides, also when the app fails then', async () => {
   stage = await Stage.open((exchange) => {
     if (exchange.request.target === '/mcp') return void exchange.send([TO_MOUNT])
     return exchange.reset()
@@ -106,12 +106,12 @@ test('a client that leaves with the redirect may still follow it', async () => {
 
 describe('a client that never follows', () => {
   const ends: readonly (readonly [string, readonly string[], string])[] = [
-    ['has got no answer', ['Location', '/mcp/'], 'http_error'],
+    ['has got no response', ['Location', '/mcp/'], 'http_error'],
     ['may have gone to another host', ['Location', 'http://elsewhere/mcp/'], 'ok'],
   ]
   test.each(ends)('%s', async (_, lines, outcome) => {
     stage = await Stage.open(
-      (exchange) => void exchange.send([answer('307 Temporary Redirect', lines, '')]),
+      (exchange) => void exchange.send([response('307 Temporary Redirect', lines, '')]),
     )
     await stage.exchange(post(request(1)))
     expect(await stage.calls()).toEqual({})
@@ -121,7 +121,7 @@ describe('a client that never follows', () => {
 
   test('cannot, without a place to go to: the call is over at once', async () => {
     stage = await Stage.open(
-      (exchange) => void exchange.send([answer('307 Temporary Redirect', [], '')]),
+      (exchange) => void exchange.send([response('307 Temporary Redirect', [], '')]),
     )
     await stage.exchange(post(request(1)))
     await stage.ends({ 'tools/call echo: http_error': 1 })

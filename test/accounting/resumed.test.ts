@@ -49,7 +49,7 @@ const prime = (exchange: AppExchange): void => void exchange.send([streamHead(),
 test.each([
   ['ended', primeAndEnd],
   ['was reset', primeAndReset],
-])('an answer is found on the resumed stream after the first one %s', async (_how, begin) => {
+])('a response is found on the resumed stream after the first one %s', async (_how, begin) => {
   await open(begin)
   await stage.exchange(post(request(1), SESSION))
   expect(await stage.calls()).toEqual({})
@@ -77,7 +77,7 @@ test('a client that leaves such a stream has not given its call up', async () =>
 
 test.each([
   ['without a session', post(request(1))],
-  ['of revision 2026-07-28', post(modern(1), SESSION)],
+  ['of protocol version 2026-07-28', post(modern(1), SESSION)],
 ])('a client that leaves a call %s has given it up, event ids or not', async (_what, bytes) => {
   await open(prime)
   const client = await stage.send(bytes)
@@ -137,7 +137,7 @@ test('another session that resumes closes nothing here', async () => {
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
-test('requests of the server with the same id close nothing, nor do the answers to them', async () => {
+test('requests of the server with the same id close nothing, nor do the responses to them', async () => {
   await open(prime)
   await stage.send(post(request(1), SESSION))
   const push = await stage.send(get('/mcp', SESSION), 'GET')
@@ -158,8 +158,10 @@ test('a stream that is refused, or is none, counts as an exchange and opens noth
     const ended = exchange.request.method === 'DELETE'
     void exchange.write(`HTTP/1.1 ${ended ? '200 OK' : '405 No'}\r\nContent-Length: 0\r\n\r\n`)
   })
-  await (await stage.send(get('/mcp', SESSION), 'GET')).answer()
-  await (await stage.send(`DELETE /mcp HTTP/1.1\r\nHost: pod\r\n${SESSION}\r\n`, 'DELETE')).answer()
+  await (await stage.send(get('/mcp', SESSION), 'GET')).response()
+  await (
+    await stage.send(`DELETE /mcp HTTP/1.1\r\nHost: pod\r\n${SESSION}\r\n`, 'DELETE')
+  ).response()
   await expect.poll(() => stage.http(), POLL).toEqual({ 'mcp 405': 1, 'mcp 200': 1 })
   expect(await stage.calls()).toEqual({})
 })

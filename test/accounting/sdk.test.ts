@@ -32,7 +32,7 @@ async function gauge(squall: RunningSidecar, name: string, kind: string): Promis
   return lines.find(({ labels }) => (labels['kind'] ?? '') === kind)?.value ?? 0
 }
 
-test('a client of revision 2026-07-28 is counted call by call', async () => {
+test('a client of protocol version 2026-07-28 is counted call by call', async () => {
   const server = await startModernServer()
   closers.push(() => server.close())
   const squall = await before(server.origin)
@@ -69,10 +69,10 @@ test('a client of revision 2026-07-28 is counted call by call', async () => {
       'tools/call wait: abandoned': 1,
       'subscriptions/listen : cancelled': 1,
     })
-  expect(await gauge(squall, 'squall_pending_calls', '')).toBe(0)
+  expect(await gauge(squall, 'squall_in_flight_requests', '')).toBe(0)
 })
 
-test('a client of an older revision is counted across the streams that it resumes', async () => {
+test('a client of an older protocol version is counted across the streams that it resumes', async () => {
   const server = await startSessionServer()
   closers.push(() => server.host.close())
   const squall = await before(server.host.origin)
@@ -81,7 +81,7 @@ test('a client of an older revision is counted across the streams that it resume
   await client.call('end the stream')
   const cut = client.call('be cut off')
   await client.received.until('notifications/message', 3)
-  server.host.cutAnswers()
+  server.host.cutResponses()
   await cut
   const waiting = server.waiting()
   const abort = new AbortController()
@@ -105,5 +105,5 @@ test('a client of an older revision is counted across the streams that it resume
   await client.close()
   await expect.poll(() => gauge(squall, 'squall_sessions', ''), POLL).toBe(0)
   await expect.poll(() => gauge(squall, 'squall_open_streams', 'push'), POLL).toBe(0)
-  expect(await gauge(squall, 'squall_pending_calls', '')).toBe(0)
+  expect(await gauge(squall, 'squall_in_flight_requests', '')).toBe(0)
 })

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { answer, chunk, type AppExchange, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, type AppExchange, type RawApp, type Script } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type ScriptedSidecar, type StartOptions } from '../support/sidecar.ts'
 import { parseExposition, type Line } from '../telemetry/exposition.ts'
@@ -38,10 +38,10 @@ export class Stage {
     return client
   }
 
-  /** Sends a request and waits until its answer is over, whichever way. */
+  /** Sends a request and waits until its response is over, whichever way. */
   async exchange(bytes: string | readonly (string | Buffer)[]): Promise<RawClient> {
     const client = await this.send(bytes)
-    await client.answer()
+    await client.response()
     return client
   }
 
@@ -80,7 +80,7 @@ export class Stage {
 
   /** Everything that is counted up and down, but for connections to the app. */
   async gauges(): Promise<Counts> {
-    const open: Counts = { pending: await this.sum('squall_pending_calls') }
+    const open: Counts = { pending: await this.sum('squall_in_flight_requests') }
     for (const name of ['squall_connections', 'squall_open_streams']) {
       for (const { labels, value } of await this.lines(name)) {
         if (labels['kind'] !== 'upstream') open[labels['kind']!] = value
@@ -148,16 +148,16 @@ export function failure(id: unknown, code = -32602, data?: unknown) {
   return { jsonrpc: '2.0', id, error: { code, message: 'no', data } }
 }
 
-/** A call that says that it is of revision 2026-07-28. */
+/** A call that says that it is of protocol version 2026-07-28. */
 export function modern(id: unknown, method = 'tools/call', rest: object = { name: 'echo' }) {
   const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
   return request(id, method, { ...rest, _meta })
 }
 
-/** A JSON answer. */
+/** A JSON response. */
 export function json(body: unknown, status = '200 OK', lines: readonly string[] = []): Buffer {
   const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
-  return answer(status, ['Content-Type', 'application/json', ...lines], text)
+  return response(status, ['Content-Type', 'application/json', ...lines], text)
 }
 
 /** The head of an event stream. */

@@ -57,7 +57,7 @@ describe.each(CODINGS)('answers in %s', (coding, compress) => {
   })
 })
 
-test('an answer that had come in gzip before the reset is an answer', async () => {
+test('a response that had come in gzip before the reset is a response', async () => {
   stage = await Stage.open(async (exchange) => {
     await exchange.send([
       streamHead('Content-Encoding: gzip\r\n'),
@@ -110,7 +110,7 @@ describe('what cannot be read is judged by its status alone', () => {
     await stage.ends({ 'tools/call echo: ok': 1 })
   })
 
-  test('an answer beside an event above the limit is read', async () => {
+  test('a response beside an event above the limit is read', async () => {
     stage = await Stage.open(
       (exchange) =>
         void exchange.send([
@@ -127,7 +127,7 @@ describe('what cannot be read is judged by its status alone', () => {
 })
 
 describe('requests that pass unread', () => {
-  const answered = (): Promise<Stage> =>
+  const responded = (): Promise<Stage> =>
     Stage.open((exchange) => void exchange.send([json({})]), { maxBody: 2_000 })
 
   test.each([
@@ -136,7 +136,7 @@ describe('requests that pass unread', () => {
     ['not_json_rpc', '[]'],
     ['too_large', JSON.stringify(big(request(1)))],
   ])('are counted with their reason: %s', async (reason, body) => {
-    stage = await answered()
+    stage = await responded()
     await stage.exchange(post(body))
     await expect.poll(() => stage.byReason('unclassified')).toEqual({ [reason]: 1 })
     await expect.poll(() => stage.http(), POLL).toEqual({ 'http 200': 1 })
@@ -144,7 +144,7 @@ describe('requests that pass unread', () => {
   })
 
   test('are counted when they are coded in a way that is not known', async () => {
-    stage = await answered()
+    stage = await responded()
     await stage.exchange(post('xx', 'Content-Encoding: x-secret\r\n'))
     await expect.poll(() => stage.byReason('unclassified')).toEqual({ encoding: 1 })
   })
@@ -157,7 +157,7 @@ describe('requests that pass unread', () => {
     ['/health', '{}'],
     ['/register', JSON.stringify(big({}))],
   ])('are plain HTTP at %s', async (target, body) => {
-    stage = await answered()
+    stage = await responded()
     await stage.exchange(post(body, '', target))
     await expect.poll(() => stage.http(), POLL).toEqual({ 'http 200': 1 })
     expect(await stage.byReason('unclassified')).toEqual({})

@@ -10,16 +10,16 @@ import {
 } from '../../src/admin/admin-token.ts'
 
 const TOKEN = '0123456789abcdef'
-const folders: string[] = []
+const directories: string[] = []
 
 afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true })
 })
 
 function fileOf(content: string | Buffer): string {
-  const folder = mkdtempSync(join(tmpdir(), 'squall-token-'))
-  folders.push(folder)
-  const path = join(folder, 'token')
+  const directory = mkdtempSync(join(tmpdir(), 'squall-token-'))
+  directories.push(directory)
+  const path = join(directory, 'token')
   writeFileSync(path, content)
   return path
 }

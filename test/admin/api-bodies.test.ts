@@ -17,11 +17,11 @@ async function start(setup: ApiSetup = {}): Promise<Api> {
 /** Sends the text as it stands and gives everything that comes back until the end. */
 function raw(port: number, text: string): Promise<string> {
   return new Promise((resolve) => {
-    let answer = ''
+    let response = ''
     const socket = connect(port, '127.0.0.1', () => socket.write(text))
     socket.setEncoding('latin1')
-    socket.on('data', (chunk: string) => (answer += chunk))
-    socket.on('close', () => resolve(answer))
+    socket.on('data', (chunk: string) => (response += chunk))
+    socket.on('close', () => resolve(response))
     socket.on('error', () => undefined)
   })
 }
@@ -51,10 +51,10 @@ describe('the body of a change', () => {
   ])('gets %i for %j', async (status, body, headers: Record<string, string>) => {
     const { post: send, arming } = await start()
     for (const path of ['/api/disarm', '/api/arm']) {
-      const answer = await send(path, body, headers)
-      expect(answer.status).toBe(status)
+      const response = await send(path, body, headers)
+      expect(response.status).toBe(status)
       if (status === 200) continue
-      expect(await answer.json()).toEqual({ error: expect.any(String) })
+      expect(await response.json()).toEqual({ error: expect.any(String) })
       expect(arming.reasons).toEqual([])
     }
   })
@@ -69,21 +69,21 @@ describe('the body of a change', () => {
       '\r\n',
     )
     const text = `${head}{"reason":"\xe9"}`
-    const answer = await new Promise<string>((resolve) => {
+    const response = await new Promise<string>((resolve) => {
       let got = ''
       const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'))
       socket.on('data', (chunk) => (got += String(chunk)))
       socket.on('close', () => resolve(got))
     })
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(response).toMatch(/^HTTP\/1\.1 400 /)
   })
 
   it('is not read before it is known who sends it', async () => {
     const { port } = await start()
     const head = 'POST /api/disarm HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n'
-    const answer = await raw(port, head)
-    expect(answer).toMatch(/^HTTP\/1\.1 401 /)
-    expect(answer).toMatch(/connection: close/i)
+    const response = await raw(port, head)
+    expect(response).toMatch(/^HTTP\/1\.1 401 /)
+    expect(response).toMatch(/connection: close/i)
   })
 
   it('may come in pieces, after being asked for', async () => {
@@ -96,8 +96,8 @@ describe('the body of a change', () => {
       'connection: close',
       '\r\n',
     )
-    const answer = await raw(port, `${head}5\r\n{"rea\r\n9\r\nson":"x"}\r\n0\r\n\r\n`)
-    expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
+    const response = await raw(port, `${head}5\r\n{"rea\r\n9\r\nson":"x"}\r\n0\r\n\r\n`)
+    expect(response).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
     expect(arming.reasons).toMatchObject([{ reason: 'x' }])
   })
 
@@ -121,9 +121,9 @@ describe('the body of a change', () => {
       'content-length: 50',
       '\r\n{',
     )
-    const answer = await raw(port, head)
-    expect(answer).toMatch(/^HTTP\/1\.1 408 /)
-    expect(answer).toContain('the body took too long')
+    const response = await raw(port, head)
+    expect(response).toMatch(/^HTTP\/1\.1 408 /)
+    expect(response).toContain('the body took too long')
     expect(arming.reasons).toEqual([])
   })
 
@@ -131,7 +131,7 @@ describe('the body of a change', () => {
     const { port } = await start()
     const one = post('/api/disarm', 'content-type: application/json', 'content-length: 2', '\r\n{}')
     const next = 'GET /livez HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'
-    const answers = await raw(port, one + next)
-    expect(answers.match(/HTTP\/1\.1 200 /g)).toHaveLength(2)
+    const responses = await raw(port, one + next)
+    expect(responses.match(/HTTP\/1\.1 200 /g)).toHaveLength(2)
   })
 })

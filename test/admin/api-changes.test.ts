@@ -55,9 +55,9 @@ describe('disarming and arming', () => {
     const { post: send, arming } = await start()
     arming.disarm(by, 'no')
     arming.disarm('operator', 'no')
-    const answer = await send('/api/arm')
-    expect(answer.status).toBe(409)
-    expect(await answer.json()).toEqual({
+    const response = await send('/api/arm')
+    expect(response.status).toBe(409)
+    expect(await response.json()).toEqual({
       error: expect.stringContaining('nothing was changed'),
       reasons: [{ by, reason: 'no', at: AT }],
     })
@@ -67,9 +67,9 @@ describe('disarming and arming', () => {
   it('does not overrule a file that says enabled: false', async () => {
     const { post: send, take } = await start()
     take(`enabled: false\n${RULES}`)
-    const answer = await send('/api/arm')
-    expect(answer.status).toBe(409)
-    expect(await answer.json()).toMatchObject({ reasons: [{ by: 'file' }] })
+    const response = await send('/api/arm')
+    expect(response.status).toBe(409)
+    expect(await response.json()).toMatchObject({ reasons: [{ by: 'file' }] })
   })
 
   it('takes no reason that would spoil a log', async () => {
@@ -96,15 +96,15 @@ describe('who may change things', () => {
   ]
   it.each(tries)('%s', async (_, status, headers) => {
     const { url, arming, log } = await start()
-    const answer = await fetch(`${url}/api/disarm`, { method: 'POST', headers })
-    expect(answer.status).toBe(status)
+    const response = await fetch(`${url}/api/disarm`, { method: 'POST', headers })
+    expect(response.status).toBe(status)
     expect(arming.reasons).toHaveLength(status === 200 ? 1 : 0)
-    expect(answer.headers.get('www-authenticate')).toBe(
+    expect(response.headers.get('www-authenticate')).toBe(
       status === 401 ? 'Bearer realm="squall admin"' : null,
     )
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
-    expect(JSON.stringify(log) + (await answer.text())).not.toContain(TOKEN)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(JSON.stringify(log) + (await response.text())).not.toContain(TOKEN)
   })
 
   it('pages of its own', async () => {
@@ -116,9 +116,9 @@ describe('who may change things', () => {
 
   it('nobody where no token is set, and it is told why', async () => {
     const { post: send, arming } = await start({ token: undefined })
-    const answer = await send('/api/disarm')
-    expect(answer.status).toBe(403)
-    expect(await answer.text()).toContain('SQUALL_ADMIN_TOKEN')
+    const response = await send('/api/disarm')
+    expect(response.status).toBe(403)
+    expect(await response.text()).toContain('SQUALL_ADMIN_TOKEN')
     expect(arming.reasons).toEqual([])
   })
 })

@@ -18,14 +18,14 @@ afterAll(async () => {
 /** Sends bytes as they stand; gives what comes back until the connection ends. */
 function send(port: number, bytes: Buffer, end: boolean): Promise<string> {
   return new Promise((resolve) => {
-    let answer = ''
+    let response = ''
     const socket = connect(port, '127.0.0.1', () => {
       socket.write(bytes)
       if (end) socket.end()
     })
     socket.setEncoding('latin1')
-    socket.on('data', (chunk: string) => (answer += chunk))
-    socket.on('close', () => resolve(answer))
+    socket.on('data', (chunk: string) => (response += chunk))
+    socket.on('close', () => resolve(response))
     socket.on('error', () => undefined)
   })
 }
@@ -142,7 +142,7 @@ describe('requests of all kinds', () => {
       fc.asyncProperty(requests, fc.boolean(), async (parts, armed) => {
         api.arming.lift('operator')
         if (!armed) api.arming.disarm('operator', 'before')
-        const answer = await send(api.port, request(parts), false)
+        const response = await send(api.port, request(parts), false)
         const isArmed = api.arming.reasons.length === 0
         if (isArmed !== armed) {
           changes++
@@ -152,9 +152,9 @@ describe('requests of all kinds', () => {
           expect(parts.headers.every(([name, of]) => name !== 'origin' || of === 'http://a')).toBe(
             true,
           )
-          expect(answer).toMatch(/HTTP\/1\.1 200 /)
+          expect(response).toMatch(/HTTP\/1\.1 200 /)
         }
-        expect(answer).toMatch(/^$|^HTTP\/1\.1 [1-4]\d\d /)
+        expect(response).toMatch(/^$|^HTTP\/1\.1 [1-4]\d\d /)
         expect(await isAlive(api)).toBe(true)
       }),
       { numRuns: 500 },

@@ -5,7 +5,7 @@ import { Arming } from '../../src/rules/guard/arming.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { finishPlan, planCall } from '../../src/rules/select/plan.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
-import { RulesInForce } from '../../src/rules/watch/active-rules.ts'
+import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { ToolsSource } from '../../src/telemetry/tool-sample.ts'
@@ -46,12 +46,12 @@ export interface ApiSetup {
   readonly access?: ReadAccess
 }
 
-/** An admin port in front of rules in force, as a process has them. */
+/** An admin port in front of active rules, as a process has them. */
 export async function startApi({ bodyTimeoutMs, tools, access, ...setup }: ApiSetup = {}) {
   const token = 'token' in setup ? setup.token : TOKEN
   const states = new RuleStates()
   const arming = new Arming(states, () => NOW)
-  const rules = new RulesInForce({ states, arming, limits: {}, clock: () => NOW })
+  const rules = new ActiveRules({ states, arming, limits: {}, clock: () => NOW })
   const recent = new RecentFaults()
   const log: LogLine[] = []
   const write = (level: string) => (fields: object, message: string) =>
@@ -95,7 +95,7 @@ export async function startApi({ bodyTimeoutMs, tools, access, ...setup }: ApiSe
       if (parsed.ok) rules.take({ kind: 'rules', digest, file: parsed.file })
       else {
         const problems = [{ file: 'rules.yaml', problems: parsed.problems }]
-        rules.take({ kind: 'refused', digest, problems })
+        rules.take({ kind: 'rejected', digest, problems })
       }
     },
     /** A tool is called, and what hits it takes effect. */
@@ -106,9 +106,9 @@ export async function startApi({ bodyTimeoutMs, tools, access, ...setup }: ApiSe
       finishPlan(plan)
     },
     get: async (path: string): Promise<unknown> => {
-      const answer = await fetch(`${url}${path}`)
-      if (answer.status !== 200) throw new Error(`${answer.status}`)
-      return answer.json()
+      const response = await fetch(`${url}${path}`)
+      if (response.status !== 200) throw new Error(`${response.status}`)
+      return response.json()
     },
     post: (path: string, body?: string, headers: Readonly<Record<string, string>> = {}) =>
       fetch(`${url}${path}`, {

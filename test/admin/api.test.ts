@@ -27,7 +27,7 @@ describe('the state', () => {
       canChange: true,
       armed: true,
       reasons: [],
-      shadow: false,
+      dryRun: false,
       activeFaults: 0,
       maxActiveFaults: null,
       rules: { count: 0, generation: 0, digest: null, since: null },
@@ -35,7 +35,7 @@ describe('the state', () => {
     })
   })
 
-  it('tells of the version in force and of the one that was refused', async () => {
+  it('tells of the active version and of the one that was refused', async () => {
     const { get, take } = await start()
     take(RULES)
     expect(await get('/api/state')).toMatchObject({
@@ -47,7 +47,7 @@ describe('the state', () => {
     expect(await get('/api/state')).toMatchObject({
       rules: { count: 2, digest: 'digest-0' },
       lastReload: {
-        result: 'refused',
+        result: 'rejected',
         digest: 'digest-1',
         problemCount: 2,
         problems: [
@@ -109,7 +109,7 @@ describe('the rules', () => {
           percent: 100,
           hits: 2,
           active: 0,
-          counts: { ...noCounts, matched: 2, drawn: 2, applied: 2 },
+          counts: { ...noCounts, matched: 2, sampled: 2, injected: 2 },
         },
         {
           name: 'never',
@@ -123,7 +123,7 @@ describe('the rules', () => {
           percent: 0.5,
           hits: 0,
           active: 0,
-          counts: { ...noCounts, matched: 0, drawn: 0 },
+          counts: { ...noCounts, matched: 0, sampled: 0 },
         },
       ],
     })
@@ -189,8 +189,8 @@ describe('methods', () => {
     const { url, arming } = await start()
     const headers = { authorization: `Bearer ${TOKEN}` }
     for (const method of others) {
-      const answer = await fetch(url + path, { method, headers })
-      expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow])
+      const response = await fetch(url + path, { method, headers })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, allow])
     }
     const preflight = await fetch(url + path, { method: 'OPTIONS', headers })
     expect([preflight.status, preflight.headers.get('allow')]).toEqual([200, allow])

@@ -17,7 +17,7 @@ interface Asked {
 
 /** A gRPC server by hand: what it answers is up to the test. */
 async function grpcApp(
-  answer: (stream: ServerHttp2Stream) => void,
+  response: (stream: ServerHttp2Stream) => void,
 ): Promise<{ port: number; asked: Asked[] }> {
   const asked: Asked[] = []
   const server = createServer()
@@ -27,7 +27,7 @@ async function grpcApp(
     stream.on('error', () => undefined)
     stream.on('end', () => {
       asked.push({ headers, body: Buffer.concat(parts).toString('hex') })
-      answer(stream)
+      response(stream)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -36,7 +36,7 @@ async function grpcApp(
   return { port: (server.address() as { port: number }).port, asked }
 }
 
-/** An answer with a message, as hex, and a status at its end. */
+/** A response with a message, as hex, and a status at its end. */
 function reply(message: string, status = '0'): (stream: ServerHttp2Stream) => void {
   return (stream) => {
     stream.respond(
@@ -50,8 +50,8 @@ function reply(message: string, status = '0'): (stream: ServerHttp2Stream) => vo
   }
 }
 
-async function ask(answer: (stream: ServerHttp2Stream) => void): Promise<readonly unknown[]> {
-  const { port } = await grpcApp(answer)
+async function ask(response: (stream: ServerHttp2Stream) => void): Promise<readonly unknown[]> {
+  const { port } = await grpcApp(response)
   const stage = await startHealth({ 'app/readyz': { grpc: { port } } })
   closers.push(() => stage.admin.close())
   return stage.ask('app/readyz')
@@ -87,8 +87,8 @@ test.each([
   ['0803', 'the service is SERVICE_UNKNOWN'],
   ['', 'the service is UNKNOWN'],
   ['1202aaaa0802', 'the service is NOT_SERVING'],
-  ['08', 'the answer of the health service is garbled'],
-  ['0d00000000', 'the answer of the health service is garbled'],
+  ['08', 'the response of the health service is garbled'],
+  ['0d00000000', 'the response of the health service is garbled'],
 ])('the message %s is not well: %s', async (message, why) => {
   expect(await ask(reply(message))).toEqual([502, why])
 })
@@ -105,7 +105,7 @@ test('an error of gRPC is told, with its message', async () => {
     502,
     'the app answered 404 to gRPC',
   ])
-  expect(await ask(reply('08'.repeat(5000)))).toEqual([502, 'the answer is too long'])
+  expect(await ask(reply('08'.repeat(5000)))).toEqual([502, 'the response is too long'])
 })
 
 test('an app that speaks something else, or nothing, fails', async () => {
@@ -118,5 +118,5 @@ test('an app that speaks something else, or nothing, fails', async () => {
   expect((await stage.ask('app/readyz'))[0]).toBe(502)
   server.close()
   expect(await stage.ask('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${port}`])
-  expect(await ask(() => undefined)).toEqual([502, 'no answer in 1000 ms'])
+  expect(await ask(() => undefined)).toEqual([502, 'no response in 1000 ms'])
 })

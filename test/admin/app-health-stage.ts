@@ -5,7 +5,7 @@ import { createMetrics } from '../../src/telemetry/metrics.ts'
 
 /** An admin port with probes of an app. */
 export interface HealthStage {
-  /** Asks as the kubelet does; `reset` where there was no answer. */
+  /** Asks as the kubelet does; `reset` where there was no response. */
   readonly ask: (key: string) => Promise<readonly [status: number | 'reset', why: string]>
   readonly port: number
   readonly admin: Admin
@@ -35,8 +35,8 @@ export async function startHealth(probes: object): Promise<HealthStage> {
   const ask: HealthStage['ask'] = async (key) => {
     try {
       const headers = { 'user-agent': 'kube-probe/1.33' }
-      const answer = await fetch(`http://127.0.0.1:${port}/app-health/${key}`, { headers })
-      return [answer.status, (await answer.text()).trim()]
+      const response = await fetch(`http://127.0.0.1:${port}/app-health/${key}`, { headers })
+      return [response.status, (await response.text()).trim()]
     } catch {
       return ['reset', '']
     }

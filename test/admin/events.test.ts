@@ -64,7 +64,7 @@ describe('the event stream', () => {
       state: { armed: false, reasons: [{ by: 'guard' }] },
       rules: {
         rules: [
-          { name: 'slow', hits: 1, counts: { matched: 1, drawn: 1, applied: 1 } },
+          { name: 'slow', hits: 1, counts: { matched: 1, sampled: 1, injected: 1 } },
           { hits: 0, counts: {} },
         ],
       },

@@ -4,7 +4,7 @@ import { closers } from '../support/closers.ts'
 import { startApi } from './api-setup.ts'
 
 const opened = closers()
-const FOLDER = new URL('../../src/admin/page/', import.meta.url)
+const DIRECTORY = new URL('../../src/admin/page/', import.meta.url)
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
 async function start() {
@@ -23,7 +23,7 @@ async function loaded(html: string): Promise<readonly string[]> {
     if (seen.has(path)) continue
     seen.add(path)
     if (!path.endsWith('.js') || path.endsWith('uplot.js')) continue
-    const text = await readFile(new URL(path.slice('page/'.length), FOLDER), 'utf8')
+    const text = await readFile(new URL(path.slice('page/'.length), DIRECTORY), 'utf8')
     for (const [, name] of text.matchAll(/from '\.\/([^']+)'/g)) paths.push(`page/${name}`)
   }
   return [...seen]
@@ -109,8 +109,8 @@ describe('the page', () => {
 
   it('has no file that is not served, and none that makes markup from text', async () => {
     const { url } = await start()
-    for (const name of await readdir(FOLDER)) {
-      const text = await readFile(new URL(name, FOLDER), 'utf8')
+    for (const name of await readdir(DIRECTORY)) {
+      const text = await readFile(new URL(name, DIRECTORY), 'utf8')
       expect(text).not.toMatch(/innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b/)
       if (name === 'index.html') continue
       expect([name, (await get(`${url}/page/${name}`)).status]).toEqual([name, 200])

@@ -31,9 +31,9 @@ it.each([...READS, '/api/events'])('refuses to show %s without the token', async
     { 'x-squall-authorization': READ_TOKEN },
     { 'sec-squall-client': 'top' },
   ]) {
-    const { status, headers: answered, body } = await askedAs(port, path, headers)
+    const { status, headers: responded, body } = await askedAs(port, path, headers)
     expect(status).toBe(401)
-    expect(answered['www-authenticate']).toBe('Basic realm="squall admin", charset="UTF-8"')
+    expect(responded['www-authenticate']).toBe('Basic realm="squall admin", charset="UTF-8"')
     expect(body).not.toContain('slow')
   }
   // One line for each reason, with nothing of what was sent.

@@ -1,7 +1,7 @@
 /*
  * DNS rebinding. Somebody opens a page at http://rebound.example:15390. Its owner then lets that name
  * lead to 127.0.0.1, where the victim forwards the admin port of a sidecar. For the browser the page
- * and the port are one origin, so that its scripts may read every answer and set every header but
+ * and the port are one origin, so that its scripts may read every response and set every header but
  * those that browsers keep for themselves: `host`, and all that begin with `sec-`. Over plain HTTP
  * browsers send no `sec-fetch-site` either. What gives such a page away is its `Host` alone.
  */

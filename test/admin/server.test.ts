@@ -137,7 +137,7 @@ describe('the admin port', () => {
   })
 })
 
-describe('a long answer', () => {
+describe('a long response', () => {
   const pieces = Array.from({ length: 50 }, (_, i) => Buffer.alloc(64 * 1024, i))
   const whole = Buffer.concat(pieces)
 
@@ -233,11 +233,11 @@ describe('binding', () => {
   })
 
   it('works on a Unix socket', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'squall-admin-'))
+    const directory = await mkdtemp(join(tmpdir(), 'squall-admin-'))
     try {
       const { admin } = await start()
       await admin.close()
-      const path = join(folder, 'admin.sock')
+      const path = join(directory, 'admin.sock')
       expect(await admin.listen({ kind: 'unix', path })).toMatchObject({ text: `unix:${path}` })
       const status = await new Promise((resolve, reject) => {
         httpRequest({ socketPath: path, path: '/livez' }, (response) => {
@@ -250,7 +250,7 @@ describe('binding', () => {
       expect(status).toBe(200)
       await admin.close()
     } finally {
-      await rm(folder, { recursive: true })
+      await rm(directory, { recursive: true })
     }
   })
 

@@ -44,7 +44,7 @@ interface BenchModules {
     readonly chartsOf: (section: string, rows: readonly object[]) => Picture[]
   }
   readonly 'lib/bar-chart.mjs': {
-    readonly scaleEnd: (values: readonly number[], mark: number) => number
+    readonly scaleEnd: (values: readonly number[], marker: number) => number
   }
   readonly 'lib/open-loop.mjs': {
     readonly openLoop: (load: {
@@ -57,11 +57,11 @@ interface BenchModules {
   }
   readonly 'lib/report.mjs': {
     readonly addedTable: (rows: readonly Measured[]) => string
-    readonly figuresTable: (rows: readonly Measured[], answerBytes?: number) => string
+    readonly figuresTable: (rows: readonly Measured[], responseBytes?: number) => string
     readonly ratioTable: (rows: readonly Measured[], references: readonly string[]) => string
   }
   readonly 'lib/workloads.mjs': {
-    readonly workload: (name: string) => { readonly answer: Buffer }
+    readonly workload: (name: string) => { readonly response: Buffer }
   }
   readonly 'peers/by-command.mjs': {
     readonly byCommand: (name: string, variable: string, summary: string) => PeerByCommand

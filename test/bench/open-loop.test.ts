@@ -8,7 +8,7 @@ const { openLoop, summary } = await benchModule('lib/open-loop.mjs')
 const { workload } = await benchModule('lib/workloads.mjs')
 const { byCommand } = await benchModule('peers/by-command.mjs')
 
-const ANSWER = workload('small').answer
+const RESPONSE = workload('small').response
 const DELAY_MS = 300
 const VARIABLE = 'BENCH_TEST_PEER'
 
@@ -29,7 +29,7 @@ async function app(wrongFrom: number): Promise<number> {
     request.resume()
     request.on('end', () => {
       calls += 1
-      const body = calls >= wrongFrom ? Buffer.from('x'.repeat(ANSWER.length)) : ANSWER
+      const body = calls >= wrongFrom ? Buffer.from('x'.repeat(RESPONSE.length)) : RESPONSE
       const answer = (): void => {
         response.setHeader('content-length', body.length)
         response.end(body)
@@ -52,7 +52,7 @@ describe('the sender at a fixed rate', () => {
     expect(told.late!.share).toBeGreaterThan(0.05)
   })
 
-  it('counts an answer that is not the right one as an error', async () => {
+  it('counts a response that is not the right one as an error', async () => {
     const told = await openLoop({ port: await app(100), rate: 400, seconds: 0.4 })
     expect(told.calls).toBe(99)
     expect(told.errors).toBe(61)
@@ -72,7 +72,7 @@ describe('a peer that its reader starts', () => {
     expect(peer.missing()).toContain(VARIABLE)
     process.env[VARIABLE] = ' proxy  --port {port} --to=127.0.0.1:{upstreamPort} {other}'
     expect(peer.missing()).toBeUndefined()
-    expect(peer.command({ port: 1, upstreamPort: 2, folder: '/f' })).toEqual({
+    expect(peer.command({ port: 1, upstreamPort: 2, directory: '/f' })).toEqual({
       file: 'proxy',
       args: ['--port', '1', '--to=127.0.0.1:2', '{other}'],
     })

@@ -46,7 +46,7 @@ describe('the tables of the bench', () => {
     expect(a!.at(-1)).toBe('6')
   })
 
-  it('tell long answers in megabytes a second', () => {
+  it('tell long responses in megabytes a second', () => {
     const [head, a] = cellsOf(figuresTable([measured('a', [1])], 10_000_000))
     expect([head![3], a![3]]).toEqual(['MB/s', '5000'])
   })

@@ -41,13 +41,13 @@ describe('squall run', () => {
       rules: expect.any(Object),
       readyWithoutUpstream: false,
       strict: false,
-      maxHeadBytes: 65_536,
+      maxHeaderBytes: 65_536,
       maxBodyBytes: 4_194_304,
       maxConnections: 10_000,
       maxUpstreamConnections: 10_000,
       maxPending: 20_000,
       maxSessions: 10_000,
-      headTimeoutMs: 60_000,
+      headerTimeoutMs: 60_000,
       bodyTimeoutMs: 300_000,
       holdTimeoutMs: 120_000,
       pendingTtlMs: 600_000,
@@ -55,7 +55,7 @@ describe('squall run', () => {
       upstreamIdleMs: 3_000,
       clientKeepaliveMs: 600_000,
       drainTimeoutMs: 30_000,
-      engine: 'splice',
+      engine: 'fast',
       logLevel: 'info',
       logFormat: 'json',
       logIds: 'full',
@@ -66,11 +66,11 @@ describe('squall run', () => {
     const given = options(
       '--listen :1 --listen unix:/l --upstream https://a --upstream unix:/u --admin off ' +
         '--tls-cert c --tls-key k --upstream-ca uca --upstream-cert uc --upstream-key uk ' +
-        '--upstream-servername s.example --ready-without-upstream --strict --max-head 1KiB ' +
+        '--upstream-servername s.example --ready-without-upstream --strict --max-header-size 1KiB ' +
         '--max-body 2KiB --max-connections 3 --max-upstream-connections 4 --max-pending 5 ' +
-        '--max-sessions 6 --head-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --pending-ttl 9ms ' +
+        '--max-sessions 6 --header-timeout 7ms --body-timeout 8ms --hold-timeout 13ms --pending-ttl 9ms ' +
         '--connect-timeout 10ms --upstream-idle 11ms --client-keepalive 12ms --drain-timeout 0s ' +
-        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine general --log-level debug --log-format pretty --log-ids hash',
+        '--public-url https://GW.example:443/mcp/ --upstream-reuse never --engine standard --log-level debug --log-format pretty --log-ids hash',
     )
     expect(given).toEqual({
       appProbes: [],
@@ -96,13 +96,13 @@ describe('squall run', () => {
       rules: expect.any(Object),
       readyWithoutUpstream: true,
       strict: true,
-      maxHeadBytes: 1024,
+      maxHeaderBytes: 1024,
       maxBodyBytes: 2048,
       maxConnections: 3,
       maxUpstreamConnections: 4,
       maxPending: 5,
       maxSessions: 6,
-      headTimeoutMs: 7,
+      headerTimeoutMs: 7,
       bodyTimeoutMs: 8,
       holdTimeoutMs: 13,
       pendingTtlMs: 9,
@@ -110,7 +110,7 @@ describe('squall run', () => {
       upstreamIdleMs: 11,
       clientKeepaliveMs: 12,
       drainTimeoutMs: 0,
-      engine: 'general',
+      engine: 'standard',
       logLevel: 'debug',
       logFormat: 'pretty',
       logIds: 'hash',
@@ -131,7 +131,7 @@ describe('squall run', () => {
       SQUALL_UPSTREAM_INSECURE: 'true',
       SQUALL_STRICT: '1',
       SQUALL_READY_WITHOUT_UPSTREAM: 'false',
-      SQUALL_MAX_HEAD: '8KiB',
+      SQUALL_MAX_HEADER_SIZE: '8KiB',
       SQUALL_LOG_FORMAT: 'pretty',
       SQUALL_LOG_LEVEL: '',
       SQUALL_PORT: 'tcp://10.0.0.1:80',
@@ -143,18 +143,18 @@ describe('squall run', () => {
     expect(given).toMatchObject({
       strict: true,
       readyWithoutUpstream: false,
-      maxHeadBytes: 8192,
+      maxHeaderBytes: 8192,
       logFormat: 'pretty',
       logLevel: 'info',
     })
   })
 
   it('lets the command line win, and its last word', () => {
-    const given = options('--max-head 2KiB --max-head 3KiB --strict', {
-      SQUALL_MAX_HEAD: 'nonsense',
+    const given = options('--max-header-size 2KiB --max-header-size 3KiB --strict', {
+      SQUALL_MAX_HEADER_SIZE: 'nonsense',
       SQUALL_STRICT: 'false',
     })
-    expect(given).toMatchObject({ maxHeadBytes: 3072, strict: true })
+    expect(given).toMatchObject({ maxHeaderBytes: 3072, strict: true })
   })
 
   it.each([
@@ -163,16 +163,12 @@ describe('squall run', () => {
     ['--listen', 'MISSING_VALUE', '--listen needs a value; see squall run --help'],
     ['extra', 'UNEXPECTED_ARGUMENT', 'unexpected argument "extra"; see squall run --help'],
     [
-      '--max-head 64KB',
+      '--max-header-size 64KB',
       'BAD_VALUE',
-      '--max-head: "64KB" is not a size; write a whole number of bytes, or one with its unit: 1024, 64KiB or 4MiB',
+      '--max-header-size: "64KB" is not a size; write an integer of bytes, or one with its unit, such as 1024, 64KiB or 4MB',
     ],
     ['--max-pending 0', 'BAD_VALUE', '--max-pending: "0" is out of range; use 1 to 10000000'],
-    [
-      '--connect-timeout 0s',
-      'BAD_VALUE',
-      '--connect-timeout: "0s" is out of range; use 1ms to 24h',
-    ],
+    ['--connect-timeout 0s', 'BAD_VALUE', '--connect-timeout: "0s" is out of range; use 1ms to 1d'],
     [
       '--log-level loud',
       'BAD_VALUE',

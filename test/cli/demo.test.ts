@@ -86,20 +86,26 @@ function refuses(port: number): Promise<boolean> {
 }
 
 describe('squall demo', () => {
-  let folder: string
+  let directory: string
   let staying: Program
   let results: Report
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'squall-demo-test-'))
-    staying = startProgram(['demo', '--json', '--stay', '--report', join(folder, 'staying.html')])
+    directory = await mkdtemp(join(tmpdir(), 'squall-demo-test-'))
+    staying = startProgram([
+      'demo',
+      '--json',
+      '--stay',
+      '--report',
+      join(directory, 'staying.html'),
+    ])
     while (staying.lines.length === 0) await once(staying.child.stdout!, 'data')
     results = staying.lines[0] as unknown as Report
   }, PATIENCE)
 
   afterAll(async () => {
     await staying?.kill()
-    await rm(folder, { recursive: true, force: true })
+    await rm(directory, { recursive: true, force: true })
   })
 
   it('finds everything as it should be', () => {
@@ -134,7 +140,7 @@ describe('squall demo', () => {
   })
 
   it('writes its report where it was told to', async () => {
-    expect(results.report).toBe(join(folder, 'staying.html'))
+    expect(results.report).toBe(join(directory, 'staying.html'))
     const { counts } = results.phases.twoPercent
     const report = await readFile(results.report!, 'utf8')
     expect(report).toContain(`<b>${wholeNumber(counts.calls - counts.success)}</b>`)
@@ -146,12 +152,12 @@ describe('squall demo', () => {
       const { rules, ...urls } = results.places!
       const ports = Object.values(urls).map((url) => Number(new URL(url).port))
       expect(new Set(ports).size).toBe(3)
-      const answer = await fetch(urls.squall, {
+      const response = await fetch(urls.squall, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
       })
-      expect(await answer.text()).toContain('book_flight')
+      expect(await response.text()).toContain('book_flight')
       expect(await (await fetch(urls.metrics)).text()).toContain('squall_calls_total')
       expect(await (await fetch(urls.page, { headers: { accept: 'text/html' } })).text()).toContain(
         '<title>Squall</title>',

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { metricOf } from '../support/metric.ts'
 import { portOf, startProgram, type Program } from '../support/program.ts'
-import { answer, chunk, startRawApp, type AppExchange, type RawApp } from '../support/raw-app.ts'
+import { response, chunk, startRawApp, type AppExchange, type RawApp } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { handshake, tlsFile } from '../support/tls.ts'
 import { valueOf } from '../support/wire.ts'
@@ -14,7 +14,7 @@ const opened = closers()
 const CALLS = 500
 const STREAMS = 200
 const HALVES = 50
-const OK = answer('200 OK', ['Content-Type', 'application/json'], '{}')
+const OK = response('200 OK', ['Content-Type', 'application/json'], '{}')
 
 interface Stand {
   readonly app: RawApp
@@ -78,7 +78,7 @@ async function endsByItself({ program }: Stand): Promise<void> {
 
 /**
  * A pod is told to end while clients are in the middle of sending. A request that has begun to arrive was
- * sent in good faith to a pod that was ready: to drop the rest of it leaves the client without an answer,
+ * sent in good faith to a pod that was ready: to drop the rest of it leaves the client without a response,
  * and the drain waiting for a request that will never be whole.
  */
 describe('at SIGTERM', () => {
@@ -102,9 +102,10 @@ describe('at SIGTERM', () => {
     for (const { socket, requests } of app.connections) {
       if (requests[0]?.method === 'GET') socket.write('0\r\n\r\n')
     }
-    for (const each of [...calls, ...halves]) expect((await each.answer())?.status).toBe(200)
-    for (const each of streams) expect((await each.answer())?.complete).toBe(true)
-    for (const each of halves) expect(valueOf(each.answers[0]!.headers, 'connection')).toBe('close')
+    for (const each of [...calls, ...halves]) expect((await each.response())?.status).toBe(200)
+    for (const each of streams) expect((await each.response())?.complete).toBe(true)
+    for (const each of halves)
+      expect(valueOf(each.responses[0]!.headers, 'connection')).toBe('close')
     await endsByItself(at)
   })
 
@@ -122,7 +123,7 @@ describe('at SIGTERM', () => {
     expect((await at.app.received(1)).body.toString()).toBe('[1,2]')
     await asked(at, 1)
     await at.held[0]!.write(OK)
-    expect((await upload.answer())?.status).toBe(200)
+    expect((await upload.response())?.status).toBe(200)
     await endsByItself(at)
   })
 
@@ -134,7 +135,7 @@ describe('at SIGTERM', () => {
     await accepted(at, 1)
     await sigterm(at)
     await upload.send('zz\r\n')
-    expect((await upload.answer())?.status).toBe(400)
+    expect((await upload.response())?.status).toBe(400)
     await endsByItself(at)
     expect(at.app.requests).toHaveLength(0)
   })
@@ -149,7 +150,7 @@ describe('at SIGTERM', () => {
     await pipelining.send(toolCall(3), 'POST')
     await asked(at, 2)
     for (const each of at.held.toReversed()) await each.write(OK)
-    const given = [await pipelining.answer(0), await pipelining.answer(1)]
+    const given = [await pipelining.response(0), await pipelining.response(1)]
     expect(given.map((each) => each?.status)).toEqual([200, 200])
     const said = given.map((each) => valueOf(each!.headers, 'connection'))
     expect(said).toEqual(['keep-alive', 'close'])
@@ -158,7 +159,7 @@ describe('at SIGTERM', () => {
     expect(at.app.requests).toHaveLength(2)
   })
 
-  test('an answer that waits for its turn behind another one is not lost', async () => {
+  test('a response that waits for its turn behind another one is not lost', async () => {
     const at = await stand()
     const pipelining = await client(at)
     for (const id of [1, 2]) await pipelining.send(toolCall(id), 'POST')
@@ -166,11 +167,11 @@ describe('at SIGTERM', () => {
     const [first, second] = at.held as [AppExchange, AppExchange]
     await second.write(OK)
     await eventually(async () =>
-      (await at.metric('squall_calls_total')) === 1 ? undefined : 'no answer has come',
+      (await at.metric('squall_calls_total')) === 1 ? undefined : 'no response has come',
     )
     await sigterm(at)
     await first.write(OK)
-    expect((await pipelining.answer(1))?.status).toBe(200)
+    expect((await pipelining.response(1))?.status).toBe(200)
     await endsByItself(at)
   })
 
@@ -178,17 +179,17 @@ describe('at SIGTERM', () => {
     const at = await stand()
     const slow = await client(at)
     slow.socket.pause()
-    const large = answer('200 OK', ['Content-Type', 'application/json'], 'x'.repeat(65_536))
+    const large = response('200 OK', ['Content-Type', 'application/json'], 'x'.repeat(65_536))
     for (let id = 0; id < 90; id++) await slow.send(toolCall(id), 'POST')
     await asked(at, 90)
     await Promise.all(at.held.map((each) => each.write(large)))
     await eventually(async () =>
-      (await at.metric('squall_calls_total')) > 30 ? undefined : 'no answers have come',
+      (await at.metric('squall_calls_total')) > 30 ? undefined : 'no responses have come',
     )
     await sigterm(at)
     await drainHasBegun(at)
     slow.socket.resume()
-    for (let id = 0; id < 90; id++) expect((await slow.answer(id))?.complete).toBe(true)
+    for (let id = 0; id < 90; id++) expect((await slow.response(id))?.complete).toBe(true)
     await endsByItself(at)
   })
 

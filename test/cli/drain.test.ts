@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { portOf, runProgram, startProgram, type Program } from '../support/program.ts'
-import { answer, chunk, startRawApp, type AppExchange, type RawApp } from '../support/raw-app.ts'
+import { response, chunk, startRawApp, type AppExchange, type RawApp } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { valueOf } from '../support/wire.ts'
 
@@ -78,8 +78,8 @@ describe('a drain', () => {
     const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException]
     expect(error.code).toBe('ECONNREFUSED')
     expect(program.child.exitCode).toBeNull()
-    await held[0]!.write(answer('200 OK', ['Content-Type', 'application/json'], '{}'))
-    const given = await busy.answer()
+    await held[0]!.write(response('200 OK', ['Content-Type', 'application/json'], '{}'))
+    const given = await busy.response()
     expect([given?.status, given?.body.toString()]).toEqual([200, '{}'])
     expect(valueOf(given!.headers, 'connection')).toBe('close')
     expect(await busy.gone).toBe('fin')
@@ -96,7 +96,7 @@ describe('a drain', () => {
     app.connections[0]!.socket.write(chunk('data: 2\n\n'))
     expect(await stream.sees('data: 2')).toBe(true)
     app.connections[0]!.socket.write('0\r\n\r\n')
-    expect((await stream.answer())?.complete).toBe(true)
+    expect((await stream.response())?.complete).toBe(true)
     expect(await stream.gone).toBe('fin')
     stream.close()
     expect(await program.ended).toEqual({ code: 0, signal: null })
@@ -111,7 +111,7 @@ describe('a drain', () => {
     expect(await stream.sees('data: 2')).toBe(true)
     await stream.gone
     expect(performance.now() - began).toBeGreaterThan(600)
-    expect(stream.answers.map(({ complete }) => complete)).toEqual([false])
+    expect(stream.responses.map(({ complete }) => complete)).toEqual([false])
     await app.connections[0]!.gone
     expect(await program.ended).toEqual({ code: 0, signal: null })
   })

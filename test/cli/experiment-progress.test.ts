@@ -39,10 +39,10 @@ rolled back
 })
 
 test('on a terminal what is drawn over keeps within 80 columns', () => {
-  const drawn = shown(true)
+  const sampled = shown(true)
     .split('\u001b[K')
     .flatMap((part) => part.split('\n'))
     .map((line) => line.replace('\r', ''))
-  expect(drawn.some((line) => line.startsWith('████████░░░░░░░░ 25% of pods'))).toBe(true)
-  for (const line of drawn) expect(line.length).toBeLessThan(80)
+  expect(sampled.some((line) => line.startsWith('████████░░░░░░░░ 25% of pods'))).toBe(true)
+  for (const line of sampled) expect(line.length).toBeLessThan(80)
 })

@@ -5,7 +5,7 @@ import { Recorder } from '../../src/lab/load/results/recorder.ts'
 
 afterEach(() => vi.useRealTimers())
 
-function drawn(isTTY: boolean, env: Readonly<Record<string, string>> = {}): string[] {
+function sampled(isTTY: boolean, env: Readonly<Record<string, string>> = {}): string[] {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const written: string[] = []
   let now = 0
@@ -20,7 +20,7 @@ function drawn(isTTY: boolean, env: Readonly<Record<string, string>> = {}): stri
 }
 
 test('on a terminal a line is drawn over, at most five times a second, in 80 columns', () => {
-  const written = drawn(true)
+  const written = sampled(true)
   expect(written.length).toBeGreaterThan(10)
   expect(written.length).toBeLessThanOrEqual(51)
   expect(written[0]).toMatch(/^\r█{10}░{10} 50% 0 calls {2}0\/s {2}p99 - {2}no errors/)
@@ -35,7 +35,7 @@ test.each([
   [true, { CI: 'true' }],
   [true, { TERM: 'dumb' }],
 ])('elsewhere plain lines are written now and then: %s %o', (isTTY, env) => {
-  const written = drawn(isTTY, env)
+  const written = sampled(isTTY, env)
   expect(written).toHaveLength(2)
   expect(written[0]).toBe('50% 0 calls  0/s  p99 -  no errors\n')
 })

@@ -14,18 +14,18 @@ import { startSessionServer } from '../support/session-server.ts'
 import { startProgram } from '../support/program.ts'
 
 let server: ScriptedServer
-let folder: string
+let directory: string
 
 beforeAll(async () => {
   server = await startScripted((call) =>
-    call % 4 === 3 ? { ending: 'tool error', mark: 'r/abort' } : 'ok',
+    call % 4 === 3 ? { ending: 'tool error', marker: 'r/abort' } : 'ok',
   )
-  folder = await mkdtemp(join(tmpdir(), 'squall-load-'))
+  directory = await mkdtemp(join(tmpdir(), 'squall-load-'))
 })
 
 afterAll(async () => {
   await server.close()
-  await rm(folder, { recursive: true })
+  await rm(directory, { recursive: true })
 })
 
 const target = (): string[] => ['--target', server.url.href, '--tools', 'work', '--clients', '1']
@@ -53,9 +53,9 @@ test.each(['sdk-v1', 'sdk-v2'])(
 
 test('--json prints the result and nothing else, a breached gate is exit code 1, and merging judges again', async () => {
   server.calls.length = 0
-  const token = join(folder, 'token')
+  const token = join(directory, 'token')
   await writeFile(token, 'sesame-open\n')
-  const out = join(folder, 'a.json')
+  const out = join(directory, 'a.json')
   const { code, stdout, stderr } = await squall([
     'load',
     ...target(),
@@ -82,7 +82,7 @@ test('--json prints the result and nothing else, a breached gate is exit code 1,
   expect(server.headers()).toMatchObject({ authorization: 'Bearer sesame-open', 'x-key': 'hush' })
   expect(stdout).not.toMatch(/sesame|hush/)
 
-  const all = join(folder, 'all.json')
+  const all = join(directory, 'all.json')
   const merged = await squall(['report', 'merge', out, out, '-o', all])
   expect(merged).toEqual({ code: 1, stdout: '', stderr: '' })
   const both = JSON.parse(await readFile(all, 'utf8')) as LoadResult
@@ -144,7 +144,7 @@ test('Ctrl-C ends it early with the result so far, and it can be scraped while i
     '--metrics',
     '127.0.0.1:0',
     '--out',
-    join(folder, 'part.json'),
+    join(directory, 'part.json'),
   ])
   const address = (): string | undefined => /http:\S+/.exec(program.stderr())?.[0]
   await eventually(async () => {
@@ -156,7 +156,7 @@ test('Ctrl-C ends it early with the result so far, and it can be scraped while i
   })
   program.signal('SIGINT')
   expect((await program.ended).code).toBe(130)
-  const result = JSON.parse(await readFile(join(folder, 'part.json'), 'utf8')) as LoadResult
+  const result = JSON.parse(await readFile(join(directory, 'part.json'), 'utf8')) as LoadResult
   expect(result.run.complete).toBe(false)
   expect(result.counts.calls).toBeGreaterThan(5)
   expect(program.stdout()).toMatch(/ended early/)
@@ -164,7 +164,7 @@ test('Ctrl-C ends it early with the result so far, and it can be scraped while i
 
 test('Ctrl-C lets what is under way end, and a second one cuts it', async () => {
   const other = await startScripted((call) => (call < 3 ? 'ok' : 'hang'))
-  const out = join(folder, 'cut.json')
+  const out = join(directory, 'cut.json')
   try {
     const args = ['load', '--target', other.url.href, '--tools', 'work', '--clients', '1']
     const program = startProgram([...args, '--graceful-stop', '10m', '--out', out])
@@ -217,7 +217,7 @@ test('what is wrong with a command line is said with how to mend it, and never w
   expect(wrong('--client', 'mine')).toMatch(/use one of lean, sdk-v1, sdk-v2/)
   expect(wrong('--shard', '4/4')).toMatch(/no shard 4 of 4; the first index is 0/)
   expect(wrong('--shard', '/4')).toMatch(/JOB_COMPLETION_INDEX/)
-  expect(wrong('--revision', 'newest')).toMatch(/no revision/)
+  expect(wrong('--protocol-version', 'newest')).toMatch(/no protocol version/)
   expect(() => asked(['load'])).toThrow(/--target is missing/)
   expect(() => asked(['report', 'merge'])).toThrow(/nothing to merge/)
 })

@@ -9,21 +9,21 @@ const LISTER = new URL('../support/list-modules.mjs', import.meta.url)
 const RULES = 'rules: [{ name: a, match: { tool: b }, faults: [delay: { fixed: 1ms }] }]\n'
 const HERE = fileURLToPath(new URL('../../', import.meta.url))
 
-let folder: string
+let directory: string
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'squall-loaded-'))
+  directory = await mkdtemp(join(tmpdir(), 'squall-loaded-'))
   contents = JSON.parse(await readFile(join(HERE, 'build/js/chunks.json'), 'utf8'))
 })
 
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(() => rm(directory, { recursive: true, force: true }))
 
 /** What the build put into each file of the program. */
 let contents: Readonly<Record<string, readonly string[]>>
 
 /** What a program has loaded when it ends: as below. */
 async function loadedAtEnd(name: string, args: readonly string[]): Promise<Set<string>> {
-  const list = join(folder, name)
+  const list = join(directory, name)
   const program = startProgram(args, {
     NODE_OPTIONS: `--import=${LISTER.href}`,
     LOADED_MODULES: list,
@@ -34,7 +34,7 @@ async function loadedAtEnd(name: string, args: readonly string[]): Promise<Set<s
 
 /** What `squall run` has loaded when it takes traffic: packages and Node's modules by name, own files by path. */
 async function loadedBy(name: string, ...flags: readonly string[]): Promise<Set<string>> {
-  const list = join(folder, name)
+  const list = join(directory, name)
   const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', ...flags]
   const program = startProgram(['run', ...places], {
     NODE_OPTIONS: `--import=${LISTER.href}`,
@@ -63,9 +63,9 @@ function nameOf(path: string): string {
 
 describe('squall run', () => {
   it.concurrent(
-    'loads nothing without rules that only rules, upgrades, odd answers or other commands need',
+    'loads nothing without rules that only rules, upgrades, odd responses or other commands need',
     async () => {
-      const loaded = await loadedBy('without', '--engine', 'splice')
+      const loaded = await loadedBy('without', '--engine', 'fast')
       expect(loaded).toContain('cli/run/run.js')
       const needless = [
         'ajv',
@@ -92,13 +92,13 @@ describe('squall run', () => {
   )
 
   it.concurrent('loads undici at the start where every call goes through it', async () => {
-    const loaded = await loadedBy('general', '--engine', 'general')
+    const loaded = await loadedBy('standard', '--engine', 'standard')
     expect(loaded).toContain('undici')
     expect(loaded).not.toContain('http-proxy')
   })
 
   it.concurrent('loads what reads them where there are rules', async () => {
-    const rules = join(folder, 'rules.yaml')
+    const rules = join(directory, 'rules.yaml')
     await writeFile(rules, RULES)
     const loaded = await loadedBy('with', '--rules', rules)
     for (const name of ['yaml', 'rules/file/parse.js', 'filters/delay.js']) {

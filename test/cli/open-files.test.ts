@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { metricOf } from '../support/metric.ts'
 import { portOf, startProgram } from '../support/program.ts'
-import { answer, startRawApp, type AppExchange } from '../support/raw-app.ts'
+import { response, startRawApp, type AppExchange } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 
 const opened = closers()
@@ -42,10 +42,10 @@ test('clients that hang take no descriptor from the admin port or from accepted 
     expect(metricOf(metrics, 'squall_connections', { kind: 'upstream' })).toBe(most)
   }
   // Clients that were not served got 503, or were closed at once.
-  for (const { answers } of clients) {
-    for (const { status } of answers) expect(status).toBe(503)
+  for (const { responses } of clients) {
+    for (const { status } of responses) expect(status).toBe(503)
   }
   const waiting = served()
-  for (const each of held) await each.write(answer('200 OK', [], 'ok'))
-  for (const each of waiting) expect((await each.answer())?.status).toBe(200)
+  for (const each of held) await each.write(response('200 OK', [], 'ok'))
+  for (const each of waiting) expect((await each.response())?.status).toBe(200)
 })

@@ -14,13 +14,13 @@ const RULES = `rules: [${RULE}]\n`
 /** The flags of the image. */
 const IMAGE = '--max-semi-space-size=2'
 
-let folder: string
+let directory: string
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'squall-start-'))
+  directory = await mkdtemp(join(tmpdir(), 'squall-start-'))
 })
 
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(() => rm(directory, { recursive: true, force: true }))
 
 interface Watched {
   readonly compiled: readonly string[]
@@ -30,8 +30,8 @@ interface Watched {
 
 /** What a start with rules did, an edit of them included. */
 async function watchedStart(name: string, nodeOptions: string): Promise<Watched> {
-  const file = join(folder, name)
-  const rules = join(folder, `${name}.yaml`)
+  const file = join(directory, name)
+  const rules = join(directory, `${name}.yaml`)
   await writeFile(rules, RULES)
   const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--rules', rules]
   const program = startProgram(['run', ...places], {
@@ -80,12 +80,12 @@ describe('squall run', () => {
 
 describe('from the cache', () => {
   it.concurrent('rules that have a thread of their own come into force', async () => {
-    const rules = join(folder, 'many.yaml')
+    const rules = join(directory, 'many.yaml')
     const many = Array.from({ length: 300 }, (_, n) => RULE.replace('name: a', `name: a${n}`))
     await writeFile(rules, `rules: [${many.join(', ')}]\n`)
     const places = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--rules', rules]
     const program = startProgram(['run', ...places], { NODE_OPTIONS: IMAGE })
-    expect(await program.logged('rules in force')).toMatchObject({ rules: 300 })
+    expect(await program.logged('active rules')).toMatchObject({ rules: 300 })
     program.signal('SIGTERM')
     await program.ended
     expect(program.stderr()).toBe('')
@@ -94,7 +94,7 @@ describe('from the cache', () => {
 
 describe('a program whose cache is damaged', () => {
   it('starts all the same', async () => {
-    const program = join(folder, 'program')
+    const program = join(directory, 'program')
     await cp(join(PROJECT, 'dist'), join(program, 'dist'), { recursive: true })
     await cp(join(PROJECT, 'package.json'), join(program, 'package.json'))
     await symlink(join(PROJECT, 'node_modules'), join(program, 'node_modules'))

@@ -27,7 +27,11 @@ function start(...args: string[]): Program {
 }
 
 const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = [
-  ['an unknown flag', ['run', '--max-haed', '1KiB'], /"--max-haed".*did you mean --max-head\?/],
+  [
+    'an unknown flag',
+    ['run', '--max-header-siz', '1KiB'],
+    /"--max-header-siz".*did you mean --max-header-size\?/,
+  ],
   [
     'an address without a port',
     ['run', '--listen', 'localhost'],
@@ -63,8 +67,8 @@ const misuses: readonly [string, string[], RegExp, Record<string, string>?][] = 
   [
     'a variable with a bad value',
     ['run'],
-    /SQUALL_MAX_HEAD: "plenty" is not a size; write/,
-    { SQUALL_MAX_HEAD: 'plenty' },
+    /SQUALL_MAX_HEADER_SIZE: "plenty" is not a size; write/,
+    { SQUALL_MAX_HEADER_SIZE: 'plenty' },
   ],
 ]
 

@@ -7,20 +7,20 @@ import { Stage } from '../../src/lab/demo/stage.ts'
 import { runHere } from '../support/here.ts'
 import { sampleRuns } from '../lab/report/sample-runs.ts'
 
-let folder: string
+let directory: string
 let file: string
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'squall-report-'))
-  file = join(folder, 'calm.json')
+  directory = await mkdtemp(join(tmpdir(), 'squall-report-'))
+  file = join(directory, 'calm.json')
   await writeFile(file, JSON.stringify((await sampleRuns(200)).plain))
 })
 
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(() => rm(directory, { recursive: true, force: true }))
 
 describe('squall report html and markdown', () => {
   it('write results beside each other, under the names that they are given', async () => {
-    const out = join(folder, 'out.html')
+    const out = join(directory, 'out.html')
     const args = ['report', 'html', file, file, '--name', 'before', '--title', 'A day', '-o', out]
     expect(await runHere(args)).toEqual({ code: 0, stdout: '', stderr: '' })
     const html = await readFile(out, 'utf8')
@@ -36,11 +36,11 @@ describe('squall report html and markdown', () => {
     const stage = await Stage.open(DEMO_PROGRAM)
     try {
       const target = `http://127.0.0.1:${stage.sidecar.port}/mcp`
-      const report = join(folder, 'load.html')
-      const out = join(folder, 'load.json')
+      const report = join(directory, 'load.html')
+      const out = join(directory, 'load.json')
       const args = ['load', '--target', target, '--tasks', '5', '--report', report, '--out', out]
       expect(await runHere([...args, '--json'])).toMatchObject({ code: 0, stderr: '' })
-      const again = join(folder, 'again.html')
+      const again = join(directory, 'again.html')
       const named = ['--name', 'squall-demo-app 1.0.0', '-o', again]
       expect((await runHere(['report', 'html', out, ...named])).code).toBe(0)
       const html = await readFile(report, 'utf8')
@@ -70,8 +70,8 @@ describe('squall report html and markdown', () => {
       'squall: html: WRONG is no result of squall load; give files that squall load --out wrote\n',
     ],
   ])('refuse %j in one line', async (args, line) => {
-    const broken = join(folder, 'broken.json')
-    const wrong = join(folder, 'wrong.json')
+    const broken = join(directory, 'broken.json')
+    const wrong = join(directory, 'wrong.json')
     await writeFile(broken, '{}')
     const result = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>
     await writeFile(wrong, JSON.stringify({ ...result, indicators: { tcsr: '<b>' } }))

@@ -6,11 +6,11 @@ import { asked } from '../support/asked.ts'
 import { runHere } from '../support/here.ts'
 import { runProgram } from '../support/program.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'squall-rules-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const directory = mkdtempSync(join(tmpdir(), 'squall-rules-'))
+afterAll(() => rmSync(directory, { recursive: true }))
 
 function file(name: string, text: string): string {
-  const path = join(folder, name)
+  const path = join(directory, name)
   writeFileSync(path, text)
   return path
 }
@@ -90,7 +90,7 @@ test.each([
   ['explain'],
   ['explain', good, '--header', 'nonsense'],
   ['explain', good, '--args', '{'],
-  ['explain', good, '--request', join(folder, 'missing')],
+  ['explain', good, '--request', join(directory, 'missing')],
   ['explain', good, '--request', good],
 ])('squall %s … is one line and exit 2', async (...args) => {
   const { code, stderr } = await runHere(args)

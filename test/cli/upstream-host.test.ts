@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { RunOptions } from '../../src/cli/run/run-options.ts'
 import { asked } from '../support/asked.ts'
 import { call, callMessage } from '../support/http-call.ts'
-import { answering, startHttpApp } from '../support/http-app.ts'
+import { responding, startHttpApp } from '../support/http-app.ts'
 import { startSquall } from '../support/squall.ts'
 
 const routes = (...flags: readonly string[]) =>
@@ -53,7 +53,7 @@ test('leads to no loop by any address of this machine', () => {
 })
 
 test('a listener on [::] takes IPv4, too', async () => {
-  const app = await startHttpApp(answering('fine'))
+  const app = await startHttpApp(responding('fine'))
   const squall = await startSquall(
     '--listen',
     '[::]:0',

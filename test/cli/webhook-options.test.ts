@@ -15,9 +15,9 @@ function parsed(...args: string[]): WebhookRequest {
   return asked(['webhook', ...args]) as WebhookRequest
 }
 
-test('a folder is all that is needed, and nothing is open to others by default', () => {
+test('a directory is all that is needed, and nothing is open to others by default', () => {
   const request = parsed('--tls-dir', '/tls')
-  expect(request.tls).toEqual({ kind: 'mounted', folder: '/tls', settleMs: 10_000 })
+  expect(request.tls).toEqual({ kind: 'mounted', directory: '/tls', settleMs: 10_000 })
   expect(request.listen).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 15443 })
   expect(request.admin).toEqual({ kind: 'tcp', host: '127.0.0.1', port: 15391 })
   expect([request.readNamespaces, request.readServices]).toEqual([false, false])

@@ -6,28 +6,28 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { dashboards } from './shipped.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-let folder: string
+let directory: string
 
 beforeAll(async () => {
   await mkdir(join(ROOT, 'build'), { recursive: true })
-  folder = await mkdtemp(join(ROOT, 'build/grafana-model-'))
+  directory = await mkdtemp(join(ROOT, 'build/grafana-model-'))
 })
 
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(() => rm(directory, { recursive: true, force: true }))
 
 /** What the compiler says of values that are to be dashboards: nothing is right. */
 async function complaints(texts: Readonly<Record<string, string>>): Promise<string> {
   const options = { include: ['*.ts'], extends: '../../tsconfig.json' }
   const compilerOptions = { rootDir: '../..', types: [] }
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ ...options, compilerOptions }))
+  await writeFile(join(directory, 'tsconfig.json'), JSON.stringify({ ...options, compilerOptions }))
   for (const [name, text] of Object.entries(texts)) {
     const head = `import type { GrafanaDashboard } from '../../test/dashboards/grafana-model.ts'`
     const code = `${head}\nexport const dashboard: GrafanaDashboard = ${text}\n`
-    await writeFile(join(folder, `${name}.ts`), code)
+    await writeFile(join(directory, `${name}.ts`), code)
   }
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
   return new Promise((resolve) => {
-    execFile(process.execPath, [compiler, '-p', folder], (error, stdout, stderr) =>
+    execFile(process.execPath, [compiler, '-p', directory], (error, stdout, stderr) =>
       resolve(error === null ? '' : `${stdout}${stderr}${stdout === '' ? error.message : ''}`),
     )
   })

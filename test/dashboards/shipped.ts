@@ -107,11 +107,11 @@ export interface Query {
 
 /** All dashboards that are shipped. */
 export function dashboards(): readonly Dashboard[] {
-  const folder = new URL('grafana/', DEPLOY)
-  return readdirSync(folder)
+  const directory = new URL('grafana/', DEPLOY)
+  return readdirSync(directory)
     .filter((file) => file.endsWith('.json'))
     .map((file) => {
-      const text = readFileSync(new URL(file, folder), 'utf8')
+      const text = readFileSync(new URL(file, directory), 'utf8')
       return { ...(JSON.parse(text) as Omit<Dashboard, 'file'>), file }
     })
 }
@@ -129,9 +129,9 @@ export function prometheusRules(): readonly PrometheusRule[] {
       readonly rules: readonly Omit<PrometheusRule, 'file' | 'group'>[]
     }[]
   }
-  const folder = new URL('prometheus/', DEPLOY)
+  const directory = new URL('prometheus/', DEPLOY)
   return ruleFiles().flatMap((file) => {
-    const { groups = [] } = parse(readFileSync(new URL(file, folder), 'utf8')) as File
+    const { groups = [] } = parse(readFileSync(new URL(file, directory), 'utf8')) as File
     return groups.flatMap(({ name, rules }) =>
       rules.map((rule) => ({ ...rule, file, group: name })),
     )

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { planConnections, type PlannedConnection } from '../support/exchange-generator.ts'
 import { Random, seedOfRun } from '../support/random.ts'
 import { type RawApp } from '../support/raw-app.ts'
-import { RawClient, type Answer } from '../support/raw-client.ts'
+import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { valueOf, type WireMessage } from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
@@ -46,17 +46,17 @@ function requestSeen(request: WireMessage): object {
   return { startLine, headers: endToEnd(headers), framing, body: digest(request), trailers }
 }
 
-/** What the client saw of an answer. The framing may differ: it belongs to the connection. */
-function answerSeen(answer: Answer | undefined): object {
-  if (answer === undefined) return { none: true }
-  const { status, reason, headers, trailers, complete } = answer
-  const infos = answer.infos.map((info) => [info.startLine.slice(9), ...endToEnd(info.headers)])
+/** What the client saw of a response. The framing may differ: it belongs to the connection. */
+function responseSeen(response: ClientResponse | undefined): object {
+  if (response === undefined) return { none: true }
+  const { status, reason, headers, trailers, complete } = response
+  const infos = response.infos.map((info) => [info.startLine.slice(9), ...endToEnd(info.headers)])
   return {
     status,
     reason,
     headers: endToEnd(headers),
     infos,
-    body: digest(answer),
+    body: digest(response),
     trailers,
     complete,
   }
@@ -74,7 +74,7 @@ async function run(
     for (const [index, { exchanges, pipelined }] of queue) {
       const random = new Random(seed + index)
       const client = await RawClient.connect(port, { keepBytes: false })
-      const answers: (Answer | undefined)[] = []
+      const responses: (ClientResponse | undefined)[] = []
       if (pipelined) {
         const all = Buffer.concat(exchanges.map(({ request }) => request))
         for (const { method } of exchanges) await client.send([], method)
@@ -82,8 +82,8 @@ async function run(
       }
       for (const [i, { request, method }] of exchanges.entries()) {
         if (!pipelined) await client.send(random.cut(request, random.pick([1, 1, 3, 20])), method)
-        answers.push(
-          await Promise.race([client.answer(i), sleep(STUCK, undefined, { ref: false })]),
+        responses.push(
+          await Promise.race([client.response(i), sleep(STUCK, undefined, { ref: false })]),
         )
       }
       const closes = exchanges.at(-1)!.closes
@@ -92,7 +92,7 @@ async function run(
         : 'kept'
       client.close()
       exchanges.forEach(({ id }, i) => {
-        seen.set(id, { answer: answerSeen(answers[i]), fate, violations: client.violations })
+        seen.set(id, { response: responseSeen(responses[i]), fate, violations: client.violations })
       })
     }
   }

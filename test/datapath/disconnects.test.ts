@@ -1,6 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
 import { median, OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { answer, chunk, startRawApp, type RawApp, type RawAppOptions } from '../support/raw-app.ts'
+import {
+  response,
+  chunk,
+  startRawApp,
+  type RawApp,
+  type RawAppOptions,
+} from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 
@@ -48,15 +54,15 @@ const ways: readonly [string, (client: RawClient) => void][] = [
 const nothing = (): Promise<void> => Promise.resolve()
 const stages: readonly [string, RawAppOptions, string, (client: RawClient) => Promise<unknown>][] =
   [
-    ['before the answer', { script: silent }, toolCall(1), nothing],
+    ['before the response', { script: silent }, toolCall(1), nothing],
     [
-      'before the answer to a request that is not MCP',
+      'before the response to a request that is not MCP',
       { script: silent },
       'GET /x HTTP/1.1\r\nHost: pod\r\n\r\n',
       nothing,
     ],
     [
-      'in the middle of a JSON answer',
+      'in the middle of a JSON response',
       {
         script: (e) =>
           void e.write(
@@ -123,7 +129,7 @@ test('a client that leaves one of its streams does not touch the others', async 
 })
 
 test.each([
-  ['before a byte of the answer', ''],
+  ['before a byte of the response', ''],
   ['inside the head', 'HTTP/1.1 200 OK\r\nContent-Le'],
   ['after the head', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n'],
   ['inside a body with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'],
@@ -141,7 +147,7 @@ test.each([
   const client = await RawClient.connect(squall.port)
   await client.send(toolCall(1), 'POST')
   expect(await client.gone).toBe('reset')
-  expect(client.answers.filter((given) => given.complete)).toEqual([])
+  expect(client.responses.filter((given) => given.complete)).toEqual([])
   expect(app.requests).toHaveLength(1)
 })
 
@@ -159,12 +165,12 @@ test.each([
   const client = await RawClient.connect(squall.port)
   await client.send(toolCall(1), 'POST')
   await client.gone
-  expect(client.answers.map((given) => given.complete)).toEqual([false])
+  expect(client.responses.map((given) => given.complete)).toEqual([false])
   expect(app.requests).toHaveLength(1)
 })
 
-test.each(['before a byte of the answer', 'inside the head'])(
-  'a close by the app %s is no answer, or one of Squall, and nothing is sent twice',
+test.each(['before a byte of the response', 'inside the head'])(
+  'a close by the app %s is no response, or one of Squall, and nothing is sent twice',
   async (stage) => {
     await start({
       script: async (e) => {
@@ -174,7 +180,7 @@ test.each(['before a byte of the answer', 'inside the head'])(
     })
     const client = await RawClient.connect(squall.port)
     await client.send(toolCall(1), 'POST')
-    const given = await client.answer()
+    const given = await client.response()
     client.close()
     expect(given?.status ?? 502).toBe(502)
     expect(app.requests).toHaveLength(1)
@@ -182,21 +188,21 @@ test.each(['before a byte of the answer', 'inside the head'])(
 )
 
 test('when the app dies and comes back, the next call works', async () => {
-  await start({ script: (e) => void e.write(answer('200 OK', [], 'first life')) })
+  await start({ script: (e) => void e.write(response('200 OK', [], 'first life')) })
   const client = await RawClient.connect(squall.port)
   await client.send(toolCall(1), 'POST')
-  expect((await client.answer(0))?.body.toString()).toBe('first life')
+  expect((await client.response(0))?.body.toString()).toBe('first life')
   await app.close()
   await client.send(toolCall(2), 'POST')
-  const during = await client.answer(1)
+  const during = await client.response(1)
   expect(during?.status ?? 502).toBe(502)
   client.close()
   app = await startRawApp({
     port: app.port,
-    script: (e) => void e.write(answer('200 OK', [], 'second life')),
+    script: (e) => void e.write(response('200 OK', [], 'second life')),
   })
   const next = await RawClient.connect(squall.port)
   await next.send(toolCall(3), 'POST')
-  expect((await next.answer())?.body.toString()).toBe('second life')
+  expect((await next.response())?.body.toString()).toBe('second life')
   next.close()
 })

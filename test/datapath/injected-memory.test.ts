@@ -1,6 +1,6 @@
 /**
  * A sidecar that `squall inject` has put into a pod has 256 MiB and a heap of 153 MiB. Two calls of
- * 4 MiB with 1.3 million empty objects in their arguments, or one answer of nested arrays to a call
+ * 4 MiB with 1.3 million empty objects in their arguments, or one response of nested arrays to a call
  * that `rewrite` was about, took more than that: the process ended with SIGABRT, and the pod's traffic
  * with it. Packed with gzip the calls had 4 KB each.
  */
@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callWith, HOSTILE_VALUES, PACKED, posted, resultWith } from '../support/hostile.ts'
 import { metricValue } from '../support/metric-value.ts'
-import { answer, startRawApp, type RawApp } from '../support/raw-app.ts'
+import { response, startRawApp, type RawApp } from '../support/raw-app.ts'
 import { exchange } from '../support/raw-client.ts'
 import {
   INJECTED_LIMIT,
@@ -28,20 +28,20 @@ rules:
     faults: [{ rewrite: { set: { /b: 1 } } }]
 `
 
-let folder: string
+let directory: string
 let app: RawApp
 let squall: SidecarProcess
 /** The response of the upstream. */
-let answered = ''
+let responded = ''
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'squall-'))
-  const rules = join(folder, 'rules.yaml')
+  directory = mkdtempSync(join(tmpdir(), 'squall-'))
+  const rules = join(directory, 'rules.yaml')
   writeFileSync(rules, RULES)
   app = await startRawApp({
     keepBytes: false,
     keepBody: false,
-    script: (e) => void e.write(answer('200 OK', JSON_TYPE, answered)),
+    script: (e) => void e.write(response('200 OK', JSON_TYPE, responded)),
   })
   squall = await startSidecarProcess(app.url, ['--rules', rules], INJECTED_NODE_OPTIONS)
 })
@@ -49,11 +49,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await squall.stop()
   await app.close()
-  rmSync(folder, { recursive: true })
+  rmSync(directory, { recursive: true })
 })
 
 async function send(request: Buffer): Promise<number | undefined> {
-  const { answer: received } = await exchange(squall.port, request, 'POST')
+  const { response: received } = await exchange(squall.port, request, 'POST')
   return received?.status
 }
 
@@ -61,7 +61,7 @@ const unread = async (reason: string): Promise<number> =>
   metricValue(await squall.metrics(), 'squall_unclassified_total', { reason })
 
 test('calls with more values than the heap has room for pass unread', async () => {
-  answered = resultWith('0')
+  responded = resultWith('0')
   const call = callWith(HOSTILE_VALUES['objects']!(SIZE - 200))
   const before = await unread('too_complex')
   expect(await Promise.all([1, 2, 3].map(() => send(posted(call))))).toEqual([200, 200, 200])
@@ -70,7 +70,7 @@ test('calls with more values than the heap has room for pass unread', async () =
 })
 
 test.each(Object.keys(PACKED))('%s cannot hide how large a call is', async (coding) => {
-  answered = resultWith('0')
+  responded = resultWith('0')
   const call = PACKED[coding]!(Buffer.from(callWith(HOSTILE_VALUES['objects']!(SIZE - 200))))
   const packed = posted(call, [`Content-Encoding: ${coding}`])
   const before = (await unread('too_complex')) + (await unread('encoding'))
@@ -82,13 +82,13 @@ test.each(Object.keys(PACKED))('%s cannot hide how large a call is', async (codi
 test.each(['arrays', 'objects', 'keys', 'texts'])(
   'a result of %s that a fault is about passes byte for byte',
   async (kind) => {
-    answered = resultWith(HOSTILE_VALUES[kind]!(3_800_000))
-    const { answer: received } = await exchange(
+    responded = resultWith(HOSTILE_VALUES[kind]!(3_800_000))
+    const { response: received } = await exchange(
       squall.port,
       posted(callWith('0', 'drifts')),
       'POST',
     )
-    expect(received?.body.equals(Buffer.from(answered))).toBe(true)
+    expect(received?.body.equals(Buffer.from(responded))).toBe(true)
     const skipped = { rule: 'drift', result: 'not_applicable' }
     expect(
       metricValue(await squall.metrics(), 'squall_rule_evaluations_total', skipped),

@@ -69,10 +69,10 @@ test('metadata that is held for --public-url counts', async () => {
   )
   const { memory } = squall.sidecar
   const path = `${squall.url}/.well-known/oauth-protected-resource`
-  const answer = fetch(path)
+  const response = fetch(path)
   await eventually(() => (memory.held > 20 * KIB ? undefined : `${memory.held} bytes`))
   ends[0]!()
-  expect((await (await answer).json()) as object).toHaveProperty('a')
+  expect((await (await response).json()) as object).toHaveProperty('a')
   expect(memory.held).toBe(0)
   const left = new AbortController()
   const leaving = fetch(path, { signal: left.signal }).catch(() => undefined)

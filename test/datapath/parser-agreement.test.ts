@@ -68,7 +68,7 @@ async function startNodeServer(): Promise<NodeServer> {
 async function strike(port: number, bytes: Buffer): Promise<void> {
   const client = await RawClient.connect(port)
   await client.send(bytes, 'GET')
-  await Promise.race([client.gone, client.answer(), sleep(SILENCE)])
+  await Promise.race([client.gone, client.response(), sleep(SILENCE)])
   client.socket.end()
   await Promise.race([client.gone, sleep(SILENCE)])
   client.close()

@@ -50,7 +50,7 @@ test('small events that wait for slow clients arrive whole and in order', async 
   const body = Buffer.from(events.join(''))
   for (const client of clients) {
     client.socket.resume()
-    expect((await client.answer())!.body.equals(body)).toBe(true)
+    expect((await client.response())!.body.equals(body)).toBe(true)
     client.close()
   }
 })

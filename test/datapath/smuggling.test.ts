@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FRAMING_ATTACKS, type Attack } from '../support/attacks.ts'
 import { HEAD_ATTACKS } from '../support/head-attacks.ts'
-import { answer, type RawApp } from '../support/raw-app.ts'
+import { response, type RawApp } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 import { valueOf } from '../support/wire.ts'
@@ -17,7 +17,7 @@ let refusedBefore = 0
 
 beforeAll(async () => {
   squall = await startSidecar({
-    upstream: { script: (e) => void e.write(answer('200 OK', ['X-App', '1'], 'app')) },
+    upstream: { script: (e) => void e.write(response('200 OK', ['X-App', '1'], 'app')) },
   })
   app = squall.app
 })
@@ -34,7 +34,7 @@ async function strike(bytes: string): Promise<RawClient> {
   const client = await RawClient.connect(squall.port)
   const before = app.connections.length
   await client.send(bytes, bytes.startsWith('CONNECT') ? 'CONNECT' : 'GET')
-  await Promise.race([client.gone, client.answer(), sleep(SILENCE)])
+  await Promise.race([client.gone, client.response(), sleep(SILENCE)])
   // What a second request would need to show up.
   await sleep(5)
   client.close()
@@ -52,7 +52,7 @@ function checkUnambiguous({ verdict }: Attack, client: RawClient): void {
   expect(app.requests.length).toBeLessThanOrEqual(1)
   if (verdict === 'refused') expect(targets).toEqual([])
   if (verdict === 'passes') expect(app.requests).toHaveLength(1)
-  for (const { headers, status } of client.answers) {
+  for (const { headers, status } of client.responses) {
     const fromApp = valueOf(headers, 'x-app') === '1'
     expect(fromApp || status >= 400, `answered ${status}`).toBe(true)
   }
@@ -76,19 +76,19 @@ test('after a refusal the connection is closed, so that nothing behind it is rea
     'POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx',
   )
   await client.gone
-  expect(client.answers[0]?.status).toBe(400)
+  expect(client.responses[0]?.status).toBe(400)
   expect(app.requests).toEqual([])
 })
 
-test('a request hidden in a body never becomes the answer to the next one', async () => {
+test('a request hidden in a body never becomes the response to the next one', async () => {
   const hidden = 'GET /hidden HTTP/1.1\r\nHost: pod\r\n\r\n'
   const first = `POST /first HTTP/1.1\r\nHost: pod\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`
   const client = await RawClient.connect(squall.port)
   await client.send(`${first}GET /second HTTP/1.1\r\nHost: pod\r\n\r\n`)
-  await client.answer(1)
+  await client.response(1)
   client.close()
   expect(app.requests.map((request) => request.target)).toEqual(['/first', '/second'])
-  expect(client.answers).toHaveLength(2)
+  expect(client.responses).toHaveLength(2)
 })
 
 test.each([

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { answer } from '../support/raw-app.ts'
-import { RawClient, type Answer } from '../support/raw-client.ts'
+import { response as answer } from '../support/raw-app.ts'
+import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { rounds } from '../support/rounds.ts'
 
@@ -25,7 +25,7 @@ function note(tally: Tally, id: string): void {
   tally.seen.set(id, (tally.seen.get(id) ?? 0) + 1)
 }
 
-function count(tally: Tally, given: Answer | undefined): void {
+function count(tally: Tally, given: ClientResponse | undefined): void {
   if (given?.status === 200 && given.complete) tally.ok++
   else tally.failed++
 }
@@ -45,7 +45,7 @@ test('an app that closes idle connections at the moment of reuse never gets a ca
         // At once, soon, or when the next request is already on its way.
         const wait = tally.seen.size % 5
         if (wait === 0) e.fin()
-        // A reset at once would take the answer with it.
+        // A reset at once would take the response with it.
         else if (wait === 1) setTimeout(() => e.reset(), 1)
         else setTimeout(() => e.fin(), wait - 2)
       },
@@ -56,7 +56,7 @@ test('an app that closes idle connections at the moment of reuse never gets a ca
       for (let i = 0; i < CALLS; i++) {
         const client = await RawClient.connect(squall.port)
         await client.send(toolCall(`${lane}-${i}`), 'POST')
-        count(tally, await client.answer())
+        count(tally, await client.response())
         client.close()
         if (i % 3 === 0) await sleep(i % 4)
       }
@@ -70,7 +70,7 @@ test('an app that closes idle connections at the moment of reuse never gets a ca
   expect(tally.ok).toBeGreaterThan(CALLS * 2)
 })
 
-test('a connection that the app closed while it was idle costs nobody an answer', async () => {
+test('a connection that the app closed while it was idle costs nobody a response', async () => {
   const squall = await startSidecar({
     upstream: {
       script: async (e) => {
@@ -82,7 +82,7 @@ test('a connection that the app closed while it was idle costs nobody an answer'
   for (let i = 0; i < IDLE_CALLS; i++) {
     const client = await RawClient.connect(squall.port)
     await client.send(toolCall(i), 'POST')
-    const given = await client.answer()
+    const given = await client.response()
     expect(given?.status, `call ${i}`).toBe(200)
     client.close()
     // The close has reached the other end of the loopback by then.
@@ -107,7 +107,7 @@ async function startNodeApp(keepAlive: number, tally: Tally): Promise<Server> {
 }
 
 test.each(KEPT)(
-  'calls at the edge of a keep-alive timeout of %i ms all get their answer, once',
+  'calls at the edge of a keep-alive timeout of %i ms all get their response, once',
   { timeout: 30_000 },
   async (keepAlive) => {
     const tally: Tally = { seen: new Map(), ok: 0, failed: 0 }
@@ -121,7 +121,7 @@ test.each(KEPT)(
       const pause = keepAlive + (lane - 8) * 60
       for (let i = 0; i < 2; i++) {
         await client.send(toolCall(`${lane}-${i}`), 'POST')
-        count(tally, await client.answer(i))
+        count(tally, await client.response(i))
         if (i === 0) await sleep(pause)
       }
       client.close()

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { answer, chunk, drained, type RawApp, type RawAppOptions } from '../support/raw-app.ts'
+import { response, chunk, drained, type RawApp, type RawAppOptions } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type ScriptedSidecar, type StartOptions } from '../support/sidecar.ts'
 import { valueOf } from '../support/wire.ts'
@@ -58,7 +58,7 @@ test('each chunk of a stream is passed on at once, as one chunk, without a chang
       await client.sawBytes(client.received + 1)
   }
   socket.write('0\r\n\r\n')
-  const given = await client.answer()
+  const given = await client.response()
   expect(given!.body).toEqual(Buffer.concat(pieces))
   expect(given!.chunks).toEqual(pieces.map((piece) => piece.length))
   client.close()
@@ -70,7 +70,7 @@ test('several chunks that arrive together stay several', async () => {
   })
   const client = await RawClient.connect(squall.port)
   await client.send(OPEN_STREAM)
-  expect((await client.answer())!.chunks).toEqual([3, 1, 5])
+  expect((await client.response())!.chunks).toEqual([3, 1, 5])
   client.close()
 })
 
@@ -114,7 +114,7 @@ test(
       most = Math.max(most, process.memoryUsage().rss)
     }, 20)
     client.socket.resume()
-    const given = await client.answer()
+    const given = await client.response()
     clearInterval(watch)
     expect(given!.bodyBytes).toBe(total)
     expect(most - flat).toBeLessThan(100 * MIB)
@@ -176,25 +176,25 @@ test('a chunked JSON upload beyond the bound of what is read streams through who
     'POST',
   )
   await client.send([...pieces.map((part) => chunk(part)), '0\r\nX-Sum: 1\r\n\r\n'])
-  expect((await client.answer())?.status).toBe(200)
+  expect((await client.response())?.status).toBe(200)
   expect(app.requests[0]!.body.equals(body)).toBe(true)
   expect(app.requests[0]!.framing).toBe('chunked')
   expect(app.requests[0]!.trailers).toEqual(['X-Sum', '1'])
   client.close()
 })
 
-test('the answer to an upload can begin, and be refused, before the upload ends', async () => {
+test('the response to an upload can begin, and be refused, before the upload ends', async () => {
   await start({
-    onHead: (e) => void e.write(answer('413 Too Much', ['Connection', 'close'], 'no')),
+    onHead: (e) => void e.write(response('413 Too Much', ['Connection', 'close'], 'no')),
   })
   const client = await RawClient.connect(squall.port)
   await client.send(`PUT /up HTTP/1.1\r\nHost: pod\r\nContent-Length: 1000\r\n\r\npart`, 'PUT')
-  expect((await client.answer())?.status).toBe(413)
+  expect((await client.response())?.status).toBe(413)
   client.close()
 })
 
 test('heads that never end are cut off while good clients go on', async () => {
-  await start({}, { headTimeout: 400 })
+  await start({}, { headerTimeout: 400 })
   const slow = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(squall.port)))
   for (const client of slow) await client.send('GET / HTTP/1.1\r\nHost: pod\r\nX-A: b')
   const drip = setInterval(() => {
@@ -204,16 +204,16 @@ test('heads that never end are cut off while good clients go on', async () => {
   while (slow.some((client) => client.fate === undefined)) {
     const client = await RawClient.connect(squall.port)
     await client.send(toolCall(good), 'POST')
-    expect((await client.answer())?.status).toBe(200)
+    expect((await client.response())?.status).toBe(200)
     good++
     client.close()
   }
   clearInterval(drip)
   expect(good).toBeGreaterThan(5)
   for (const client of slow) {
-    expect(client.answers.map((given) => given.status).filter((status) => status !== 408)).toEqual(
-      [],
-    )
+    expect(
+      client.responses.map((given) => given.status).filter((status) => status !== 408),
+    ).toEqual([])
     client.close()
   }
   expect(app.requests).toHaveLength(good)
@@ -228,13 +228,13 @@ test.each([
   await client.send(`GET / HTTP/1.1\r\nHost: pod\r\n${lead}`)
   for (
     let sent = 0;
-    sent < MIB && client.fate === undefined && client.answers.length === 0;
+    sent < MIB && client.fate === undefined && client.responses.length === 0;
     sent += more.length
   ) {
     await client.send(['', more])
   }
   await client.gone
-  expect(client.text === '' || client.answers[0]?.status === 431).toBe(true)
+  expect(client.text === '' || client.responses[0]?.status === 431).toBe(true)
   expect(app.requests).toEqual([])
 })
 

@@ -37,7 +37,7 @@ describe('the k6 script reads answers', () => {
     expect(mcp.eventsOf(text)).toEqual(events)
   })
 
-  it('finds the answer among notifications, requests and answers of others', () => {
+  it('finds the response among notifications, requests and answers of others', () => {
     const body = [
       { method: 'notifications/progress' },
       { id: 1, method: 'ping' },

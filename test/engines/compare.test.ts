@@ -3,7 +3,7 @@ import { differences } from './compare.ts'
 import type { AppSeen, End, Observed } from './observed.ts'
 import type { Script } from './script.ts'
 
-const SCRIPT: Script = { about: 'by hand', clients: [], answers: [], slow: false }
+const SCRIPT: Script = { about: 'by hand', clients: [], responses: [], slow: false }
 const POST = 'POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'
 const DROPPED = 'http http 0 upstream'
 const LENGTH = 'Content-Length: 2\r\n\r\n{}'
@@ -33,7 +33,7 @@ test('answers of its own may be missing before the same refusal, where one engin
   expect(apart(seen(APPS + FAULT + REFUSAL), seen(APPS + REFUSAL), false)).toBe(1)
 })
 
-test('no answer of the app may be missing, none may come twice, and no refusal', () => {
+test('no response of the app may be missing, none may come twice, and no refusal', () => {
   expect(apart(seen(APPS + REFUSAL), seen(REFUSAL))).toBe(1)
   expect(apart(seen(FAULT + APPS + REFUSAL), seen(APPS + REFUSAL))).toBe(1)
   expect(apart(seen(FAULT + REFUSAL), seen(FAULT + FAULT + REFUSAL))).toBe(1)
@@ -84,7 +84,7 @@ test('a long body may be cut into other chunks on its way to the app, and a shor
   expect(apart(sent(chunked(500)), sent(chunked(250, 250)))).toBe(1)
 })
 
-test('a reset may drop the end of a long answer, and nothing of a short one', () => {
+test('a reset may drop the end of a long response, and nothing of a short one', () => {
   const reset = (received: string, end: End = 'rst', told: string[] = []): Observed => ({
     ...seen(''),
     told,

@@ -31,27 +31,27 @@ export interface Comparison {
  * - which connection to the app carries a request, and so how many there are. Either engine keeps
  *   connections of its own kind for its requests; see `requestsAtApp` and `appDifferences`;
  * - whether a connection to the app that nobody uses is ended. Where the bound on these is met, one is
- *   ended to make room for one of the other kind. Where an app sends line breaks behind an answer, the
- *   general engine overlooks them, and the other one ends the connection;
+ *   ended to make room for one of the other kind. Where an app sends line breaks behind a response, the
+ *   standard path overlooks them, and the other one ends the connection;
  * - where the chunks of a request end whose body is longer than what is held of it: it is passed on as
  *   it is read, and the reads are TCP's; see `withChunksJoined`;
  *
  * By what scripts are compared with:
  * - when bytes are read that come behind a request that is still being answered, and are no plain
- *   request. The general engine reads them at once: it may refuse them, and with them what it was asked
- *   before, unless the answers happen to be faster. The other engine reads them when all before them is
+ *   request. The standard path reads them at once: it may refuse them, and with them what it was asked
+ *   before, unless the responses happen to be faster. The other engine reads them when all before them is
  *   answered. Where such a script is played differently, the second engine must do with it what the
- *   first one does with the same script by a client that waits for each answer; see `polite`;
+ *   first one does with the same script by a client that waits for each response; see `polite`;
  * - in such a script, whether what Squall answers by itself leaves before a refusal of what came behind
  *   it in the same piece. While node:http reads from a socket, what is due runs between two bodies.
  *   What it is given by the other engine it reads in one go; see `receivedApart`.
  *
- * - how much of a long answer arrives before the reset that tells that it broke. A reset drops what has
+ * - how much of a long response arrives before the reset that tells that it broke. A reset drops what has
  *   not left yet; one engine may have waited for the client in between, and so sent more. So it is
- *   where the connection ends because of what came behind the request, in the midst of its answer; see
+ *   where the connection ends because of what came behind the request, in the midst of its response; see
  *   `endedAsSoon`.
  *
- * Everything else must be the same to the byte. Returned are the parts that are not, `general` first.
+ * Everything else must be the same to the byte. Returned are the parts that are not, `standard` first.
  */
 export function differences(general: Observed, splice: Observed, how: Comparison): string[] {
   const clients = how.patient ? refusedAsSoon(general.clients, splice.clients) : general.clients
@@ -123,13 +123,13 @@ function endedUnused(connections: readonly AppSeen[]): number {
   return connections.filter(({ requests, end }) => requests.length === 0 && end !== 'kept').length
 }
 
-/** An answer with line breaks behind it, and with nothing else. */
-function hasBlankLinesBehind({ answers }: Script): boolean {
-  return answers.some(({ pieces }) => {
-    let answered = false
-    const scanner = new MessageScanner({ message: () => (answered = true) }, ['POST'])
+/** A response with line breaks behind it, and with nothing else. */
+function hasBlankLinesBehind({ responses }: Script): boolean {
+  return responses.some(({ pieces }) => {
+    let responded = false
+    const scanner = new MessageScanner({ message: () => (responded = true) }, ['POST'])
     scanner.push(pieces.join(''))
-    return answered && /^[\r\n]+$/.test(scanner.rest)
+    return responded && /^[\r\n]+$/.test(scanner.rest)
   })
 }
 
@@ -141,9 +141,9 @@ function clientParts({ waits, ...seen }: ClientSeen, patient: boolean): Record<s
   return patient ? seen : { ...seen, waits: waits.replaceAll('e', 'm') }
 }
 
-const ANSWER_BEGINS = /(?=HTTP\/1\.1 \d{3} )/
+const RESPONSE_BEGINS = /(?=HTTP\/1\.1 \d{3} )/
 const REFUSAL = /^HTTP\/1\.1 400 [^]*\r\nx-squall-error: bad_request\r\n/
-const OWN_ANSWER = /^HTTP\/1\.1 (?:(?!\r\n\r\n)[^])*\r\nx-squall-(?:fault|error): /
+const OWN_RESPONSE = /^HTTP\/1\.1 (?:(?!\r\n\r\n)[^])*\r\nx-squall-(?:fault|error): /
 
 /** The first engine's clients, as if its refusals had left as soon as those of the second one. */
 function refusedAsSoon(
@@ -158,7 +158,7 @@ function refusedAsSoon(
   })
 }
 
-/** Of an answer that is shorter, everything has left before its end is known. */
+/** Of a response that is shorter, everything has left before its end is known. */
 const LEFT_AT_ONCE = 31 * 1024
 
 /** The first engine's clients, as if as much had reached them before the end as with the second one. */
@@ -180,11 +180,11 @@ function endedAsSoon(
 
 /** Both end in the same refusal, and one has nothing more before it than answers of Squall's own. */
 function receivedApart(general: string, splice: string): boolean {
-  const answers = general.split(ANSWER_BEGINS)
-  const refusal = answers.pop()
+  const responses = general.split(RESPONSE_BEGINS)
+  const refusal = responses.pop()
   if (refusal === undefined || !REFUSAL.test(refusal)) return false
-  while (answers.length > 0 && OWN_ANSWER.test(answers.pop()!)) {
-    if (answers.join('') + refusal === splice) return true
+  while (responses.length > 0 && OWN_RESPONSE.test(responses.pop()!)) {
+    if (responses.join('') + refusal === splice) return true
   }
   return false
 }

@@ -13,7 +13,7 @@ test(
     const seed = seedOfRun()
     const block = process.env['SQUALL_ENGINES_BLOCK']
     const result = await Campaign.run({
-      engines: ['general', 'splice'],
+      engines: ['standard', 'fast'],
       seed,
       exchanges: EXCHANGES,
       lanes: LANES,

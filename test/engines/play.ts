@@ -44,7 +44,7 @@ export class Play implements Runner, ClientHost {
   constructor(parts: PlayParts) {
     this.#parts = parts
     parts.activity.begin(parts.script.slow)
-    parts.app.begin(parts.script.answers, () => this.#steps)
+    parts.app.begin(parts.script.responses, () => this.#steps)
   }
 
   turn(): boolean {

@@ -6,7 +6,7 @@ const MOST = 16
 
 /**
  * The scripts of clients that are a little more patient: at one place or several they wait for the
- * answers to what they have asked before they send what comes behind it. None where a client sends
+ * responses to what they have asked before they send what comes behind it. None where a client sends
  * nothing behind a request that is not answered yet.
  */
 export function polite(script: Script): Script[] {
@@ -50,7 +50,7 @@ function patient(steps: readonly Step[]): Step[][] {
     const split = (end: number, index: number): Step[] => {
       const [asks, more] = [step.asks?.slice(0, index + 1), step.asks?.slice(index + 1)]
       const first = { ...step, bytes: step.bytes.slice(0, end - from), asks: asks ?? [] }
-      const wait = { do: 'answers', count: count + index + 1 } as const
+      const wait = { do: 'responses', count: count + index + 1 } as const
       if (end === last) return [first, wait]
       return [first, wait, { ...step, bytes: step.bytes.slice(end - from), asks: more ?? [] }]
     }

@@ -9,8 +9,8 @@ export function differenceText({ place, script, parts }: Difference): string {
     (steps, index) =>
       `  client ${index}\n${steps.map((step) => `    ${JSON.stringify(step)}\n`).join('')}`,
   )
-  const answers = script.answers.map((answer) => `  answer ${JSON.stringify(answer)}\n`)
-  return `${script.about}: ${place}\n${clients.join('')}${answers.join('')}${parts.map((part) => `  ${part}\n`).join('')}`
+  const responses = script.responses.map((response) => `  answer ${JSON.stringify(response)}\n`)
+  return `${script.about}: ${place}\n${clients.join('')}${responses.join('')}${parts.map((part) => `  ${part}\n`).join('')}`
 }
 
 /** What a campaign found, for people. */

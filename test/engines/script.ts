@@ -4,8 +4,8 @@ export type Step =
   | { readonly do: 'send'; readonly bytes: string; readonly asks?: readonly string[] }
   /** Lets the event loop go round. */
   | { readonly do: 'turns'; readonly count: number }
-  /** Waits for this many whole answers on this connection. */
-  | { readonly do: 'answers'; readonly count: number }
+  /** Waits for this many whole responses on this connection. */
+  | { readonly do: 'responses'; readonly count: number }
   /** Waits for this many bytes on this connection. */
   | { readonly do: 'bytes'; readonly count: number }
   /** Waits until this many requests of the script have begun to arrive at the app. */
@@ -15,9 +15,9 @@ export type Step =
   | { readonly do: 'rst' }
 
 /** How the app answers one request. */
-export interface AppAnswer {
+export interface AppResponse {
   /** Which request: its mark, or its place in the order of arrival for those without one. */
-  readonly mark: number
+  readonly marker: number
   /** At the end of the request's head, or of its body. */
   readonly at: 'head' | 'whole'
   readonly pieces: readonly string[]
@@ -35,7 +35,7 @@ export interface Script {
   readonly about: string
   /** Connections of one client after the other. */
   readonly clients: readonly (readonly Step[])[]
-  readonly answers: readonly AppAnswer[]
+  readonly responses: readonly AppResponse[]
   /** Something in it takes time: a fault that waits, or bytes that are decoded in another thread. */
   readonly slow: boolean
 }
@@ -50,8 +50,8 @@ export function exchangesOf(script: Script): number {
 }
 
 /** A mark as it stands in a request. */
-export function markText(mark: number): string {
-  return `~${mark}~`
+export function markText(marker: number): string {
+  return `~${marker}~`
 }
 
 /** The mark in a request, if it has one. */

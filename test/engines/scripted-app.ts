@@ -3,19 +3,19 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { endOf } from './end-of.ts'
 import { MessageScanner } from './message-scanner.ts'
 import type { AppSeen, End } from './observed.ts'
-import { markIn, type AppAnswer } from './script.ts'
+import { markIn, type AppResponse } from './script.ts'
 
 /** Answers requests that the script has nothing for. */
-const USUAL: Omit<AppAnswer, 'mark'> = {
+const USUAL: Omit<AppResponse, 'marker'> = {
   at: 'whole',
   pieces: ['HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'],
   gap: 0,
   end: 'keep',
 }
 
-/** An answer that is being sent. */
+/** A response that is being sent. */
 interface Sending {
-  readonly answer: Omit<AppAnswer, 'mark'>
+  readonly response: Omit<AppResponse, 'marker'>
   next: number
   wait: number
 }
@@ -36,23 +36,23 @@ class AppConnection {
   constructor(socket: Socket, app: ScriptedApp) {
     this.#socket = socket
     this.#touch = app.touch
-    let begun: Omit<AppAnswer, 'mark'> | undefined
+    let begun: Omit<AppResponse, 'marker'> | undefined
     this.#scanner = new MessageScanner({
       head: (head) => {
-        begun = app.answerTo(head, false)
-        if (begun?.at === 'head') this.#queue.push({ answer: begun, next: 0, wait: 0 })
+        begun = app.responseTo(head, false)
+        if (begun?.at === 'head') this.#queue.push({ response: begun, next: 0, wait: 0 })
       },
       message: (text) => {
         this.requests.push(text)
-        const answer = begun ?? app.answerTo(text, true)!
+        const response = begun ?? app.responseTo(text, true)!
         begun = undefined
-        if (answer.at === 'whole') this.#queue.push({ answer, next: 0, wait: 0 })
+        if (response.at === 'whole') this.#queue.push({ response, next: 0, wait: 0 })
       },
     })
     socket.on('data', (bytes: Buffer) => {
       app.touch()
       this.#scanner.push(bytes.toString('latin1'))
-      // The plainest answers leave at once.
+      // The plainest responses leave at once.
       this.turn(app.steps())
     })
     socket.on('end', () => {
@@ -75,26 +75,26 @@ class AppConnection {
   turn(steps: number): boolean {
     const sending = this.#queue[0]
     if (sending === undefined) return false
-    const { answer } = sending
-    if (answer.after !== undefined && steps < answer.after) return false
+    const { response } = sending
+    if (response.after !== undefined && steps < response.after) return false
     if (sending.wait-- > 0) return true
-    const piece = answer.pieces[sending.next]
+    const piece = response.pieces[sending.next]
     this.#touch()
     if (piece !== undefined) {
       this.#socket.write(piece, 'latin1')
       sending.next++
-      sending.wait = answer.gap
+      sending.wait = response.gap
     }
-    if (sending.next < answer.pieces.length) {
-      return answer.gap === 0 ? this.turn(steps) : true
+    if (sending.next < response.pieces.length) {
+      return response.gap === 0 ? this.turn(steps) : true
     }
-    if (answer.end === 'rst' && piece !== undefined) {
+    if (response.end === 'rst' && piece !== undefined) {
       sending.wait = BEFORE_RESET
       return true
     }
     this.#queue.shift()
-    if (answer.end === 'rst') this.#socket.resetAndDestroy()
-    else if (answer.end === 'fin') this.#socket.end()
+    if (response.end === 'rst') this.#socket.resetAndDestroy()
+    else if (response.end === 'fin') this.#socket.end()
     return this.turn(steps)
   }
 
@@ -122,7 +122,7 @@ export class ScriptedApp {
   heads = 0
   readonly #server: Server
   #connections: AppConnection[] = []
-  #answers = new Map<number, AppAnswer>()
+  #responses = new Map<number, AppResponse>()
   #unmarked = 0
 
   constructor(touch: () => void) {
@@ -139,20 +139,20 @@ export class ScriptedApp {
     return (this.#server.address() as AddressInfo).port
   }
 
-  begin(answers: readonly AppAnswer[], steps: () => number): void {
+  begin(responses: readonly AppResponse[], steps: () => number): void {
     this.steps = steps
     this.heads = 0
     this.#unmarked = 0
     this.#connections = []
-    this.#answers = new Map(answers.map((answer) => [answer.mark, answer]))
+    this.#responses = new Map(responses.map((response) => [response.marker, response]))
   }
 
-  /** The answer to a request; undefined when its mark may still come with its body. */
-  answerTo(text: string, whole: boolean): Omit<AppAnswer, 'mark'> | undefined {
+  /** The response to a request; undefined when its mark may still come with its body. */
+  responseTo(text: string, whole: boolean): Omit<AppResponse, 'marker'> | undefined {
     if (!whole) this.heads++
-    const mark = markIn(text)
-    if (mark === undefined && !whole) return undefined
-    return this.#answers.get(mark ?? this.#unmarked++) ?? USUAL
+    const marker = markIn(text)
+    if (marker === undefined && !whole) return undefined
+    return this.#responses.get(marker ?? this.#unmarked++) ?? USUAL
   }
 
   /** True when something is still to be sent. */

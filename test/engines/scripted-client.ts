@@ -21,15 +21,15 @@ export class ScriptedClient {
   readonly #methods: string[] = []
   readonly #scanner: MessageScanner
   #received = ''
-  #answers = 0
+  #responses = 0
   #end: End = 'kept'
   #connected = false
   #closed = false
   #next = 0
   #turns = 0
   #waits = ''
-  /** Requests at the app when the last answer had come. */
-  #answered = 0
+  /** Requests at the app when the last response had come. */
+  #responded = 0
   #givenUp = false
   #ownEnd: 'fin' | 'rst' | undefined
   /** What had been seen when all steps were done. */
@@ -38,8 +38,8 @@ export class ScriptedClient {
   constructor(port: number, steps: readonly Step[], host: ClientHost) {
     this.#host = host
     this.#steps = steps
-    this.#answered = host.appHeads()
-    this.#scanner = new MessageScanner({ message: () => void this.#answers++ }, this.#methods)
+    this.#responded = host.appHeads()
+    this.#scanner = new MessageScanner({ message: () => void this.#responses++ }, this.#methods)
     const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
     this.#socket = socket
     socket.once('connect', () => {
@@ -124,7 +124,7 @@ export class ScriptedClient {
         if (this.#turns++ < step.count) return ''
         this.#turns = 0
         return 'm'
-      case 'answers':
+      case 'responses':
         return this.#awaited(step.count)
       case 'bytes':
         return this.#waited(this.#received.length >= step.count)
@@ -141,10 +141,10 @@ export class ScriptedClient {
 
   /** A client whose request the app has got and not answered sends no other behind it. */
   #awaited(count: number): '' | 'm' | 'e' | 'q' {
-    const how = this.#waited(this.#answers >= count)
+    const how = this.#waited(this.#responses >= count)
     const heads = this.#host.appHeads()
-    if (how === 'q' && heads > this.#answered) this.#givenUp = true
-    if (how === 'm') this.#answered = heads
+    if (how === 'q' && heads > this.#responded) this.#givenUp = true
+    if (how === 'm') this.#responded = heads
     return how
   }
 

@@ -2,7 +2,7 @@ import type { Script, Step } from './script.ts'
 
 /** Scripts that are a little simpler than one, the simplest first. */
 export function* simpler(script: Script): Iterable<Script> {
-  const { clients, answers } = script
+  const { clients, responses } = script
   for (let at = 0; at < clients.length; at++) {
     if (clients.length > 1) yield { ...script, clients: clients.toSpliced(at, 1) }
   }
@@ -14,16 +14,16 @@ export function* simpler(script: Script): Iterable<Script> {
       }
     }
   }
-  for (const [at, answer] of answers.entries()) {
-    yield { ...script, answers: answers.toSpliced(at, 1) }
-    if (answer.pieces.length < 2) continue
-    const whole = { ...answer, pieces: [answer.pieces.join('')] }
-    yield { ...script, answers: answers.with(at, whole) }
+  for (const [at, response] of responses.entries()) {
+    yield { ...script, responses: responses.toSpliced(at, 1) }
+    if (response.pieces.length < 2) continue
+    const whole = { ...response, pieces: [response.pieces.join('')] }
+    yield { ...script, responses: responses.with(at, whole) }
   }
 }
 
 /**
- * Steps up to the wait for an answer, and what follows it up to the next request. To take away a wait
+ * Steps up to the wait for a response, and what follows it up to the next request. To take away a wait
  * alone would make another script: one whose requests do not wait for each other.
  */
 function inExchanges(steps: readonly Step[]): Step[][] {
@@ -36,17 +36,17 @@ function inExchanges(steps: readonly Step[]): Step[][] {
     }
     if (exchanges.length === 0) exchanges.push([])
     exchanges.at(-1)!.push(step)
-    if (step.do === 'answers') waited = true
+    if (step.do === 'responses') waited = true
   }
   return exchanges
 }
 
-/** The steps, with waits for as many answers as are still asked for. */
+/** The steps, with waits for as many responses as are still asked for. */
 function counted(exchanges: readonly (readonly Step[])[]): Step[] {
   let asked = 0
   return exchanges.flat().map((step) => {
     if (step.do === 'send') asked += step.asks?.length ?? 0
-    return step.do === 'answers' ? { do: 'answers', count: asked } : step
+    return step.do === 'responses' ? { do: 'responses', count: asked } : step
   })
 }
 

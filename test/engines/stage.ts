@@ -4,10 +4,10 @@ import { Sidecar } from '../../src/listener/sidecar.ts'
 import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'
 import { Arming } from '../../src/rules/guard/arming.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
-import { RulesInForce } from '../../src/rules/watch/active-rules.ts'
+import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
 import type { RulesFile } from '../../src/rules/file/schema.ts'
 import { Activity } from './activity.ts'
-import { MAX_BODY, MAX_HEAD } from './limits.ts'
+import { MAX_BODY, MAX_HEADER_SIZE } from './limits.ts'
 import type { Echo } from './echo.ts'
 import type { Observed } from './observed.ts'
 import { Play } from './play.ts'
@@ -25,10 +25,10 @@ const SETTINGS: Omit<SidecarOptions, 'pairs' | 'engine'> = {
   upstreamInsecure: false,
   readyWithoutUpstream: false,
   strict: false,
-  maxHead: MAX_HEAD,
+  maxHeaderSize: MAX_HEADER_SIZE,
   maxBody: MAX_BODY,
   // Nothing here may depend on how fast the machine is.
-  headTimeout: LONG,
+  headerTimeout: LONG,
   bodyTimeout: LONG,
   holdTimeout: LONG,
   pendingTtl: LONG,
@@ -82,7 +82,7 @@ export async function startStage(
     ],
   }
   const faults = rules && {
-    rules: inForce(rules),
+    rules: isActive(rules),
     listenerOf: () => recorder.faults,
     createPlanner,
   }
@@ -102,10 +102,10 @@ export async function startStage(
   }
 }
 
-function inForce(file: RulesFile): RulesInForce {
+function isActive(file: RulesFile): ActiveRules {
   const clock = (): number => Date.now()
   const states = new RuleStates()
-  const rules = new RulesInForce({ states, arming: new Arming(states, clock), limits: {}, clock })
+  const rules = new ActiveRules({ states, arming: new Arming(states, clock), limits: {}, clock })
   rules.take({ kind: 'rules', digest: 'all', file })
   return rules
 }

@@ -44,7 +44,7 @@ it('lost-session: dead for everything once it is lost, and a new one works', asy
   await expect(agent.tools()).rejects.toMatchObject({ code: 404 })
   expect(await met((await v1()).call('get_weather'))).toBe('ok')
   expect(await server.executed('get_weather')).toBe(5)
-  const applied = { rule: 'lost-session', result: 'applied' }
+  const applied = { rule: 'lost-session', result: 'injected' }
   await squall.reaches('squall_rule_evaluations_total', applied, 1)
   await errors(4, { kind: 'http_error' })
   await errors(4)

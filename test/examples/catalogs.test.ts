@@ -75,7 +75,7 @@ it('schema-drift: found by clients that know the schema, and not where the schem
 
 it('schema-drift: a list that asks for an argument which the server does not take', async () => {
   const { v2, server, injected, squall } = await startExample('schema-drift', {
-    replace: { 'percent: 20\n    sample: session': 'percent: 100\n    sample: session' },
+    replace: { 'percent: 20\n    stickyBy: session': 'percent: 100\n    stickyBy: session' },
   })
   const agent = await v2()
   const tool = (await agent.tools()).find(({ name }) => name === 'create_ticket')!

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { AuthProvider } from '@modelcontextprotocol/client'
 import { expect } from 'vitest'
-import { mountRules } from '../live/rules-folder.ts'
+import { mountRules } from '../live/rules-directory.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { metricValue } from '../support/metric-value.ts'
@@ -23,7 +23,7 @@ export interface Example {
   /** Resolves when so many calls of a tool are counted. */
   readonly ended: (tool: string, calls: number) => Promise<void>
   /** Resolves when the app is known to have answered so many calls of a tool. */
-  readonly answered: (tool: string, calls: number) => Promise<void>
+  readonly responded: (tool: string, calls: number) => Promise<void>
   /** Resolves when a rule's fault has taken effect so often. */
   readonly injected: (rule: string, times: number) => Promise<void>
   /** Resolves when so many calls failed by a fault; fails when any failed otherwise. */
@@ -73,7 +73,7 @@ export function examples(): (name: string, options?: ExampleOptions) => Promise<
       v2: async (auth) => closing(await openAgentV2(url, auth)),
       seconds: (tool) => told('squall_call_duration_seconds_sum', tool),
       ended: (tool, calls) => squall.reaches('squall_calls_total', { tool }, calls),
-      answered: (tool, calls) =>
+      responded: (tool, calls) =>
         eventually(async () => {
           const now = await told('squall_upstream_duration_seconds_count', tool)
           return now === calls ? undefined : `the app answered ${now} calls, not ${calls}`

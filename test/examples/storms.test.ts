@@ -18,7 +18,7 @@ it('retry-storm: down at first, and then a call that the app gets four times', a
   await injected('down-at-first', 3)
   await injected('called-again', 1)
   await errors(3, { tool: 'create_ticket', kind: 'http_error' })
-  // One wish, one answer: copies are no calls of the client.
+  // One wish, one response: copies are no calls of the client.
   expect(await squall.metric('squall_calls_total', { tool: 'create_ticket' })).toBe(8)
 })
 
@@ -30,13 +30,13 @@ it('retry-storm: says when to come back', async () => {
   }
   const params = { name: 'create_ticket', arguments: { title: 'x' } }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
-  const answer = await fetch(url, { method: 'POST', headers, body })
-  expect(answer.status).toBe(503)
-  expect(answer.headers.get('retry-after')).toBe('2')
-  expect(answer.headers.get('x-squall-fault')).toBe('down-at-first/abort')
+  const response = await fetch(url, { method: 'POST', headers, body })
+  expect(response.status).toBe(503)
+  expect(response.headers.get('retry-after')).toBe('2')
+  expect(response.headers.get('x-squall-fault')).toBe('down-at-first/abort')
 })
 
-/** A task that needs an answer from all of its eight calls, made at the same time. */
+/** A task that needs a response from all of its eight calls, made at the same time. */
 async function task(agent: Agent): Promise<boolean> {
   const tools = ['search_docs', 'get_weather', 'list_orders', 'search_docs']
   const all = await Promise.all([...tools, ...tools].map((tool) => met(agent.call(tool))))
@@ -69,12 +69,12 @@ it('rate-limited-provider: five at once for each session, and then come back lat
   expect(await server.executed('search_docs')).toBe(10)
   await injected('provider-quota', 2)
   await errors(2, { tool: 'search_docs', kind: 'http_error' })
-  const spared = { rule: 'provider-quota', result: 'spared' }
+  const spared = { rule: 'provider-quota', result: 'within_limit' }
   await squall.reaches('squall_rule_evaluations_total', spared, 10)
 })
 
 it('app-executed-client-does-not-know: errors for work that was done', async () => {
-  const { v1, server, injected, errors, answered } = await startExample(
+  const { v1, server, injected, errors, responded } = await startExample(
     'app-executed-client-does-not-know',
   )
   const agent = await v1()
@@ -90,5 +90,5 @@ it('app-executed-client-does-not-know: errors for work that was done', async () 
   await injected('broken-on-the-way-back', 1)
   await injected('late-gateway', 1)
   await errors(2, { tool: 'create_ticket' })
-  await answered('create_ticket', 6)
+  await responded('create_ticket', 6)
 })

@@ -24,7 +24,7 @@ it('head-of-line-blocking: one tool is late, and the others are not', async () =
   await errors(0)
 })
 
-it('slow-network: a large answer trickles, and is whole', async () => {
+it('slow-network: a large response trickles, and is whole', async () => {
   const { v2, server, injected, errors, ended, seconds } = await startExample('slow-network')
   const agent = await v2()
   const { content: fast } = await agent.call('fetch_document')

@@ -52,7 +52,7 @@ it.each([
   expect(got.headers['x-squall-fault']).toBe('bad/abort')
   expect(JSON.parse(got.text)).toEqual(expected)
   expect(calls).toBe(0)
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
   expect(stage.active()).toBe(0)
   expect(await stage.origins()).toEqual(['injected'])
 })
@@ -91,13 +91,13 @@ it('leaves a call alone whose id it could not repeat', async () => {
   const got = await call(stage, text)
   expect(got.headers['x-squall-fault']).toBeUndefined()
   expect(stage.notApplicable).toMatchObject([{ reason: 'inexact_id' }])
-  expect(stage.counts()).toMatchObject({ not_applicable: 1, applied: 0 })
+  expect(stage.counts()).toMatchObject({ not_applicable: 1, injected: 0 })
 })
 
 it.each([
   [RPC, RPC_TEXT(1)],
   [{ toolError: 'db lost' }, TOOL_TEXT(1)],
-] as const)('replaces a JSON answer after the app has executed', async (reply, expected) => {
+] as const)('replaces a JSON response after the app has executed', async (reply, expected) => {
   let calls = 0
   const stage = opened(
     await startStage({
@@ -118,13 +118,13 @@ it.each([
   expect(await stage.origins()).toEqual(['injected'])
 })
 
-it.each([jsonApp, sseFinal()])('replaces an answer by a status', async (app) => {
+it.each([jsonApp, sseFinal()])('replaces a response by a status', async (app) => {
   const stage = opened(await startStage({ rules: [abort({ status: 502 }, 'response')], app }))
   const got = await call(stage, callMessage(1))
   expect(got.status).toBe(502)
   expect(got.text).toBe('502 Bad Gateway\n')
   expect(got.headers['x-squall-fault']).toBe('bad/abort')
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
 })
 
 it('replaces the last message of a stream, and keeps its id and all before it', async () => {
@@ -145,7 +145,7 @@ it('cannot give a status when the stream has begun to speak', async () => {
   expect(stage.notApplicable).toMatchObject([{ reason: 'head_sent' }])
 })
 
-it('lets a question of the app through before the answer that it waits for', async () => {
+it('lets a question of the app through before the response that it waits for', async () => {
   const stage = opened(
     await startStage({
       rules: [abort(RPC, 'response')],
@@ -168,9 +168,9 @@ it('lets a question of the app through before the answer that it waits for', asy
 it('answers a call of HTTP+SSE by the stream of its session', async () => {
   const app = opened(await PushApp.open([abort(RPC)]))
   const client = await app.listen('s')
-  const { answers } = await app.call('s', 4)
-  expect(answers[0]!.status).toBe(202)
-  expect(valueOf(answers[0]!.headers, 'x-squall-fault')).toBe('bad/abort')
+  const { responses } = await app.call('s', 4)
+  expect(responses[0]!.status).toBe(202)
+  expect(valueOf(responses[0]!.headers, 'x-squall-fault')).toBe('bad/abort')
   await hears(client, `: x-squall-fault bad/abort\n\n${said(RPC_TEXT(4))}`)
 })
 
@@ -196,7 +196,7 @@ it('hits a whole exchange by a rule about HTTP', async () => {
   expect(await textOf(await post(stage, callMessage(1)))).toBe('no')
 })
 
-/** A stream that says nothing but a comment before its answer. */
+/** A stream that says nothing but a comment before its response. */
 function sseFinal(): typeof sseApp {
   return (req, res) => {
     req.resume()

@@ -43,7 +43,7 @@ it.each([
   ['JSON', jsonApp, resultText(1), {}],
   ['a stream', sseApp, streamText(1), {}],
   ['JSON, of a modern client', jsonApp, resultText(1), MODERN],
-])('sends copies of the call and passes the one answer: %s', async (_, app, text, headers) => {
+])('sends copies of the call and passes the one response: %s', async (_, app, text, headers) => {
   const got: Got[] = []
   const stage = opened(
     await startStage({ rules: [oneFault('amplify: { copies: 3 }')], app: noting(app, got) }),
@@ -53,7 +53,7 @@ it.each([
   expect(new Set(got.map(({ id }) => id)).size).toBe(4)
   expect(got.filter(({ id }) => id === 1)).toHaveLength(1)
   expect(new Set(got.map(({ rest }) => rest)).size).toBe(1)
-  expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+  expect(stage.counts()).toMatchObject({ injected: 1, not_applicable: 0 })
   expect(await stage.origins()).toEqual(['upstream'])
 })
 
@@ -63,8 +63,8 @@ it('copies one call of a batch alone', async () => {
     await startStage({ rules: [oneFault('amplify: { copies: 2 }')], app: noting(jsonApp, got) }),
   )
   const headers = { 'x-batch': '1' }
-  const answer = await call({ ...stage, headers }, [callMessage(1, 'other'), callMessage(2)])
-  expect(answer.text).toBe(`[${resultText(1)} , ${resultText(2)}]`)
+  const response = await call({ ...stage, headers }, [callMessage(1, 'other'), callMessage(2)])
+  expect(response.text).toBe(`[${resultText(1)} , ${resultText(2)}]`)
   await reaches(got, 4)
   expect(got.filter(({ rest }) => rest.includes('"other"'))).toHaveLength(1)
 })
@@ -98,7 +98,7 @@ it.each(['0ms', '30ms'])(
     expect((await call(stage, callMessage(1))).status).toBe(404)
     await stage.settled()
     expect(stage.notApplicable).toMatchObject([{ reason: 'session_over' }])
-    expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+    expect(stage.counts()).toMatchObject({ injected: 0, not_applicable: 1 })
     // By then the first copy would have been there.
     await new Promise((resolve) => setTimeout(resolve, 60))
     expect(got).toHaveLength(1)

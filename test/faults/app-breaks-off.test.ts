@@ -28,8 +28,8 @@ test('half a body that a fault waits for goes out when the app breaks off', asyn
     { rules: [HELD] },
   )
   const client = await stage.exchange(post(request(1)))
-  expect(client.answers[0]).toMatchObject({ status: 200, complete: false })
-  expect(client.answers[0]!.body.toString()).toBe('{"half"')
+  expect(client.responses[0]).toMatchObject({ status: 200, complete: false })
+  expect(client.responses[0]!.body.toString()).toBe('{"half"')
   await stage.ends({ 'tools/call echo: incomplete': 1 })
   expect(stage.squall.faults!.injected).toEqual([])
 })
@@ -44,19 +44,19 @@ test('events that a fault holds go out when the app breaks off', async () => {
     { rules: [SLOW] },
   )
   const client = await stage.exchange(post(request(1)))
-  expect(client.answers[0]).toMatchObject({ status: 200, complete: false })
+  expect(client.responses[0]).toMatchObject({ status: 200, complete: false })
   expect(client.text).toContain('"id":1')
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
 test('a batch of one is changed as a call alone, and stays a batch', async () => {
-  const answered = JSON.stringify([
+  const responded = JSON.stringify([
     { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'abcdef' }] } },
   ])
   stage = await Stage.open(
     (exchange) =>
       void exchange.send([
-        `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${answered.length}\r\n\r\n${answered}`,
+        `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${responded.length}\r\n\r\n${responded}`,
       ]),
     {
       rules: [
@@ -69,7 +69,7 @@ test('a batch of one is changed as a call alone, and stays a batch', async () =>
     },
   )
   const client = await stage.exchange(post([request(1)]))
-  expect(client.answers[0]!.body.toString()).toBe(answered.replace('abcdef', 'abc'))
+  expect(client.responses[0]!.body.toString()).toBe(responded.replace('abcdef', 'abc'))
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 

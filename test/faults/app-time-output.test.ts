@@ -16,13 +16,13 @@ let stage: Stage
 
 afterEach(() => stage.close())
 
-const JSON_ANSWER = (exchange: AppExchange): void => void exchange.write(json(result(1)))
+const JSON_RESPONSE = (exchange: AppExchange): void => void exchange.write(json(result(1)))
 const STREAM = (exchange: AppExchange): void =>
   void exchange.send([streamHead(), event(result(1)), LAST_CHUNK])
 test.each([
-  ['throttle', 'body', { rate: 200, direction: 'response' }, JSON_ANSWER],
+  ['throttle', 'body', { rate: 200, direction: 'response' }, JSON_RESPONSE],
   ['throttle', 'stream', { rate: 200, direction: 'response' }, STREAM],
-  ['hang', 'body', { at: 'headers', for: 400, keepAlive: false }, JSON_ANSWER],
+  ['hang', 'body', { at: 'headers', for: 400, keepAlive: false }, JSON_RESPONSE],
   ['hang', 'stream', { at: 'headers', for: 400, keepAlive: false }, STREAM],
 ])('%s %s is no time of the app', async (fault, _kind, config, script) => {
   stage = await Stage.open(script, { rules: [rule(fault, config)] })

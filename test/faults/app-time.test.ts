@@ -7,12 +7,12 @@ import { rule } from './push-app.ts'
 let stage: Stage
 afterEach(() => stage.close())
 
-const JSON_ANSWER = (exchange: AppExchange): void => void exchange.write(json(result(1)))
+const JSON_RESPONSE = (exchange: AppExchange): void => void exchange.write(json(result(1)))
 const STREAM = (exchange: AppExchange): void =>
   void exchange.send([streamHead(), event(result(1)), LAST_CHUNK])
 
 test.each([
-  ['body', JSON_ANSWER],
+  ['body', JSON_RESPONSE],
   ['stream', STREAM],
 ])('what a fault holds back a %s for is no time of the app', async (_kind, script) => {
   const late = rule('delay', { fixed: 300, max: 1000, at: 'response' })

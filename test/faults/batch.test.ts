@@ -46,7 +46,7 @@ it('answers one call of a batch and sends the others on, byte for byte', async (
   expect(await stage.counted()).toEqual({ 'good upstream': 2, 'bad injected': 1 })
 })
 
-it('puts the answer in front of a stream where the app streams the rest', async () => {
+it('puts the response in front of a stream where the app streams the rest', async () => {
   const stage = opened(
     await startStage({ rules: [rule('bad', 'abort', toolError('request'))], app: sseApp }),
   )
@@ -92,7 +92,7 @@ it('does not give the whole batch a status that was meant for one call', async (
   expect(stage.notApplicable).toMatchObject([{ rule: 'on-bad', reason: 'shared_exchange' }])
 })
 
-it('replaces the answer of one call of a batch and leaves the bytes of the others', async () => {
+it('replaces the response of one call of a batch and leaves the bytes of the others', async () => {
   const stage = opened(
     await startStage({ rules: [rule('bad', 'abort', toolError('response'))], app: jsonApp }),
   )

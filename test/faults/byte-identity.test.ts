@@ -5,12 +5,12 @@ import { FaultRun } from '../../src/listener/faults/fault-run.ts'
 import { FaultedUpstream } from '../../src/listener/faults/source/faulted-upstream.ts'
 import type { HeaderLines, RequestHead } from '../../src/http/headers.ts'
 import type { ResponseSink } from '../../src/http/transfer.ts'
-import { Hit } from '../../src/rules/select/matched-rule.ts'
+import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
 import { Bench, facts } from '../rules/facts.ts'
 import { NO_SETTING } from './no-setting.ts'
 
 const LOOKING: Fault = {
-  onAnswer: () => ({ kind: 'continue' }),
+  beforeResponse: () => ({ kind: 'continue' }),
   onResponse: () =>
     async function* (frames) {
       for await (const frame of frames) yield frame
@@ -19,7 +19,7 @@ const LOOKING: Fault = {
 
 const request: RequestHead = { method: 'POST', target: '/', version: '1.1', headers: [] }
 
-/** What comes out when the answer comes in by these chunks, and a fault looks on and does nothing. */
+/** What comes out when the response comes in by these chunks, and a fault looks on and does nothing. */
 async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buffer> {
   const bench = new Bench([{}])
   const planned = bench.plan(facts())!.hits[0]!
@@ -28,11 +28,11 @@ async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buf
     faults: [LOOKING, LOOKING],
     uses: [...planned.rule.uses, ...planned.rule.uses],
   }
-  const hit = new Hit(rule, planned.state, bench.states.active, planned.key, false)
+  const hit = new MatchedRule(rule, planned.state, bench.states.active, planned.key, false)
   const run = new FaultRun({
     ...NO_SETTING,
     request,
-    calls: [{ call: facts().call, plan: { hits: [hit], shadow: false } }],
+    calls: [{ call: facts().call, plan: { hits: [hit], dryRun: false } }],
     batch: false,
     session: '',
     maxBody: 200,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { call } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
-import { answerText, bodyApp, streamApp, streamOf } from './answering-app.ts'
+import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
 import { startStage, whenAsked, type Stage, type StageOptions } from './fault-stage-setup.ts'
 import { oneFault } from './one-fault.ts'
 
@@ -20,23 +20,23 @@ it('hides and adds tools, in JSON and in a stream', async () => {
   const wanted = '{"tools":[{"name":"b"},{"name":"g","inputSchema":{"type":"object"}}]}'
   const body = await start(fault, bodyApp(TOOLS))
   const got = await call(body, LIST)
-  expect(got.text).toBe(answerText(wanted))
+  expect(got.text).toBe(responseText(wanted))
   expect(got.headers['x-squall-fault']).toBe('bad/catalog')
   expect(body.injected).toMatchObject([{ effect: 'hide 1, add 1' }])
   const stream = await start(fault, streamApp(TOOLS))
-  const mark = ': x-squall-fault bad/catalog\n\n'
-  expect((await call(stream, LIST)).text).toBe(streamOf(wanted, mark))
+  const marker = ': x-squall-fault bad/catalog\n\n'
+  expect((await call(stream, LIST)).text).toBe(streamOf(wanted, marker))
 })
 
 it('gives the first list for ever', async () => {
-  let answers = 0
+  let responses = 0
   const stage = await start('catalog: { stale: true }', (req, res) => {
-    bodyApp(`{"tools":[{"name":"v${++answers}"}]}`)(req, res)
+    bodyApp(`{"tools":[{"name":"v${++responses}"}]}`)(req, res)
   })
   const texts: string[] = []
   for (let id = 1; id <= 3; id++) texts.push((await call(stage, { ...LIST, id })).text)
-  expect(texts).toEqual([1, 2, 3].map((id) => answerText('{"tools":[{"name":"v1"}]}', id)))
-  expect(stage.counts()).toMatchObject({ applied: 2, spared: 1, not_applicable: 0 })
+  expect(texts).toEqual([1, 2, 3].map((id) => responseText('{"tools":[{"name":"v1"}]}', id)))
+  expect(stage.counts()).toMatchObject({ injected: 2, within_limit: 1, not_applicable: 0 })
 })
 
 it('pages for ever, and refuses a page that is not there', async () => {
@@ -45,7 +45,7 @@ it('pages for ever, and refuses a page that is not there', async () => {
     whenAsked(req, ([message]) => {
       asked.push((message as { params?: unknown }).params)
       res.setHeader('content-type', 'application/json')
-      res.end(answerText('{"tools":[]}'))
+      res.end(responseText('{"tools":[]}'))
     })
   }
   const next = (text: string): string =>
@@ -63,16 +63,18 @@ it('pages for ever, and refuses a page that is not there', async () => {
 
 it('says that the list has changed before a stream answers, and not in JSON', async () => {
   const stream = await start('catalog: { notify: spurious }', streamApp(TOOLS))
-  const mark = ': x-squall-fault bad/catalog\n\n'
-  expect((await call(stream, LIST)).text).toBe(streamOf(TOOLS, `${mark}event: message\n${CHANGED}`))
+  const marker = ': x-squall-fault bad/catalog\n\n'
+  expect((await call(stream, LIST)).text).toBe(
+    streamOf(TOOLS, `${marker}event: message\n${CHANGED}`),
+  )
   const body = await start('catalog: { notify: spurious }', bodyApp(TOOLS))
-  expect((await call(body, LIST)).text).toBe(answerText(TOOLS))
-  expect(body.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+  expect((await call(body, LIST)).text).toBe(responseText(TOOLS))
+  expect(body.counts()).toMatchObject({ injected: 0, not_applicable: 1 })
 })
 
 it('takes the news of a changed list out of a stream', async () => {
   const stage = await start('catalog: { notify: suppress }', streamApp(TOOLS, CHANGED))
-  const mark = ': x-squall-fault bad/catalog\n\n'
-  expect((await call(stage, LIST)).text).toBe(streamOf(TOOLS, mark))
-  expect(stage.counts().applied).toBe(1)
+  const marker = ': x-squall-fault bad/catalog\n\n'
+  expect((await call(stage, LIST)).text).toBe(streamOf(TOOLS, marker))
+  expect(stage.counts().injected).toBe(1)
 })

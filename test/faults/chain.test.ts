@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CutAnswer } from '../../src/filters/lib/cut-response.ts'
+import { CutResponse } from '../../src/filters/lib/cut-response.ts'
 import { CONTINUE, type Fault, type Frame, type Verdict } from '../../src/filters/fault.ts'
 import { call, callMessage, post, textOf } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
@@ -36,7 +36,7 @@ const append = (text: string): Fault => ({
     },
 })
 
-const verdict = (of: Verdict, at: 'onRequest' | 'onAnswer' = 'onRequest'): Fault => ({
+const verdict = (of: Verdict, at: 'onRequest' | 'beforeResponse' = 'onRequest'): Fault => ({
   [at]: (ctx: { injected(): void }) => {
     ctx.injected()
     return of
@@ -48,7 +48,7 @@ const reply: Verdict = {
   reply: { kind: 'rpcError', code: 1, message: 'no' },
 }
 
-it('leads an answer through the faults in the order written', async () => {
+it('leads a response through the faults in the order written', async () => {
   const faults = [append('a'), append('b'), append('c')]
   const stage = opened(await startStage({ rules, faults, app: jsonApp }))
   const got = await call(stage, callMessage(1))
@@ -57,7 +57,7 @@ it('leads an answer through the faults in the order written', async () => {
   expect(stage.counts(0).matched).toBe(1)
 })
 
-it('ends the chain at the first verdict, at the request and at the answer', async () => {
+it('ends the chain at the first verdict, at the request and at the response', async () => {
   const seen: string[] = []
   const note = (name: string): Fault => ({ onRequest: () => (seen.push(name), CONTINUE) })
   const faults = [note('a'), verdict(reply), note('b')]
@@ -65,7 +65,7 @@ it('ends the chain at the first verdict, at the request and at the answer', asyn
   expect(JSON.parse((await call(stage, callMessage(1))).text)).toMatchObject({ error: { code: 1 } })
   expect(seen).toEqual(['a'])
 
-  const later = [append('a'), verdict(reply, 'onAnswer'), append('b')]
+  const later = [append('a'), verdict(reply, 'beforeResponse'), append('b')]
   const other = opened(await startStage({ rules, faults: later, app: sseApp }))
   const text = await textOf(await post(other, callMessage(1)))
   expect(text).toContain('"code":1')
@@ -111,7 +111,7 @@ it('cuts a stream where a transform says so, with what came before', async () =>
         for await (const frame of frames) {
           if (frame.last) {
             ctx.injected('cut')
-            throw new CutAnswer('fin')
+            throw new CutResponse('fin')
           }
           yield frame
         }
@@ -122,12 +122,12 @@ it('cuts a stream where a transform says so, with what came before', async () =>
   await client.send(toolCall(1), 'POST')
   expect(await client.gone).toBe('fin')
   const [before] = streamText(1).split('id: 2')
-  expect(client.answers[0]!.complete).toBe(false)
-  expect(client.answers[0]!.body.toString()).toBe(before)
+  expect(client.responses[0]!.complete).toBe(false)
+  expect(client.responses[0]!.body.toString()).toBe(before)
   expect(await stage.origins()).toEqual(['injected'])
 })
 
-it('ends the answer where a transform ends, and lets go of the app', async () => {
+it('ends the response where a transform ends, and lets go of the app', async () => {
   const short: Fault = {
     onResponse: (ctx) =>
       async function* (frames) {
@@ -162,7 +162,7 @@ it.each([jsonApp, sseApp])('passes traffic on when a fault fails', async (app) =
     onRequest: () => {
       throw new Error('a')
     },
-    onAnswer: () => Promise.reject(new Error('b')),
+    beforeResponse: () => Promise.reject(new Error('b')),
     onResponse: () =>
       async function* (frames) {
         for await (const frame of frames) {

@@ -41,7 +41,7 @@ const copies = (count: number, spacing = 0): Fault => ({
 async function start(
   faults: readonly Fault[],
   more: Partial<StageOptions> = {},
-  answer: (got: Got) => void = ({ res, message }) => res.end(resultText(message['id'] as string)),
+  response: (got: Got) => void = ({ res, message }) => res.end(resultText(message['id'] as string)),
 ): Promise<CopyStage> {
   const got: Got[] = []
   let wake: (() => void)[] = []
@@ -56,7 +56,7 @@ async function start(
     const names = Object.keys(req.headers)
     got.push({ message, text, copy, names, at: performance.now(), res })
     res.setHeader('content-type', 'application/json')
-    answer(got.at(-1)!)
+    response(got.at(-1)!)
     for (const each of wake.splice(0)) each()
   }
   const stage = await startStage({ rules: [RULE], faults, app, ...more })
@@ -89,7 +89,7 @@ it('sends so many more, each with an id that no other has, and drops what is ans
     expect(copy).toBe(String(index))
     expect(names).toContain('mcp-session-id')
   }
-  expect(stage.counts()).toMatchObject({ matched: 1, applied: 1 })
+  expect(stage.counts()).toMatchObject({ matched: 1, injected: 1 })
   expect(stage.injected).toHaveLength(1)
   expect(stage.active()).toBe(0)
   expect(await stage.origins()).toEqual(['upstream'])

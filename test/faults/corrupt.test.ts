@@ -18,21 +18,21 @@ function corrupt(mode: string, more: Readonly<Record<string, unknown>> = {}) {
   } as never
 }
 
-it.each(MODES)('by %s damages a JSON answer, and the connection goes on', async (mode) => {
+it.each(MODES)('by %s damages a JSON response, and the connection goes on', async (mode) => {
   const stage = opened(await startStage({ rules: [corrupt(mode)], app: jsonApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
-  const answer = await client.answer()
-  expect(answer!.status).toBe(200)
-  expect(answer!.body.toString('latin1')).not.toBe(resultText(1))
-  expect(client.text).toMatch(new RegExp(`content-length: ${answer!.body.length}\r\n`, 'i'))
+  const response = await client.response()
+  expect(response!.status).toBe(200)
+  expect(response!.body.toString('latin1')).not.toBe(resultText(1))
+  expect(client.text).toMatch(new RegExp(`content-length: ${response!.body.length}\r\n`, 'i'))
   expect(client.text).toMatch(
     mode === 'html' ? /content-type: text\/html/i : /content-type: application\/json/i,
   )
   expect(client.text).toContain('x-squall-fault: bad/corrupt')
   await client.send(toolCall(2, 'other'), 'POST')
-  expect((await client.answer(1))!.body.toString()).toBe(resultText(2))
-  expect(stage.counts().applied).toBe(1)
+  expect((await client.response(1))!.body.toString()).toBe(resultText(2))
+  expect(stage.counts().injected).toBe(1)
   expect(stage.active()).toBe(0)
   expect(await stage.origins()).toEqual(['injected'])
   client.close()
@@ -42,7 +42,7 @@ it.each(MODES)('by %s damages the event that answers, and nothing around it', as
   const stage = opened(await startStage({ rules: [corrupt(mode)], app: sseApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
-  const text = (await client.answer())!.body.toString('latin1')
+  const text = (await client.response())!.body.toString('latin1')
   const [before] = streamText(1).split('id: 2')
   const start = `${before}: x-squall-fault bad/corrupt\n\nid: 2\nevent: message\ndata: `
   expect(text.slice(0, start.length)).toBe(start)
@@ -91,7 +91,7 @@ it('claims another type of a stream', async () => {
   const got = await call(stage, callMessage(1))
   expect(got.headers['content-type']).toBe('text/plain')
   expect(got.headers['x-squall-fault']).toBe('bad/corrupt')
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
 })
 
 it('does the same damage to the same calls', async () => {

@@ -3,7 +3,7 @@ import type { Fault } from '../../src/filters/fault.ts'
 import type { CallTexts } from '../../src/listener/faults/request/call-texts.ts'
 import { FaultRun } from '../../src/listener/faults/fault-run.ts'
 import { TurnOver } from '../../src/listener/faults/chain/turn-over.ts'
-import { Hit } from '../../src/rules/select/matched-rule.ts'
+import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
 import { Bench, facts } from '../rules/facts.ts'
 import { NO_SETTING } from './no-setting.ts'
 
@@ -19,11 +19,11 @@ async function requested(
   const bench = new Bench([{}])
   const { rule, state, key } = bench.plan()!.hits[0]!
   const own = { ...rule, faults, uses: faults.map(() => rule.uses[0]!) }
-  const hit = new Hit(own, state, bench.states.active, key, false)
+  const hit = new MatchedRule(own, state, bench.states.active, key, false)
   const run = new FaultRun({
     ...NO_SETTING,
     request: { method: 'POST', target: '/', version: '1.1', headers: [] },
-    calls: [{ call: facts().call, plan: { hits: [hit], shadow: false } }],
+    calls: [{ call: facts().call, plan: { hits: [hit], dryRun: false } }],
     batch: false,
     session: '',
     maxBody: 1000,

@@ -28,7 +28,7 @@ function delay(at: 'request' | 'response' | 'event', fixed = MS, name = 'slow') 
 const WITHOUT_COMMENTS = /: x-squall-fault [^\n]*\n\n/g
 
 it.each(['request', 'response'] as const)(
-  'delays a JSON answer at %s and leaves its bytes',
+  'delays a JSON response at %s and leaves its bytes',
   async (at) => {
     const stage = opened(await startStage({ rules: [delay(at)], app: jsonApp }))
     const start = performance.now()
@@ -39,7 +39,7 @@ it.each(['request', 'response'] as const)(
     expect(stage.injected).toMatchObject([
       { rule: 'slow', fault: 'delay', delayMs: MS, first: true },
     ])
-    expect(stage.counts().applied).toBe(1)
+    expect(stage.counts().injected).toBe(1)
     expect(stage.active()).toBe(0)
     expect(await stage.origins()).toEqual(['upstream'])
   },
@@ -62,10 +62,10 @@ it('delays each event of a stream and marks each', async () => {
   expect(got.text.match(WITHOUT_COMMENTS)).toHaveLength(3)
   expect(got.text.replace(WITHOUT_COMMENTS, '')).toBe(streamText('a'))
   expect(stage.injected.map(({ first }) => first)).toEqual([true, false, false])
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
 })
 
-it('counts an event delay as not applicable to a JSON answer, which stays as it was', async () => {
+it('counts an event delay as not applicable to a JSON response, which stays as it was', async () => {
   const stage = opened(await startStage({ rules: [delay('event')], app: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(resultText(1))
@@ -74,7 +74,7 @@ it('counts an event delay as not applicable to a JSON answer, which stays as it 
   expect(stage.counts().not_applicable).toBe(1)
 })
 
-it('passes the coded bytes of a JSON answer that it only delays', async () => {
+it('passes the coded bytes of a JSON response that it only delays', async () => {
   const bytes = gzipSync(resultText(1))
   const stage = opened(
     await startStage({
@@ -134,7 +134,7 @@ it.each(['request', 'response', 'event'] as const)(
     await appGone
     expect(appGone === undefined).toBe(at === 'request')
     expect(stage.active()).toBe(0)
-    expect(stage.counts().applied).toBe(1)
+    expect(stage.counts().injected).toBe(1)
     expect(await stage.origins()).toEqual(['injected'])
   },
 )
@@ -176,16 +176,16 @@ it('the cap turns away what is too much, which passes untouched', async () => {
   const second = await call(stage, callMessage(2))
   expect(second.text).toBe(resultText(2))
   expect(second.headers['x-squall-fault']).toBeUndefined()
-  expect(stage.counts().overflow).toBe(1)
+  expect(stage.counts().concurrency_limit).toBe(1)
   stage.disarm()
   await first
 })
 
-it('a shadow rule does nothing', async () => {
-  const rule = { ...(delay('request', 600_000) as object), shadow: true } as never
+it('a dry-run rule does nothing', async () => {
+  const rule = { ...(delay('request', 600_000) as object), dryRun: true } as never
   const stage = opened(await startStage({ rules: [rule], app: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(resultText(1))
-  expect(stage.counts().shadow).toBe(1)
+  expect(stage.counts().dry_run).toBe(1)
   expect(stage.injected).toEqual([])
 })

@@ -65,7 +65,7 @@ it('edits a call, each fault what the one before it made, and corrects the lengt
   expect(headers[headers.indexOf('content-length') + 1]).toBe(String(expected.length))
   expect(headers).toContain('Mcp-Name')
   expect(got.headers['x-squall-fault']).toBe('r/delay')
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
   expect(stage.injected).toHaveLength(2)
   // What the app makes of a call that a fault has changed is not the app's doing.
   expect(await stage.origins()).toEqual(['injected'])
@@ -101,7 +101,7 @@ it('decodes what it edits, and sends it plain', async () => {
   const client = await RawClient.connect(stage.port)
   const head = `POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nDigest: x\r\nContent-Length: ${bytes.length}\r\n\r\n`
   await client.send(Buffer.concat([Buffer.from(head), bytes]), 'POST')
-  await client.answer()
+  await client.response()
   expect(stage.got[0]!.body).toBe(TEXT.replace('"q":"a"', '"q":"b"'))
   const names = stage.got[0]!.headers.filter((_, i) => i % 2 === 0)
   expect(names).toEqual(['Host', 'Content-Type', 'Content-Length'])
@@ -115,7 +115,7 @@ it.each([true, false])('takes a body that comes in chunks (edited: %j)', async (
     'POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
   const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
   await client.send([head, chunk(TEXT.slice(0, 20)), chunk(TEXT.slice(20)), '0\r\n\r\n'], 'POST')
-  await client.answer()
+  await client.response()
   expect(stage.got[0]!.body).toBe(edited ? TEXT.replace('"a"', '"b"') : TEXT)
   const names = stage.got[0]!.headers.map((each) => each.toLowerCase())
   expect(names.includes('content-length')).toBe(edited)
@@ -142,7 +142,7 @@ it.each([
   expect(stage.got[0]!.body).toBe(`[${TEXT.replace('"a"', '"b"')}]`)
   expect(stage.notApplicable).toMatchObject([{ reason }])
   expect(stage.broken).toHaveLength(broken)
-  expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+  expect(stage.counts()).toMatchObject({ injected: 1, not_applicable: 0 })
 })
 
 it('does not match a call whose text is not UTF-8', async () => {
@@ -156,15 +156,15 @@ it('does not match a call whose text is not UTF-8', async () => {
     ),
     'POST',
   )
-  await client.answer()
+  await client.response()
   expect(stage.got[0]!.body).toBe(text)
   expect(stage.notApplicable).toEqual([])
-  expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 0 })
+  expect(stage.counts()).toMatchObject({ injected: 0, not_applicable: 0 })
   client.close()
 })
 
 it('has nothing to change once the app has the call', async () => {
-  const late: Fault = { onAnswer: () => ({ kind: 'edit', edit: (text) => `${text} ` }) }
+  const late: Fault = { beforeResponse: () => ({ kind: 'edit', edit: (text) => `${text} ` }) }
   const stage = await start([late])
   await call(stage, TEXT)
   expect(stage.notApplicable).toMatchObject([{ reason: 'already_sent' }])

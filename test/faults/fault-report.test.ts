@@ -19,7 +19,7 @@ const CALL: Call = {
   name: 'search',
   params: { name: 'search', arguments: { password: SECRET, q: SECRET }, _meta: { x: SECRET } },
   transport: 'streamable-http',
-  revision: undefined,
+  protocolVersion: undefined,
   progressToken: SECRET,
 }
 const RECORD: InjectedRecord = {
@@ -31,16 +31,16 @@ const RECORD: InjectedRecord = {
   first: true,
 }
 
-const folders: string[] = []
+const directories: string[] = []
 afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true })
 })
 
 /** A report whose lines go through a real file. */
 function start(level: LogLevel = 'debug', ids: LogIds = 'full') {
-  const folder = mkdtempSync(join(tmpdir(), 'squall-report-'))
-  folders.push(folder)
-  const path = join(folder, 'log')
+  const directory = mkdtempSync(join(tmpdir(), 'squall-report-'))
+  directories.push(directory)
+  const path = join(directory, 'log')
   const destination = pino.destination({ dest: path, sync: true })
   const logger = createLogger({ level, format: 'json', destination })
   const metrics = createMetrics({ version: '1' })

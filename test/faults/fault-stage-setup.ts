@@ -23,7 +23,9 @@ export async function startStage({ app, session, ...options }: StageOptions) {
   const settled = (count = 1): Promise<void> =>
     eventually(async () => {
       const [calls, http, open] = await Promise.all(
-        ['squall_calls_total', 'squall_http_requests_total', 'squall_pending_calls'].map(ended),
+        ['squall_calls_total', 'squall_http_requests_total', 'squall_in_flight_requests'].map(
+          ended,
+        ),
       )
       const total = [...calls!, ...http!].reduce((sum, { value }) => sum + value, 0)
       return total >= count && open!.length === 0 ? undefined : `${total} of ${count} have ended`
@@ -85,9 +87,9 @@ async function asked(req: Parameters<RequestListener>[0]): Promise<Message[]> {
 /** Calls back with what an app is asked. */
 export function whenAsked(
   req: Parameters<RequestListener>[0],
-  answer: (messages: Message[]) => unknown,
+  response: (messages: Message[]) => unknown,
 ): void {
-  asked(req).then(answer, () => undefined)
+  asked(req).then(response, () => undefined)
 }
 
 /** An app that answers in JSON, a batch by an array. */
@@ -106,7 +108,7 @@ export const jsonApp: RequestListener = (req, res) => {
   })
 }
 
-/** What the stream of an app looks like, with a progress event and a comment before the answer. */
+/** What the stream of an app looks like, with a progress event and a comment before the response. */
 export function streamText(id: number | string): string {
   return `id: 1\ndata: \n\n: keep\n\nevent: message\r\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${JSON.stringify(id)},"progress":1}}\r\n\r\nid: 2\nevent: message\ndata: ${resultText(id)}\n\n`
 }

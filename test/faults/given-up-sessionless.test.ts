@@ -12,15 +12,15 @@ test('a cancellation is for the one call that has its id and its headers', async
   const other = await held.holds(post(request(1), of('other')), 2)
   await stage.exchange(post(giveUp(1), of('third')))
   await stage.exchange(post(giveUp(1), of('one')))
-  const given = await one.answer()
+  const given = await one.response()
   expect([given!.status, given!.body.toString()]).toEqual([200, ''])
   held.free()
-  expect((await other.answer())!.body.toString()).toContain('result')
+  expect((await other.response())!.body.toString()).toContain('result')
   expect(held.seen).toEqual([giveUp(1), giveUp(1), request(1)])
   await stage.ends({ 'tools/call echo: timeout by injected': 1, 'tools/call echo: ok': 1 })
 })
 
-test('a client of revision 2026-07-28 cancels by leaving, and the app never gets the call', async () => {
+test('a client of protocol version 2026-07-28 cancels by leaving, and the app never gets the call', async () => {
   const { held, stage } = await open([LATE])
   const client = await held.holds(post(modern(1)))
   client.close()
@@ -42,7 +42,7 @@ describe('a cancellation that fits several held calls', () => {
   }
 
   async function ok(client: RawClient, status = 200): Promise<void> {
-    expect((await client.answer())!.status).toBe(status)
+    expect((await client.response())!.status).toBe(status)
   }
 
   test('waits until all of them are with the upstream, and ends none', async () => {
@@ -116,7 +116,7 @@ describe('a cancellation that fits several held calls', () => {
     const batch = await waits(stage, [giveUp(1), other])
     held.free()
     for (const client of clients) await ok(client)
-    expect((await batch.answer())!.body.toString()).toBe(JSON.stringify([result(2)]))
+    expect((await batch.response())!.body.toString()).toBe(JSON.stringify([result(2)]))
     expect(held.seen).toEqual([PING, request(1), request(1), [giveUp(1), other]])
     await stage.ends({ 'tools/call echo: ok': 2, 'tools/call other: ok': 1 })
   })

@@ -28,7 +28,7 @@ describe('a cancellation ends the call that a fault holds', () => {
     await held.endsEmpty(client)
     expect(held.seen).toEqual([giveUp(1)])
     await stage.ends({ 'tools/call echo: timeout by injected': 1 })
-    expect(stage.squall.faults!.counts()).toMatchObject({ matched: 1, applied: 1 })
+    expect(stage.squall.faults!.counts()).toMatchObject({ matched: 1, injected: 1 })
   })
 
   test.each([
@@ -81,7 +81,7 @@ describe('a cancellation ends the call that a fault holds', () => {
     await stage.exchange(post(giveUp('1'), SESSION))
     await stage.exchange(post(giveUp(1), 'Mcp-Session-Id: s2\r\n'))
     held.free()
-    expect((await client.answer())!.body.toString()).toContain('result')
+    expect((await client.response())!.body.toString()).toContain('result')
     await stage.ends({ 'tools/call echo: ok': 1 })
   })
 })
@@ -93,7 +93,7 @@ describe('in a batch', () => {
     const { held, stage } = await open([LATE])
     const client = await held.holds(post([request(1), other(2)], SESSION))
     await stage.exchange(post(giveUp(1), SESSION))
-    expect((await client.answer())!.body.toString()).toBe(JSON.stringify([result(2)]))
+    expect((await client.response())!.body.toString()).toBe(JSON.stringify([result(2)]))
     expect(held.seen.toReversed()).toContainEqual([other(2)])
     expect(JSON.stringify(held.seen)).not.toContain('echo')
     await stage.ends({ 'tools/call echo: timeout by injected': 1, 'tools/call other: ok': 1 })

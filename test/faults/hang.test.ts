@@ -87,7 +87,7 @@ it('lets a call go on when the rule is taken back, or when its time is over', as
 })
 
 it.each([
-  ['a JSON answer', jsonApp, resultText(1)],
+  ['a JSON response', jsonApp, resultText(1)],
   ['a stream', sseApp, streamText(1)],
 ])('at the headers sends the marked head of %s, and the rest later', async (_, app, text) => {
   const stage = opened(await startStage({ rules: [hang({ at: 'headers' })], app }))
@@ -100,15 +100,15 @@ it.each([
   expect(client.text).toMatch(/\r\n\r\n$/)
   expect(stage.active()).toBe(1)
   stage.disarm()
-  const answer = await client.answer()
-  expect(answer!.body.toString()).toBe(text)
+  const response = await client.response()
+  expect(response!.body.toString()).toBe(text)
   expect(stage.active()).toBe(0)
   expect(await stage.origins()).toEqual(['upstream'])
   expect(stage.injected).toHaveLength(1)
   client.close()
 })
 
-it('at the event is silent before the answer, and loses no byte of it', async () => {
+it('at the event is silent before the response, and loses no byte of it', async () => {
   const stage = opened(await startStage({ rules: [hang({ at: 'event' })], app: sseApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
@@ -116,7 +116,7 @@ it('at the event is silent before the answer, and loses no byte of it', async ()
   await client.sees('"progress":1}}\r\n\r\n')
   expect(bodyOf(client)).toBe(BEFORE)
   stage.disarm()
-  expect((await client.answer())!.body.toString().replace(MARK, '')).toBe(streamText(1))
+  expect((await client.response())!.body.toString().replace(MARK, '')).toBe(streamText(1))
   client.close()
 })
 
@@ -131,7 +131,7 @@ it.each([
   await client.sees(before)
   expect(bodyOf(client)).toBe(before)
   void stage.drain()
-  expect((await client.answer())!.body.toString()).toBe(streamText(1))
+  expect((await client.response())!.body.toString()).toBe(streamText(1))
   client.close()
 })
 
@@ -158,7 +158,7 @@ it('frees everything at once when the client leaves', async () => {
   await appGone
   expect(stage.active()).toBe(0)
   expect(await stage.origins()).toEqual(['injected'])
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
 })
 
 it('does not keep the app waiting that goes on to answer', async () => {
@@ -184,7 +184,7 @@ it('does not keep the app waiting that goes on to answer', async () => {
   expect(bodyOf(client)).toBe('')
   expect(stage.active()).toBe(1)
   stage.disarm()
-  expect((await client.answer())!.body.toString()).toBe(text)
+  expect((await client.response())!.body.toString()).toBe(text)
   expect(await stage.origins()).toEqual(['upstream'])
   client.close()
 })
@@ -197,11 +197,11 @@ it('still acts while a stream that hangs shows signs of life', async () => {
   await call(stage, callMessage(2, 'other'))
   expect(stage.active()).toBe(1)
   stage.disarm()
-  expect((await client.answer())!.body.toString()).toBe(`: alive\n\n${streamText(1)}`)
+  expect((await client.response())!.body.toString()).toBe(`: alive\n\n${streamText(1)}`)
   client.close()
 })
 
-it('has no event to wait before in a JSON answer', async () => {
+it('has no event to wait before in a JSON response', async () => {
   const stage = opened(await startStage({ rules: [hang({ at: 'event' })], app: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(resultText(1))
@@ -219,7 +219,7 @@ it('cannot read a coded stream unless it is told bytes', async () => {
   const stage = opened(await startStage({ rules: [hang({ at: 'event' })], app }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
-  expect((await client.answer())!.body.equals(bytes)).toBe(true)
+  expect((await client.response())!.body.equals(bytes)).toBe(true)
   expect(stage.counts().not_applicable).toBe(1)
   client.close()
 })
@@ -242,6 +242,6 @@ it('holds a call of a connection, and no other connection', async () => {
   const ping = rpcPost('{"jsonrpc":"2.0","id":3,"method":"ping"}')
   const next = await RawClient.connect(stage.port)
   await next.send(ping, 'POST')
-  expect((await next.answer())!.body.toString()).toBe(resultText(3))
+  expect((await next.response())!.body.toString()).toBe(resultText(3))
   next.close()
 })

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { Held } from '../accounting/held.ts'
 import { json, POLL, result, Stage } from '../accounting/stage.ts'
-import { answer, type AppExchange } from '../support/raw-app.ts'
+import { response, type AppExchange } from '../support/raw-app.ts'
 import { closers } from '../support/closers.ts'
 import type { RawClient } from '../support/raw-client.ts'
 import type { StartOptions } from '../support/sidecar.ts'
@@ -13,7 +13,7 @@ export const SESSION = 'Mcp-Session-Id: s1\r\n'
 /** Holds calls of `echo` until they are given up. */
 export const LATE = rule('delay', { fixed: 3_600_000, max: 3_600_000, at: 'request' })
 
-const ACCEPTED = answer('202 Accepted', [], '')
+const ACCEPTED = response('202 Accepted', [], '')
 
 /** An app with a sidecar before it whose faults hold calls, until they are given up. */
 export class HeldCalls {
@@ -64,7 +64,7 @@ export class HeldCalls {
 
   /** The exchange of a call that was given up ends, and no message answers it. */
   async endsEmpty(client: RawClient, status = 200): Promise<void> {
-    const given = await client.answer()
+    const given = await client.response()
     expect(given!.status).toBe(status)
     expect(given!.body.toString()).toBe(status === 200 ? '' : 'Accepted')
     expect(this.stage.squall.faults!.active).toBe(0)

@@ -72,9 +72,9 @@ it('rejects all that waits when it is stopped, without a warning about their num
 })
 
 it('marks in characters that can break neither a header nor a comment', () => {
-  const mark = faultMark('a\r\nb: ü/"', 'delay')
-  expect(mark).toBe('a__b_____/delay')
-  expect(withMarks(['a', 'b'], [mark])).toEqual(['a', 'b', 'x-squall-fault', mark])
-  expect(markComments([mark]).toString()).toBe(`: x-squall-fault ${mark}\n\n`)
+  const marker = faultMark('a\r\nb: ü/"', 'delay')
+  expect(marker).toBe('a__b_____/delay')
+  expect(withMarks(['a', 'b'], [marker])).toEqual(['a', 'b', 'x-squall-fault', marker])
+  expect(markComments([marker]).toString()).toBe(`: x-squall-fault ${marker}\n\n`)
   expect(faultMark('', 'x'.repeat(500))).toHaveLength(102)
 })

@@ -40,9 +40,9 @@ function counting(headers: Headers): RequestListener {
 async function numbers(
   rule: string,
   callers: readonly (readonly [Headers, string?])[],
-  answered: Headers = {},
+  responded: Headers = {},
 ): Promise<readonly string[]> {
-  const ruled = await startRuled(`rules: [{ name: kept, ${rule} }]`, [], counting(answered))
+  const ruled = await startRuled(`rules: [{ name: kept, ${rule} }]`, [], counting(responded))
   running.push(ruled)
   const got: string[] = []
   for (const [headers, path = '/mcp'] of callers) {

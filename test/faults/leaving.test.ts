@@ -4,7 +4,7 @@ import { FaultRun } from '../../src/listener/faults/fault-run.ts'
 import { FaultedUpstream } from '../../src/listener/faults/source/faulted-upstream.ts'
 import type { RequestHead } from '../../src/http/headers.ts'
 import type { ResponseSink } from '../../src/http/transfer.ts'
-import { Hit } from '../../src/rules/select/matched-rule.ts'
+import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
 import { Bench, facts } from '../rules/facts.ts'
 import { NO_SETTING } from './no-setting.ts'
 
@@ -26,11 +26,11 @@ it('closes the generators of a client that has stopped reading and leaves', asyn
   const bench = new Bench([{}])
   const { rule, state, key } = bench.plan()!.hits[0]!
   const own = { ...rule, faults, uses: [rule.uses[0]!, rule.uses[0]!] }
-  const hit = new Hit(own, state, bench.states.active, key, false)
+  const hit = new MatchedRule(own, state, bench.states.active, key, false)
   const run = new FaultRun({
     ...NO_SETTING,
     request,
-    calls: [{ call: facts().call, plan: { hits: [hit], shadow: false } }],
+    calls: [{ call: facts().call, plan: { hits: [hit], dryRun: false } }],
     batch: false,
     session: '',
     maxBody: 1000,

@@ -93,26 +93,26 @@ async function told(fault: string, response: string): Promise<object> {
   const squall = opened(await startSidecar({ upstream, rules, maxBody: MAX_BODY }))
   const client = await RawClient.connect(squall.port)
   await client.send(toolCall(1), 'POST')
-  await client.answer()
+  await client.response()
   client.close()
   const ended = parseExposition(await squall.metrics()).get('squall_calls_total')!
   const [only] = ended.lines.filter(({ value }) => value > 0)
   const { outcome, origin } = only!.labels
-  return { applied: squall.faults!.counts().applied, outcome, origin }
+  return { injected: squall.faults!.counts().injected, outcome, origin }
 }
 
 it.each(CASES)('%s is told as injected only where it took effect: %s', async (fault, response) => {
   const all = await told(fault, response)
   // A response that nobody read and a fault changed does not count as ok.
   expect(all).not.toMatchObject({ outcome: 'ok', origin: 'injected' })
-  expect(all).not.toMatchObject({ applied: 0, origin: 'injected' })
+  expect(all).not.toMatchObject({ injected: 0, origin: 'injected' })
 })
 
 it.each(['truncate: { framing: clean }', 'truncate: { after: { bytes: 9B }, framing: clean }'])(
   '%s leaves an unread response incomplete',
   async (fault) => {
     expect(await told(fault, 'a large body')).toEqual({
-      applied: 1,
+      injected: 1,
       outcome: 'incomplete',
       origin: 'injected',
     })

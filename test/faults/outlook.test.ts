@@ -4,7 +4,7 @@ import type { Call, Transport } from '../../src/mcp/call.ts'
 import type { MatchSpec } from '../../src/rules/file/match-spec.ts'
 import { compileRules } from '../../src/rules/match/compile.ts'
 import { explain } from '../../src/rules/explain/explain.ts'
-import type { AnswerKind, AnswerOutlook } from '../../src/rules/explain/fault-outlook.ts'
+import type { ResponseKind, ResponseOutlook } from '../../src/rules/explain/fault-outlook.ts'
 import { rule } from '../rules/facts.ts'
 import { RawClient } from '../support/raw-client.ts'
 import type { RuleStage } from '../support/rules.ts'
@@ -59,7 +59,7 @@ afterAll(async () => {
 
 /** One way to meet a fault: what explain says of it, and what is sent. */
 interface Setting {
-  readonly on: AnswerKind
+  readonly on: ResponseKind
   readonly http?: true
   readonly transport: Transport
   readonly batched?: true
@@ -81,7 +81,7 @@ const ALL_SETTINGS: readonly Setting[] = [
   { on: 'http-sse', http: true, transport: 'streamable-http', target: '/events?note', get: true },
 ]
 
-/** A stream with a notification before its answer is one more setting where there are many rounds. */
+/** A stream with a notification before its response is one more setting where there are many rounds. */
 const SETTINGS = ALL_SETTINGS.filter(
   ({ target }) => rounds(1, 2) === 2 || !target.endsWith('?note'),
 )
@@ -125,12 +125,12 @@ const CALL: Call = {
   name: 'echo',
   params: {},
   transport: 'streamable-http',
-  revision: undefined,
+  protocolVersion: undefined,
   progressToken: undefined,
 }
 const HTTP = { method: 'POST', path: '/json' }
 
-function foretold(setting: Setting, of: OutlookCase, match: MatchSpec): AnswerOutlook {
+function foretold(setting: Setting, of: OutlookCase, match: MatchSpec): ResponseOutlook {
   const { transport, http, target } = setting
   const name = of.method === 'tools/call' ? 'echo' : undefined
   const { method, params } = of
@@ -143,8 +143,8 @@ function foretold(setting: Setting, of: OutlookCase, match: MatchSpec): AnswerOu
     ...(setting.get === true ? {} : { call }),
   }
   const set = compileRules({ rules: [{ ...rule({ match }), faults: [of.use] }] })
-  const { answers } = explain(set, facts, 0, undefined, setting.batched).rules[0]!.faults[0]!
-  const outlook = answers.find(({ on }) => on === setting.on)!
+  const { responses } = explain(set, facts, 0, undefined, setting.batched).rules[0]!.faults[0]!
+  const outlook = responses.find(({ on }) => on === setting.on)!
   expect(outlook.here).toBe(true)
   expect(http === true).toBe(outlook.on.startsWith('http') && outlook.on !== 'http+sse')
   return outlook
@@ -167,24 +167,24 @@ describe.each(SETTINGS)('what is said of $on at $target', (setting) => {
     stage.take([{ ...rule({ match, name: `r${count}` }), faults: [of.use] }])
     await meet(setting, of)
     const ended = (): number => {
-      const { applied, spared, not_applicable, not_reached } = stage.counts()
-      return applied + spared + not_applicable + not_reached
+      const { injected, within_limit, not_applicable, not_reached } = stage.counts()
+      return injected + within_limit + not_applicable + not_reached
     }
     await expect.poll(() => stage.injected.length + ended(), POLL).toBeGreaterThan(0)
     expect(stage.broken).toEqual([])
     const happened = stage.injected.length > 0 ? 'yes' : 'no'
     const reason = stage.notApplicable[0]?.reason
     const about = { happened, reason, counts: stage.counts() }
-    // A fault that only wants the answer of a call has no turn where there is none.
+    // A fault that only wants the response of a call has no turn where there is none.
     const why = reason ?? (stage.counts().not_reached > 0 ? 'nothing_to_act_on' : undefined)
     if (told.acts === 'yes') expect({ ...about, told }).toMatchObject({ happened: 'yes' })
     else if (told.acts === 'depends') {
       const isMissing = why === 'nothing_to_act_on' || why === 'head_sent'
-      expect(happened === 'yes' || stage.counts().spared === 1 || isMissing).toBe(true)
+      expect(happened === 'yes' || stage.counts().within_limit === 1 || isMissing).toBe(true)
     } else {
       expect({ ...about, told }).toMatchObject({ happened: 'no' })
       // Within its limit, a rate limit does not get as far as to find out.
-      if (stage.counts().spared === 0) expect(why).toBe(told.reason)
+      if (stage.counts().within_limit === 0) expect(why).toBe(told.reason)
       else expect(of.use.fault).toBe('rateLimit')
     }
   })
@@ -197,13 +197,13 @@ test.each(SETTINGS.slice(0, 2))('what is said of faults behind others is so on $
   const chain = [early!, late!, ends!, early!].map((each, i) => ({ ...each, name: `chain-${i}` }))
   const facts = { headers: [], session: undefined, client: undefined, http: HTTP, call: CALL }
   const told = explain(compileRules({ rules: chain }), facts, 0).rules.map(
-    ({ faults }) => faults[0]!.answers.find(({ on }) => on === of.on)!.acts,
+    ({ faults }) => faults[0]!.responses.find(({ on }) => on === of.on)!.acts,
   )
   const { faults } = squall
   faults!.take(chain)
   await meet(of, outlookCases()[0]!)
-  const total = (i: number) => faults!.counts(i).applied + faults!.counts(i).not_reached
+  const total = (i: number) => faults!.counts(i).injected + faults!.counts(i).not_reached
   await expect.poll(() => chain.map((_, i) => total(i)), POLL).toEqual([1, 1, 1, 1])
-  expect(chain.map((_, i) => (faults!.counts(i).applied > 0 ? 'yes' : 'no'))).toEqual(told)
+  expect(chain.map((_, i) => (faults!.counts(i).injected > 0 ? 'yes' : 'no'))).toEqual(told)
   expect(told).toEqual(['yes', 'no', 'yes', 'no'])
 })

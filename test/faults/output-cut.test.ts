@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
-import { CutAnswer } from '../../src/filters/lib/cut-response.ts'
+import { CutResponse } from '../../src/filters/lib/cut-response.ts'
 import type { Fault } from '../../src/filters/fault.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient, type Answer } from '../support/raw-client.ts'
+import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { jsonApp, startStage, type Stage } from './fault-stage-setup.ts'
 import { inPieces, onBody, OUTPUT_RULE, PASSING, type Bytes } from './output-faults.ts'
 
@@ -14,17 +14,17 @@ async function start(faults: readonly Fault[], app: RequestListener): Promise<St
   return opened(await startStage({ rules: [OUTPUT_RULE], faults, app }))
 }
 
-/** The one answer, and how the connection is afterwards. */
-async function met(stage: Stage): Promise<{ answer: Answer; client: RawClient }> {
+/** The one response, and how the connection is afterwards. */
+async function met(stage: Stage): Promise<{ response: ClientResponse; client: RawClient }> {
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
-  return { answer: (await client.answer())!, client }
+  return { response: (await client.response())!, client }
 }
 
 /** True when the connection is good for another exchange. */
 async function reusable(client: RawClient): Promise<boolean> {
   await client.send(toolCall(2), 'POST')
-  const second = await client.answer(1)
+  const second = await client.response(1)
   client.close()
   return second?.complete === true && client.violations.length === 0
 }
@@ -39,19 +39,19 @@ it.each([
       ctx.injected('cut')
       yield chunk.subarray(0, 3)
       if (how === 'rst') await ctx.sleep(20)
-      throw new CutAnswer(how)
+      throw new CutResponse(how)
     }
   })
   const stage = await start(
     [PASSING, cut, PASSING],
     inPieces(['abcdef'], by === 'length' ? 6 : undefined),
   )
-  const { answer, client } = await met(stage)
-  expect(answer).toMatchObject({ framing: by, complete: false })
-  expect(answer.body.toString()).toBe('abc')
+  const { response, client } = await met(stage)
+  expect(response).toMatchObject({ framing: by, complete: false })
+  expect(response.body.toString()).toBe('abc')
   expect(await client.gone).toBe(how === 'fin' ? 'fin' : 'reset')
   expect(await stage.origins()).toEqual(['injected'])
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
 })
 
 it('sends the head before a cut that leaves nothing of the body', async () => {
@@ -62,15 +62,15 @@ it('sends the head before a cut that leaves nothing of the body', async () => {
         ctx.injected()
         // oxlint-disable-next-line require-yield -- it is over before the first byte
         const none = async function* (): Bytes {
-          throw new CutAnswer('fin')
+          throw new CutResponse('fin')
         }
         return { head, body: none() }
       },
   }
   const stage = await start([cut], jsonApp)
-  const { answer, client } = await met(stage)
-  expect(answer).toMatchObject({ status: 200, bodyBytes: 0, complete: false })
-  expect(answer.headers).toContain('r/delay')
+  const { response, client } = await met(stage)
+  expect(response).toMatchObject({ status: 200, bodyBytes: 0, complete: false })
+  expect(response.headers).toContain('r/delay')
   expect(await client.gone).toBe('fin')
 })
 
@@ -84,9 +84,9 @@ it('ends the connection behind a body that falls short of its length', async () 
     }
   })
   const stage = await start([short], inPieces(['abc', 'def'], 6))
-  const { answer, client } = await met(stage)
-  expect(answer).toMatchObject({ framing: 'length', complete: false })
-  expect(answer.body.toString()).toBe('bcdef')
+  const { response, client } = await met(stage)
+  expect(response).toMatchObject({ framing: 'length', complete: false })
+  expect(response.body.toString()).toBe('bcdef')
   expect(await client.gone).toBe('fin')
 })
 
@@ -97,9 +97,9 @@ it('writes nothing beyond the length that was declared', async () => {
     yield Buffer.from('HTTP/1.1 200 OK\r\n')
   })
   const stage = await start([long], inPieces(['abc', 'def'], 6))
-  const { answer, client } = await met(stage)
-  expect(answer).toMatchObject({ framing: 'length', complete: true })
-  expect(answer.body.toString()).toBe('Xabcde')
+  const { response, client } = await met(stage)
+  expect(response).toMatchObject({ framing: 'length', complete: true })
+  expect(response.body.toString()).toBe('Xabcde')
   expect(await client.gone).toBe('fin')
   expect(client.text.endsWith('Xabcde')).toBe(true)
   expect(client.violations).toEqual([])
@@ -118,7 +118,7 @@ it.each(['12x', '1, 2', ''])('hangs up behind a length that is none: %j', async 
   expect(await client.gone).toBe('fin')
 })
 
-it('ends the answer in order where a transform ends, and lets go of the app', async () => {
+it('ends the response in order where a transform ends, and lets go of the app', async () => {
   let gone: Promise<unknown> | undefined
   const first = onBody(async function* (source, ctx) {
     for await (const chunk of source) {
@@ -132,12 +132,12 @@ it('ends the answer in order where a transform ends, and lets go of the app', as
     gone = once(res, 'close')
     res.write('abc')
   })
-  const { answer, client } = await met(stage)
-  expect(answer).toMatchObject({ framing: 'chunked', complete: true })
-  expect(answer.body.toString()).toBe('abc')
+  const { response, client } = await met(stage)
+  expect(response).toMatchObject({ framing: 'chunked', complete: true })
+  expect(response.body.toString()).toBe('abc')
   await gone
   expect(await stage.origins()).toEqual(['injected'])
   expect(stage.active()).toBe(0)
-  // The app never ends its answers, and each exchange does all the same.
+  // The app never ends its responses, and each exchange does all the same.
   expect(await reusable(client)).toBe(true)
 })

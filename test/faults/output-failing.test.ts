@@ -4,7 +4,7 @@ import type { Fault } from '../../src/filters/fault.ts'
 import { forChangedBody } from '../../src/http/changed-body-headers.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient, type Answer } from '../support/raw-client.ts'
+import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { jsonApp, resultText, startStage, type Stage } from './fault-stage-setup.ts'
 import { inPieces, onBody, OUTPUT_RULE, PASSING } from './output-faults.ts'
 
@@ -13,17 +13,17 @@ async function start(faults: readonly Fault[], app: RequestListener): Promise<St
   return opened(await startStage({ rules: [OUTPUT_RULE], faults, app }))
 }
 
-/** The one answer, and how the connection is afterwards. */
-async function met(stage: Stage): Promise<{ answer: Answer; client: RawClient }> {
+/** The one response, and how the connection is afterwards. */
+async function met(stage: Stage): Promise<{ response: ClientResponse; client: RawClient }> {
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
-  return { answer: (await client.answer())!, client }
+  return { response: (await client.response())!, client }
 }
 
 /** True when the connection is good for another exchange. */
 async function reusable(client: RawClient): Promise<boolean> {
   await client.send(toolCall(2), 'POST')
-  const second = await client.answer(1)
+  const second = await client.response(1)
   client.close()
   return second?.complete === true && client.violations.length === 0
 }
@@ -76,9 +76,9 @@ const FAILURES: readonly [string, Fault, string][] = [
 
 it.each(FAILURES)('loses nothing when a transform fails %s', async (_, fault, framing) => {
   const stage = await start([PASSING, fault, PASSING], inPieces(['abc', 'def', 'ghi'], 9))
-  const { answer, client } = await met(stage)
-  expect(answer).toMatchObject({ framing, complete: true, status: 200 })
-  expect(answer.body.toString()).toBe('abcdefghi')
+  const { response, client } = await met(stage)
+  expect(response).toMatchObject({ framing, complete: true, status: 200 })
+  expect(response.body.toString()).toBe('abcdefghi')
   expect(stage.broken).toHaveLength(1)
   expect(stage.notApplicable.map(({ reason }) => reason)).toEqual([
     'failed',
@@ -104,9 +104,9 @@ it.each(['retired', 'drained'] as const)(
     await stage.until(() => stage.injected.length === 1)
     if (how === 'retired') stage.disarm()
     else void stage.drain()
-    const answer = (await client.answer())!
-    expect(answer).toMatchObject({ complete: true })
-    expect(answer.body.toString()).toBe('abcdef')
+    const response = (await client.response())!
+    expect(response).toMatchObject({ complete: true })
+    expect(response.body.toString()).toBe('abcdef')
     expect(stage.broken).toEqual([])
     expect(stage.injected).toHaveLength(1)
     client.close()
@@ -132,8 +132,8 @@ it('passes the cap by untouched', async () => {
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   await stage.until(() => stage.injected.length === 1)
-  expect((await met(stage)).answer.body.toString()).toBe(resultText(1))
-  expect(stage.counts().overflow).toBe(1)
+  expect((await met(stage)).response.body.toString()).toBe(resultText(1))
+  expect(stage.counts().concurrency_limit).toBe(1)
   client.close()
 })
 
@@ -159,8 +159,8 @@ it.each(['rst', 'fin'] as const)(
     await stage.until(() => stage.injected.length === 1)
     cut!()
     expect(await client.gone).toBe(how === 'rst' ? 'reset' : 'fin')
-    if (how === 'fin') expect(client.answers[0]!.body.toString()).toBe('abc')
-    expect(client.answers[0]!.complete).toBe(false)
+    if (how === 'fin') expect(client.responses[0]!.body.toString()).toBe('abc')
+    expect(client.responses[0]!.complete).toBe(false)
     expect(stage.broken).toEqual([])
     expect(stage.active()).toBe(0)
   },

@@ -16,7 +16,7 @@ export const HTTP_RULE = {
 
 export type Bytes = AsyncGenerator<Uint8Array, void>
 
-/** A fault that does one thing with the answer as HTTP. */
+/** A fault that does one thing with the response as HTTP. */
 export function onOutput(
   change: (ctx: FaultContext, output: Output) => Output | Promise<Output>,
 ): Fault {

@@ -64,8 +64,8 @@ it('makes the app wait for a slow client, and loses no byte', async () => {
   await stalled
   expect(sent).toBeLessThan(count)
   client.socket.resume()
-  const answer = (await client.answer())!
-  expect(answer).toMatchObject({ complete: true, bodyBytes: count * PIECE.length })
+  const response = (await client.response())!
+  expect(response).toMatchObject({ complete: true, bodyBytes: count * PIECE.length })
   clearTimeout(timer)
   client.close()
 })
@@ -95,7 +95,7 @@ it('holds no more of a large body than goes through', async () => {
     most = Math.max(most, held())
   })
   await client.send(toolCall(1), 'POST')
-  expect(await client.answer()).toMatchObject({ complete: true, bodyBytes: 20 << 20 })
+  expect(await client.response()).toMatchObject({ complete: true, bodyBytes: 20 << 20 })
   expect(most - before).toBeLessThan(6 << 20)
   client.close()
 })
@@ -122,9 +122,9 @@ it('changes no byte, however often they are cut anew', async () => {
       body = parts
       cuts = places
       await client.send(toolCall(1), 'POST')
-      const answer = (await client.answer(n++))!
-      expect(answer.complete).toBe(true)
-      expect(answer.body.equals(Buffer.concat(parts))).toBe(true)
+      const response = (await client.response(n++))!
+      expect(response.complete).toBe(true)
+      expect(response.body.equals(Buffer.concat(parts))).toBe(true)
     }),
     { numRuns: 100 },
   )

@@ -13,7 +13,7 @@ const opened = closers()
 const rules = [OUTPUT_RULE]
 
 /** An app that answers by these lines and this body. */
-function answering(headers: Record<string, string>, body: string | Buffer): RequestListener {
+function responding(headers: Record<string, string>, body: string | Buffer): RequestListener {
   return (req, res) => {
     req.resume()
     res.writeHead(200, headers)
@@ -28,11 +28,11 @@ it('acts on a plain exchange that a rule about HTTP hit', async () => {
       yield Buffer.from(Buffer.from(chunk).toString().toUpperCase())
     }
   })
-  const app = answering({ 'content-length': '5' }, 'hello')
+  const app = responding({ 'content-length': '5' }, 'hello')
   const stage = opened(await startStage({ rules: [HTTP_RULE], faults: [upper], app }))
   const client = await RawClient.connect(stage.port)
   await client.send('GET /mcp HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET')
-  expect((await client.answer())!.body.toString()).toBe('HELLO')
+  expect((await client.response())!.body.toString()).toBe('HELLO')
   expect(stage.injected[0]!.call).toBeUndefined()
   client.close()
 })
@@ -60,18 +60,18 @@ it.each([
   const client = await RawClient.connect(stage.port)
   for (const index of [0, 1]) {
     await client.send(`${method} /mcp HTTP/1.1\r\nHost: pod\r\n\r\n`, method)
-    expect(await client.answer(index)).toMatchObject({ status, bodyBytes: 0, complete: true })
+    expect(await client.response(index)).toMatchObject({ status, bodyBytes: 0, complete: true })
   }
   expect(client.violations).toEqual([])
   client.close()
 })
 
 it('leaves batches and what is answered elsewhere alone, and says so', async () => {
-  const mark = onOutput((ctx, out) => (ctx.injected(), out))
-  const batch = opened(await startStage({ rules, faults: [mark], app: jsonApp }))
+  const marker = onOutput((ctx, out) => (ctx.injected(), out))
+  const batch = opened(await startStage({ rules, faults: [marker], app: jsonApp }))
   await call({ ...batch, headers: { 'x-batch': '1' } }, [callMessage(1), callMessage(2, 'other')])
   expect(batch.notApplicable).toMatchObject([{ reason: 'shared_exchange' }])
-  const old = opened(await PushApp.open(rules, { faults: [mark] }))
+  const old = opened(await PushApp.open(rules, { faults: [marker] }))
   await old.listen('s')
   await old.call('s', 1)
   expect(old.faults.notApplicable).toMatchObject([{ reason: 'answered_elsewhere' }])
@@ -87,7 +87,7 @@ it('gives coded bytes as they are', async () => {
       yield chunk
     }
   })
-  const app = answering({ 'content-type': 'application/json', 'content-encoding': 'gzip' }, coded)
+  const app = responding({ 'content-type': 'application/json', 'content-encoding': 'gzip' }, coded)
   const stage = opened(await startStage({ rules, faults: [noting], app }))
   const res = await post(stage, callMessage(1))
   expect(res.headers['content-encoding']).toBe('gzip')
@@ -118,7 +118,7 @@ it('passes trailers on, unless the body was cut short', async () => {
     const stage = opened(await startStage({ rules, faults: [fault], app }))
     const client = await RawClient.connect(stage.port)
     await client.send(rpcPost(JSON.stringify(callMessage(1)), 'TE: trailers\r\n'), 'POST')
-    const got = (await client.answer())!
+    const got = (await client.response())!
     trailers.push([got.complete, got.body.toString(), got.trailers])
     client.close()
   }

@@ -20,14 +20,14 @@ import { onOutput, OUTPUT_RULE, PASSING, whole } from './output-faults.ts'
 const opened = closers()
 const rules = [OUTPUT_RULE]
 
-it.each([jsonApp, sseApp])('passes an answer byte for byte, framed as it was', async (app) => {
+it.each([jsonApp, sseApp])('passes a response byte for byte, framed as it was', async (app) => {
   const plain = opened(await startStage({ rules, faults: [], app }))
   const stage = opened(await startStage({ rules, faults: [PASSING, PASSING], app }))
   const texts: string[] = []
   for (const { port } of [plain, stage]) {
     const client = await RawClient.connect(port)
     await client.send(toolCall(1), 'POST')
-    const { headers, body, framing, complete } = (await client.answer())!
+    const { headers, body, framing, complete } = (await client.response())!
     const lines = headers.filter((_, i) => headers[i - (i % 2)]!.toLowerCase() !== 'date')
     texts.push(JSON.stringify({ lines, body: body.toString(), framing, complete }))
     client.close()
@@ -62,7 +62,7 @@ it('changes head and body, faults in the order written, and marks the head', asy
   expect(got.headers['x-squall-fault']).toBe('r/delay')
   expect(got.text).toBe(`${resultText(1)}ab`)
   expect(stage.injected.map(({ effect }) => effect)).toEqual(['a', 'b'])
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
   expect(await stage.origins()).toEqual(['injected'])
 })
 
@@ -77,7 +77,7 @@ it('makes the outcome by a status alone', async () => {
   expect(await stage.origins()).toEqual(['injected'])
 })
 
-it('takes what the other hooks made of the answer', async () => {
+it('takes what the other hooks made of the response', async () => {
   const early: Fault = {
     onOutput: () => async (out) => {
       const bytes = Buffer.from(`<${(await whole(out.body)).toString()}>`)
@@ -103,13 +103,13 @@ it('has no part in what a fault answers, before or after the app', async () => {
   const seen: string[] = []
   const noting = onOutput((_, out) => (seen.push('out'), out))
   const reply = { kind: 'rpcError', code: 1, message: 'no' } as const
-  for (const hook of ['onRequest', 'onAnswer'] as const) {
+  for (const hook of ['onRequest', 'beforeResponse'] as const) {
     const abort: Fault = { [hook]: () => ({ kind: 'respond', reply }) }
     for (const app of [jsonApp, finalApp]) {
       const stage = opened(await startStage({ rules, faults: [noting, abort], app }))
       const got = await call(stage, callMessage(1))
       expect(got.text).toContain('"code":1')
-      expect(stage.counts().applied).toBe(1)
+      expect(stage.counts().injected).toBe(1)
     }
   }
   expect(seen).toEqual([])
@@ -137,9 +137,9 @@ it('streams: the head and each chunk go out as they come', async () => {
   await client.head()
   go!()
   expect(await client.sees('ab')).toBe(true)
-  expect(client.answers).toEqual([])
+  expect(client.responses).toEqual([])
   go!()
-  expect((await client.answer())!.body.toString()).toBe('abcd')
+  expect((await client.response())!.body.toString()).toBe('abcd')
   client.close()
 })
 
@@ -162,12 +162,12 @@ it('sends the head at once and lets the body hang, until the rule is taken back'
   expect(head!.bodyBytes).toBe(0)
   expect(stage.active()).toBe(1)
   stage.disarm()
-  expect((await client.answer())!.body.toString()).toBe(resultText(1))
+  expect((await client.response())!.body.toString()).toBe(resultText(1))
   expect(stage.active()).toBe(0)
   // The framing was kept, and so the connection is good for another call.
   await client.send(toolCall(2), 'POST')
-  expect((await client.answer(1))!.body.toString()).toBe(resultText(2))
-  expect(stage.counts().applied).toBe(1)
+  expect((await client.response(1))!.body.toString()).toBe(resultText(2))
+  expect(stage.counts().injected).toBe(1)
   client.close()
 })
 
@@ -213,7 +213,7 @@ it.each(['headers', 'body'] as const)(
   },
 )
 
-/** A stream whose first message is the answer. */
+/** A stream whose first message is the response. */
 const finalApp: RequestListener = (req, res) => {
   whenAsked(req, () => {
     res.setHeader('content-type', 'text/event-stream')

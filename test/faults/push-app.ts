@@ -1,6 +1,6 @@
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { expect } from 'vitest'
-import { answer, chunk, type AppExchange } from '../support/raw-app.ts'
+import { response, chunk, type AppExchange } from '../support/raw-app.ts'
 import type { RawClient } from '../support/raw-client.ts'
 import type { RuleStage } from '../support/rules.ts'
 import type { StartOptions } from '../support/sidecar.ts'
@@ -8,7 +8,7 @@ import { get, POLL, post, request, Stage, streamHead } from '../accounting/stage
 
 type Options = Omit<StartOptions, 'upstream' | 'rules'>
 
-/** An app of HTTP+SSE behind a sidecar with rules, whose answers the test gives by itself. */
+/** An app of HTTP+SSE behind a sidecar with rules, whose responses the test gives by itself. */
 export class PushApp {
   readonly stage: Stage
   /** The streams that the app was asked for, in order. */
@@ -28,7 +28,7 @@ export class PushApp {
     const stage = await Stage.open(
       (exchange) => {
         if (exchange.request.method !== 'GET') {
-          void exchange.write(answer('202 Accepted', [], 'Accepted'))
+          void exchange.write(response('202 Accepted', [], 'Accepted'))
           return
         }
         streams.push(exchange)
@@ -83,7 +83,7 @@ export function rule(fault: string, config: object, tool = 'echo', name = 'r'): 
   return { name, match: { tool: [tool] }, faults: [{ fault, config }] } as unknown as RuleSpec
 }
 
-/** The chunks that a client has been sent so far, of an answer that is sent in chunks. */
+/** The chunks that a client has been sent so far, of a response that is sent in chunks. */
 export function chunksOf(client: RawClient): readonly string[] {
   const chunks: string[] = []
   let rest = client.text.slice(client.text.indexOf('\r\n\r\n') + 4)

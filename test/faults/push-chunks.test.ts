@@ -21,7 +21,7 @@ const call = (id: number): Call => ({
   name: 'echo',
   params: {},
   transport: 'http+sse',
-  revision: undefined,
+  protocolVersion: undefined,
   progressToken: undefined,
 })
 
@@ -39,7 +39,7 @@ function pushedCall(id: number): PushedCall {
     call: call(id),
     run: new CallRun(call(id), undefined, { ...NO_SETTING, listener }, stop),
     check: () => undefined,
-    answered: () => undefined,
+    responded: () => undefined,
     wake: () => stop.abort(),
     lost: () => undefined,
   }
@@ -83,7 +83,7 @@ const neighbour = fc
     line,
   )
   .map(([text, before, end]) => (before + text).replaceAll('\0', end) + end + end)
-const answers = fc
+const responses = fc
   .tuple(fc.constantFrom(...IDS), line, fc.constantFrom('', 'id: y\0'))
   .map(([id, end, before]) => {
     const text = `${before}data: ${JSON.stringify(result(id))}\0\0`
@@ -100,7 +100,7 @@ const step = fc.oneof(
 test('no byte is lost, ours stand between events, and what is not a call’s keeps its order', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.oneof(neighbour, answers), { maxLength: 25 }),
+      fc.array(fc.oneof(neighbour, responses), { maxLength: 25 }),
       fc.array(step, { maxLength: 60 }),
       fc.constantFrom(30, 10_000),
       async (events, steps, limit) => {
@@ -145,7 +145,7 @@ test('no byte is lost, ours stand between events, and what is not a call’s kee
 test('with nothing armed, chunks are what the app sent', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.oneof(neighbour, answers), { maxLength: 10 }),
+      fc.array(fc.oneof(neighbour, responses), { maxLength: 10 }),
       fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 20 }),
       (events, sizes) => {
         const { stream, sent } = stage(10_000)

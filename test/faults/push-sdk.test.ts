@@ -21,7 +21,7 @@ afterEach(async () => {
   clients = []
   await eventually(async () => {
     const text = await squall.metrics()
-    const open = ['squall_pending_calls', 'squall_open_streams'].map((name) =>
+    const open = ['squall_in_flight_requests', 'squall_open_streams'].map((name) =>
       metricValue(text, name),
     )
     return open.every((value) => value === 0) ? undefined : `still open: ${open.join()}`
@@ -60,18 +60,18 @@ test('the SDK client meets what faults make of its calls, and its neighbours do 
     value,
     took: performance.now() - began,
   }))
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     echo(client),
     outcome(client.call('get-env')),
     outcome(client.call('get-tiny-image')),
     echo(other),
   ])
-  expect(answers[0]).toEqual(ECHO)
-  expect(answers[1]).toEqual({
+  expect(responses[0]).toEqual(ECHO)
+  expect(responses[1]).toEqual({
     result: { content: [{ type: 'text', text: 'db lost' }], isError: true },
   })
-  expect(answers[2]).toMatchObject({ error: { code: -5, message: 'MCP error -5: no' } })
-  expect(answers[3]).toEqual(ECHO)
+  expect(responses[2]).toMatchObject({ error: { code: -5, message: 'MCP error -5: no' } })
+  expect(responses[3]).toEqual(ECHO)
   const { value, took } = await sum
   expect(JSON.stringify(value)).toContain('5')
   expect(took).toBeGreaterThan(195)
@@ -83,21 +83,21 @@ test('the SDK client meets what faults make of its calls, and its neighbours do 
   expect(calls({ tool: 'get-sum', outcome: 'ok', origin: 'upstream' })).toBe(1)
   expect(calls({ tool: 'echo', outcome: 'ok', origin: 'upstream' })).toBe(2)
   for (const index of [0, 1, 2]) {
-    expect(squall.faults!.counts(index)).toMatchObject({ matched: 1, drawn: 1, applied: 1 })
+    expect(squall.faults!.counts(index)).toMatchObject({ matched: 1, sampled: 1, injected: 1 })
   }
 })
 
-test('many calls at once each get their own answer', async () => {
+test('many calls at once each get their own response', async () => {
   await start(
     named('late', rule('delay', { uniform: { min: 0, max: 60 }, max: 100, at: 'event' }, 'echo')),
   )
   const client = await connect()
   const texts = Array.from({ length: 200 }, (_, index) => `n${index}`)
-  const answers = await Promise.all(texts.map((message) => client.call('echo', { message })))
-  expect(answers).toEqual(
+  const responses = await Promise.all(texts.map((message) => client.call('echo', { message })))
+  expect(responses).toEqual(
     texts.map((text) => ({ content: [{ type: 'text', text: `Echo: ${text}` }] })),
   )
-  expect(squall.faults!.counts()).toMatchObject({ matched: 200, applied: 200 })
+  expect(squall.faults!.counts()).toMatchObject({ matched: 200, injected: 200 })
 })
 
 test('a client that gives up on a call that hangs goes on with others', async () => {

@@ -31,7 +31,7 @@ test('a fault that would reset the connection leaves the stream of a session alo
   await client.sees('"result"')
   await hears(client, said(result(1)))
   expect(reasons()).toEqual(['shared_stream'])
-  expect(app.faults.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+  expect(app.faults.counts()).toMatchObject({ injected: 0, not_applicable: 1 })
 })
 
 test('a fault that takes answers as HTTP has none to take', async () => {
@@ -43,7 +43,7 @@ test('a fault that takes answers as HTTP has none to take', async () => {
   expect(reasons()).toEqual(['answered_elsewhere'])
 })
 
-test('an answer that a fault swallows leaves the call open until it is given up', async () => {
+test('a response that a fault swallows leaves the call open until it is given up', async () => {
   app = await PushApp.open([rule('stream', { drop: 'last' })])
   const client = await app.listen('a')
   await app.call('a', 1)
@@ -60,13 +60,13 @@ test('an answer that a fault swallows leaves the call open until it is given up'
   })
 })
 
-test('an answer that a fault sends twice comes twice', async () => {
+test('a response that a fault sends twice comes twice', async () => {
   app = await PushApp.open([rule('stream', { duplicate: 'last' })])
   const client = await app.listen('a')
   await app.call('a', 1)
   app.say(said(result(1)))
-  const mark = ': x-squall-fault r/stream\n\n'
-  await hears(client, said(result(1)) + mark + said(result(1)))
+  const marker = ': x-squall-fault r/stream\n\n'
+  await hears(client, said(result(1)) + marker + said(result(1)))
   await app.stage.ends({ 'tools/call echo: ok': 1 })
 })
 
@@ -81,7 +81,7 @@ test('where many share an endpoint, nobody is sent what may be for another', asy
   await app.stage.ends({ 'tools/call echo: ok': 1 })
 })
 
-test('an answer that sleeps on a shared endpoint is not lost for the others by one who leaves', async () => {
+test('a response that sleeps on a shared endpoint is not lost for the others by one who leaves', async () => {
   app = await PushApp.open([hold])
   const first = await app.listen('both')
   const second = await app.listen('both')
@@ -111,10 +111,10 @@ test('faults hold of one call no more than memory is to pay for', async () => {
   await expect.poll(() => app.faults.injected.length, POLL).toBe(1)
   for (let count = 1; count < 5; count++) app.say(step)
   app.say(said(result(1)))
-  const mark = ': x-squall-fault r/delay\n\n'
+  const marker = ': x-squall-fault r/delay\n\n'
   await expect
     .poll(() => heard(client).replaceAll(step, 'STEP '), POLL)
-    .toBe(`${mark}${'STEP '.repeat(5)}${said(result(1))}`)
+    .toBe(`${marker}${'STEP '.repeat(5)}${said(result(1))}`)
   await app.stage.ends({ 'tools/call echo: ok': 1 })
 })
 
@@ -192,7 +192,7 @@ test('an event that the app broke off is the end of the stream', async () => {
   app.say('data: half')
   app.streams[0]!.socket.write(LAST_CHUNK)
   await app.stage.ends({ 'tools/call echo: ok': 1, 'tools/call echo: incomplete': 1 })
-  await client.answer()
+  await client.response()
   await hears(client, `${LATE}${said(result(1))}data: half`)
 })
 

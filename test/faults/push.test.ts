@@ -38,7 +38,7 @@ test('a call that is aborted before the app gets it is answered on the stream', 
   await client.sees('db lost')
   await hears(client, MARK + said(result(7, BAD)))
   expect(app.stage.app.requests).toHaveLength(1)
-  expect(app.faults.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+  expect(app.faults.counts()).toMatchObject({ injected: 1, not_applicable: 0 })
   expect(await app.stage.sum('squall_upstream_duration_seconds', '_count')).toBe(0)
 })
 
@@ -58,7 +58,7 @@ test('an injected event waits for the end of the one that the app is writing', a
   await app.stage.ends({ 'tools/call echo: tool_error by injected': 1 })
 })
 
-test('an answer of the app is replaced on the stream, and keeps its id and retry', async () => {
+test('a response of the app is replaced on the stream, and keeps its id and retry', async () => {
   app = await PushApp.open([abort({ rpcError: { code: -5, message: 'gone' } }, 'response')])
   const client = await app.listen('a')
   await app.call('a', 'x')
@@ -69,10 +69,10 @@ test('an answer of the app is replaced on the stream, and keeps its id and retry
   const replaced = `${MARK}id: e1\nretry: 9\n${said(error)}`
   const either = [replaced + said(result(2)), said(result(2)) + replaced]
   await expect.poll(() => either.includes(heard(client)), POLL).toBe(true)
-  expect(app.faults.counts()).toMatchObject({ applied: 1 })
+  expect(app.faults.counts()).toMatchObject({ injected: 1 })
 })
 
-test('a sleeping answer holds up nobody else', async () => {
+test('a sleeping response holds up nobody else', async () => {
   app = await PushApp.open([hold('response')])
   const client = await app.listen('a')
   const other = await app.listen('b')
@@ -180,7 +180,7 @@ test.each([
   await hears(client, LATE + said(result(1)))
 })
 
-test('when the client leaves while its answer sleeps, the fault ended the call', async () => {
+test('when the client leaves while its response sleeps, the fault ended the call', async () => {
   app = await PushApp.open([hold('response')])
   const client = await app.listen('a')
   await app.call('a', 1)
@@ -195,7 +195,7 @@ test('when the client leaves while its answer sleeps, the fault ended the call',
   expect(app.faults.active).toBe(0)
 })
 
-test('when the client gives a sleeping call up, the answer goes on its way', async () => {
+test('when the client gives a sleeping call up, the response goes on its way', async () => {
   app = await PushApp.open([hold('response')])
   const client = await app.listen('a')
   await app.call('a', 1)
@@ -217,7 +217,7 @@ test('a call that is never answered is let go with its time', async () => {
   app.say(said(result(1)))
   await client.sees('"result"')
   await hears(client, said(result(1)))
-  expect(app.faults.counts()).toMatchObject({ applied: 0, not_reached: 1 })
+  expect(app.faults.counts()).toMatchObject({ injected: 0, not_reached: 1 })
 })
 
 test('a status cannot be given where the head is sent', async () => {
@@ -229,7 +229,7 @@ test('a status cannot be given where the head is sent', async () => {
   await client.sees('"error"')
   await hears(client, said(failure(1)))
   expect(app.faults.notApplicable.map(({ reason }) => reason)).toEqual(['head_sent'])
-  expect(app.faults.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+  expect(app.faults.counts()).toMatchObject({ injected: 0, not_applicable: 1 })
 })
 
 test('without a stream that can be read, nothing can be done', async () => {
@@ -263,11 +263,11 @@ test('a session that a fault has lost loses its stream, and what is posted to it
   const other = await app.listen('b')
   await app.call('a', 1)
   const told = await app.call('a', 2, 'lose')
-  expect(told.answers[0]!.status).toBe(404)
+  expect(told.responses[0]!.status).toBe(404)
   expect(await client.gone).toBe('fin')
   expect(client.text.endsWith('0\r\n\r\n')).toBe(false)
   const late = await app.call('a', 3)
-  expect(late.answers[0]!.status).toBe(404)
+  expect(late.responses[0]!.status).toBe(404)
   expect(app.stage.app.requests).toHaveLength(3)
   await app.call('b', 1)
   app.say(said(result(1)), 1)

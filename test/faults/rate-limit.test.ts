@@ -41,7 +41,7 @@ it('answers 429 without asking the app, to a client that takes JSON or streams',
     })
   }
   expect(calls).toBe(0)
-  expect(stage.counts()).toMatchObject({ drawn: 2, applied: 2, spared: 0 })
+  expect(stage.counts()).toMatchObject({ sampled: 2, injected: 2, within_limit: 0 })
 })
 
 it('is exact when all calls come at once, and spares those within the limit', async () => {
@@ -61,7 +61,7 @@ it('is exact when all calls come at once, and spares those within the limit', as
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(1800)
   }
   expect(calls).toBe(2)
-  expect(stage.counts()).toMatchObject({ applied: 18, spared: 2, not_applicable: 0 })
+  expect(stage.counts()).toMatchObject({ injected: 18, within_limit: 2, not_applicable: 0 })
   expect(stage.active()).toBe(0)
 })
 
@@ -75,7 +75,7 @@ it('leaves what is within the limit byte for byte as it was', async () => {
 it.each([
   [{}, -32029],
   [{ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'echo' }, 429],
-])('answers in JSON-RPC as the revision of the call wants', async (headers, code) => {
+])('answers in JSON-RPC as the protocol version of the call wants', async (headers, code) => {
   const stage = opened(await startStage({ rules: [oneFault(AS_RPC)], app: jsonApp }))
   const got = await call({ ...stage, headers }, callMessage('a'))
   expect(got.status).toBe(200)
@@ -109,6 +109,6 @@ it('takes a token for a client that leaves, and holds nothing for it', async () 
   client.reset()
   await stage.settled()
   await appGone
-  expect(stage.counts()).toMatchObject({ spared: 1, applied: 0 })
+  expect(stage.counts()).toMatchObject({ within_limit: 1, injected: 0 })
   expect(stage.active()).toBe(0)
 })

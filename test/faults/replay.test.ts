@@ -15,7 +15,7 @@ const MODERN = {
   'mcp-name': 'echo',
 }
 
-/** An app whose n-th answer says so, counted from 1. */
+/** An app whose n-th response says so, counted from 1. */
 function counting(form: 'json' | 'sse'): RequestListener {
   let count = 0
   return (req, res) => {
@@ -37,7 +37,7 @@ it.each([
   ['json', MODERN],
   ['sse', {}],
   ['sse', MODERN],
-] as const)('gives the answer before in %s, with the id of this call', async (form, headers) => {
+] as const)('gives the response before in %s, with the id of this call', async (form, headers) => {
   const stage = opened(
     await startStage({ rules: [oneFault('replay')], session: 's', app: counting(form) }),
   )
@@ -52,7 +52,7 @@ it.each([
   expect(plain(third.text)).toBe(event(resultText(0, '2')))
   expect(second.text !== plain(second.text) || second.headers['x-squall-fault']).toBeTruthy()
   expect(first.headers['x-squall-fault']).toBeUndefined()
-  expect(stage.counts()).toMatchObject({ applied: 2, spared: 1, not_applicable: 0 })
+  expect(stage.counts()).toMatchObject({ injected: 2, within_limit: 1, not_applicable: 0 })
   expect(await stage.origins()).toEqual(['upstream'])
 })
 
@@ -76,28 +76,28 @@ it('gives nothing that is not old enough', async () => {
   )
   await call(stage, callMessage(1))
   expect((await call(stage, callMessage(2))).text).toBe(resultText(2, '2'))
-  expect(stage.counts()).toMatchObject({ applied: 0, spared: 2 })
+  expect(stage.counts()).toMatchObject({ injected: 0, within_limit: 2 })
 })
 
-it('gives one call of a batch its answer before, and leaves the bytes of the others', async () => {
+it('gives one call of a batch its response before, and leaves the bytes of the others', async () => {
   const stage = opened(
     await startStage({ rules: [oneFault('replay')], session: 's', app: counting('json') }),
   )
   await call(stage, callMessage(1))
   const got = await call(stage, [callMessage(2, 'other'), callMessage(3)])
   expect(got.text).toBe(`[${resultText(2, '2')},${resultText(3, '1')}]`)
-  expect(stage.counts()).toMatchObject({ drawn: 2, applied: 1, spared: 1 })
+  expect(stage.counts()).toMatchObject({ sampled: 2, injected: 1, within_limit: 1 })
 })
 
-it('keeps nothing of an answer whose client left before it was there', async () => {
+it('keeps nothing of a response whose client left before it was there', async () => {
   let appGone: Promise<unknown> | undefined
-  const answers = counting('json')
+  const responses = counting('json')
   const stage = opened(
     await startStage({
       rules: [oneFault('replay')],
       session: 's',
       app: (req, res) => {
-        if (appGone !== undefined) return answers(req, res)
+        if (appGone !== undefined) return responses(req, res)
         req.resume()
         appGone = once(res, 'close')
         return undefined
@@ -111,5 +111,5 @@ it('keeps nothing of an answer whose client left before it was there', async () 
   await stage.settled()
   await appGone
   expect((await call(stage, callMessage(2))).text).toBe(resultText(2, '1'))
-  expect(stage.counts()).toMatchObject({ applied: 0, spared: 1, not_reached: 1 })
+  expect(stage.counts()).toMatchObject({ injected: 0, within_limit: 1, not_reached: 1 })
 })

@@ -35,12 +35,12 @@ it.each([
   const got = await cut(reset({ how }), jsonApp)
   expect([got.fate, got.asked, got.client.text]).toEqual([fate, 0, ''])
   const { stage } = got
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
   expect(stage.active()).toBe(0)
   expect(await stage.origins()).toEqual(['injected'])
 })
 
-it('ends it after the app has executed the call, and sends nothing of the answer', async () => {
+it('ends it after the app has executed the call, and sends nothing of the response', async () => {
   const got = await cut(reset({ at: 'response' }), jsonApp)
   expect([got.fate, got.asked, got.client.text]).toEqual(['reset', 1, ''])
 })
@@ -54,7 +54,7 @@ it.each([
   for (const how of ['rst', 'fin']) {
     const got = await cut(reset({ at: 'stream', how, ...config }), sseApp)
     expect(got.fate).toBe(how === 'rst' ? 'reset' : 'fin')
-    expect(got.client.answers[0]!.body.toString()).toBe(before)
+    expect(got.client.responses[0]!.body.toString()).toBe(before)
     expect(got.client.text).not.toContain('\r\n0\r\n')
     const { stage } = got
     expect(stage.injected).toMatchObject([{ rule: 'cut', fault: 'reset' }])
@@ -63,11 +63,11 @@ it.each([
   }
 })
 
-it('ends it in the middle of a JSON answer, under its whole length', async () => {
+it('ends it in the middle of a JSON response, under its whole length', async () => {
   const got = await cut(reset({ at: 'stream', after: { bytes: 20 } }), jsonApp)
-  const [answer] = got.client.answers
+  const [response] = got.client.responses
   expect(got.fate).toBe('reset')
-  expect(answer!.body.toString()).toBe(resultText(1).slice(0, 20))
+  expect(response!.body.toString()).toBe(resultText(1).slice(0, 20))
   expect(got.client.text).toMatch(new RegExp(`content-length: ${resultText(1).length}\r\n`, 'i'))
 })
 
@@ -91,7 +91,7 @@ it.each(['request', 'response', 'stream'])(
   },
 )
 
-it('leaves an answer alone that is over before', async () => {
+it('leaves a response alone that is over before', async () => {
   const stage = opened(
     await startStage({ rules: [reset({ at: 'stream', after: { events: 9 } })], app: sseApp }),
   )

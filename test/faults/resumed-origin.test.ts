@@ -42,9 +42,9 @@ async function cutStage(fault: string, config: object): Promise<Stage> {
     ),
   )
   const client = await stage.send(post(request(1), SESSION))
-  await client.answer()
+  await client.response()
   client.close()
-  expect(stage.squall.faults!.counts().applied).toBe(1)
+  expect(stage.squall.faults!.counts().injected).toBe(1)
   return stage
 }
 
@@ -57,6 +57,6 @@ test.each(FAULTS)('%s %j ends a call whose stream nobody resumes', async (fault,
 test.each(FAULTS)('a response that %s %j kept comes by a resumed stream', async (fault, config) => {
   const stage = await cutStage(fault, config)
   const client = await stage.send(get('/mcp', `${SESSION}Last-Event-ID: e0\r\n`), 'GET')
-  await client.answer()
+  await client.response()
   await stage.ends({ 'tools/call echo: ok': 1 })
 })

@@ -20,11 +20,11 @@ test.each([
   const squall = opened(await startSidecar({ upstream: server.host.origin, rules: [late] }))
   const client = opened(await open(`${squall.url}/mcp`, 'streamableHttp'))
   const began = performance.now()
-  const answer = await client.call('end the stream')
-  expect(answer).toMatchObject({ content: [{ text: 'end the stream: done' }] })
+  const response = await client.call('end the stream')
+  expect(response).toMatchObject({ content: [{ text: 'end the stream: done' }] })
   expect(performance.now() - began).toBeGreaterThan(145)
   expect(server.resumptions).toBe(1)
-  expect(squall.faults!.counts()).toMatchObject({ matched: 1, applied: 1 })
+  expect(squall.faults!.counts()).toMatchObject({ matched: 1, injected: 1 })
   await eventually(async () => {
     const text = await squall.metrics()
     const labels = { tool: 'end the stream', outcome: 'ok', origin: 'upstream' }

@@ -73,20 +73,20 @@ const heard = (client: RawClient): string => chunksOf(client).join('')
 const asleep = (count = 1): Promise<void> =>
   expect.poll(() => faults.injected.length, POLL).toBe(count)
 
-test('an answer on a resumed stream meets the faults of its call', async () => {
+test('a response on a resumed stream meets the faults of its call', async () => {
   await open([rule('abort', { toolError: 'no', at: 'response' }, 'echo', 'bad')], primeAndEnd)
   await stage.exchange(post(request(1), SESSION))
   expect(await stage.gauges()).toMatchObject({ pending: 1, request: 0 })
   const client = await resume()
   await pushes[0]!.write(event(result(1), 'e2'))
   await client.sees('isError')
-  const answer = result(1, { content: [{ type: 'text', text: 'no' }], isError: true })
-  expect(heard(client)).toBe(`: x-squall-fault bad/abort\n\n${said(answer, 'id: e2\n')}`)
+  const response = result(1, { content: [{ type: 'text', text: 'no' }], isError: true })
+  expect(heard(client)).toBe(`: x-squall-fault bad/abort\n\n${said(response, 'id: e2\n')}`)
   await stage.ends({ 'tools/call echo: tool_error by injected': 1 })
-  expect(faults.counts()).toMatchObject({ matched: 1, applied: 1 })
+  expect(faults.counts()).toMatchObject({ matched: 1, injected: 1 })
 })
 
-test('a client that leaves while its answer sleeps gets it late when it comes back', async () => {
+test('a client that leaves while its response sleeps gets it late when it comes back', async () => {
   await open([hold], prime)
   const first = await stage.send(post(request(1), SESSION))
   await first.sees('e0')
@@ -100,13 +100,13 @@ test('a client that leaves while its answer sleeps gets it late when it comes ba
   await asleep(2)
   expect(heard(second)).toBe('')
   faults.take([])
-  await second.answer()
+  await second.response()
   expect(heard(second)).toBe(LATE + said(result(1), 'id: e1\n'))
   await stage.ends({ 'tools/call echo: ok': 1 })
   expect(faults.injected.map(({ first: isFirst }) => isFirst)).toEqual([true, false])
 })
 
-test('nor is the answer lost by a second break', async () => {
+test('nor is the response lost by a second break', async () => {
   await open([hold], primeAndEnd)
   await stage.exchange(post(request(1), SESSION))
   const first = await resume()
@@ -127,16 +127,16 @@ test('events with ids keep their order, and others need not wait', async () => {
   await stage.exchange(post(request(1), SESSION))
   const client = await resume()
   const before = said(note('before'), 'id: e1\n')
-  const answer = said(result(1), 'id: e2\n')
+  const response = said(result(1), 'id: e2\n')
   const behind = said(note('behind'), 'id: e3\n')
   const quick = `: keep\n\n${said(note('quick'))}`
-  await pushes[0]!.write(chunk(before + answer + behind + quick))
+  await pushes[0]!.write(chunk(before + response + behind + quick))
   await client.sees('quick')
   expect(heard(client)).toBe(before + quick)
   await asleep()
   faults.take([])
   await client.sees('behind')
-  expect(heard(client)).toBe(before + quick + LATE + answer + behind)
+  expect(heard(client)).toBe(before + quick + LATE + response + behind)
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
@@ -144,7 +144,7 @@ test('a call that nobody comes back for ends with its time, and its faults with 
   await open([hold], primeAndEnd, { pendingTtl: 40 })
   await stage.exchange(post(request(1), SESSION))
   await stage.ends({ 'tools/call echo: incomplete': 1 })
-  expect(faults.counts()).toMatchObject({ applied: 0, not_reached: 1 })
+  expect(faults.counts()).toMatchObject({ injected: 0, not_reached: 1 })
   const late = await resume()
   await pushes[0]!.write(event(result(1), 'e1'))
   await late.sees('"result"')
@@ -162,14 +162,14 @@ test('one that a fault held until the client was gone was ended by that', async 
 
 test.each([
   ['without a session', post(request(1))],
-  ['of revision 2026-07-28', post(modern(1), SESSION)],
+  ['of protocol version 2026-07-28', post(modern(1), SESSION)],
 ])('the faults of a call %s end with its exchange', async (_what, bytes) => {
   await open([hold], prime)
   const client = await stage.send(bytes)
   await client.sees('e0')
   client.close()
   await stage.ends({ 'tools/call echo: abandoned': 1 })
-  expect(faults.counts()).toMatchObject({ applied: 0, not_reached: 1 })
+  expect(faults.counts()).toMatchObject({ injected: 0, not_reached: 1 })
 })
 
 test('a call that was answered in the first place leaves nothing behind', async () => {
@@ -185,7 +185,7 @@ test('a call that was answered in the first place leaves nothing behind', async 
   await pushes[0]!.write(event(result(1), 'e1'))
   await client.sees('"result"')
   expect(heard(client)).toBe(said(result(1), 'id: e1\n'))
-  expect(faults.counts()).toMatchObject({ applied: 1 })
+  expect(faults.counts()).toMatchObject({ injected: 1 })
 })
 
 test('other sessions and the server’s own requests are let alone', async () => {
@@ -210,11 +210,11 @@ test('a session that a fault has lost loses its push stream', async () => {
   const push = await stage.send(get('/mcp', SESSION), 'GET')
   await push.head()
   const told = await stage.exchange(post(request(1, 'tools/call', { name: 'lose' }), SESSION))
-  expect(told.answers[0]!.status).toBe(404)
+  expect(told.responses[0]!.status).toBe(404)
   expect(await push.gone).toBe('fin')
   expect(push.text.endsWith('0\r\n\r\n')).toBe(false)
   const again = await stage.send(get('/mcp', SESSION), 'GET')
-  expect((await again.answer())!.status).toBe(404)
+  expect((await again.response())!.status).toBe(404)
   await stage.ends({ 'tools/call lose: http_error by injected': 1 })
 })
 
@@ -225,7 +225,7 @@ test('a stream that a fault cut is made good by the one that resumes it', async 
   })
   const first = await stage.send(post(request(1), SESSION))
   expect(await first.gone).toBe('reset')
-  expect(faults.counts()).toMatchObject({ applied: 1 })
+  expect(faults.counts()).toMatchObject({ injected: 1 })
   expect(await stage.gauges()).toMatchObject({ pending: 1 })
   const second = await resume()
   await pushes[0]!.write(event(result(1), 'e1'))

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
-import { answerText, bodyApp, streamApp, streamOf } from './answering-app.ts'
+import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
 import { startStage, type Stage, type StageOptions } from './fault-stage-setup.ts'
 import { oneFault } from './one-fault.ts'
 
@@ -16,14 +16,14 @@ async function start(fault: string, app: StageOptions['app'], match?: string): P
   return opened(await startStage({ rules: [oneFault(fault, match)], app }))
 }
 
-it('changes a JSON answer, its length, and no other byte', async () => {
+it('changes a JSON response, its length, and no other byte', async () => {
   const stage = await start(RENAME, bodyApp(RESULT))
   const got = await call(stage, callMessage(1))
-  expect(got.text).toBe(answerText(RENAMED))
+  expect(got.text).toBe(responseText(RENAMED))
   expect(got.headers['content-length']).toBe(String(Buffer.byteLength(got.text)))
   expect(got.headers['x-squall-fault']).toBe('bad/rewrite')
   expect(stage.injected).toMatchObject([{ effect: 'rename /t' }])
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
   expect(await stage.origins()).toEqual(['upstream'])
 })
 
@@ -35,18 +35,18 @@ it('changes the event that answers, and no other byte', async () => {
   )
 })
 
-it('changes one answer of a batch, and no byte of the others', async () => {
+it('changes one response of a batch, and no byte of the others', async () => {
   const stage = await start(RENAME, bodyApp(RESULT))
   const got = await call(stage, [callMessage(1, 'other'), callMessage(2)])
-  expect(got.text).toBe(`[${answerText(RESULT, 1)},${answerText(RENAMED, 2)}]`)
+  expect(got.text).toBe(`[${responseText(RESULT, 1)},${responseText(RENAMED, 2)}]`)
 })
 
 it('says that it found nothing to change', async () => {
   const stage = await start('rewrite: { remove: /nothing }', bodyApp(RESULT))
   const got = await call(stage, callMessage(1))
-  expect(got.text).toBe(answerText(RESULT))
+  expect(got.text).toBe(responseText(RESULT))
   expect(got.headers['x-squall-fault']).toBeUndefined()
-  expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+  expect(stage.counts()).toMatchObject({ injected: 0, not_applicable: 1 })
 })
 
 it('keeps the id of an event that another fault replaces', async () => {
@@ -62,10 +62,10 @@ it('draws the same change for the same seed', async () => {
   for (let run = 0; run < 2; run++) {
     const stage = await start('rewrite: { drift: 2 }', bodyApp(RESULT))
     texts.add((await call(stage, callMessage(1))).text)
-    expect(stage.counts().applied).toBe(1)
+    expect(stage.counts().injected).toBe(1)
   }
   expect(texts.size).toBe(1)
-  expect([...texts][0]).not.toBe(answerText(RESULT))
+  expect([...texts][0]).not.toBe(responseText(RESULT))
 })
 
 it('changes the arguments that the app gets, and no other byte', async () => {
@@ -80,7 +80,7 @@ it('changes the arguments that the app gets, and no other byte', async () => {
   await call(stage, text('"q" : 1.0'))
   await call(stage, text('"other":1'))
   expect(bodies).toEqual([text('"q" : "1.0"'), text('"other":1')])
-  expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 1 })
+  expect(stage.counts()).toMatchObject({ injected: 1, not_applicable: 1 })
 })
 
 it('changes the schemas of tools that are listed', async () => {
@@ -92,5 +92,5 @@ it('changes the schemas of tools that are listed', async () => {
     'match: { method: tools/list }',
   )
   const got = await call(stage, { jsonrpc: '2.0', id: 1, method: 'tools/list' })
-  expect(got.text).toBe(answerText(tools.replace('"q"', '"query"')))
+  expect(got.text).toBe(responseText(tools.replace('"q"', '"query"')))
 })

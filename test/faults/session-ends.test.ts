@@ -13,7 +13,7 @@ import {
   streamHead,
 } from '../accounting/stage.ts'
 import { closers } from '../support/closers.ts'
-import { answer, chunk, type AppExchange } from '../support/raw-app.ts'
+import { response, chunk, type AppExchange } from '../support/raw-app.ts'
 import { heldCalls, LATE, SESSION } from './held-calls.ts'
 
 // The end of a session used to overtake the calls that a fault held: the app got them behind it, and its
@@ -29,8 +29,8 @@ describe('the end of a session', () => {
     const { held, stage } = await open([LATE])
     const client = await held.holds(post(request(1), SESSION))
     const leaving = await stage.send(DELETE, 'DELETE')
-    await (await held.app.at(0)).write(answer('200 OK', [], ''))
-    await leaving.answer()
+    await (await held.app.at(0)).write(response('200 OK', [], ''))
+    await leaving.response()
     await held.endsEmpty(client)
     expect(held.seen).toEqual(['DELETE'])
     await stage.ends({ 'tools/call echo: abandoned by injected': 1 })
@@ -44,24 +44,24 @@ describe('the end of a session', () => {
     held.free()
     await stage.exchange(post(request(2), SESSION))
     expect(held.seen).toEqual(['DELETE', request(2)])
-    await end.write(answer('204 No Content'))
-    await leaving.answer()
+    await end.write(response('204 No Content'))
+    await leaving.response()
     await held.endsEmpty(client)
     expect(held.seen).toEqual(['DELETE', request(2)])
     await stage.ends({ 'tools/call echo: abandoned by injected': 1, 'tools/call echo: ok': 1 })
   })
 
   test.each([
-    ['that the app refuses', (app: AppExchange) => void app.write(answer('405 No', [], ''))],
+    ['that the app refuses', (app: AppExchange) => void app.write(response('405 No', [], ''))],
     ['that the app does not answer', (app: AppExchange) => app.reset()],
   ])('%s lets them go on', async (_what, act) => {
     const { held, stage } = await open([LATE])
     const client = await held.holds(post(request(1), SESSION))
     const leaving = await stage.send(DELETE, 'DELETE')
     act(await held.app.at(0))
-    await leaving.answer()
+    await leaving.response()
     held.free()
-    expect((await client.answer())!.body.toString()).toContain('result')
+    expect((await client.response())!.body.toString()).toContain('result')
     await stage.ends({ 'tools/call echo: ok': 1 })
   })
 
@@ -73,9 +73,9 @@ describe('the end of a session', () => {
       { ...refusing, faults: reset } as unknown as RuleSpec,
     ])
     const client = await held.holds(post(request(1), SESSION))
-    await (await stage.send(DELETE, 'DELETE')).answer()
+    await (await stage.send(DELETE, 'DELETE')).response()
     held.free()
-    expect((await client.answer())!.body.toString()).toContain('result')
+    expect((await client.response())!.body.toString()).toContain('result')
     expect(held.seen).toEqual([request(1)])
   })
 
@@ -102,15 +102,15 @@ describe('the end of a session', () => {
     const stage = opened(await Stage.open((exchange) => app.push(exchange)))
     const cut = await stage.send(post(request(1), SESSION))
     await (await app.at(0)).send([streamHead(), chunk('id: e1\ndata: \n\n'), LAST_CHUNK])
-    await cut.answer()
+    await cut.response()
     const left = await stage.send(post(request(2), SESSION))
     await (await app.at(1)).send([streamHead(), chunk('id: e2\ndata: \n\n')])
     await left.sees('e2')
     left.close()
     await expect.poll(() => stage.gauges(), POLL).toMatchObject({ request: 0, pending: 2 })
     const leaving = await stage.send(DELETE, 'DELETE')
-    await (await app.at(2)).write(answer(status, [], ''))
-    await leaving.answer()
+    await (await app.at(2)).write(response(status, [], ''))
+    await leaving.response()
     await stage.ends(counted)
     if (status.startsWith('405')) {
       const resumed = await stage.send(get('/mcp', SESSION), 'GET')

@@ -59,12 +59,12 @@ it.each([jsonApp, sseApp])('loses the session of the call', async (app) => {
   expect(JSON.parse(got.text)).toEqual(notFound(0))
   expect(calls).toBe(0)
   await loses(stage)
-  expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+  expect(stage.counts()).toMatchObject({ injected: 1, not_applicable: 0 })
 })
 
 it.each([
   ['without a session', undefined, {}],
-  ['of a revision without sessions', 's1', MODERN],
+  ['of a protocol version without sessions', 's1', MODERN],
 ])('leaves a call %s alone, and says so', async (_, session, headers) => {
   const stage = opened(
     await startStage({
@@ -86,7 +86,7 @@ it('turns the whole batch away, as all of it names the session', async () => {
   const got = await call(stage, [callMessage(1), callMessage(2, 'other')])
   expect(got.status).toBe(404)
   expect(JSON.parse(got.text)).toEqual(notFound(1))
-  expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+  expect(stage.counts()).toMatchObject({ injected: 1, not_applicable: 0 })
   await stage.settled(2)
   expect(await stage.origins()).toEqual(['injected'])
   await loses(stage)
@@ -98,14 +98,14 @@ it('refuses so many handshakes, and counts those that it lets pass as spared', a
   const all = await Promise.all([1, 2, 3, 4].map(() => call(stage, INITIALIZE)))
   expect(all.filter(({ status }) => status === 502)).toHaveLength(2)
   expect(all.find(({ status }) => status === 200)!.text).toBe(resultText(0))
-  expect(stage.counts()).toMatchObject({ applied: 2, spared: 2 })
+  expect(stage.counts()).toMatchObject({ injected: 2, within_limit: 2 })
 })
 
 it('does not meet handshakes that the rule does not name', async () => {
   const fault = 'session: { refuseInitialize: {} }'
   const stage = opened(await startStage({ rules: [oneFault(fault, 'percent: 100')], app: jsonApp }))
   expect((await call(stage, INITIALIZE)).status).toBe(200)
-  expect(stage.counts().drawn).toBe(0)
+  expect(stage.counts().sampled).toBe(0)
 })
 
 it('stays lost for a client that has left meanwhile', async () => {

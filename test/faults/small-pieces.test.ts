@@ -23,16 +23,16 @@ function appOf(type: string, bytes: string, bytewise: boolean): RequestListener 
   const pieces = bytewise ? Array.from(bytes) : [bytes]
   return (req, res) => {
     whenAsked(req, ([message]) => {
-      const answer = JSON.stringify({ jsonrpc: '2.0', id: message!.id, result: {} })
+      const response = JSON.stringify({ jsonrpc: '2.0', id: message!.id, result: {} })
       if ((message as { params?: { name?: string } }).params?.name !== 'echo') {
         res.setHeader('content-type', 'application/json')
-        res.end(answer)
+        res.end(response)
         return
       }
       res.setHeader('content-type', type)
       res.cork()
       for (const piece of pieces) res.write(piece)
-      res.end(type === 'text/event-stream' ? `data: ${answer}\n\n` : answer)
+      res.end(type === 'text/event-stream' ? `data: ${response}\n\n` : response)
     })
   }
 }
@@ -79,9 +79,9 @@ it.each<[string, string, string, string, number, boolean]>([
   const squall = opened(
     await startSidecar({ upstream: appOf(type, bytes, bytewise), rules: [oneFault(fault)] }),
   )
-  const answer = call(squall, callMessage(1))
-  expect(await mostAtOnce(squall, answer)).toBeLessThan(MOST_AT_ONCE)
-  const { text } = await answer
+  const response = call(squall, callMessage(1))
+  expect(await mostAtOnce(squall, response)).toBeLessThan(MOST_AT_ONCE)
+  const { text } = await response
   const sent = text.replaceAll(/: x-squall-fault [^\n]*\n\n/g, '')
   expect(sent.startsWith(bytes)).toBe(true)
   expect(sent.slice(bytes.length)).toContain('"result":{}')

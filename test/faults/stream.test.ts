@@ -26,8 +26,8 @@ const MODERN = {
 
 /** The parts of the app's stream: primer and comment, progress, answer. */
 function partsOf(id: number | string): readonly [string, string, string] {
-  const [primer, progress, answer] = streamText(id).split(/(?<=keep\n\n)|(?<=\r\n\r\n)/)
-  return [primer!, progress!, answer!]
+  const [primer, progress, response] = streamText(id).split(/(?<=keep\n\n)|(?<=\r\n\r\n)/)
+  return [primer!, progress!, response!]
 }
 
 async function through(fault: string, app: RequestListener = sseApp, headers = {}) {
@@ -48,18 +48,18 @@ const slowApp: RequestListener = (req, res) => {
 }
 
 describe('damage to a stream', () => {
-  const [primer, progress, answer] = partsOf(1)
+  const [primer, progress, response] = partsOf(1)
 
   it.each([
     ['{ drop: last }', primer + progress + MARK, 'injected'],
-    ['{ drop: notifications }', primer + MARK + answer, 'upstream'],
-    ['{ duplicate: last }', primer + progress + answer + MARK + answer, 'upstream'],
-    ['{ duplicate: 1 }', primer + progress + MARK + progress + answer, 'upstream'],
-    ['{ reorder: last }', primer + MARK + answer + progress, 'upstream'],
-    ['{ reorder: 1 }', primer + MARK + answer + progress, 'upstream'],
+    ['{ drop: notifications }', primer + MARK + response, 'upstream'],
+    ['{ duplicate: last }', primer + progress + response + MARK + response, 'upstream'],
+    ['{ duplicate: 1 }', primer + progress + MARK + progress + response, 'upstream'],
+    ['{ reorder: last }', primer + MARK + response + progress, 'upstream'],
+    ['{ reorder: 1 }', primer + MARK + response + progress, 'upstream'],
     [
       '{ wrongId: other }',
-      primer + progress + MARK + answer.replace('"id":1', '"id":-2'),
+      primer + progress + MARK + response.replace('"id":1', '"id":-2'),
       'injected',
     ],
     ['{ close: last }', primer + progress + MARK, 'injected'],
@@ -68,7 +68,7 @@ describe('damage to a stream', () => {
     for (const headers of [{}, MODERN]) {
       const got = await through(fault, sseApp, headers)
       expect(got.text).toBe(text)
-      expect(got.stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+      expect(got.stage.counts()).toMatchObject({ injected: 1, not_applicable: 0 })
       expect(got.stage.injected).toHaveLength(1)
       expect(got.stage.active()).toBe(0)
       expect(await got.stage.origins()).toEqual([origin])
@@ -96,18 +96,18 @@ describe('damage to a stream', () => {
     '{ reorder: all }',
     '{ split: all }',
     '{ close: all }',
-  ])('of %s is not for an answer in JSON, which stays as it was', async (fault) => {
+  ])('of %s is not for a response in JSON, which stays as it was', async (fault) => {
     const { stage, text } = await through(fault, jsonApp)
     expect(text).toBe(resultText(1))
     expect(stage.notApplicable).toMatchObject([{ fault: 'stream', reason: 'nothing_to_act_on' }])
-    expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+    expect(stage.counts()).toMatchObject({ injected: 0, not_applicable: 1 })
     expect(await stage.origins()).toEqual(['upstream'])
   })
 
   it('of a wrong id is done to JSON as well', async () => {
     const { stage, text } = await through('{ wrongId: type }', jsonApp)
     expect(text).toBe(resultText('1'))
-    expect(stage.counts()).toMatchObject({ applied: 1 })
+    expect(stage.counts()).toMatchObject({ injected: 1 })
     expect(await stage.origins()).toEqual(['injected'])
   })
 
@@ -117,7 +117,7 @@ describe('damage to a stream', () => {
       res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
       res.end(gzipSync(streamText(1)))
     })
-    expect(text).toBe(primer + MARK + answer)
+    expect(text).toBe(primer + MARK + response)
   })
 
   it.each([
@@ -128,10 +128,10 @@ describe('damage to a stream', () => {
     const stage = opened(await startStage({ rules: [oneFault(`stream: ${fault}`)], app: sseApp }))
     const got = await call(stage, [callMessage(1, 'other'), callMessage(2)])
     const plain = got.text.replaceAll(MARK, '')
-    const answers = plain.split(resultText(2)).length - 1
-    expect(answers).toBe(fault.includes('duplicate') ? 2 : 0)
+    const responses = plain.split(resultText(2)).length - 1
+    expect(responses).toBe(fault.includes('duplicate') ? 2 : 0)
     expect(plain.split(resultText(1))).toHaveLength(2)
-    expect(stage.counts()).toMatchObject({ applied: 1 })
+    expect(stage.counts()).toMatchObject({ injected: 1 })
     expect(await stage.origins('other')).toEqual(['upstream'])
   })
 })
@@ -139,7 +139,7 @@ describe('damage to a stream', () => {
 describe('a stream whose events change places', () => {
   it('lets go of what it holds when the rule is taken back', async () => {
     let more: (() => void) | undefined
-    const [primer, progress, answer] = partsOf(1)
+    const [primer, progress, response] = partsOf(1)
     const stage = opened(
       await startStage({
         rules: [oneFault('stream: { reorder: last }')],
@@ -147,7 +147,7 @@ describe('a stream whose events change places', () => {
           whenAsked(req, () => {
             res.setHeader('content-type', 'text/event-stream')
             res.write(primer + progress)
-            more = () => res.end(answer)
+            more = () => res.end(response)
           })
         },
       }),
@@ -159,7 +159,7 @@ describe('a stream whose events change places', () => {
     stage.disarm()
     expect(await client.sees('notifications/progress')).toBe(true)
     more!()
-    expect((await client.answer())!.body.toString()).toBe(streamText(1))
+    expect((await client.response())!.body.toString()).toBe(streamText(1))
     expect(stage.injected).toEqual([])
     client.close()
   })
@@ -185,7 +185,7 @@ describe('a stream whose events change places', () => {
     await stage.settled()
     await appGone
     expect(stage.active()).toBe(0)
-    expect(stage.counts()).toMatchObject({ applied: 0 })
+    expect(stage.counts()).toMatchObject({ injected: 0 })
   })
 })
 
@@ -200,7 +200,7 @@ describe('events in pieces', () => {
     expect(await textOf(res)).toBe(streamText(1))
     expect(performance.now() - start).toBeGreaterThanOrEqual(85)
     expect(sizes.length).toBeGreaterThanOrEqual(4)
-    expect(stage.counts()).toMatchObject({ applied: 1 })
+    expect(stage.counts()).toMatchObject({ injected: 1 })
     expect(stage.injected.map(({ delayMs, first }) => [delayMs, first])).toEqual([
       [30, true],
       [30, false],

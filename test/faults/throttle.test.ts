@@ -16,7 +16,7 @@ function throttle(config: Readonly<Record<string, unknown>>) {
 }
 
 it.each([
-  ['a JSON answer', jsonApp, resultText(1)],
+  ['a JSON response', jsonApp, resultText(1)],
   ['a stream', sseApp, streamText(1)],
 ])('sends every byte of %s at its rate', async (_, app, text) => {
   const rate = text.length * 8
@@ -27,7 +27,7 @@ it.each([
   expect(took).toBeGreaterThanOrEqual(120)
   expect(got.text).toBe(text)
   expect(got.headers['x-squall-fault']).toBe('slow/throttle')
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
   expect(stage.active()).toBe(0)
   expect(stage.injected).toHaveLength(1)
   expect(await stage.origins()).toEqual(['upstream'])
@@ -52,7 +52,7 @@ it('shows the first bytes at once when the rule is taken back, and all the other
   await client.sees('\r\n\r\n1\r\ni\r\n')
   expect(stage.active()).toBe(1)
   stage.disarm()
-  expect((await client.answer())!.body.toString()).toBe(streamText(1))
+  expect((await client.response())!.body.toString()).toBe(streamText(1))
   client.close()
 })
 

@@ -3,28 +3,28 @@ import { expect, it } from 'vitest'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { RawClient, type Answer } from '../support/raw-client.ts'
-import { answerText, bodyApp, streamApp, streamOf } from './answering-app.ts'
+import { RawClient, type ClientResponse } from '../support/raw-client.ts'
+import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
 import { startStage, type Stage, type StageOptions } from './fault-stage-setup.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()
 const RESULT = '{"content":[{"type":"text","text":"[1, 2, 3]"}],"structuredContent":[1, 2, 3]}'
-const BODY = answerText(RESULT)
+const BODY = responseText(RESULT)
 
 async function start(fault: string, app: StageOptions['app'], match?: string): Promise<Stage> {
   return opened(await startStage({ rules: [oneFault(fault, match)], app }))
 }
 
-/** The one answer as it came, and whether the connection is good for another call. */
-async function met(stage: Stage): Promise<{ answer: Answer; reusable: boolean }> {
+/** The one response as it came, and whether the connection is good for another call. */
+async function met(stage: Stage): Promise<{ response: ClientResponse; reusable: boolean }> {
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
-  const answer = (await client.answer())!
+  const response = (await client.response())!
   await client.send(toolCall(2, 'other'), 'POST').catch(() => undefined)
-  const second = answer.complete ? await client.answer(1) : undefined
+  const second = response.complete ? await client.response(1) : undefined
   client.close()
-  return { answer, reusable: second?.complete === true }
+  return { response, reusable: second?.complete === true }
 }
 
 const HALF = Math.floor(BODY.length / 2)
@@ -37,16 +37,16 @@ it.each([
   ['truncate: { after: { percent: 0 } }', false, 0],
 ])('by %s breaks a body off in the middle (chunked: %j)', async (fault, chunked, size) => {
   const stage = await start(fault, bodyApp(RESULT, chunked))
-  const { answer, reusable } = await met(stage)
-  expect(answer).toMatchObject({
+  const { response, reusable } = await met(stage)
+  expect(response).toMatchObject({
     status: 200,
     framing: chunked ? 'chunked' : 'length',
     complete: false,
   })
-  expect(answer.body.toString()).toBe(BODY.slice(0, size))
-  expect(answer.headers).toContain('bad/truncate')
+  expect(response.body.toString()).toBe(BODY.slice(0, size))
+  expect(response.headers).toContain('bad/truncate')
   expect(reusable).toBe(false)
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
   expect(stage.active()).toBe(0)
   expect(await stage.origins()).toEqual(['injected'])
 })
@@ -56,9 +56,9 @@ it.each([true, false])('ends a cut body in order (chunked: %j)', async (chunked)
     'truncate: { after: { bytes: 20B }, framing: clean }',
     bodyApp(RESULT, chunked),
   )
-  const { answer, reusable } = await met(stage)
-  expect(answer).toMatchObject({ framing: chunked ? 'chunked' : 'length', complete: true })
-  expect(answer.body.toString()).toBe(BODY.slice(0, 20))
+  const { response, reusable } = await met(stage)
+  expect(response).toMatchObject({ framing: chunked ? 'chunked' : 'length', complete: true })
+  expect(response.body.toString()).toBe(BODY.slice(0, 20))
   expect(reusable).toBe(true)
   expect(await stage.origins()).toEqual(['injected'])
 })
@@ -67,48 +67,48 @@ it.each([
   ['truncate: { after: { events: 1 } }', ''],
   ['truncate: { after: { events: 1 }, framing: clean }', ''],
   ['truncate', 'event: message\r\nid: a2\r\nda'],
-])('by %s ends a stream before its answer', async (fault, more) => {
+])('by %s ends a stream before its response', async (fault, more) => {
   const stage = await start(fault, streamApp(RESULT))
-  const { answer, reusable } = await met(stage)
+  const { response, reusable } = await met(stage)
   const clean = fault.includes('clean')
-  expect(answer).toMatchObject({ framing: 'chunked', complete: clean })
-  expect(answer.body.toString().replace(/: x-squall-fault [^\n]*\n\n/, '')).toContain(
+  expect(response).toMatchObject({ framing: 'chunked', complete: clean })
+  expect(response.body.toString().replace(/: x-squall-fault [^\n]*\n\n/, '')).toContain(
     `id: a1\r\ndata: \r\n\r\n${more === '' ? '' : `: hi\n\n${more}`}`,
   )
-  expect(answer.body.toString()).not.toContain('"id" : 1')
+  expect(response.body.toString()).not.toContain('"id" : 1')
   expect(reusable).toBe(clean)
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
 })
 
 it.each([
   ['truncate: { content: { items: 1 } }', '[1]'],
   ['truncate: { content: { percent: 50 } }', '[1, 2]'],
-])('by %s leaves a whole answer that holds less', async (fault, list) => {
+])('by %s leaves a whole response that holds less', async (fault, list) => {
   const less = RESULT.replaceAll('[1, 2, 3]', list)
   for (const [app, text] of [
-    [bodyApp(RESULT), answerText(less)],
+    [bodyApp(RESULT), responseText(less)],
     [streamApp(RESULT), streamOf(less)],
   ] as const) {
     const stage = await start(fault, app)
     const got = await call(stage, callMessage(1))
     expect(got.text.replace(/: x-squall-fault [^\n]*\n\n/, '')).toBe(text)
-    expect(stage.counts().applied).toBe(1)
+    expect(stage.counts().injected).toBe(1)
     expect(await stage.origins()).toEqual(['upstream'])
   }
 })
 
-it('shortens one answer of a batch, and no byte of the others', async () => {
+it('shortens one response of a batch, and no byte of the others', async () => {
   const stage = await start('truncate: { content: { items: 1 } }', bodyApp(RESULT))
   const got = await call(stage, [callMessage(1, 'other'), callMessage(2)])
-  const less = answerText(RESULT.replaceAll('[1, 2, 3]', '[1]'), 2)
-  expect(got.text).toBe(`[${answerText(RESULT, 1)},${less}]`)
+  const less = responseText(RESULT.replaceAll('[1, 2, 3]', '[1]'), 2)
+  expect(got.text).toBe(`[${responseText(RESULT, 1)},${less}]`)
 })
 
 it('leaves a batch whole that it could only cut for all of its calls', async () => {
   const stage = await start('truncate', bodyApp(RESULT))
   const got = await call(stage, [callMessage(1, 'other'), callMessage(2)])
-  expect(got.text).toBe(` [${answerText(RESULT, 1)} ,\n${answerText(RESULT, 2)} ] `)
-  expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+  expect(got.text).toBe(` [${responseText(RESULT, 1)} ,\n${responseText(RESULT, 2)} ] `)
+  expect(stage.counts()).toMatchObject({ injected: 0, not_applicable: 1 })
 })
 
 it.each([
@@ -121,7 +121,7 @@ it.each([
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(text)
   expect(got.headers['x-squall-fault']).toBeUndefined()
-  expect(stage.counts()).toMatchObject({ applied: 0, not_applicable: 1 })
+  expect(stage.counts()).toMatchObject({ injected: 0, not_applicable: 1 })
 })
 
 it('shortens what is compressed, and sends it plain', async () => {
@@ -137,5 +137,5 @@ it('shortens what is compressed, and sends it plain', async () => {
   })
   const got = await call(stage, callMessage(1))
   expect(got.headers['content-encoding']).toBeUndefined()
-  expect(got.text).toBe(answerText(RESULT.replaceAll('[1, 2, 3]', '[1]')))
+  expect(got.text).toBe(responseText(RESULT.replaceAll('[1, 2, 3]', '[1]')))
 })

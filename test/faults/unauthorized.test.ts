@@ -35,7 +35,7 @@ it.each([
   expect(got.headers['x-squall-fault']).toBe('bad/unauthorized')
   expect(JSON.parse(got.text)).toMatchObject({ error: 'invalid_token' })
   expect(calls).toBe(0)
-  expect(stage.counts()).toMatchObject({ applied: 1, not_applicable: 0 })
+  expect(stage.counts()).toMatchObject({ injected: 1, not_applicable: 0 })
   expect(await stage.origins()).toEqual(['injected'])
 })
 
@@ -63,7 +63,7 @@ it('turns no whole batch away for one call', async () => {
     'shared_exchange',
     'shared_exchange',
   ])
-  expect(stage.counts()).toMatchObject({ drawn: 2, applied: 0, not_applicable: 2 })
+  expect(stage.counts()).toMatchObject({ sampled: 2, injected: 0, not_applicable: 2 })
 })
 
 it('holds nothing for a client that leaves', async () => {

@@ -30,10 +30,10 @@ async function met(fault: string, app: RequestListener, more: Partial<StageOptio
   const stage = opened(await startStage({ rules: [oneFault(fault)], app, ...more }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
-  const answer = (await client.answer())!
+  const answer = (await client.response())!
   client.close()
   await stage.settled()
-  return { stage, answer }
+  return { stage, response: answer }
 }
 
 it.each(Object.keys(UNREAD))(
@@ -43,19 +43,19 @@ it.each(Object.keys(UNREAD))(
       'abort: { rpcError: { code: -32000 }, at: response }',
       UNREAD[response]!,
     )
-    expect(JSON.parse(aborted.answer.body.toString())).toMatchObject({ error: { code: -32000 } })
-    expect(aborted.answer.headers.join('\n').toLowerCase()).not.toContain('content-encoding')
-    expect(aborted.stage.counts()).toMatchObject({ applied: 1 })
+    expect(JSON.parse(aborted.response.body.toString())).toMatchObject({ error: { code: -32000 } })
+    expect(aborted.response.headers.join('\n').toLowerCase()).not.toContain('content-encoding')
+    expect(aborted.stage.counts()).toMatchObject({ injected: 1 })
     const status = await met('abort: { status: 503, at: response }', UNREAD[response]!)
-    expect(status.answer.status).toBe(503)
+    expect(status.response.status).toBe(503)
     const late = await met('delay: { fixed: 1ms, at: response }', UNREAD[response]!)
-    expect(late.answer.body.toString('latin1')).toContain(BYTES.toString())
-    expect(late.stage.counts()).toMatchObject({ applied: 1 })
+    expect(late.response.body.toString('latin1')).toContain(BYTES.toString())
+    expect(late.stage.counts()).toMatchObject({ injected: 1 })
   },
 )
 
 it.each(Object.keys(UNREAD))('faults about the content leave a response %s', async (response) => {
-  const { stage, answer } = await met('rewrite: { set: { /x: 1 } }', UNREAD[response]!)
+  const { stage, response: answer } = await met('rewrite: { set: { /x: 1 } }', UNREAD[response]!)
   expect(answer.body.toString('latin1')).toContain(BYTES.toString())
   expect(stage.notApplicable).toMatchObject([{ reason: 'unreadable' }])
 })
@@ -86,17 +86,17 @@ describe.each([
 
   it('is replaced by a fault that needs no content', async () => {
     const error = await met('abort: { rpcError: { code: -32000 }, at: response }', app, more)
-    expect(error.answer.headers.join('\n').toLowerCase()).toContain(
+    expect(error.response.headers.join('\n').toLowerCase()).toContain(
       'content-type\napplication/json',
     )
-    expect(JSON.parse(error.answer.body.toString())).toMatchObject({
+    expect(JSON.parse(error.response.body.toString())).toMatchObject({
       id: 1,
       error: { code: -32000 },
     })
-    expect(error.stage.counts()).toMatchObject({ applied: 1 })
+    expect(error.stage.counts()).toMatchObject({ injected: 1 })
     const status = await met('abort: { status: 503, at: response }', app, more)
-    expect(status.answer.status).toBe(503)
-    expect(status.stage.counts()).toMatchObject({ applied: 1 })
+    expect(status.response.status).toBe(503)
+    expect(status.stage.counts()).toMatchObject({ injected: 1 })
   })
 
   it('is cut by a reset', async () => {
@@ -104,9 +104,9 @@ describe.each([
     const stage = opened(await startStage({ rules: [reset], app, ...more }))
     const client = await RawClient.connect(stage.port)
     await client.send(toolCall(1), 'POST')
-    expect(await client.answer()).toBeUndefined()
+    expect(await client.response()).toBeUndefined()
     await stage.settled()
-    expect(stage.counts()).toMatchObject({ applied: 1 })
+    expect(stage.counts()).toMatchObject({ injected: 1 })
   })
 
   it('reaches the client as it came when the fault is not about the call', async () => {
@@ -114,13 +114,13 @@ describe.each([
     const stage = opened(await startStage({ rules: [other], app, ...more }))
     const client = await RawClient.connect(stage.port)
     await client.send(rpcPost('{"jsonrpc":"2.0","id":1,"method":"ping"}'), 'POST')
-    const { body } = (await client.answer())!
+    const { body } = (await client.response())!
     client.close()
     expect(body.length).toBe(app === largeBody ? 2_000_036 : 2 * BYTES.length)
   })
 
   it('passes faults about its content, with the reason', async () => {
-    const { stage, answer } = await met('rewrite: { set: { /x: 1 } }', app, more)
+    const { stage, response: answer } = await met('rewrite: { set: { /x: 1 } }', app, more)
     expect(answer.status).toBe(200)
     expect(answer.body.length).toBe(app === largeBody ? 2_000_036 : 2 * BYTES.length)
     expect(stage.notApplicable).toMatchObject([{ reason }])

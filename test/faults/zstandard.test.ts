@@ -30,7 +30,7 @@ async function met(fault: string, type: keyof typeof CODED) {
   const stage = opened(await startStage({ rules: [oneFault(fault)], app }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
-  const { body, status } = (await client.answer())!
+  const { body, status } = (await client.response())!
   client.close()
   await stage.settled()
   return { stage, status, bytes, body, text: body.toString() }
@@ -40,14 +40,14 @@ describe.each(['application/json', 'text/event-stream'] as const)('%s in Zstanda
   it('is replaced by faults that need no content', async () => {
     const { stage, status } = await met('abort: { status: 503, at: response }', type)
     expect(status).toBe(503)
-    expect(stage.counts()).toMatchObject({ applied: 1 })
+    expect(stage.counts()).toMatchObject({ injected: 1 })
   })
 
   it('is changed where Node can read it, and left as it is elsewhere, with the reason', async () => {
     const { stage, text, body, bytes } = await met('rewrite: { set: { /a: changed } }', type)
     if (IS_READ) {
       expect(text).toContain('"a":"changed"')
-      expect(stage.counts()).toMatchObject({ applied: 1 })
+      expect(stage.counts()).toMatchObject({ injected: 1 })
     } else {
       expect(body.equals(bytes)).toBe(true)
       expect(stage.notApplicable).toMatchObject([{ reason: 'unreadable' }])

@@ -50,8 +50,8 @@ describe('abort', () => {
 
   it('at the response lets the app execute the call first', async () => {
     const fault = abort.create({ toolError: 'lost', at: 'response' })
-    expect(Object.keys(fault)).toEqual(['onAnswer'])
-    expect(await fault.onAnswer!(new Context())).toMatchObject({ kind: 'respond' })
+    expect(Object.keys(fault)).toEqual(['beforeResponse'])
+    expect(await fault.beforeResponse!(new Context())).toMatchObject({ kind: 'respond' })
   })
 
   it.each([

@@ -171,12 +171,12 @@ describe('news of a changed list', () => {
     ['tools/call', 'tools'],
     ['prompts/list', 'prompts'],
     ['resources/templates/list', 'resources'],
-  ])('comes before the answer to %s', async (method, kind) => {
+  ])('comes before the response to %s', async (method, kind) => {
     const ctx = new Context({ call: listCall(method) })
-    const answer = resultFrame('{}', 'event')
-    const all = catalog.create({ notify: 'spurious' }).onResponse!(ctx)(frames(OTHER, answer))
+    const response = resultFrame('{}', 'event')
+    const all = catalog.create({ notify: 'spurious' }).onResponse!(ctx)(frames(OTHER, response))
     const [first, second, third] = await texts(all)
-    expect([first, third]).toEqual(await texts(frames(OTHER, answer)))
+    expect([first, third]).toEqual(await texts(frames(OTHER, response)))
     expect(second).toBe(
       `event: message\ndata: {"jsonrpc":"2.0","method":"notifications/${kind}/list_changed"}\n\n`,
     )
@@ -185,15 +185,15 @@ describe('news of a changed list', () => {
 
   it('is taken out', async () => {
     const ctx = new Context()
-    const answer = resultFrame('{}', 'event')
+    const response = resultFrame('{}', 'event')
     const all = catalog.create({ notify: 'suppress' }).onResponse!(ctx)(
-      frames(CHANGED, OTHER, answer),
+      frames(CHANGED, OTHER, response),
     )
-    expect(await texts(all)).toEqual(await texts(frames(OTHER, answer)))
+    expect(await texts(all)).toEqual(await texts(frames(OTHER, response)))
     expect(ctx.effects).toBe(1)
   })
 
-  it('is nothing for an answer that is no stream', async () => {
+  it('is nothing for a response that is no stream', async () => {
     expect(await of({ notify: 'spurious' }, TOOLS)).toBe(resultJson(TOOLS))
   })
 })

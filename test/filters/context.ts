@@ -10,7 +10,7 @@ export const TOOL_CALL: Call = {
   name: 'search',
   params: {},
   transport: 'streamable-http',
-  revision: '2025-06-18',
+  protocolVersion: '2025-06-18',
   progressToken: undefined,
 }
 

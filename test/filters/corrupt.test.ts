@@ -5,7 +5,7 @@ import { DAMAGE, type DamageMode } from '../../src/filters/lib/damage.ts'
 import { withEventData } from '../../src/filters/lib/stream/event-data.ts'
 import { SseFramer, type SseFrame } from '../../src/mcp/sse-framer.ts'
 import { Context, frame, frames, texts } from './context.ts'
-import { answerEvent, chunksOf, Forbidden, jsonLines, output, SSE_LINES } from './outputs.ts'
+import { responseEvent, chunksOf, Forbidden, jsonLines, output, SSE_LINES } from './outputs.ts'
 
 const MODES = Object.keys(DAMAGE) as DamageMode[]
 const JSON_TEXT = '{"jsonrpc":"2.0","id":1,"result":{"text":"a \\"word\\" \\u00e9 of its own"}}'
@@ -55,7 +55,7 @@ describe('corrupt', () => {
     expect(valueOf(got.lines, 'etag')).toBe(isReplaced ? undefined : '"a"')
   })
 
-  it.each(MODES)('by %s leaves an answer without a body alone', async (mode) => {
+  it.each(MODES)('by %s leaves a response without a body alone', async (mode) => {
     const got = await damaged(mode, jsonLines(1234), '')
     expect([got.text, got.ctx.effects, valueOf(got.lines, 'content-length')]).toEqual([
       '',
@@ -100,8 +100,8 @@ describe('corrupt', () => {
     const ctx = new Context()
     const fault = corrupt.create({ mode: 'garbage' })
     expect(await texts(fault.onResponse!(ctx)(frames(frame('body', '{}', true))))).toEqual(['{}'])
-    const out = await fault.onOutput!(ctx)(output(SSE_LINES, [answerEvent(1)]))
-    expect(await chunksOf(out)).toEqual([answerEvent(1)])
+    const out = await fault.onOutput!(ctx)(output(SSE_LINES, [responseEvent(1)]))
+    expect(await chunksOf(out)).toEqual([responseEvent(1)])
     expect(ctx.effects).toBe(0)
   })
 

@@ -19,8 +19,8 @@ export function progress(step: number): Frame {
   return event({ method: 'notifications/progress', params: { progressToken: 1, progress: step } })
 }
 
-/** The answer to call 1, as an event. */
-export const ANSWER = event({ id: 1, result: { content: [] } })
+/** The response to call 1, as an event. */
+export const RESPONSE = event({ id: 1, result: { content: [] } })
 
 /** A question of the app. */
 export const QUESTION = event({ id: 9, method: 'sampling/createMessage' })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { hang } from '../../src/filters/hang.ts'
 import { Context } from './context.ts'
 import {
-  answerEvent,
+  responseEvent,
   chunksOf,
   Forbidden,
   jsonLines,
@@ -19,9 +19,9 @@ function made(config: Partial<Config> = {}) {
 }
 
 const PROGRESS = ': keep\n\nevent: message\ndata: {"jsonrpc":"2.0","method":"a"}\n\n'
-const TEXT = PROGRESS + answerEvent(1) + 'data: more\n\n'
+const TEXT = PROGRESS + responseEvent(1) + 'data: more\n\n'
 
-/** What has come out of a hanging answer so far, and all of it in the end. */
+/** What has come out of a hanging response so far, and all of it in the end. */
 function reading(body: AsyncIterable<Uint8Array>) {
   const seen = { text: '', ended: false }
   const done = (async () => {
@@ -78,9 +78,9 @@ describe('hang', () => {
   })
 
   it.each([
-    ['before the answer', {}, PROGRESS],
+    ['before the response', {}, PROGRESS],
     ['after an event', { after: { events: 1 } }, PROGRESS],
-    ['after two events', { after: { events: 2 } }, PROGRESS + answerEvent(1)],
+    ['after two events', { after: { events: 2 } }, PROGRESS + responseEvent(1)],
     ['before everything', { after: { events: 0 } }, ''],
     ['after bytes', { after: { bytes: 3 } }, ': k'],
   ])('in a stream is silent %s, and loses no byte', async (_, config, before) => {
@@ -110,20 +110,20 @@ describe('hang', () => {
     expect(seen.text).toBe(TEXT)
   })
 
-  it('lets an answer pass when it may not act', async () => {
+  it('lets a response pass when it may not act', async () => {
     const out = await made({ at: 'event' }).onOutput!(new Forbidden())(output(SSE_LINES, [TEXT]))
     expect((await chunksOf(out)).join('')).toBe(TEXT)
   })
 
   it.each([
-    ['a JSON answer has no events', jsonLines(3), {}],
-    ['an answer is too short', jsonLines(3), { after: { bytes: 4 } }],
+    ['a JSON response has no events', jsonLines(3), {}],
+    ['a response is too short', jsonLines(3), { after: { bytes: 4 } }],
     ['a stream has too few events', SSE_LINES, { after: { events: 4 } }],
     ['no event answers this call', SSE_LINES, {}],
     ['a stream cannot be read', [...SSE_LINES, 'Content-Encoding', 'br'], {}],
   ])('does not act where %s', async (_, lines, config) => {
     const ctx = new Context()
-    const text = lines === SSE_LINES ? answerEvent(2) : 'abc'
+    const text = lines === SSE_LINES ? responseEvent(2) : 'abc'
     const out = await made({ at: 'event', ...config }).onOutput!(ctx)(output(lines, [text]))
     expect(await chunksOf(out)).toEqual([text])
     expect([ctx.effects, ctx.sleeps]).toEqual([0, []])
@@ -150,7 +150,7 @@ describe('hang', () => {
     expect(seen.text).toBe(': keep-alive\n\n'.repeat(2) + 'data: 1\n\n')
   })
 
-  it('has nothing to keep alive in a JSON answer', async () => {
+  it('has nothing to keep alive in a JSON response', async () => {
     const app = output(jsonLines(2), ['{}'])
     const out = await made({ at: 'headers', keepAlive: true }).onOutput!(new Context())(app)
     expect(out.head).toBe(app.head)

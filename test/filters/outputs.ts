@@ -1,7 +1,7 @@
 import type { Output } from '../../src/filters/fault.ts'
 import { Context } from './context.ts'
 
-/** An answer that comes in these chunks, and notes in `taken` which of them were asked for. */
+/** A response that comes in these chunks, and notes in `taken` which of them were asked for. */
 export function output(
   headers: readonly string[],
   chunks: readonly string[],
@@ -16,7 +16,7 @@ export function output(
   return { head: { status: 200, reason: 'OK', headers }, body: body() }
 }
 
-/** The head lines of a JSON answer of this length. */
+/** The head lines of a JSON response of this length. */
 export function jsonLines(length: number): string[] {
   return ['Content-Type', 'application/json', 'Content-Length', String(length)]
 }
@@ -24,15 +24,15 @@ export function jsonLines(length: number): string[] {
 /** The head lines of a stream. */
 export const SSE_LINES = ['Content-Type', 'text/event-stream']
 
-/** The bytes of an answer, one character each, chunk by chunk. */
+/** The bytes of a response, one character each, chunk by chunk. */
 export async function chunksOf({ body }: Output): Promise<string[]> {
   const list: string[] = []
   for await (const chunk of body) list.push(Buffer.from(chunk).toString('latin1'))
   return list
 }
 
-/** An event with the answer to a call. */
-export function answerEvent(id: number): string {
+/** An event with the response to a call. */
+export function responseEvent(id: number): string {
   return `event: message\ndata: {"jsonrpc":"2.0","id":${id},"result":{"a":"b"}}\n\n`
 }
 

@@ -96,8 +96,8 @@ describe('rateLimit', () => {
   it.each([
     ['2025-06-18', -32029],
     ['2026-07-28', 429],
-  ])('answers in JSON-RPC as servers of %s do', (revision, code) => {
-    const call = { ...TOOL_CALL, revision }
+  ])('answers in JSON-RPC as servers of %s do', (protocolVersion, code) => {
+    const call = { ...TOOL_CALL, protocolVersion }
     expect(asked({ as: 'rpc', message: 'slow down' }, [{ call }])).toEqual([
       {
         kind: 'respond',
@@ -106,7 +106,7 @@ describe('rateLimit', () => {
     ])
   })
 
-  it('has no answer in JSON-RPC where there is no call, and takes no token for it', () => {
+  it('has no response in JSON-RPC where there is no call, and takes no token for it', () => {
     const limit = { calls: 1, per: 1000 }
     expect(asked({ as: 'rpc', limit }, [{ call: undefined }, {}])).toEqual(['idle', 'ok'])
   })

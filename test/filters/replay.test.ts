@@ -10,7 +10,7 @@ type Options = ConstructorParameters<typeof Context>[0]
 
 const BASE: Config = { age: 0, sameArguments: false, by: 'caller' }
 
-const answer = (id: string, n: unknown): string =>
+const response = (id: string, n: unknown): string =>
   `{"id" : ${id},"result":{"n":${JSON.stringify(n)}},"jsonrpc":"2.0"}`
 
 /** Calls of one rule, one after another. */
@@ -30,12 +30,12 @@ const called = (params: unknown, more: Partial<Call> = {}): Options => ({
 })
 
 describe('replay', () => {
-  it('gives the answer before, with the id of this call as it is written', async () => {
+  it('gives the response before, with the id of this call as it is written', async () => {
     const ask = rule()
-    expect(await ask(answer('1', 'a'))).toEqual([answer('1', 'a'), 0, 1])
-    expect(await ask(answer('"x"', 'b'))).toEqual([answer('"x"', 'a'), 1, 0])
+    expect(await ask(response('1', 'a'))).toEqual([response('1', 'a'), 0, 1])
+    expect(await ask(response('"x"', 'b'))).toEqual([response('"x"', 'a'), 1, 0])
     const large = '10000000000000000001'
-    expect(await ask(answer(large, 'c'))).toEqual([answer(large, 'b'), 1, 0])
+    expect(await ask(response(large, 'c'))).toEqual([response(large, 'b'), 1, 0])
   })
 
   it('leaves the event as it is but for its data', async () => {
@@ -50,10 +50,10 @@ describe('replay', () => {
     expect([ctx.effects, ctx.spared]).toEqual([1, 0])
   })
 
-  it('spares a call whose answer before was the same', async () => {
+  it('spares a call whose response before was the same', async () => {
     const ask = rule()
-    await ask(answer('1', 'a'))
-    expect(await ask(answer('1', 'a'))).toEqual([answer('1', 'a'), 0, 1])
+    await ask(response('1', 'a'))
+    expect(await ask(response('1', 'a'))).toEqual([response('1', 'a'), 0, 1])
   })
 
   it.each([
@@ -64,26 +64,33 @@ describe('replay', () => {
   ])('neither keeps nor replaces %s', async (_, part) => {
     const ask = rule()
     const text = `{"jsonrpc":"2.0","id":1,${part}}`
-    await ask(answer('1', 'a'))
+    await ask(response('1', 'a'))
     expect(await ask(text)).toEqual([text, 0, 1])
-    expect((await ask(answer('1', 'b')))[0]).toBe(answer('1', 'a'))
+    expect((await ask(response('1', 'b')))[0]).toBe(response('1', 'a'))
   })
 
-  it('gives no answer to another tool, method or era', async () => {
+  it('gives no response to another tool, method or era', async () => {
     const ask = rule()
-    await ask(answer('1', 'a'), called({}))
-    for (const other of [{ name: 'b' }, { method: 'prompts/get' }, { revision: '2026-07-28' }]) {
-      expect((await ask(answer('1', 'b'), called({}, other)))[2]).toBe(1)
+    await ask(response('1', 'a'), called({}))
+    for (const other of [
+      { name: 'b' },
+      { method: 'prompts/get' },
+      { protocolVersion: '2026-07-28' },
+    ]) {
+      expect((await ask(response('1', 'b'), called({}, other)))[2]).toBe(1)
     }
-    expect((await ask(answer('1', 'b'), called({ arguments: { x: 1 } })))[1]).toBe(1)
+    expect((await ask(response('1', 'b'), called({ arguments: { x: 1 } })))[1]).toBe(1)
   })
 
   it('asks for the same arguments, in any order, when told so', async () => {
     const ask = rule({ sameArguments: true })
-    await ask(answer('1', 'a'), called({ arguments: { x: 1, y: 2 }, _meta: { progressToken: 1 } }))
-    expect((await ask(answer('1', 'b'), called({ arguments: { x: 2, y: 2 } })))[2]).toBe(1)
-    expect((await ask(answer('1', 'c'), called({ arguments: { y: 2, x: 1 } })))[0]).toBe(
-      answer('1', 'a'),
+    await ask(
+      response('1', 'a'),
+      called({ arguments: { x: 1, y: 2 }, _meta: { progressToken: 1 } }),
+    )
+    expect((await ask(response('1', 'b'), called({ arguments: { x: 2, y: 2 } })))[2]).toBe(1)
+    expect((await ask(response('1', 'c'), called({ arguments: { y: 2, x: 1 } })))[0]).toBe(
+      response('1', 'a'),
     )
   })
 
@@ -92,18 +99,18 @@ describe('replay', () => {
     [{ headers: { authorization: 'Bearer a' } }, { headers: { authorization: 'Bearer b' } }],
   ])('gives nobody what another was answered, unless told so', async (one, other) => {
     const ask = rule()
-    await ask(answer('1', 'a'), one)
-    expect((await ask(answer('1', 'b'), other))[2]).toBe(1)
+    await ask(response('1', 'a'), one)
+    expect((await ask(response('1', 'b'), other))[2]).toBe(1)
     const askAll = rule({ by: 'all' })
-    await askAll(answer('1', 'a'), one)
-    expect((await askAll(answer('1', 'b'), other))[0]).toBe(answer('1', 'a'))
+    await askAll(response('1', 'a'), one)
+    expect((await askAll(response('1', 'b'), other))[0]).toBe(response('1', 'a'))
   })
 
   it('takes the newest that is old enough', async () => {
     const ask = rule({ age: 1600 })
     const got: unknown[] = []
     for (const time of [0, 100, 150, 1599, 1600, 1700, 3400]) {
-      const [text] = await ask(answer('1', time), { time })
+      const [text] = await ask(response('1', time), { time })
       got.push((JSON.parse(text as string) as { result: { n: unknown } }).result.n)
     }
     // What came 50 ms after another is not kept: it is less than a step.
@@ -112,7 +119,7 @@ describe('replay', () => {
 
   it('is idle where there is no call', async () => {
     const ask = rule()
-    expect(await ask(answer('1', 'a'), { call: undefined })).toEqual([answer('1', 'a'), 0, 0])
+    expect(await ask(response('1', 'a'), { call: undefined })).toEqual([response('1', 'a'), 0, 0])
   })
 })
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { CutAnswer } from '../../src/filters/lib/cut-response.ts'
+import { CutResponse } from '../../src/filters/lib/cut-response.ts'
 import { reset } from '../../src/filters/reset.ts'
 import { Context } from './context.ts'
-import { answerEvent, chunksOf, Forbidden, jsonLines, output, SSE_LINES } from './outputs.ts'
+import { responseEvent, chunksOf, Forbidden, jsonLines, output, SSE_LINES } from './outputs.ts'
 
-const STREAM = ['data: {"method":"a"}\n\n', answerEvent(1)]
+const STREAM = ['data: {"method":"a"}\n\n', responseEvent(1)]
 
 /** What comes out before the cut, and how it is made. */
 async function cutOf(body: AsyncIterable<Uint8Array>): Promise<[string, unknown]> {
@@ -12,7 +12,7 @@ async function cutOf(body: AsyncIterable<Uint8Array>): Promise<[string, unknown]
   try {
     for await (const chunk of body) text += Buffer.from(chunk).toString()
   } catch (error) {
-    return [text, error instanceof CutAnswer ? error.how : error]
+    return [text, error instanceof CutResponse ? error.how : error]
   }
   return [text, undefined]
 }
@@ -20,7 +20,7 @@ async function cutOf(body: AsyncIterable<Uint8Array>): Promise<[string, unknown]
 describe('reset', () => {
   it.each([
     [{ at: 'request', how: 'rst' }, 'onRequest', { kind: 'reset', how: 'rst' }],
-    [{ at: 'response', how: 'fin' }, 'onAnswer', { kind: 'reset', how: 'fin' }],
+    [{ at: 'response', how: 'fin' }, 'beforeResponse', { kind: 'reset', how: 'fin' }],
     [
       { at: 'request', how: 'rst', refuse: 5000 },
       'onRequest',
@@ -42,7 +42,7 @@ describe('reset', () => {
     [{ bytes: 0 }, jsonLines(4), ['abcd'], ''],
     [{ bytes: 3 }, jsonLines(4), ['ab', 'cd'], 'abc'],
     [{ bytes: 4 }, jsonLines(4), ['ab', 'cd'], 'abcd'],
-  ])('in the answer after %j cuts it there', async (after, lines, chunks, before) => {
+  ])('in the response after %j cuts it there', async (after, lines, chunks, before) => {
     const ctx = new Context()
     const fault = reset.create({ at: 'stream', how: 'fin', refuse: 70, ...(after && { after }) })
     expect(Object.keys(fault)).toEqual(['onOutput'])
@@ -58,7 +58,7 @@ describe('reset', () => {
     [undefined, jsonLines(4), ['abcd']],
     [{ events: 3 }, SSE_LINES, STREAM],
     [{ bytes: 5 }, jsonLines(4), ['ab', 'cd']],
-  ])('does not act where the answer has no place after %j', async (after, lines, chunks) => {
+  ])('does not act where the response has no place after %j', async (after, lines, chunks) => {
     const ctx = new Context()
     const fault = reset.create({ at: 'stream', how: 'rst', ...(after && { after }) })
     const out = await fault.onOutput!(ctx)(output(lines, chunks))
@@ -74,7 +74,7 @@ describe('reset', () => {
     expect(ctx.sleeps).toEqual([20])
   })
 
-  it('lets an answer pass when it may not act', async () => {
+  it('lets a response pass when it may not act', async () => {
     const ctx = new Forbidden()
     const fault = reset.create({ at: 'stream', how: 'rst', refuse: 1, after: { bytes: 1 } })
     const out = await fault.onOutput!(ctx)(output(jsonLines(4), ['abcd']))

@@ -25,7 +25,10 @@ describe('session', () => {
 
   it.each([
     ['there is none', {}],
-    ['the revision has none', { session: 's1', call: { ...TOOL_CALL, revision: '2026-07-28' } }],
+    [
+      'the protocol version has none',
+      { session: 's1', call: { ...TOOL_CALL, protocolVersion: '2026-07-28' } },
+    ],
   ])('does nothing where %s', async (_, options) => {
     const ctx = new Context(options)
     expect(await session.create({ expire: true }).onRequest!(ctx)).toEqual(CONTINUE)

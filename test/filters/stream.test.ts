@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import type { Frame } from '../../src/filters/fault.ts'
 import { stream } from '../../src/filters/stream.ts'
 import { Context, frames, texts, TOOL_CALL } from './context.ts'
-import { ANSWER, body, event, PRIMER, progress, QUESTION } from './event-frames.ts'
+import { RESPONSE, body, event, PRIMER, progress, QUESTION } from './event-frames.ts'
 import { mistakes, parameters } from './fault-text.ts'
 
 type Config = Parameters<typeof stream.create>[0]
 
 const P1 = progress(1)
 const P2 = progress(2)
-const ALL = [PRIMER, P1, QUESTION, P2, ANSWER]
+const ALL = [PRIMER, P1, QUESTION, P2, RESPONSE]
 
 /** What becomes of frames, by their place in the list, and how often it was said to take effect. */
 async function through(config: Config, list: readonly Frame[], ctx: Context = new Context()) {
@@ -52,7 +52,7 @@ describe('stream', () => {
     },
   )
 
-  it('closes the stream of a call once, so that a client which resumes it gets its answer', async () => {
+  it('closes the stream of a call once, so that a client which resumes it gets its response', async () => {
     const fault = stream.create({ close: 'last' })
     const sent = async (ctx: Context): Promise<number> =>
       (await texts(fault.onResponse!(ctx)(frames(...ALL)))).length
@@ -63,10 +63,10 @@ describe('stream', () => {
     expect([await sent(other), other.effects]).toEqual([4, 1])
   })
 
-  it('cannot send an answer ahead of nothing', async () => {
-    expect(await through({ reorder: 'last' }, [PRIMER, ANSWER])).toEqual(['0 1', 0])
+  it('cannot send a response ahead of nothing', async () => {
+    expect(await through({ reorder: 'last' }, [PRIMER, RESPONSE])).toEqual(['0 1', 0])
     expect(await through({ reorder: 'all' }, [P1])).toEqual(['0', 0])
-    expect(await through({ reorder: 'last' }, [P1, PRIMER, ANSWER])).toEqual(['0 1 2', 0])
+    expect(await through({ reorder: 'last' }, [P1, PRIMER, RESPONSE])).toEqual(['0 1 2', 0])
   })
 
   it('lets go of an event that it holds when the rule is taken back', async () => {
@@ -75,7 +75,7 @@ describe('stream', () => {
     const source = (async function* () {
       yield P1
       yield await new Promise<Frame>((resolve) => (send = resolve))
-      yield ANSWER
+      yield RESPONSE
     })()
     const fault = stream.create({ reorder: 'all' })
     const out = fault.onResponse!(ctx)(source)[Symbol.asyncIterator]()
@@ -85,7 +85,7 @@ describe('stream', () => {
     expect((await first).value).toBe(P1)
     send(P2)
     expect((await out.next()).value).toBe(P2)
-    expect((await out.next()).value).toBe(ANSWER)
+    expect((await out.next()).value).toBe(RESPONSE)
     expect((await out.next()).done).toBe(true)
     expect(ctx.effects).toBe(0)
   })
@@ -120,7 +120,7 @@ describe('a wrong id', () => {
     )
   })
 
-  it('is given to the answer alone, and once', async () => {
+  it('is given to the response alone, and once', async () => {
     const ctx = new Context()
     const fault = stream.create({ wrongId: 'other' })
     const sent = await texts(fault.onResponse!(ctx)(frames(...ALL)))
@@ -162,7 +162,7 @@ describe('events in pieces', () => {
   it('are the same bytes, with pauses between them', async () => {
     const { sizes, sleeps, effects } = await pieces({ split: 'last', pieces: 4, pause: 50 }, [
       text(P1),
-      text(ANSWER),
+      text(RESPONSE),
     ])
     expect(sizes).toHaveLength(5)
     expect(sizes[0]).toBe(P1.raw.length)
@@ -171,7 +171,7 @@ describe('events in pieces', () => {
   })
 
   it('are found whatever the chunks are, and what ends without a blank line passes', async () => {
-    const whole = text(P1) + ': hi\n\n' + text(ANSWER) + 'data: {"half'
+    const whole = text(P1) + ': hi\n\n' + text(RESPONSE) + 'data: {"half'
     const { sizes, sleeps } = await pieces({ split: 'all' }, whole.split(''))
     expect(sizes).toHaveLength(3 + 1 + 3 + 1)
     expect(sleeps).toEqual([100, 100, 100, 100])
@@ -180,12 +180,12 @@ describe('events in pieces', () => {
   it('are no matter for JSON, nor for what is coded', async () => {
     const json = await pieces(
       { split: 'all' },
-      [text(ANSWER)],
+      [text(RESPONSE)],
       ['content-type', 'application/json'],
     )
-    expect(json).toEqual({ sizes: [ANSWER.raw.length], sleeps: [], effects: 0 })
+    expect(json).toEqual({ sizes: [RESPONSE.raw.length], sleeps: [], effects: 0 })
     const coded = ['content-type', 'text/event-stream', 'Content-Encoding', 'gzip']
-    expect((await pieces({ split: 'all' }, [text(ANSWER)], coded)).effects).toBe(0)
+    expect((await pieces({ split: 'all' }, [text(RESPONSE)], coded)).effects).toBe(0)
   })
 })
 

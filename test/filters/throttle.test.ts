@@ -29,7 +29,7 @@ describe('throttle', () => {
     expect(Object.keys(fault)).toEqual(['onRequest', 'onOutput'])
   })
 
-  it('sends an answer piece by piece, each when the link has carried it', async () => {
+  it('sends a response piece by piece, each when the link has carried it', async () => {
     const ctx = new Clocked()
     const fault = throttle.create({ rate: 1000, direction: 'response', chunk: 100 })
     expect(Object.keys(fault)).toEqual(['onOutput'])

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CutAnswer } from '../../src/filters/lib/cut-response.ts'
+import { CutResponse } from '../../src/filters/lib/cut-response.ts'
 import type { Output } from '../../src/filters/fault.ts'
 import { truncate } from '../../src/filters/truncate.ts'
 import { eventually } from '../support/eventually.ts'
@@ -25,7 +25,7 @@ function output(text: string, headers: readonly string[], step = 4) {
   return { whole, state }
 }
 
-/** What is made of an answer: its headers, its text, and how it ends. */
+/** What is made of a response: its headers, its text, and how it ends. */
 async function cut(config: Partial<Config>, whole: Output, ctx = new Context()) {
   const fault = truncate.create({ framing: 'broken', ...config })
   expect(Object.keys(fault)).toEqual(['changes', 'onOutput'])
@@ -36,7 +36,7 @@ async function cut(config: Partial<Config>, whole: Output, ctx = new Context()) 
   try {
     for await (const chunk of after.body) text += Buffer.from(chunk).toString()
   } catch (error) {
-    if (!(error instanceof CutAnswer)) throw error
+    if (!(error instanceof CutResponse)) throw error
     end = error.how
   }
   return { text, end, headers: after.head.headers, effects: ctx.effects, early }
@@ -121,8 +121,8 @@ describe('a cut body', () => {
 })
 
 describe('a cut stream', () => {
-  const ANSWER = `data: ${resultJson('{}')}\n\n`
-  const EVENTS = `id: 1\ndata: \n\n: hi\n\ndata: {"jsonrpc":"2.0","method":"a"}\n\n${ANSWER}`
+  const RESPONSE = `data: ${resultJson('{}')}\n\n`
+  const EVENTS = `id: 1\ndata: \n\n: hi\n\ndata: {"jsonrpc":"2.0","method":"a"}\n\n${RESPONSE}`
   const [primer, , note] = EVENTS.split(/(?<=\n\n)/) as [string, string, string]
 
   it.each([
@@ -130,8 +130,8 @@ describe('a cut stream', () => {
     [{ events: 1 }, primer],
     [{ events: 2 }, `${primer}: hi\n\n${note}`],
     [{ bytes: 6 }, 'id: 1\n'],
-    [{ percent: 50 }, EVENTS.slice(0, EVENTS.length - Math.ceil(ANSWER.length / 2))],
-  ])('of %j loses its answer', async (after, text) => {
+    [{ percent: 50 }, EVENTS.slice(0, EVENTS.length - Math.ceil(RESPONSE.length / 2))],
+  ])('of %j loses its response', async (after, text) => {
     for (const [framing, end] of [
       ['broken', 'fin'],
       ['clean', 'end'],

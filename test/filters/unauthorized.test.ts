@@ -7,8 +7,8 @@ import { mistakes, parameters } from './fault-text.ts'
 
 type Config = Parameters<typeof unauthorized.create>[0]
 
-/** Status, header and parsed body of the answer. */
-function answer(config: Partial<Config>, headers = { authorization: 'Bearer x' } as object) {
+/** Status, header and parsed body of the response. */
+function response(config: Partial<Config>, headers = { authorization: 'Bearer x' } as object) {
   const ctx = new Context({ headers: { ...headers } })
   const fault = unauthorized.create({ status: 401, realm: 'mcp', ...config })
   const verdict = fault.onRequest!(ctx) as Verdict
@@ -22,7 +22,7 @@ function answer(config: Partial<Config>, headers = { authorization: 'Bearer x' }
 describe('unauthorized', () => {
   it('says that the token expired', () => {
     const description = 'The access token expired'
-    expect(answer({})).toEqual([
+    expect(response({})).toEqual([
       401,
       `Bearer realm="mcp", error="invalid_token", error_description="${description}"`,
       { error: 'invalid_token', error_description: description },
@@ -30,22 +30,22 @@ describe('unauthorized', () => {
   })
 
   it('tells who came without a token no more than that one is needed', () => {
-    const [, header, body] = answer({}, {})
+    const [, header, body] = response({}, {})
     expect(header).toBe('Bearer realm="mcp"')
     expect(body).toEqual({ error: 'unauthorized', error_description: 'An access token is needed' })
-    expect(answer({ error: 'invalid_request' }, {})[1]).toContain('error="invalid_request"')
+    expect(response({ error: 'invalid_request' }, {})[1]).toContain('error="invalid_request"')
   })
 
   it('says which scope is missing, and where to ask for it', () => {
     const resourceMetadata = 'https://a.example/.well-known/oauth-protected-resource'
-    const [status, header] = answer({ status: 403, scope: 'a:read b', resourceMetadata })
+    const [status, header] = response({ status: 403, scope: 'a:read b', resourceMetadata })
     expect(status).toBe(403)
     expect(header).toContain('error="insufficient_scope", error_description="')
     expect(header).toContain(`, scope="a:read b", resource_metadata="${resourceMetadata}"`)
   })
 
   it('quotes what a realm may hold', () => {
-    const [, header] = answer({ realm: String.raw`a "b" \c` }, {})
+    const [, header] = response({ realm: String.raw`a "b" \c` }, {})
     expect(header).toBe(String.raw`Bearer realm="a \"b\" \\c"`)
     expect(challenge({ a: '', b: undefined })).toBe('Bearer a=""')
   })

@@ -8,12 +8,13 @@ import { Fuzzer, type Progress } from './engine/fuzzer.ts'
 import { TARGETS } from './targets/all.ts'
 
 const USAGE = `usage: npm run fuzz -- [--target ${Object.keys(TARGETS).join('|')}] [--seconds 60] [--seed 1] [--keep]`
-const FOLDER = join('test', 'fuzz')
+const DIRECTORY = join('test', 'fuzz')
 /** No more inputs than these are kept for a target. */
 const MOST_KEPT = 60
 
 const options = chosen()
-if (!existsSync(FOLDER)) refuse(`there is no ${FOLDER} here: start it in the folder of the package`)
+if (!existsSync(DIRECTORY))
+  refuse(`there is no ${DIRECTORY} here: start it in the directory of the package`)
 
 let found = false
 for (const name of options.names) found = (await fuzz(name)) || found
@@ -61,8 +62,8 @@ async function fuzz(name: string): Promise<boolean> {
   const target = await loading.load()
   const fuzzer = new Fuzzer(target, coverage, new Random(seed))
   console.log(`${name}: seed ${seed}, ${seconds} s`)
-  const cases = readCases(join(FOLDER, 'cases')).filter((each) => each.target === name)
-  const inputs = [...target.seeds, ...readCorpus(join(FOLDER, 'corpus'), name)]
+  const cases = readCases(join(DIRECTORY, 'cases')).filter((each) => each.target === name)
+  const inputs = [...target.seeds, ...readCorpus(join(DIRECTORY, 'corpus'), name)]
   const begun = performance.now()
   const end = begun + seconds * 1000
   let next = begun + 10_000
@@ -80,11 +81,11 @@ async function fuzz(name: string): Promise<boolean> {
   coverage.close()
   console.log(line(name, fuzzer.progress, performance.now() - begun))
   if (finding !== undefined) {
-    const file = writeCase(join(FOLDER, 'cases'), { target: name, ...finding })
+    const file = writeCase(join(DIRECTORY, 'cases'), { target: name, ...finding })
     console.log(`${name}: FOUND ${finding.said}\n  ${JSON.stringify(finding.input)}\n  ${file}`)
     return true
   }
-  if (keep) writeCorpus(join(FOLDER, 'corpus'), name, fuzzer.essence(MOST_KEPT))
+  if (keep) writeCorpus(join(DIRECTORY, 'corpus'), name, fuzzer.essence(MOST_KEPT))
   return false
 }
 

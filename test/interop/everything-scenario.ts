@@ -40,7 +40,7 @@ export async function playEverything(open: OpenClient, url: string, transport: C
       transport === 'sse' ? undefined : await outcome(client.call('echo', { message: 'late' }))
     return withoutChance({
       ...seen,
-      // The SDKs may overlook a last step that comes in one piece with the answer.
+      // The SDKs may overlook a last step that comes in one piece with the response.
       progress: progress.slice(0, 2),
       received,
       sessionEnd,

@@ -9,7 +9,7 @@ import { playTwice } from './through-squall.ts'
 const clients: [string, OpenClient][] = [
   ['the SDK v1 client', openClientV1],
   ['the SDK v2 client', openClientV2('legacy')],
-  ['the SDK v2 client that asks for the newest revision', openClientV2('auto')],
+  ['the SDK v2 client that asks for the newest protocol version', openClientV2('auto')],
 ]
 
 describe.each(['streamableHttp', 'sse'] as const)('the reference server over %s', (transport) => {

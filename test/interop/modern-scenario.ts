@@ -6,7 +6,7 @@ import { withoutChance } from '../support/recorded-fetch.ts'
 
 const logLevel = { 'io.modelcontextprotocol/logLevel': 'debug' }
 
-/** Does what clients of all revisions can do with the modern server, and tells what was seen. */
+/** Does what clients of all protocol versions can do with the modern server, and tells what was seen. */
 export async function playModern(open: OpenClient, url: string, server: ModernServer) {
   const client = await open(url, 'streamableHttp')
   try {
@@ -23,7 +23,7 @@ export async function playModern(open: OpenClient, url: string, server: ModernSe
   }
 }
 
-/** Does also what came with revision 2026-07-28. */
+/** Does also what came with protocol version 2026-07-28. */
 export async function playNewest(
   open: (url: string, transport: 'streamableHttp') => Promise<InteropClientV2>,
   url: string,
@@ -62,7 +62,7 @@ async function callTools(client: InteropClient) {
     echo: await client.call('echo', { message: 'grüße 🌊' }),
     structured: await client.call('add', { a: 2, b: 3 }),
     counted: await client.call('count', { steps: 4 }, { onprogress }),
-    // The SDKs may overlook a last step that comes in one piece with the answer.
+    // The SDKs may overlook a last step that comes in one piece with the response.
     progress: progress.slice(0, 3),
     foreign: await client.getPrompt('日本'),
     chat: await client.call('chat', {}, { meta: logLevel }),

@@ -6,7 +6,7 @@ import { startModernServer, type ModernServer } from '../support/modern-server.t
 import { playModern, playNewest } from './modern-scenario.ts'
 import { playTwice } from './through-squall.ts'
 
-describe('a server of revision 2026-07-28', () => {
+describe('a server of protocol version 2026-07-28', () => {
   let server: ModernServer
 
   beforeAll(async () => {
@@ -17,23 +17,26 @@ describe('a server of revision 2026-07-28', () => {
   it.each<[string, OpenClient]>([
     ['the SDK v1 client', openClientV1],
     ['the SDK v2 client', openClientV2('legacy')],
-  ])('looks the same through Squall to %s, which is of an older revision', async (_name, open) => {
-    const { direct, throughSquall } = await playTwice(server.url, (url) =>
-      playModern(open, url, server),
-    )
+  ])(
+    'looks the same through Squall to %s, which is of an older protocol version',
+    async (_name, open) => {
+      const { direct, throughSquall } = await playTwice(server.url, (url) =>
+        playModern(open, url, server),
+      )
 
-    expect(direct.echo).toMatchObject({ content: [{ text: 'Echo: grüße 🌊' }] })
-    expect(direct.structured).toMatchObject({ structuredContent: { sum: 5 } })
-    expect(direct.failed).toMatchObject({ isError: true })
-    expect(throughSquall).toEqual(direct)
-  })
+      expect(direct.echo).toMatchObject({ content: [{ text: 'Echo: grüße 🌊' }] })
+      expect(direct.structured).toMatchObject({ structuredContent: { sum: 5 } })
+      expect(direct.failed).toMatchObject({ isError: true })
+      expect(throughSquall).toEqual(direct)
+    },
+  )
 
-  it('looks the same through Squall to a client of that revision', async () => {
+  it('looks the same through Squall to a client of that protocol version', async () => {
     const { direct, throughSquall } = await playTwice(server.url, (url) =>
       playNewest(openClientV2('auto'), url, server),
     )
 
-    expect(direct.handshake).toMatchObject({ era: 'modern', version: '2026-07-28' })
+    expect(direct.handshake).toMatchObject({ protocolVersion: 'modern', version: '2026-07-28' })
     expect(direct.progress).toEqual([1, 2, 3].map((step) => ({ progress: step, total: 4 })))
     expect(direct.foreign).toMatchObject({ messages: [{ content: { text: 'こんにちは' } }] })
     expect(direct.asked).toMatchObject({ content: [{ text: 'To London' }] })

@@ -18,7 +18,7 @@ const EVERY_OTHER = {
 it.each<[string, OpenClient]>([
   ['v1', openClientV1],
   ['v2', openClientV2('legacy')],
-  ['v2, of revision 2026-07-28', openClientV2('auto')],
+  ['v2, of protocol version 2026-07-28', openClientV2('auto')],
 ])('SDK %s: calls to a mounted server that redirects are sampled once', async (_, open) => {
   const server = await startModernServer((inner) => mounted(inner))
   const squall = await startSidecar({ upstream: server.origin, rules: [EVERY_OTHER] })

@@ -35,7 +35,7 @@ async function cutOff(client: InteropClient, server: SessionServer): Promise<unk
   const call = client.call('be cut off')
   // The two messages of the call before, and the first of this one.
   await client.received.until('notifications/message', 3)
-  server.host.cutAnswers()
+  server.host.cutResponses()
   return call
 }
 

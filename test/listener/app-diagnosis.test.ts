@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os'
 import { createServer as createTlsServer } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { answering, startHttpApp } from '../support/http-app.ts'
+import { responding, startHttpApp } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { tlsText } from '../support/tls.ts'
@@ -104,7 +104,7 @@ test('an app that means its 400 is looked at once, and nothing is said', async (
 test.skipIf(own === undefined || process.platform !== 'linux')(
   'an app that listens on loopback alone is named where it is reached by another address',
   async () => {
-    const app = opened(await startHttpApp(answering('fine')))
+    const app = opened(await startHttpApp(responding('fine')))
     const squall = await inFront(app.port, own)
     expect(await ask(squall)).toBe(502)
     expect(await named(squall)).toMatch(

@@ -20,7 +20,7 @@ const HTTP = `  - name: http
     match: { http: { path: '*' } }
     faults: [abort: { status: 504 }]
 `
-const ANSWER = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [{ text: 'fine' }] } })
+const RESPONSE = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [{ text: 'fine' }] } })
 
 /** A server that reads whatever any server reads, and says which tools were called. */
 const lenient: RequestListener = (req, res) => {
@@ -29,7 +29,7 @@ const lenient: RequestListener = (req, res) => {
   req.on('end', () => {
     const tools = [...toolsRead(req.rawHeaders, Buffer.concat(parts))]
     res.writeHead(200, { 'content-type': 'application/json', 'x-read': tools.join(' ') })
-    res.end(ANSWER)
+    res.end(RESPONSE)
   })
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
-import { answer, startRawApp, type AppExchange } from '../support/raw-app.ts'
+import { response, startRawApp, type AppExchange } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { valueOf } from '../support/wire.ts'
@@ -34,7 +34,7 @@ describe('while the app is down', () => {
     ['text of another script', 'ид'],
   ])('a call whose id is %s gets a JSON-RPC error with that id', async (_what, id) => {
     const squall = await inFront(await deadPort())
-    const { answer: given } = await exchange(squall.port, toolCall(id), 'POST')
+    const { response: given } = await exchange(squall.port, toolCall(id), 'POST')
     expect(given?.status).toBe(502)
     expect(valueOf(given!.headers, 'x-squall-error')).toBe('upstream_unreachable')
     expect(valueOf(given!.headers, 'content-type')).toBe('application/json')
@@ -58,7 +58,7 @@ describe('while the app is down', () => {
     const squall = await inFront(await deadPort())
     const calls = ids.map((id) => ({ jsonrpc: '2.0', id, method: 'tools/list' }))
     const batch = [...calls, { jsonrpc: '2.0', method: 'notifications/progress' }]
-    const { answer: given } = await exchange(squall.port, rpcPost(JSON.stringify(batch)), 'POST')
+    const { response: given } = await exchange(squall.port, rpcPost(JSON.stringify(batch)), 'POST')
     expect(given?.status).toBe(502)
     expect(JSON.parse(given!.body.toString())).toMatchObject(
       ids.map((id) => ({ jsonrpc: '2.0', id, error: { data: ORIGIN } })),
@@ -71,7 +71,7 @@ describe('while the app is down', () => {
     ['a GET', 'GET /x HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET'],
   ])('%s gets plain JSON', async (_what, request, method) => {
     const squall = await inFront(await deadPort())
-    const { answer: given } = await exchange(squall.port, request, method)
+    const { response: given } = await exchange(squall.port, request, method)
     expect(given?.status).toBe(502)
     expect(JSON.parse(given!.body.toString())).toEqual({
       error: { ...ORIGIN, message: expect.stringContaining('ECONNREFUSED') as unknown },
@@ -99,10 +99,10 @@ describe('while the app is down', () => {
     const squall = await inFront(port)
     const client = opened(await RawClient.connect(squall.port))
     await client.send(toolCall(1), 'POST')
-    expect((await client.answer(0))?.status).toBe(502)
+    expect((await client.response(0))?.status).toBe(502)
     opened(await startRawApp({ port }))
     await client.send(toolCall(2), 'POST')
-    expect((await client.answer(1))?.status).toBe(200)
+    expect((await client.response(1))?.status).toBe(200)
     expect(await squall.metric('squall_connections', { kind: 'client' })).toBe(1)
   })
 })
@@ -118,14 +118,14 @@ describe('an app', () => {
     const app = opened(
       await startRawApp({
         script: async (each) => {
-          await each.write(++times === 1 ? bytes : answer('200 OK', [], 'fine'))
+          await each.write(++times === 1 ? bytes : response('200 OK', [], 'fine'))
         },
       }),
     )
-    const squall = await inFront(app.port, '--max-head', '4KiB')
+    const squall = await inFront(app.port, '--max-header-size', '4KiB')
     const client = opened(await RawClient.connect(squall.port))
     await client.send(toolCall('a'), 'POST')
-    const given = await client.answer(0)
+    const given = await client.response(0)
     expect(given?.status).toBe(502)
     expect(valueOf(given!.headers, 'x-squall-error')).toBe('upstream_protocol')
     expect(JSON.parse(given!.body.toString())).toMatchObject({
@@ -134,7 +134,7 @@ describe('an app', () => {
     })
     expect(await squall.metric('squall_refused_total', { reason: 'upstream_protocol' })).toBe(1)
     await client.send(toolCall('b'), 'POST')
-    expect((await client.answer(1))?.body.toString()).toBe('fine')
+    expect((await client.response(1))?.body.toString()).toBe('fine')
   })
 
   test.each([
@@ -197,8 +197,8 @@ describe('readiness', () => {
       reason: 'draining',
       listening: false,
     })
-    connection.socket.write(answer('200 OK', [], 'done'))
-    expect((await client.answer())?.body.toString()).toBe('done')
+    connection.socket.write(response('200 OK', [], 'done'))
+    expect((await client.response())?.body.toString()).toBe('done')
     client.close()
     await drained
   })

@@ -2,12 +2,12 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { answer, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 
 const opened = closers()
-const OK = answer(
+const OK = response(
   '200 OK',
   ['Content-Type', 'application/json'],
   '{"jsonrpc":"2.0","id":1,"result":{}}',
@@ -40,7 +40,7 @@ describe('a body', () => {
     await stalled.send(`${head}{"half`, 'POST')
     const sweeps = sweeping(squall)
     await stalled.gone.finally(() => clearInterval(sweeps))
-    expect(stalled.answers).toEqual([])
+    expect(stalled.responses).toEqual([])
     expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBe(1)
     expect(app.requests).toEqual([])
     await Promise.all(app.connections.map(({ gone }) => gone))
@@ -58,7 +58,7 @@ describe('a body', () => {
       await slow.send(letter)
       await new Promise((resolve) => setTimeout(resolve, 40))
     }
-    expect((await slow.answer())?.status).toBe(200)
+    expect((await slow.response())?.status).toBe(200)
     clearInterval(sweeps)
     expect(performance.now() - began).toBeGreaterThan(1500)
     expect(app.requests[0]?.body.toString()).toBe(body)
@@ -79,7 +79,7 @@ describe('a body', () => {
       clearInterval(sweeps)
       clearInterval(drops)
     })
-    expect(trickling.answers).toEqual([])
+    expect(trickling.responses).toEqual([])
     expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBe(1)
     expect(app.connections).toEqual([])
   })
@@ -98,19 +98,19 @@ describe('a body', () => {
       await slow.send(body.slice(at, at + size))
       await new Promise((resolve) => setTimeout(resolve, 40))
     }
-    expect((await slow.answer())?.status).toBe(200)
+    expect((await slow.response())?.status).toBe(200)
     clearInterval(sweeps)
     expect(app.requests[0]?.body.toString()).toBe(body)
   })
 
-  test('of a client that waits for its answer is never stalled', async () => {
+  test('of a client that waits for its response is never stalled', async () => {
     const { app, squall } = await stand(silent, '--body-timeout', '1ms')
     const waiting = await client(squall)
     await waiting.send(toolCall(1), 'POST')
     const { connection } = await app.received(1)
     for (let sweep = 0; sweep < 3; sweep++) squall.running.sidecar.sweep()
     connection.socket.write(OK)
-    expect((await waiting.answer())?.status).toBe(200)
+    expect((await waiting.response())?.status).toBe(200)
   })
 
   test.each([
@@ -129,7 +129,7 @@ describe('a body', () => {
       pad: 'x'.repeat(5000),
     })
     const head = 'POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: application/json\r\n'
-    const { answer: given } = await exchange(squall.port, head + framed(body), 'POST')
+    const { response: given } = await exchange(squall.port, head + framed(body), 'POST')
     expect(given?.status).toBe(200)
     expect(app.requests[0]?.body.toString()).toBe(body)
     expect(await squall.metric('squall_unclassified_total', { reason: 'too_large' })).toBe(1)
@@ -154,7 +154,7 @@ describe('a coded body', () => {
     const { app, squall } = await stand(ok)
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'coded' } }
     const coded = encode(JSON.stringify(message))
-    const { answer: given } = await exchange(squall.port, post(coded, coding), 'POST')
+    const { response: given } = await exchange(squall.port, post(coded, coding), 'POST')
     expect(given?.status).toBe(200)
     expect(app.requests[0]?.body.equals(coded)).toBe(true)
     expect(await squall.metric('squall_calls_total', { tool: 'coded', outcome: 'ok' })).toBe(1)
@@ -167,7 +167,7 @@ describe('a coded body', () => {
     const bomb = Buffer.concat(Array.from({ length: 64 }, () => part))
     expect(bomb.length).toBeLessThan(1024 * 1024)
     const before = process.resourceUsage().maxRSS
-    const { answer: given } = await exchange(squall.port, post(bomb, 'gzip'), 'POST')
+    const { response: given } = await exchange(squall.port, post(bomb, 'gzip'), 'POST')
     expect(given?.status).toBe(200)
     expect(app.requests[0]?.body.equals(bomb)).toBe(true)
     expect(process.resourceUsage().maxRSS - before).toBeLessThan(64 * 1024)
@@ -179,7 +179,7 @@ describe('a coded body', () => {
     ['and damaged', 'gzip', Buffer.from('no gzip at all')],
   ])('%s passes unread', async (_how, coding, coded) => {
     const { app, squall } = await stand(ok)
-    const { answer: given } = await exchange(squall.port, post(coded, coding), 'POST')
+    const { response: given } = await exchange(squall.port, post(coded, coding), 'POST')
     expect(given?.status).toBe(200)
     expect(app.requests[0]?.body.equals(coded)).toBe(true)
     expect(await squall.metric('squall_unclassified_total', { reason: 'encoding' })).toBe(1)

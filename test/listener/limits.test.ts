@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPEN_STREAM, rpcPost, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { answer, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { valueOf } from '../support/wire.ts'
 
 const opened = closers()
-const OK = answer(
+const OK = response(
   '200 OK',
   ['Content-Type', 'application/json'],
   '{"jsonrpc":"2.0","id":1,"result":{}}',
@@ -27,14 +27,14 @@ async function client({ port }: Squall): Promise<RawClient> {
 }
 
 describe('a head', () => {
-  test('that is longer than --max-head is refused as JSON', async () => {
-    const { app, squall } = await stand(ok, '--max-head', '2KiB')
+  test('that is longer than --max-header-size is refused as JSON', async () => {
+    const { app, squall } = await stand(ok, '--max-header-size', '2KiB')
     const fits = await exchange(
       squall.port,
       `GET / HTTP/1.1\r\nHost: pod\r\nX: ${'x'.repeat(1500)}\r\n\r\n`,
     )
-    expect(fits.answer?.status).toBe(200)
-    const { answer: given } = await exchange(
+    expect(fits.response?.status).toBe(200)
+    const { response: given } = await exchange(
       squall.port,
       `GET / HTTP/1.1\r\nHost: pod\r\nX: ${'x'.repeat(3000)}\r\n\r\n`,
     )
@@ -53,17 +53,17 @@ describe('a head', () => {
   })
 
   test('that does not arrive in time is answered with 408, while others are served', async () => {
-    const { squall } = await stand(ok, '--head-timeout', '400ms')
+    const { squall } = await stand(ok, '--header-timeout', '400ms')
     const [slow, mute] = [await client(squall), await client(squall)]
     await slow.send('GET / HTTP/1.1\r\nHost: p', 'GET')
     let served = 0
     while (slow.fate === undefined || mute.fate === undefined) {
-      expect((await exchange(squall.port, GET)).answer?.status).toBe(200)
+      expect((await exchange(squall.port, GET)).response?.status).toBe(200)
       served++
     }
     expect(served).toBeGreaterThan(1)
-    expect(slow.answers.map(({ status }) => status)).toEqual([408])
-    expect(valueOf(slow.answers[0]!.headers, 'x-squall-error')).toBe('slow_client')
+    expect(slow.responses.map(({ status }) => status)).toEqual([408])
+    expect(valueOf(slow.responses[0]!.headers, 'x-squall-error')).toBe('slow_client')
     expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBeGreaterThan(
       0,
     )
@@ -71,12 +71,12 @@ describe('a head', () => {
 })
 
 test('a head that trickles has no more time than one that stands still', async () => {
-  const { squall } = await stand(ok, '--head-timeout', '500ms')
+  const { squall } = await stand(ok, '--header-timeout', '500ms')
   const slow = await client(squall)
   await slow.send('GET / HTTP/1.1\r\nHost: pod\r\nX: ', 'GET')
   const drops = setInterval(() => void slow.send('x'), 30)
   await slow.gone.finally(() => clearInterval(drops))
-  expect(slow.answers.map(({ status }) => status)).toEqual([408])
+  expect(slow.responses.map(({ status }) => status)).toEqual([408])
 })
 
 describe('client connections', () => {
@@ -89,9 +89,9 @@ describe('client connections', () => {
     ]
     await squall.reaches('squall_connections', { kind: 'client' }, 3)
     await first.send(toolCall(1), 'POST')
-    expect((await first.answer())?.status).toBe(200)
+    expect((await first.response())?.status).toBe(200)
     await third.send(toolCall(1), 'POST')
-    const refused = await third.answer()
+    const refused = await third.response()
     expect(refused?.status).toBe(503)
     expect(valueOf(refused!.headers, 'x-squall-error')).toBe('overload')
     expect(valueOf(refused!.headers, 'connection')).toBe('close')
@@ -100,7 +100,7 @@ describe('client connections', () => {
     expect(await squall.metric('squall_refused_total', { reason: 'overload' })).toBe(1)
     second.close()
     await squall.reaches('squall_connections', { kind: 'client' }, 1)
-    const { answer: later } = await exchange(squall.port, toolCall(1), 'POST')
+    const { response: later } = await exchange(squall.port, toolCall(1), 'POST')
     expect(later?.status).toBe(200)
   })
 
@@ -108,7 +108,7 @@ describe('client connections', () => {
     const { app, squall } = await stand(ok, '--max-connections', '1')
     await client(squall)
     await squall.reaches('squall_connections', { kind: 'client' }, 1)
-    const { answer: given } = await exchange(
+    const { response: given } = await exchange(
       squall.port,
       'GET / HTTP/1.1\r\nHost: pod\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
     )
@@ -124,7 +124,7 @@ describe('client connections', () => {
     first.close()
     await squall.reaches('squall_connections', { kind: 'client' }, 1)
     await second.send(toolCall(1), 'POST')
-    expect((await second.answer())?.status).toBe(200)
+    expect((await second.response())?.status).toBe(200)
   })
 
   test('far above it are closed at once', async () => {
@@ -143,7 +143,7 @@ describe('connections to the app', () => {
     const holder = await client(squall)
     await holder.send(toolCall(1), 'POST')
     await app.received(1)
-    const { answer: given } = await exchange(squall.port, toolCall('two'), 'POST')
+    const { response: given } = await exchange(squall.port, toolCall('two'), 'POST')
     expect(given?.status).toBe(503)
     expect(valueOf(given!.headers, 'x-squall-error')).toBe('overload')
     expect(JSON.parse(given!.body.toString())).toEqual({
@@ -156,7 +156,7 @@ describe('connections to the app', () => {
       },
     })
     app.connections[0]!.socket.write(OK)
-    expect((await holder.answer())?.status).toBe(200)
+    expect((await holder.response())?.status).toBe(200)
     await holder.send(toolCall(3), 'POST')
     await app.received(2)
     expect(app.connections).toHaveLength(1)
@@ -176,7 +176,7 @@ describe('tunnels', () => {
     const script: Script = (each) =>
       each.request.method === 'GET' ? upgraded(each) : each.write(OK).then(() => undefined)
     const { app, squall } = await stand(script, '--max-upstream-connections', '1')
-    const { answer: called } = await exchange(squall.port, toolCall(1), 'POST')
+    const { response: called } = await exchange(squall.port, toolCall(1), 'POST')
     expect(called?.status).toBe(200)
     const tunnel = await client(squall)
     await tunnel.send(UPGRADE, 'GET')
@@ -186,7 +186,7 @@ describe('tunnels', () => {
       [UPGRADE, 'GET'],
       [toolCall(2), 'POST'],
     ] as const) {
-      const { answer: given } = await exchange(squall.port, bytes, method)
+      const { response: given } = await exchange(squall.port, bytes, method)
       expect(given?.status).toBe(503)
       expect(valueOf(given!.headers, 'x-squall-error')).toBe('overload')
     }
@@ -205,16 +205,16 @@ describe('what is remembered', () => {
       await app.received(id)
       clients.push(each)
     }
-    expect(await squall.metric('squall_pending_calls')).toBe(4)
+    expect(await squall.metric('squall_in_flight_requests')).toBe(4)
     expect(await squall.metric('squall_table_evictions_total', { table: 'pending_calls' })).toBe(2)
     for (const { connection, body } of app.requests) {
       const { id } = JSON.parse(body.toString()) as { id: number }
       const text = JSON.stringify({ jsonrpc: '2.0', id, result: {} })
-      connection.socket.write(answer('200 OK', ['Content-Type', 'application/json'], text))
+      connection.socket.write(response('200 OK', ['Content-Type', 'application/json'], text))
     }
-    for (const each of clients) expect((await each.answer())?.status).toBe(200)
+    for (const each of clients) expect((await each.response())?.status).toBe(200)
     expect(await squall.metric('squall_calls_total', { outcome: 'ok' })).toBe(4)
-    expect(await squall.metric('squall_pending_calls')).toBe(0)
+    expect(await squall.metric('squall_in_flight_requests')).toBe(0)
   })
 
   test('of sessions is bounded by --max-sessions, and the newest stay', async () => {
@@ -222,7 +222,7 @@ describe('what is remembered', () => {
     const { squall } = await stand(
       (each) =>
         void each.write(
-          answer(
+          response(
             '200 OK',
             ['Content-Type', 'application/json', 'Mcp-Session-Id', `s${++sessions}`],
             '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18"}}',

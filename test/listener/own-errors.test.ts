@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/front/http-front.ts'
-import { Ledger } from '../../src/listener/in-flight-requests.ts'
+import { InFlightRequests } from '../../src/listener/in-flight-requests.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { Pipeline, type PipelineParts } from '../../src/listener/pipeline.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
@@ -15,7 +15,7 @@ import { closers } from '../support/closers.ts'
 import { metricOf } from '../support/metric.ts'
 import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import type { LogLine } from '../support/program.ts'
-import { answer, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { valueOf } from '../support/wire.ts'
 import { ENGINE_UNDER_TEST } from '../support/engine.ts'
@@ -56,13 +56,13 @@ async function stand(
     others: () => 0,
   }
   const now = (): number => performance.now()
-  const splice = ENGINE_UNDER_TEST === 'splice'
+  const splice = ENGINE_UNDER_TEST === 'fast'
   const onConnections = (): void => undefined
   const behind = opened(new App({ address, connector, splice, ...bounds, onConnections, now }))
   const limits = { maxPending: 100, pendingTtl: 60_000, maxSessions: 100 }
   const pipeline = new Pipeline({
     upstream: behind.upstream,
-    ledger: new Ledger(limits, telemetry, now),
+    inFlight: new InFlightRequests(limits, telemetry, now),
     telemetry,
     logger,
     rareLog: new RareLog(logger, now),
@@ -75,8 +75,8 @@ async function stand(
   })
   const front = new HttpFront(
     {
-      maxHead: 65_536,
-      headTimeout: 60_000,
+      maxHeaderSize: 65_536,
+      headerTimeout: 60_000,
       bodyTimeout: 60_000,
       holdTimeout: 120_000,
       maxConnections: 100,
@@ -106,7 +106,7 @@ async function stand(
 }
 
 const ok: Script = (each) =>
-  void each.write(answer('200 OK', ['Content-Type', 'application/json'], RESULT))
+  void each.write(response('200 OK', ['Content-Type', 'application/json'], RESULT))
 const classify = (): never => {
   throw new Error('a bug in reading')
 }
@@ -114,7 +114,7 @@ const classify = (): never => {
 describe('an error while a request is read', () => {
   test('lets it pass unread', async () => {
     const { app, port, logs, metric } = await stand(ok, { classify })
-    const { answer: given } = await exchange(port, toolCall(1), 'POST')
+    const { response: given } = await exchange(port, toolCall(1), 'POST')
     expect([given?.status, given?.body.toString()]).toEqual([200, RESULT])
     expect(app.requests[0]?.body.toString()).toBe(toolCall(1).split('\r\n\r\n')[1])
     expect(logs).toMatchObject([{ level: 'error', err: { message: 'a bug in reading' } }])
@@ -127,7 +127,7 @@ describe('an error while a request is read', () => {
     const { app, port, logs, metric } = await stand(ok, { classify, strict: true })
     const client = opened(await RawClient.connect(port))
     await client.send(toolCall(1), 'POST')
-    const given = await client.answer()
+    const given = await client.response()
     expect(given?.status).toBe(500)
     expect(valueOf(given!.headers, 'x-squall-error')).toBe('internal_error')
     expect(given?.body.toString()).not.toContain('a bug in reading')
@@ -135,12 +135,12 @@ describe('an error while a request is read', () => {
     expect(logs).toMatchObject([{ level: 'error', err: { message: 'a bug in reading' } }])
     expect(await metric('squall_refused_total', { reason: 'internal_error' })).toBe(1)
     await client.send('GET /x HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET')
-    expect((await client.answer(1))?.status).toBe(200)
+    expect((await client.response(1))?.status).toBe(200)
   })
 })
 
-describe('an error while an answer is watched', () => {
-  /** Fails the first time that a stream of an answer is told of. */
+describe('an error while a response is watched', () => {
+  /** Fails the first time that a stream of a response is told of. */
   const brokenGauge = (telemetry: Telemetry): Partial<Telemetry> => {
     let failed = false
     return {
@@ -157,12 +157,12 @@ describe('an error while an answer is watched', () => {
     void each.send([STREAM_HEAD, chunk(event), '0\r\n\r\n'])
   }
 
-  test('touches neither that answer nor any other', async () => {
+  test('touches neither that response nor any other', async () => {
     const { port, logs, metric } = await stand(streaming, {}, brokenGauge)
     const client = opened(await RawClient.connect(port))
     for (const id of [1, 2]) {
       await client.send(toolCall(id), 'POST')
-      const given = await client.answer(id - 1)
+      const given = await client.response(id - 1)
       expect(given?.complete).toBe(true)
       expect(given?.body.toString()).toBe(`data: {"jsonrpc":"2.0","id":${id},"result":{}}\n\n`)
     }
@@ -173,7 +173,7 @@ describe('an error while an answer is watched', () => {
     expect(await metric('squall_calls_total', { outcome: 'ok', origin: 'upstream' })).toBe(1)
   })
 
-  test('touches neither in the middle of an answer', async () => {
+  test('touches neither in the middle of a response', async () => {
     let failed = false
     const { port, logs } = await stand(streaming, {}, (telemetry) => ({
       call: (record) => {
@@ -183,7 +183,7 @@ describe('an error while an answer is watched', () => {
       },
     }))
     for (const id of [1, 2]) {
-      const { answer: given } = await exchange(port, toolCall(id), 'POST')
+      const { response: given } = await exchange(port, toolCall(id), 'POST')
       expect(given?.complete).toBe(true)
     }
     expect(logs).toMatchObject([{ level: 'error', err: { message: 'a bug in counting' } }])

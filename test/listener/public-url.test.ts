@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
 import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
-import { answer, chunk, type AppExchange } from '../support/raw-app.ts'
-import { exchange, type Answer } from '../support/raw-client.ts'
+import { response, chunk, type AppExchange } from '../support/raw-app.ts'
+import { exchange, type ClientResponse } from '../support/raw-client.ts'
 import { valueOf, valuesOf } from '../support/wire.ts'
 
 const PATH = '/.well-known/oauth-protected-resource/mcp'
@@ -25,14 +25,14 @@ interface Asked {
 async function asked(
   respond: (own: string) => Buffer | readonly Buffer[],
   { path = PATH, publicUrl = PUBLIC, host = 'squall.example:9' }: Asked = {},
-): Promise<Answer> {
+): Promise<ClientResponse> {
   const script = async (app: AppExchange): Promise<void> => {
     const own = `127.0.0.1:${app.socket.localPort}`
     await app.send([respond(own)].flat())
   }
   squall = await startSidecar({ publicUrl: publicUrl ?? undefined, upstream: { script } })
   const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`
-  const { answer: received } = await exchange(squall.port, request)
+  const { response: received } = await exchange(squall.port, request)
   return received!
 }
 
@@ -47,7 +47,7 @@ test('each challenge names the public URL, on every path', async () => {
     `Bearer realm="${other}", resource_metadata="${base}${PATH}", scope=a`
   const received = await asked(
     (own) =>
-      answer(
+      response(
         '401 Unauthorized',
         [
           ['WWW-Authenticate', challenge(`http://${own}`, `http://${own}.example`)],
@@ -69,11 +69,11 @@ test('each challenge names the public URL, on every path', async () => {
 test.each(['length', 'chunks', 'gzip'] as const)('metadata is rewritten (%s)', async (how) => {
   const received = await asked((own) => {
     const text = metadata(own)
-    if (how === 'length') return answer('200 OK', [...JSON_TYPE, 'ETag', '"1"'], text)
+    if (how === 'length') return response('200 OK', [...JSON_TYPE, 'ETag', '"1"'], text)
     if (how === 'gzip') {
-      return answer('200 OK', [...JSON_TYPE, 'Content-Encoding', 'gzip'], gzipSync(text))
+      return response('200 OK', [...JSON_TYPE, 'Content-Encoding', 'gzip'], gzipSync(text))
     }
-    const head = answer('200 OK', [...JSON_TYPE, 'Transfer-Encoding', 'chunked'])
+    const head = response('200 OK', [...JSON_TYPE, 'Transfer-Encoding', 'chunked'])
     return [head, chunk(text.slice(0, 30)), chunk(text.slice(30)), Buffer.from('0\r\n\r\n')]
   })
   const expected = rewritten(ownOf())
@@ -107,7 +107,7 @@ test.each<[string, string | null, string, string[], (own: string) => string | Bu
   const received = await asked(
     (own) => {
       sent = Buffer.from(body(own))
-      return answer('200 OK', lines, sent)
+      return response('200 OK', lines, sent)
     },
     { path, publicUrl },
   )
@@ -119,13 +119,16 @@ test.each<[string, string | null, string, string[], (own: string) => string | Bu
 
 test('a URL at the public origin is left alone', async () => {
   const text = '{"authorization_servers":["https://gw.example/auth"]}'
-  const received = await asked(() => answer('200 OK', JSON_TYPE, text), { host: 'gw.example' })
+  const received = await asked(() => response('200 OK', JSON_TYPE, text), { host: 'gw.example' })
   expect(received.body.toString()).toBe(text)
 })
 
 test('metadata that breaks off breaks off for the client too', async () => {
   const script = async (app: AppExchange): Promise<void> => {
-    await app.send([answer('200 OK', [...JSON_TYPE, 'Content-Length', '99']), Buffer.from('{"a"')])
+    await app.send([
+      response('200 OK', [...JSON_TYPE, 'Content-Length', '99']),
+      Buffer.from('{"a"'),
+    ])
     app.fin()
   }
   squall = await startSidecar({ publicUrl: PUBLIC, upstream: { script } })

@@ -20,7 +20,7 @@ interface Told {
 async function told(squall: ScriptedSidecar, bytes: string): Promise<Told> {
   const client = opened(await RawClient.connect(squall.port))
   await client.send(bytes, 'POST')
-  const given = await client.answer()
+  const given = await client.response()
   await client.gone
   const { error } = JSON.parse(given!.body.toString()) as { error: { message: string } }
   return {
@@ -136,9 +136,9 @@ describe('behind a request that ends its connection', () => {
         const before = app.requests.length
         const client = opened(await RawClient.connect(squall.port))
         await client.send(pieces, 'POST')
-        expect((await client.answer())?.status).toBe(200)
+        expect((await client.response())?.status).toBe(200)
         await client.gone
-        expect(client.answers).toHaveLength(1)
+        expect(client.responses).toHaveLength(1)
         expect(app.requests).toHaveLength(before + 1)
       }
       expect(await squall.metrics()).not.toMatch(/squall_refused_total\{.*[1-9]$/m)
@@ -175,12 +175,12 @@ test('pipelined requests beyond a hundred wait until those before them are answe
   const other = opened(await RawClient.connect(squall.port))
   for (let i = 0; i < 10; i++) {
     await other.send(`${GET}\r\n`, 'GET')
-    expect((await other.answer(i))?.status).toBe(200)
+    expect((await other.response(i))?.status).toBe(200)
   }
   expect(held.length).toBeGreaterThanOrEqual(100)
   expect(held.length).toBeLessThan(600)
   open = true
-  for (const answer of held) answer()
+  for (const response of held) response()
   await sent
-  expect((await client.answer(total - 1))?.status).toBe(200)
+  expect((await client.response(total - 1))?.status).toBe(200)
 })

@@ -16,7 +16,7 @@ function stage(observer: Partial<Observer> = {}) {
     now += time
     return true
   }
-  // As every answer does, it says when the tick of its head is over.
+  // As every response does, it says when the tick of its head is over.
   const begun = (): void => {
     work(10)()
     process.nextTick(() => exchange.listener?.tickOver())
@@ -24,7 +24,7 @@ function stage(observer: Partial<Observer> = {}) {
   const exchange: Exchange = {
     head: { method: 'POST', target: '/', version: '1.1', headers: [] },
     body: { collect: nothing, kept: undefined, forSending: () => null },
-    answer: {
+    response: {
       started: true,
       ended: false,
       info: nothing,
@@ -63,7 +63,7 @@ function stage(observer: Partial<Observer> = {}) {
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('the time of an answer that is whole at once is told once, with that of the request', () => {
+test('the time of a response that is whole at once is told once, with that of the request', () => {
   const { relay, told } = stage()
   relay.handedOver(1)
   relay.head(HEAD)
@@ -125,7 +125,7 @@ test('of a run of chunks the time is told once', async () => {
   expect(told).toEqual(['finished 200', 'spent 1311'])
 })
 
-test('a watcher that breaks at a run of chunks is let go of, and the answer goes on', () => {
+test('a watcher that breaks at a run of chunks is let go of, and the response goes on', () => {
   const { relay, told } = stage({
     chunks: () => {
       throw new Error('chunks')
@@ -139,7 +139,7 @@ test('a watcher that breaks at a run of chunks is let go of, and the answer goes
 })
 
 test.each(['head', 'data', 'end'] as const)(
-  'a watcher that breaks at the %s is let go of, and the answer goes on',
+  'a watcher that breaks at the %s is let go of, and the response goes on',
   (at) => {
     const { relay, told } = stage({
       [at]: () => {

@@ -6,10 +6,10 @@ import { HEAVY } from '../../src/listener/heavy-work.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
 import { SseWatch, type FindSign } from '../../src/listener/sse-watch.ts'
 import type { ChunkRun } from '../../src/http/chunk-run.ts'
-import { eventAnswer } from '../../src/mcp/event-message.ts'
+import { eventResponse } from '../../src/mcp/event-message.ts'
 import type { EmitFrame } from '../../src/mcp/sse-framer.ts'
 import { signIn } from '../../src/mcp/event-signs.ts'
-import { PlainChunks } from '../../src/http/fast/chunk-reader.ts'
+import { ChunkReader } from '../../src/http/fast/chunk-reader.ts'
 
 const TEXT = 'id: 1\ndata: 日本\n\nevent: x\r\ndata: 2\r\n\r\n'
 
@@ -96,7 +96,7 @@ function give(watching: SseWatch, chunks: readonly string[], atOnce: boolean): v
     return
   }
   const written = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')
-  new PlainChunks().read(Buffer.from(written, 'latin1'), 0, written.length, {
+  new ChunkReader().read(Buffer.from(written, 'latin1'), 0, written.length, {
     piece: () => expect.unreachable('a chunk that is in no run'),
     run: (run: ChunkRun) => watching.chunks(run),
   })
@@ -107,13 +107,13 @@ interface Learning {
   readonly limit: number
 }
 
-/** What a watch learns of a stream: each answer, and each id of an event where they are wanted. */
+/** What a watch learns of a stream: each response, and each id of an event where they are wanted. */
 function learnt(chunks: readonly string[], sign: FindSign, atOnce: boolean, how: Learning): object {
   const seen: unknown[] = []
   const watching = new SseWatch('identity', how.limit, sign, (frame) => {
     if (how.ids && frame.id !== undefined) seen.push(frame.id)
-    const answer = eventAnswer(frame)
-    if (answer !== undefined) seen.push(answer.id)
+    const response = eventResponse(frame)
+    if (response !== undefined) seen.push(response.id)
   })
   give(watching, chunks, atOnce)
   return { seen, missed: watching.missed, between: watching.between }

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { answering, startHttpApp } from '../support/http-app.ts'
+import { responding, startHttpApp } from '../support/http-app.ts'
 import { call, callMessage, post, textOf, type Place } from '../support/http-call.ts'
 import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { chunk, startRawApp, type AppExchange } from '../support/raw-app.ts'
@@ -28,7 +28,7 @@ function closed(socket: Socket): Promise<void> {
 }
 
 test('calls pass', async () => {
-  const app = opened(await startHttpApp(answering('hello')))
+  const app = opened(await startHttpApp(responding('hello')))
   const squall = await inFront(app.port)
   const given = await call(squall.place, callMessage(7))
   expect(given.status).toBe(200)
@@ -37,20 +37,20 @@ test('calls pass', async () => {
 })
 
 test('events arrive one by one, and the app learns that a client left', async () => {
-  let answered: (res: ServerResponse) => void
-  const answer = new Promise<ServerResponse>((resolve) => (answered = resolve))
+  let responded: (res: ServerResponse) => void
+  const response = new Promise<ServerResponse>((resolve) => (responded = resolve))
   const app = opened(
     await startHttpApp((_req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write('data: 1\n\n')
-      answered(res)
+      responded(res)
     }),
   )
   const squall = await inFront(app.port)
   const stream = await post(squall.place, callMessage(1))
   const [first] = (await once(stream, 'data')) as [Buffer]
   expect(first.toString()).toBe('data: 1\n\n')
-  const res = await answer
+  const res = await response
   res.write('data: 2\n\n')
   const [second] = (await once(stream, 'data')) as [Buffer]
   expect(second.toString()).toBe('data: 2\n\n')
@@ -66,7 +66,7 @@ const cuts: readonly [string, (exchange: AppExchange) => void, string | undefine
 ]
 
 test.each(cuts)(
-  'a %s by the app within an answer is one for the client',
+  'a %s by the app within a response is one for the client',
   async (_way, cut, code) => {
     const app = await startRawApp({
       script: async (exchange) => {
@@ -91,7 +91,7 @@ test.each(cuts)(
 )
 
 test('what is not TLS is cut, and the others are served', async () => {
-  const app = opened(await startHttpApp(answering('fine')))
+  const app = opened(await startHttpApp(responding('fine')))
   const squall = await inFront(app.port)
   const plain = connect(squall.port, '127.0.0.1')
   plain.on('error', () => undefined)
@@ -104,14 +104,14 @@ test('what is not TLS is cut, and the others are served', async () => {
 })
 
 test('a client that says nothing is cut after the time for a head', async () => {
-  const squall = await inFront(9, '--head-timeout', '300ms')
+  const squall = await inFront(9, '--header-timeout', '300ms')
   const silent = connect(squall.port, '127.0.0.1')
   silent.on('error', () => undefined).resume()
   await closed(silent)
   expect(await squall.metric('squall_refused_total', { reason: 'slow_client' })).toBe(1)
 })
 
-test('a large upload and a large answer pass whole', async () => {
+test('a large upload and a large response pass whole', async () => {
   const app = await startHttpApp((req: IncomingMessage, res) => void req.pipe(res))
   opened(app)
   const squall = await inFront(app.port)

@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls'
 import { beforeEach, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { answering, startHttpApp } from '../support/http-app.ts'
+import { responding, startHttpApp } from '../support/http-app.ts'
 import { call, callMessage, post } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { authority, shownBy, tlsText } from '../support/tls.ts'
@@ -63,7 +63,7 @@ test('files that are renamed into place are used from the next handshake on, and
   const open: ServerResponse[] = []
   const app = opened(
     await startHttpApp((req, res) => {
-      if (req.headers['x-hold'] === undefined) return answering('still here')(req, res)
+      if (req.headers['x-hold'] === undefined) return responding('still here')(req, res)
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write('data: 1\n\n')
       open.push(res)
@@ -134,7 +134,7 @@ test('the certificate that is shown to the app is swapped, too', async () => {
       seen.push((req.socket as TLSSocket).getPeerCertificate().subject.CN)
       // The next call needs a new handshake.
       res.setHeader('connection', 'close')
-      answering('ok')(req, res)
+      responding('ok')(req, res)
     },
     undefined,
     { cert: tlsText('first.pem'), key: tlsText('first.key'), ca: authority, requestCert: true },

@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { closers } from '../support/closers.ts'
-import { answering, startHttpApp, type HttpApp } from '../support/http-app.ts'
+import { responding, startHttpApp, type HttpApp } from '../support/http-app.ts'
 import { call, callMessage, type Called } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { authority, tlsFile, tlsText } from '../support/tls.ts'
@@ -21,7 +21,7 @@ interface TlsApp extends HttpApp {
 
 async function tlsApp(options: ServerOptions = {}): Promise<TlsApp> {
   const material = { cert: tlsText('first.pem'), key: tlsText('first.key') }
-  const app = await startHttpApp(answering('secret'), undefined, { ...material, ...options })
+  const app = await startHttpApp(responding('secret'), undefined, { ...material, ...options })
   const asked: (string | undefined)[] = []
   const clients: (string | undefined)[] = []
   app.server.on('secureConnection', (socket: TLSSocket & { servername?: string | false }) => {
@@ -98,7 +98,7 @@ describe('the app', () => {
   })
 
   test('that speaks no TLS is told as unreachable', async () => {
-    const app = opened(await startHttpApp(answering('plain')))
+    const app = opened(await startHttpApp(responding('plain')))
     await unreachable(await inFront(app.port, ...trusting), /SSL routines/)
   })
 

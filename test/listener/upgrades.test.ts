@@ -35,16 +35,16 @@ async function rawUpgrade(port: number, text: string): Promise<Socket> {
   return socket
 }
 
-async function readUntil(socket: Socket, mark: string): Promise<string> {
+async function readUntil(socket: Socket, marker: string): Promise<string> {
   let text = ''
-  while (!text.includes(mark)) {
+  while (!text.includes(marker)) {
     const [chunk] = (await once(socket, 'data')) as [Buffer]
     text += chunk.toString('latin1')
   }
   return text
 }
 
-/** An app that upgrades, with these lines in its answer, and the first request that it gets. */
+/** An app that upgrades, with these lines in its response, and the first request that it gets. */
 async function upgrading(lines = ''): Promise<{ url: string; seen: Promise<IncomingMessage> }> {
   const app = createServer()
   const seen = new Promise<IncomingMessage>((resolve) => {
@@ -108,7 +108,7 @@ describe('WebSocket', () => {
     expect(await readUntil(client, '\r\n\r\n')).toContain('101 Switching Protocols')
   })
 
-  test.each(['splice', 'general'] as const)(
+  test.each(['fast', 'standard'] as const)(
     'a declined offer leaves the connection open for the next requests (%s)',
     async (engine) => {
       const app = createServer((req, res) => {
@@ -195,7 +195,7 @@ describe('WebSocket', () => {
     expect(text).not.toContain('\r\nx-squall-fault')
   })
 
-  test('a client of HTTP/1.0 gets an ordinary answer to its upgrade whole, and the end of its connection', async () => {
+  test('a client of HTTP/1.0 gets an ordinary response to its upgrade whole, and the end of its connection', async () => {
     const app = createServer()
     app.on('upgrade', (_req, socket) => {
       socket.end(

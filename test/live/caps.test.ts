@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { request, type RequestListener } from 'node:http'
 import { once } from 'node:events'
-import { answering } from '../support/http-app.ts'
+import { responding } from '../support/http-app.ts'
 import { callMessage } from '../support/http-call.ts'
 import { startRuled, type RuledSquall } from './ruled-squall.ts'
 
@@ -23,7 +23,7 @@ function slow(more: string, fixed = '1h'): string {
   return `rules:\n  - name: slow\n    match: { tool: probe }\n    faults: [delay: { fixed: ${fixed} }]\n${more}`
 }
 
-/** Begins a call and does not wait for its answer. */
+/** Begins a call and does not wait for its response. */
 function begin({ squall }: RuledSquall, tool = 'probe') {
   const call = request({
     port: squall.port,
@@ -66,16 +66,16 @@ describe('faults in progress', () => {
     for (let i = 0; i < 4; i++) expect(await text('other')).toBe('fine')
     expect(await squall.metric('squall_faults_overflow_total', RULE)).toBe(4)
     expect(await squall.metric('squall_faults_overflow_total', { rule: 'never' })).toBe(0)
-    const overflow = { ...RULE, result: 'overflow' }
+    const overflow = { ...RULE, result: 'concurrency_limit' }
     expect(await squall.metric('squall_rule_evaluations_total', overflow)).toBe(4)
     holding.destroy()
   })
 
   it('count while they act, and not for as long as the call goes on (envoyproxy/envoy#13069)', async () => {
     let finish = (): void => undefined
-    // Begins its answer at once, and ends it when it is told to.
+    // Begins its response at once, and ends it when it is told to.
     const long: RequestListener = (req, res) => {
-      if (req.headers['x-plain'] !== undefined) return answering('fine')(req, res)
+      if (req.headers['x-plain'] !== undefined) return responding('fine')(req, res)
       req.resume().on('end', () => {
         res.writeHead(200, { 'content-type': 'text/event-stream' })
         res.write(': begun\n\n')

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { eventually } from '../support/eventually.ts'
 import type { Squall } from '../support/squall.ts'
 import { startRuled, type RuledSquall } from './ruled-squall.ts'
-import { failing, type MountedRules } from './rules-folder.ts'
+import { failing, type MountedRules } from './rules-directory.ts'
 
 const running: RuledSquall[] = []
 
@@ -34,7 +34,7 @@ async function swapped(mounted: MountedRules, squall: Squall, text: string | und
   )
 }
 
-it('a rule is in force from the first call on', async () => {
+it('a rule is active from the first call on', async () => {
   const { probe: ask } = await start(failing('one'))
   expect(await ask()).toBe('one')
 })
@@ -55,7 +55,7 @@ it('a version with a mistake changes nothing, and is told once with its line and
     'rules:\n  - name: two\n    match: { toool: probe }\n    faults: [reset]\n',
   )
   expect(await ask()).toBe('one')
-  const line = await squall.logged('the rules have mistakes; the last good version stays in force')
+  const line = await squall.logged('the rules have mistakes; the last good version stays active')
   expect(JSON.stringify(line)).toContain('rules.yaml:3:14')
   expect(JSON.stringify(line)).toContain('did you mean')
   expect(await squall.metric('squall_rules_last_reload_success')).toBe(0)
@@ -89,7 +89,7 @@ it('no file at the start is no error, and one that comes later counts', async ()
   await meets('late')
 })
 
-it('an edit frees what waits for a rule that is gone, and the answer is whole', async () => {
+it('an edit frees what waits for a rule that is gone, and the response is whole', async () => {
   const slow = `rules:\n  - name: slow\n    match: { tool: probe }\n    faults: [delay: { fixed: 1h }]\n`
   const { mounted, squall, probe: ask } = await start(slow)
   const waiting = ask()

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestListener } from 'node:http'
-import { answering } from '../support/http-app.ts'
+import { responding } from '../support/http-app.ts'
 import { eventually } from '../support/eventually.ts'
-import { failing } from './rules-folder.ts'
+import { failing } from './rules-directory.ts'
 import { startRuled, type RuledSquall } from './ruled-squall.ts'
 
 const running: RuledSquall[] = []
@@ -19,7 +19,7 @@ async function start(...args: Parameters<typeof startRuled>): Promise<RuledSqual
 
 /** An app whose tool `broken` fails. */
 const half: RequestListener = (req, res) => {
-  const fine = answering('fine')
+  const fine = responding('fine')
   if (req.headers['x-break'] === undefined) fine(req, res)
   else req.resume().on('end', () => void res.writeHead(500).end('broken'))
 }
@@ -90,9 +90,9 @@ describe('production', () => {
 
 describe('limits', () => {
   it('that shadow everything let nothing happen and count what would', async () => {
-    const { text, squall } = await start(failing('one'), ['--shadow'])
+    const { text, squall } = await start(failing('one'), ['--dry-run'])
     expect(await text()).toBe('fine')
-    expect(await squall.metric('squall_rule_evaluations_total', { result: 'shadow' })).toBe(1)
+    expect(await squall.metric('squall_rule_evaluations_total', { result: 'dry_run' })).toBe(1)
     expect(await squall.metric('squall_faults_injected_total')).toBe(0)
   })
 

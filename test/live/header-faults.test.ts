@@ -40,7 +40,7 @@ it('a caller that leaves while it waits gives its place to the next', async () =
   expect(await waiting).toBe('left')
   await squall.reaches('squall_active_faults', ACTIVE, 0)
   expect(await text('plain', ABORT)).toBe('503')
-  const overflow = { rule: 'header-faults', result: 'overflow' }
+  const overflow = { rule: 'header-faults', result: 'concurrency_limit' }
   expect(await squall.metric('squall_rule_evaluations_total', overflow)).toBe(1)
 })
 
@@ -63,7 +63,7 @@ it('a batch that carries a call of a denied tool is left alone as a whole', asyn
 it('what callers ask for is no more than the flags allow', async () => {
   const { text, squall } = await start(undefined, '--header-faults-max-percent', '0')
   expect(await text('plain', ABORT)).toBe('fine')
-  const labels = { rule: 'header-faults', result: 'not_drawn' }
+  const labels = { rule: 'header-faults', result: 'not_sampled' }
   expect(await squall.metric('squall_rule_evaluations_total', labels)).toBe(1)
 })
 

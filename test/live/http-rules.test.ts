@@ -21,11 +21,11 @@ async function start(rules: string): Promise<RuledSquall> {
 }
 
 async function get({ squall }: RuledSquall, path: string) {
-  const answer = await fetch(`http://127.0.0.1:${squall.port}${path}`)
+  const response = await fetch(`http://127.0.0.1:${squall.port}${path}`)
   return {
-    status: answer.status,
-    text: await answer.text(),
-    mark: answer.headers.get('x-squall-fault'),
+    status: response.status,
+    text: await response.text(),
+    marker: response.headers.get('x-squall-fault'),
   }
 }
 
@@ -39,12 +39,12 @@ it('a rule about the status acts on answers of that status, and on no others', a
   expect(await get(started, '/api/500')).toEqual({
     status: 599,
     text: 'worse',
-    mark: 'worse/abort',
+    marker: 'worse/abort',
   })
-  expect(await get(started, '/api/404')).toEqual({ status: 404, text: 'said 404', mark: null })
-  expect(await get(started, '/else/500')).toEqual({ status: 500, text: 'said 500', mark: null })
+  expect(await get(started, '/api/404')).toEqual({ status: 404, text: 'said 404', marker: null })
+  expect(await get(started, '/else/500')).toEqual({ status: 500, text: 'said 500', marker: null })
   const { squall } = started
-  const labels = { rule: 'worse', result: 'applied' }
+  const labels = { rule: 'worse', result: 'injected' }
   expect(await squall.metric('squall_rule_evaluations_total', labels)).toBe(1)
   expect(await squall.metric('squall_http_requests_total', { origin: 'injected' })).toBe(1)
   expect(await squall.metric('squall_http_requests_total', { origin: 'upstream' })).toBe(2)

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { mountRules, type MountedRules } from './rules-folder.ts'
+import { mountRules, type MountedRules } from './rules-directory.ts'
 import { startRuled, type RuledSquall } from './ruled-squall.ts'
 
 const running: RuledSquall[] = []
@@ -29,7 +29,7 @@ async function inPod(
   return { pod, file }
 }
 
-async function answers(pod: RuledSquall, wanted: string): Promise<void> {
+async function responses(pod: RuledSquall, wanted: string): Promise<void> {
   await eventually(async () => {
     const text = await pod.text()
     return text === wanted ? undefined : `answers ${text}`
@@ -47,9 +47,9 @@ it('labels that change count without a restart', async () => {
   const { pod, file } = await inPod('app="bank"\n')
   expect(await pod.text()).toBe('fine')
   await file.swap('app="shop"\n')
-  await answers(pod, 'hit')
+  await responses(pod, 'hit')
   await file.swap('app="bank"\n')
-  await answers(pod, 'fine')
+  await responses(pod, 'fine')
 })
 
 it.each([
@@ -60,5 +60,5 @@ it.each([
   const { pod, file } = await inPod(text)
   expect(await pod.text()).toBe('fine')
   await file.swap('app="shop"\n')
-  await answers(pod, 'hit')
+  await responses(pod, 'hit')
 })

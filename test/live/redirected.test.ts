@@ -2,7 +2,7 @@
 // client made one: shares were drawn twice, counters advanced twice, and metrics counted twice.
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RequestListener } from 'node:http'
-import { answering } from '../support/http-app.ts'
+import { responding } from '../support/http-app.ts'
 import { callMessage } from '../support/http-call.ts'
 import { mounted, starlette, type Redirect } from '../support/mounted.ts'
 import { startRuled, type RuledSquall } from './ruled-squall.ts'
@@ -16,7 +16,7 @@ afterEach(async () => {
 async function start(
   rules: string,
   redirect: Redirect = starlette,
-  app: RequestListener = answering('fine'),
+  app: RequestListener = responding('fine'),
 ): Promise<RuledSquall> {
   const started = await startRuled(`rules:\n${rules}`, [], mounted(app, redirect))
   running.push(started)
@@ -33,7 +33,7 @@ async function ask({ squall }: RuledSquall, id: number | string, body = callMess
     body: JSON.stringify(body),
   })
   const text = await response.text()
-  return { status: response.status, text, mark: response.headers.get('x-squall-fault') }
+  return { status: response.status, text, marker: response.headers.get('x-squall-fault') }
 }
 
 async function statuses(started: RuledSquall, calls: number): Promise<number[]> {
@@ -63,7 +63,7 @@ describe.each(ways.slice(0, 4))('%s: a redirected call is one call', (_, redirec
     expect(await squall.metric('squall_calls_total', { outcome: 'ok', origin: 'upstream' })).toBe(3)
     expect(await squall.metric('squall_calls_total', { origin: 'injected' })).toBe(3)
     expect(await squall.metric('squall_rule_matches_total')).toBe(6)
-    expect(await squall.metric('squall_pending_calls')).toBe(0)
+    expect(await squall.metric('squall_in_flight_requests')).toBe(0)
   })
 })
 
@@ -83,9 +83,9 @@ it('`first` is not used up by redirects', async () => {
   expect(texts).toEqual([true, false])
 })
 
-it('a delay is waited once, and told on the answer that the client keeps', async () => {
+it('a delay is waited once, and told on the response that the client keeps', async () => {
   const started = await start(rule('percent: 100', 'delay: { fixed: 20ms }'))
-  expect(await ask(started, 1)).toMatchObject({ status: 200, mark: 'r/delay' })
+  expect(await ask(started, 1)).toMatchObject({ status: 200, marker: 'r/delay' })
   expect(await started.squall.metric('squall_faults_injected_total')).toBe(1)
   const text = await (await fetch(`${started.squall.admin}/metrics`)).text()
   expect(text).toContain('squall_injected_delay_seconds_count{rule="r"} 1')
@@ -107,7 +107,7 @@ it('an edit and copies of the call reach the app that is redirected to', async (
     req.setEncoding('utf8').on('data', (part: string) => (body += part))
     req.on('end', () => {
       got.push(body)
-      answeringFine(req, res)
+      respondingFine(req, res)
     })
   }
   const edit = 'rewrite: { in: arguments, set: { /city: Oslo } }'
@@ -122,7 +122,7 @@ it('an edit and copies of the call reach the app that is redirected to', async (
   expect(await started.squall.metric('squall_calls_total')).toBe(1)
 })
 
-const answeringFine: RequestListener = (_, res) => {
+const respondingFine: RequestListener = (_, res) => {
   res.setHeader('content-type', 'application/json')
   res.end('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}')
 }
@@ -147,9 +147,9 @@ it('a call of a batch that a fault answers is answered once, the others by the a
     1,
     [1, 2, 3].map((id) => callMessage(id, 'probe')),
   )
-  const answers = JSON.parse(text) as { id: number; error?: object }[]
-  expect(answers.filter(({ error }) => error !== undefined).map(({ id }) => id)).toEqual([2])
-  expect(answers.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual([1, 2, 3])
+  const responses = JSON.parse(text) as { id: number; error?: object }[]
+  expect(responses.filter(({ error }) => error !== undefined).map(({ id }) => id)).toEqual([2])
+  expect(responses.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual([1, 2, 3])
   expect(await started.squall.metric('squall_calls_total')).toBe(3)
   expect(await started.squall.metric('squall_faults_injected_total')).toBe(1)
 })

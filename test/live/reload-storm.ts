@@ -5,22 +5,22 @@ import { join } from 'node:path'
 import { Pool } from 'undici'
 import type { Reload } from '../../src/rules/watch/active-rules.ts'
 import { eventually } from '../support/eventually.ts'
-import { answering, startHttpApp } from '../support/http-app.ts'
+import { responding, startHttpApp } from '../support/http-app.ts'
 import { callMessage } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
-import { failing, mountRules, type MountedRules } from './rules-folder.ts'
+import { failing, mountRules, type MountedRules } from './rules-directory.ts'
 
 const CALLERS = 4
-/** The folder, the folder that the link leads to, and the folders above them. */
+/** The directory, the directory that the link leads to, and the directories above them. */
 const MAX_WATCHES = 4
 
 const PATIENCE = 10_000
 
-/** What a file says, and the rule that is in force once it was seen. */
+/** What a file says, and the rule that is active once it was seen. */
 interface Version {
   readonly kind: string
   readonly text: string | Uint8Array | undefined
-  /** Undefined leaves the rule that was in force before. */
+  /** Undefined leaves the rule that was active before. */
   readonly rule: string | undefined
 }
 
@@ -56,7 +56,7 @@ function version(n: number): Version {
 }
 
 /**
- * The ways by which files come to change. Each is given a mounted folder whose file is a link or a file. The
+ * The ways by which files come to change. Each is given a mounted directory whose file is a link or a file. The
  * first two change it at once. With the others there is no file, or an empty one, for a moment.
  */
 const WAYS: readonly ((mounted: MountedRules, text: string | Uint8Array) => Promise<void>)[] = [
@@ -66,11 +66,11 @@ const WAYS: readonly ((mounted: MountedRules, text: string | Uint8Array) => Prom
     await rename(`${file}.new`, file)
   },
   ({ file }, text) => writeFile(file, text),
-  async ({ folder, file }, text) => {
+  async ({ directory, file }, text) => {
     // As vim does: the old file becomes the backup, and a new one takes its name.
-    await rename(file, join(folder, 'rules.yaml~'))
+    await rename(file, join(directory, 'rules.yaml~'))
     await writeFile(file, text)
-    await rm(join(folder, 'rules.yaml~'))
+    await rm(join(directory, 'rules.yaml~'))
   },
 ]
 
@@ -86,7 +86,7 @@ export async function reloadStorm(versions: number): Promise<void> {
 
 async function storm(versions: number, closers: (() => Promise<void>)[]): Promise<void> {
   const watches = inotifyWatches()
-  const app = await startHttpApp(answering('fine'))
+  const app = await startHttpApp(responding('fine'))
   closers.push(() => app.close())
   const mounted = await mountRules(failing('v0'))
   closers.push(() => mounted.remove())
@@ -122,11 +122,11 @@ async function storm(versions: number, closers: (() => Promise<void>)[]): Promis
     // the next is not told twice.
     await untilSeen(squall, (last) => isOf(last, next) && (last !== before || next.rule === NONE))
     if (next.kind === 'good') late.push(performance.now() - swappedAt)
-    const answer = await load.probe()
+    const response = await load.probe()
     // Where the moment without rules was seen, that was the last good version.
-    const gone = next.rule === undefined && way >= AT_ONCE && answer === 'fine'
+    const gone = next.rule === undefined && way >= AT_ONCE && response === 'fine'
     rule = gone ? NONE : (next.rule ?? rule)
-    expect(answer, `version ${n} (${next.kind})`).toBe(rule === NONE ? 'fine' : rule)
+    expect(response, `version ${n} (${next.kind})`).toBe(rule === NONE ? 'fine' : rule)
   }
   const told = await load.stop()
   late.sort((a, b) => a - b)
@@ -161,7 +161,7 @@ function untilSeen(squall: Squall, wanted: (last: Reload) => boolean): Promise<v
 }
 
 function isOf({ version: seen }: Reload, { rule, text }: Version): boolean {
-  if (rule === undefined) return seen.kind === 'refused'
+  if (rule === undefined) return seen.kind === 'rejected'
   if (rule === NONE) return seen.kind === 'absent'
   return seen.kind === 'rules' && String(text).includes(seen.file.rules[0]!.name)
 }
@@ -172,11 +172,11 @@ async function link({ file }: MountedRules): Promise<void> {
 }
 
 /** Puts a file in the place of the link. */
-async function unlinked({ file, folder }: MountedRules): Promise<void> {
+async function unlinked({ file, directory }: MountedRules): Promise<void> {
   const { status } = spawnSync('cp', ['-L', file, `${file}.copy`])
   // Where the link hangs there is nothing to copy.
   if (status !== 0) await writeFile(`${file}.copy`, '')
-  await readlink(join(folder, '..data'))
+  await readlink(join(directory, '..data'))
   await rename(`${file}.copy`, file)
 }
 
@@ -203,11 +203,11 @@ function startLoad(squall: Squall) {
     })
     const text = await body.text()
     if (statusCode !== 200) return `${statusCode} ${text}`
-    const { id: answered, result } = JSON.parse(text) as {
+    const { id: responded, result } = JSON.parse(text) as {
       id: number
       result: { content: [{ text: string }] }
     }
-    return answered === id ? result.content[0].text : `the answer of ${answered}`
+    return responded === id ? result.content[0].text : `the response of ${responded}`
   }
 
   async function caller(): Promise<void> {

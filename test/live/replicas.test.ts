@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest'
-import { answering, startHttpApp } from '../support/http-app.ts'
+import { responding, startHttpApp } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { startProgram } from '../support/program.ts'
-import { mountRules } from './rules-folder.ts'
+import { mountRules } from './rules-directory.ts'
 import { startRuled, type RuledSquall } from './ruled-squall.ts'
 import { rounds } from '../support/rounds.ts'
 
@@ -20,7 +20,7 @@ rules:
   - name: by-user
     match: { tool: probe }
     percent: 40
-    sample: { header: x-user }
+    stickyBy: { header: x-user }
     faults: [abort: { toolError: by-user }]
   - name: by-order
     match: { tool: ordered }
@@ -50,7 +50,7 @@ async function replica(appPort: number): Promise<{ port: number; stop(): Promise
 }
 
 it('two replicas agree, call by call, where the key is shared', async () => {
-  const app = await startHttpApp(answering('fine'))
+  const app = await startHttpApp(responding('fine'))
   const [one, two] = await Promise.all([replica(app.port), replica(app.port)])
   const fates = async (port: number, users: readonly number[]): Promise<string[]> => {
     const found: string[] = []

@@ -1,7 +1,7 @@
-import { answering, startHttpApp, type HttpApp } from '../support/http-app.ts'
+import { responding, startHttpApp, type HttpApp } from '../support/http-app.ts'
 import { call, callMessage, type Called } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
-import { mountRules, type MountedRules } from './rules-folder.ts'
+import { mountRules, type MountedRules } from './rules-directory.ts'
 
 /** Squall with mounted rules in front of an app. */
 export interface RuledSquall {
@@ -19,7 +19,7 @@ export interface RuledSquall {
 export async function startRuled(
   rules: string | undefined,
   flags: readonly string[] = [],
-  listener: Parameters<typeof startHttpApp>[0] = answering('fine'),
+  listener: Parameters<typeof startHttpApp>[0] = responding('fine'),
 ): Promise<RuledSquall> {
   const app = await startHttpApp(listener)
   const mounted = await mountRules(rules)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { STOP_KEY, stopsText } from '../../src/rules/guard/stop-key.ts'
 import { eventually } from '../support/eventually.ts'
-import { failing, mountRules, type MountedRules } from './rules-folder.ts'
+import { failing, mountRules, type MountedRules } from './rules-directory.ts'
 import { startRuled, type RuledSquall } from './ruled-squall.ts'
 
 const running: RuledSquall[] = []
@@ -21,9 +21,9 @@ async function start(...flags: readonly string[]): Promise<RuledSquall> {
   return started
 }
 
-const keyOf = ({ mounted }: RuledSquall): string => join(mounted.folder, STOP_KEY)
+const keyOf = ({ mounted }: RuledSquall): string => join(mounted.directory, STOP_KEY)
 
-async function answers({ text }: RuledSquall, wanted: string): Promise<void> {
+async function responses({ text }: RuledSquall, wanted: string): Promise<void> {
   await eventually(async () => {
     const now = await text()
     return now === wanted ? undefined : `answers ${now}`
@@ -34,7 +34,7 @@ it('a stop key beside the rules outweighs rules and header faults', async () => 
   const pod = await start()
   expect(await pod.text()).toBe('broken')
   await writeFile(keyOf(pod), STOP)
-  await answers(pod, 'fine')
+  await responses(pod, 'fine')
   expect(await pod.text('other', { 'x-squall-abort': '503' })).toBe('fine')
   await pod.mounted.swap(`${failing('broken')}# again\n`)
   const state = (await (await fetch(`${pod.squall.admin}/api/state`)).json()) as object
@@ -45,7 +45,7 @@ it('a stop key beside the rules outweighs rules and header faults', async () => 
   expect(await pod.squall.metric('squall_disarmed_reason', { reason: 'stopped' })).toBe(1)
   expect(await pod.text()).toBe('fine')
   await rm(keyOf(pod))
-  await answers(pod, 'broken')
+  await responses(pod, 'broken')
 })
 
 it('a call that a fault holds goes on when the stop key comes', async () => {
@@ -59,12 +59,12 @@ it('a call that a fault holds goes on when the stop key comes', async () => {
 it('the rules of a directory are read without the stop key, and stopped by it from the start', async () => {
   const mounted = await mountRules(failing('broken'))
   mounts.push(mounted)
-  await writeFile(join(mounted.folder, STOP_KEY), STOP)
-  const pod = await start('--rules', mounted.folder)
+  await writeFile(join(mounted.directory, STOP_KEY), STOP)
+  const pod = await start('--rules', mounted.directory)
   expect(await pod.text()).toBe('fine')
   expect(pod.squall.logs.some(({ msg }) => msg === 'the rules have mistakes')).toBe(false)
-  await rm(join(mounted.folder, STOP_KEY))
-  await answers(pod, 'broken')
+  await rm(join(mounted.directory, STOP_KEY))
+  await responses(pod, 'broken')
 })
 
 it('a stop for certain labels follows the labels of the pod', async () => {
@@ -73,9 +73,9 @@ it('a stop for certain labels follows the labels of the pod', async () => {
   const pod = await start('--pod-labels-file', labels.file)
   await writeFile(keyOf(pod), stopsText([{ selector: 'app in (shop,inn)' }]))
   await labels.swap('app="shop"\n')
-  await answers(pod, 'fine')
+  await responses(pod, 'fine')
   await labels.swap('app="bank"\n')
-  await answers(pod, 'broken')
+  await responses(pod, 'broken')
 })
 
 it.each([
@@ -84,14 +84,14 @@ it.each([
 ])('a stop key that %s stops', async (_, text) => {
   const pod = await start()
   await writeFile(keyOf(pod), text)
-  await answers(pod, 'fine')
+  await responses(pod, 'fine')
 })
 
 it('a stop key that leads nowhere for a moment keeps what it said', async () => {
   const pod = await start()
   await writeFile(`${keyOf(pod)}.old`, STOP)
   await symlink(`${keyOf(pod)}.old`, keyOf(pod))
-  await answers(pod, 'fine')
+  await responses(pod, 'fine')
   const before = pod.squall.logs.length
   await rm(`${keyOf(pod)}.old`)
   await writeFile(`${keyOf(pod)}.old`, STOP)

@@ -55,9 +55,9 @@ it('an argument that is too long for a regex is counted for each rule that could
   for (let i = 0; i < 3; i++) expect(await status('probe', 'bad'.padEnd(LIMIT + 1))).toBe(504)
   expect(await status('other', 'bad'.padEnd(LIMIT + 1))).toBe(200)
   expect(await tooLong('by-text')).toBe(3)
-  expect(await counts('by-text')).toMatchObject({ matched: 1, applied: 1, value_too_long: 3 })
+  expect(await counts('by-text')).toMatchObject({ matched: 1, injected: 1, value_too_long: 3 })
   // A rule that matches for that reason is counted, too; it is no result besides its result.
-  expect(await counts('without')).toMatchObject({ matched: 3, applied: 3, value_too_long: 3 })
+  expect(await counts('without')).toMatchObject({ matched: 3, injected: 3, value_too_long: 3 })
   expect(await results('without', 'value_too_long')).toBe(0)
   expect(await tooLong('by-tool')).toBe(0)
 })

@@ -90,7 +90,7 @@ function countComplaints(client: object): {
 } {
   const complaints = { count: 0 }
   const onerror = ({ message }: Error): void => {
-    // Progress that is read together with the answer is said to be for no call: a matter of chance.
+    // Progress that is read together with the response is said to be for no call: a matter of chance.
     if (!/progress notification/.test(message)) complaints.count++
   }
   Object.assign(client, { onerror })

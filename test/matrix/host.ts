@@ -8,7 +8,7 @@ import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { MemoryEventStore } from '../support/event-store.ts'
-import { failAtAnswer } from './failing-answer.ts'
+import { failAtResponse } from './failing-response.ts'
 import { legacyServer } from './legacy-server.ts'
 import { modernServer } from './modern-server.ts'
 import { REAL_FAILURES, type RealFailure, type RealFailureName } from './real-failures.ts'
@@ -25,8 +25,8 @@ export interface Host {
 /** Serves one HTTP exchange, whose body has been read. */
 interface Site {
   serve(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void>
-  /** Where the answer to a call comes by. */
-  answering(request: IncomingMessage, response: ServerResponse): ServerResponse
+  /** Where the response to a call comes by. */
+  responding(request: IncomingMessage, response: ServerResponse): ServerResponse
   forget(request: IncomingMessage): void
   close(): Promise<void>
 }
@@ -55,8 +55,8 @@ export async function startHost(setting: SettingId): Promise<Host> {
     const failure = failureOf(request, body)
     if (failure?.instead !== undefined) return failure.instead(response)
     if (failure?.forgets === true) site.forget(request)
-    if (failure?.onAnswer !== undefined) {
-      failAtAnswer(site.answering(request, response), failure)
+    if (failure?.beforeResponse !== undefined) {
+      failAtResponse(site.responding(request, response), failure)
     }
     return site.serve(request, response, request.method === 'POST' ? body : undefined)
   }
@@ -97,7 +97,7 @@ function modernSite(ran: Ran, responseMode: 'json' | 'sse'): Site {
   const serve = toNodeHandler(handler)
   return {
     serve: (request, response, body) => serve(request as NodeIncomingMessageLike, response, body),
-    answering: (_, response) => response,
+    responding: (_, response) => response,
     forget: () => undefined,
     close: () => handler.close(),
   }
@@ -128,7 +128,7 @@ function sessionSite(ran: Ran, setting: SettingId): Site {
       if (transport === undefined) return refuse(response, 404, -32001, 'Session not found')
       return transport.handleRequest(request, response, body)
     },
-    answering: (_, response) => response,
+    responding: (_, response) => response,
     forget: (request) => void sessions.delete(idOf(request)),
     close: async () => void (await Promise.all([...sessions.values()].map((one) => one.close()))),
   }
@@ -149,7 +149,7 @@ function pushSite(ran: Ran): Site {
       if (session === undefined) return refuse(response, 404, -32001, 'Session not found')
       return session.transport.handlePostMessage(request, response, body)
     },
-    answering: (request, response) => sessions.get(idOf(request))?.stream ?? response,
+    responding: (request, response) => sessions.get(idOf(request))?.stream ?? response,
     forget: (request) => void sessions.delete(idOf(request)),
     close: async () => undefined,
   }

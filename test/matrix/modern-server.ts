@@ -4,7 +4,7 @@ import { listed, resultOf, TOOL_ERROR } from './tool.ts'
 
 const jsonSchemaValidator = new AjvJsonSchemaValidator()
 
-/** The same as a server of revision 2026-07-28. */
+/** The same as a server of protocol version 2026-07-28. */
 export function modernServer(ran: (tool: string) => void): Server {
   const server = new Server(
     { name: 'matrix', version: '1.0.0' },

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http'
-import type { FailingAnswer, OnAnswer } from './failing-answer.ts'
+import type { FailingResponse, BeforeResponse } from './failing-response.ts'
 
 /** A server that really fails: in place of the app, or at what the app answers. */
 export interface RealFailure {
   /** Sends what is sent in the app's place. */
   readonly instead?: (response: ServerResponse) => void
-  readonly onAnswer?: OnAnswer
-  /** With `onAnswer`: what its answers claim to be. */
+  readonly beforeResponse?: BeforeResponse
+  /** With `beforeResponse`: what its responses claim to be. */
   readonly type?: string
-  /** With `onAnswer`: at the first event of a stream already. */
+  /** With `beforeResponse`: at the first event of a stream already. */
   readonly atStart?: true
   /** The server forgets the session before it looks at the call. */
   readonly forgets?: true
@@ -54,7 +54,7 @@ export const REAL_FAILURES = {
     ),
   },
   'status 503 afterwards': {
-    onAnswer: ending((_, answer) => {
+    beforeResponse: ending((_, answer) => {
       answer.head({ status: 503, type: 'text/html' })
       answer.write(PAGE)
       answer.end()
@@ -67,24 +67,24 @@ export const REAL_FAILURES = {
   silence: { instead: () => undefined },
   'reset before': { instead: (response) => void response.socket?.resetAndDestroy() },
   'fin before': { instead: (response) => void response.socket?.end() },
-  'reset without headers': { onAnswer: ending((_, answer) => answer.reset()) },
-  'fin without headers': { onAnswer: ending((_, answer) => answer.fin()) },
-  'silence behind headers': { onAnswer: ending((_, answer) => answer.head({ keep: true })) },
+  'reset without headers': { beforeResponse: ending((_, answer) => answer.reset()) },
+  'fin without headers': { beforeResponse: ending((_, answer) => answer.fin()) },
+  'silence behind headers': { beforeResponse: ending((_, answer) => answer.head({ keep: true })) },
   'silence within': {
-    onAnswer: ending((piece, answer) => {
+    beforeResponse: ending((piece, answer) => {
       answer.head({ keep: true })
       if (!answer.isStream) answer.write(piece.slice(0, 20))
     }),
   },
   'reset within': {
-    onAnswer: ending((piece, answer) => {
+    beforeResponse: ending((piece, answer) => {
       answer.head({ keep: true })
       if (!answer.isStream) answer.write(piece.slice(0, 20))
       answer.reset()
     }),
   },
   'fin within': {
-    onAnswer: ending((piece, answer) => {
+    beforeResponse: ending((piece, answer) => {
       answer.head({ keep: true })
       if (!answer.isStream) answer.write(piece.slice(0, 20))
       answer.fin()
@@ -92,52 +92,52 @@ export const REAL_FAILURES = {
   },
   'silence after 20 bytes': {
     atStart: true,
-    onAnswer: ending((piece, answer) => {
+    beforeResponse: ending((piece, answer) => {
       answer.head({ keep: true })
       answer.write(piece.slice(0, 20))
     }),
   },
   'reset after 20 bytes': {
     atStart: true,
-    onAnswer: ending((piece, answer) => {
+    beforeResponse: ending((piece, answer) => {
       answer.head({ keep: true })
       answer.write(piece.slice(0, 20))
       answer.reset()
     }),
   },
   'half, broken': {
-    onAnswer: ending((piece, answer) => {
+    beforeResponse: ending((piece, answer) => {
       answer.head({ keep: true })
       answer.write(half(piece))
       answer.fin()
     }),
   },
   'half, clean': {
-    onAnswer: ending((piece, answer) => {
+    beforeResponse: ending((piece, answer) => {
       answer.head()
       answer.write(half(piece))
       answer.end()
     }),
   },
   'stream ends': {
-    onAnswer: ending((_, answer) => {
+    beforeResponse: ending((_, answer) => {
       answer.head()
       answer.end()
     }),
   },
-  'answer missing': { onAnswer: changed(() => '') },
-  garbage: { onAnswer: replaced('%%%~~~###') },
+  'answer missing': { beforeResponse: changed(() => '') },
+  garbage: { beforeResponse: replaced('%%%~~~###') },
   'not utf-8': {
-    onAnswer: changed((text) => Buffer.from(text.replace('Oslo', 'Os\xff\xfe'), 'latin1')),
+    beforeResponse: changed((text) => Buffer.from(text.replace('Oslo', 'Os\xff\xfe'), 'latin1')),
   },
-  empty: { onAnswer: replaced('') },
-  'html page': { onAnswer: replaced(PAGE, 'text/html') },
-  'wrong type': { onAnswer: changed((text) => text), type: 'text/plain' },
-  'wrong id': { onAnswer: changed((text) => text.replace(/"id":\s*(\d+)/, '"id":99$1')) },
-  'text id': { onAnswer: changed((text) => text.replace(/"id":\s*(\d+)/, '"id":"$1"')) },
-  'answer twice': { onAnswer: changed((text, isStream) => (isStream ? text + text : text)) },
+  empty: { beforeResponse: replaced('') },
+  'html page': { beforeResponse: replaced(PAGE, 'text/html') },
+  'wrong type': { beforeResponse: changed((text) => text), type: 'text/plain' },
+  'wrong id': { beforeResponse: changed((text) => text.replace(/"id":\s*(\d+)/, '"id":99$1')) },
+  'text id': { beforeResponse: changed((text) => text.replace(/"id":\s*(\d+)/, '"id":"$1"')) },
+  'answer twice': { beforeResponse: changed((text, isStream) => (isStream ? text + text : text)) },
   'number as text': {
-    onAnswer: changed((text) =>
+    beforeResponse: changed((text) =>
       text.replace(/(\\?)"temperature\\?":21/g, '$1"temperature$1":$1"21$1"'),
     ),
   },
@@ -147,9 +147,9 @@ export const REAL_FAILURES = {
 export type RealFailureName = keyof typeof REAL_FAILURES
 
 /** Nothing follows. */
-function ending(onAnswer: (piece: string, answer: FailingAnswer) => void): OnAnswer {
+function ending(beforeResponse: (piece: string, answer: FailingResponse) => void): BeforeResponse {
   return (piece, answer) => {
-    onAnswer(piece, answer)
+    beforeResponse(piece, answer)
     return false
   }
 }
@@ -158,8 +158,8 @@ function half(piece: string): string {
   return piece.slice(0, piece.length / 2)
 }
 
-/** The answer with other bytes, and perhaps another type; events stay events. */
-function replaced(bytes: string | Buffer, type?: string): OnAnswer {
+/** The response with other bytes, and perhaps another type; events stay events. */
+function replaced(bytes: string | Buffer, type?: string): BeforeResponse {
   return (piece, answer) => {
     answer.head(answer.isStream || type === undefined ? {} : { type })
     if (answer.isStream) answer.write(piece.slice(0, piece.indexOf('data: ') + 6))
@@ -169,7 +169,7 @@ function replaced(bytes: string | Buffer, type?: string): OnAnswer {
   }
 }
 
-function changed(change: (piece: string, isStream: boolean) => string | Buffer): OnAnswer {
+function changed(change: (piece: string, isStream: boolean) => string | Buffer): BeforeResponse {
   return (piece, answer) => {
     answer.head()
     answer.write(change(piece, answer.isStream))

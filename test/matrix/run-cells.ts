@@ -87,7 +87,7 @@ export async function runCells(
       const through = { ...common, cell: id, origin: squall.url, headers: { 'x-cell': id } }
       const fails = realOf(variant, setting.id)
       // What the fault leaves alone is not to be compared with what fails.
-      if (fails === undefined || (expected?.rule ?? 'applied') !== 'applied') return [through]
+      if (fails === undefined || (expected?.rule ?? 'injected') !== 'injected') return [through]
       const headers = { 'x-cell': realCell(id), 'x-fail-by': fails }
       return [through, { ...common, cell: realCell(id), origin: host.origin, headers }]
     })
@@ -159,7 +159,7 @@ async function accounts(
   const isOpen = ({ expected }: Plan): boolean => expected?.counted === 'open'
   const open = plans.filter(isOpen).length
   for (let tries = 0; tries < 100; tries++) {
-    if (metricValue(await squall.metrics(), 'squall_pending_calls') <= open) break
+    if (metricValue(await squall.metrics(), 'squall_in_flight_requests') <= open) break
     await sleep(15)
   }
   const lines = parseExposition(await squall.metrics()).get('squall_calls_total')?.lines ?? []

@@ -25,7 +25,7 @@ export const SETTINGS: readonly Setting[] = [
 /** All clients, in the order of the page. */
 export const CLIENTS: readonly ClientId[] = ['v1', 'v2', 'auto']
 
-/** The clients that speak a server's revision. */
+/** The clients that speak a server's protocol version. */
 export function clientsOf({ isModern }: Setting): readonly ClientId[] {
   return isModern ? ['auto'] : CLIENTS
 }

@@ -8,7 +8,7 @@ export interface ToolResult {
 /** What a tool says that fails. */
 export const TOOL_ERROR = 'db-7 is gone'
 
-/** What every tool of the matrix answers to its n-th call. */
+/** What every tool of the matrix responses to its n-th call. */
 export function resultOf(n: unknown): ToolResult {
   const structuredContent = { n, city: 'Oslo', temperature: 21, items: [1, 2, 3, 4, 5, 6] }
   return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }

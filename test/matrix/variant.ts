@@ -10,7 +10,7 @@ export interface Observed {
   readonly ran: number
   /** `outcome/origin` of the call. */
   readonly counted: string
-  /** What became of the rule's hit: `applied`, `not_applicable`, `spared`. */
+  /** What became of the rule's hit: `injected`, `not_applicable`, `within_limit`. */
   readonly rule: string
   /** What the client reports of a further call, which no rule hits. */
   readonly next: string
@@ -23,7 +23,7 @@ export interface Row {
   readonly says: string | Readonly<Partial<Record<ClientId, string>>>
   readonly ran?: number | Readonly<Partial<Record<ClientId, number>>>
   readonly counted: string | Readonly<Partial<Record<ClientId, string>>>
-  /** `applied` unless given. */
+  /** `injected` unless given. */
   readonly rule?: string
   /** `ok` unless given. */
   readonly next?: string | Readonly<Partial<Record<ClientId, string>>>
@@ -55,7 +55,7 @@ export function expectedOf(
 ): Observed | undefined {
   const row = rows.find((one) => one.in.includes(setting))
   if (row === undefined) return undefined
-  const { says, ran = 0, counted, rule = 'applied', next = 'ok' } = row
+  const { says, ran = 0, counted, rule = 'injected', next = 'ok' } = row
   return {
     says: pick(says, client) ?? '',
     ran: pick(ran, client) ?? 0,

@@ -15,7 +15,7 @@ function outcome(text: string, choice = 0): string {
   return kind.split(' ', 3).join(' ')
 }
 
-test('a large answer is judged as it would be if it was always parsed', () => {
+test('a large response is judged as it would be if it was always parsed', () => {
   const member = fc.oneof(
     fc.constantFrom('"jsonrpc":"2.0"', '"id":1', '"id":2', '"id": 1', '"id":1.0', '"id":"1"'),
     fc.constantFrom('"result":{}', '"result":{"isError":true}', '"result":null', '"result":[]'),
@@ -71,7 +71,7 @@ test.each([
   ['rpc_error', `{"jsonrpc":"2.0","id":1,"result":{"a":"${PAD}"},"\\u0065rror":{}}`],
   ['tool_error', `{"jsonrpc":"2.0","id":1,"result":{"a":"${PAD}","isError":true}}`],
   ['tool_error', `{"jsonrpc":"2.0","id":1,"result":{"isError":false,"a":"${PAD}","isError":true}}`],
-])('a large answer is %s: %s', (expected, text) => {
+])('a large response is %s: %s', (expected, text) => {
   expect(outcome(text)).toBe(`${expected} large alike`)
 })
 
@@ -83,7 +83,7 @@ test('a large task says of itself how it ended', () => {
   expect(outcome(task(',"error":{}'), MODERN_TASK)).toBe('rpc_error large alike')
 })
 
-test('an answer is judged alike on both sides of the size from which on it is looked through first', () => {
+test('a response is judged alike on both sides of the size from which on it is looked through first', () => {
   for (let size = 16_384 - 60; size < 16_384 + 4; size++) {
     for (const text of [
       '{"jsonrpc":"2.0","id":1,"result":{"a":""}}',

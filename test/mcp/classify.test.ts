@@ -77,7 +77,7 @@ test('Mcp-Method and Mcp-Name that say what the body says change nothing', () =>
   // Where the body names nothing, nothing is compared.
   expect(posted(call('tools/list'), [...modern, 'Mcp-Name', 'other']).calls).toHaveLength(1)
   expect(posted({ jsonrpc: '2.0', id: 1, result: {} }, headers).responses).toBe(1)
-  // Nor does anybody before revision 2026-07-28.
+  // Nor does anybody before protocol version 2026-07-28.
   const stray = ['Mcp-Method', 'ping', 'Mcp-Name', 'other']
   expect(posted(call('tools/call', { name: 'real' }), stray).calls[0]).toMatchObject({
     method: 'tools/call',
@@ -118,7 +118,7 @@ test('keys in any JSON are counted as JSON.parse reads them, unless one is there
   )
 })
 
-describe('the revision', () => {
+describe('the protocol version', () => {
   const header = ['MCP-Protocol-Version', '2025-06-18']
   const meta = {
     _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', progressToken: 0 },
@@ -126,19 +126,23 @@ describe('the revision', () => {
 
   test('is what the body says, else the header', () => {
     expect(posted(call('tools/call', meta), header)).toMatchObject({
-      revision: '2026-07-28',
-      calls: [{ revision: '2026-07-28', progressToken: 0 }],
+      protocolVersion: '2026-07-28',
+      calls: [{ protocolVersion: '2026-07-28', progressToken: 0 }],
     })
-    expect(posted(call('initialize', { protocolVersion: '2025-03-26' }), header).revision).toBe(
-      '2025-03-26',
+    expect(
+      posted(call('initialize', { protocolVersion: '2025-03-26' }), header).protocolVersion,
+    ).toBe('2025-03-26')
+    expect(posted(call('tools/call', { protocolVersion: 'x' }), header).protocolVersion).toBe(
+      '2025-06-18',
     )
-    expect(posted(call('tools/call', { protocolVersion: 'x' }), header).revision).toBe('2025-06-18')
-    expect(posted(call('tools/list')).revision).toBeUndefined()
+    expect(posted(call('tools/list')).protocolVersion).toBeUndefined()
   })
 
   test('is not taken when it is no short string', () => {
-    expect(posted(call('initialize', { protocolVersion: 7 })).revision).toBeUndefined()
-    expect(posted(call('initialize', { protocolVersion: 'x'.repeat(65) })).revision).toBeUndefined()
+    expect(posted(call('initialize', { protocolVersion: 7 })).protocolVersion).toBeUndefined()
+    expect(
+      posted(call('initialize', { protocolVersion: 'x'.repeat(65) })).protocolVersion,
+    ).toBeUndefined()
   })
 })
 
@@ -153,7 +157,7 @@ test('the client introduces itself on initialize or in _meta, within bounds', ()
   expect(posted(call('tools/list', meta)).client).toEqual({ name: 'c', version: '' })
 })
 
-test('a batch keeps calls, notifications and posted answers apart', () => {
+test('a batch keeps calls, notifications and posted responses apart', () => {
   const result = posted(
     [
       call('tools/call', { name: 'a' }, 0),

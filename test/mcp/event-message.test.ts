@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { eventAnswer, eventMessage } from '../../src/mcp/event-message.ts'
+import { eventResponse, eventMessage } from '../../src/mcp/event-message.ts'
 import type { SseFields } from '../../src/mcp/sse-fields.ts'
 
 const frame = (fields: Partial<SseFields>): SseFields => ({
@@ -43,7 +43,7 @@ const spelt = (name: string): fc.Arbitrary<string> =>
       .join(''),
   )
 
-test('no answer is missed by looking for its name first', () => {
+test('no response is missed by looking for its name first', () => {
   const names = ['result', 'error', 'method', 'params', 'id', 'resulting']
   const member = fc.oneof(...names.map(spelt))
   const value = fc.constantFrom('1', '"a"', 'null', '{}', '{"code":1,"message":"result"}', '[')
@@ -53,8 +53,8 @@ test('no answer is missed by looking for its name first', () => {
       const rest = members.map(([name, of]) => `,"${name}":${of}`).join('')
       const event = frame({ data: `{"jsonrpc":"2.0"${rest}}` })
       const message = eventMessage(event)
-      const answers = message?.kind === 'result' || message?.kind === 'error'
-      expect(eventAnswer(event)).toEqual(answers ? message : undefined)
+      const responses = message?.kind === 'result' || message?.kind === 'error'
+      expect(eventResponse(event)).toEqual(responses ? message : undefined)
     }),
     { numRuns: 2000 },
   )

@@ -5,10 +5,10 @@ import type { Message } from '../../src/mcp/message.ts'
 import { outcomeOf, outcomeOfMessage } from '../../src/mcp/outcome.ts'
 
 const MODERN = '2026-07-28'
-const call = (method = 'tools/call', revision?: string, id: JsonRpcId = 1): Call => ({
+const call = (method = 'tools/call', protocolVersion?: string, id: JsonRpcId = 1): Call => ({
   id,
   method,
-  revision,
+  protocolVersion,
   name: undefined,
   params: undefined,
   transport: 'streamable-http',
@@ -51,11 +51,11 @@ test.each([
   ['initialize', undefined, error(-32602), 'rpc_error'],
   ['initialize', undefined, error(-32602, { supported: [] }), 'ok'],
   ['tools/call', MODERN, error(-32022), 'rpc_error'],
-] as const)('%s in %s with %j is %4$s', (method, revision, message, outcome) => {
-  expect(outcomeOf(call(method, revision), message)).toBe(outcome)
+] as const)('%s in %s with %j is %4$s', (method, protocolVersion, message, outcome) => {
+  expect(outcomeOf(call(method, protocolVersion), message)).toBe(outcome)
 })
 
-describe('a whole answer', () => {
+describe('a whole response', () => {
   const rpcError = body({ id: 1, error: { code: -32601, message: '' } })
   test.each([
     [200, 'ok', body({ id: 1, result: {} }), call()],

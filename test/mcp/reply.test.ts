@@ -12,13 +12,13 @@ import {
 import { isModern } from '../../src/mcp/protocol-version.ts'
 import { SseFramer } from '../../src/mcp/sse-framer.ts'
 
-const call = (revision?: string): Call => ({
+const call = (protocolVersion?: string): Call => ({
   id: 0,
   method: 'tools/call',
   name: 'a',
   params: undefined,
   transport: 'streamable-http',
-  revision,
+  protocolVersion,
   progressToken: undefined,
 })
 const parse = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString())
@@ -50,14 +50,14 @@ test('id and its type come back exactly, as JSON and as an event', () => {
   )
 })
 
-test('a tool error says that it is complete where the revision wants it', () => {
+test('a tool error says that it is complete where the protocol version wants it', () => {
   const result = { content: [{ type: 'text', text: 'lost' }], isError: true }
-  for (const revision of [undefined, '2025-11-25', 'DRAFT-2099', '2024-11-05']) {
-    expect(toolErrorReply(call(revision), 'lost')).toEqual({ jsonrpc: '2.0', id: 0, result })
+  for (const protocolVersion of [undefined, '2025-11-25', 'DRAFT-2099', '2024-11-05']) {
+    expect(toolErrorReply(call(protocolVersion), 'lost')).toEqual({ jsonrpc: '2.0', id: 0, result })
   }
-  for (const revision of ['2026-07-28', '2027-01-01']) {
-    expect(isModern(revision)).toBe(true)
-    expect(toolErrorReply(call(revision), 'lost')).toMatchObject({
+  for (const protocolVersion of ['2026-07-28', '2027-01-01']) {
+    expect(isModern(protocolVersion)).toBe(true)
+    expect(toolErrorReply(call(protocolVersion), 'lost')).toMatchObject({
       result: { ...result, resultType: 'complete' },
     })
   }

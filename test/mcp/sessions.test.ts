@@ -21,10 +21,10 @@ test('the session that was not used for longest is forgotten first', () => {
 test('what is learned adds to what is known', () => {
   const sessions = new Sessions(2)
   sessions.learn('a', { transport: 'http+sse', client: { name: 'n', version: '1' } })
-  sessions.learn('a', { transport: 'http+sse', revision: '2024-11-05', client: undefined })
+  sessions.learn('a', { transport: 'http+sse', protocolVersion: '2024-11-05', client: undefined })
   expect(sessions.get('a')).toEqual({
     transport: 'http+sse',
-    revision: '2024-11-05',
+    protocolVersion: '2024-11-05',
     client: { name: 'n', version: '1' },
   })
   sessions.learn('x'.repeat(5000), { transport: 'http+sse' })

@@ -46,7 +46,7 @@ export function ajvFindings(root: SchemaNode): (file: unknown) => readonly Findi
       const path = [...base, ...pathOf(error.instancePath, value)]
       const union = prefixes(error.instancePath).find((each) => unions.has(each))
       if (union === undefined) {
-        const finding = findingOf(misfitOf(error, path), root)
+        const finding = findingOf(violationOf(error, path), root)
         const what = ABOUT_TEXT.has(error.keyword) ? 'text' : finding.message
         const once = JSON.stringify([error.instancePath, what])
         if (!told.has(once)) told.set(once, [finding])
@@ -54,7 +54,7 @@ export function ajvFindings(root: SchemaNode): (file: unknown) => readonly Findi
         // What the branches of a union say is asked again of the one branch that was meant.
         const branch = branchFor(error.schema as readonly SchemaNode[], error.data, definitions)
         const inBranch = branch === undefined ? [] : check(branch, error.data, path)
-        const none = findingOf(misfitOf(error, path), root)
+        const none = findingOf(violationOf(error, path), root)
         told.set(JSON.stringify([union]), inBranch.length === 0 ? [none] : inBranch)
       }
     }
@@ -72,7 +72,7 @@ export function ajvFindings(root: SchemaNode): (file: unknown) => readonly Findi
   }
 }
 
-function misfitOf(error: ErrorObject, path: Path) {
+function violationOf(error: ErrorObject, path: Path) {
   const { additionalProperty, missingProperty } = error.params as Record<string, string>
   const key = additionalProperty ?? missingProperty
   return {

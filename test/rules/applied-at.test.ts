@@ -75,7 +75,7 @@ describe('when rules were applied', () => {
     const pod = new Pod(file(''), AT)
     pod.isHit(AT)
     pod.take(file(APPLIED), AT + 1_000)
-    expect(pod.states.totals.all()[0]!.counts.drawn).toBe(1)
+    expect(pod.states.totals.all()[0]!.counts.sampled).toBe(1)
     expect(pod.isHit(AT + 20_000)).toBe(false)
     pod.take(file('appliedAt: 2026-03-01T09:10:00Z, '), AT + 10 * MINUTE)
     expect(pod.isHit(AT + 10 * MINUTE + 19_000)).toBe(true)

@@ -40,7 +40,7 @@ export function facts(
       name: 'search',
       params: { name: call.name ?? 'search', arguments: args },
       transport: 'streamable-http',
-      revision: '2025-06-18',
+      protocolVersion: '2025-06-18',
       progressToken: undefined,
       ...rest,
     },
@@ -52,7 +52,7 @@ export function facts(
   }
 }
 
-/** Rules in force, with a clock that the test moves. */
+/** Active rules, with a clock that the test moves. */
 export class Bench {
   now = 1_000_000
   readonly states: RuleStates

@@ -19,7 +19,7 @@ describe('a misspelt name', () => {
     [withRule('match: { header: { x: y } }'), 'did you mean `headers`?'],
     [withFault('{ dealy: { fixed: 1s } }'), 'did you mean `delay`?'],
     [withFault('{ delay: { fixd: 1s } }'), 'did you mean `fixed`?'],
-    [withRule('sample: sesion'), 'did you mean `session`?'],
+    [withRule('stickyBy: sesion'), 'did you mean `session`?'],
     [withRule('match: { transport: streamable_http }'), 'did you mean `streamable-http`?'],
   ])('in %j is told with the nearest one', (text, hint) => {
     expect(sentences(text)).toContain(hint)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HttpSpec } from '../../src/rules/file/match-spec.ts'
-import { planHttp, planHttpAnswer } from '../../src/rules/select/plan.ts'
+import { planHttp, planHttpResponse } from '../../src/rules/select/plan.ts'
 import { Bench, facts } from './facts.ts'
 
 function exchange(method: string, path: string) {
@@ -14,7 +14,7 @@ function hits(http: HttpSpec, method: string, path: string, status?: number): bo
   const plan =
     status === undefined
       ? planHttp(bench.ruleSet, of, bench.states, () => bench.now)
-      : planHttpAnswer(bench.ruleSet, of, status, bench.states, () => bench.now)
+      : planHttpResponse(bench.ruleSet, of, status, bench.states, () => bench.now)
   return plan !== undefined
 }
 
@@ -55,7 +55,7 @@ describe('a rule about HTTP', () => {
     expect(hits({ method: ['GET', 'OPTIONS'] }, 'OPTIONS', '/mcp')).toBe(true)
   })
 
-  it('about a status waits for the answer, and others do not', () => {
+  it('about a status waits for the response, and others do not', () => {
     expect(hits({ status: 200 }, 'GET', '/x')).toBe(false)
     expect(hits({ status: 200 }, 'GET', '/x', 200)).toBe(true)
     expect(hits({ status: ['5xx', 404] }, 'GET', '/x', 503)).toBe(true)

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { CallFacts } from '../../src/rules/match/call-facts.ts'
 import { compileRules } from '../../src/rules/match/compile.ts'
-import type { Hit } from '../../src/rules/select/matched-rule.ts'
+import type { MatchedRule } from '../../src/rules/select/matched-rule.ts'
 import { planCall, planHttp } from '../../src/rules/select/plan.ts'
 import type { RuleLimits } from '../../src/rules/guard/rule-limits.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
@@ -53,20 +53,20 @@ export function expectHeld(text: string, limits: Strict, disarmed?: string): See
   states.adopt(ruleSet, now)
   if (disarmed !== undefined) states.disarm(disarmed)
   const times = new Map<string, number[]>()
-  let active: Hit[] = []
+  let active: MatchedRule[] = []
   const broken = new Set<string>()
-  const meet = (hits: readonly Hit[] | undefined, isDenied: boolean): void => {
+  const meet = (hits: readonly MatchedRule[] | undefined, isDenied: boolean): void => {
     for (const hit of hits ?? []) {
       if (disarmed !== undefined) broken.add('disarmed')
       if (isDenied) broken.add('a denied tool')
-      if (limits.shadow === true && !hit.shadow) broken.add('no shadow')
+      if (limits.dryRun === true && !hit.dryRun) broken.add('no shadow')
       for (const { fault } of hit.rule.uses) {
         if (limits.allowFaults?.includes(fault) === false) broken.add(`uses ${fault}`)
       }
       if (hit.begin()) {
         hit.applied()
         active.push(hit)
-      } else if (!hit.shadow) {
+      } else if (!hit.dryRun) {
         continue
       }
       if (states.active.active !== active.length) broken.add('faults are not counted')

@@ -5,7 +5,7 @@ import { explain } from '../../src/rules/explain/explain.ts'
 import { explainText } from '../../src/rules/explain/explain-text.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import { rulesJsonSchema } from '../../src/rules/file/schema.ts'
-import type { Sample } from '../../src/rules/select/sticky-key.ts'
+import type { StickyBy } from '../../src/rules/select/sticky-key.ts'
 import type { SchemaNode } from '../../src/rules/file/schema-node.ts'
 import { Bench, facts, type LooseRule } from './facts.ts'
 import { expectHeld, mostHits, type Strict } from './limits-world.ts'
@@ -38,7 +38,7 @@ function schemaKeys(): string[] {
 
 const seeds = Array.from({ length: rounds(2, 12) }, (_, seed) => seed)
 const shared = (sample: string): string[] =>
-  seeds.map((seed) => `seed: ${seed}, rules: [{ name: a, ${ABORT}, sample: ${sample} }]`)
+  seeds.map((seed) => `seed: ${seed}, rules: [{ name: a, ${ABORT}, stickyBy: ${sample} }]`)
 const match = (dimension: string): string => `match: { ${dimension} }`
 const ABORT = 'faults: [{ abort: { status: 503 } }]'
 
@@ -68,8 +68,8 @@ const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
   'rule.burst': ['burst: { rate: 99%, length: 1000 }'],
   'rule.burst.rate': ['burst: { rate: 99%, length: 1000 }, percent: 100'],
   'rule.burst.length': ['burst: { rate: 20%, length: 1000000 }'],
-  'rule.sample': [...shared('session'), ...shared('args'), ...shared('trace')],
-  'rule.sample.header': shared('{ header: x-same }'),
+  'rule.stickyBy': [...shared('session'), ...shared('args'), ...shared('trace')],
+  'rule.stickyBy.header': shared('{ header: x-same }'),
   'rule.from': ['from: "2026-03-01T09:00:01Z"', 'from: "2020-01-01T00:00:00Z"'],
   'rule.until': ['until: "2036-01-01T00:00:00Z"', 'for: 30d, until: "2036-01-01T00:00:00Z"'],
   'rule.for': ['for: 30d'],
@@ -82,8 +82,8 @@ const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
   'rule.pods': ['pods: 100'],
   'rule.maxActive': ['maxActive: 1000000'],
   'rule.then': ['then: stop'],
-  'rule.shadow': ['shadow: false', 'shadow: true'],
-  'rule.mark': ['mark: false'],
+  'rule.dryRun': ['dryRun: false', 'dryRun: true'],
+  'rule.marker': ['marker: false'],
   'rule.faults': [
     'rules: [{ name: a, faults: [{ abort: { status: 503 } }, { delay: { fixed: 1s } }] }]',
     'rules: [{ name: a, faults: [{ delay: { fixed: 1s } }] }]',
@@ -99,7 +99,7 @@ const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
   'match.client.name': [match('client: { name: agent }')],
   'match.client.version': [match('client: { version: 1.0.0 }')],
   'match.transport': [match('transport: streamable-http')],
-  'match.era': [match('era: ">=2025-03-26"')],
+  'match.protocolVersion': [match('protocolVersion: ">=2025-03-26"')],
   'match.http': [match('http: { path: /mcp }')],
   'match.http.method': [match('http: { method: POST }')],
   'match.http.path': [match('http: { path: "/*" }')],
@@ -144,7 +144,7 @@ describe('a rules file', () => {
     for (const attempt of attempts) {
       matched += expectHeld(fileOf(attempt), LIMITS).matched
       expectHeld(fileOf(attempt), { ...LIMITS, maxActive: Infinity })
-      expectHeld(fileOf(attempt), { ...LIMITS, shadow: true })
+      expectHeld(fileOf(attempt), { ...LIMITS, dryRun: true })
       expect(expectHeld(fileOf(attempt), LIMITS, 'production').hits).toBe(0)
       expect(expectHeld(fileOf(attempt), { ...LIMITS, maxPercent: 0 }).hits).toBe(0)
     }
@@ -178,7 +178,7 @@ describe('a rules file', () => {
           length: fc.integer({ min: 10, max: 1000 }),
         }),
         ramp: fc.record({ to: fc.constantFrom(5, 50, 100), over: fc.constantFrom(0, 500, 2000) }),
-        sample: fc.constantFrom<Sample>('ordinal', 'session', { header: 'x-user' }),
+        stickyBy: fc.constantFrom<StickyBy>('ordinal', 'session', { header: 'x-user' }),
       },
       { requiredKeys: [] },
     )
@@ -225,8 +225,8 @@ describe('a rule that a limit forbids', () => {
     expect(bench.rules[0]!.forbidden).toBe('delay')
     expect(bench.hits(facts({ name: 'pay_invoice' }))).toEqual([])
     expect(bench.hits()).toEqual(['bad'])
-    expect(bench.counts(0)).toMatchObject({ matched: 2, forbidden: 2, drawn: 0 })
-    expect(bench.counts(1)).toMatchObject({ matched: 2, forbidden: 1, drawn: 1 })
+    expect(bench.counts(0)).toMatchObject({ matched: 2, forbidden: 2, sampled: 0 })
+    expect(bench.counts(1)).toMatchObject({ matched: 2, forbidden: 1, sampled: 1 })
   })
 
   it('is explained', () => {
@@ -237,17 +237,17 @@ describe('a rule that a limit forbids', () => {
   })
 
   it('is forecast where calls that share their fate are more than the limit allows', () => {
-    const rules: LooseRule[] = [{ name: 'a', percent: 20, sample: 'session' }]
+    const rules: LooseRule[] = [{ name: 'a', percent: 20, stickyBy: 'session' }]
     const call = facts({}, { session: 'drawn-6' })
     const bench = new Bench(rules, { seed: seedThatHits(rules, call) }, { maxPercent: 20 })
     expect(bench.fates(50, () => call)).toMatch(/^1{10}/)
-    const { forbidden, drawn } = bench.counts()
-    expect(drawn + forbidden).toBe(50)
-    expect(drawn).toBeLessThanOrEqual(20)
+    const { forbidden, sampled } = bench.counts()
+    expect(sampled + forbidden).toBe(50)
+    expect(sampled).toBeLessThanOrEqual(20)
     const result = () => explain(bench.ruleSet, call, bench.now, bench.states).rules[0]!.result
     for (let i = 0; i < 20; i++) {
       const foreseen = result()
-      expect(foreseen).toBe(bench.plan(call) === undefined ? 'forbidden' : 'drawn')
+      expect(foreseen).toBe(bench.plan(call) === undefined ? 'forbidden' : 'sampled')
     }
   })
 })
@@ -267,6 +267,6 @@ describe('the limit of faults in progress', () => {
     first.begin()
     for (let i = 0; i < 5; i++) expect(second.begin()).toBe(false)
     second.finish()
-    expect(bench.counts().overflow).toBe(1)
+    expect(bench.counts().concurrency_limit).toBe(1)
   })
 })

@@ -152,15 +152,22 @@ describe('a rule matches', () => {
     expect(hits({ client: 'inspector' })).toBe(false)
     expect(hits({ transport: 'http+sse' }, facts({ transport: 'http+sse' }))).toBe(true)
     expect(hits({ transport: ['http+sse'] })).toBe(false)
-    expect(hits({ era: '2025-06-18' })).toBe(true)
-    expect(hits({ era: '>=2025-06-18' })).toBe(true)
-    expect(hits({ era: '> 2025-06-18' })).toBe(false)
-    expect(hits({ era: '>=2025-03-26 <2025-11-25' })).toBe(true)
-    expect(hits({ era: ['2024-11-05', '<2025-01-01'] })).toBe(false)
-    expect(hits({ era: '>=2024-11-05' }, facts({ revision: 'draft' }))).toBe(false)
-    expect(hits({ era: '2026-07-28' }, facts({ revision: undefined }))).toBe(false)
+    expect(hits({ protocolVersion: '2025-06-18' })).toBe(true)
+    expect(hits({ protocolVersion: '>=2025-06-18' })).toBe(true)
+    expect(hits({ protocolVersion: '> 2025-06-18' })).toBe(false)
+    expect(hits({ protocolVersion: '>=2025-03-26 <2025-11-25' })).toBe(true)
+    expect(hits({ protocolVersion: ['2024-11-05', '<2025-01-01'] })).toBe(false)
+    expect(hits({ protocolVersion: '>=2024-11-05' }, facts({ protocolVersion: 'draft' }))).toBe(
+      false,
+    )
+    expect(hits({ protocolVersion: '2026-07-28' }, facts({ protocolVersion: undefined }))).toBe(
+      false,
+    )
     expect(
-      hits({ era: '2025-11-25' }, facts({ revision: undefined }, { revision: '2025-11-25' })),
+      hits(
+        { protocolVersion: '2025-11-25' },
+        facts({ protocolVersion: undefined }, { protocolVersion: '2025-11-25' }),
+      ),
     ).toBe(true)
   })
 

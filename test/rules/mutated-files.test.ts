@@ -6,7 +6,7 @@ import { rounds } from '../support/rounds.ts'
 import { FILE, mutated } from './mutated-text.ts'
 
 const RUNS = rounds(600, 10_000)
-function check(input: string | Uint8Array, lines: number): 'accepted' | 'refused' {
+function check(input: string | Uint8Array, lines: number): 'accepted' | 'rejected' {
   const parsed = parseRules(input)
   if (parsed.ok) {
     // What is accepted can be used.
@@ -20,7 +20,7 @@ function check(input: string | Uint8Array, lines: number): 'accepted' | 'refused
       code !== 'unreadable' && message !== '' && line >= 1 && line <= lines + 1 && column >= 1,
   )
   if (problems.length === 0 || !isPlaced) expect.fail(JSON.stringify(problems))
-  return 'refused'
+  return 'rejected'
 }
 
 describe('a damaged file', () => {
@@ -29,7 +29,7 @@ describe('a damaged file', () => {
   })
 
   it('is read or refused with a place, whatever was done to its text', () => {
-    const seen = { accepted: 0, refused: 0 }
+    const seen = { accepted: 0, rejected: 0 }
     fc.assert(
       fc.property(mutated, (text) => {
         seen[check(text, text.split('\n').length)]++
@@ -38,7 +38,7 @@ describe('a damaged file', () => {
     )
     // Otherwise the damage is too slight, or too bad, to tell anything.
     expect(seen.accepted).toBeGreaterThan(RUNS / 20)
-    expect(seen.refused).toBeGreaterThan(RUNS / 2)
+    expect(seen.rejected).toBeGreaterThan(RUNS / 2)
   }, 60_000)
 
   it('is read or refused with a place, whatever was done to its bytes', () => {

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 export const FILE = `seed: 42
 rules:
   - name: slow-search
-    match: { tool: "search_*", headers: { x-n: { prefix: a } }, era: ">=2025-03-26" }
+    match: { tool: "search_*", headers: { x-n: { prefix: a } }, protocolVersion: ">=2025-03-26" }
     percent: 30
     for: 15m
     faults: &f

@@ -6,7 +6,7 @@ import { parseRules } from '../../src/rules/file/parse.ts'
 import { planCall } from '../../src/rules/select/plan.ts'
 import type { PodSelf } from '../../src/rules/match/pod-match.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
-import { RulesInForce } from '../../src/rules/watch/active-rules.ts'
+import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
 import { facts } from './facts.ts'
 import { accepted } from './rules-text.ts'
 
@@ -92,13 +92,13 @@ describe('a rule about certain pods', () => {
 })
 
 describe('labels of the pod that change', () => {
-  const world = (): RulesInForce => {
+  const world = (): ActiveRules => {
     const states = new RuleStates()
     const clock = (): number => 0
     const arming = new Arming(states, clock)
-    return new RulesInForce({ states, arming, limits: { self: BANK }, clock })
+    return new ActiveRules({ states, arming, limits: { self: BANK }, clock })
   }
-  const take = (rules: RulesInForce, text: string, digest = 'a'): void =>
+  const take = (rules: ActiveRules, text: string, digest = 'a'): void =>
     rules.take({ kind: 'rules', digest, file: accepted(text) })
 
   it('count from then on, and rules keep what they remember', () => {
@@ -114,7 +114,7 @@ describe('labels of the pod that change', () => {
     expect(hits()).toBe(0)
     rules.identify(SHOP)
     expect(hits()).toBe(1)
-    expect(rules.states.of(rules.ruleSet.rules[0]!)?.counts.drawn).toBe(3)
+    expect(rules.states.of(rules.ruleSet.rules[0]!)?.counts.sampled).toBe(3)
     rules.identify({ workload: 'shop' })
     expect(hits()).toBe(0)
   })

@@ -31,7 +31,7 @@ describe("the rules' schema", () => {
       'percent: 5%',
       'for: 5m',
       'match: { tool: { not: [a] } }',
-      'sample: { header: a }',
+      'stickyBy: { header: a }',
     ]) {
       expect(validate(parse(withRule(good))), good).toBe(true)
     }
@@ -74,7 +74,7 @@ describe("the rules' schema", () => {
   it('gives the types that rules are compiled from', () => {
     expectTypeOf<RulesFile>().toExtend<RuleFileSpec>()
     expectTypeOf<Rule['for']>().toEqualTypeOf<number | undefined>()
-    expectTypeOf<Rule['shadow']>().toEqualTypeOf<boolean>()
+    expectTypeOf<Rule['dryRun']>().toEqualTypeOf<boolean>()
     expect(parseRules('').ok).toBe(true)
   })
 })

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Arming } from '../../src/rules/guard/arming.ts'
 import { MAX_FILE_BYTES } from '../../src/rules/file/parse.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
-import { RulesInForce } from '../../src/rules/watch/active-rules.ts'
+import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
 import { eventually } from '../support/eventually.ts'
 import { Random } from '../support/random.ts'
 import { gist, ruleNamed, WatchBench } from './watch-bench.ts'
@@ -80,7 +80,7 @@ describe('what is no rules file', () => {
   ])('%s is refused', async (_, message, prepare) => {
     const bench = await start(prepare)
     expect(bench.last).toMatchObject({
-      kind: 'refused',
+      kind: 'rejected',
       problems: [{ file: bench.path, problems: [{ message }] }],
     })
     expect(bench.versions.length).toBe(1)
@@ -93,7 +93,7 @@ describe('what is no rules file', () => {
     if (process.getuid?.() === 0) context.skip()
     const bench = await start(({ path }) => writeFile(path, ruleNamed('one')))
     await chmod(bench.path, 0)
-    await bench.told('refused')
+    await bench.told('rejected')
     expect(bench.last).toMatchObject({
       problems: [{ problems: [{ message: 'cannot be read: EACCES' }] }],
     })
@@ -105,7 +105,7 @@ describe('what is no rules file', () => {
     const bench = await start()
     const server = createServer()
     await new Promise<void>((resolve) => void server.listen(bench.path, resolve))
-    await bench.told('refused')
+    await bench.told('rejected')
     expect(bench.last).toMatchObject({
       problems: [{ problems: [{ message: 'is a socket and not a file' }] }],
     })
@@ -171,17 +171,17 @@ describe('what is no rules file', () => {
 })
 
 describe('a storm of versions', () => {
-  it('leaves the last good one in force', { timeout: 120_000 }, async () => {
+  it('leaves the last good active one', { timeout: 120_000 }, async () => {
     const random = new Random(11)
     const clock = (): number => Date.now()
     const states = new RuleStates()
     const arming = new Arming(states, clock)
-    const inForce = new RulesInForce({ states, arming, limits: {}, clock })
+    const isActive = new ActiveRules({ states, arming, limits: {}, clock })
     const bench = await start(({ path }) => writeFile(path, ruleNamed('start')))
     let taken = 0
-    const names = (): string => inForce.ruleSet.rules.map(({ name }) => name).join('+')
+    const names = (): string => isActive.ruleSet.rules.map(({ name }) => name).join('+')
     const feed = (): void => {
-      while (taken < bench.versions.length) inForce.take(bench.versions[taken++]!)
+      while (taken < bench.versions.length) isActive.take(bench.versions[taken++]!)
     }
     const replace = async (prepare: (path: string) => Promise<unknown>): Promise<void> => {
       await rm(bench.at('next'), { recursive: true, force: true })
@@ -215,15 +215,15 @@ describe('a storm of versions', () => {
       feed()
       expect(names()).toBe(good)
       await replace(random.pick(bad))
-      await bench.told('refused')
+      await bench.told('rejected')
       feed()
       expect(names()).toBe(good)
-      expect(inForce.last?.version.kind).toBe('refused')
+      expect(isActive.last?.version.kind).toBe('rejected')
     }
     await unlink(bench.path)
     await eventually(() => {
       feed()
-      return names() === '' ? undefined : `${names()} is still in force`
+      return names() === '' ? undefined : `${names()} is still active`
     })
     expect(gist(bench.last!)).toBe('absent: there is no such file')
     expect(bench.troubles).toEqual([])

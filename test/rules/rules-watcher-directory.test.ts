@@ -87,7 +87,7 @@ describe('a directory', () => {
       'rules',
     )
     expect(bench.last).toMatchObject({
-      kind: 'refused',
+      kind: 'rejected',
       problems: [
         {
           file: join(bench.path, 'b.yaml'),
@@ -105,7 +105,7 @@ describe('a directory', () => {
     await writeFile(join(bench.path, 'b.yaml'), 'rulez: []')
     await writeFile(join(bench.path, 'c.yaml'), '\tno')
     const version = await bench.until(
-      (each) => each.kind === 'refused' && each.problems[1]?.problems[0]?.code === 'syntax',
+      (each) => each.kind === 'rejected' && each.problems[1]?.problems[0]?.code === 'syntax',
     )
     expect(version).toMatchObject({
       problems: [
@@ -121,6 +121,6 @@ describe('a directory', () => {
     await writeFile(join(bench.path, 'a.yaml'), '# soon')
     await bench.told('absent: the rules files of the directory are empty')
     await copyFile(join(bench.path, 'readme.md'), join(bench.path, 'b.yaml'))
-    await bench.told('refused')
+    await bench.told('rejected')
   })
 })

@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Arming } from '../../src/rules/guard/arming.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
-import { RulesInForce } from '../../src/rules/watch/active-rules.ts'
+import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
 import { eventually } from '../support/eventually.ts'
 import { Mount, ruleNamed, WatchBench } from './watch-bench.ts'
 import { rounds } from '../support/rounds.ts'
@@ -155,15 +155,15 @@ describe('watching', () => {
     const clock = (): number => Date.now()
     const states = new RuleStates()
     const arming = new Arming(states, clock)
-    const inForce = new RulesInForce({ states, arming, limits: {}, clock })
+    const isActive = new ActiveRules({ states, arming, limits: {}, clock })
     const took: number[] = []
     for (let i = 0; i < CHANGES; i++) {
       await fs.promises.writeFile(bench.at('next'), ruleNamed(`rule-${i}`))
       const since = performance.now()
       fs.renameSync(bench.at('next'), bench.path)
       await bench.told(`rule-${i}`)
-      inForce.take(bench.last!)
-      expect(inForce.ruleSet.rules[0]?.name).toBe(`rule-${i}`)
+      isActive.take(bench.last!)
+      expect(isActive.ruleSet.rules[0]?.name).toBe(`rule-${i}`)
       took.push(performance.now() - since)
     }
     took.sort((a, b) => a - b)

@@ -18,7 +18,7 @@ export function ruleNamed(name: string): string {
 /** What a version says, in a word: its rules' names, or that it was refused, or why there is none. */
 export function gist(version: RulesVersion): string {
   if (version.kind === 'rules') return version.file.rules.map(({ name }) => name).join('+')
-  return version.kind === 'absent' ? `absent: ${version.reason}` : 'refused'
+  return version.kind === 'absent' ? `absent: ${version.reason}` : 'rejected'
 }
 
 /** A temporary directory and a watcher of something in it. */

@@ -7,7 +7,7 @@ import {
   ListRootsRequestSchema,
   LoggingMessageNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { clientAnswers, clientCapabilities, Received, type OpenClient } from './interop-client.ts'
+import { clientResponses, clientCapabilities, Received, type OpenClient } from './interop-client.ts'
 import { recordFetch } from './recorded-fetch.ts'
 
 /** Opens the client of SDK v1. */
@@ -23,15 +23,15 @@ export const openClientV1: OpenClient = async (url, kind) => {
   )
   client.setRequestHandler(ElicitRequestSchema, ({ method, params }) => {
     received.add(method, params)
-    return clientAnswers.elicitation
+    return clientResponses.elicitation
   })
   client.setRequestHandler(CreateMessageRequestSchema, ({ method, params }) => {
     received.add(method, params)
-    return clientAnswers.sampling
+    return clientResponses.sampling
   })
   client.setRequestHandler(ListRootsRequestSchema, ({ method, params }) => {
     received.add(method, params)
-    return clientAnswers.roots
+    return clientResponses.roots
   })
 
   const options = { fetch: recorder.fetch }

@@ -5,7 +5,7 @@ import {
   type McpSubscription,
 } from '@modelcontextprotocol/client'
 import {
-  clientAnswers,
+  clientResponses,
   clientCapabilities,
   Received,
   type ClientTransport,
@@ -19,7 +19,7 @@ export interface InteropClientV2 extends InteropClient {
   listen(): Promise<McpSubscription>
 }
 
-/** Makes what opens the client of SDK v2, with or without asking for the newest revision. */
+/** Makes what opens the client of SDK v2, with or without asking for the newest protocol version. */
 export function openClientV2(
   mode: 'legacy' | 'auto',
 ): (url: string, kind: ClientTransport) => Promise<InteropClientV2> {
@@ -35,15 +35,15 @@ export function openClientV2(
     }
     client.setRequestHandler('elicitation/create', ({ method, params }) => {
       received.add(method, params)
-      return clientAnswers.elicitation
+      return clientResponses.elicitation
     })
     client.setRequestHandler('sampling/createMessage', ({ method, params }) => {
       received.add(method, params)
-      return clientAnswers.sampling
+      return clientResponses.sampling
     })
     client.setRequestHandler('roots/list', ({ method, params }) => {
       received.add(method, params)
-      return clientAnswers.roots
+      return clientResponses.roots
     })
 
     const options = { fetch: recorder.fetch }
@@ -60,7 +60,7 @@ export function openClientV2(
         capabilities: client.getServerCapabilities(),
         instructions: client.getInstructions(),
         version: client.getNegotiatedProtocolVersion(),
-        era: client.getProtocolEra(),
+        protocolVersion: client.getProtocolEra(),
       }),
       listTools: () => client.listTools(),
       call: (name, args = {}, { meta, ...rest } = {}) =>

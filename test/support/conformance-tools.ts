@@ -180,6 +180,6 @@ async function elicit(
     { method: 'elicitation/create', params: { message, requestedSchema } },
     ElicitResultSchema,
   )
-  const answer = `action=${result.action}, content=${JSON.stringify(result.content ?? {})}`
-  return { content: [text(`Elicitation completed: ${answer}`)] }
+  const response = `action=${result.action}, content=${JSON.stringify(result.content ?? {})}`
+  return { content: [text(`Elicitation completed: ${response}`)] }
 }

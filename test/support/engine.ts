@@ -2,4 +2,4 @@ import type { Engine } from '../../src/listener/front/engine.ts'
 
 /** The engine that a run of the tests is about, by `SQUALL_ENGINE`. */
 export const ENGINE_UNDER_TEST: Engine =
-  process.env['SQUALL_ENGINE'] === 'general' ? 'general' : 'splice'
+  process.env['SQUALL_ENGINE'] === 'standard' ? 'standard' : 'fast'

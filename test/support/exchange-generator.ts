@@ -27,7 +27,7 @@ const NAMES =
   'accept accept-encoding accept-language user-agent cookie referer origin authorization cache-control pragma via forwarded x-forwarded-for x-request-id mcp-session-id mcp-protocol-version mcp-method mcp-name last-event-id if-none-match range priority from dnt sec-fetch-mode'.split(
     ' ',
   )
-const ANSWER_NAMES =
+const RESPONSE_NAMES =
   'server date vary set-cookie cache-control etag x-accel-buffering mcp-session-id www-authenticate retry-after access-control-allow-origin access-control-expose-headers content-disposition last-modified expires link allow age warning strict-transport-security'.split(
     ' ',
   )
@@ -195,19 +195,19 @@ function infoLines(random: Random): string {
   return Array.from({ length: random.int(1, 3) }, one).join('')
 }
 
-function planAnswer(
+function planResponse(
   random: Random,
   request: { method: string; old: boolean; last: boolean; big: number },
 ): Script {
   const status = random.pick(STATUSES)
-  const lines = headerLines(random, ANSWER_NAMES)
+  const lines = headerLines(random, RESPONSE_NAMES)
   const bodiless = status.startsWith('204') || status.startsWith('304')
   let body = noise(random, request.big > 0 ? request.big : bodySize(random))
   if (random.chance(0.15)) {
     body = gzipSync(body)
     lines.push('Content-Encoding: gzip\r\n')
   }
-  // An answer to HEAD ends with its head: closing behind it would race with the next request.
+  // A response to HEAD ends with its head: closing behind it would race with the next request.
   const delimited = request.last && !bodiless && request.method !== 'HEAD' && random.chance(0.15)
   let bytes: Buffer = Buffer.alloc(0)
   if (delimited) {
@@ -243,7 +243,7 @@ export function planConnections(
       const last = i === size - 1
       const request = planRequest(random, `e${made + i}`, last, big)
       const old = request.request.includes(' HTTP/1.0\r\n')
-      const script = planAnswer(random, { method: request.method, old, last, big })
+      const script = planResponse(random, { method: request.method, old, last, big })
       exchanges.push({ ...request, script })
     }
     connections.push({ exchanges, pipelined: big === 0 && random.chance(0.3) })

@@ -34,7 +34,7 @@ export async function startHttpApp(
 }
 
 /** Answers every call with a result that holds `text`, and says what it was asked. */
-export function answering(text: string): RequestListener {
+export function responding(text: string): RequestListener {
   return (req, res) => {
     const parts: Buffer[] = []
     req.on('data', (part: Buffer) => parts.push(part))

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { request as requestTls, type RequestOptions } from 'node:https'
 
-/** An answer, whole. */
+/** A response, whole. */
 export interface Called {
   readonly status: number
   readonly headers: IncomingMessage['headers']
@@ -17,7 +17,7 @@ export function callMessage(id: number | string, name = 'echo'): object {
   return { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {} } }
 }
 
-/** POSTs a message as an SDK does, and resolves with the head of the answer. */
+/** POSTs a message as an SDK does, and resolves with the head of the response. */
 export async function post(place: Place, message: unknown): Promise<IncomingMessage> {
   const body = typeof message === 'string' ? message : JSON.stringify(message)
   const options = {
@@ -40,14 +40,14 @@ export async function post(place: Place, message: unknown): Promise<IncomingMess
   return res
 }
 
-/** POSTs a message and reads the whole answer. */
+/** POSTs a message and reads the whole response. */
 export async function call(place: Place, message: unknown): Promise<Called> {
   const res = await post(place, message)
   const text = await textOf(res)
   return { status: res.statusCode ?? 0, headers: res.headers, text }
 }
 
-/** Reads an answer to its end. */
+/** Reads a response to its end. */
 export async function textOf(res: IncomingMessage): Promise<string> {
   let text = ''
   res.setEncoding('utf8')

@@ -26,7 +26,7 @@ export interface InteropClient {
   /** Ends the session at the server, where there is one. */
   endSession(): Promise<void>
   close(): Promise<void>
-  /** The heads of the answers so far. */
+  /** The heads of the responses so far. */
   heads(): RecordedHead[]
   /** Resolves when no request waits for its head any more. */
   settled(): Promise<void>
@@ -35,8 +35,8 @@ export interface InteropClient {
 /** Opens a client; `url` is where the server or a proxy before it listens. */
 export type OpenClient = (url: string, transport: ClientTransport) => Promise<InteropClient>
 
-/** What the answers of a user, a model and a file system would be. */
-export const clientAnswers = {
+/** What the responses of a user, a model and a file system would be. */
+export const clientResponses = {
   elicitation: {
     action: 'accept' as const,
     content: { name: 'Ada', city: 'London', check: true, integer: 7 },

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { HOSTILE_VALUES, PACKED, anyValue, callWith, posted, resultWith } from './hostile.ts'
 import type { Random } from './random.ts'
-import { answer, chunk, startRawApp, type AppExchange } from './raw-app.ts'
+import { response, chunk, startRawApp, type AppExchange } from './raw-app.ts'
 import { RawClient } from './raw-client.ts'
 import {
   INJECTED_NODE_OPTIONS,
@@ -65,11 +65,11 @@ function respond(random: Random): (exchange: AppExchange) => Promise<void> {
     switch (kind) {
       case 0:
       case 1:
-        await e.write(answer('200 OK', JSON_TYPE, result))
+        await e.write(response('200 OK', JSON_TYPE, result))
         return
       case 2:
         await e.write(
-          answer(
+          response(
             '200 OK',
             [...JSON_TYPE, 'Content-Encoding', coding],
             PACKED[coding]!(Buffer.from(result)),
@@ -115,7 +115,7 @@ function respond(random: Random): (exchange: AppExchange) => Promise<void> {
       }
       default:
         await e.write(
-          answer(
+          response(
             '200 OK',
             [
               ...JSON_TYPE,
@@ -171,7 +171,7 @@ async function attack(random: Random, port: number): Promise<void> {
   } else {
     await Promise.race([client.send(bytes, 'POST'), client.gone, sleep(5000)])
     const left = client.gone.then(() => undefined)
-    await Promise.race([manner < 3 ? left : client.answer(), sleep(random.int(100, 4000))])
+    await Promise.race([manner < 3 ? left : client.response(), sleep(random.int(100, 4000))])
   }
   client.reset()
 }
@@ -183,15 +183,15 @@ export async function fuzzMemory(
   lanes: number,
   engine: string,
 ): Promise<FuzzResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'squall-'))
-  const rules = join(folder, 'rules.yaml')
+  const directory = mkdtempSync(join(tmpdir(), 'squall-'))
+  const rules = join(directory, 'rules.yaml')
   writeFileSync(rules, RULES)
   const app = await startRawApp({
     keepBytes: false,
     keepBody: false,
     script: (e) => respond(random)(e).catch(() => undefined),
   })
-  const turns = join(folder, 'longest-turn')
+  const turns = join(directory, 'longest-turn')
   const squall = await startSidecarProcess(
     app.url,
     ['--rules', rules, '--engine', engine],
@@ -233,7 +233,7 @@ export async function fuzzMemory(
   } finally {
     await squall.stop()
     await app.close()
-    rmSync(folder, { recursive: true })
+    rmSync(directory, { recursive: true })
   }
 }
 

@@ -72,8 +72,8 @@ export interface RawApp {
   close(): Promise<void>
 }
 
-/** An answer as bytes. Framing headers are added only when `body` is given. */
-export function answer(
+/** A response as bytes. Framing headers are added only when `body` is given. */
+export function response(
   status: string,
   headers: readonly string[] = [],
   body?: string | Buffer,
@@ -94,8 +94,8 @@ export function chunk(bytes: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')])
 }
 
-const plainAnswer: Script = async (exchange) => {
-  await exchange.write(answer('200 OK', ['Content-Type', 'text/plain'], 'ok'))
+const plainResponse: Script = async (exchange) => {
+  await exchange.write(response('200 OK', ['Content-Type', 'text/plain'], 'ok'))
 }
 
 /** Starts an app on a free port of the loopback interface. */
@@ -111,7 +111,7 @@ export async function startRawApp(options: RawAppOptions = {}): Promise<RawApp> 
         for (const wake of waiters) wake()
       },
       script: (request) =>
-        scripts.get(valueOf(request.headers, 'x-script') ?? '') ?? options.script ?? plainAnswer,
+        scripts.get(valueOf(request.headers, 'x-script') ?? '') ?? options.script ?? plainResponse,
     })
     connections.push(connection)
   })
@@ -203,12 +203,12 @@ function accept(
       reader.push(bytes)
     } catch (error) {
       connection.violations.push(String(error))
-      socket.end(answer('400 Bad Request', ['Connection', 'close'], 'refused by the app'))
+      socket.end(response('400 Bad Request', ['Connection', 'close'], 'refused by the app'))
     }
   })
   socket.on('end', () => {
     depart('fin')
-    // Script or not, an answer can still be written: the other side may have closed only its half.
+    // Script or not, a response can still be written: the other side may have closed only its half.
     void turn.then(() => socket.end())
   })
   socket.on('error', () => depart('reset'))

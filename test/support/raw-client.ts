@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { drained, type Fate } from './raw-app.ts'
 import { statusOf, WireReader, type WireMessage } from './wire.ts'
 
-/** An answer as the client received it. */
-export interface Answer extends WireMessage {
+/** A response as the client received it. */
+export interface ClientResponse extends WireMessage {
   readonly status: number
   readonly reason: string
   /** The 1xx answers before it. */
@@ -24,10 +24,10 @@ export class RawClient {
   readonly gone: Promise<Fate>
   /** What a strict reader refused. */
   readonly violations: string[] = []
-  /** Every final answer, whole or cut. */
-  readonly answers: Answer[] = []
-  /** The answer whose head has arrived and whose end has not. */
-  current: Answer | undefined
+  /** Every final response, whole or cut. */
+  readonly responses: ClientResponse[] = []
+  /** The response whose head has arrived and whose end has not. */
+  current: ClientResponse | undefined
   received = 0
   #bytes: Buffer[] = []
   readonly #methods: string[] = []
@@ -47,7 +47,7 @@ export class RawClient {
       {
         head: (message) => {
           if (statusOf(message) >= 200 || statusOf(message) === 101)
-            this.current = this.#answer(message)
+            this.current = this.#response(message)
         },
         message: (message) => this.#message(message),
       },
@@ -67,7 +67,7 @@ export class RawClient {
         if (this.#fate !== undefined) return
         this.#fate = fate
         const cut = this.#reader.end(fate === 'fin')
-        if (cut !== undefined && this.current !== undefined) this.answers.push(this.current)
+        if (cut !== undefined && this.current !== undefined) this.responses.push(this.current)
         this.#wake()
         resolve(fate)
       }
@@ -94,7 +94,7 @@ export class RawClient {
     return this.#fate
   }
 
-  /** Writes each piece in a turn of its own; `method` tells how to read the answer. */
+  /** Writes each piece in a turn of its own; `method` tells how to read the response. */
   async send(
     pieces: string | Buffer | readonly (string | Buffer)[],
     method?: string,
@@ -109,14 +109,14 @@ export class RawClient {
     }
   }
 
-  /** Resolves with the n-th final answer (from 0), whole or cut; undefined when there is none before the end. */
-  async answer(index = 0): Promise<Answer | undefined> {
-    await this.#until(() => this.answers.length > index)
-    return this.answers[index]
+  /** Resolves with the n-th final response (from 0), whole or cut; undefined when there is none before the end. */
+  async response(index = 0): Promise<ClientResponse | undefined> {
+    await this.#until(() => this.responses.length > index)
+    return this.responses[index]
   }
 
-  /** Resolves when the head of an answer has arrived. */
-  async head(): Promise<Answer | undefined> {
+  /** Resolves when the head of a response has arrived. */
+  async head(): Promise<ClientResponse | undefined> {
     await this.#until(() => this.current !== undefined)
     return this.current
   }
@@ -142,7 +142,7 @@ export class RawClient {
     this.socket.destroy()
   }
 
-  #answer(message: WireMessage): Answer {
+  #response(message: WireMessage): ClientResponse {
     const infos = this.#infos
     this.#infos = []
     const reason = message.startLine.slice(13)
@@ -154,7 +154,7 @@ export class RawClient {
       this.#infos.push(message)
       return
     }
-    this.answers.push(message as Answer)
+    this.responses.push(message as ClientResponse)
     this.#methods.shift()
     this.current = undefined
   }
@@ -181,10 +181,10 @@ export async function exchange(
   port: number,
   request: string | Buffer | readonly (string | Buffer)[],
   method = 'GET',
-): Promise<{ answer: Answer | undefined; client: RawClient }> {
+): Promise<{ response: ClientResponse | undefined; client: RawClient }> {
   const client = await RawClient.connect(port)
   await client.send(request, method)
-  const received = await client.answer()
+  const received = await client.response()
   client.close()
-  return { answer: received, client }
+  return { response: received, client }
 }

@@ -1,14 +1,14 @@
-/** The head of an answer as a client received it, without what differs from run to run. */
+/** The head of a response as a client received it, without what differs from run to run. */
 export interface RecordedHead {
   readonly request: string
   readonly status: number
   readonly headers: Record<string, string>
 }
 
-/** A fetch that remembers the heads of all answers. */
+/** A fetch that remembers the heads of all responses. */
 export interface RecordedFetch {
   readonly fetch: (input: string | URL, init?: RequestInit) => Promise<Response>
-  /** The heads so far, in an order that does not depend on which answer came first. */
+  /** The heads so far, in an order that does not depend on which response came first. */
   readonly heads: () => RecordedHead[]
   /** Resolves when every request made so far has a head or has failed. */
   readonly settled: () => Promise<void>

@@ -10,12 +10,12 @@ import type { RuleCounts } from '../../src/rules/select/rule-counts.ts'
 import type { RuleFileSpec, RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { RuleIndex, type RuleSet } from '../../src/rules/match/rule-set.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
-import { RulesInForce } from '../../src/rules/watch/active-rules.ts'
+import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
 import type { RulesFile } from '../../src/rules/file/schema.ts'
 
 /** Rules for a sidecar, and everything that their faults told. */
 export interface RuleStage {
-  readonly rules: RulesInForce
+  readonly rules: ActiveRules
   readonly listenerOf: () => FaultListener
   readonly createPlanner: typeof createPlanner
   readonly injected: InjectedRecord[]
@@ -23,7 +23,7 @@ export interface RuleStage {
   readonly broken: unknown[]
   /** Other rules come into force. */
   take(rules: readonly RuleSpec[]): void
-  /** What became of the calls that a rule in force matched. */
+  /** What became of the calls that an active rule matched. */
   counts(index?: number): RuleCounts
   /** Faults that act now, over all rules. */
   readonly active: number
@@ -44,7 +44,7 @@ export function ruleStage(
 ): RuleStage {
   const clock = (): number => Date.now()
   const states = new RuleStates()
-  const rules = new RulesInForce({ states, arming: new Arming(states, clock), limits: {}, clock })
+  const rules = new ActiveRules({ states, arming: new Arming(states, clock), limits: {}, clock })
   const injected: InjectedRecord[] = []
   const notApplicable: NotApplicableRecord[] = []
   const broken: unknown[] = []
@@ -85,7 +85,7 @@ export function ruleStage(
 }
 
 /** The same rules with other faults: such as no file can ask for. */
-function withFaults(rules: RulesInForce, faults: readonly Fault[]): RulesInForce {
+function withFaults(rules: ActiveRules, faults: readonly Fault[]): ActiveRules {
   let seen: RuleSet | undefined
   let replaced: RuleSet | undefined
   const ruleSet = (): RuleSet => {
@@ -105,5 +105,5 @@ function withFaults(rules: RulesInForce, faults: readonly Fault[]): RulesInForce
     get ruleSet() {
       return ruleSet()
     },
-  } as RulesInForce
+  } as ActiveRules
 }

@@ -18,8 +18,8 @@ export interface SessionHost {
   readonly sessions: number
   /** How many sessions clients ended with a DELETE. */
   readonly ended: number
-  /** Cuts the connections on which answers to POSTs are under way. */
-  cutAnswers(): void
+  /** Cuts the connections on which responses to POSTs are under way. */
+  cutResponses(): void
   close(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export interface SessionHostOptions {
 /** Serves Streamable HTTP at /mcp, to callers that name a loopback host only. */
 export async function hostSessions(options: SessionHostOptions): Promise<SessionHost> {
   const sessions = new Map<string, StreamableHTTPServerTransport>()
-  const answering = new Set<ServerResponse>()
+  const responding = new Set<ServerResponse>()
   const requests = new RequestLog()
   let ended = 0
 
@@ -66,8 +66,8 @@ export async function hostSessions(options: SessionHostOptions): Promise<Session
 
   const server = createServer((request, response) => {
     requests.add(request)
-    if (request.method === 'POST') answering.add(response)
-    response.once('close', () => answering.delete(response))
+    if (request.method === 'POST') responding.add(response)
+    response.once('close', () => responding.delete(response))
     handle(request, response).catch((error: unknown) => response.destroy(error as Error))
   })
   server.listen(0, '127.0.0.1')
@@ -84,8 +84,8 @@ export async function hostSessions(options: SessionHostOptions): Promise<Session
     get ended() {
       return ended
     },
-    cutAnswers() {
-      for (const response of answering) response.destroy()
+    cutResponses() {
+      for (const response of responding) response.destroy()
     },
     async close() {
       await Promise.all([...sessions.values()].map((transport) => transport.close()))

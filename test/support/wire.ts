@@ -32,7 +32,7 @@ export interface WireEvents {
 export interface WireOptions {
   readonly role: 'request' | 'response'
   readonly keepBody?: boolean
-  /** Answers only: the method of the request that the next answer belongs to. */
+  /** Answers only: the method of the request that the next response belongs to. */
   readonly method?: () => string
 }
 
@@ -40,7 +40,7 @@ const EMPTY = Buffer.alloc(0)
 const REQUEST_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [\x21-\x7e\x80-\xff]+ HTTP\/1\.[01]$/
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?$/
 const HEADER_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)$/
-const MAX_HEAD = 1024 * 1024
+const MAX_HEADER_SIZE = 1024 * 1024
 
 type State = 'head' | 'length' | 'chunk-size' | 'chunk-data' | 'chunk-end' | 'trailers' | 'close'
 
@@ -185,14 +185,14 @@ export class WireReader {
   }
 
   /** Text up to a mark, which is taken away with it. */
-  #block(mark: string): string | undefined {
-    const end = this.#buffer.indexOf(mark, 0, 'latin1')
+  #block(marker: string): string | undefined {
+    const end = this.#buffer.indexOf(marker, 0, 'latin1')
     if (end < 0) {
-      if (this.#buffer.length > MAX_HEAD) throw new WireError('a head without end')
+      if (this.#buffer.length > MAX_HEADER_SIZE) throw new WireError('a head without end')
       return undefined
     }
     const text = this.#buffer.toString('latin1', 0, end)
-    this.#buffer = this.#buffer.subarray(end + mark.length)
+    this.#buffer = this.#buffer.subarray(end + marker.length)
     return text
   }
 
@@ -274,7 +274,7 @@ export function valueOf(headers: readonly string[], name: string): string | unde
   return valuesOf(headers, name)[0]
 }
 
-/** The status of an answer. */
+/** The status of a response. */
 export function statusOf(message: WireMessage): number {
   return Number(message.startLine.slice(9, 12))
 }

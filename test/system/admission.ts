@@ -16,7 +16,7 @@ export interface Admission {
    * An API server takes policies, webhooks and labels of namespaces into use some time after it has stored
    * them: policies once a second, the others as its watches tell it. Nothing is made by asking.
    */
-  readonly inForce: (namespace: string, metadata: object, answer: RegExp) => Promise<void>
+  readonly isActive: (namespace: string, metadata: object, response: RegExp) => Promise<void>
 }
 
 /** Asks an API server, as its administrator. */
@@ -29,11 +29,11 @@ export function admissionOf(server: ApiServer): Admission {
     },
     create: (namespace, name, metadata) =>
       server.run('kubectl', ['create', '-n', namespace, '-f', '-'], podText(name, metadata)),
-    inForce: (namespace, metadata, answer) =>
+    isActive: (namespace, metadata, response) =>
       eventually(async () => {
         const args = ['create', '--dry-run=server', '-n', namespace, '-o', 'json', '-f', '-']
         const { text } = await server.run('kubectl', args, podText('would-be', metadata))
-        return answer.test(text) ? undefined : `not ${String(answer)}:\n${text}`
+        return response.test(text) ? undefined : `not ${String(response)}:\n${text}`
       }, PATIENCE),
   }
 }

@@ -63,14 +63,14 @@ export async function startApiServer(): Promise<ApiServer> {
 class EndedError extends Error {}
 
 async function start(): Promise<ApiServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'squall-api-server-'))
+  const directory = mkdtempSync(join(tmpdir(), 'squall-api-server-'))
   const token = randomBytes(16).toString('hex')
   const [port, client, peer] = [await freePort(), await freePort(), await freePort()]
   // Nothing that is asked here may go by a proxy.
-  const env = { PATH: process.env['PATH'], HOME: folder, NO_PROXY: '*' }
+  const env = { PATH: process.env['PATH'], HOME: directory, NO_PROXY: '*' }
   const file = (name: string, text: string): string => {
-    writeFileSync(join(folder, name), text, { mode: 0o600 })
-    return join(folder, name)
+    writeFileSync(join(directory, name), text, { mode: 0o600 })
+    return join(directory, name)
   }
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const key = file('sa.key', privateKey.export({ type: 'pkcs1', format: 'pem' }).toString())
@@ -99,7 +99,7 @@ async function start(): Promise<ApiServer> {
     spawn(
       ETCD,
       [
-        `--data-dir=${join(folder, 'etcd')}`,
+        `--data-dir=${join(directory, 'etcd')}`,
         `--listen-client-urls=${etcdUrl}`,
         `--advertise-client-urls=${etcdUrl}`,
         `--listen-peer-urls=${peerUrl}`,
@@ -115,7 +115,7 @@ async function start(): Promise<ApiServer> {
         '--bind-address=127.0.0.1',
         '--advertise-address=127.0.0.1',
         `--secure-port=${port}`,
-        `--cert-dir=${folder}`,
+        `--cert-dir=${directory}`,
         '--service-account-issuer=https://kubernetes.default.svc',
         `--service-account-signing-key-file=${key}`,
         `--service-account-key-file=${key}`,
@@ -131,7 +131,7 @@ async function start(): Promise<ApiServer> {
   ]
   const close = async (): Promise<void> => {
     for (const child of children.toReversed()) await end(child)
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true })
   }
   const server: ApiServer = {
     kubeconfig,

@@ -37,7 +37,7 @@ const NAMESPACES = {
 let server: ApiServer
 let kubectl: Admission['kubectl']
 let create: Admission['create']
-let inForce: Admission['inForce']
+let isActive: Admission['isActive']
 
 /** Everything that has the chart's label, in the whole cluster. */
 async function left(): Promise<string> {
@@ -68,7 +68,7 @@ function caBundle(): Promise<string> {
 describe.skipIf(missing !== undefined)('a real API server', () => {
   beforeAll(async () => {
     server = await startApiServer()
-    ;({ kubectl, create, inForce } = admissionOf(server))
+    ;({ kubectl, create, isActive } = admissionOf(server))
     for (const [name, labels] of Object.entries(NAMESPACES)) {
       await kubectl(
         ['create', '-f', '-'],
@@ -85,7 +85,7 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
     beforeAll(async () => {
       const { ok, text } = await server.run(HELM, ['install', ...release, '--create-namespace'])
       expect(ok, text).toBe(true)
-      await inForce('shop', ASKS, CALLED)
+      await isActive('shop', ASKS, CALLED)
     }, 180_000)
 
     it('refuses the pods that ask, and lets all others pass', async () => {
@@ -99,13 +99,13 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
       expect(await create('shop', 'not', not)).toMatchObject({ ok: true })
       expect(await create(NAMESPACE, 'own', ASKS)).toMatchObject({ ok: true })
       await kubectl(['label', 'namespace', 'tight', 'squall.dev/injection=disabled'])
-      await inForce('tight', ASKS, MADE)
+      await isActive('tight', ASKS, MADE)
       expect(await create('tight', 'disabled', ASKS)).toMatchObject({ ok: true })
       await kubectl(['label', 'namespace', 'tight', 'squall.dev/injection-'])
     })
 
     it('refuses in production by the policy, and only those that ask', async () => {
-      await inForce('live', ASKS, /counts as production/)
+      await isActive('live', ASKS, /counts as production/)
       const { ok, text } = await create('live', 'asks', ASKS)
       expect(ok).toBe(false)
       expect(text).toContain('counts as production')
@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
       const set = ['--set', 'webhook.failurePolicy=Ignore']
       const { ok, text } = await server.run(HELM, ['upgrade', ...release, ...set])
       expect(ok, text).toBe(true)
-      await inForce('sale', ASKS, /counts as production/)
+      await isActive('sale', ASKS, /counts as production/)
       expect(await create('calm', 'asks', ASKS)).toMatchObject({ ok: true })
     })
 
@@ -149,7 +149,7 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
         manifestsOf(readFileSync(INSTALL, 'utf8')),
         server.kubeconfigFor(token.trim()),
       )
-      for (const namespace of ['shop', 'tight']) await inForce(namespace, ASKS, INJECTED)
+      for (const namespace of ['shop', 'tight']) await isActive(namespace, ASKS, INJECTED)
     }, 240_000)
 
     afterAll(async () => {

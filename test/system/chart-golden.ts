@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { parse, stringify } from 'yaml'
 import type { Manifest } from '../deploy/manifest-problems.ts'
 
-const FOLDER = new URL('golden/chart/', import.meta.url)
+const DIRECTORY = new URL('golden/chart/', import.meta.url)
 const DEPLOY = new URL('../../deploy/', import.meta.url)
 const NEW = '(made anew each time)'
 
@@ -18,9 +18,9 @@ export function golden(manifests: readonly Manifest[], hasRandom: boolean): stri
 
 /** The golden file of that name; with `UPDATE=1` it is written first. */
 export function keptGolden(name: string, text: string): string {
-  const file = new URL(`${name}.yaml`, FOLDER)
+  const file = new URL(`${name}.yaml`, DIRECTORY)
   if (process.env['UPDATE'] === '1') {
-    mkdirSync(FOLDER, { recursive: true })
+    mkdirSync(DIRECTORY, { recursive: true })
     writeFileSync(file, text)
   }
   return existsSync(file) ? readFileSync(file, 'utf8') : ''

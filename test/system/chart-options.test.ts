@@ -114,9 +114,9 @@ describe.skipIf(helmMissing() !== undefined)('a release with the values of the f
   })
 
   it('has templates that each begin by completing the values', () => {
-    const folder = join(CHART, 'templates')
-    for (const file of readdirSync(folder).filter((name) => !name.endsWith('.tpl'))) {
-      const text = readFileSync(join(folder, file), 'utf8')
+    const directory = join(CHART, 'templates')
+    for (const file of readdirSync(directory).filter((name) => !name.endsWith('.tpl'))) {
+      const text = readFileSync(join(directory, file), 'utf8')
       expect(text, file).toMatch(/^\{\{-? include "squall\.complete" \. -\}\}\n/)
     }
   })
@@ -124,8 +124,8 @@ describe.skipIf(helmMissing() !== undefined)('a release with the values of the f
 
 describe.skipIf(helmMissing() !== undefined)('every value', () => {
   it('is used by a template', () => {
-    const folder = join(CHART, 'templates')
-    const texts = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))
+    const directory = join(CHART, 'templates')
+    const texts = readdirSync(directory).map((file) => readFileSync(join(directory, file), 'utf8'))
     const all = texts.join('\n')
     const defaults = parse(readFileSync(join(CHART, 'files/defaults.yaml'), 'utf8')) as object
     const last = (path: string): string => path.split('.').at(-1)!

@@ -62,10 +62,10 @@ export async function startChromium(): Promise<Chromium> {
 }
 
 function findChromium(): string {
-  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const directories = (process.env['PATH'] ?? '').split(delimiter)
   const found = [
     process.env['SQUALL_CHROMIUM'] ?? '',
-    ...NAMES.flatMap((name) => folders.map((folder) => join(folder, name))),
+    ...NAMES.flatMap((name) => directories.map((directory) => join(directory, name))),
   ].find((path) => path !== '' && existsSync(path))
   if (found !== undefined) return found
   throw new Error(

@@ -95,7 +95,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
 
     test('is not restarted by its probe, whose path no rule hits although one names it', async () => {
       const found = await bare.stage.client().get(`${place}/executed`)
-      expect(found).toMatchObject({ status: 200, mark: null })
+      expect(found).toMatchObject({ status: 200, marker: null })
       expect(restarts(await target())).toBe(0)
     })
 
@@ -203,7 +203,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
     const raw = await stage.kubectl('config', 'view', '--raw', '--flatten', '-o', 'json')
     const config = JSON.parse(raw) as { users: { user: object }[] }
     config.users[0]!.user = { token }
-    const file = join(cluster.namespaces.folder, 'tester.json')
+    const file = join(cluster.namespaces.directory, 'tester.json')
     await writeFile(file, JSON.stringify(config))
     return file
   }
@@ -282,9 +282,9 @@ function callMcp(client: OutsideClient): Caller {
 /** A new connection for each request. */
 function callClosed(client: OutsideClient): Caller {
   return caller(async () => {
-    const { status, mark, text } = await client.get(`${place}/closed`)
-    if (status === 503 && mark !== null) return 'injected'
-    return status === 404 && mark === null ? 'fine' : `${status} ${text}`
+    const { status, marker, text } = await client.get(`${place}/closed`)
+    if (status === 503 && marker !== null) return 'injected'
+    return status === 404 && marker === null ? 'fine' : `${status} ${text}`
   })
 }
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAuthority, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
-import { failing } from '../live/rules-folder.ts'
+import { failing } from '../live/rules-directory.ts'
 import { createWithoutPause } from './cluster/creations.ts'
 import {
   install,
@@ -180,22 +180,22 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     note(`self-managed after ${since(begun)}`)
     expect(await kept('self-managed', failing('one', 'get_weather'))).toMatch(/^appliedAt: /)
     await scale(40)
-    const folder = installed.cluster.namespaces.folder
+    const directory = installed.cluster.namespaces.directory
     const authority = createAuthority('elsewhere', hour())
     const host = `squall.${NAMESPACE}.svc`
     const pair = issueServer(authority, [host], hour())
     await Promise.all([
-      writeFile(join(folder, 'hook-ca.crt'), authority.cert),
-      writeFile(join(folder, 'hook.crt'), pair.cert),
-      writeFile(join(folder, 'hook.key'), pair.key),
+      writeFile(join(directory, 'hook-ca.crt'), authority.cert),
+      writeFile(join(directory, 'hook.crt'), pair.cert),
+      writeFile(join(directory, 'hook.key'), pair.key),
     ])
-    const files = [`--cert=${join(folder, 'hook.crt')}`, `--key=${join(folder, 'hook.key')}`]
+    const files = [`--cert=${join(directory, 'hook.crt')}`, `--key=${join(directory, 'hook.key')}`]
     await stage.kubectl('-n', NAMESPACE, 'create', 'secret', 'tls', 'hook-external', ...files)
     await upgrade(
       '--set',
       'certificates.mode=external,certificates.external.secretName=hook-external',
       '--set-file',
-      `certificates.external.caBundle=${join(folder, 'hook-ca.crt')}`,
+      `certificates.external.caBundle=${join(directory, 'hook-ca.crt')}`,
     )
     await replaced()
     note(`external after ${since(begun)}`)

@@ -42,10 +42,10 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
   }
 
   test('is upgraded without a gap: pods that ask are never refused', async () => {
-    const answers: string[] = []
+    const responses: string[] = []
     const over = new AbortController()
     const asking = (async () => {
-      while (!over.signal.aborted) answers.push(await stage.wouldRefuse())
+      while (!over.signal.aborted) responses.push(await stage.wouldRefuse())
     })()
     const begun = performance.now()
     const set = ['--set', 'webhook.podAnnotations.again=yes']
@@ -59,9 +59,9 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
     over.abort()
     await asking
     expect(ok, text).toBe(true)
-    note(`upgraded in ${since(begun)}, with ${answers.length} pods asked for meanwhile`)
-    expect(answers.length).toBeGreaterThan(5)
-    expect([...new Set(answers)]).toEqual([''])
+    note(`upgraded in ${since(begun)}, with ${responses.length} pods asked for meanwhile`)
+    expect(responses.length).toBeGreaterThan(5)
+    expect([...new Set(responses)]).toEqual([''])
   })
 
   test('that cannot read namespaces leaves it to the cluster to refuse', async () => {
@@ -96,7 +96,7 @@ describe.skipIf(missingForCluster() !== undefined)('an installation', () => {
     expect(parts).toHaveLength(4)
     const files: string[] = []
     for (const { metadata } of parts) {
-      const file = join(installed.cluster.namespaces.folder, `${metadata.name}.json`)
+      const file = join(installed.cluster.namespaces.directory, `${metadata.name}.json`)
       await writeFile(file, await stage.kubectl('-n', 'shop', 'logs', metadata.name))
       files.push(file)
     }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { failing } from '../live/rules-folder.ts'
+import { failing } from '../live/rules-directory.ts'
 import {
   install,
   type Installed,

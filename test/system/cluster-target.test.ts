@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { failing } from '../live/rules-folder.ts'
+import { failing } from '../live/rules-directory.ts'
 import { install, type Installed, missingForCluster, POLL, ROLLOUT } from './cluster/installed.ts'
 import { ASKS } from './cluster/questions.ts'
 import { nameOf, type RunningPod } from './cluster/running-pod.ts'

@@ -106,13 +106,13 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       expect([...seen].sort()).toEqual(['failed', 'ok'])
     })
 
-    test('squall apply says when its rules are in force, and then they are', async () => {
+    test('squall apply says when its rules are active, and then they are', async () => {
       explain()
       for (const rule of ['first', 'second', 'third']) {
         const begun = performance.now()
         const args = ['apply', '-f', '-', '-n', 'shop', '--json']
         const { ok, out, text } = await stage.squallWith(armed(rule), ...args)
-        note(`rules in force after ${since(begun)}`)
+        note(`active rules after ${since(begun)}`)
         // It takes a second or two. Kubelet by itself looks once a minute, so that three times in a row are not luck.
         expect(performance.now() - begun).toBeLessThan(30_000)
         expect(ok, text).toBe(true)
@@ -137,7 +137,7 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
 
     test('meets its faults by the Service and by port-forward, too', async () => {
       const address = await stage.service('shop', 'mcp-server')
-      const fault = { status: 503, mark: expect.stringContaining('no-health') as string }
+      const fault = { status: 503, marker: expect.stringContaining('no-health') as string }
       expect(await clients[0]!.get(`http://${address}:3000/executed`)).toMatchObject(fault)
       const forward = await stage.portForward('shop', 'deploy/mcp-server', 3000)
       const near = `http://127.0.0.1:${forward.port}/executed`
@@ -177,7 +177,7 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       expect(await under).toMatch(/^ok: .*Oslo/)
       const lines = await log
       const places = ['the pod is terminating', '"signal":"SIGTERM"', '"msg":"stopped"'].map(
-        (mark) => lines.indexOf(mark),
+        (marker) => lines.indexOf(marker),
       )
       expect(places[0]).toBeGreaterThan(-1)
       expect(places).toEqual(places.toSorted((one, other) => one - other))
@@ -207,12 +207,12 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       await expect.poll(() => client.get(place), POLL).toMatchObject({ status: 503 })
       // Who asks the pod itself goes past the sidecar, as the documents say.
       const own = `http://${pods[0]!.status.podIP}:3000/executed`
-      expect(await client.get(own)).toEqual({ status: 200, mark: null, text: '{}' })
+      expect(await client.get(own)).toEqual({ status: 200, marker: null, text: '{}' })
     })
 
     test('the mode redirect is refused, with what to write instead', async () => {
-      const wish = { ...ASKS, 'squall.dev/mode': 'redirect' }
-      expect(await stage.refusal('tight', loosePod('redirected', wish))).toMatch(
+      const option = { ...ASKS, 'squall.dev/mode': 'redirect' }
+      expect(await stage.refusal('tight', loosePod('redirected', option))).toMatch(
         /redirect cannot be used: the namespace enforces.*squall\.dev\/mode/s,
       )
     })

@@ -22,30 +22,30 @@ export async function runConformance(url: string): Promise<Check[]> {
     'The conformance suite',
   )
   const node = await findNode22()
-  const folder = await mkdtemp(join(tmpdir(), 'squall-conformance-'))
+  const directory = await mkdtemp(join(tmpdir(), 'squall-conformance-'))
   try {
     // The exit code only tells that a check failed, and the checks tell which one.
     const output = await run(
       node,
-      [suite, 'server', '--url', url, '--suite', 'all', '-o', folder],
+      [suite, 'server', '--url', url, '--suite', 'all', '-o', directory],
       {
         timeout: 150_000,
       },
     ).catch((error: { stdout?: string; stderr?: string }) => error)
-    const checks = await readChecks(folder)
+    const checks = await readChecks(directory)
     if (checks.length === 0) throw new Error(`The suite made no check: ${output.stderr ?? ''}`)
     return checks
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await rm(directory, { recursive: true, force: true })
   }
 }
 
-async function readChecks(folder: string): Promise<Check[]> {
+async function readChecks(directory: string): Promise<Check[]> {
   const checks: Check[] = []
-  for (const name of (await readdir(folder)).toSorted()) {
-    // The folders are named server-<scenario>-<time>.
+  for (const name of (await readdir(directory)).toSorted()) {
+    // The directories are named server-<scenario>-<time>.
     const scenario = name.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT.*$/, '')
-    const text = await readFile(join(folder, name, 'checks.json'), 'utf8')
+    const text = await readFile(join(directory, name, 'checks.json'), 'utf8')
     for (const { id, status, errorMessage } of JSON.parse(text) as Record<string, string>[]) {
       checks.push({
         scenario,

@@ -5,17 +5,20 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { PHASES } from '../../src/lab/demo/phases/index.ts'
 import { runProgram } from '../support/program.ts'
 
-let folder: string
+let directory: string
 let printed: Awaited<ReturnType<typeof runProgram>>
 
 // Two at once: neither may be in the way of the other.
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'squall-demo-test-'))
-  const both = [runProgram(['demo'], { TMPDIR: folder }), runProgram(['demo'], { TMPDIR: folder })]
+  directory = await mkdtemp(join(tmpdir(), 'squall-demo-test-'))
+  const both = [
+    runProgram(['demo'], { TMPDIR: directory }),
+    runProgram(['demo'], { TMPDIR: directory }),
+  ]
   printed = (await Promise.all(both))[0]!
 })
 
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(() => rm(directory, { recursive: true, force: true }))
 
 it('prints plain lines that fit a terminal when it is piped', () => {
   const { code, stdout, stderr } = printed
@@ -29,7 +32,7 @@ it('prints plain lines that fit a terminal when it is piped', () => {
 
 it('writes its report among temporary files', async () => {
   const place = /^ report +(\S+)$/m.exec(printed.stdout)![1]!
-  expect(place).toMatch(new RegExp(`^${folder}/squall-demo-[0-9a-f]{6}\\.html$`))
+  expect(place).toMatch(new RegExp(`^${directory}/squall-demo-[0-9a-f]{6}\\.html$`))
   expect(await readFile(place, 'utf8')).toContain('<title>Squall demo · Squall</title>')
 })
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
 
-/** What an event or an answer holds. */
+/** What an event or a response holds. */
 export type Fields = Readonly<Record<string, unknown>>
 
 interface Message {

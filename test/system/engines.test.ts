@@ -69,7 +69,7 @@ test(`both engines do the same in ${EXCHANGES} exchanges`, { timeout: 900_000 },
   const results = await Promise.all(
     Array.from({ length: processes }, (_none, share) =>
       campaign(file, {
-        engines: ['general', 'splice'],
+        engines: ['standard', 'fast'],
         seed,
         exchanges: EXCHANGES / processes,
         lanes: LANES,

@@ -19,13 +19,13 @@ import { PATIENCE } from './patience.ts'
 
 const SERVER = fileURLToPath(new URL('../../examples/server.mjs', import.meta.url))
 
-let folder: string
+let directory: string
 let server: RestartingServer
 let squall: Squall
 let kept: readonly string[]
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'squall-experiments-'))
+  directory = await mkdtemp(join(tmpdir(), 'squall-experiments-'))
   server = await startRestarting(at('server.pid'))
   await writeFile(at('rules.yaml'), 'rules: []\n')
   const upstream = `http://127.0.0.1:${server.port}`
@@ -38,11 +38,11 @@ beforeAll(async () => {
 afterAll(async () => {
   await squall.close()
   await server.close()
-  await rm(folder, { recursive: true, force: true })
+  await rm(directory, { recursive: true, force: true })
 })
 
 function at(name: string): string {
-  return join(folder, name)
+  return join(directory, name)
 }
 
 /** One stage, and limits that it keeps. */
@@ -141,8 +141,8 @@ test('refusals, breaches and plans with mistakes have their own exit codes', asy
 })
 
 async function isArmed(): Promise<boolean> {
-  const answer = await fetch(`${squall.admin}/api/rules`)
-  const { rules } = (await answer.json()) as { rules: { name: string; phase: string }[] }
+  const response = await fetch(`${squall.admin}/api/rules`)
+  const { rules } = (await response.json()) as { rules: { name: string; phase: string }[] }
   return rules.some(({ name, phase }) => name === 'slow-search' && phase === 'on')
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { metricValue } from '../support/metric-value.ts'
-import { answer, chunk, startRawApp, type RawApp } from '../support/raw-app.ts'
+import { response, chunk, startRawApp, type RawApp } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSidecarProcess, type SidecarProcess } from '../support/sidecar-process.ts'
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
       if (e.request.method === 'GET') await e.write(STREAM_HEAD)
       else
         await e.write(
-          answer(
+          response(
             '200 OK',
             ['Content-Type', 'application/json'],
             '{"jsonrpc":"2.0","id":1,"result":{}}',
@@ -77,7 +77,7 @@ test(
       for (const feed of feeds) feed.write(event)
       expected += 114
       const call = await exchange(squall.port, toolCall(second), 'POST')
-      expect(call.answer?.status).toBe(200)
+      expect(call.response?.status).toBe(200)
       await settle(() => clients.every((client) => client.current!.bodyBytes === expected))
       slowest = Math.max(slowest, performance.now() - start)
       expect(clients.filter((client) => client.current!.bodyBytes !== expected)).toHaveLength(0)

@@ -8,7 +8,7 @@ import { manifestsOf, type Manifest } from '../deploy/manifest-problems.ts'
 
 const run = promisify(execFile)
 
-/** The folder of the chart. */
+/** The directory of the chart. */
 export const CHART = fileURLToPath(new URL('../../deploy/chart/', import.meta.url))
 
 /** The namespace that charts are rendered for. */
@@ -20,7 +20,9 @@ export const HELM = builtTool('helm', process.env['SQUALL_HELM'])
 /** A program that the system tests build themselves, or the one on `PATH`, unless another is chosen. */
 export function builtTool(name: string, chosen: string | undefined): string {
   const built = ['system-tools', 'cluster']
-    .map((folder) => fileURLToPath(new URL(`../../build/${folder}/bin/${name}`, import.meta.url)))
+    .map((directory) =>
+      fileURLToPath(new URL(`../../build/${directory}/bin/${name}`, import.meta.url)),
+    )
     .find((path) => existsSync(path))
   return chosen ?? built ?? name
 }

@@ -13,7 +13,7 @@ import { contexts, pods } from '../cluster/injector/pod-arbitrary.ts'
 const GOLDEN = new URL('../cluster/injector/golden/', import.meta.url)
 const PODS = 25
 
-let folder = ''
+let directory = ''
 
 beforeAll(() => {
   try {
@@ -21,17 +21,17 @@ beforeAll(() => {
   } catch {
     throw new Error('kubectl is missing: install it (Debian: kubernetes-client)')
   }
-  folder = mkdtempSync(join(tmpdir(), 'squall-kubectl-'))
+  directory = mkdtempSync(join(tmpdir(), 'squall-kubectl-'))
 })
 
 afterAll(() => {
-  if (folder !== '') rmSync(folder, { recursive: true })
+  if (directory !== '') rmSync(directory, { recursive: true })
 })
 
 /** What kubectl makes of a manifest and a JSON Patch; it asks no cluster. */
 function kubectlPatch(manifest: string, patch: unknown): unknown {
-  const file = join(folder, 'manifest.yaml')
-  const patchFile = join(folder, 'patch.json')
+  const file = join(directory, 'manifest.yaml')
+  const patchFile = join(directory, 'patch.json')
   writeFileSync(file, manifest)
   writeFileSync(patchFile, JSON.stringify(patch))
   const args = [

@@ -40,10 +40,10 @@ test('tools without a hint are named in the terminal, and called after a yes', a
   expect(called()).toEqual(['bare', 'look'])
 })
 
-test.each(['', 'n', 'yesterday'])('%j is no yes: only the others are called', async (answer) => {
+test.each(['', 'n', 'yesterday'])('%j is no yes: only the others are called', async (response) => {
   await start()
   await terminal.shows(/Call them too\?/)
-  await terminal.enter(answer)
+  await terminal.enter(response)
   await terminal.shows(/^ended: 0$/m)
   expect(called()).toEqual(['look'])
 })
@@ -56,7 +56,7 @@ test('Ctrl-C at the question ends the load before a call', async () => {
   expect(server.calls).toEqual([])
 })
 
-test('nobody is asked where the answer cannot come from a terminal: nothing is called', async () => {
+test('nobody is asked where the response cannot come from a terminal: nothing is called', async () => {
   await start('</dev/null')
   await terminal.shows(/^ended: 2$/m)
   const screen = await terminal.screen()

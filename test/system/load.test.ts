@@ -18,7 +18,7 @@ const LONG = 400_000
 
 let app: ChildProcess
 let sidecar: Program
-let folder: string
+let directory: string
 let direct: string
 let faulty: string
 
@@ -41,17 +41,17 @@ beforeAll(async () => {
   ])
   const { address } = (await sidecar.logged('listening')) as { readonly address: string }
   faulty = `http://${address}`
-  folder = await mkdtemp(join(tmpdir(), 'squall-load-'))
+  directory = await mkdtemp(join(tmpdir(), 'squall-load-'))
 })
 
 afterAll(async () => {
   await sidecar?.kill()
   app?.kill('SIGKILL')
-  await rm(folder, { recursive: true, force: true })
+  await rm(directory, { recursive: true, force: true })
 })
 
 async function load(origin: string, ...args: readonly string[]): Promise<LoadResult> {
-  const out = join(folder, 'result.json')
+  const out = join(directory, 'result.json')
   const program = startProgram(['load', '--target', `${origin}/mcp`, '--out', out, ...args])
   const { code } = await program.ended
   expect(code, program.stderr()).toBe(0)

@@ -5,7 +5,7 @@ import { INJECTED_LIMIT } from '../support/sidecar-process.ts'
 
 const SECONDS = Number(process.env['SQUALL_MEMORY_SECONDS'] ?? 600)
 
-test.each(['splice', 'general'])(
+test.each(['fast', 'standard'])(
   'hostile traffic neither ends nor stalls a sidecar that has the memory that injection gives it: %s',
   async (engine) => {
     const seed = seedOfRun()

@@ -66,9 +66,9 @@ function call({ host, port, client }) {
 
 const operations = { serve, call, asked: () => asked }
 
-async function answered({ id, operation, ...given }) {
-  process.send({ id, answer: await operations[operation](given) })
+async function responded({ id, operation, ...given }) {
+  process.send({ id, response: await operations[operation](given) })
 }
 
-process.on('message', (message) => void answered(message))
+process.on('message', (message) => void responded(message))
 process.on('disconnect', () => process.exit())

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callWith, HOSTILE_VALUES, posted, resultWith } from '../support/hostile.ts'
 import { metricValue } from '../support/metric-value.ts'
-import { answer, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSidecarProcess, type SidecarProcess } from '../support/sidecar-process.ts'
 
@@ -23,17 +23,17 @@ rules:
   - { name: silent, match: { tool: silent }, faults: [{ delay: { fixed: 60s, at: response } }] }
 `
 
-let folder: string
+let directory: string
 let app: RawApp
 let squall: SidecarProcess
 let script: Script
 let clients: RawClient[] = []
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'squall-'))
-  const rules = join(folder, 'rules.yaml')
+  directory = mkdtempSync(join(tmpdir(), 'squall-'))
+  const rules = join(directory, 'rules.yaml')
   writeFileSync(rules, RULES)
-  script = (e) => void e.write(answer('200 OK', JSON_TYPE, resultWith('0')))
+  script = (e) => void e.write(response('200 OK', JSON_TYPE, resultWith('0')))
   app = await startRawApp({ keepBytes: false, keepBody: false, script: (e) => script(e) })
   squall = await startSidecarProcess(app.url, ['--rules', rules, '--max-memory', '8MiB'])
 })
@@ -43,7 +43,7 @@ afterEach(async () => {
   await expect.poll(() => metric('squall_memory_held_bytes')).toBe(0)
   await squall.stop()
   await app.close()
-  rmSync(folder, { recursive: true })
+  rmSync(directory, { recursive: true })
 })
 
 async function metric(name: string, reason?: string): Promise<number> {
@@ -63,12 +63,12 @@ async function sending(count: number, bytes: Buffer): Promise<RawClient[]> {
 
 test('calls that a fault holds are bounded together; what is above that passes unread', async () => {
   const held = await sending(12, posted(callWith(LARGE, 'hangs')))
-  const through = Promise.all(held.map((client) => client.answer()))
+  const through = Promise.all(held.map((client) => client.response()))
   await expect.poll(() => pressure('request_unread'), { timeout: 10_000 }).toBeGreaterThan(3)
   expect(await metric('squall_unclassified_total', 'memory')).toBeGreaterThan(3)
   expect(await metric('squall_memory_held_bytes')).toBeLessThan(BUDGET)
   // Ordinary calls are read all the same.
-  const { answer: small } = await exchange(squall.port, posted(callWith('0')), 'POST')
+  const { response: small } = await exchange(squall.port, posted(callWith('0')), 'POST')
   expect(small?.status).toBe(200)
   await expect.poll(() => metric('squall_calls_total')).toBe(1)
   for (const client of held) client.reset()
@@ -80,7 +80,7 @@ test('a request waits for those that are still arriving, and then passes unread'
   const bytes = posted(callWith(LARGE))
   await sending(7, bytes.subarray(0, bytes.length - 1))
   await expect.poll(() => metric('squall_memory_held_bytes')).toBeGreaterThan(7 * MIB)
-  const { answer: received } = await exchange(squall.port, bytes, 'POST')
+  const { response: received } = await exchange(squall.port, bytes, 'POST')
   expect(received?.status).toBe(200)
   expect(await pressure('request_waited')).toBe(1)
   expect(await metric('squall_unclassified_total', 'memory')).toBe(1)
@@ -88,10 +88,10 @@ test('a request waits for those that are still arriving, and then passes unread'
 
 test('responses that a fault holds are let go when there are too many', async () => {
   const body = resultWith(LARGE)
-  script = (e) => void e.write(answer('200 OK', JSON_TYPE, body))
+  script = (e) => void e.write(response('200 OK', JSON_TYPE, body))
   const waiting = await sending(6, posted(callWith('0', 'silent')))
   await expect.poll(() => pressure('fault_released'), { timeout: 10_000 }).toBeGreaterThan(0)
-  const first = await Promise.race(waiting.map((client) => client.answer()))
+  const first = await Promise.race(waiting.map((client) => client.response()))
   expect(first?.body.equals(Buffer.from(body))).toBe(true)
 })
 

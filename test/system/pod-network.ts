@@ -122,7 +122,7 @@ export async function createPodNetwork(): Promise<PodNetwork> {
         child.stdout.on('data', (text) => String(text).includes('"listening"') && resolve())
       })
     },
-    // As an argument: a user that may not read this folder can run it, too.
+    // As an argument: a user that may not read this directory can run it, too.
     peer: async (place, prefix = []) =>
       peerOf(script(place, prefix, ['--input-type=module', '-e', PEER])),
     script: (place, ...args) => script(place, [], args),
@@ -150,14 +150,14 @@ function peerOf(child: ChildProcess): Peer {
 /** Asks a script for one thing at a time or many, by messages. */
 export function asker(child: ChildProcess): (operation: string, given: object) => Promise<unknown> {
   let ids = 0
-  const waiting = new Map<number, (answer: unknown) => void>()
+  const waiting = new Map<number, (response: unknown) => void>()
   child.on('message', (message) => {
-    const { id, answer } = message as { id: number; answer: unknown }
-    waiting.get(id)?.(answer)
+    const { id, response } = message as { id: number; response: unknown }
+    waiting.get(id)?.(response)
     waiting.delete(id)
   })
   child.once('exit', () => {
-    for (const answer of waiting.values()) answer('the script ended')
+    for (const response of waiting.values()) response('the script ended')
   })
   return (operation, given) =>
     new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { failing, mountRules, type MountedRules } from '../live/rules-folder.ts'
+import { failing, mountRules, type MountedRules } from '../live/rules-directory.ts'
 import type { Pod } from '../../src/cluster/injector/pod-types.ts'
 import { STORAGE } from './pod-images.ts'
 import { forPodman } from './pod-manifest.ts'
@@ -24,7 +24,7 @@ export interface Ran {
 /** What a probe came to. */
 export interface Probed {
   readonly status: number
-  readonly mark: string | null
+  readonly marker: string | null
   readonly text: string
 }
 
@@ -46,18 +46,18 @@ export interface PodStage {
 
 /** Runs the pod; `name` is unlike any other's. */
 export async function startPod(name: string, pod: Pod): Promise<PodStage> {
-  const folder = await mkdtemp(join(tmpdir(), 'squall-pod-'))
+  const directory = await mkdtemp(join(tmpdir(), 'squall-pod-'))
   const rules = await mountRules('rules: []\n')
   // Like that of a ConfigMap, which every user of the pod may read.
-  await chmod(rules.folder, 0o755)
+  await chmod(rules.directory, 0o755)
   // Sandboxes leave no room for the usual limits.
-  const conf = join(folder, 'containers.conf')
+  const conf = join(directory, 'containers.conf')
   await writeFile(
     conf,
     '[containers]\ndefault_ulimits = ["nofile=10000:10000", "nproc=10000:10000"]\n',
   )
   // As the kubelet makes an emptyDir: everybody may write to it, whoever can see it.
-  const scratch = join(folder, 'scratch')
+  const scratch = join(directory, 'scratch')
   await mkdir(scratch)
   await chmod(scratch, 0o777)
   const env = { ...process.env, CONTAINERS_CONF: conf }
@@ -67,7 +67,7 @@ export async function startPod(name: string, pod: Pod): Promise<PodStage> {
   async function podman(...args: readonly string[]): Promise<Ran> {
     const global = [...STORAGE, '--runtime', 'runc', '--cgroup-manager', 'cgroupfs']
     // It writes down a network even where it makes none.
-    global.push('--network-config-dir', join(folder, 'networks'))
+    global.push('--network-config-dir', join(directory, 'networks'))
     try {
       const command = [`--net=${network.path}`, 'podman', ...global, ...args]
       const { stdout, stderr } = await run('nsenter', command, { env, timeout: 150_000 })
@@ -90,11 +90,11 @@ export async function startPod(name: string, pod: Pod): Promise<PodStage> {
     await podman('pod', 'rm', '-f', '-t', '0', name)
     await network.close()
     await rules.remove()
-    await rm(folder, { recursive: true, force: true })
+    await rm(directory, { recursive: true, force: true })
   }
   try {
-    const manifest = join(folder, 'pod.yaml')
-    await writeFile(manifest, forPodman(pod, { name, ip: POD_IP, rules: rules.folder, scratch }))
+    const manifest = join(directory, 'pod.yaml')
+    await writeFile(manifest, forPodman(pod, { name, ip: POD_IP, rules: rules.directory, scratch }))
     await done('kube', 'play', manifest)
   } catch (error) {
     await close()

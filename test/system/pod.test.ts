@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Container, Handler, Pod } from '../../src/cluster/injector/pod-types.ts'
-import { failing } from '../live/rules-folder.ts'
+import { failing } from '../live/rules-directory.ts'
 import { PATIENCE } from './patience.ts'
 import { buildImages, inspectImage, SQUALL_IMAGE } from './pod-images.ts'
 import { APP, injectedByCommand, injectedByWebhook, template } from './pod-manifest.ts'

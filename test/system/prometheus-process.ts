@@ -80,7 +80,7 @@ export async function evaluatedAnew(prometheus: Prometheus, record: string): Pro
   return moment
 }
 
-interface Answer {
+interface ClientResponse {
   readonly status: string
   readonly error?: string
   readonly data: {
@@ -93,7 +93,7 @@ interface Answer {
   }
 }
 
-interface ExemplarAnswer {
+interface ExemplarResponse {
   readonly data: readonly {
     readonly seriesLabels: Readonly<Record<string, string>>
     readonly exemplars: readonly {
@@ -119,14 +119,14 @@ export async function promtool(args: readonly string[], input = ''): Promise<str
   return said
 }
 
-/** Starts Prometheus on loopback, with its data in a folder that goes when it ends. */
+/** Starts Prometheus on loopback, with its data in a directory that goes when it ends. */
 export async function startPrometheus(
   targets: readonly ScrapeTarget[],
   ruleFiles: readonly string[],
   every = '1s',
 ): Promise<Prometheus> {
-  const folder = await mkdtemp(join(tmpdir(), 'squall-prometheus-'))
-  const config = join(folder, 'prometheus.yml')
+  const directory = await mkdtemp(join(tmpdir(), 'squall-prometheus-'))
+  const config = join(directory, 'prometheus.yml')
   const jobs = [...new Set(targets.map(({ job = 'squall' }) => job))]
   const scrapes = jobs.map((name) => ({
     job_name: name,
@@ -146,28 +146,28 @@ export async function startPrometheus(
     'prometheus',
     [
       `--config.file=${config}`,
-      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--storage.tsdb.path=${join(directory, 'data')}`,
       '--web.listen-address=127.0.0.1:0',
       '--enable-feature=exemplar-storage',
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )
   const address = await addressOf(child).catch(async (error: unknown) => {
-    await rm(folder, { recursive: true, force: true })
+    await rm(directory, { recursive: true, force: true })
     throw error
   })
   const ask = async (
     path: string,
     params: Readonly<Record<string, string>> = {},
-  ): Promise<Answer> => {
+  ): Promise<ClientResponse> => {
     const response = await fetch(
       `http://${address}/api/v1/${path}?${new URLSearchParams(params).toString()}`,
     )
-    const answer = (await response.json()) as Answer
+    const answer = (await response.json()) as ClientResponse
     if (answer.status !== 'success') throw new Error(`${params['query'] ?? path}: ${answer.error}`)
     return answer
   }
-  const series = ({ data }: Answer): readonly Series[] =>
+  const series = ({ data }: ClientResponse): readonly Series[] =>
     data.result.map(({ metric, value, values = value === undefined ? [] : [value] }) => ({
       metric,
       values: values.map(([, number]) => Number(number.replace('Inf', 'Infinity'))),
@@ -189,7 +189,7 @@ export async function startPrometheus(
     exemplars: async (query) => {
       const now = Date.now() / 1000
       const asked = { query, start: String(now - 60), end: String(now + 1) }
-      const { data } = (await ask('query_exemplars', asked)) as unknown as ExemplarAnswer
+      const { data } = (await ask('query_exemplars', asked)) as unknown as ExemplarResponse
       return data.flatMap(({ seriesLabels, exemplars }) =>
         exemplars.map(({ labels, value, timestamp }) => ({
           series: seriesLabels,
@@ -204,7 +204,7 @@ export async function startPrometheus(
         child.kill('SIGTERM')
         await once(child, 'exit')
       }
-      await rm(folder, { recursive: true, force: true })
+      await rm(directory, { recursive: true, force: true })
     },
   }
 }

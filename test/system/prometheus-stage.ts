@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { startHttpApp } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { portOf, startProgram } from '../support/program.ts'
-import { mountRules, type MountedRules } from '../live/rules-folder.ts'
+import { mountRules, type MountedRules } from '../live/rules-directory.ts'
 
 /** A sidecar as a process of its own. */
 export interface StagedSidecar {
@@ -20,9 +20,9 @@ export interface Seen {
   readonly calls: Map<string, number>
   readonly errors: Map<string, number>
   readonly faults: Map<string, number>
-  /** Calls answered well whose answer a fault changed, by tool. */
+  /** Calls answered well whose response a fault changed, by tool. */
   readonly changed: Map<string, number>
-  /** Seconds that clients waited for the answers, by tool. */
+  /** Seconds that clients waited for the responses, by tool. */
   readonly waited: Map<string, number>
 }
 
@@ -56,7 +56,7 @@ rules:
     percent: 40
     faults: [truncate: { content: { chars: 3 } }]
   - name: only-watched
-    shadow: true
+    dryRun: true
     match: { tool: echo }
     percent: 50
     faults: [abort: { status: 500 }]
@@ -94,14 +94,14 @@ export async function startStage(): Promise<Stage> {
     const place = { port, host: '127.0.0.1' }
     const begun = performance.now()
     const { status, headers, text } = await call(place, callMessage(++id, tool))
-    const marks = String(headers['x-squall-fault'] ?? '').split(/,\s*/)
-    const faults = marks.flatMap((mark) => (mark === '' ? [] : [mark]))
+    const markers = String(headers['x-squall-fault'] ?? '').split(/,\s*/)
+    const faults = markers.flatMap((marker) => (marker === '' ? [] : [marker]))
     const failed = status !== 200 || text.includes('"isError":true')
     count(seen.calls, tool)
     count(seen.waited, tool, (performance.now() - begun) / 1000)
-    for (const mark of faults) count(seen.faults, `${mark}/${tool}`)
+    for (const marker of faults) count(seen.faults, `${marker}/${tool}`)
     const of = (names: ReadonlySet<string>): boolean =>
-      faults.some((mark) => names.has(mark.split('/')[1] ?? ''))
+      faults.some((marker) => names.has(marker.split('/')[1] ?? ''))
     if (failed) count(seen.errors, `${tool}/${of(new Set(['abort'])) ? 'injected' : 'real'}`)
     else if (of(CHANGING)) count(seen.changed, tool)
   }
@@ -113,8 +113,8 @@ export async function startStage(): Promise<Stage> {
           for (const tool of ROUND) await ask(sidecar, tool, seen)
           const health = await fetch(`http://127.0.0.1:${sidecar.port}/health`)
           await health.arrayBuffer()
-          const mark = health.headers.get('x-squall-fault')
-          if (mark !== null) count(seen.faults, `${mark}/`)
+          const marker = health.headers.get('x-squall-fault')
+          if (marker !== null) count(seen.faults, `${marker}/`)
         }
       }
       await Promise.all(sidecars.map(each))
@@ -153,7 +153,7 @@ interface AppCall {
   readonly params: { readonly name: string }
 }
 
-/** Who asks how the app is gets an answer, too. */
+/** Who asks how the app is gets a response, too. */
 const HEALTH = '{"id":0,"params":{"name":"health"}}'
 
 /** The app: one tool fails now and then by itself, one always. */

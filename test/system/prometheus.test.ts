@@ -22,8 +22,8 @@ import {
 } from './prometheus-process.ts'
 import { nothingSeen, startStage, type Seen, type Stage } from './prometheus-stage.ts'
 
-const FOLDER = fileURLToPath(new URL('../../deploy/prometheus/', import.meta.url))
-const FILES = ruleFiles().map((file) => `${FOLDER}${file}`)
+const DIRECTORY = fileURLToPath(new URL('../../deploy/prometheus/', import.meta.url))
+const FILES = ruleFiles().map((file) => `${DIRECTORY}${file}`)
 const WARM_ROUNDS = 60
 const ROUNDS = 240
 const CALLS_IN_ROUND = 8
@@ -94,7 +94,7 @@ describe('promtool', () => {
 
   it('finds that they do what their tests say', async () => {
     const tests = ['indicators', 'alerts', 'burn-rate', 'replicas', 'twice', 'webhook'].map(
-      (name) => `${FOLDER}tests/${name}.test.yml`,
+      (name) => `${DIRECTORY}tests/${name}.test.yml`,
     )
     expect(await promtool(['test', 'rules', ...tests])).not.toContain('FAILED')
   })

@@ -30,7 +30,7 @@ describe('the Python SDK', () => {
     },
   )
 
-  it('sees the same server of revision 2026-07-28 through Squall', async () => {
+  it('sees the same server of protocol version 2026-07-28 through Squall', async () => {
     const server = await startModernServer()
     try {
       const { direct, throughSquall } = await playTwice(server.url, async (url) => {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { failing, mountRules, type MountedRules } from '../live/rules-folder.ts'
+import { failing, mountRules, type MountedRules } from '../live/rules-directory.ts'
 import { PATIENCE } from './patience.ts'
 import { ADDRESSES, createPodNetwork, type Peer, type PodNetwork } from './pod-network.ts'
 

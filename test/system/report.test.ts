@@ -57,9 +57,9 @@ function compared(): readonly TitledRun[] {
 describe('the report in a browser', () => {
   it('draws all charts of a run and asks for nothing', async () => {
     await open('one', samples.plain)
-    const drawn = await page.evaluate<number[]>(DRAWN)
-    expect(drawn).toHaveLength(4)
-    for (const pixels of drawn) expect(pixels).toBeGreaterThan(500)
+    const sampled = await page.evaluate<number[]>(DRAWN)
+    expect(sampled).toHaveLength(4)
+    for (const pixels of sampled) expect(pixels).toBeGreaterThan(500)
     await page.reads('.sentence', new RegExp(`of ${wholeNumber(samples.plain.counts.calls)} calls`))
     await page.screenshot(`${PICTURES}one-light.png`)
     await page.look(...WIDE, 'dark')

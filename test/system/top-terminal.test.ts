@@ -75,7 +75,7 @@ describe('squall top in a real terminal', () => {
     expect(busy.squall.running.rules!.arming.armed).toBe(false)
     await terminal.press('p')
     await terminal.shows(/PAUSED/)
-    const held = await drawn()
+    const held = await sampled()
     const counted = await busy.squall.metric('squall_calls_total')
     await eventually(async () => {
       const total = await busy.squall.metric('squall_calls_total')
@@ -121,7 +121,7 @@ describe('squall top in a real terminal', () => {
 })
 
 /** The screen once it is drawn to its end: the terminal may show a part of what was written. */
-async function drawn(): Promise<string> {
+async function sampled(): Promise<string> {
   let now = ''
   await eventually(async () => {
     const before = now

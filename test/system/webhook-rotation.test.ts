@@ -116,7 +116,7 @@ function ask(port: number, ca: string, agent: Agent): Promise<string> {
         else reject(new Error(`status ${response.statusCode}`))
       })
     })
-    asked.setTimeout(20_000, () => asked.destroy(new Error('no answer')))
+    asked.setTimeout(20_000, () => asked.destroy(new Error('no response')))
     asked.on('error', reject)
     asked.end(BODY)
   })

@@ -7,7 +7,7 @@ const FAULTS = {
   delayed: 'delay: { fixed: 1ms }',
   throttled: 'throttle: { rate: 1MiB }',
   repeated: 'amplify: { copies: 1 }',
-  'rewritten answer': 'rewrite: { set: { /n: 2 } }',
+  'rewritten response': 'rewrite: { set: { /n: 2 } }',
   'rewritten question': 'rewrite: { in: arguments, add: { /q: other } }',
   shortened: 'truncate: { content: { chars: 2 } }',
   replayed: 'replay: { by: all }',
@@ -18,13 +18,13 @@ const FAULTS = {
   'cut body': 'truncate: { after: { percent: 50 } }',
   'not JSON': 'corrupt: {}',
   failed: 'abort: { toolError: no }',
-  refused: 'abort: { status: 503 }',
+  rejected: 'abort: { status: 503 }',
 } as const
 
-const CHANGED = ['rewritten answer', 'rewritten question', 'shortened', 'replayed', 'lost event']
-// Of an answer that comes twice, the first one ends the call as the app meant it.
+const CHANGED = ['rewritten response', 'rewritten question', 'shortened', 'replayed', 'lost event']
+// Of a response that comes twice, the first one ends the call as the app meant it.
 const UNCHANGED = ['delayed', 'throttled', 'repeated', 'torn event', 'event twice', 'untouched']
-const FAILED = ['cut body', 'not JSON', 'failed', 'refused']
+const FAILED = ['cut body', 'not JSON', 'failed', 'rejected']
 
 const RULES = `rules:
 ${Object.entries(FAULTS)
@@ -41,13 +41,13 @@ ${Object.entries(FAULTS)
 let ruled: RuledSquall
 
 beforeAll(async () => {
-  let answers = 0
+  let responses = 0
   ruled = await startRuled(RULES, [], (req, res) => {
     let body = ''
     req.setEncoding('utf8').on('data', (part: string) => (body += part))
     req.on('end', () => {
       const { id, params } = JSON.parse(body) as { id: number; params?: { name?: string } }
-      const content = [{ type: 'text', text: `answer ${answers++} has a number` }]
+      const content = [{ type: 'text', text: `answer ${responses++} has a number` }]
       const answer = JSON.stringify({
         jsonrpc: '2.0',
         id,
@@ -81,7 +81,7 @@ function ended(tool: string, outcome: string): Promise<number> {
 
 describe('a call that ends well', () => {
   it.each(CHANGED)('is counted as changed by a fault: %s', async (tool) => {
-    // An earlier answer comes again: the first call has none before it.
+    // An earlier response comes again: the first call has none before it.
     expect(await changed(tool)).toBe(tool === 'replayed' ? 2 : 3)
     expect(await ended(tool, 'ok')).toBe(3)
   })

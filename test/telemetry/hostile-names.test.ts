@@ -9,7 +9,7 @@ import { asked } from '../support/asked.ts'
 import { startHttpApp, type HttpApp } from '../support/http-app.ts'
 import { call } from '../support/http-call.ts'
 import { eventually } from '../support/eventually.ts'
-import { mountRules, type MountedRules } from '../live/rules-folder.ts'
+import { mountRules, type MountedRules } from '../live/rules-directory.ts'
 import { parseExposition } from './exposition.ts'
 import { parseOpenMetrics } from './openmetrics.ts'
 

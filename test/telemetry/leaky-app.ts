@@ -1,9 +1,15 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 import type { Secrets } from './secrets.ts'
 
-const ANSWER_HEADERS = ['set-cookie', 'www-authenticate', 'x-answer', 'location', 'mcp-session-id']
+const RESPONSE_HEADERS = [
+  'set-cookie',
+  'www-authenticate',
+  'x-answer',
+  'location',
+  'mcp-session-id',
+]
 
-/** Puts secrets into every part of an answer; the header `x-mode` says which kind of answer. */
+/** Puts secrets into every part of a response; the header `x-mode` says which kind of answer. */
 export function leakyApp(secrets: Secrets): RequestListener {
   let stream: ServerResponse | undefined
   return (req, res) => {
@@ -16,9 +22,9 @@ export function leakyApp(secrets: Secrets): RequestListener {
         res.socket!.end(`HTTP/1.1 200 ${put('reason')}\r\n${put('line')}\r\n\r\n${put('body')}`)
         return
       }
-      const head = secrets.headers(ANSWER_HEADERS, `${mode} answer`)
+      const head = secrets.headers(RESPONSE_HEADERS, `${mode} answer`)
       if (req.method === 'GET') {
-        // Of revision 2024-11-05: calls are answered on a stream that says where to post them.
+        // Of protocol version 2024-11-05: calls are answered on a stream that says where to post them.
         stream = res.writeHead(200, { ...head, 'content-type': 'text/event-stream' })
         res.write(`event: endpoint\ndata: /message?sessionId=${put('endpoint')}\n\n`)
         return
@@ -29,7 +35,7 @@ export function leakyApp(secrets: Secrets): RequestListener {
         return
       }
       const asked = readMessage(Buffer.concat(parts).toString())
-      const answer = (id: unknown): object => {
+      const response = (id: unknown): object => {
         const error = { code: -32000, message: put('message'), data: { deep: [put('data')] } }
         const result = {
           content: [{ type: 'text', text: put('text') }],
@@ -40,7 +46,7 @@ export function leakyApp(secrets: Secrets): RequestListener {
         return { jsonrpc: '2.0', id, ...(mode === 'error' ? { error } : { result }) }
       }
       const data = JSON.stringify(
-        Array.isArray(asked) ? asked.map((each) => answer(each.id)) : answer(asked.id),
+        Array.isArray(asked) ? asked.map((each) => response(each.id)) : response(asked.id),
       )
       if (mode === 'http+sse') {
         res.writeHead(202, head).end(put('accepted'))
@@ -76,12 +82,12 @@ function readMessage(text: string): Message | Message[] {
   }
 }
 
-/** Puts secrets into what is said after an upgrade, and into the answer to one that is refused. */
+/** Puts secrets into what is said after an upgrade, and into the response to one that is refused. */
 export function leakyUpgrades(server: Server, secrets: Secrets): void {
   server.on('upgrade', (req, socket) => {
     const mode = String(req.headers['x-mode'])
     const put = (part: string): string => secrets.plant(`${mode} answer ${part}`)
-    const lines = Object.entries(secrets.headers(ANSWER_HEADERS, `${mode} answer`))
+    const lines = Object.entries(secrets.headers(RESPONSE_HEADERS, `${mode} answer`))
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
     socket.on('error', () => undefined)
     socket.on('end', () => socket.end())

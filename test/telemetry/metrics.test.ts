@@ -71,14 +71,14 @@ describe('a scrape', () => {
       rules: [
         {
           name: 'r',
-          inForce: true,
+          isActive: true,
           active: 0,
-          counts: { matched: 0, drawn: 0, applied: 0, overflow: 0, value_too_long: 0 },
+          counts: { matched: 0, sampled: 0, injected: 0, concurrency_limit: 0, value_too_long: 0 },
         },
       ],
       armed: true,
       disarmed: { operator: false },
-      inForce: { digest: 'abc', generation: 1 },
+      isActive: { digest: 'abc', generation: 1 },
       ignoredHeaders: 0,
       unanchored: 0,
       lastReload: { taken: true, at: 1 },
@@ -252,7 +252,7 @@ describe('everything else', () => {
     const streams = ['request', 'push']
     expect(streams.map((kind) => value(families, 'squall_open_streams', { kind }))).toEqual([4, 5])
     expect(value(families, 'squall_sessions')).toBe(6)
-    expect(value(families, 'squall_pending_calls')).toBe(7)
+    expect(value(families, 'squall_in_flight_requests')).toBe(7)
   })
 })
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { changeArming } from '../../src/lab/top/change-arming.ts'
 import { topOnce } from '../../src/lab/top/once.ts'
 import { startRuled } from '../live/ruled-squall.ts'
-import { mountRules } from '../live/rules-folder.ts'
+import { mountRules } from '../live/rules-directory.ts'
 import { closers } from '../support/closers.ts'
 import { call } from '../support/http-call.ts'
 import { RawClient } from '../support/raw-client.ts'
@@ -53,13 +53,13 @@ async function firstEvent(url: string): Promise<string> {
   return text
 }
 
-it('shows no secret of a request, an answer or an operator in logs, metrics or on the admin port', async () => {
+it('shows no secret of a request, a response or an operator in logs, metrics or on the admin port', async () => {
   const secrets = new Secrets()
   const put = (place: string): string => secrets.plant(place)
   const token = put('admin token')
   const mounted = await mountRules(undefined)
   opened({ close: () => mounted.remove() })
-  const tokenFile = join(mounted.folder, 'token')
+  const tokenFile = join(mounted.directory, 'token')
   await writeFile(tokenFile, token)
   const flags = ['--header-faults', '--admin-token-file', tokenFile]
   const { squall, app } = opened(await startRuled(RULES, flags, leakyApp(secrets)))
@@ -75,7 +75,7 @@ it('shows no secret of a request, an answer or an operator in logs, metrics or o
     const place = { port: squall.port, host: '127.0.0.1', path, headers }
     const _meta = { progressToken: put(`${mode} progressToken`), key: put(`${mode} _meta`) }
     const message = { jsonrpc: '2.0', id: 7, method, params: { ...params, _meta } }
-    // A body that is cut, and an answer that is none, are as good as any.
+    // A body that is cut, and a response that is none, are as good as any.
     return call(place, message).then(
       ({ status }) => status,
       () => 0,
@@ -125,7 +125,7 @@ it('shows no secret of a request, an answer or an operator in logs, metrics or o
   ]) {
     const client = await RawClient.connect(squall.port)
     await client.send(bytes, 'GET')
-    expect((await client.answer())!.status).toBeGreaterThanOrEqual(400)
+    expect((await client.response())!.status).toBeGreaterThanOrEqual(400)
     client.close()
   }
 
@@ -176,7 +176,7 @@ it('shows no secret of a request, an answer or an operator in logs, metrics or o
       await client.send(put('ws frame'))
       expect(await client.sees('frame ')).toBe(true)
       client.close()
-    } else expect((await client.answer())!.status).toBe(mode === 'ws cut' ? 502 : 401)
+    } else expect((await client.response())!.status).toBe(mode === 'ws cut' ? 502 : 401)
   }
 
   for (const authorization of [`Bearer ${put('wrong admin token')}`, `Bearer ${token}`]) {

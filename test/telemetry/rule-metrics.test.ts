@@ -6,7 +6,7 @@ import { finishPlan, planCall } from '../../src/rules/select/plan.ts'
 import { parseRules } from '../../src/rules/file/parse.ts'
 import { RESULTS } from '../../src/rules/select/rule-counts.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
-import { RulesInForce } from '../../src/rules/watch/active-rules.ts'
+import { ActiveRules } from '../../src/rules/watch/active-rules.ts'
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
 import type { RuleSample } from '../../src/telemetry/rules-sample.ts'
 import { facts } from '../rules/facts.ts'
@@ -35,18 +35,18 @@ function showing(metrics: Metrics, rules: readonly RuleSample[]): void {
     rules,
     armed: true,
     disarmed: {},
-    inForce: undefined,
+    isActive: undefined,
     unanchored: 0,
     lastReload: undefined,
   }))
 }
 
-/** Rules in force as a process has them, shown by its metrics. */
-function inForce() {
+/** Active rules as a process has them, shown by its metrics. */
+function isActive() {
   let now = 1_700_000_000_000
   const states = new RuleStates()
   const arming = new Arming(states, () => now)
-  const rules = new RulesInForce({ states, arming, limits: {}, clock: () => now })
+  const rules = new ActiveRules({ states, arming, limits: {}, clock: () => now })
   const metrics = createMetrics({ version: '1' })
   metrics.showRules(() => sampleRules(rules))
   let versions = 0
@@ -62,7 +62,7 @@ function inForce() {
     },
     refuse: (): void => {
       now += 1000
-      rules.take({ kind: 'refused', digest: `digest-${versions++}`, problems: [] })
+      rules.take({ kind: 'rejected', digest: `digest-${versions++}`, problems: [] })
     },
     call: (): void => {
       const plan = planCall(rules.ruleSet, facts(), states, () => now)
@@ -153,18 +153,18 @@ describe('errors', () => {
 
 describe('rules', () => {
   it('are shown with what became of their calls, also when nothing did', async () => {
-    const { take, call, metrics, rules } = inForce()
+    const { take, call, metrics, rules } = isActive()
     take(file('name: a', 'name: b, percent: 0', 'name: c, match: { tool: nobody }'))
     for (let i = 0; i < 3; i++) call()
     const text = await scrape(metrics)
     const value = (name: string, rule: string, more = {}) => metricOf(text, name, { rule, ...more })
     expect(value('squall_rule_matches_total', 'a')).toBe(3)
-    expect(value('squall_rule_draws_total', 'a')).toBe(3)
-    expect(value('squall_rule_evaluations_total', 'a', { result: 'applied' })).toBe(3)
-    expect(value('squall_rule_evaluations_total', 'b', { result: 'not_drawn' })).toBe(3)
+    expect(value('squall_rule_sampled_total', 'a')).toBe(3)
+    expect(value('squall_rule_evaluations_total', 'a', { result: 'injected' })).toBe(3)
+    expect(value('squall_rule_evaluations_total', 'b', { result: 'not_sampled' })).toBe(3)
     const { lines } = parseExposition(text).get('squall_rule_evaluations_total')!
     expect(lines.filter(({ labels }) => labels['rule'] === 'c')).toMatchObject([
-      { labels: { result: 'applied' }, value: 0 },
+      { labels: { result: 'injected' }, value: 0 },
     ])
     expect(parseExposition(text).get('squall_active_faults')!.lines).toHaveLength(3)
     const state = rules.states.of(rules.ruleSet.rules[0]!)!
@@ -174,7 +174,7 @@ describe('rules', () => {
   })
 
   it('that overflow are counted, and those that act are shown', async () => {
-    const { take, metrics, rules } = inForce()
+    const { take, metrics, rules } = isActive()
     take(file('name: a, maxActive: 1'))
     const plans = [0, 1, 2].map(() => planCall(rules.ruleSet, facts(), rules.states, rules.clock)!)
     for (const { hits } of plans) hits[0]!.begin()
@@ -188,7 +188,7 @@ describe('rules', () => {
   })
 
   it('never lose a count or go back over reloads', async () => {
-    const { take, call, refuse, metrics } = inForce()
+    const { take, call, refuse, metrics } = isActive()
     const files = [
       file('name: a', 'name: b, percent: 0'),
       file('name: b, percent: 1'),
@@ -209,8 +209,8 @@ describe('rules', () => {
     }
   })
 
-  it('tell which version is in force and what became of the last one', async () => {
-    const { take, refuse, metrics } = inForce()
+  it('tell which version is active and what became of the last one', async () => {
+    const { take, refuse, metrics } = isActive()
     const none = parseExposition(await scrape(metrics))
     expect(none.get('squall_rules_info')!.lines).toEqual([])
     expect(none.get('squall_rules_last_reload_success')!.lines).toEqual([])
@@ -220,12 +220,12 @@ describe('rules', () => {
     expect(metricOf(first, 'squall_rules_last_reload_success')).toBe(1)
     expect(metricOf(first, 'squall_rules_last_reload_timestamp_seconds')).toBe(1_700_000_001)
     refuse()
-    metrics.reloaded('refused')
+    metrics.reloaded('rejected')
     const second = await scrape(metrics)
     expect(metricOf(second, 'squall_rules_last_reload_success')).toBe(0)
     expect(metricOf(second, 'squall_rules_last_reload_timestamp_seconds')).toBe(1_700_000_002)
     expect(metricOf(second, 'squall_rules_reloads_total', { result: 'applied' })).toBe(1)
-    expect(metricOf(second, 'squall_rules_reloads_total', { result: 'refused' })).toBe(1)
+    expect(metricOf(second, 'squall_rules_reloads_total', { result: 'rejected' })).toBe(1)
     expect(metricOf(second, 'squall_rules_reloads_total', { result: 'absent' })).toBe(0)
     expect(parseExposition(second).get('squall_rules_info')!.lines).toMatchObject([
       { labels: { digest: 'digest-0', generation: '1' }, value: 1 },
@@ -233,7 +233,7 @@ describe('rules', () => {
   })
 
   it('tell whether they may act, and why not', async () => {
-    const { take, arming, metrics } = inForce()
+    const { take, arming, metrics } = isActive()
     const reason = (text: string, by: string) =>
       metricOf(text, 'squall_disarmed_reason', { reason: by })
     take(file('name: a'))
@@ -256,10 +256,10 @@ describe('rules', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(HOSTILE, { minLength: 1, maxLength: 8 }), async (names) => {
         const metrics = createMetrics({ version: '1' })
-        const counts = { matched: 1, drawn: 1, applied: 1, overflow: 0 }
+        const counts = { matched: 1, sampled: 1, injected: 1, concurrency_limit: 0 }
         showing(
           metrics,
-          names.map((name) => ({ name, inForce: true, active: 1, counts })),
+          names.map((name) => ({ name, isActive: true, active: 1, counts })),
         )
         for (const rule of names) {
           metrics.injected({ rule, fault: rule, tool: rule, first: true, delaySeconds: 1 })

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { event, LAST_CHUNK, streamHead } from '../accounting/stage.ts'
-import { answer, chunk, startRawApp, type AppExchange, type RawApp } from '../support/raw-app.ts'
+import { response, chunk, startRawApp, type AppExchange, type RawApp } from '../support/raw-app.ts'
 import { valueOf } from '../support/wire.ts'
 import type { AnyExchange } from './any-traffic.ts'
 
@@ -38,7 +38,7 @@ export function startAnyApp(): Promise<RawApp> {
         const endpoint = `event: endpoint\ndata: /message?s=${stream}\n\n`
         await exchange.send([streamHead(), chunk(endpoint)])
       } else {
-        await exchange.send([answer('202 Accepted', [], '')])
+        await exchange.send([response('202 Accepted', [], '')])
         await streams.get(stream)!.send(idsOf(how).map((id) => rawEvent(resultOf(how, id))))
       }
     },
@@ -60,13 +60,13 @@ async function sendBroken(
 }
 
 function piecesOf(how: AnyExchange): readonly Piece[] {
-  if (how.kind === 'note') return [answer('202 Accepted', [], '')]
+  if (how.kind === 'note') return [response('202 Accepted', [], '')]
   if (how.kind === 'listen') return [streamHead(), event(PROGRESS), event(PROGRESS), LAST_CHUNK]
   const isPlain = how.kind === 'page' || how.kind === 'post'
   const results = idsOf(how).map((id) => resultOf(how, id))
   const text = isPlain ? 'a page' : how.kind === 'batch' ? `[${results.join()}]` : results[0]!
   const type = isPlain ? 'text/plain' : 'application/json'
-  switch (how.answer) {
+  switch (how.response) {
     case 'chunked':
       return [
         `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`,
@@ -76,25 +76,25 @@ function piecesOf(how: AnyExchange): readonly Piece[] {
       ]
     case 'gzip':
       return halves(
-        answer('200 OK', ['Content-Type', type, 'Content-Encoding', 'gzip'], gzipSync(text)),
+        response('200 OK', ['Content-Type', type, 'Content-Encoding', 'gzip'], gzipSync(text)),
       )
     case 'sse':
     case 'sse with ids':
       return [
         streamHead(),
-        event(PROGRESS, how.answer === 'sse' ? undefined : 'e1'),
+        event(PROGRESS, how.response === 'sse' ? undefined : 'e1'),
         chunk(': a comment\n\n'),
         ...(isPlain ? [] : results.map((result) => rawEvent(result))),
         LAST_CHUNK,
       ]
     case 'status':
-      return halves(answer('503 Busy', ['Content-Type', 'text/plain'], 'too busy'))
+      return halves(response('503 Busy', ['Content-Type', 'text/plain'], 'too busy'))
     case 'none':
-      return [answer('202 Accepted', [], '')]
+      return [response('202 Accepted', [], '')]
     case 'json':
     case 'error':
     default:
-      return halves(answer('200 OK', ['Content-Type', type], text))
+      return halves(response('200 OK', ['Content-Type', type], text))
   }
 }
 
@@ -107,7 +107,7 @@ function rawEvent(text: string): Buffer {
 }
 
 /** As text, so that ids are those of the request to the letter. */
-function resultOf({ kind, answer: how, again }: AnyExchange, id: string): string {
+function resultOf({ kind, response: how, again }: AnyExchange, id: string): string {
   const member =
     how === 'error'
       ? '"error":{"code":-32000,"message":"real"}'

@@ -1,15 +1,15 @@
 import { get, post } from '../accounting/stage.ts'
-import { RawClient, type Answer } from '../support/raw-client.ts'
+import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { howLine, idsOf } from './any-app.ts'
 import type { AnyExchange } from './any-traffic.ts'
 
 /** What a client got, in a form that can be compared. */
 export type Got =
   | { readonly kind: 'left' }
-  /** The stream by which its answer would have come did not open. */
+  /** The stream by which its response would have come did not open. */
   | { readonly kind: 'no stream' }
   | { readonly kind: 'hung' }
-  | { readonly kind: 'answered'; readonly answer: unknown; readonly pushed: string }
+  | { readonly kind: 'answered'; readonly response: unknown; readonly pushed: string }
 
 /** Longer than everything that was asked for takes. */
 const PATIENCE = 8_000
@@ -30,7 +30,7 @@ export async function exchangeBy(port: number, how: AnyExchange, session: string
     stream = await RawClient.connect(port)
     await stream.send(get(`/sse?s=${session}`, lines), 'GET')
     const opened = stream.sees('data: /message')
-    if ((await within(OPENS, Promise.race([opened, stream.answer()]))) !== true) {
+    if ((await within(OPENS, Promise.race([opened, stream.response()]))) !== true) {
       stream.close()
       return { kind: 'no stream' }
     }
@@ -39,18 +39,18 @@ export async function exchangeBy(port: number, how: AnyExchange, session: string
   const method = how.kind === 'page' || how.kind === 'listen' ? 'GET' : 'POST'
   await client.send(requestOf(how, session, lines), method)
   if (how.leaves !== undefined && how.kind !== 'push') {
-    if (how.leaves.when === 'head') await soon(Promise.race([client.head(), client.answer()]))
+    if (how.leaves.when === 'head') await soon(Promise.race([client.head(), client.response()]))
     // A reset at once could overtake the request.
     if (how.leaves.when === 'head' && how.leaves.how === 'reset') client.reset()
     else client.close()
     return { kind: 'left' }
   }
-  const given = await soon(client.answer().then((answer) => ({ answer })))
+  const given = await soon(client.response().then((response) => ({ response })))
   if (given === undefined) return { kind: 'hung' }
   const pushed = stream === undefined ? '' : await pushedBy(stream, idsOf(how)[0]!)
   client.close()
   stream?.close()
-  return { kind: 'answered', answer: summary(given.answer), pushed }
+  return { kind: 'answered', response: summary(given.response), pushed }
 }
 
 function requestOf(how: AnyExchange, session: string, lines: string): string {
@@ -86,17 +86,17 @@ function requestOf(how: AnyExchange, session: string, lines: string): string {
   }
 }
 
-/** What came by the stream, up to the answer where it comes soon. */
+/** What came by the stream, up to the response where it comes soon. */
 async function pushedBy(stream: RawClient, id: string): Promise<string> {
   await within(300, stream.sees(Buffer.from(`"id":${id},`).toString('latin1')))
   return stream.text.slice(stream.text.indexOf('\r\n\r\n'))
 }
 
-function summary(answer: Answer | undefined): unknown {
-  if (answer === undefined) return undefined
-  const { startLine, framing, body, trailers, complete } = answer
+function summary(response: ClientResponse | undefined): unknown {
+  if (response === undefined) return undefined
+  const { startLine, framing, body, trailers, complete } = response
   // What is about the connection is each hop's own.
-  const headers = answer.headers.filter((_, index, all) => {
+  const headers = response.headers.filter((_, index, all) => {
     return !['connection', 'keep-alive'].includes(all[index - (index % 2)]!.toLowerCase())
   })
   return { startLine, headers, framing, body: body.toString('latin1'), trailers, complete }

@@ -110,7 +110,7 @@ async function quiet(squall: Squall): Promise<void> {
         .lines.filter(({ labels }) => !not.includes(labels['kind'] ?? ''))
         .reduce((total, { value }) => total + value, 0)
     const open = {
-      pending: sum('squall_pending_calls'),
+      pending: sum('squall_in_flight_requests'),
       connections: sum('squall_connections', 'upstream'),
       streams: sum('squall_open_streams'),
       active: sum('squall_active_faults'),

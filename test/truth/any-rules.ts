@@ -27,8 +27,8 @@ const anyShare = fc.oneof(
       { after: 1 },
       { every: 2 },
       { times: 1 },
-      { percent: 50, sample: 'args' },
-      { percent: 50, sample: 'session' },
+      { percent: 50, stickyBy: 'args' },
+      { percent: 50, stickyBy: 'session' },
       { burst: { rate: '30%', length: 2 } },
       { pods: '100%' },
       { ramp: { to: '100%', over: '1ms' } },
@@ -39,7 +39,7 @@ const anyShare = fc.oneof(
 /** Read rather than written: an object with a key of that name looks like a promise. */
 const STOP = JSON.parse('{"then":"stop"}') as object
 
-const anyManner = fc.constantFrom<object>({}, {}, {}, { mark: false }, { shadow: true }, STOP, {
+const anyManner = fc.constantFrom<object>({}, {}, {}, { marker: false }, { dryRun: true }, STOP, {
   maxActive: 1,
 })
 

@@ -7,9 +7,9 @@ export interface AnyExchange {
   /** Ids as they are written. */
   readonly ids: readonly string[]
   readonly marked: boolean
-  readonly answer:
+  readonly response:
     'json' | 'chunked' | 'gzip' | 'sse' | 'sse with ids' | 'error' | 'status' | 'none'
-  /** How many pieces of the answer the app sends before it breaks off. */
+  /** How many pieces of the response the app sends before it breaks off. */
   readonly breaks: { readonly how: 'fin' | 'reset'; readonly after: number } | undefined
   /** The app answers otherwise than the first time. */
   readonly again?: true
@@ -31,7 +31,7 @@ const KINDS = [
   'list',
   'begin',
 ] as const
-const ANSWERS = [
+const RESPONSES = [
   'json',
   'json',
   'chunked',
@@ -65,7 +65,7 @@ const anyExchange: fc.Arbitrary<AnyExchange> = fc.record({
   tool: fc.constantFrom('hit', 'hit', 'free'),
   ids: fc.uniqueArray(fc.constantFrom(...IDS), { minLength: 4, maxLength: 4, selector: String }),
   marked: fc.boolean(),
-  answer: fc.constantFrom(...ANSWERS),
+  response: fc.constantFrom(...RESPONSES),
   breaks: seldom(
     fc.record({ how: fc.constantFrom('fin', 'reset'), after: fc.integer({ min: 0, max: 4 }) }),
   ),

@@ -1,5 +1,5 @@
 import type { Random } from '../support/random.ts'
-import { foretell, type Foretold } from './foretold.ts'
+import { foretell, type Foretold } from './predicted.ts'
 import { FINE, type Failing, type ScriptedCall } from './scripted-app.ts'
 import { SwiftClient, type SwiftEnd } from './swift-client.ts'
 
@@ -81,7 +81,7 @@ export async function runSession(
     }
     const saw = seen(await client.ask(request))
     for (const [index, call] of calls.entries()) {
-      const what = saw.whole ?? saw.byId.get(call.id) ?? 'no answer'
+      const what = saw.whole ?? saw.byId.get(call.id) ?? 'no response'
       if (what !== foretold[index]!.sees)
         surprises.push({ call, foretold: foretold[index]!, saw: what })
     }

@@ -8,7 +8,7 @@ import { planCall } from '../../src/rules/select/plan.ts'
 import { RuleStates } from '../../src/rules/select/rule-states.ts'
 import { facts } from '../rules/facts.ts'
 import { startSidecar } from '../support/sidecar.ts'
-import { answer } from '../support/raw-app.ts'
+import { response } from '../support/raw-app.ts'
 import { post } from '../accounting/stage.ts'
 import { SwiftClient } from './swift-client.ts'
 
@@ -35,13 +35,13 @@ test.each(CASES)('what the rules engine draws is %s', (_, distribution, cumulati
   const ruleSet = compileRules({ seed: 42, rules: [{ name: 'late', faults }] })
   const states = new RuleStates()
   states.adopt(ruleSet, 0)
-  const drawn = Array.from({ length: DRAWS }, () => {
+  const sampled = Array.from({ length: DRAWS }, () => {
     const [hit] = planCall(ruleSet, facts(), states, () => 0)!.hits
     return drawDuration(distribution, config.max, hit!.random(0))
   })
-  expect(furthest(drawn, cumulative)).toBeLessThan(critical(DRAWS))
+  expect(furthest(sampled, cumulative)).toBeLessThan(critical(DRAWS))
   // The test has teeth: the same draws are not those of a distribution that is a tenth off.
-  expect(furthest(drawn, (ms) => cumulative(ms * 1.1))).toBeGreaterThan(critical(DRAWS))
+  expect(furthest(sampled, (ms) => cumulative(ms * 1.1))).toBeGreaterThan(critical(DRAWS))
 })
 
 test('a delay lasts as long as it says, under load', async () => {
@@ -71,7 +71,7 @@ async function delays(
     upstream: {
       keepBytes: false,
       script: async (exchange) => {
-        await exchange.write(answer('200 OK', ['Content-Type', 'application/json'], '{}'))
+        await exchange.write(response('200 OK', ['Content-Type', 'application/json'], '{}'))
       },
     },
     rules: [{ name: 'late', match: { tool: 'echo' }, faults: [use] }],

@@ -63,8 +63,8 @@ test.each(CASES.flatMap((each) => [false, true].map((streams) => ({ ...each, str
     stage = await Stage.open(
       async (exchange) => {
         times++
-        const answered = result(posted(exchange).id, { content: [], told: `done ${times}` })
-        await exchange.send(streams ? stream(answered) : [json(answered)])
+        const responded = result(posted(exchange).id, { content: [], told: `done ${times}` })
+        await exchange.send(streams ? stream(responded) : [json(responded)])
       },
       { rules: [{ name: 'r', match: { tool: 'echo' }, faults: [use] }] },
     )

@@ -26,7 +26,7 @@ const FAULTS: readonly (readonly [string, RuleSpec['faults'][number]])[] = [
   ['delay at response', { fault: 'delay', config: { fixed: 5, at: 'response', max: 10 } }],
   ['stream drop last', { fault: 'stream', config: { drop: 'last' } }],
   ['stream split last', { fault: 'stream', config: { split: 'last', pieces: 3, pause: 1 } }],
-  ['reset before the answer', { fault: 'reset', config: { at: 'stream', how: 'rst' } }],
+  ['reset before the response', { fault: 'reset', config: { at: 'stream', how: 'rst' } }],
   [
     'reset after events',
     { fault: 'reset', config: { at: 'stream', after: { events: 256 * EVENTS }, how: 'fin' } },
@@ -70,7 +70,7 @@ test.each(CASES)(
     const before = bytesHeld()
     await client.send(post(request(1)), 'POST')
     if (slow) await readSlowly(client, look, () => sent)
-    await Promise.race([client.answer(), client.gone])
+    await Promise.race([client.response(), client.gone])
     look()
     client.close()
     expect(client.received).toBeGreaterThan(EVENTS * MIB)

@@ -57,7 +57,7 @@ export async function startScriptedApp(count: number): Promise<ScriptedApp> {
         if (start < 4) return
         const end = start + Number(LENGTH.exec(text.slice(0, start))?.[1] ?? 0)
         if (text.length < end) return
-        const said = answerTo(text.slice(start, end), executed)
+        const said = responseTo(text.slice(start, end), executed)
         text = text.slice(end)
         if (said !== undefined) socket.write(said, 'latin1')
       }
@@ -77,7 +77,7 @@ export async function startScriptedApp(count: number): Promise<ScriptedApp> {
   }
 }
 
-function answerTo(body: string, executed: Uint8Array): string | undefined {
+function responseTo(body: string, executed: Uint8Array): string | undefined {
   const posted = JSON.parse(body) as ScriptedCall | ScriptedCall[]
   const calls = [posted].flat()
   for (const { params } of calls) executed[params.arguments.n]!++

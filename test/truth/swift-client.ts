@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** An answer as far as the client got it. */
-export interface SwiftAnswer {
+/** A response as far as the client got it. */
+export interface SwiftResponse {
   readonly status: number
   /** True for an event stream. */
   readonly isStream: boolean
@@ -10,7 +10,7 @@ export interface SwiftAnswer {
 }
 
 /** How an exchange ended for the client. */
-export type SwiftEnd = SwiftAnswer | 'reset' | 'closed'
+export type SwiftEnd = SwiftResponse | 'reset' | 'closed'
 
 const LENGTH = /\r\ncontent-length: *(\d+)/i
 const CHUNKED = /\r\ntransfer-encoding: *chunked/i
@@ -75,7 +75,7 @@ export class SwiftClient {
       ? dechunked(text, start)
       : counted(text, start, Number(LENGTH.exec(head)?.[1] ?? 0))
     if (rest === undefined) return
-    if (rest.end !== text.length) throw new Error(`more than an answer: ${text.slice(rest.end)}`)
+    if (rest.end !== text.length) throw new Error(`more than a response: ${text.slice(rest.end)}`)
     this.#text = ''
     this.#done?.({
       status: Number(head.slice(9, 12)),

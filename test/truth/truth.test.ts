@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { documentedDraw } from './documented-draw.ts'
+import { documentedDraw } from './documented-sampling.ts'
 import { tellsTheTruth } from './truth.ts'
 
 test('the draw read from the documentation gives its vectors', () => {

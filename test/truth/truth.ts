@@ -2,10 +2,10 @@ import { expect } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { Random } from '../support/random.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
-import { mountRules } from '../live/rules-folder.ts'
+import { mountRules } from '../live/rules-directory.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { planSession, runSession, type PlannedExchange } from './busy-session.ts'
-import { RULES } from './foretold.ts'
+import { RULES } from './predicted.ts'
 import { startScriptedApp } from './scripted-app.ts'
 import { add, startWireTap } from './wire-tap.ts'
 
@@ -33,7 +33,7 @@ export async function tellsTheTruth(count: number, seed: number): Promise<void> 
     process.stderr.write(`${count} calls in ${seconds.toFixed(1)} s\n`)
     expect(surprises.flat().slice(0, 5)).toEqual([])
     await eventually(async () => {
-      const open = await squall.metric('squall_pending_calls')
+      const open = await squall.metric('squall_in_flight_requests')
       return open === 0 ? undefined : `${open} calls are open`
     })
     const plans = sessions.flat()
@@ -43,7 +43,7 @@ export async function tellsTheTruth(count: number, seed: number): Promise<void> 
     expect(counted.errors).toEqual(failuresOf(foretold.calls))
     expect(counted.injected).toEqual(foretold.injected)
     expect(logged(squall)).toEqual(foretold.lines)
-    expect(Object.fromEntries(tap.marks)).toEqual(foretold.marks)
+    expect(Object.fromEntries(tap.markers)).toEqual(foretold.markers)
     expect(Object.fromEntries(tap.marksOfTools)).toEqual(foretold.marksOfTools)
     expect(tap.resets).toBe(foretold.resets)
     expect(tap.left).toBe(foretold.left)
@@ -63,7 +63,7 @@ function foretellAll(plans: readonly PlannedExchange[]) {
   const calls = new Map<string, number>()
   const injected = new Map<string, number>()
   const applied = new Map<string, number>()
-  const marks = new Map<string, number>()
+  const markers = new Map<string, number>()
   const marksOfTools = new Map<string, number>()
   const lines: string[] = []
   let resets = 0
@@ -75,13 +75,13 @@ function foretellAll(plans: readonly PlannedExchange[]) {
       add(calls, `${params.name} ${told.outcome} ${told.origin}`)
       if (told.sees === 'reset') resets++
       if (told.sees === 'nothing') left++
-      for (const mark of told.injected) {
-        add(injected, `${mark} ${params.name}`)
-        add(applied, mark.split('/')[0]!)
-        lines.push(`${mark} ${params.name} ${id}`)
-        if (told.unmarked.includes(mark)) continue
-        add(marks, mark)
-        if (sameTool) add(marksOfTools, `${mark} ${params.name}`)
+      for (const marker of told.injected) {
+        add(injected, `${marker} ${params.name}`)
+        add(applied, marker.split('/')[0]!)
+        lines.push(`${marker} ${params.name} ${id}`)
+        if (told.unmarked.includes(marker)) continue
+        add(markers, marker)
+        if (sameTool) add(marksOfTools, `${marker} ${params.name}`)
       }
     }
   }
@@ -89,7 +89,7 @@ function foretellAll(plans: readonly PlannedExchange[]) {
     calls: Object.fromEntries(calls),
     injected: Object.fromEntries(injected),
     applied: Object.fromEntries(applied),
-    marks: Object.fromEntries(marks),
+    markers: Object.fromEntries(markers),
     marksOfTools: Object.fromEntries(marksOfTools),
     lines: lines.toSorted(),
     resets,
@@ -131,7 +131,7 @@ async function scraped(squall: Squall) {
     results: by(evaluations, ({ rule }) => rule!),
     applied: onlyOf(
       by(evaluations, ({ rule, result }) => `${result} ${rule}`),
-      'applied ',
+      'injected ',
     ),
   }
 }

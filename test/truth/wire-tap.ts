@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 export interface WireTap {
   readonly port: number
   /** How often each `rule/fault` stood in a header or a comment. */
-  readonly marks: Map<string, number>
+  readonly markers: Map<string, number>
   /** The same, with the tool, where all calls of the request were of one. */
   readonly marksOfTools: Map<string, number>
   /** Connections that Squall reset. */
@@ -20,43 +20,43 @@ const TOOL = /"name":"([^"]*)"/g
 
 /** Listens in front of a port. It passes bytes on and reads them as text: it knows no HTTP. */
 export async function startWireTap(to: number): Promise<WireTap> {
-  const marks = new Map<string, number>()
+  const markers = new Map<string, number>()
   const marksOfTools = new Map<string, number>()
   const sockets = new Set<Socket>()
   const seen = { resets: 0, left: 0 }
   const server = createServer({ noDelay: true }, (client) => {
     const squall = connect({ port: to, host: '127.0.0.1', noDelay: true })
     let request = ''
-    let answer = ''
+    let response = ''
     let clientGone = false
     let squallGone = false
     const over = (): void => {
       const tools = new Set([...request.matchAll(TOOL)].map((match) => match[1]!))
-      for (const [, mark] of answer.matchAll(MARK)) {
-        add(marks, mark!)
-        if (tools.size === 1) add(marksOfTools, `${mark!} ${[...tools][0]!}`)
+      for (const [, marker] of response.matchAll(MARK)) {
+        add(markers, marker!)
+        if (tools.size === 1) add(marksOfTools, `${marker!} ${[...tools][0]!}`)
       }
       request = ''
-      answer = ''
+      response = ''
     }
     for (const socket of [client, squall]) {
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket))
     }
     client.on('data', (bytes: Buffer) => {
-      // Clients here wait for an answer before they ask again.
-      if (answer !== '') over()
+      // Clients here wait for a response before they ask again.
+      if (response !== '') over()
       request += bytes.toString('latin1')
       squall.write(bytes)
     })
     client.on('error', () => undefined)
     client.on('close', () => {
       clientGone = true
-      if (!squallGone && request !== '' && answer === '') seen.left++
+      if (!squallGone && request !== '' && response === '') seen.left++
       squall.destroy()
     })
     squall.on('data', (bytes: Buffer) => {
-      answer += bytes.toString('latin1')
+      response += bytes.toString('latin1')
       if (!client.destroyed) client.write(bytes)
     })
     squall.on('error', () => {
@@ -79,7 +79,7 @@ export async function startWireTap(to: number): Promise<WireTap> {
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
-    marks,
+    markers,
     marksOfTools,
     get resets() {
       return seen.resets

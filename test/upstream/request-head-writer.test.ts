@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { HeadLane, HeadLaneError } from '../../src/upstream/request-head-writer.ts'
+import { RequestHeadWriter, RequestHeadError } from '../../src/upstream/request-head-writer.ts'
 
 let near: Socket
 let far: Socket
-let lane: HeadLane
+let lane: RequestHeadWriter
 
 beforeEach(async () => {
   const server = createServer()
@@ -14,7 +14,7 @@ beforeEach(async () => {
   near = connect((server.address() as AddressInfo).port, '127.0.0.1')
   ;[far] = (await once(server, 'connection')) as [Socket]
   server.close()
-  lane = new HeadLane()
+  lane = new RequestHeadWriter()
   lane.attach(near)
 })
 
@@ -68,9 +68,9 @@ test('a chunked body that turns out empty is still chunked', async () => {
 })
 
 test('text that nobody announced does not leave', async () => {
-  expect(() => near.write('GET / HTTP/1.1\r\n\r\n')).toThrow(HeadLaneError)
+  expect(() => near.write('GET / HTTP/1.1\r\n\r\n')).toThrow(RequestHeadError)
   lane.announce('GET /x HTTP/1.1\r\n', undefined)
   near.write(`${OWN}\r\n`)
-  expect(() => near.write('GET /twice HTTP/1.1\r\n\r\n')).toThrow(HeadLaneError)
+  expect(() => near.write('GET /twice HTTP/1.1\r\n\r\n')).toThrow(RequestHeadError)
   expect(await received()).toBe('GET /x HTTP/1.1\r\n\r\n')
 })

@@ -2,8 +2,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import type { Failure } from '../../src/http/transfer.ts'
-import type { Lane } from '../../src/upstream/undici-connection.ts'
-import { LanePool } from '../../src/upstream/connection-pool.ts'
+import type { UndiciConnection } from '../../src/upstream/undici-connection.ts'
+import { ConnectionPool } from '../../src/upstream/connection-pool.ts'
 import { UndiciUpstream } from '../../src/upstream/undici-upstream.ts'
 import { closers } from '../support/closers.ts'
 
@@ -19,11 +19,11 @@ async function connected(): Promise<Socket> {
   return socket
 }
 
-test('an answer that nobody can be had to read fails, and its connection ends', async () => {
+test('a response that nobody can be had to read fails, and its connection ends', async () => {
   const never = (): never => {
     throw new Error('a connection was asked for')
   }
-  const pool = new LanePool<Lane>({
+  const pool = new ConnectionPool<UndiciConnection>({
     open: never,
     mayOpen: () => true,
     reuse: true,
@@ -46,7 +46,7 @@ test('an answer that nobody can be had to read fails, and its connection ends', 
   transfer.resume()
   transfer.abort()
   expect(failures).toEqual([
-    { kind: 'overload', message: "the app's answer cannot be read now: UND_ERR_INVALID_ARG" },
+    { kind: 'overload', message: "the app's response cannot be read now: UND_ERR_INVALID_ARG" },
   ])
   expect(pool.size).toBe(0)
 })

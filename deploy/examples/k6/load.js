@@ -51,7 +51,7 @@ export default function session() {
   if (id.session !== undefined) http.del(TARGET, null, { headers: headersFor(id.session) })
 }
 
-/** Opens a session; a server may have none, and then its answer has no session id. */
+/** Opens a session; a server may have none, and then its response has no session id. */
 function open() {
   const about = {
     protocolVersion: REVISION,

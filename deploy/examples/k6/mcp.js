@@ -18,20 +18,20 @@ export function message(method, params, id) {
   return JSON.stringify({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }), method, params })
 }
 
-/** A header of an answer, whatever the case of its name. */
+/** A header of a response, whatever the case of its name. */
 export function headerOf(headers, name) {
   const key = Object.keys(headers).find((each) => each.toLowerCase() === name)
   return key === undefined ? undefined : headers[key]
 }
 
-/** The JSON-RPC messages of an answer: one JSON body, a batch, or the events of a stream. */
+/** The JSON-RPC messages of a response: one JSON body, a batch, or the events of a stream. */
 export function messagesOf(contentType, body) {
   const type = (contentType || '').split(';', 1)[0].trim().toLowerCase()
   if (type === 'text/event-stream') return eventsOf(body).flatMap(parsed)
   return type === 'application/json' ? parsed(body) : []
 }
 
-/** The answer to the call of this id, among the messages; undefined when there is none. */
+/** The response to the call of this id, among the messages; undefined when there is none. */
 export function answerTo(id, messages) {
   return messages.find((each) => each.id === id && ('result' in each || 'error' in each))
 }
@@ -45,7 +45,7 @@ export function outcomeOf(status, answer) {
   return answer.result.isError === true ? 'tool_error' : 'ok'
 }
 
-/** Whether Squall marked the answer: in its head, or in a comment of its event stream. */
+/** Whether Squall marked the response: in its head, or in a comment of its event stream. */
 export function isInjected(headers, body) {
   return headerOf(headers, 'x-squall-fault') !== undefined || /^: x-squall-fault /m.test(body || '')
 }

@@ -4,9 +4,9 @@
  * @returns {Promise<{ body?: import('../api.ts').Changed, error?: string }>}
  */
 export async function change(path, token, reason) {
-  let answer
+  let response
   try {
-    answer = await fetch(path, {
+    response = await fetch(path, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify(reason === '' ? {} : { reason }),
@@ -14,9 +14,11 @@ export async function change(path, token, reason) {
   } catch {
     return { error: 'Squall cannot be reached.' }
   }
-  const body = await answer.json().catch(() => ({}))
-  if (answer.ok) return { body }
-  if (answer.status === 401) return { error: 'That is not the admin token. Nothing was changed.' }
+  const body = await response.json().catch(() => ({}))
+  if (response.ok) return { body }
+  if (response.status === 401) return { error: 'That is not the admin token. Nothing was changed.' }
   const reasons = (body.reasons ?? []).map(({ by, reason: why }) => `${by}: ${why}`)
-  return { error: [body.error ?? `Refused with status ${answer.status}.`, ...reasons].join(' · ') }
+  return {
+    error: [body.error ?? `Refused with status ${response.status}.`, ...reasons].join(' · '),
+  }
 }

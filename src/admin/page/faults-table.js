@@ -38,10 +38,10 @@ export function createFaultsTable() {
 /** @param {import('../api.ts').Fault} fault */
 function createRow({ at, rule, fault, tool, method, id, session, effect, delayMs }) {
   const called = tool ?? method
-  const marks = [
+  const markers = [
     ...(id === undefined ? [] : [`id ${foreign(JSON.stringify(id), 70)}`]),
     ...(session === undefined ? [] : [`session ${foreign(session, 20)}`]),
-  ].map((mark) => make('small', { class: 'muted' }, mark))
+  ].map((marker) => make('small', { class: 'muted' }, marker))
   const effects = [
     ...(delayMs === undefined ? [] : [`${seconds(delayMs / 1000)} late`]),
     ...(effect === undefined ? [] : [foreign(effect, 160)]),
@@ -60,7 +60,7 @@ function createRow({ at, rule, fault, tool, method, id, session, effect, delayMs
       'td',
       {},
       make('span', { class: 'name' }, called === undefined ? 'HTTP' : foreign(called)),
-      ...marks,
+      ...markers,
     ),
     make('td', { class: 'effect' }, effects.length === 0 ? '–' : effects.join(', ')),
   )

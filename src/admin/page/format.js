@@ -9,7 +9,7 @@ const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFraction
 export function foreign(text, most = MAX_TEXT) {
   const whole = String(text)
   const cut = whole.length > most ? `${whole.slice(0, most)}…` : whole
-  return cut.replaceAll(UNSEEN, (mark) => `\\u{${mark.codePointAt(0).toString(16)}}`)
+  return cut.replaceAll(UNSEEN, (marker) => `\\u{${marker.codePointAt(0).toString(16)}}`)
 }
 
 /** A count, short where it is large. */

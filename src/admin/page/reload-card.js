@@ -43,8 +43,8 @@ function about(reload, { generation, since }) {
   if (reload.result === 'absent') return `Since ${when}: ${foreign(reload.reason, 300)}`
   const stays =
     generation === 0
-      ? 'No rule is in force.'
-      : `Version ${generation} of ${moment(since)} stays in force.`
+      ? 'No rule is active.'
+      : `Version ${generation} of ${moment(since)} stays active.`
   return `Found at ${when}, with ${many(reload.problemCount, 'mistake')}. ${stays}`
 }
 

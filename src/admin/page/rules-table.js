@@ -9,12 +9,12 @@ const WHY_NOT = [
   ['other_pod', 'for other pods'],
   ['not_yet', 'too early'],
   ['expired', 'expired'],
-  ['exhausted', 'used up'],
+  ['quota_used', 'used up'],
   ['not_selected', 'not selected'],
-  ['not_drawn', 'not drawn'],
-  ['shadow', 'shadow'],
-  ['overflow', 'one too many'],
-  ['spared', 'spared'],
+  ['not_sampled', 'not drawn'],
+  ['dry_run', 'dry_run'],
+  ['concurrency_limit', 'one too many'],
+  ['within_limit', 'within_limit'],
   ['not_applicable', 'not applicable'],
   ['not_reached', 'not reached'],
 ]
@@ -25,7 +25,7 @@ export function createRulesTable() {
     key: ({ name, builtIn }) => `${builtIn === true}${name}`,
     create: createRow,
     columns: 6,
-    empty: 'No rule is in force.',
+    empty: 'No rule is active.',
   })
   return {
     /** @param {import('../api.ts').LiveEvent} event */
@@ -47,12 +47,12 @@ function about(rules, all) {
 }
 
 /** @param {import('../api.ts').Rule} rule */
-function createRow({ name, faults, about: what, builtIn, shadow }) {
+function createRow({ name, faults, about: what, builtIn, dryRun }) {
   const title = make('span', { class: 'name' }, foreign(name))
   const details = [
     faults.map((fault) => foreign(fault, 40)).join(' + '),
     ...(what === 'http' ? ['HTTP'] : []),
-    ...(shadow === true ? ['shadow'] : []),
+    ...(dryRun === true ? ['dryRun'] : []),
     ...(builtIn === true ? ['asked for by headers'] : []),
   ]
   const whyNot = make('small', { class: 'muted' })

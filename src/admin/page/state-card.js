@@ -56,12 +56,12 @@ export function createStateCard() {
  * @param {import('../api.ts').LiveEvent['state']} state
  * @param {import('../api.ts').Rules} rules
  */
-function about({ armed, shadow, activeFaults, maxActiveFaults }, { count }) {
+function about({ armed, dryRun, activeFaults, maxActiveFaults }, { count }) {
   const most = maxActiveFaults === null ? '' : ` of at most ${maxActiveFaults}`
   const active = `${many(activeFaults, 'fault')}${most} in progress.`
   if (!armed) return `No rule acts. ${active}`
   if (count === 0) return 'Rules may act, and there are none.'
-  if (shadow) return 'In shadow: everything is matched and counted, nothing is done.'
+  if (dryRun) return 'Dry run: everything is matched and counted, nothing is done.'
   return `${many(count, 'rule')} may act. ${active}`
 }
 

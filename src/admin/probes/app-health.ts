@@ -1,7 +1,7 @@
 import { oneLine } from '../../base/text/foreign-text.ts'
 import type { ServerResponse } from 'node:http'
 import type { Logger } from '../../telemetry/log.ts'
-import type { AdminAnswer } from '../admin-response.ts'
+import type { AdminResponse } from '../admin-response.ts'
 import type { AppProbe, AppProbes, CheckContext, Finding } from './app-probe.ts'
 import type { AdminRoute } from '../routes.ts'
 
@@ -35,7 +35,7 @@ export function appHealthRoutes(
     `${APP_HEALTH}${probe.key}`,
     {
       open: true,
-      stream: (response): AdminAnswer | undefined => {
+      stream: (response): AdminResponse | undefined => {
         run(probe, response).catch((err: unknown) => {
           logger.error({ err }, 'a check of the app failed')
           response.destroy()
@@ -54,12 +54,12 @@ async function answer(probe: AppProbe, response: ServerResponse, logger: Logger)
     signal: AbortSignal.any([left.signal, timeout]),
     userAgent: response.req.headers['user-agent'] ?? NO_NAME,
   }).catch((error: unknown): Finding => {
-    if (timeout.aborted) return { ok: false, why: `no answer in ${probe.timeoutMs} ms` }
+    if (timeout.aborted) return { ok: false, why: `no response in ${probe.timeoutMs} ms` }
     return { ok: false, why: reasonOf(error) }
   })
   const { ok, status, why } = finding
   logger.debug({ check: probe.key, ok, status, why }, 'asked the app for its health')
-  // The kubelet fails a hook only when there is no answer at all.
+  // The kubelet fails a hook only when there is no response at all.
   if (probe.isHook && !ok && status === undefined) return void response.destroy()
   send(response, ok ? 200 : passedOn(status), why)
 }

@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'
 import type { CheckContext, Finding, GrpcAction } from './app-probe.ts'
 
-// The answer is a number; a server that sends more is no health service.
+// The response is a number; a server that sends more is no health service.
 const MAX_MESSAGE_BYTES = 4 * 1024
 const MAX_REASON = 200
 const SERVING = 1
@@ -56,7 +56,7 @@ function call(session: ClientHttp2Session, service: string, userAgent: string): 
     stream.on('data', (part: Buffer) => {
       size += part.length
       parts.push(part)
-      if (size > MAX_MESSAGE_BYTES) stream.destroy(new Error('the answer is too long'))
+      if (size > MAX_MESSAGE_BYTES) stream.destroy(new Error('the response is too long'))
     })
     stream.on('error', failed)
     stream.on('end', () => resolve({ status, headers, body: Buffer.concat(parts) }))
@@ -87,7 +87,8 @@ function judged({ status, headers, body }: Reply): Finding {
     return { ok: false, why: `gRPC status ${String(code ?? 'is missing')}${reason}` }
   }
   const state = stateIn(body)
-  if (state === undefined) return { ok: false, why: 'the answer of the health service is garbled' }
+  if (state === undefined)
+    return { ok: false, why: 'the response of the health service is garbled' }
   return { ok: state === SERVING, why: `the service is ${STATES[state] ?? state}` }
 }
 

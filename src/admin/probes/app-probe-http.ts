@@ -39,7 +39,7 @@ export async function checkHttp(action: HttpAction, context: CheckContext): Prom
   }
 }
 
-/** The head of the answer, its body being read as far as the kubelet would. */
+/** The head of the response, its body being read as far as the kubelet would. */
 function ask(
   place: Place,
   { headers }: HttpAction,
@@ -110,7 +110,7 @@ function sent(
   ]
 }
 
-/** Where an answer leads; undefined when it leads nowhere. */
+/** Where a response leads; undefined when it leads nowhere. */
 function redirected(place: Place, { statusCode, headers }: IncomingMessage): Place | undefined {
   const { location } = headers
   if (location === undefined || ![301, 302, 303, 307, 308].includes(statusCode ?? 0)) {

@@ -111,5 +111,5 @@ function whole(value: unknown, where: string, max: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) {
     return value
   }
-  throw new AppProbesError(`${where} is not a whole number from 1 to ${max}`)
+  throw new AppProbesError(`${where} is not an integer from 1 to ${max}`)
 }

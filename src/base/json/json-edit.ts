@@ -18,7 +18,7 @@ export function splice(text: string, edits: readonly TextEdit[]): string {
   return result + text.slice(at)
 }
 
-/** Edits in the order in which `splice` wants them; those at one place keep their order. */
+/** Edits in the order in which `fast` wants them; those at one place keep their order. */
 export function inOrder(edits: readonly TextEdit[]): readonly TextEdit[] {
   return edits.toSorted((a, b) => a.start - b.start || a.end - b.end)
 }

@@ -44,7 +44,7 @@ export class SafeRegex {
   readonly #program: Program
   readonly #anchored: boolean
   readonly #states = new Map<string, State>()
-  readonly #mark: Uint32Array
+  readonly #marker: Uint32Array
   #round = 0
   #remembered = 0
   #forgotten = 0
@@ -54,7 +54,7 @@ export class SafeRegex {
   constructor(pattern: string) {
     this.source = pattern
     this.#program = compileProgram(pattern)
-    this.#mark = new Uint32Array(this.#program.steps.length)
+    this.#marker = new Uint32Array(this.#program.steps.length)
     this.#anchored = this.#beginsAnchored()
     this.#start = this.#stateFor([0], true, false)
   }
@@ -130,10 +130,10 @@ export class SafeRegex {
    */
   #follow(state: State, cls: number): number[] | undefined {
     const { steps, members, classes, word } = this.#program
-    const mark = this.#mark
+    const marker = this.#marker
     // A mark that came round again would let a loop be walked without end.
     if (this.#round === 0xffff_ffff) {
-      mark.fill(0)
+      marker.fill(0)
       this.#round = 0
     }
     const round = ++this.#round
@@ -142,8 +142,8 @@ export class SafeRegex {
     const todo = [...state.at]
     const out: number[] = []
     for (let pc = todo.pop(); pc !== undefined; pc = todo.pop()) {
-      if (mark[pc] === round) continue
-      mark[pc] = round
+      if (marker[pc] === round) continue
+      marker[pc] = round
       const step = steps[pc]!
       switch (step.op) {
         case 'match':

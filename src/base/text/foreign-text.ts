@@ -14,13 +14,13 @@ export function plain(text: string): string {
 
 /** Returns JSON with the same value, in which every such character is escaped. */
 export function plainJson(json: string): string {
-  return replaceUnseen(json, (mark) =>
-    Array.from({ length: mark.length }, (_, i) => jsonEscape(mark.charCodeAt(i))).join(''),
+  return replaceUnseen(json, (marker) =>
+    Array.from({ length: marker.length }, (_, i) => jsonEscape(marker.charCodeAt(i))).join(''),
   )
 }
 
 /** Returns the text with each such character replaced. */
-export function replaceUnseen(text: string, by: (mark: string) => string): string {
+export function replaceUnseen(text: string, by: (marker: string) => string): string {
   return PLAIN.test(text) ? text : text.replace(UNSEEN, by)
 }
 
@@ -55,8 +55,8 @@ export function quoted(text: string, most = 80): string {
   return plain(JSON.stringify(shortened(text, most)))
 }
 
-function spelledOut(mark: string): string {
-  return `\\u{${mark.codePointAt(0)!.toString(16)}}`
+function spelledOut(marker: string): string {
+  return `\\u{${marker.codePointAt(0)!.toString(16)}}`
 }
 
 function jsonEscape(unit: number): string {

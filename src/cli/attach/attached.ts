@@ -42,9 +42,9 @@ export async function attachedCommand(request: AttachedRequest): Promise<number>
   const logger = createLogger({ level: 'info', format: 'json' })
   refuseLate(request.startBefore)
   await standBackForTheApp()
-  const folder = await mkdtemp(join(tmpdir(), 'squall-'))
-  await chmod(folder, 0o755)
-  const rulesFile = join(folder, 'rules.yaml')
+  const directory = await mkdtemp(join(tmpdir(), 'squall-'))
+  await chmod(directory, 0o755)
+  const rulesFile = join(directory, 'rules.yaml')
   const stopped = stopAsked()
   const sidecar = startSidecar(request, rulesFile)
   const gone = once(sidecar, 'exit').then(([code, signal]) => ({
@@ -57,7 +57,7 @@ export async function attachedCommand(request: AttachedRequest): Promise<number>
     failed: true,
   }))
   await giveBack(request, sidecar, logger)
-  await rm(folder, { recursive: true, force: true })
+  await rm(directory, { recursive: true, force: true })
   const reason = oneLine(ending.reason)
   logger[ending.failed ? 'error' : 'info']({ reason }, 'detached')
   logger.flush()

@@ -9,7 +9,7 @@ export const RUN = defineCommand({
   description: 'take traffic on one address and pass it to the app on another',
   flags: RUN_FLAGS,
   note: `
-Each option can also be given as an environment variable: --max-head as SQUALL_MAX_HEAD, switches
+Each option can also be given as an environment variable: --max-header-size as SQUALL_MAX_HEADER_SIZE, switches
 as true or false, repeated options separated by commas. The command line wins.
 Sizes: 1024, 64KiB, 4MiB. Durations: 300ms, 5s, 10m, 1h.`,
   parse: (raw, env) => parseRunOptions(raw, env),

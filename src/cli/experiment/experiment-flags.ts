@@ -8,7 +8,7 @@ const OUTPUT = 'What comes out:'
 
 const EXPERIMENTS = {
   name: 'experiments',
-  value: 'folder',
+  value: 'directory',
   default: 'experiments',
   group: PLACES,
   help: 'folder of the history and of the reports',
@@ -46,7 +46,7 @@ export const EXPERIMENT_RUN_FLAGS = [
   EXPERIMENTS,
   {
     name: 'state-dir',
-    value: 'folder',
+    value: 'directory',
     group: PLACES,
     help: 'folder of the locks that keep two experiments from one target (default: squall in XDG_STATE_HOME or ~/.local/state)',
   },

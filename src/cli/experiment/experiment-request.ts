@@ -25,7 +25,7 @@ export interface ExperimentRunRequest {
   readonly readToken: string | undefined
   readonly production: ProductionCheck
   readonly experiments: string
-  readonly stateFolder: string
+  readonly stateDirectory: string
   readonly json: boolean
 }
 
@@ -49,7 +49,7 @@ export function parseExperimentRun(
     readToken: parseReadToken(flags, env),
     production: productionOf(flags, env),
     experiments: flags.required('experiments').text,
-    stateFolder: flags.optional('state-dir')?.text ?? defaultState(env),
+    stateDirectory: flags.optional('state-dir')?.text ?? defaultState(env),
     json: flags.switch('json'),
   }
 }

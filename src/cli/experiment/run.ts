@@ -20,7 +20,7 @@ const MAX_TOKEN_FILE = 64 * 1024
 
 /** `squall experiment run`: the result is the exit code. */
 export async function runPlan(request: ExperimentRunRequest): Promise<number> {
-  const { json, experiments, stateFolder } = request
+  const { json, experiments, stateDirectory } = request
   const { read, kept } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
@@ -41,15 +41,15 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
       plan,
       version: readVersion(),
       headers,
-      stateFolder,
+      stateDirectory,
       stop: interrupt.signal,
       past,
       onEvent: json ? () => {} : experimentProgress(process.stderr, process.env),
       ...(request.plan.kind === 'again' && { again: request.plan.id }),
     })
-    const folder = await writeReports(experiments, result, kept)
+    const directory = await writeReports(experiments, result, kept)
     await addToHistory(experiments, historyEntry(result))
-    await write(json ? `${JSON.stringify(result)}\n` : resultText(result, folder))
+    await write(json ? `${JSON.stringify(result)}\n` : resultText(result, directory))
     if (interrupt.signal.aborted) return INTERRUPTED
     return result.verdict === 'held' ? 0 : FAILED
   } catch (error) {
@@ -71,8 +71,8 @@ async function refused(
   return FAILED
 }
 
-function resultText(result: ExperimentResult, folder: string): string {
-  return `${noteLines(result).map(plain).join('\n')}\nreport: ${plain(folder)}/report.html\n`
+function resultText(result: ExperimentResult, directory: string): string {
+  return `${noteLines(result).map(plain).join('\n')}\nreport: ${plain(directory)}/report.html\n`
 }
 
 async function bearer(file: string | undefined): Promise<Readonly<Record<string, string>>> {

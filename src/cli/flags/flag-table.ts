@@ -123,7 +123,7 @@ export const RUN_FLAGS = [
   {
     name: 'engine',
     value: 'name',
-    default: 'splice',
+    default: 'fast',
     group: BEHAVIOUR,
     help: 'splice passes plain exchanges on as bytes, general takes all of them through node:http and undici; what clients and the app see is the same',
   },
@@ -135,11 +135,11 @@ export const RUN_FLAGS = [
     help: 'always sends later requests over the same connections to the app; never opens one for each request, so that a stray response cannot answer another request',
   },
   {
-    name: 'max-head',
+    name: 'max-header-size',
     value: 'size',
     default: '64KiB',
     group: BOUNDS,
-    help: 'longest head of a request or an answer',
+    help: 'longest head of a request or a response',
   },
   {
     name: 'max-body',
@@ -173,7 +173,7 @@ export const RUN_FLAGS = [
     value: 'number',
     default: '20000',
     group: BOUNDS,
-    help: 'calls that are remembered until their answer comes',
+    help: 'calls that are remembered until their response comes',
   },
   {
     name: 'max-sessions',
@@ -183,7 +183,7 @@ export const RUN_FLAGS = [
     help: 'sessions that are remembered',
   },
   {
-    name: 'head-timeout',
+    name: 'header-timeout',
     value: 'duration',
     default: '60s',
     group: TIMES,
@@ -208,7 +208,7 @@ export const RUN_FLAGS = [
     value: 'duration',
     default: '10m',
     group: TIMES,
-    help: 'how long a call without an answer is remembered',
+    help: 'how long a call without a response is remembered',
   },
   {
     name: 'connect-timeout',
@@ -270,7 +270,7 @@ export const DEMO_FLAGS = [
     name: 'report',
     value: 'file',
     group: DEMO,
-    help: 'where to write the HTML report; a file in the folder for temporary ones by default, and none with --json',
+    help: 'where to write the HTML report; a file in the directory for temporary ones by default, and none with --json',
   },
 ] as const satisfies readonly FlagSpec[]
 

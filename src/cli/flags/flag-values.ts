@@ -8,7 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** A value with where it came from, for messages. */
 export interface Given {
   readonly text: string
-  /** `--max-head`, or `SQUALL_MAX_HEAD` when the environment said so. */
+  /** `--max-header-size`, or `SQUALL_MAX_HEADER_SIZE` when the environment said so. */
   readonly source: string
 }
 

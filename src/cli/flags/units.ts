@@ -15,7 +15,7 @@ export interface Range {
 }
 
 const DURATION_FORM = 'write a number with its unit, such as 300ms, 1.5s, 10m, 1h or 2d'
-const SIZE_FORM = 'write a whole number of bytes, or one with its unit, such as 1024, 64KiB or 4MB'
+const SIZE_FORM = 'write an integer of bytes, or one with its unit, such as 1024, 64KiB or 4MB'
 
 /** Whole milliseconds from `300ms`, `1.5s`, `10m`, `1h` or `2d`. `source` names where the text came from. */
 export function parseDuration(text: string, source: string, range: Range): number {
@@ -35,12 +35,12 @@ export function parseSize(text: string, source: string, range: Range): number {
   return inRange(value, text, source, range, sizeText)
 }
 
-/** A whole number in plain digits. */
+/** An integer in plain digits. */
 export function parseCount(text: string, source: string, range: Range): number {
   if (!/^\d{1,15}$/.test(text)) {
     throw new UsageError(
       'BAD_VALUE',
-      `${source}: ${quoted(text)} is not a whole number`,
+      `${source}: ${quoted(text)} is not an integer`,
       'write plain digits, such as 10000',
     )
   }

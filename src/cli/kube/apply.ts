@@ -191,7 +191,7 @@ function refused(
 
 function hasFailed({ progress, stopped }: Outcome, wait: boolean): boolean {
   const states = [...progress.values()].map(({ state }) => state)
-  return stopped || states.includes('refused') || (wait && states.includes('waiting'))
+  return stopped || states.includes('rejected') || (wait && states.includes('waiting'))
 }
 
 function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest): string {
@@ -211,10 +211,10 @@ function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest
     .filter(([, { state }]) => state !== 'applied' && state !== 'gone')
     .map(([{ pod }, each]) => progressLines(pod.name, each))
   const rest = skipped === 0 ? '' : `, ${skipped} not waited for`
-  const head = `rules in force in ${applied} of ${all.length} pods${rest}\n`
+  const head = `active rules in ${applied} of ${all.length} pods${rest}\n`
   const next = stopped
     ? `stopped; the configmap stays changed and kubelet goes on: squall status -n ${namespace}\n`
-    : count('refused') > 0
+    : count('rejected') > 0
       ? 'the sidecars keep their last good rules; mend the file and apply it again\n'
       : count('waiting') > 0
         ? `not done after ${timeoutMs / 1000} s; look again with squall status -n ${namespace}, and at a sidecar with kubectl logs -n ${namespace} POD -c squall\n`

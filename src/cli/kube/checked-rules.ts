@@ -39,7 +39,7 @@ export async function readCheckedRules(file: string): Promise<CheckedRules> {
     writtenAt: 0,
   })
   const text = Buffer.from(bytes).toString('utf8')
-  if (version.kind === 'refused') return { text, problems: version.problems, canAct: false }
+  if (version.kind === 'rejected') return { text, problems: version.problems, canAct: false }
   if (version.kind === 'rules') {
     try {
       compileRules(version.file)

@@ -53,7 +53,7 @@ function onPlain(stream: ProgressStream): ProgressOutput {
 /** What is said of one pod at the end. */
 export function progressLines(name: string, progress: PodProgress): string {
   const head = `  ${name}: ${progress.state}, ${plain(progress.detail)}\n`
-  if (progress.state !== 'refused') return head
+  if (progress.state !== 'rejected') return head
   const lines = progress.problems.map(
     (each) => `    ${each.file}:${each.line}:${each.column}: ${problemText(each)}\n`,
   )

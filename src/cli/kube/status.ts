@@ -73,7 +73,7 @@ function rowOf({ pod, state, rules, digest }: SidecarReport): readonly string[] 
     plain(pod.namespace),
     plain(pod.name),
     plain(pod.mode),
-    known ? (state.armed ? (state.shadow ? 'armed (shadow)' : 'armed') : 'disarmed') : pod.sidecar,
+    known ? (state.armed ? (state.dryRun ? 'armed (dry run)' : 'armed') : 'disarmed') : pod.sidecar,
     known ? String(state.rules.count) : '-',
     // Different ones stand out.
     known ? `${shortDigest(state.rules.digest)}${digest === 'other' ? ' !' : ''}` : '-',
@@ -88,8 +88,8 @@ function notesOf(report: SidecarReport): readonly string[] {
   const notes: string[] = []
   if (!state.armed) notes.push(`${name}: ${armedText(state)}`)
   const last = state.lastReload
-  if (last?.result === 'refused') {
-    notes.push(`${name}: the newest rules have mistakes, the last good ones stay in force`)
+  if (last?.result === 'rejected') {
+    notes.push(`${name}: the newest rules have mistakes, the last good ones stay active`)
     for (const each of (last.problems ?? []).slice(0, MAX_RULES)) {
       notes.push(`  ${each.file}:${each.line}:${each.column}: ${problemText(each)}`)
     }

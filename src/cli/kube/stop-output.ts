@@ -19,7 +19,7 @@ export interface StopOutcome {
 /** Returns whether a ConfigMap was not changed, or a sidecar did not confirm. */
 export function hasFailed({ changes, progress }: StopOutcome): boolean {
   const states = [...progress.values()].map(({ state }) => state)
-  const isDone = !states.includes('waiting') && !states.includes('refused')
+  const isDone = !states.includes('waiting') && !states.includes('rejected')
   return !isDone || changes.some(({ change }) => change instanceof KubeError)
 }
 

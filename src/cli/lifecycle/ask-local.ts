@@ -2,7 +2,7 @@ import { request, type RequestOptions } from 'node:http'
 import type { ListenAddress } from '../../http/address.ts'
 
 /** What the sidecar answered. */
-export interface LocalAnswer {
+export interface LocalResponse {
   readonly status: number
   readonly text: string
 }
@@ -14,13 +14,13 @@ export interface LocalRequest {
   readonly timeoutMs: number
 }
 
-const MAX_ANSWER = 16 * 1024
+const MAX_RESPONSE = 16 * 1024
 
 /** Asks the sidecar on this machine one thing. */
 export function askLocal(
   address: ListenAddress,
   { method, path, timeoutMs }: LocalRequest,
-): Promise<LocalAnswer> {
+): Promise<LocalResponse> {
   const place: RequestOptions =
     address.kind === 'unix'
       ? { socketPath: address.path }
@@ -31,13 +31,13 @@ export function askLocal(
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (part: string) => {
-        if (text.length < MAX_ANSWER) text += part
+        if (text.length < MAX_RESPONSE) text += part
       })
       response.on('error', reject)
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
     })
     asked.on('error', (error) =>
-      reject(signal.aborted ? new Error(`no answer in ${timeoutMs} ms`) : error),
+      reject(signal.aborted ? new Error(`no response in ${timeoutMs} ms`) : error),
     )
     asked.end()
   })

@@ -2,7 +2,7 @@ import { PRE_STOP_PATH } from '../../admin/control-paths.ts'
 import { askLocal } from './ask-local.ts'
 import type { PreStopRequest } from './lifecycle-options.ts'
 
-// Longer than the wait itself, so that the answer is not missed.
+// Longer than the wait itself, so that the response is not missed.
 const GRACE_MS = 5_000
 
 /** Tells the sidecar that its pod ends; the result is the exit code. */

@@ -6,7 +6,7 @@ import { askLocal } from './ask-local.ts'
 import type { WaitReadyRequest } from './lifecycle-options.ts'
 
 const POLL_MS = 50
-const ANSWER_MS = 2_000
+const RESPONSE_MS = 2_000
 
 /** Waits until the sidecar takes traffic; the result is the exit code. */
 export async function waitReadyCommand(request: WaitReadyRequest): Promise<number> {
@@ -32,7 +32,7 @@ async function readiness(
     const { text } = await askLocal(admin, {
       method: 'GET',
       path: API.readyz.path,
-      timeoutMs: ANSWER_MS,
+      timeoutMs: RESPONSE_MS,
     })
     const { ready, reason, listening } = readResponse(API.readyz, text)
     return { ready: ready || (!withApp && listening === true), reason }

@@ -46,7 +46,7 @@ export async function writeText(path: string, source: string, text: string): Pro
     throw new UsageError(
       'BAD_FILE',
       `${source}: ${quoted(path)} cannot be written (${code})`,
-      'check its folder',
+      'check its directory',
     )
   }
 }

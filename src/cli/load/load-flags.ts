@@ -42,10 +42,10 @@ export const LOAD_FLAGS = [
     help: 'lean for volume; sdk-v1 or sdk-v2 for what real clients make of it',
   },
   {
-    name: 'revision',
+    name: 'protocol-version',
     value: 'date',
     group: TARGET,
-    help: 'protocol revision to ask for; the newest that the server has by default',
+    help: 'protocol version to ask for; the newest that the server has by default',
   },
   {
     name: 'header',
@@ -193,7 +193,7 @@ export const LOAD_FLAGS = [
     value: 'url',
     repeatable: true,
     group: CHECKS,
-    help: 'admin port of the sidecar, such as http://127.0.0.1:15390: asked whose the errors are that carry no mark (resets, hangs, rules with mark: false); repeat it for each of several',
+    help: 'admin port of the sidecar, such as http://127.0.0.1:15390: asked whose the errors are that carry no mark (resets, hangs, rules with marker: false); repeat it for each of several',
   },
   readTokenFlag(CHECKS),
   {

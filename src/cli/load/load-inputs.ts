@@ -12,7 +12,7 @@ const MAX_BASELINE = 64 * 1024 * 1024
 
 /** Reads the files that the request names, and puts together what the load needs. */
 export async function loadInputs(request: LoadRequest, version: string): Promise<LoadOptions> {
-  const { callsFile, baselineFile, authTokenFile, revision, shard } = request
+  const { callsFile, baselineFile, authTokenFile, protocolVersion, shard } = request
   // Before any file is read: these are mistakes of the command line.
   const expectations = expectationsOf(request.expect)
   const slo = gatesOf(request.slo)
@@ -33,7 +33,7 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
       client: request.client,
       connections: request.connections,
       headers: { ...request.headers, ...bearer },
-      ...(revision !== undefined && { revision }),
+      ...(protocolVersion !== undefined && { protocolVersion }),
       ...(request.sidecars.length > 0 && { sidecars: request.sidecars }),
     },
     work: { tools: request.tools, calls, fanOut: request.fanOut, sequential: request.sequential },

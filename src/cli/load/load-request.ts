@@ -22,13 +22,13 @@ export interface LoadRequest {
   readonly url: URL
   readonly client: ClientKind
   readonly connections: number
-  readonly revision: string | undefined
+  readonly protocolVersion: string | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly authTokenFile: string | undefined
   readonly tools: readonly string[]
   /** Tools without hints may be called. */
   readonly yes: boolean
-  /** Asked for the faults of answers without a mark. */
+  /** Asked for the faults of responses without a mark. */
   readonly sidecars: readonly SidecarAdmin[]
   readonly callsFile: string | undefined
   readonly fanOut: number
@@ -65,7 +65,7 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
     url,
     client: parseChoice(client.text, client.source, CLIENT_KINDS),
     connections: count('connections', 1, 50_000),
-    revision: revisionOf(flags),
+    protocolVersion: protocolVersionOf(flags),
     headers: parseHeaders(flags.all('header')),
     authTokenFile: text('auth-token-file'),
     tools: flags
@@ -116,12 +116,12 @@ function sidecarsOf(
   return given.map((each) => ({ url: parseTarget(each, ADMIN_FORM), readToken }))
 }
 
-function revisionOf(flags: FlagValues<LoadFlag>): string | undefined {
-  const given = flags.optional('revision')
+function protocolVersionOf(flags: FlagValues<LoadFlag>): string | undefined {
+  const given = flags.optional('protocol-version')
   if (given === undefined || /^\d{4}-\d{2}-\d{2}$/.test(given.text)) return given?.text
   throw new UsageError(
     'BAD_VALUE',
-    `${given.source}: ${quoted(given.text)} is no revision`,
+    `${given.source}: ${quoted(given.text)} is no protocol version`,
     'write it as 2025-11-25 or 2026-07-28',
   )
 }

@@ -39,7 +39,7 @@ function headLines(
   const { p50, p90, p99, max } = all.summary
   const lines = [
     paint('strong', `${oneLine(run.server, 40)} at ${oneLine(run.target, 60)}`),
-    `${run.model} model, client ${run.client}, revision ${run.revision}, seed ${run.seed}`,
+    `${run.model} model, client ${run.client}, protocol ${run.protocolVersion}, seed ${run.seed}`,
     `${wholeNumber(counts.calls)} calls in ${seconds.toFixed(1)} s (${wholeNumber(rate)}/s), ${wholeNumber(counts.tasks)} tasks, ${wholeNumber(counts.retries)} retries`,
     `latency p50 ${latency(p50)}, p90 ${latency(p90)}, p99 ${latency(p99)}, max ${latency(max)}`,
   ]
@@ -118,7 +118,7 @@ function errorsBy({ errors }: ToolResult): (origin: Origin) => number {
 
 function faultLines({ faults }: LoadResult, paint: Paint): string[] {
   if (faults.length === 0) return []
-  const head = `${'Fault seen'.padEnd(NAME + 8)}${['answers', 'errors', 'wrong'].map(cell).join('')}`
+  const head = `${'Fault seen'.padEnd(NAME + 8)}${['responses', 'errors', 'wrong'].map(cell).join('')}`
   const rows = faults.slice(0, MAX_FAULTS).map(({ rule, fault, seen, errors, wrong }) => {
     const cells = [seen, errors, wrong].map(wholeNumber).map(cell).join('')
     return `${oneLine(`${rule}/${fault}`, NAME + 7).padEnd(NAME + 8)}${cells}`
@@ -129,8 +129,8 @@ function faultLines({ faults }: LoadResult, paint: Paint): string[] {
 function sloLines({ slo }: LoadResult, paint: Paint): string[] {
   if (slo.length === 0) return []
   const rows = slo.map(({ gate, measured, ok }) => {
-    const mark = ok ? paint('good', 'held    ') : paint('bad', 'breached')
-    return `${mark} ${gate.padEnd(20)} ${gateValue(gate, measured)}`
+    const marker = ok ? paint('good', 'held    ') : paint('bad', 'breached')
+    return `${marker} ${gate.padEnd(20)} ${gateValue(gate, measured)}`
   })
   return ['', ...rows]
 }

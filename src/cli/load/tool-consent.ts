@@ -14,8 +14,8 @@ function ask(tools: readonly string[]): Promise<boolean> {
   // Not a terminal of its own: Ctrl-C stays a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
   return new Promise((resolve) => {
-    lines.question('Call them too? [y/N] ', (answer) => {
-      resolve(/^y(es)?$/i.test(answer.trim()))
+    lines.question('Call them too? [y/N] ', (response) => {
+      resolve(/^y(es)?$/i.test(response.trim()))
       lines.close()
     })
     lines.on('close', () => resolve(false))

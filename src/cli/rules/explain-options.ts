@@ -1,7 +1,7 @@
 import { isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ClientInfo, Transport } from '../../mcp/call.ts'
-import { isRevisionDate } from '../../mcp/protocol-version.ts'
+import { isProtocolVersionDate } from '../../mcp/protocol-version.ts'
 import { FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { EXPLAIN_FLAGS, type ExplainFlag } from './rules-flags.ts'
 import { parseBounds, type RuleBounds } from '../run/rules-guard-options.ts'
@@ -29,7 +29,7 @@ export interface ExplainRequest extends RuleBounds {
   readonly session: string | undefined
   readonly client: ClientInfo | undefined
   readonly transport: Transport
-  readonly era: string | undefined
+  readonly protocolVersion: string | undefined
 }
 
 type Flags = FlagValues<ExplainFlag>
@@ -59,7 +59,7 @@ export function parseExplain(raw: RawFlags, files: readonly string[]): ExplainRe
     session: flags.optional('session')?.text,
     client: clientOf(flags.optional('client')),
     transport: transportOf(flags.required('transport')),
-    era: eraOf(flags.optional('era')),
+    protocolVersion: protocolVersionOf(flags.optional('protocol-version')),
     ...boundsOf(flags),
   }
 }
@@ -180,11 +180,11 @@ function transportOf({ text }: Given): Transport {
   )
 }
 
-function eraOf(given: Given | undefined): string | undefined {
-  if (given === undefined || isRevisionDate(given.text)) return given?.text
+function protocolVersionOf(given: Given | undefined): string | undefined {
+  if (given === undefined || isProtocolVersionDate(given.text)) return given?.text
   throw new UsageError(
     'BAD_VALUE',
-    `--era: ${quoted(given.text)} is no protocol revision`,
+    `--protocol-version: ${quoted(given.text)} is no protocol version`,
     'write its date, as 2025-11-25',
   )
 }

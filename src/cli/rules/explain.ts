@@ -25,7 +25,7 @@ export async function explainCommand(
 ): Promise<number> {
   const exchange = await explainedExchange(asked)
   const { version, files } = await readRulesSource(asked.file)
-  if (version.kind === 'refused') {
+  if (version.kind === 'rejected') {
     for (const file of files) write(problemLines(file))
     return FAILED
   }
@@ -61,9 +61,9 @@ function explainAll(
   const now = Date.now()
   const clock = (): number => now
   const options = { limits, pod, self, neverArmed, guard: undefined, headerFaults: undefined }
-  const { inForce, states } = createGuardedRules(options, { clock })
-  inForce.take(version)
-  const { ruleSet } = inForce
+  const { isActive, states } = createGuardedRules(options, { clock })
+  isActive.take(version)
+  const { ruleSet } = isActive
   const untouchable = states.deniesAny(calls) || (unread && states.deniesTools)
   const facts = { ...known, untouchable }
   try {
@@ -86,6 +86,6 @@ function explainAll(
     if (!(error instanceof RangeError)) throw error
     throw new UsageError('BAD_VALUE', 'the call is too deep', 'nest its arguments less')
   } finally {
-    inForce.close()
+    isActive.close()
   }
 }

@@ -8,7 +8,7 @@ import { readRecordedRequest } from './recorded-request.ts'
 
 /** A request as a sidecar would see it. */
 export interface ExplainedExchange {
-  readonly facts: ExchangeFacts & Pick<CallFacts, 'revision'>
+  readonly facts: ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
   readonly calls: readonly Call[]
   /** It has a body that is not read: it may hold any call. */
   readonly unread: boolean
@@ -16,8 +16,8 @@ export interface ExplainedExchange {
 
 /** Makes the request that is explained. Throws nothing but a `UsageError`. */
 export async function explainedExchange(request: ExplainRequest): Promise<ExplainedExchange> {
-  const { subject, headers, session, client, era: revision } = request
-  const known = { headers, session, client, revision }
+  const { subject, headers, session, client, protocolVersion } = request
+  const known = { headers, session, client, protocolVersion }
   if (subject.kind === 'recorded') return recorded(subject.file, request)
   const path = targetPath(subject.path)
   if (subject.kind === 'http') {
@@ -43,7 +43,7 @@ async function recorded(file: string, request: ExplainRequest): Promise<Explaine
       headers,
       session: request.session ?? headerValue(headers, 'mcp-session-id'),
       client: (isRead ? posted.client : undefined) ?? request.client,
-      revision: request.era,
+      protocolVersion: request.protocolVersion,
       http: { method, path: targetPath(target), target },
     },
     calls: isRead ? posted.calls : [],
@@ -53,9 +53,9 @@ async function recorded(file: string, request: ExplainRequest): Promise<Explaine
 
 function callOf(
   { method, name, args }: Extract<ExplainSubject, { readonly kind: 'call' }>,
-  { transport, era }: ExplainRequest,
+  { transport, protocolVersion: era }: ExplainRequest,
 ): Call {
   const key = method.startsWith('resources/') ? 'uri' : 'name'
   const params = { ...(name === undefined ? {} : { [key]: name }), arguments: args }
-  return { id: 1, method, name, params, transport, revision: era, progressToken: undefined }
+  return { id: 1, method, name, params, transport, protocolVersion: era, progressToken: undefined }
 }

@@ -34,7 +34,7 @@ const LIMIT_NAMES: readonly string[] = [
   'allow-faults',
   'deny-tools',
   'exclude-paths',
-  'shadow',
+  'dry-run',
 ] satisfies readonly LimitFlag[]
 
 const OWN_FLAGS = [
@@ -82,7 +82,12 @@ const OWN_FLAGS = [
     group: EXCHANGE,
     help: 'streamable-http or http+sse',
   },
-  { name: 'era', value: 'revision', group: EXCHANGE, help: 'its protocol revision, as 2025-11-25' },
+  {
+    name: 'protocol-version',
+    value: 'version',
+    group: EXCHANGE,
+    help: 'its protocol version, as 2025-11-25',
+  },
   {
     name: 'pod-label',
     value: 'key=value',

@@ -31,7 +31,7 @@ export async function readRulesSource(path: string): Promise<RulesSource> {
       return refused(path, reasonOf(error))
     }
   }
-  const wrong = version.kind === 'refused' ? version.problems : []
+  const wrong = version.kind === 'rejected' ? version.problems : []
   const names = [...found.texts, ...found.problems].map(({ file }) => file).sort()
   const files = (names.length === 0 ? [path] : names).map((file) => ({
     file,
@@ -54,7 +54,7 @@ function refused(file: string, reason: string): RulesSource {
   const message = `cannot be read: ${reason}`
   const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
   const files = [{ file, problems: [problem] }]
-  return { version: { kind: 'refused', digest: '', problems: files }, files }
+  return { version: { kind: 'rejected', digest: '', problems: files }, files }
 }
 
 function reasonOf(error: unknown): string {

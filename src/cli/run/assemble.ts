@@ -4,7 +4,7 @@ import type { BoundAddress } from '../../listener/front/bind.ts'
 import { connectionRoom, descriptorLimit } from '../../listener/front/descriptor-limit.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
 import type { SidecarOptions } from '../../listener/sidecar-options.ts'
-import type { RulesInForce } from '../../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { LogIds, Logger } from '../../telemetry/log.ts'
 import { createMetrics, type Exposition, type Metrics } from '../../telemetry/metrics.ts'
 import type { TextFormat } from '../../telemetry/text-format.ts'
@@ -25,7 +25,7 @@ export interface Running {
   readonly sidecar: Sidecar
   readonly metrics: Metrics
   /** Undefined where no rule can ever come into force. */
-  readonly rules: RulesInForce | undefined
+  readonly rules: ActiveRules | undefined
   /** Finishes what is in flight, bounded in time, and ends. */
   drain(): Promise<void>
   /** Ends everything at once. */
@@ -148,14 +148,14 @@ export function sidecarOptions(options: RunOptions): Omit<SidecarOptions, 'overl
     readyWithoutUpstream: options.readyWithoutUpstream,
     strict: options.strict,
     engine: options.engine,
-    maxHead: options.maxHeadBytes,
+    maxHeaderSize: options.maxHeaderBytes,
     maxBody: options.maxBodyBytes,
     maxMemory: options.maxMemoryBytes,
     maxConnections: options.maxConnections,
     maxUpstreamConnections: options.maxUpstreamConnections,
     maxPending: options.maxPending,
     maxSessions: options.maxSessions,
-    headTimeout: options.headTimeoutMs,
+    headerTimeout: options.headerTimeoutMs,
     bodyTimeout: options.bodyTimeoutMs,
     holdTimeout: options.holdTimeoutMs,
     pendingTtl: options.pendingTtlMs,

@@ -4,7 +4,7 @@ import { RecentFaults } from '../../listener/faults/recent-faults.ts'
 import { sampleRules } from '../../listener/faults/rules-sample.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
 import type { Guard } from '../../rules/guard/guard.ts'
-import type { RulesInForce } from '../../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import { PodLabelsWatcher } from '../../rules/watch/pod-labels.ts'
 import { RulesWatcher } from '../../rules/watch/rules-watcher.ts'
 import { StopWatcher } from '../../rules/watch/stop-watcher.ts'
@@ -18,7 +18,7 @@ import { RulesLog } from './rules-log.ts'
 
 /** Everything about rules that a running sidecar has. */
 export interface RulesEngine {
-  readonly rules: RulesInForce
+  readonly rules: ActiveRules
   readonly recent: RecentFaults
   /** What the data path makes faults of. */
   readonly parts: FaultParts
@@ -38,7 +38,7 @@ export function createRulesEngine(
 ): RulesEngine {
   const { path, pollMs, podLabelsFile, self } = options
   const log = new RulesLog(logger)
-  const { arming, inForce, guard, headerFaults, states } = createGuardedRules(options, {
+  const { arming, isActive, guard, headerFaults, states } = createGuardedRules(options, {
     clock: steadyClock(),
     onReload: (reload) => {
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
@@ -51,7 +51,7 @@ export function createRulesEngine(
       log.tripped(reason)
     },
   })
-  metrics.showRules(() => sampleRules(inForce, headerFaults?.invalid))
+  metrics.showRules(() => sampleRules(isActive, headerFaults?.invalid))
   const recent = new RecentFaults()
   const report = new FaultReport({
     telemetry: metrics,
@@ -67,7 +67,7 @@ export function createRulesEngine(
       : new RulesWatcher(
           path,
           { pollMs },
-          (version) => inForce.take(version),
+          (version) => isActive.take(version),
           (message) => log.trouble(message),
         )
   const stop = path === undefined ? undefined : new StopWatcher(path, self.labels, arming)
@@ -78,15 +78,15 @@ export function createRulesEngine(
           podLabelsFile,
           (found) => {
             stop?.identify(found)
-            inForce.identify({ ...self, labels: found })
+            isActive.identify({ ...self, labels: found })
           },
           (message) => log.trouble(message),
         )
   return {
-    rules: inForce,
+    rules: isActive,
     recent,
     parts: {
-      rules: inForce,
+      rules: isActive,
       listenerOf: (session, trace) => report.of(session, trace),
       headerFaults,
       createPlanner,
@@ -100,7 +100,7 @@ export function createRulesEngine(
     },
     close: async () => {
       await Promise.all([labels?.close(), stop?.close(), watcher?.close()])
-      inForce.close()
+      isActive.close()
     },
   }
 }

@@ -55,7 +55,7 @@ export type LimitFlag = Extract<
   | 'exclude-paths'
   | 'pod'
   | 'workload'
-  | 'shadow'
+  | 'dry-run'
 >
 
 /** What limits come to. */
@@ -107,7 +107,7 @@ function limitsOf(flags: FlagValues<LimitFlag>): RuleLimits {
     allowFaults: listOf(flags.all('allow-faults'), 'name a fault, such as delay')?.map(faultOf),
     denyTools: toolsOf(flags.all('deny-tools')),
     excludePaths: pathsOf(flags.all('exclude-paths')),
-    shadow: flags.switch('shadow'),
+    dryRun: flags.switch('dry-run'),
   }
 }
 

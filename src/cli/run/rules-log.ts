@@ -27,23 +27,23 @@ export class RulesLog {
         const rules = version.file.rules.length
         this.#hasRules = rules > 0
         const fields = { digest, generation, rules, enabled: version.file.enabled }
-        this.#logger.info(fields, 'rules in force')
+        this.#logger.info(fields, 'active rules')
         return
       }
       case 'absent':
         this.#hasRules = false
         this.#logger.warn({ digest, reason: version.reason }, 'no rules; nothing is injected')
         return
-      case 'refused': {
+      case 'rejected': {
         const all = version.problems.flatMap((file) => problemLines(file).trimEnd().split('\n'))
         const fields = { digest, count: all.length, mistakes: all.slice(0, MAX_MISTAKES) }
-        const then = this.#hasRules ? 'the last good version stays in force' : 'nothing is injected'
+        const then = this.#hasRules ? 'the last good version stays active' : 'nothing is injected'
         this.#logger.warn(fields, `the rules have mistakes; ${then}`)
       }
     }
   }
 
-  /** Some rules of the version in force say how long they last, and not from when on. */
+  /** Some rules of the active version say how long they last, and not from when on. */
   unanchored(names: readonly string[]): void {
     if (names.length === 0) return
     const fields = { count: names.length, rules: names.slice(0, MAX_MISTAKES) }

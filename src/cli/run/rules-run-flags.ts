@@ -61,7 +61,7 @@ export const RULES_RUN_FLAGS = [
     name: 'max-duration',
     value: 'duration',
     group: GUARD,
-    help: 'longest time that a rule is in force, counted from its appliedAt, or else from when it appeared',
+    help: 'longest time that a rule is active, counted from its appliedAt, or else from when it appeared',
   },
   {
     name: 'allow-faults',
@@ -117,5 +117,5 @@ export const RULES_RUN_FLAGS = [
     group: GUARD,
     help: 'highest share of the calls with such headers that is hit',
   },
-  { name: 'shadow', group: GUARD, help: 'match, draw and count, but do nothing' },
+  { name: 'dry-run', group: GUARD, help: 'match, draw and count, but do nothing' },
 ] as const satisfies readonly FlagSpec[]

@@ -64,7 +64,7 @@ export interface RunOptions {
   readonly rules: RunRules
   readonly readyWithoutUpstream: boolean
   readonly strict: boolean
-  readonly maxHeadBytes: number
+  readonly maxHeaderBytes: number
   readonly maxBodyBytes: number
   /** Undefined for a share of the memory that there is. */
   readonly maxMemoryBytes: number | undefined
@@ -72,7 +72,7 @@ export interface RunOptions {
   readonly maxUpstreamConnections: number
   readonly maxPending: number
   readonly maxSessions: number
-  readonly headTimeoutMs: number
+  readonly headerTimeoutMs: number
   readonly bodyTimeoutMs: number
   readonly holdTimeoutMs: number
   readonly pendingTtlMs: number
@@ -137,7 +137,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     rules: parseRunRules(flags, env),
     readyWithoutUpstream: flags.switch('ready-without-upstream'),
     strict: flags.switch('strict'),
-    maxHeadBytes: size('max-head', HEAD),
+    maxHeaderBytes: size('max-header-size', HEAD),
     maxBodyBytes: size('max-body', BODY),
     maxMemoryBytes: optionally(flags.optional('max-memory'), ({ text, source }) =>
       parseSize(text, source, MEMORY),
@@ -146,7 +146,7 @@ export function parseRunOptions(raw: RawFlags, env: Environment): RunOptions {
     maxUpstreamConnections: count('max-upstream-connections'),
     maxPending: count('max-pending'),
     maxSessions: count('max-sessions'),
-    headTimeoutMs: time('head-timeout'),
+    headerTimeoutMs: time('header-timeout'),
     bodyTimeoutMs: time('body-timeout'),
     holdTimeoutMs: time('hold-timeout'),
     pendingTtlMs: time('pending-ttl'),

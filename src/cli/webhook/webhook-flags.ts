@@ -3,7 +3,7 @@ import type { FlagSpec } from '../flags/flag-table.ts'
 
 const PLACES = 'Where to listen:'
 const INJECTION = 'What is injected:'
-const CERTIFICATE = 'The certificate, from a folder or made by squall itself:'
+const CERTIFICATE = 'The certificate, from a directory or made by squall itself:'
 const CLUSTER = 'The API server, where it is needed:'
 const BOUNDS = 'Bounds and times:'
 const LOGS = 'Logs:'
@@ -49,7 +49,7 @@ export const WEBHOOK_FLAGS = [
   },
   {
     name: 'tls-dir',
-    value: 'folder',
+    value: 'directory',
     group: CERTIFICATE,
     help: 'folder with tls.crt and tls.key, which is watched',
   },

@@ -8,7 +8,7 @@ import type { WebhookFlag } from './webhook-flags.ts'
 
 /** Where the certificate comes from. */
 export type WebhookTls =
-  | { readonly kind: 'mounted'; readonly folder: string; readonly settleMs: number }
+  | { readonly kind: 'mounted'; readonly directory: string; readonly settleMs: number }
   | {
       readonly kind: 'managed'
       readonly secret: string
@@ -34,25 +34,25 @@ const OWN = [
 
 /** Checks where the certificate comes from: one place, with all that belongs to it. */
 export function parseWebhookTls(flags: FlagValues<WebhookFlag>): WebhookTls {
-  const folder = flags.optional('tls-dir')
+  const directory = flags.optional('tls-dir')
   const secret = flags.optional('tls-secret')
-  if (folder !== undefined && secret !== undefined) {
-    throw bad(`${folder.source} and ${secret.source} contradict each other`, 'leave one out')
+  if (directory !== undefined && secret !== undefined) {
+    throw bad(`${directory.source} and ${secret.source} contradict each other`, 'leave one out')
   }
-  if (folder !== undefined) {
+  if (directory !== undefined) {
     const useless = OWN.map((name) => flags.optional(name)).find((given) => given !== undefined)
     if (useless !== undefined) {
-      throw bad(`${useless.source} has no effect with ${folder.source}`, 'leave it out')
+      throw bad(`${useless.source} has no effect with ${directory.source}`, 'leave it out')
     }
     const settle = flags.required('ca-settle')
     const settleMs = parseDuration(settle.text, settle.source, SETTLE)
-    return { kind: 'mounted', folder: folder.text, settleMs }
+    return { kind: 'mounted', directory: directory.text, settleMs }
   }
   if (secret === undefined) {
     throw new UsageError(
       'MISSING_VALUE',
       'there is no certificate',
-      'name a folder with --tls-dir, or a Secret with --tls-secret',
+      'name a directory with --tls-dir, or a Secret with --tls-secret',
     )
   }
   return managed(flags, secret)

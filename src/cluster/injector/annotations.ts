@@ -158,7 +158,7 @@ export const ANNOTATIONS = [
     places: BOTH,
     form: 'a duration',
     fallback: '',
-    meaning: 'longest time that a rule is in force, counted from when it appeared',
+    meaning: 'longest time that a rule is active, counted from when it appeared',
     check: maxDuration,
   },
   {

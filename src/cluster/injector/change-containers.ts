@@ -27,14 +27,14 @@ const LONGEST_PROBES = 60 * 1024
 /** Leads probes past the faults, and in mode `port` takes the names of ports away. */
 export function changeContainers(
   { spec }: Pod,
-  { mode, ports, wishes, settings }: Pick<Plan, 'mode' | 'ports' | 'wishes' | 'settings'>,
+  { mode, ports, options, settings }: Pick<Plan, 'mode' | 'ports' | 'options' | 'settings'>,
   kept: Readonly<Record<string, Handler>> = {},
 ): ChangedContainers {
   const probes: Record<string, AppProbe> = {}
   const originals: NonNullable<Undo['probes']> & Record<string, unknown> = { ...kept }
   const names: Record<string, string> = {}
   const warnings: string[] = []
-  const isRewriting = wishes.get('rewrite-probes') !== 'false'
+  const isRewriting = options.get('rewrite-probes') !== 'false'
   const change = (before: Container): Container => {
     Object.assign(probes, keptProbes(before, kept))
     if (meetsFaults(mode)) {

@@ -1,7 +1,7 @@
 import type { InjectionContext, Mode } from './injection.ts'
 import type { Pod } from './pod-types.ts'
 import { Refusal } from './denial.ts'
-import type { Wishes } from './injection-options.ts'
+import type { InjectionOptions } from './injection-options.ts'
 
 /** Whether the sidecar is a native one, and what is to be said about it. */
 export interface Lifecycles {
@@ -18,12 +18,12 @@ const JOBS: readonly string[] = ['Job', 'CronJob']
 /** Decides between a native sidecar and a plain container. */
 export function chooseLifecycle(
   pod: Pod,
-  wishes: Wishes,
+  options: InjectionOptions,
   mode: Mode,
   { cluster, owner, settings }: InjectionContext,
 ): Lifecycles {
   const key = `${settings.prefix}native-sidecar`
-  const wanted = wishes.get('native-sidecar')
+  const wanted = options.get('native-sidecar')
   if (wanted === 'true' && cluster !== undefined && cluster.minor < FIRST) {
     throw new Refusal(
       'native_sidecar',

@@ -5,7 +5,7 @@ import type { Pod } from './pod-types.ts'
 import { Refusal } from './denial.ts'
 import type { TakenPort } from './taken-ports.ts'
 import { POD_IP } from './upstream-host.ts'
-import type { Wishes } from './injection-options.ts'
+import type { InjectionOptions } from './injection-options.ts'
 
 /** How traffic gets in, and why that way. */
 export interface ChosenMode {
@@ -18,7 +18,7 @@ const ENFORCE = 'pod-security.kubernetes.io/enforce'
 /** The mode that was asked for, when it can work here, or the one that does. */
 export function chooseMode(
   pod: Pod,
-  wishes: Wishes,
+  options: InjectionOptions,
   ports: readonly TakenPort[],
   context: InjectionContext,
 ): ChosenMode {
@@ -30,7 +30,7 @@ export function chooseMode(
       'run it without hostNetwork, or without the sidecar',
     )
   }
-  const wanted = wishes.get('mode') ?? 'auto'
+  const wanted = options.get('mode') ?? 'auto'
   const against = againstRedirect(pod, context)
   if (wanted === 'redirect') {
     if (against !== undefined) {
@@ -40,7 +40,7 @@ export function chooseMode(
     return { mode: 'redirect', why: 'asked for' }
   }
   if (wanted === 'bind') {
-    refuseOwnAddress(wishes, prefix)
+    refuseOwnAddress(options, prefix)
     return { mode: 'bind', why: 'asked for' }
   }
   if (wanted === 'auto' && against === undefined) {
@@ -70,8 +70,8 @@ function againstRedirect(pod: Pod, context: InjectionContext): Obstacle | undefi
 }
 
 /** There the sidecar itself listens in this mode. */
-function refuseOwnAddress(wishes: Wishes, prefix: string): void {
-  if (wishes.get('upstream-host') !== POD_IP) return
+function refuseOwnAddress(options: InjectionOptions, prefix: string): void {
+  if (options.get('upstream-host') !== POD_IP) return
   throw new Refusal(
     'upstream_host',
     `in mode bind the sidecar listens on the address of the pod, so that ${prefix}upstream-host cannot be ${POD_IP}`,

@@ -30,7 +30,11 @@ import { sidecarResources } from './sidecar-resources.ts'
 import { type TakenPort, takenPorts } from './taken-ports.ts'
 import { takeBack, type TakenBack } from './uninject-pod.ts'
 import { chooseTls } from './upstream-tls.ts'
-import { readWishes, refuseUnknownKeys, type Wishes } from './injection-options.ts'
+import {
+  readInjectionOptions,
+  refuseUnknownKeys,
+  type InjectionOptions,
+} from './injection-options.ts'
 import { workloadOf } from './workload.ts'
 
 const DEFAULT_GRACE = 30
@@ -59,25 +63,25 @@ export function injectPod(pod: Pod, context: InjectionContext): Injection {
 
 function injected({ pod, kept }: TakenBack, context: InjectionContext): Injection {
   const { settings } = context
-  const wishes = readWishes(pod, context)
-  const isAllowed = wishes.get('allow-production') === 'true'
+  const options = readInjectionOptions(pod, context)
+  const isAllowed = options.get('allow-production') === 'true'
   refusePlace(context, isAllowed)
   refuseTakenNames(pod)
-  const ports = takenPorts(pod, wishes, settings)
-  const { mode, why } = chooseMode(pod, wishes, ports, context)
-  const { native, warnings } = chooseLifecycle(pod, wishes, mode, context)
-  const tls = chooseTls(pod, wishes, ports, settings.prefix)
-  const { resources, warnings: shared } = sidecarResources(pod, wishes, settings)
-  const changed = changeContainers(pod, { mode, ports, wishes, settings }, kept)
-  const production = productionOf(pod, wishes, context)
-  const environment = production === undefined ? statedEnvironment(wishes, context) : PRODUCTION
+  const ports = takenPorts(pod, options, settings)
+  const { mode, why } = chooseMode(pod, options, ports, context)
+  const { native, warnings } = chooseLifecycle(pod, options, mode, context)
+  const tls = chooseTls(pod, options, ports, settings.prefix)
+  const { resources, warnings: shared } = sidecarResources(pod, options, settings)
+  const changed = changeContainers(pod, { mode, ports, options, settings }, kept)
+  const production = productionOf(pod, options, context)
+  const environment = production === undefined ? statedEnvironment(options, context) : PRODUCTION
   const plan: Plan = {
     mode,
     ports,
     native,
-    wishes,
+    options,
     settings,
-    image: imageOf(wishes, context),
+    image: imageOf(options, context),
     resources,
     tls,
     environment,
@@ -110,9 +114,13 @@ function servicesPast(
 const PRODUCTION = 'production'
 
 /** A namespace that counts as production outweighs what its pods say; so does ENVIRONMENT of the app. */
-function productionOf(pod: Pod, wishes: Wishes, context: InjectionContext): Production | undefined {
+function productionOf(
+  pod: Pod,
+  options: InjectionOptions,
+  context: InjectionContext,
+): Production | undefined {
   const { prefix, productionEnvironments } = context.settings
-  const own = { where: `the annotation ${prefix}environment`, name: wishes.get('environment') }
+  const own = { where: `the annotation ${prefix}environment`, name: options.get('environment') }
   const ofApp = (pod.spec?.containers ?? []).map(({ name, env }) => ({
     where: `ENVIRONMENT of the container ${name},`,
     name: env?.find((each) => each.name === 'ENVIRONMENT')?.value,
@@ -120,8 +128,11 @@ function productionOf(pod: Pod, wishes: Wishes, context: InjectionContext): Prod
   return namespaceProduction(context) ?? findProduction([own, ...ofApp], productionEnvironments)
 }
 
-function statedEnvironment(wishes: Wishes, context: InjectionContext): string | undefined {
-  return wishes.get('environment') ?? namespaceEnvironment(context)
+function statedEnvironment(
+  options: InjectionOptions,
+  context: InjectionContext,
+): string | undefined {
+  return options.get('environment') ?? namespaceEnvironment(context)
 }
 
 function placeWarnings(
@@ -144,9 +155,9 @@ function placeWarnings(
   return warnings
 }
 
-function imageOf(wishes: Wishes, { settings }: InjectionContext): string {
+function imageOf(options: InjectionOptions, { settings }: InjectionContext): string {
   const { allowedImages, prefix } = settings
-  const image = wishes.get('image')
+  const image = options.get('image')
   if (image === undefined) return settings.image
   if (allowedImages.length === 0 || allowedImages.some((start) => image.startsWith(start))) {
     return image

@@ -11,7 +11,7 @@ export const RULES_VOLUME = 'squall-rules'
 export const POD_VOLUME = 'squall-pod'
 
 /** Where that volume is. */
-export const POD_FOLDER = '/etc/squall/pod'
+export const POD_DIRECTORY = '/etc/squall/pod'
 
 /** The file in it with the labels of the pod. */
 export const LABELS_FILE = 'labels'
@@ -26,22 +26,22 @@ export const LABELS_VARIABLE = 'SQUALL_POD_LABELS_FILE'
 export const RUN_VOLUME = 'squall-run'
 
 /** Where that volume is. */
-export const RUN_FOLDER = '/run/squall'
+export const RUN_DIRECTORY = '/run/squall'
 
 /** Where the sidecar reads its rules. */
-export const RULES_FOLDER = '/etc/squall/rules'
+export const RULES_DIRECTORY = '/etc/squall/rules'
 
 /** Name of the volume with the certificate that clients are served with. */
 export const TLS_VOLUME = 'squall-tls'
 
 /** Where that volume is. */
-export const TLS_FOLDER = '/etc/squall/tls'
+export const TLS_DIRECTORY = '/etc/squall/tls'
 
 /** Name of the volume with the certificates that the app is trusted by. */
 export const CA_VOLUME = 'squall-upstream-ca'
 
 /** Where those are. */
-export const CA_FOLDER = '/etc/squall/upstream-ca'
+export const CA_DIRECTORY = '/etc/squall/upstream-ca'
 
 /** All volumes that the injector adds. */
 export const VOLUMES: readonly string[] = [

@@ -13,7 +13,7 @@ import type { Pod } from './pod-types.ts'
 import { Refusal } from './denial.ts'
 
 /** What was asked for, by key: the pod's own word, or else the namespace's, or else the settings'. */
-export type Wishes = ReadonlyMap<AnnotationKey, string>
+export type InjectionOptions = ReadonlyMap<AnnotationKey, string>
 
 type Texts = Readonly<Record<string, string>>
 
@@ -45,22 +45,25 @@ export function refuseUnknownKeys(pod: Pod, prefix: string): void {
 }
 
 /** What was asked for, checked. */
-export function readWishes(pod: Pod, { namespace, settings }: InjectionContext): Wishes {
+export function readInjectionOptions(
+  pod: Pod,
+  { namespace, settings }: InjectionContext,
+): InjectionOptions {
   const { prefix, defaults } = settings
-  const wishes = new Map<AnnotationKey, string>()
-  take(wishes, defaults, '', 'namespace', 'the settings of the injector')
+  const options = new Map<AnnotationKey, string>()
+  take(options, defaults, '', 'namespace', 'the settings of the injector')
   const place = `the namespace ${quoted(namespace.name)}`
-  take(wishes, namespace.annotations, prefix, 'namespace', place)
+  take(options, namespace.annotations, prefix, 'namespace', place)
   // Only who owns the namespace may open it.
   const allowed = namespace.annotations[`${prefix}allow-production`]
-  take(wishes, pod.metadata?.annotations ?? {}, prefix, 'pod', 'the pod')
-  wishes.delete('allow-production')
-  if (allowed !== undefined) wishes.set('allow-production', allowed)
-  return wishes
+  take(options, pod.metadata?.annotations ?? {}, prefix, 'pod', 'the pod')
+  options.delete('allow-production')
+  if (allowed !== undefined) options.set('allow-production', allowed)
+  return options
 }
 
 function take(
-  wishes: Map<AnnotationKey, string>,
+  options: Map<AnnotationKey, string>,
   texts: Texts,
   prefix: string,
   place: Place,
@@ -75,7 +78,7 @@ function take(
       const wrong = `${prefix}${key} of ${who} is ${quoted(value)}`
       throw new Refusal('bad_value', wrong, mend)
     }
-    wishes.set(key as AnnotationKey, value)
+    options.set(key as AnnotationKey, value)
   }
 }
 

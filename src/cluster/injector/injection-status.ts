@@ -11,7 +11,7 @@ export interface InjectionStatus {
   /** The port of the sidecar for each port of the app. */
   readonly ports: Readonly<Record<string, number>>
   readonly native: boolean
-  /** For whoever did not see the answer of the API server: pods are mostly made by controllers. */
+  /** For whoever did not see the response of the API server: pods are mostly made by controllers. */
   readonly warnings?: readonly string[] | undefined
   readonly undo: Undo
 }

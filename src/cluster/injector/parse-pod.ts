@@ -24,7 +24,7 @@ export function parsePod(value: unknown): ParsedPod {
 }
 
 const TEXT = typed('text', (value) => typeof value === 'string')
-const NUMBER = typed('a whole number', (value) => Number.isSafeInteger(value))
+const NUMBER = typed('an integer', (value) => Number.isSafeInteger(value))
 const SWITCH = typed('true or false', (value) => typeof value === 'boolean')
 const PORT = typed('a port', (value) => Number.isInteger(value) && isPort(value as number))
 const PORT_REF = typed('a port or its name', (value) =>

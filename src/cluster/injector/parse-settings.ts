@@ -169,7 +169,7 @@ function whole(given: Fields, key: string, fallback: number, min: number, max: n
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) {
     return value as number
   }
-  throw bad(key, `write a whole number from ${min} to ${max}`)
+  throw bad(key, `write an integer from ${min} to ${max}`)
 }
 
 function flag(given: Fields, key: string, fallback: boolean): boolean {

@@ -3,14 +3,14 @@ import type { InjectorSettings, SidecarResources } from './injector-settings.ts'
 import type { AppProbe } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'
 import type { TlsPlan } from './upstream-tls.ts'
-import type { Wishes } from './injection-options.ts'
+import type { InjectionOptions } from './injection-options.ts'
 
 /** Everything that was decided about a pod, for building its containers. */
 export interface Plan {
   readonly mode: Mode
   readonly ports: readonly TakenPort[]
   readonly native: boolean
-  readonly wishes: Wishes
+  readonly options: InjectionOptions
   readonly settings: InjectorSettings
   readonly image: string
   readonly resources: SidecarResources

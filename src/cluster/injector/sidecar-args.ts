@@ -1,5 +1,5 @@
 import { PRODUCTION_NAMES } from '../../rules/guard/production-names.ts'
-import { RULES_FOLDER } from './injected-names.ts'
+import { RULES_DIRECTORY } from './injected-names.ts'
 import type { Plan } from './plan.ts'
 import { shutdownTimes } from './shutdown-times.ts'
 import { isLoopback, POD_IP } from './upstream-host.ts'
@@ -16,7 +16,7 @@ const PASSED_ON = [
 
 /** What the sidecar is started with. */
 export function sidecarArgs(plan: Plan): readonly string[] {
-  const { mode, ports, wishes, environment, settings, tls } = plan
+  const { mode, ports, options, environment, settings, tls } = plan
   // The address of the pod takes the place of this one, where that is where the app is.
   const host = upstreamHost(plan) ?? '127.0.0.1'
   const args = ports.flatMap(({ number, listen }) => [
@@ -26,7 +26,7 @@ export function sidecarArgs(plan: Plan): readonly string[] {
     '--upstream',
     `${tls.scheme}://${host.includes(':') ? `[${host}]` : host}:${number}`,
   ])
-  args.push(...tls.args, '--rules', RULES_FOLDER)
+  args.push(...tls.args, '--rules', RULES_DIRECTORY)
   // The sidecar starts before the app; whether the app is ready its own probes tell.
   args.push('--ready-without-upstream')
   args.push('--drain-timeout', `${shutdownTimes(plan.graceSeconds).drain}s`)
@@ -38,20 +38,23 @@ export function sidecarArgs(plan: Plan): readonly string[] {
   }
   if (plan.isProductionAllowed) args.push('--allow-production')
   for (const key of PASSED_ON) {
-    const value = wishes.get(key)
+    const value = options.get(key)
     if (value !== undefined) args.push(`--${key}`, value)
   }
   return ['run', ...args]
 }
 
 /** Where the app listens; undefined for the address of the pod. */
-export function upstreamHost({ mode, wishes }: Pick<Plan, 'mode' | 'wishes'>): string | undefined {
-  const wanted = wishes.get('upstream-host') ?? (mode === 'redirect' ? POD_IP : '127.0.0.1')
+export function upstreamHost({
+  mode,
+  options,
+}: Pick<Plan, 'mode' | 'options'>): string | undefined {
+  const wanted = options.get('upstream-host') ?? (mode === 'redirect' ? POD_IP : '127.0.0.1')
   return wanted === POD_IP ? undefined : wanted
 }
 
 /** True when the sidecar reaches the app by loopback. */
-export function reachesByLoopback(plan: Pick<Plan, 'mode' | 'wishes'>): boolean {
+export function reachesByLoopback(plan: Pick<Plan, 'mode' | 'options'>): boolean {
   const host = upstreamHost(plan)
   return host !== undefined && isLoopback(host)
 }

@@ -3,11 +3,11 @@ import {
   LABELS_FILE,
   LABELS_VARIABLE,
   NO_TOKEN,
-  POD_FOLDER,
+  POD_DIRECTORY,
   POD_VOLUME,
-  RULES_FOLDER,
+  RULES_DIRECTORY,
   RULES_VOLUME,
-  RUN_FOLDER,
+  RUN_DIRECTORY,
   RUN_VOLUME,
   SIDECAR,
   WORKLOAD_VARIABLE,
@@ -56,9 +56,9 @@ export function sidecarContainer(plan: Plan): Container {
     },
     volumeMounts: [
       // A whole directory: a file mounted by subPath never sees an update.
-      { name: RULES_VOLUME, mountPath: RULES_FOLDER, readOnly: true },
-      { name: POD_VOLUME, mountPath: POD_FOLDER, readOnly: true },
-      { name: RUN_VOLUME, mountPath: RUN_FOLDER },
+      { name: RULES_VOLUME, mountPath: RULES_DIRECTORY, readOnly: true },
+      { name: POD_VOLUME, mountPath: POD_DIRECTORY, readOnly: true },
+      { name: RUN_VOLUME, mountPath: RUN_DIRECTORY },
       ...plan.tls.mounts,
       NO_TOKEN,
     ],
@@ -66,9 +66,9 @@ export function sidecarContainer(plan: Plan): Container {
 }
 
 /** The volumes of the sidecar. */
-export function sidecarVolumes({ wishes, settings, tls }: Plan): readonly Volume[] {
-  const name = wishes.get('rules') ?? settings.rules
-  const key = wishes.get('rules-key')
+export function sidecarVolumes({ options, settings, tls }: Plan): readonly Volume[] {
+  const name = options.get('rules') ?? settings.rules
+  const key = options.get('rules-key')
   // Other names would not be read as rules.
   const path = key === undefined || RULES_FILE.test(key) ? key : `${key}.yaml`
   const stop = { key: STOP_KEY, path: STOP_KEY }
@@ -96,13 +96,13 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
     { name: 'SQUALL_POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     // By variable, so that the hooks know them, too.
     { name: 'SQUALL_ADMIN', value: `[::]:${settings.adminPort}` },
-    { name: 'SQUALL_CONTROL', value: `unix:${RUN_FOLDER}/control.sock` },
+    { name: 'SQUALL_CONTROL', value: `unix:${RUN_DIRECTORY}/control.sock` },
     { name: 'SQUALL_STOP_WAIT', value: `${stopWait}s` },
     fromSecret('SQUALL_ADMIN_TOKEN', 'token'),
     fromSecret('SQUALL_ADMIN_READ_TOKEN', 'read-token'),
     { name: 'NODE_OPTIONS', value: heapOption(plan.resources) },
   ]
-  env.push({ name: LABELS_VARIABLE, value: `${POD_FOLDER}/${LABELS_FILE}` })
+  env.push({ name: LABELS_VARIABLE, value: `${POD_DIRECTORY}/${LABELS_FILE}` })
   if (plan.workload !== undefined) env.push({ name: WORKLOAD_VARIABLE, value: plan.workload })
   const podIp = { fieldRef: { fieldPath: 'status.podIP' } }
   if (mode === 'bind') env.push({ name: 'POD_IP', valueFrom: podIp })

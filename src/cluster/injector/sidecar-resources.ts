@@ -3,7 +3,7 @@ import { fitted, hasOwnResources, isGuaranteed } from './pod-resources.ts'
 import { parseQuantity } from './quantity.ts'
 import type { Pod, Resources } from './pod-types.ts'
 import { Refusal } from './denial.ts'
-import type { Wishes } from './injection-options.ts'
+import type { InjectionOptions } from './injection-options.ts'
 
 /** The part of its memory that the heap of the program may take; the rest is for sockets and code. */
 const HEAP_SHARE = 0.6
@@ -28,14 +28,14 @@ export interface ChosenResources {
  */
 export function sidecarResources(
   pod: Pod,
-  wishes: Wishes,
+  options: InjectionOptions,
   { resources: defaults, prefix }: Pick<InjectorSettings, 'resources' | 'prefix'>,
 ): ChosenResources {
   const resources: SidecarResources = {
-    cpuRequest: wishes.get('cpu-request') ?? defaults.cpuRequest,
-    cpuLimit: wishes.get('cpu-limit') ?? defaults.cpuLimit,
-    memoryRequest: wishes.get('memory-request') ?? defaults.memoryRequest,
-    memoryLimit: wishes.get('memory-limit') ?? defaults.memoryLimit,
+    cpuRequest: options.get('cpu-request') ?? defaults.cpuRequest,
+    cpuLimit: options.get('cpu-limit') ?? defaults.cpuLimit,
+    memoryRequest: options.get('memory-request') ?? defaults.memoryRequest,
+    memoryLimit: options.get('memory-limit') ?? defaults.memoryLimit,
   }
   refuseAbove('cpu', resources.cpuRequest, resources.cpuLimit)
   refuseAbove('memory', resources.memoryRequest, resources.memoryLimit)
@@ -45,7 +45,7 @@ export function sidecarResources(
       'the pod has resources of its own (spec.resources), which the sidecar shares: leave 32Mi of memory for it'
     return { resources: fitted(pod, resources), warnings: [warning] }
   }
-  const qos = wishes.get('qos')
+  const qos = options.get('qos')
   if (qos === 'guaranteed' && !isGuaranteed(pod)) {
     throw new Refusal(
       'resources',
@@ -54,13 +54,16 @@ export function sidecarResources(
     )
   }
   if (qos === 'burstable' || !isGuaranteed(pod)) return { resources, warnings: [] }
-  return { resources: guaranteed(resources, wishes), warnings: [] }
+  return { resources: guaranteed(resources, options), warnings: [] }
 }
 
-function guaranteed({ cpuLimit, memoryLimit }: SidecarResources, wishes: Wishes): SidecarResources {
+function guaranteed(
+  { cpuLimit, memoryLimit }: SidecarResources,
+  options: InjectionOptions,
+): SidecarResources {
   const isLess = (parseQuantity(cpuLimit) ?? 0) <= (parseQuantity(GUARANTEED_CPU) ?? 0)
   const cpu =
-    wishes.get('cpu-limit') ?? wishes.get('cpu-request') ?? (isLess ? cpuLimit : GUARANTEED_CPU)
+    options.get('cpu-limit') ?? options.get('cpu-request') ?? (isLess ? cpuLimit : GUARANTEED_CPU)
   return { cpuRequest: cpu, cpuLimit: cpu, memoryRequest: memoryLimit, memoryLimit }
 }
 

@@ -3,7 +3,7 @@ import { isMesh } from './mesh.ts'
 import type { Container, ContainerPort, Pod } from './pod-types.ts'
 import { Refusal } from './denial.ts'
 import { portList } from './value-checks.ts'
-import type { Wishes } from './injection-options.ts'
+import type { InjectionOptions } from './injection-options.ts'
 
 /** One port of the app that the sidecar takes over. */
 export interface TakenPort {
@@ -26,12 +26,12 @@ const MAX_PORT = 65_535
 /** The ports to take over: those asked for, or else the only one that there is. */
 export function takenPorts(
   pod: Pod,
-  wishes: Wishes,
+  options: InjectionOptions,
   { prefix, adminPort, firstListenPort }: PortSettings,
 ): readonly TakenPort[] {
-  const containers = appContainers(pod, wishes.get('container'))
+  const containers = appContainers(pod, options.get('container'))
   const declared = containers.flatMap(declaredBy)
-  const wanted = wishes.get('ports')
+  const wanted = options.get('ports')
   const chosen =
     wanted === undefined
       ? [onlyPort(declared, prefix)]

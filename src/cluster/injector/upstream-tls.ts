@@ -1,9 +1,9 @@
-import { CA_FOLDER, CA_VOLUME, TLS_FOLDER, TLS_VOLUME } from './injected-names.ts'
+import { CA_DIRECTORY, CA_VOLUME, TLS_DIRECTORY, TLS_VOLUME } from './injected-names.ts'
 import type { Container, Pod, Volume, VolumeMount } from './pod-types.ts'
 import { Refusal } from './denial.ts'
 import { httpsHandler } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'
-import type { Wishes } from './injection-options.ts'
+import type { InjectionOptions } from './injection-options.ts'
 
 /** How the sidecar speaks TLS: with the app, with clients, with neither. */
 export interface TlsPlan {
@@ -24,14 +24,14 @@ const PLAIN: TlsPlan = { scheme: 'http', args: [], volumes: [], mounts: [] }
  */
 export function chooseTls(
   pod: Pod,
-  wishes: Wishes,
+  options: InjectionOptions,
   ports: readonly TakenPort[],
   prefix: string,
 ): TlsPlan {
-  const wanted = wishes.get('upstream-tls')
-  const secret = wishes.get('tls-secret')
+  const wanted = options.get('upstream-tls')
+  const secret = options.get('tls-secret')
   if (wanted === undefined) refuseDetected(pod, ports, prefix)
-  refuseIdle(wishes, wanted, prefix)
+  refuseIdle(options, wanted, prefix)
   if (wanted === undefined && secret === undefined) return PLAIN
   if (wanted !== undefined && secret === undefined) {
     throw new Refusal(
@@ -40,7 +40,7 @@ export function chooseTls(
       `name the Secret (kubernetes.io/tls) of this namespace that the app serves with: ${prefix}tls-secret`,
     )
   }
-  const upstream = wanted === undefined ? PLAIN : upstreamSide(pod, wishes, wanted, prefix)
+  const upstream = wanted === undefined ? PLAIN : upstreamSide(pod, options, wanted, prefix)
   const client = secret === undefined ? PLAIN : clientSide(secret)
   return {
     scheme: upstream.scheme,
@@ -64,10 +64,10 @@ function refuseDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: stri
 }
 
 /** Refuses keys that only count where certificates are verified. */
-function refuseIdle(wishes: Wishes, wanted: string | undefined, prefix: string): void {
+function refuseIdle(options: InjectionOptions, wanted: string | undefined, prefix: string): void {
   if (wanted === 'verify') return
   const keys: readonly Key[] = ['upstream-ca', 'upstream-servername']
-  const idle = keys.find((key) => wishes.has(key))
+  const idle = keys.find((key) => options.has(key))
   if (idle === undefined) return
   throw new Refusal(
     'upstream_tls',
@@ -76,9 +76,14 @@ function refuseIdle(wishes: Wishes, wanted: string | undefined, prefix: string):
   )
 }
 
-function upstreamSide(pod: Pod, wishes: Wishes, wanted: string, prefix: string): TlsPlan {
+function upstreamSide(
+  pod: Pod,
+  options: InjectionOptions,
+  wanted: string,
+  prefix: string,
+): TlsPlan {
   if (wanted !== 'verify') return { ...PLAIN, scheme: 'https', args: ['--upstream-insecure'] }
-  const name = wishes.get('upstream-servername')
+  const name = options.get('upstream-servername')
   if (name === undefined) {
     throw new Refusal(
       'upstream_tls',
@@ -87,18 +92,18 @@ function upstreamSide(pod: Pod, wishes: Wishes, wanted: string, prefix: string):
     )
   }
   const args = ['--upstream-servername', name]
-  const ca = wishes.get('upstream-ca')
+  const ca = options.get('upstream-ca')
   if (ca === undefined) return { ...PLAIN, scheme: 'https', args }
   const [kind, source = '', ...rest] = ca.split('/')
   const path = rest.join('/')
   const mount = (volume: string): VolumeMount => ({
     name: volume,
-    mountPath: CA_FOLDER,
+    mountPath: CA_DIRECTORY,
     readOnly: true,
   })
   if (kind === 'volume') {
     refuseMissing(pod, source, prefix)
-    const own = [...args, '--upstream-ca', `${CA_FOLDER}/${path}`]
+    const own = [...args, '--upstream-ca', `${CA_DIRECTORY}/${path}`]
     return { scheme: 'https', args: own, volumes: [], mounts: [mount(source)] }
   }
   const items = [{ key: path, path: 'ca.crt' }]
@@ -108,7 +113,7 @@ function upstreamSide(pod: Pod, wishes: Wishes, wanted: string, prefix: string):
       : { name: CA_VOLUME, configMap: { name: source, items } }
   return {
     scheme: 'https',
-    args: [...args, '--upstream-ca', `${CA_FOLDER}/ca.crt`],
+    args: [...args, '--upstream-ca', `${CA_DIRECTORY}/ca.crt`],
     volumes: [volume],
     mounts: [mount(CA_VOLUME)],
   }
@@ -126,7 +131,7 @@ function refuseMissing({ spec }: Pod, name: string, prefix: string): void {
 
 /** The listeners serve the Secret, which is mounted as a directory so that a rotation arrives. */
 function clientSide(secretName: string): TlsPlan {
-  const args = ['--tls-cert', `${TLS_FOLDER}/tls.crt`, '--tls-key', `${TLS_FOLDER}/tls.key`]
-  const mounts = [{ name: TLS_VOLUME, mountPath: TLS_FOLDER, readOnly: true }]
+  const args = ['--tls-cert', `${TLS_DIRECTORY}/tls.crt`, '--tls-key', `${TLS_DIRECTORY}/tls.key`]
+  const mounts = [{ name: TLS_VOLUME, mountPath: TLS_DIRECTORY, readOnly: true }]
   return { scheme: 'http', args, volumes: [{ name: TLS_VOLUME, secret: { secretName } }], mounts }
 }

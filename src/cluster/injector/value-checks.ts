@@ -31,7 +31,7 @@ export function duration(min: number, max: number, mend: string): ValueCheck {
   }
 }
 
-/** The longest that a rule may be in force. */
+/** The longest that a rule may be active. */
 export const maxDuration: ValueCheck = duration(
   1,
   MAX_DURATION_MS,

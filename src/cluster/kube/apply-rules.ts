@@ -50,9 +50,9 @@ export interface AwaitedPod {
 /** The ConfigMap with the new rules in it would not be good as a whole. */
 export class MergedRulesError extends Error {
   override readonly name = 'MergedRulesError'
-  readonly version: Extract<RulesVersion, { kind: 'refused' }>
+  readonly version: Extract<RulesVersion, { kind: 'rejected' }>
 
-  constructor(version: Extract<RulesVersion, { kind: 'refused' }>) {
+  constructor(version: Extract<RulesVersion, { kind: 'rejected' }>) {
     super('the rules do not go together with the other keys of the ConfigMap')
     this.version = version
   }
@@ -101,7 +101,7 @@ export function awaited(
   for (const place of places.values()) {
     if (place === undefined || place.key !== undefined) continue
     const version = parseKeys(keys, place)
-    if (version.kind === 'refused') throw new MergedRulesError(version)
+    if (version.kind === 'rejected') throw new MergedRulesError(version)
   }
   return targets.map(({ pod, isReached }) => {
     const { rules } = pod
@@ -149,7 +149,7 @@ export async function writeConfigMap(
 function labelFor(before: Fields | undefined, { key, text }: RulesTarget): string {
   const keys = new Map(configMapKeys(before ?? {}))
   keys.set(key, Buffer.from(text, 'utf8'))
-  return parseKeys(keys, ALL_PLACES).kind === 'refused' ? SEPARATE_KEYS : ALL_KEYS
+  return parseKeys(keys, ALL_PLACES).kind === 'rejected' ? SEPARATE_KEYS : ALL_KEYS
 }
 
 function parseKeys(keys: ConfigMapKeys, place: RulesPlace): RulesVersion {

@@ -61,7 +61,7 @@ export async function awaitAttached(
   let why = 'it has not started'
   while (performance.now() < until) {
     const state = await containerState(client, place, name, signal)
-    if (state.kind === 'ended') throw new KubeError('answer', `it ended: ${state.detail}`)
+    if (state.kind === 'ended') throw new KubeError('response', `it ended: ${state.detail}`)
     why = state.detail
     if (state.kind === 'running') {
       try {
@@ -101,7 +101,7 @@ export async function detachFromPod(
     if (state.kind === 'ended') return state.detail
     const own = await containerState(client, place, made.name, signal)
     if (own.kind === 'ended' && own.code !== 0) {
-      throw new KubeError('answer', `the container ${made.name} failed: ${own.detail}`)
+      throw new KubeError('response', `the container ${made.name} failed: ${own.detail}`)
     }
     why = own.kind === 'ended' ? `${name} has not ended` : `${made.name}: ${own.detail}`
     if (own.kind === 'ended' && (await isDisarmed(client, place, options))) {
@@ -182,6 +182,6 @@ async function containerState(
   const { reason, message } = fieldsOf(state['waiting'])
   const detail = oneLine([textOf(reason), textOf(message)].filter(Boolean).join(': ') || 'it waits')
   if (TROUBLES.test(textOf(reason) ?? ''))
-    throw new KubeError('answer', `it cannot start: ${detail}`)
+    throw new KubeError('response', `it cannot start: ${detail}`)
   return { kind: 'waiting', code: undefined, detail }
 }

@@ -11,7 +11,7 @@ const ASK_MS = 1_000
 export async function userName(client: KubeClient, limits: Limits): Promise<string | undefined> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
   try {
-    const answer = await client.request({
+    const response = await client.request({
       method: 'POST',
       path: REVIEWS,
       body: review,
@@ -19,7 +19,7 @@ export async function userName(client: KubeClient, limits: Limits): Promise<stri
       timeoutMs: ASK_MS,
       ...limits,
     })
-    const name = textOf(fieldsOf(fieldsOf(fieldsOf(answer)['status'])['userInfo'])['username'])
+    const name = textOf(fieldsOf(fieldsOf(fieldsOf(response)['status'])['userInfo'])['username'])
     return name === undefined ? undefined : oneLine(name)
   } catch (error) {
     if (error instanceof KubeError) return undefined

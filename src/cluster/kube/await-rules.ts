@@ -11,7 +11,7 @@ export type PodProgress =
   | { readonly state: 'waiting'; readonly detail: string }
   | { readonly state: 'applied' | 'stopped' | 'resumed'; readonly detail: string }
   | {
-      readonly state: 'refused'
+      readonly state: 'rejected'
       readonly detail: string
       readonly problems: readonly Problem[]
     }
@@ -114,9 +114,9 @@ async function look(
   try {
     const state = await sidecarState(client, pod, options)
     const last = state.lastReload
-    if (last?.digest === digest && last?.result === 'refused') {
+    if (last?.digest === digest && last?.result === 'rejected') {
       const { problems = [] } = last
-      return { state: 'refused', detail: 'the rules have mistakes', problems }
+      return { state: 'rejected', detail: 'the rules have mistakes', problems }
     }
     if (state.rules.digest === digest || last?.digest === digest) {
       const how = last?.result === 'absent' ? `, no rules: ${last.reason ?? ''}` : ''

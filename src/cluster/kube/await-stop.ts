@@ -16,7 +16,7 @@ export function beginStop(pod: InjectedPod): PodProgress {
     pod.rules === undefined
       ? 'reads no ConfigMap; disarm it by its admin API, or delete the pod'
       : 'was injected without the stop key; restart its workload, or delete the ConfigMap'
-  return { state: 'refused', detail, problems: [] }
+  return { state: 'rejected', detail, problems: [] }
 }
 
 /** Asks sidecars until they say that they are stopped, or not any more. */
@@ -31,7 +31,7 @@ export function stopLook(wanted: 'stopped' | 'resumed'): Look {
     } catch (error) {
       if (isKubeError(error, 'not_found')) return { state: 'gone', detail: 'the pod has gone' }
       if (isKubeError(error, 'forbidden', 'unauthorized')) {
-        return { state: 'refused', detail: (error as Error).message, problems: [] }
+        return { state: 'rejected', detail: (error as Error).message, problems: [] }
       }
       if (error instanceof KubeError) return { state: 'waiting', detail: error.message }
       if (options.signal?.aborted === true) return { state: 'waiting', detail: 'stopped waiting' }

@@ -6,7 +6,7 @@ import { createKubeClient, type KubeClient } from './kube-client.ts'
 
 /** Which cluster to speak to. */
 export interface Connection {
-  /** A file; without one KUBECONFIG, then the home folder, then the pod's service account. */
+  /** A file; without one KUBECONFIG, then the home directory, then the pod's service account. */
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>

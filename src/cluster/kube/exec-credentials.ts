@@ -32,7 +32,7 @@ const MAX_OUTPUT = 1024 * 1024
 const MARGIN_MS = 10_000
 
 /** Checks what a kubeconfig says about its program. */
-export function readExecSpec(fields: Fields, folder: string, where: string): ExecSpec {
+export function readExecSpec(fields: Fields, directory: string, where: string): ExecSpec {
   const command = textOf(fields['command'])
   const apiVersion = textOf(fields['apiVersion'])
   if (command === undefined) throw new KubeError('config', `${where}: exec has no command`)
@@ -42,7 +42,7 @@ export function readExecSpec(fields: Fields, folder: string, where: string): Exe
   const { args } = fields
   return {
     // A bare name is looked up in PATH; any other is relative to the kubeconfig.
-    command: /[/\\]/.test(command) ? resolve(folder, command) : command,
+    command: /[/\\]/.test(command) ? resolve(directory, command) : command,
     args: Array.isArray(args) ? args.map(String) : [],
     env: Object.fromEntries(
       listOf(fields['env']).map(({ name, value }) => [String(name), textOf(value) ?? '']),
@@ -87,7 +87,7 @@ export class ExecCredentials implements CredentialSource {
   }
 
   async #ask(): Promise<Credentials> {
-    const { credentials, until } = readAnswer(await run(this.#spec, this.#cluster), this.#spec)
+    const { credentials, until } = readResponse(await run(this.#spec, this.#cluster), this.#spec)
     this.#known = { credentials: { ...this.#more, ...credentials }, until }
     return this.#known.credentials
   }
@@ -144,22 +144,22 @@ function shownCluster({ server, tls, extensions }: ExecCluster): object {
   }
 }
 
-function readAnswer(
+function readResponse(
   text: string,
   spec: ExecSpec,
 ): { readonly credentials: Credentials; readonly until: number } {
-  let answer: Fields
+  let response: Fields
   try {
-    answer = fieldsOf(JSON.parse(text))
+    response = fieldsOf(JSON.parse(text))
   } catch {
     throw new KubeError('unauthorized', `${spec.where}: ${oneLine(spec.command)} printed no JSON`)
   }
   const wrong = (what: string): KubeError =>
     new KubeError('unauthorized', `${spec.where}: ${oneLine(spec.command)} printed ${what}`)
-  if (answer['kind'] !== 'ExecCredential') throw wrong('no ExecCredential')
-  if (answer['apiVersion'] !== spec.apiVersion)
+  if (response['kind'] !== 'ExecCredential') throw wrong('no ExecCredential')
+  if (response['apiVersion'] !== spec.apiVersion)
     throw wrong(`another version than ${spec.apiVersion}`)
-  const status = fieldsOf(answer['status'])
+  const status = fieldsOf(response['status'])
   const token = textOf(status['token'])
   const cert = textOf(status['clientCertificateData'])
   const key = textOf(status['clientKeyData'])

@@ -11,12 +11,12 @@ export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Whether this runs in a pod that was given a service account. */
-export function isInCluster(env: Environment, folder = SERVICE_ACCOUNT): boolean {
-  return env['KUBERNETES_SERVICE_HOST'] !== undefined && existsSync(`${folder}/token`)
+export function isInCluster(env: Environment, directory = SERVICE_ACCOUNT): boolean {
+  return env['KUBERNETES_SERVICE_HOST'] !== undefined && existsSync(`${directory}/token`)
 }
 
 /** Access by the pod's own service account. */
-export function inClusterAccess(env: Environment, folder = SERVICE_ACCOUNT): ClusterAccess {
+export function inClusterAccess(env: Environment, directory = SERVICE_ACCOUNT): ClusterAccess {
   const host = env['KUBERNETES_SERVICE_HOST']
   const port = env['KUBERNETES_SERVICE_PORT'] ?? '443'
   if (host === undefined || host === '') {
@@ -25,7 +25,7 @@ export function inClusterAccess(env: Environment, folder = SERVICE_ACCOUNT): Clu
       'this does not run in a pod: KUBERNETES_SERVICE_HOST is not set; use a kubeconfig',
     )
   }
-  if (!existsSync(`${folder}/token`)) {
+  if (!existsSync(`${directory}/token`)) {
     throw new KubeError(
       'config',
       'the pod has no service account token; set automountServiceAccountToken: true for it',
@@ -33,9 +33,9 @@ export function inClusterAccess(env: Environment, folder = SERVICE_ACCOUNT): Clu
   }
   return {
     server: new URL(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`),
-    tls: { ca: readKubeFile(`${folder}/ca.crt`, 'service account'), insecure: false },
-    credentials: new TokenFile(`${folder}/token`, {}),
-    namespace: readKubeFile(`${folder}/namespace`, 'service account').trim(),
+    tls: { ca: readKubeFile(`${directory}/ca.crt`, 'service account'), insecure: false },
+    credentials: new TokenFile(`${directory}/token`, {}),
+    namespace: readKubeFile(`${directory}/namespace`, 'service account').trim(),
     name: 'the service account of this pod',
   }
 }

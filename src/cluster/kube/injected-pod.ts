@@ -16,7 +16,7 @@ export interface RulesPlace {
   readonly configMap: string
   /** The only key that is read; undefined when all of them are. */
   readonly key: string | undefined
-  /** What the sidecar calls the folder or file. */
+  /** What the sidecar calls the directory or file. */
   readonly path: string
   /** Keys under other names. */
   readonly items: readonly { readonly key: string; readonly path: string }[]
@@ -150,14 +150,14 @@ function rulesPlace(spec: Fields, container: Fields): RulesPlace | undefined {
   const configMap = fieldsOf(volume?.['configMap'])
   const name = textOf(configMap['name'])
   const mount = listOf(container['volumeMounts']).find((each) => each['name'] === RULES_VOLUME)
-  const folder = textOf(mount?.['mountPath'])
+  const directory = textOf(mount?.['mountPath'])
   const path = rulesPath(container)
-  if (name === undefined || folder === undefined || path === undefined) return undefined
+  if (name === undefined || directory === undefined || path === undefined) return undefined
   const items = listOf(configMap['items']).map((each) => textsOf(each))
   const renamed = items.flatMap(({ key, path: to }) =>
     key === undefined || to === undefined ? [] : [{ key, path: to }],
   )
-  const file = posix.relative(folder, path)
+  const file = posix.relative(directory, path)
   if (file === '') return { configMap: name, key: undefined, path, items: renamed }
   if (file.startsWith('..')) return undefined
   const key = renamed.find((each) => each.path === file)?.key ?? file

@@ -1,5 +1,5 @@
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
-import { answerError } from './response-error.ts'
+import { responseError } from './response-error.ts'
 import { KubeError } from './kube-error.ts'
 import { KubeConnections } from './kube-connections.ts'
 
@@ -79,9 +79,9 @@ export function createKubeClient(access: ClusterAccess, userAgent: string): Kube
       const json = jsonOf(bytes)
       if (statusCode >= 200 && statusCode < 300) {
         if (json !== undefined) return json
-        throw new KubeError('answer', `cannot ${what}: the answer of ${access.name} is no JSON`)
+        throw new KubeError('response', `cannot ${what}: the response of ${access.name} is no JSON`)
       }
-      throw answerError(what, statusCode, json, bytes, access.name)
+      throw responseError(what, statusCode, json, bytes, access.name)
     } catch (error) {
       if (error instanceof KubeError) throw error
       request.signal?.throwIfAborted()

@@ -28,7 +28,7 @@ export class KubeConnections {
     this.#access = access
   }
 
-  /** Sends it and reads the whole answer, unless that is too large. */
+  /** Sends it and reads the whole response, unless that is too large. */
   async send(
     credentials: Credentials,
     request: WireRequest,
@@ -37,7 +37,7 @@ export class KubeConnections {
     const {
       statusCode,
       headers: own,
-      body: answer,
+      body: response,
     } = await this.#poolFor(credentials).request({
       method,
       path,
@@ -47,12 +47,12 @@ export class KubeConnections {
     })
     const chunks: Buffer[] = []
     let size = 0
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length
       if (size > maxBytes) {
         throw new KubeError(
           'too_large',
-          `cannot ${what}: the answer has more than ${maxBytes} bytes`,
+          `cannot ${what}: the response has more than ${maxBytes} bytes`,
         )
       }
       chunks.push(chunk)
@@ -60,7 +60,7 @@ export class KubeConnections {
     return { statusCode, bytes: Buffer.concat(chunks), date: own['date'] }
   }
 
-  /** Why there was no answer, and what to do about it. */
+  /** Why there was no response, and what to do about it. */
   failure(what: string, error: unknown): KubeError {
     const { server, name } = this.#access
     const { code, message } = error as NodeJS.ErrnoException

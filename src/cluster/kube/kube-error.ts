@@ -15,13 +15,13 @@ export type KubeErrorCode =
   | 'timeout'
   | 'too_large'
   /** The API server answered something else that is no success. */
-  | 'answer'
+  | 'response'
 
 /** The API server could not be asked, or said no: what is wrong, and what to do. */
 export class KubeError extends Error {
   override readonly name = 'KubeError'
   readonly code: KubeErrorCode
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, where there was a response. */
   readonly status: number | undefined
 
   constructor(code: KubeErrorCode, message: string, status?: number) {

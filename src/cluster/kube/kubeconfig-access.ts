@@ -84,7 +84,7 @@ function credentialsOf(
   user: string,
   place: { readonly server: URL; readonly tls: ClusterTls; readonly cluster: KubeconfigPart },
 ): CredentialSource {
-  const { fields, folder, file } = part
+  const { fields, directory, file } = part
   const where = `kubeconfig: ${file}: user "${oneLine(user)}"`
   const cert = fileOrData(part, 'client-certificate')
   const key = fileOrData(part, 'client-key')
@@ -97,7 +97,7 @@ function credentialsOf(
     }
   }
   if (isRecord(fields['exec'])) {
-    const spec = readExecSpec(fields['exec'], folder, where)
+    const spec = readExecSpec(fields['exec'], directory, where)
     const provided = fields['exec']['provideClusterInfo'] === true
     const { server, tls, cluster } = place
     const config = cluster.fields['extensions']
@@ -105,7 +105,7 @@ function credentialsOf(
     return new ExecCredentials(spec, { cert, key }, info)
   }
   const tokenFile = textOf(fields['tokenFile'])
-  if (tokenFile !== undefined) return new TokenFile(resolve(folder, tokenFile), { cert, key })
+  if (tokenFile !== undefined) return new TokenFile(resolve(directory, tokenFile), { cert, key })
   const given = textOf(fields['token'])
   const token = given === undefined ? undefined : checkedToken(given, `${where}: token`)
   return { get: () => Promise.resolve({ token, cert, key }) }
@@ -119,7 +119,7 @@ const GONE = [
 ] as const
 
 /** PEM from a file, or from the base64 beside it, which goes first. */
-function fileOrData({ fields, folder, file }: KubeconfigPart, name: string): string | undefined {
+function fileOrData({ fields, directory, file }: KubeconfigPart, name: string): string | undefined {
   const data = textOf(fields[`${name}-data`])
   const path = textOf(fields[name])
   const text =
@@ -127,7 +127,7 @@ function fileOrData({ fields, folder, file }: KubeconfigPart, name: string): str
       ? Buffer.from(data, 'base64').toString('utf8')
       : path === undefined
         ? undefined
-        : readKubeFile(resolve(folder, path), name)
+        : readKubeFile(resolve(directory, path), name)
   if (text !== undefined && !text.includes('-----BEGIN ')) {
     throw new KubeError('config', `kubeconfig: ${file}: ${name} is not PEM; mend it`)
   }

@@ -6,10 +6,10 @@ import { assertShallow, DeepYamlError } from '../../base/yaml/yaml-depth.ts'
 import { KubeError } from './kube-error.ts'
 import { readKubeFile } from './kube-file.ts'
 
-/** A named part of a kubeconfig, and the folder that its relative paths start from. */
+/** A named part of a kubeconfig, and the directory that its relative paths start from. */
 export interface KubeconfigPart {
   readonly fields: Fields
-  readonly folder: string
+  readonly directory: string
   readonly file: string
 }
 
@@ -22,7 +22,7 @@ export interface Kubeconfig {
   readonly contexts: ReadonlyMap<string, KubeconfigPart>
 }
 
-/** The files that are asked for: those given, else those of KUBECONFIG, else the one in the home folder. */
+/** The files that are asked for: those given, else those of KUBECONFIG, else the one in the home directory. */
 export function kubeconfigPaths(
   given: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -54,7 +54,7 @@ export function readKubeconfig(paths: readonly string[], isGiven: boolean): Kube
         const name = textOf(entry['name'])
         const fields = entry[kind.slice(0, -1)]
         if (name === undefined || maps[kind].has(name)) continue
-        const part = { fields: isRecord(fields) ? fields : {}, folder: dirname(file), file }
+        const part = { fields: isRecord(fields) ? fields : {}, directory: dirname(file), file }
         maps[kind].set(name, part)
       }
     }

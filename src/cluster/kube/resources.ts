@@ -112,11 +112,11 @@ export async function listResources(
   let next: string | undefined
   for (let page = 0; page < MAX_PAGES; page++) {
     const query = { limit: PAGE, continue: next, labelSelector: selector }
-    const answer = fieldsOf(
+    const response = fieldsOf(
       await client.request({ method: 'GET', path: pathOf(place), query, what, ...limits }),
     )
-    items.push(...listOf(answer['items']))
-    next = textOf(fieldsOf(answer['metadata'])['continue'])
+    items.push(...listOf(response['items']))
+    next = textOf(fieldsOf(response['metadata'])['continue'])
     if (next === undefined) break
   }
   return items

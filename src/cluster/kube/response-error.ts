@@ -13,8 +13,8 @@ const CODES: Readonly<Record<number, KubeErrorCode>> = {
 
 const READ_TOKEN = 'use --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
 
-/** What an answer that is no success means, with what to do about it. */
-export function answerError(
+/** What a response that is no success means, with what to do about it. */
+export function responseError(
   what: string,
   status: number,
   json: unknown,
@@ -35,32 +35,32 @@ export function answerError(
       ? fields['reason'] === 'AlreadyExists'
         ? 'exists'
         : 'conflict'
-      : (CODES[status] ?? 'answer')
+      : (CODES[status] ?? 'response')
   return new KubeError(code, `cannot ${what}: ${meaning(code, status, said, cluster)}`, status)
 }
 
 function meaning(code: KubeErrorCode, status: number, said: string, cluster: string): string {
-  const answered = said === '' ? `the API server answers ${status}` : said
+  const responded = said === '' ? `the API server answers ${status}` : said
   switch (code) {
     case 'unauthorized':
       return `the API server does not accept the credentials of ${cluster}; log in again`
     case 'forbidden':
-      return said.startsWith('admission webhook') ? said : `${answered}; ${missingRight(said)}`
+      return said.startsWith('admission webhook') ? said : `${responded}; ${missingRight(said)}`
     case 'not_found':
       return said === '' ? 'there is no such thing' : said
     case 'conflict':
-      return `${answered}; somebody else changed it at the same time, try again`
+      return `${responded}; somebody else changed it at the same time, try again`
     case 'too_many_requests':
-      return `${answered}; the API server is busy, try again later`
+      return `${responded}; the API server is busy, try again later`
     case 'config':
     case 'exists':
     case 'invalid':
     case 'unreachable':
     case 'timeout':
     case 'too_large':
-    case 'answer':
+    case 'response':
     default:
-      return answered
+      return responded
   }
 }
 

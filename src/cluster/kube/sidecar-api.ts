@@ -58,6 +58,6 @@ async function ask<E extends Endpoint>(
     return checkResponse(endpoint, value)
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    throw new KubeError('answer', `cannot ${what}: ${error.message}`)
+    throw new KubeError('response', `cannot ${what}: ${error.message}`)
   }
 }

@@ -86,7 +86,7 @@ async function report(
       expected === undefined || has === undefined
         ? 'unknown'
         : state.rules.digest === expected || state.lastReload?.digest === expected
-          ? state.lastReload?.result === 'refused'
+          ? state.lastReload?.result === 'rejected'
             ? 'other'
             : 'current'
           : 'other'

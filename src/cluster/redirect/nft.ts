@@ -19,7 +19,7 @@ export function applyRules(
     let stderr = ''
     const timer = setTimeout(() => {
       child.kill('SIGKILL')
-      const mend = 'whether its rules are in force is not known: try again'
+      const mend = 'whether its rules are active is not known: try again'
       reject(new NftError('TIMED_OUT', `${program} did not end in ${timeoutMs} ms`, mend))
     }, timeoutMs)
     child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -88,7 +88,7 @@ async function checkTexts(
   if (version === undefined) {
     throw tooSlow()
   }
-  if (version.kind !== 'refused') return { lines: [], canAct: canAct(version) }
+  if (version.kind !== 'rejected') return { lines: [], canAct: canAct(version) }
   const lines = version.problems.flatMap((each) => problemLines(each).trimEnd().split('\n'))
   return { lines, canAct: false }
 }

@@ -106,8 +106,8 @@ export class ClusterVersion {
   }
 }
 
-function minorOf(answer: unknown): number | undefined {
-  const { major, minor } = fieldsOf(answer)
+function minorOf(response: unknown): number | undefined {
+  const { major, minor } = fieldsOf(response)
   // Managed clusters write 34+.
   const digits = typeof minor === 'string' ? /^\d{1,3}/.exec(minor)?.[0] : undefined
   return major === '1' && digits !== undefined ? Number(digits) : undefined

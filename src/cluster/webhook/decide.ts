@@ -105,8 +105,8 @@ async function injected(review: Review, parts: DecideParts): Promise<Decision> {
 
 /** Whether the pod itself asks: by annotation or label, whatever the case of its letters. */
 function asksForInjection({ annotations, labels }: Review, prefix: string): boolean {
-  const wish = annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]
-  return wish !== undefined && wish.trim().toLowerCase() !== 'false'
+  const option = annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]
+  return option !== undefined && option.trim().toLowerCase() !== 'false'
 }
 
 function untouched(reason: string, warnings: readonly string[]): Decision {

@@ -26,7 +26,7 @@ const MAX_MESSAGE = 2_000
 const MAX_LINE = 400
 
 /** The AdmissionReview that a decision is told by. */
-export function reviewAnswer(uid: string, decision: Decision, subject: Subject): object {
+export function reviewResponse(uid: string, decision: Decision, subject: Subject): object {
   const { result, allowed, reason, patch, warnings } = decision
   return {
     apiVersion: 'admission.k8s.io/v1',

@@ -9,7 +9,7 @@ const CERT = 'tls.crt'
 const KEY = 'tls.key'
 /** Several files change one after the other: wait for the last. */
 const SETTLE_MS = 100
-/** Not every file system tells of every change, and a folder may be replaced as a whole. */
+/** Not every file system tells of every change, and a directory may be replaced as a whole. */
 const POLL_MS = 5_000
 
 /** How often the files are looked at. */
@@ -20,9 +20,9 @@ export interface MountedOptions {
   readonly trustMs?: number | undefined
 }
 
-/** Follows the certificate in a mounted folder. The folder is watched: kubelet swaps a link in it. */
+/** Follows the certificate in a mounted directory. The directory is watched: kubelet swaps a link in it. */
 export class MountedCertificate {
-  readonly #folder: string
+  readonly #directory: string
   readonly #certificate: ServingCertificate
   readonly #settleMs: number
   readonly #poll: NodeJS.Timeout
@@ -32,8 +32,8 @@ export class MountedCertificate {
   #waiting: { readonly cert: string; readonly since: number } | undefined
   #waited: NodeJS.Timeout | undefined
 
-  constructor(folder: string, certificate: ServingCertificate, options: MountedOptions = {}) {
-    this.#folder = folder
+  constructor(directory: string, certificate: ServingCertificate, options: MountedOptions = {}) {
+    this.#directory = directory
     this.#certificate = certificate
     this.#settleMs = options.settleMs ?? SETTLE_MS
     this.#trustMs = options.trustMs ?? 0
@@ -49,13 +49,13 @@ export class MountedCertificate {
   /** Reads the files now. */
   look(): void {
     try {
-      const cert = readBounded(join(this.#folder, CERT)).toString('utf8')
-      const key = readBounded(join(this.#folder, KEY)).toString('utf8')
+      const cert = readBounded(join(this.#directory, CERT)).toString('utf8')
+      const key = readBounded(join(this.#directory, KEY)).toString('utf8')
       if (!this.#isToWait({ cert, key })) this.#certificate.offer({ cert, key })
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       this.#certificate.refuse(
-        `${CERT} and ${KEY} in ${this.#folder} cannot be read (${code ?? message})`,
+        `${CERT} and ${KEY} in ${this.#directory} cannot be read (${code ?? message})`,
       )
     }
   }
@@ -83,7 +83,7 @@ export class MountedCertificate {
 
   #watch(): void {
     try {
-      this.#watcher = watch(this.#folder, () => {
+      this.#watcher = watch(this.#directory, () => {
         clearTimeout(this.#timer)
         this.#timer = setTimeout(() => this.look(), this.#settleMs).unref()
       })

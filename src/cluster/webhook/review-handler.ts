@@ -3,7 +3,7 @@ import { oneLine } from '../../base/text/foreign-text.ts'
 import type { RareLog } from '../../listener/rare-log.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { DecideError } from './decide.ts'
-import { type Decision, reviewAnswer, type Subject } from './decision.ts'
+import { type Decision, reviewResponse, type Subject } from './decision.ts'
 import { type BodyLimits, type BodyProblem, readReviewBody } from './review-body.ts'
 import { logDecision, shownReview } from './review-log.ts'
 import { parseReview, type Review } from './review.ts'
@@ -23,12 +23,12 @@ export interface ReviewHandlerParts {
   readonly metrics: WebhookMetrics
   readonly logger: Logger
   readonly rareLog: RareLog
-  /** Whether this is about to end: connections are then given up after their answer. */
+  /** Whether this is about to end: connections are then given up after their response. */
   readonly isDraining: () => boolean
   readonly now: () => number
 }
 
-/** An answer that is no review: the API server treats it as a failed call. */
+/** A response that is no review: the API server treats it as a failed call. */
 interface Complaint {
   readonly status: number
   readonly reason: string
@@ -116,7 +116,7 @@ async function answer(
     }
     parts.metrics.reviewed(subject, decision.result, decision.reason, seconds())
     logDecision(parts.logger, subject, review, decision)
-    const text = JSON.stringify(reviewAnswer(review.uid, decision, subject))
+    const text = JSON.stringify(reviewResponse(review.uid, decision, subject))
     send(parts, request, response, 200, 'application/json', text)
   } finally {
     body.done()

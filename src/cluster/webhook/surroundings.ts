@@ -11,7 +11,7 @@ export interface SurroundingsOptions {
   readonly readNamespaces: boolean
   readonly readServices: boolean
   readonly now: () => number
-  /** How old an answer may be. */
+  /** How old a response may be. */
   readonly maxAgeMs?: number
 }
 
@@ -20,7 +20,7 @@ const TIMEOUT_MS = 2_500
 const MAX_AGE_MS = 10_000
 const MAX_NAMESPACES = 1_000
 
-/** Asks the API server, and remembers its answers for a moment. */
+/** Asks the API server, and remembers its responses for a moment. */
 export function readSurroundings(options: SurroundingsOptions): Surroundings {
   const { client, readNamespaces, readServices, now, maxAgeMs = MAX_AGE_MS } = options
   const namespaces = new AgedCache<NamespaceFacts>(maxAgeMs, MAX_NAMESPACES, now)

@@ -17,7 +17,7 @@ export const WEBHOOK_METRICS = [
   {
     name: 'squall_injection_duration_seconds',
     type: 'histogram',
-    help: 'Time from the head of a review to its answer.',
+    help: 'Time from the head of a review to its response.',
     labels: [],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
   },

@@ -22,7 +22,7 @@ import { createWebhookMetrics } from './webhook-metrics.ts'
 
 /** Where the certificate comes from. */
 export type CertificateSource =
-  | { readonly kind: 'mounted'; readonly folder: string; readonly settleMs?: number }
+  | { readonly kind: 'mounted'; readonly directory: string; readonly settleMs?: number }
   | ({ readonly kind: 'managed' } & ManagedOptions)
 
 /** Everything that a webhook is told. */
@@ -174,8 +174,8 @@ async function follow(
   },
 ): Promise<{ close(): void | Promise<void> }> {
   if (source.kind === 'mounted') {
-    const { folder, settleMs } = source
-    return new MountedCertificate(folder, certificate, { trustMs: settleMs })
+    const { directory, settleMs } = source
+    return new MountedCertificate(directory, certificate, { trustMs: settleMs })
   }
   const { kube: client, logger, now, stop } = parts
   if (client === undefined) throw new CertificateError('there is no access to the API server')

@@ -1,10 +1,10 @@
-import type { AnswerPlace } from './response-place.ts'
+import type { ResponsePlace } from './response-place.ts'
 import { section, size } from './config-schema.ts'
 import { exclusive } from './exclusive.ts'
 import type { ParameterProblem } from '../fault.ts'
 import { Type } from '../../base/schema/schema-type.ts'
 
-/** The parameter that names a place in an answer. */
+/** The parameter that names a place in a response. */
 export const after = Type.Optional(
   section(
     {
@@ -19,7 +19,7 @@ export const after = Type.Optional(
     },
     {
       description:
-        'How much of the answer goes out before: bytes, or events. Without it, a stream goes on up to the event that answers the call.',
+        'How much of the response goes out before: bytes, or events. Without it, a stream goes on up to the event that answers the call.',
       examples: [{ events: 2 }, { bytes: '1KiB' }],
     },
   ),
@@ -27,7 +27,7 @@ export const after = Type.Optional(
 
 /** What is wrong with `after`, which goes with one moment only. */
 export function afterProblems(
-  config: { readonly at: string; readonly after?: AnswerPlace },
+  config: { readonly at: string; readonly after?: ResponsePlace },
   moment: string,
 ): readonly ParameterProblem[] {
   if (config.after === undefined) return []

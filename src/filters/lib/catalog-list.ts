@@ -2,7 +2,7 @@ import { editEntries, setMember, type TextEdit } from '../../base/json/json-edit
 import { valueOf, type JsonNode } from '../../base/json/json-node.ts'
 import { namePicker, type Names } from './names.ts'
 
-/** Where the answers to the methods that list have their list. */
+/** Where the responses to the methods that list have their list. */
 const LISTS: ReadonlyMap<string, string> = new Map([
   ['tools/list', 'tools'],
   ['prompts/list', 'prompts'],

@@ -2,25 +2,25 @@ import { eventMessage } from '../../mcp/event-message.ts'
 import { headerValue, mediaType, type ResponseHead } from '../../http/headers.ts'
 import { parseSseFields } from '../../mcp/sse-fields.ts'
 import { asBuffer } from '../../base/bytes.ts'
-import { fromPlace, isEventStream, type AnswerPlace } from './response-place.ts'
-import { CutAnswer } from './cut-response.ts'
+import { fromPlace, isEventStream, type ResponsePlace } from './response-place.ts'
+import { CutResponse } from './cut-response.ts'
 import type { FaultContext, Output } from '../fault.ts'
 import { takesEffect } from './takes-effect.ts'
 
-/** Where an answer is cut: after bytes, after a share of them, or after events. */
+/** Where a response is cut: after bytes, after a share of them, or after events. */
 export interface CutPlace {
   readonly bytes?: number
   readonly percent?: number
   readonly events?: number
 }
 
-/** `broken`: the connection ends in the middle of the answer. `clean`: the answer ends in order. */
+/** `broken`: the connection ends in the middle of the response. `clean`: the response ends in order. */
 export type CutFraming = 'broken' | 'clean'
 
 /** A body without a length is held up to this, to find out whether there is anything to cut. */
 const MAX_HELD = 4 * 1024 * 1024
 
-/** Cuts an answer that is long enough. */
+/** Cuts a response that is long enough. */
 export function cutOutput(
   ctx: FaultContext,
   output: Output,
@@ -90,18 +90,18 @@ async function* cutStream(
 ): AsyncGenerator<Uint8Array, void> {
   const { percent, events } = place
   let before: Uint8Array | undefined
-  const at = percent === undefined ? (place as AnswerPlace) : undefined
+  const at = percent === undefined ? (place as ResponsePlace) : undefined
   const pieces = fromPlace(body, at, ctx.call, async function* (rest) {
     if (percent !== undefined) {
-      const answer = (await rest.next()).value ?? new Uint8Array()
-      const stay = wanted(place, answer.length)
-      if (stay < answer.length && takesEffect(ctx)) {
-        yield answer.subarray(0, stay)
+      const response = (await rest.next()).value ?? new Uint8Array()
+      const stay = wanted(place, response.length)
+      if (stay < response.length && takesEffect(ctx)) {
+        yield response.subarray(0, stay)
         end(framing)
         return
       }
-      yield answer
-    } else if (!(events !== undefined && answers(before)) && takesEffect(ctx)) {
+      yield response
+    } else if (!(events !== undefined && responses(before)) && takesEffect(ctx)) {
       // Behind the event that answers the call there is nothing left to lose.
       end(framing)
       return
@@ -129,14 +129,14 @@ async function* firstBytes(
 }
 
 function end(framing: CutFraming): void {
-  if (framing === 'broken') throw new CutAnswer('fin')
+  if (framing === 'broken') throw new CutResponse('fin')
 }
 
 function wanted({ bytes, percent }: CutPlace, length: number): number {
   return bytes ?? Math.floor((length * percent!) / 100)
 }
 
-function answers(event: Uint8Array | undefined): boolean {
+function responses(event: Uint8Array | undefined): boolean {
   if (event === undefined) return false
   const kind = eventMessage(parseSseFields(asBuffer(event), true))?.kind
   return kind === 'result' || kind === 'error'

@@ -1,13 +1,13 @@
 /**
- * Thrown by a frame transform to end the client's connection in the middle of an answer. What it
+ * Thrown by a frame transform to end the client's connection in the middle of a response. What it
  * yielded before has been sent by then.
  */
-export class CutAnswer extends Error {
+export class CutResponse extends Error {
   readonly code = 'SQUALL_CUT_ANSWER'
   readonly how: 'rst' | 'fin'
 
   constructor(how: 'rst' | 'fin') {
-    super('a fault cuts the answer')
+    super('a fault cuts the response')
     this.how = how
   }
 }

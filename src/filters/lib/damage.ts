@@ -1,4 +1,4 @@
-/** How an answer is damaged. */
+/** How a response is damaged. */
 export type DamageMode = 'garbage' | 'bitflip' | 'invalid-utf8' | 'html' | 'empty'
 
 /** Changes bytes, written as one character each; undefined where there is nothing to change. */
@@ -79,7 +79,7 @@ interface Span {
 }
 
 /**
- * What stands between the quotes of the longest string, which is what an answer says rather than one
+ * What stands between the quotes of the longest string, which is what a response says rather than one
  * of its keys; all of a text without strings.
  */
 function longestString(text: string): Span {

@@ -6,7 +6,7 @@ import type { FaultContext, Output } from '../fault.ts'
 /** Of a body that is larger, the rest goes on as it is. */
 const MAX_DAMAGED = 256 * 1024
 
-/** An answer that is one body, damaged, with a head that is true of it; as it was where that cannot be. */
+/** A response that is one body, damaged, with a head that is true of it; as it was where that cannot be. */
 export async function damagedBody(
   ctx: FaultContext,
   { head, body }: Output,

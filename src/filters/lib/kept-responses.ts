@@ -14,8 +14,8 @@ interface Kept {
   readonly at: number
 }
 
-/** Earlier answers, by what they answered. Bounded: what was not added to for longest goes first. */
-export class KeptAnswers implements Keeper {
+/** Earlier responses, by what they answered. Bounded: what was not added to for longest goes first. */
+export class KeptResponses implements Keeper {
   readonly #age: number
   readonly #keeping: Keeping
   readonly #byKey = new Map<string, Kept[]>()
@@ -33,7 +33,7 @@ export class KeptAnswers implements Keeper {
     return this.#byKey.get(key)?.findLast(({ at }) => now - at >= this.#age)?.text
   }
 
-  /** Keeps an answer, where it may be asked for. */
+  /** Keeps a response, where it may be asked for. */
   add(key: string, text: string, now: number): void {
     if (text.length > MAX_ONE || this.#isClosed) return
     const list = this.#byKey.get(key) ?? []

@@ -1,20 +1,20 @@
 import type { Call } from '../../mcp/call.ts'
 import type { NotApplicableReason } from './not-applicable.ts'
 
-/** What a fault is asked about: a call that is healthy otherwise, and the kind of its answer. */
+/** What a fault is asked about: a call that is healthy otherwise, and the kind of its response. */
 export interface OutlookSetting {
   /** Undefined when a rule about HTTP hits: its faults know nothing of calls. */
   readonly call: Call | undefined
   readonly session: string | undefined
   /** Something in the request says who the caller is. */
   readonly identified: boolean
-  readonly answer: 'body' | 'events'
+  readonly response: 'body' | 'events'
   /** False for a stream that answers no call: it has no last event. */
   readonly ends: boolean
 }
 
 /** The hook that does it. */
-export type OutlookHook = 'request' | 'answer' | 'response' | 'output'
+export type OutlookHook = 'request' | 'beforeResponse' | 'response' | 'output'
 
 /** What a verdict asks for, where that is not to go on. */
 export type Asked =

@@ -1,17 +1,17 @@
 import { sizeText } from '../../base/units.ts'
-import type { AnswerPlace } from './response-place.ts'
+import type { ResponsePlace } from './response-place.ts'
 import type { CutPlace } from './cut-output.ts'
 import { NOTHING, type Outlook, type OutlookSetting } from './outlook.ts'
 
-/** The outlook of a fault that acts at a place in the answer. */
+/** The outlook of a fault that acts at a place in the response. */
 export function placeOutlook(
-  place: AnswerPlace | undefined,
-  { answer, call }: OutlookSetting,
+  place: ResponsePlace | undefined,
+  { response, call }: OutlookSetting,
   does: string,
 ): Outlook {
   const { bytes, events } = place ?? {}
   if (bytes !== undefined) return { by: 'output', does, needs: longer(bytes) }
-  if (answer === 'body') return NOTHING
+  if (response === 'body') return NOTHING
   if (events !== undefined) {
     return { by: 'output', does, needs: events === 0 ? undefined : `a stream of ${events} events` }
   }
@@ -22,19 +22,19 @@ export function placeOutlook(
 /** The outlook of a cut, which needs something behind it. */
 export function cutOutlook(
   { bytes, events, percent }: CutPlace,
-  { answer, call }: OutlookSetting,
+  { response, call }: OutlookSetting,
   does: string,
 ): Outlook {
   if (bytes !== undefined) return { by: 'output', does, needs: longer(bytes) }
   if (events === undefined) {
-    const isWhole = percent === 100 || (answer === 'events' && call === undefined)
+    const isWhole = percent === 100 || (response === 'events' && call === undefined)
     return isWhole ? NOTHING : { by: 'output', does }
   }
-  if (answer === 'body') return NOTHING
-  const needs = events === 0 ? undefined : `${events} events ahead of the answer`
+  if (response === 'body') return NOTHING
+  const needs = events === 0 ? undefined : `${events} events ahead of the response`
   return { by: 'output', does, needs }
 }
 
 function longer(bytes: number): string | undefined {
-  return bytes === 0 ? undefined : `an answer of more than ${sizeText(bytes)}`
+  return bytes === 0 ? undefined : `a response of more than ${sizeText(bytes)}`
 }

@@ -7,13 +7,13 @@ import { eventsApart } from './stream/events-apart.ts'
 /** Larger events are passed on without being read. */
 const MAX_EVENT = 4 * 1024 * 1024
 
-/** Stands between two pieces of an answer, once, where the place is. */
+/** Stands between two pieces of a response, once, where the place is. */
 const HERE = Symbol('here')
 
 type Placed = AsyncGenerator<Uint8Array | typeof HERE, void>
 
-/** A place in an answer; with neither, it is right before the event that answers the call. */
-export interface AnswerPlace {
+/** A place in a response; with neither, it is right before the event that answers the call. */
+export interface ResponsePlace {
   readonly bytes?: number
   readonly events?: number
 }
@@ -25,18 +25,18 @@ export function isEventStream({ headers }: ResponseHead): boolean {
   return type === 'text/event-stream' && coding.toLowerCase() === 'identity'
 }
 
-/** True when an answer with this head can have the place in it. */
-export function canHavePlace(place: AnswerPlace | undefined, head: ResponseHead): boolean {
+/** True when a response with this head can have the place in it. */
+export function canHavePlace(place: ResponsePlace | undefined, head: ResponseHead): boolean {
   return place?.bytes !== undefined || isEventStream(head)
 }
 
 /**
- * An answer that goes out as it is up to the place; what follows is what `there` makes of the rest. An
- * answer that is too short to have the place in it goes out whole.
+ * A response that goes out as it is up to the place; what follows is what `there` makes of the rest. A
+ * response that is too short to have the place in it goes out whole.
  */
 export async function* fromPlace(
   body: AsyncIterable<Uint8Array>,
-  place: AnswerPlace | undefined,
+  place: ResponsePlace | undefined,
   call: Call | undefined,
   there: (rest: AsyncGenerator<Uint8Array, void>) => AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void> {
@@ -57,13 +57,13 @@ export async function* fromPlace(
 
 function placed(
   body: AsyncIterable<Uint8Array>,
-  place: AnswerPlace | undefined,
+  place: ResponsePlace | undefined,
   call: Call | undefined,
 ): Placed {
   if (place?.bytes !== undefined) return afterBytes(body, place.bytes)
   const events = place?.events
   if (events === 0) return afterBytes(body, 0)
-  return events === undefined ? beforeAnswer(body, call) : afterEvents(body, events)
+  return events === undefined ? beforeResponse(body, call) : afterEvents(body, events)
 }
 
 async function* afterBytes(body: AsyncIterable<Uint8Array>, bytes: number): Placed {
@@ -91,9 +91,9 @@ async function* afterEvents(body: AsyncIterable<Uint8Array>, events: number): Pl
   }
 }
 
-async function* beforeAnswer(body: AsyncIterable<Uint8Array>, call: Call | undefined): Placed {
+async function* beforeResponse(body: AsyncIterable<Uint8Array>, call: Call | undefined): Placed {
   let found = call === undefined
-  const isHere = (frame: SseFrame): boolean => !found && (found = answers(frame, call))
+  const isHere = (frame: SseFrame): boolean => !found && (found = responses(frame, call))
   for await (const { bytes, chosen } of eventsApart(body, MAX_EVENT, isHere)) {
     if (chosen) yield HERE
     yield bytes
@@ -104,7 +104,7 @@ function saysSomething({ ends, oversized, data, event, id, retry }: SseFrame): b
   return ends && (oversized || (data ?? event ?? id ?? retry) !== undefined)
 }
 
-function answers(frame: SseFrame, call: Call | undefined): boolean {
+function responses(frame: SseFrame, call: Call | undefined): boolean {
   const message = eventMessage(frame)
   if (message?.kind !== 'result' && message?.kind !== 'error') return false
   return message.id === null || message.id === call?.id

@@ -24,7 +24,7 @@ export type ChunksState = 'more' | 'whole' | 'odd' | 'broken'
 const RUN = new ChunkRun()
 
 /** Reads the plainest chunked bodies: sizes without extensions, and no trailers. */
-export class PlainChunks {
+export class ChunkReader {
   /** Behind what was read: of an odd form it is the place where its chunk begins. */
   at = 0
   /** What is left of the chunk that is being read, its line break included. */

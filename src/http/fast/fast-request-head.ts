@@ -7,7 +7,7 @@ export interface HeadNotes {
 }
 
 /** A head that is known to be plain, with what the app gets of it. A copy of its parts is none. */
-export class PlainHead implements RequestHead {
+export class FastRequestHead implements RequestHead {
   readonly method: string
   readonly target: string
   readonly version = '1.1'

@@ -6,7 +6,7 @@ const NOTHING = Buffer.alloc(0)
 
 /**
  * Knows the head read last by its bytes. A client sends the same head with each of its calls but for
- * the length of the body, and so does an app with its answers: comparing costs a tenth of reading.
+ * the length of the body, and so does an app with its responses: comparing costs a tenth of reading.
  */
 export class HeadMemo<Known> {
   /** What was said of the head; valid after `matches` returned true. */

@@ -1,7 +1,7 @@
 import { inOnePiece } from '../../base/bytes.ts'
 import { endToEnd } from '../hop-by-hop.ts'
 import { linesText, type HeaderLines, type RequestHead } from '../headers.ts'
-import { PlainHead } from './fast-request-head.ts'
+import { FastRequestHead } from './fast-request-head.ts'
 import { requestHeadText } from '../request-text.ts'
 import { HeadMemo } from './head-memo.ts'
 import { plainLines, plainNumber } from './header-lines.ts'
@@ -13,7 +13,7 @@ const START = /(GET|POST|DELETE) (\/[\w\-.~!$&'()*+,;=:@%/?]*) HTTP\/1\.1\r\n/y
 
 /** What is known of a head by its bytes. */
 interface Known {
-  readonly head: PlainHead
+  readonly head: FastRequestHead
   /** Place of the declared length among the lines; -1 without one. */
   readonly lengthAt: number
   /** What the app gets in front of the declared length, and behind it. */
@@ -26,9 +26,9 @@ interface Known {
  * Content-Length or a GET or DELETE without any, nothing that changes framing or connection.
  * Whatever is not of this form is for another parser to judge.
  */
-export class PlainRequests {
+export class RequestReader {
   /** What was read last: valid after `read` returned true, and until it is called again. */
-  head!: PlainHead
+  head!: FastRequestHead
   /** The declared length of its body. */
   length = 0
   /** How many bytes the head has. */
@@ -86,7 +86,7 @@ export class PlainRequests {
     const headers = head.headers.slice()
     headers[lengthAt] = digits
     const text = before + digits + after
-    this.head = new PlainHead(head.method, head.target, headers, text, head.notes)
+    this.head = new FastRequestHead(head.method, head.target, headers, text, head.notes)
   }
 }
 
@@ -104,12 +104,17 @@ function parse(text: string): Known | undefined {
   const bare: RequestHead = { method, target, version: '1.1', headers }
   if (lengthAt < 0) {
     const whole = inOnePiece(`${requestHeadText(bare, false)}\r\n`)
-    return { head: new PlainHead(method, target, headers, whole), lengthAt, before: '', after: '' }
+    return {
+      head: new FastRequestHead(method, target, headers, whole),
+      lengthAt,
+      before: '',
+      after: '',
+    }
   }
   const front = requestHeadText({ ...bare, headers: headers.slice(0, lengthAt - 1) }, false)
   const before = inOnePiece(`${front}${headers[lengthAt - 1]!}: `)
   const after = inOnePiece(`\r\n${linesText(endToEnd(headers.slice(lengthAt + 1)))}\r\n`)
-  const head = new PlainHead(method, target, headers, before + headers[lengthAt]! + after)
+  const head = new FastRequestHead(method, target, headers, before + headers[lengthAt]! + after)
   return { head, lengthAt, before, after }
 }
 

@@ -1,7 +1,7 @@
 import { isOwnName } from '../renamed-markers.ts'
 import type { HeaderLines } from '../headers.ts'
 import { HeadMemo } from './head-memo.ts'
-import { PlainAnswerHead } from './fast-response-head.ts'
+import { FastResponseHead } from './fast-response-head.ts'
 import { plainLines, plainNumber } from './header-lines.ts'
 
 /** Heads above this are left to the general parser. */
@@ -14,7 +14,7 @@ export const CHUNKED = -1
 
 /** What is known of a head by its bytes. */
 interface Known {
-  readonly head: PlainAnswerHead
+  readonly head: FastResponseHead
   /** Place of the declared length among the lines; -1 without one. */
   readonly lengthAt: number
   readonly chunked: boolean
@@ -26,9 +26,9 @@ interface Known {
  * Reads the heads of the plainest HTTP/1.1 answers: a final status with its phrase, a body that has
  * one declared length, or is chunked, or cannot be. Anything else is for another parser to judge.
  */
-export class PlainAnswers {
+export class ResponseReader {
   /** What was read last: valid after `read` returned true, and until it is called again. */
-  head!: PlainAnswerHead
+  head!: FastResponseHead
   /** The declared length of its body, or `CHUNKED`. */
   length = 0
   /** How many bytes the head has. */
@@ -42,7 +42,7 @@ export class PlainAnswers {
     this.#most = Math.min(limit - 1, MOST)
   }
 
-  /** The app ends the connection after this answer. */
+  /** The app ends the connection after this response. */
   get closes(): boolean {
     return this.#known.closes
   }
@@ -96,7 +96,7 @@ export class PlainAnswers {
     if (lengthAt < 0 || head.length === length) return
     const headers = head.headers.slice()
     headers[lengthAt] = String(length)
-    this.head = new PlainAnswerHead(head.status, head.reason, headers, length, head.notes)
+    this.head = new FastResponseHead(head.status, head.reason, headers, length, head.notes)
   }
 }
 
@@ -117,7 +117,7 @@ function parse(text: string): Known | undefined {
     return undefined
   }
   const length = lengthAt < 0 ? -1 : Number(headers[lengthAt])
-  return { head: new PlainAnswerHead(status, start[2]!, headers, length), ...framing }
+  return { head: new FastResponseHead(status, start[2]!, headers, length), ...framing }
 }
 
 type Framing = Omit<Known, 'head'>

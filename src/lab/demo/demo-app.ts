@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { answerCall, answerMethod, type Request } from './demo-answers.ts'
+import { respondToCall, responseMethod, type Request } from './demo-responses.ts'
 import { plannedEnding } from './failure-script.ts'
 import { Tally } from './tally.ts'
 
@@ -75,7 +75,7 @@ export class DemoApp {
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
-    // A clock in the answer would make two equal answers differ.
+    // A clock in the response would make two equal responses differ.
     response.sendDate = false
     response.on('error', () => {})
     if (request.url !== '/mcp') response.writeHead(404).end()
@@ -109,7 +109,7 @@ export class DemoApp {
         return
       }
       if (message?.method !== 'tools/call') {
-        answerMethod(message ?? {}, response)
+        responseMethod(message ?? {}, response)
         return
       }
       const tool = String(message.params?.name)
@@ -117,7 +117,7 @@ export class DemoApp {
       if (this.failing) this.#nth.set(tool, nth)
       const ending = this.failing ? plannedEnding(tool, nth) : 'ok'
       this.truth.add(tool, ending)
-      answerCall(message, ending, response)
+      respondToCall(message, ending, response)
       for (const arrived of this.#waiting.splice(0)) arrived()
     })
   }

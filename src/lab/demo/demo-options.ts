@@ -1,4 +1,4 @@
-import type { RulesInForce } from '../../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
 
 /** Everything `squall demo` was told. */
@@ -22,6 +22,6 @@ export interface DemoProgram {
 export interface StartedSidecar {
   readonly listeners: readonly { readonly port: number }[]
   readonly admin: { readonly port: number } | undefined
-  readonly rules: RulesInForce | undefined
+  readonly rules: ActiveRules | undefined
   close(): Promise<void>
 }

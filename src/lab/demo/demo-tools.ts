@@ -1,10 +1,10 @@
 /** What a tool answers with. */
-export interface ToolAnswer {
+export interface ToolResponse {
   readonly text: string
   readonly structured?: Readonly<Record<string, unknown>>
 }
 
-/** One tool of the demo's app. The same arguments give the same answer. */
+/** One tool of the demo's app. The same arguments give the same response. */
 export interface DemoTool {
   readonly name: string
   readonly description: string
@@ -14,7 +14,7 @@ export interface DemoTool {
   /** Answers with an event stream that tells its progress in so many steps. */
   readonly steps?: number
   readonly outputSchema?: object
-  answer(argument: string): ToolAnswer
+  response(argument: string): ToolResponse
 }
 
 const SKIES = ['clear', 'cloudy', 'rain', 'fog', 'snow']
@@ -25,7 +25,7 @@ export const DEMO_TOOLS: readonly DemoTool[] = [
     name: 'search_docs',
     description: 'Search the handbook',
     argument: 'query',
-    answer: (query) => ({
+    response: (query) => ({
       text: [1, 2, 3].map((n) => `${n}. ${query}: page ${1 + (hash(query) % 90) * n}`).join('\n'),
     }),
   },
@@ -33,7 +33,7 @@ export const DEMO_TOOLS: readonly DemoTool[] = [
     name: 'query_db',
     description: 'Run a read-only query',
     argument: 'sql',
-    answer: (sql) => ({
+    response: (sql) => ({
       text: JSON.stringify(
         Array.from({ length: 1 + (hash(sql) % 24) }, (_, row) => ({ row, value: hash(sql + row) })),
       ),
@@ -48,7 +48,7 @@ export const DEMO_TOOLS: readonly DemoTool[] = [
       properties: { celsius: { type: 'number' }, sky: { type: 'string' } },
       required: ['celsius', 'sky'],
     },
-    answer: (place) => {
+    response: (place) => {
       const structured = { celsius: (hash(place) % 45) - 10, sky: SKIES[hash(place) % 5] }
       return { text: JSON.stringify(structured), structured }
     },
@@ -58,18 +58,18 @@ export const DEMO_TOOLS: readonly DemoTool[] = [
     description: 'Summarize a text, telling progress',
     argument: 'text',
     steps: 3,
-    answer: (text) => ({ text: `In short (${text.length} characters): ${text.slice(0, 40)} …` }),
+    response: (text) => ({ text: `In short (${text.length} characters): ${text.slice(0, 40)} …` }),
   },
   {
     name: 'book_flight',
     description: 'Book a flight; fails often',
     argument: 'to',
     writes: true,
-    answer: (to) => ({ text: `Booked to ${to}, seat ${1 + (hash(to) % 30)}A ✈` }),
+    response: (to) => ({ text: `Booked to ${to}, seat ${1 + (hash(to) % 30)}A ✈` }),
   },
 ]
 
-/** The entry of a tool in the answer to `tools/list`. */
+/** The entry of a tool in the response to `tools/list`. */
 export function listed(tool: DemoTool): object {
   const { name, description, argument, outputSchema, writes = false } = tool
   return {

@@ -119,6 +119,6 @@ function runTable(screen: Screen, runs: readonly DemoRun[]): string[] {
 
 function showPart(screen: Screen, { result }: Played): void {
   for (const { word, text, ok } of result.summary ?? []) {
-    screen.line(` ${screen.mark(ok)} ${screen.paint('strong', word.padEnd(WORD))}${text}`)
+    screen.line(` ${screen.marker(ok)} ${screen.paint('strong', word.padEnd(WORD))}${text}`)
   }
 }

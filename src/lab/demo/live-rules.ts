@@ -5,11 +5,11 @@ import { join } from 'node:path'
 /** A rules file that is edited while traffic passes, as editors do it: a new file takes the name. */
 export class LiveRules {
   readonly file: string
-  readonly #folder: string
+  readonly #directory: string
 
-  private constructor(folder: string) {
-    this.#folder = folder
-    this.file = join(folder, 'rules.yaml')
+  private constructor(directory: string) {
+    this.#directory = directory
+    this.file = join(directory, 'rules.yaml')
   }
 
   static async open(): Promise<LiveRules> {
@@ -22,6 +22,6 @@ export class LiveRules {
   }
 
   async remove(): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true })
+    await rm(this.#directory, { recursive: true, force: true })
   }
 }

@@ -1,8 +1,8 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Ending } from './failure-script.ts'
 
-/** One answer as it came off the wire. */
-export interface WireAnswer {
+/** One response as it came off the wire. */
+export interface WireResponse {
   /** 0 when the connection broke before there was one. */
   readonly status: number
   /** Status, header lines in order and casing, and body; without what belongs to the connection. */
@@ -37,15 +37,15 @@ export class PlainClient {
   }
 
   /** Sends one message and takes in whatever comes of it. Never rejects. */
-  send(message: object): Promise<WireAnswer> {
+  send(message: object): Promise<WireResponse> {
     const body = JSON.stringify({ jsonrpc: '2.0', ...message })
     const startedAt = performance.now()
     return new Promise((resolve) => {
-      let answer: IncomingMessage | undefined
+      let response: IncomingMessage | undefined
       const chunks: Buffer[] = []
       const settle = (broken?: Error): void => {
         const milliseconds = performance.now() - startedAt
-        resolve(toAnswer(answer, Buffer.concat(chunks), broken, milliseconds))
+        resolve(toResponse(response, Buffer.concat(chunks), broken, milliseconds))
       }
       const outgoing = request(
         {
@@ -61,7 +61,7 @@ export class PlainClient {
           },
         },
         (incoming) => {
-          answer = incoming
+          response = incoming
           incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
           incoming.on('end', () => settle())
           incoming.on('error', settle)
@@ -113,12 +113,12 @@ function held(incoming: IncomingMessage): HeldStream {
   return { over, heard, close: () => incoming.destroy() }
 }
 
-function toAnswer(
+function toResponse(
   incoming: IncomingMessage | undefined,
   body: Buffer,
   broken: NodeJS.ErrnoException | undefined,
   milliseconds: number,
-): WireAnswer {
+): WireResponse {
   const lines = [`${incoming?.statusCode ?? 0} ${incoming?.statusMessage ?? ''}`]
   const raw = incoming?.rawHeaders ?? []
   for (let i = 0; i < raw.length; i += 2) {
@@ -142,7 +142,7 @@ function breakOf({ code, syscall }: NodeJS.ErrnoException): Ending | 'incomplete
 
 function endingOf(status: number, body: string): Ending | 'incomplete' {
   if (status >= 400) return 'http_error'
-  const message = answerIn(body)
+  const message = responseIn(body)
   if (message === undefined) return 'incomplete'
   if (message.error !== undefined) return 'rpc_error'
   return message.result?.isError === true ? 'tool_error' : 'ok'
@@ -153,8 +153,8 @@ interface Reply {
   readonly result?: { readonly isError?: boolean }
 }
 
-/** The answer in a JSON body, or the last event of a stream. */
-function answerIn(body: string): Reply | undefined {
+/** The response in a JSON body, or the last event of a stream. */
+function responseIn(body: string): Reply | undefined {
   const at = body.lastIndexOf('\ndata: ')
   const text = at === -1 ? body : body.slice(at + '\ndata: '.length)
   try {

@@ -18,9 +18,9 @@ export async function probe(port: number, tool: string): Promise<Probed> {
   let failed = 0
   for (let id = 0; id < CALLS; id++) {
     const params = { name: tool, arguments: { sql: 'select 1' } }
-    const answer = await client.send({ id, method: 'tools/call', params })
-    if (answer.ending === 'ok') continue
-    if (answer.header('x-squall-fault') === undefined) failed++
+    const response = await client.send({ id, method: 'tools/call', params })
+    if (response.ending === 'ok') continue
+    if (response.header('x-squall-fault') === undefined) failed++
     else marked++
   }
   client.close()

@@ -45,7 +45,7 @@ export class Screen {
   }
 
   /** A check mark or a cross. */
-  mark(ok: boolean): string {
+  marker(ok: boolean): string {
     return ok ? this.paint('good', '✓') : this.paint('bad', '✗')
   }
 
@@ -56,7 +56,7 @@ export class Screen {
 
   /** A line with a mark in front. */
   check(ok: boolean, text: string): void {
-    this.line(`   ${this.mark(ok)} ${text}`)
+    this.line(`   ${this.marker(ok)} ${text}`)
   }
 
   rule(): void {

@@ -4,7 +4,7 @@ import { DemoApp } from './demo-app.ts'
 import type { DemoProgram, StartedSidecar } from './demo-options.ts'
 import { LiveRules } from './live-rules.ts'
 
-/** What an answer of the admin port was. */
+/** What a response of the admin port was. */
 export interface AdminPage {
   readonly status: number
   readonly text: string
@@ -70,8 +70,8 @@ export class Stage {
 
   /** Saves a version of the rules; resolves when it was taken or refused. */
   async edit(text: string): Promise<Edit> {
-    const inForce = this.sidecar.running.rules!
-    const before = inForce.last
+    const isActive = this.sidecar.running.rules!
+    const before = isActive.last
     // What is the same is not read again.
     if (text === this.#text && before !== undefined) return { takenMs: 0, version: before.version }
     this.#text = text
@@ -79,12 +79,12 @@ export class Stage {
     const savedAt = performance.now()
     await new Promise<void>((resolve) => {
       const look = (): void => {
-        if (inForce.last === before) setImmediate(look)
+        if (isActive.last === before) setImmediate(look)
         else resolve()
       }
       look()
     })
-    return { takenMs: performance.now() - savedAt, version: inForce.last!.version }
+    return { takenMs: performance.now() - savedAt, version: isActive.last!.version }
   }
 
   /** One more sidecar in front of the same app. */
@@ -98,8 +98,8 @@ export class Stage {
     const running = await this.#program.startSidecar(flags, this.#logger())
     const adminPort = running.admin!.port
     const admin = async (path: string): Promise<AdminPage> => {
-      const answer = await fetch(`http://127.0.0.1:${adminPort}${path}`)
-      return { status: answer.status, text: await answer.text() }
+      const response = await fetch(`http://127.0.0.1:${adminPort}${path}`)
+      return { status: response.status, text: await response.text() }
     }
     const sidecar = { port: running.listeners[0]!.port, adminPort, running, admin }
     this.#sidecars.push(sidecar)

@@ -65,25 +65,25 @@ function withdrawal(
   { plan, arming, inForceMs = IN_FORCE_MS }: Context,
   tell: (at: number) => void,
 ): (signal: AbortSignal) => Promise<End | undefined> {
-  let lastAnswer = performance.now()
-  const until = lastAnswer + inForceMs
+  let lastResponse = performance.now()
+  const until = lastResponse + inForceMs
   let withdrawn = false
   return async (signal) => {
     try {
       const { digest } = (await askState(plan.admin, signal)).rules
-      lastAnswer = performance.now()
+      lastResponse = performance.now()
       const found = arming.afterWithdrawal(digest)
       if (found === 'of others') {
         return { code: 'RULES_CHANGED', why: 'somebody else has written the rules file' }
       }
-      if (found === 'not yet' && lastAnswer > until) {
+      if (found === 'not yet' && lastResponse > until) {
         return { code: 'NOT_IN_FORCE', why: 'the sidecar did not go back to the rules of before' }
       }
-      if (found === 'withdrawn' && !withdrawn) tell(lastAnswer)
+      if (found === 'withdrawn' && !withdrawn) tell(lastResponse)
       withdrawn ||= found === 'withdrawn'
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
-      if (!signal.aborted && performance.now() - lastAnswer > LOST_MS) {
+      if (!signal.aborted && performance.now() - lastResponse > LOST_MS) {
         return { code: 'SIDECAR_LOST', why: `the sidecar cannot be asked: ${error.message}` }
       }
     }

@@ -10,7 +10,7 @@ export const MARKER = 'squall-experiment.'
 /** Rules as the sidecar is to read them. */
 export interface ArmedText {
   readonly text: string
-  /** SHA-256 of its bytes: what the sidecar tells once they are in force. */
+  /** SHA-256 of its bytes: what the sidecar tells once they are active. */
   readonly digest: string
 }
 
@@ -56,7 +56,7 @@ function marker(id: string, until: string): object {
     name: `${MARKER}${id}`,
     match: { tool: MARKER },
     percent: 0,
-    shadow: true,
+    dryRun: true,
     until,
     faults: [{ delay: { fixed: '1ms' } }],
   }

@@ -78,7 +78,7 @@ export class Arming {
       if (state !== undefined) {
         const { rules, lastReload: last } = state
         if (this.isOurs(rules.digest) && last?.digest === rules.digest) return
-        if (last?.digest === digest && last.result === 'refused') {
+        if (last?.digest === digest && last.result === 'rejected') {
           throw notInForce(`the sidecar refuses them: ${firstProblem(last)}`)
         }
       }

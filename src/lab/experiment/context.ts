@@ -12,7 +12,7 @@ import type { Steadiness } from './steadiness.ts'
 export interface ExperimentOptions extends Means {
   readonly plan: Plan
   /** Where locks are. */
-  readonly stateFolder: string
+  readonly stateDirectory: string
   /** Aborted by Ctrl-C: everything is put back at once. */
   readonly stop: AbortSignal
   readonly onEvent: (event: ExperimentEvent) => void

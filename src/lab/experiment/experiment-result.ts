@@ -41,7 +41,7 @@ export interface StageResult extends PhaseResult {
   readonly share: number | null
   /** What the sidecar says of the calls of the rules, all together. */
   readonly matched: number
-  readonly drawn: number
+  readonly sampled: number
   readonly applied: number
   /** How long the killed process was away; null when none was killed, or none came back. */
   readonly restartMs: number | null

@@ -65,7 +65,7 @@ export function experimentMarkdown(result: ExperimentResult): string {
 
 function row(phase: PhaseResult | StageResult): string {
   const { label, load } = phase
-  const hits = 'drawn' in phase ? [String(phase.drawn), String(phase.applied)] : ['', '']
+  const hits = 'sampled' in phase ? [String(phase.sampled), String(phase.applied)] : ['', '']
   const indicators = load?.indicators
   const failed = indicators?.etaResponded
   const cells = [

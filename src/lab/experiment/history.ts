@@ -22,7 +22,7 @@ export interface HistoryEntry {
   readonly mttrMs: number | null
 }
 
-/** The file's name in the folder of experiments. */
+/** The file's name in the directory of experiments. */
 export const HISTORY_FILE = 'history.jsonl'
 const MAX_BYTES = 64 * 1024 * 1024
 
@@ -51,16 +51,16 @@ export function historyEntry(result: ExperimentResult): HistoryEntry {
 }
 
 /** Adds a line. */
-export async function addToHistory(folder: string, entry: HistoryEntry): Promise<void> {
-  await mkdir(folder, { recursive: true })
-  await appendFile(join(folder, HISTORY_FILE), `${JSON.stringify(entry)}\n`)
+export async function addToHistory(directory: string, entry: HistoryEntry): Promise<void> {
+  await mkdir(directory, { recursive: true })
+  await appendFile(join(directory, HISTORY_FILE), `${JSON.stringify(entry)}\n`)
 }
 
 /** All runs, the oldest first. Lines that are none are left out: a run may have died in one. */
-export async function readHistory(folder: string): Promise<readonly HistoryEntry[]> {
+export async function readHistory(directory: string): Promise<readonly HistoryEntry[]> {
   let text: string
   try {
-    text = await readFile(join(folder, HISTORY_FILE), 'utf8')
+    text = await readFile(join(directory, HISTORY_FILE), 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error

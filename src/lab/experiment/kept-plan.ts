@@ -6,7 +6,7 @@ import { type PlanPlace, readPlan, type ReadPlan } from './read-plan.ts'
 /** A plan with everything that it was read from, so that it can be run again as it was. */
 export interface KeptPlan {
   readonly file: string
-  readonly folder: string
+  readonly directory: string
   readonly text: string
   /** The files that it names, by their paths. */
   readonly files: Readonly<Record<string, string>>
@@ -24,19 +24,19 @@ export async function readAndKeep(
   readText: PlanPlace['readText'],
   production?: ProductionCheck,
 ): Promise<{ readonly read: ReadPlan; readonly kept: KeptPlan }> {
-  const folder = dirname(resolve(file))
+  const directory = dirname(resolve(file))
   const files: Record<string, string> = {}
   const read = await readPlan(text, {
     ...(production && { production }),
     file,
-    folder,
+    directory,
     readText: async (path) => {
       const found = await readText(path)
       files[path] = found
       return found
     },
   })
-  return { read, kept: { file, folder, text, files } }
+  return { read, kept: { file, directory, text, files } }
 }
 
 /** Reads the plan of an earlier run, as it was then. Throws a `NotKeptError`. */
@@ -58,11 +58,11 @@ export async function readKept(
       { cause: error },
     )
   }
-  const { file, folder, text, files } = kept
+  const { file, directory, text, files } = kept
   const read = await readPlan(text, {
     ...(production && { production }),
     file,
-    folder,
+    directory,
     readText: async (path) => {
       const found = files[path]
       if (found === undefined) throw new NotKeptError('it was not kept')

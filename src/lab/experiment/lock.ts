@@ -38,8 +38,8 @@ const PAUSE_MS = 20
 const CLEARING_MS = 5000
 
 /** Takes a target. Throws a `RefusedError` when somebody else has it who still lives. */
-export async function takeLock(folder: string, target: URL, id: string): Promise<Lock> {
-  const path = join(folder, `${keyOf(target)}.lock`)
+export async function takeLock(directory: string, target: URL, id: string): Promise<Lock> {
+  const path = join(directory, `${keyOf(target)}.lock`)
   const shown = `${target.origin}${target.pathname}`
   const own: LockHolder = {
     ...(await ownIdentity()),
@@ -48,7 +48,7 @@ export async function takeLock(folder: string, target: URL, id: string): Promise
     startedAt: new Date().toISOString(),
     target: shown,
   }
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await mkdir(directory, { recursive: true, mode: 0o700 })
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (await create(path, own)) return heldLock(path, own, undefined)
     const holder = await readHolder(path)

@@ -65,7 +65,7 @@ const sidecar = section(
     ),
     replaceRules: Type.Boolean({
       default: false,
-      description: 'Rules of others may be in force before; they rest while the experiment runs.',
+      description: 'Rules of others may be active before; they rest while the experiment runs.',
     }),
     expiry: duration({
       default: '30s',

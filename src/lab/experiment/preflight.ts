@@ -34,8 +34,8 @@ export async function preflight(plan: Plan, dead: string | undefined): Promise<P
 /** The rules that inject faults in this sidecar, now or later. */
 function injecting(rules: readonly Rule[]): readonly Rule[] {
   return rules.filter(
-    ({ builtIn, shadow, phase }) =>
-      !builtIn && !shadow && phase !== 'expired' && phase !== 'other_pod',
+    ({ builtIn, dryRun, phase }) =>
+      !builtIn && !dryRun && phase !== 'expired' && phase !== 'other_pod',
   )
 }
 
@@ -73,23 +73,23 @@ function environmentRefusal(
   }
 }
 
-function disarmedRefusal({ shadow, reasons }: SidecarState): Refusal | undefined {
+function disarmedRefusal({ dryRun, reasons }: SidecarState): Refusal | undefined {
   // What the file says goes with the file.
   const against = reasons.filter(({ by }) => by !== 'file')
-  if (!shadow && against.length === 0) return undefined
-  const why = shadow
-    ? 'it only shadows'
+  if (!dryRun && against.length === 0) return undefined
+  const why = dryRun
+    ? 'it only does a dry run'
     : against.map(({ by, reason }) => `${by}${reason === '' ? '' : ` (${reason})`}`).join(', ')
   return {
     code: 'SIDECAR_DISARMED',
     wrong: `no rule would act in the sidecar: ${why}`,
-    mend: shadow ? 'start it without --shadow' : 'arm it again when the reason is gone',
+    mend: dryRun ? 'start it without --dry-run' : 'arm it again when the reason is gone',
   }
 }
 
 /** Without this the rules of the experiment would stay active when the file is put back. */
 function rejectedRefusal({ lastReload: last }: SidecarState): Refusal | undefined {
-  if (last?.result !== 'refused') return undefined
+  if (last?.result !== 'rejected') return undefined
   return {
     code: 'RULES_NOT_IN_FORCE',
     wrong: `the sidecar rejected its rules file, so that it could not be put back: ${firstProblem(last)}`,
@@ -122,7 +122,7 @@ function ruleRefusals(
   return [
     {
       code: 'OTHER_RULES',
-      wrong: `the sidecar has rules in force: ${names.join(', ')}${own.length > 5 ? ', …' : ''}`,
+      wrong: `the sidecar has active rules: ${names.join(', ')}${own.length > 5 ? ', …' : ''}`,
       mend: 'take them out, or let them rest meanwhile: sidecar.replaceRules: true',
     },
   ]

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../load/results/histogram.ts'
-import { findRevision } from '../load/clients/lean-handshake.ts'
+import { findProtocolVersion } from '../load/clients/lean-handshake.ts'
 import { LeanWire, type Speaking } from '../load/clients/lean-wire.ts'
 import type { LoadTarget } from '../load/load-options.ts'
 import type { Measured } from './gate.ts'
@@ -28,7 +28,7 @@ export class Probe {
     this.#running = this.#run()
   }
 
-  /** What the answers since then were like; without a time, those of the last seconds. */
+  /** What the responses since then were like; without a time, those of the last seconds. */
   measured(since?: number): Measured {
     const now = performance.now()
     const from = since ?? now - WINDOW_MS
@@ -61,12 +61,12 @@ export class Probe {
     while (!signal.aborted) {
       this.#since = performance.now()
       try {
-        speaking ??= (await findRevision(this.#wire, undefined)).speaking
+        speaking ??= (await findProtocolVersion(this.#wire, undefined)).speaking
         this.#since = performance.now()
         const bounds = { timeoutMs: TIMEOUT_MS, signal }
-        const answer = await this.#wire.ask('tools/list', {}, speaking, bounds)
-        this.#note(answer.kind === 'ok')
-        if (answer.kind !== 'ok') speaking = undefined
+        const response = await this.#wire.ask('tools/list', {}, speaking, bounds)
+        this.#note(response.kind === 'ok')
+        if (response.kind !== 'ok') speaking = undefined
       } catch {
         this.#note(false)
       }

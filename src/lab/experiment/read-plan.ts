@@ -25,8 +25,8 @@ export type ReadPlan =
 /** Where a plan stands, and how files that it names are read. */
 export interface PlanPlace {
   readonly file: string
-  /** The folder that its paths are relative to. */
-  readonly folder: string
+  /** The directory that its paths are relative to. */
+  readonly directory: string
   /** The text of a file. Throws where it cannot be read. */
   readonly readText: (path: string) => Promise<string>
   /** Which names mean production, and what is known besides the plan. */
@@ -71,7 +71,7 @@ function planOf(
   file: PlanFile,
   rules: RulesSource | undefined,
   calls: readonly CallSpec[],
-  { folder, production = NO_PLACES }: PlanPlace,
+  { directory, production = NO_PLACES }: PlanPlace,
 ): Plan {
   const { steadyState, kill } = file
   return {
@@ -81,8 +81,8 @@ function planOf(
     seed: rules?.seed ?? file.seed,
     target: new URL(file.target.url),
     admin: { url: new URL(file.sidecar.admin) },
-    rulesFile: resolve(folder, file.sidecar.rulesFile),
-    pidFile: kill === undefined ? undefined : resolve(folder, kill.pidFile),
+    rulesFile: resolve(directory, file.sidecar.rulesFile),
+    pidFile: kill === undefined ? undefined : resolve(directory, kill.pidFile),
     calls,
     expectations: (file.load.expect ?? []).map((each) => parseExpectation(each)),
     steady: MEASURES.flatMap((measure): Gate[] => {
@@ -123,7 +123,7 @@ function planDigest(
 async function rulesOf(
   file: PlanFile,
   document: YamlDocument,
-  { folder, readText, file: name }: PlanPlace,
+  { directory, readText, file: name }: PlanPlace,
 ): Promise<{ readonly source: RulesSource | undefined } | FileProblems> {
   const { rules } = file
   if (rules === undefined) return { source: undefined }
@@ -131,7 +131,7 @@ async function rulesOf(
     const written = (document.value as { readonly rules: readonly WrittenRule[] }).rules
     return { source: inlineRules(written) }
   }
-  const path = resolve(folder, rules)
+  const path = resolve(directory, rules)
   let text: string
   try {
     text = await readText(path)
@@ -149,11 +149,11 @@ async function rulesOf(
 async function callsOf(
   { load }: PlanFile,
   document: YamlDocument,
-  { folder, readText, file: name }: PlanPlace,
+  { directory, readText, file: name }: PlanPlace,
 ): Promise<readonly CallSpec[] | FileProblems> {
   if (load.calls === undefined) return []
   try {
-    return parseCalls(await readText(resolve(folder, load.calls)))
+    return parseCalls(await readText(resolve(directory, load.calls)))
   } catch (error) {
     const reason = error instanceof LoadError ? `${error.wrong}; ${error.mend}` : reasonOf(error)
     const where = document.place(['load', 'calls'])

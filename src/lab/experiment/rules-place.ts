@@ -76,7 +76,7 @@ async function readPrevious(path: string): Promise<Previous> {
   })
   if (stats === undefined) return { bytes: undefined, mode: NEW_FILE, uid: -1, gid: -1 }
   // Who replaces a link leaves the file that it leads to as it was.
-  if (!stats.isFile()) throw unusable('it is no plain file, but a link, a folder or a device')
+  if (!stats.isFile()) throw unusable('it is no plain file, but a link, a directory or a device')
   if (stats.size > MAX_BYTES) throw unusable('it has more than 1 MiB')
   try {
     const bytes = await readFileNow(path)

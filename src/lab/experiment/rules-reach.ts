@@ -15,11 +15,11 @@ export function hitNothing(
   tools: readonly string[],
   headers: Readonly<Record<string, string>>,
 ): Refusal | undefined {
-  const acting = rules.filter(({ shadow }) => shadow !== true)
+  const acting = rules.filter(({ dryRun }) => dryRun !== true)
   if (acting.length === 0) {
     return {
       code: 'RULES_HIT_NOTHING',
-      wrong: rules.length === 0 ? 'there is no rule' : 'all rules are shadows',
+      wrong: rules.length === 0 ? 'there is no rule' : 'all rules are dry runs',
       mend: 'an experiment needs a rule that acts',
     }
   }
@@ -70,7 +70,7 @@ function callOf(name: string): Call {
     name,
     params: { name, arguments: {} },
     transport: 'streamable-http',
-    revision: undefined,
+    protocolVersion: undefined,
     progressToken: undefined,
   }
 }

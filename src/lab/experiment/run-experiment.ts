@@ -18,12 +18,12 @@ import { Steadiness } from './steadiness.ts'
 
 /** Runs an experiment. Throws a `RefusedError` when it is not begun. */
 export async function runExperiment(options: ExperimentOptions): Promise<ExperimentResult> {
-  const { plan, stateFolder } = options
+  const { plan, stateDirectory } = options
   const id = newId(new Date())
   if (plan.file.kill !== undefined) {
     await findVictim({ pidFile: plan.pidFile!, command: plan.file.kill.command })
   }
-  const lock = await takeLock(stateFolder, plan.target, id)
+  const lock = await takeLock(stateDirectory, plan.target, id)
   try {
     return await locked(options, id, lock)
   } finally {

@@ -6,12 +6,12 @@ import { askRules, askState } from './sidecar-admin.ts'
 /** What the sidecar says of the rules of a stage, all together. */
 export interface Hits {
   readonly matched: number
-  readonly drawn: number
+  readonly sampled: number
   readonly applied: number
 }
 
 /** Nothing yet. */
-export const NO_HITS: Hits = { matched: 0, drawn: 0, applied: 0 }
+export const NO_HITS: Hits = { matched: 0, sampled: 0, applied: 0 }
 
 /** A sidecar that cannot be asked for so long is lost. */
 export const LOST_MS = 3000
@@ -20,28 +20,28 @@ export const LOST_MS = 3000
 export async function ruleHits({ plan, names }: Context, signal?: AbortSignal): Promise<Hits> {
   const own = new Set(names)
   const rules = (await askRules(plan.admin, signal)).filter(({ name }) => own.has(name))
-  const sum = (key: keyof Hits): number =>
+  const sum = (key: 'matched' | 'sampled' | 'injected'): number =>
     rules.reduce((total, rule) => total + (rule.counts[key] ?? 0), 0)
-  return { matched: sum('matched'), drawn: sum('drawn'), applied: sum('applied') }
+  return { matched: sum('matched'), sampled: sum('sampled'), applied: sum('injected') }
 }
 
-/** Looks whether the rules are still in force, and tells what they hit. */
+/** Looks whether the rules are still active, and tells what they hit. */
 export function sidecarWatch(
   context: Context,
   tell: (hits: Hits) => void,
 ): (signal: AbortSignal) => Promise<End | undefined> {
   const { plan } = context
-  let lastAnswer = performance.now()
+  let lastResponse = performance.now()
   return async (signal) => {
     try {
       const state = await askState(plan.admin, signal)
-      lastAnswer = performance.now()
+      lastResponse = performance.now()
       const end = endOf(state, context)
       if (end === undefined) tell(await ruleHits(context, signal))
       return end
     } catch (error) {
       if (!(error instanceof AdminError)) throw error
-      if (signal.aborted || performance.now() - lastAnswer < LOST_MS) return undefined
+      if (signal.aborted || performance.now() - lastResponse < LOST_MS) return undefined
       return { code: 'SIDECAR_LOST', why: `the sidecar cannot be asked: ${error.message}` }
     }
   }

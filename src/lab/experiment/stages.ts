@@ -170,7 +170,7 @@ async function killOnce(
   }
 }
 
-function stageWords({ load, drawn, applied, share }: StageResult): string {
+function stageWords({ load, sampled, applied, share }: StageResult): string {
   const calls = `${load?.counts.calls ?? 0} calls`
-  return share === null ? `held, ${calls}` : `held, ${calls}, ${drawn} drawn, ${applied} hit`
+  return share === null ? `held, ${calls}` : `held, ${calls}, ${sampled} drawn, ${applied} hit`
 }

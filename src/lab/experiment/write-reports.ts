@@ -6,14 +6,14 @@ import { experimentMarkdown, noteLines } from './experiment-text.ts'
 import type { ExperimentResult } from './experiment-result.ts'
 import type { KeptPlan } from './kept-plan.ts'
 
-/** Writes everything that is kept of a run into a folder of its own; the result is its path. */
+/** Writes everything that is kept of a run into a directory of its own; the result is its path. */
 export async function writeReports(
   experiments: string,
   result: ExperimentResult,
   kept: KeptPlan,
 ): Promise<string> {
-  const folder = join(experiments, result.id)
-  await mkdir(folder, { recursive: true })
+  const directory = join(experiments, result.id)
+  await mkdir(directory, { recursive: true })
   const runs = runsOf(result)
   const title = `${result.name}: ${result.verdict}`
   const files: [string, string][] = [
@@ -24,8 +24,8 @@ export async function writeReports(
   if (runs.length > 0) {
     files.push(['report.html', writeReport(runs, { title, notes: noteLines(result) })])
   }
-  for (const [name, text] of files) await writeFile(join(folder, name), text)
-  return folder
+  for (const [name, text] of files) await writeFile(join(directory, name), text)
+  return directory
 }
 
 function runsOf({ before, stages, after }: ExperimentResult): readonly TitledRun[] {

@@ -11,38 +11,38 @@ export const BASELINE_SCHEMA = 'squall.baseline/1'
 export interface Baseline {
   readonly schema: typeof BASELINE_SCHEMA
   /** By tool and digest of the arguments. */
-  readonly answers: Readonly<Record<string, Shape>>
+  readonly responses: Readonly<Record<string, Shape>>
 }
 
 /** How much smaller than in the clean run a place may be. */
 const TOLERANCE = 0.1
-const MAX_ANSWERS = 20_000
+const MAX_RESPONSES = 20_000
 
 /** What tells calls apart: the tool and what it is asked. */
-export function answerKey(tool: string, args: Readonly<Record<string, unknown>>): string {
+export function responseKey(tool: string, args: Readonly<Record<string, unknown>>): string {
   const digest = createHash('sha256').update(canonicalJson(args)).digest('hex').slice(0, 16)
   return `${tool}/${digest}`
 }
 
 /** Collects how the results look. */
 export class BaselineRecorder {
-  readonly #answers = new Map<string, Shape>()
+  readonly #responses = new Map<string, Shape>()
 
   add(key: string, result: unknown): void {
     const shape = shapeOf(result)
-    const before = this.#answers.get(key)
-    if (before === undefined && this.#answers.size >= MAX_ANSWERS) return
-    this.#answers.set(key, before === undefined ? shape : commonShape(before, shape))
+    const before = this.#responses.get(key)
+    if (before === undefined && this.#responses.size >= MAX_RESPONSES) return
+    this.#responses.set(key, before === undefined ? shape : commonShape(before, shape))
   }
 
   baseline(): Baseline {
-    return { schema: BASELINE_SCHEMA, answers: Object.fromEntries(this.#answers) }
+    return { schema: BASELINE_SCHEMA, responses: Object.fromEntries(this.#responses) }
   }
 }
 
 /** True when a result has what it had in the clean run, or was never seen there. */
 export function asInBaseline(baseline: Baseline, key: string, result: unknown): boolean {
-  const wanted = Object.hasOwn(baseline.answers, key) ? baseline.answers[key] : undefined
+  const wanted = Object.hasOwn(baseline.responses, key) ? baseline.responses[key] : undefined
   return wanted === undefined || lacksOf(shapeOf(result), wanted, TOLERANCE) === undefined
 }
 
@@ -55,8 +55,8 @@ export function parseBaseline(text: string): Baseline {
     throw bad('is no JSON')
   }
   if (!isRecord(value) || value['schema'] !== BASELINE_SCHEMA) throw bad('has another schema')
-  const { answers } = value
-  const shapes = isRecord(answers) ? Object.values(answers) : undefined
+  const { responses } = value
+  const shapes = isRecord(responses) ? Object.values(responses) : undefined
   if (shapes === undefined || !shapes.every(isShape)) throw bad('has answers without sizes')
   return value as unknown as Baseline
 }

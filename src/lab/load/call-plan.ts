@@ -1,5 +1,5 @@
 import { nearestName } from '../../base/nearest-name.ts'
-import { answerKey } from './baseline.ts'
+import { responseKey } from './baseline.ts'
 import type { CallSpec } from './call-spec.ts'
 import type { Expectation } from './expectation.ts'
 import { LoadError } from './load-error.ts'
@@ -79,7 +79,7 @@ function variantsOf(
   const expect = [...everywhere, ...spec.expect]
   const fitsSchema = tool.outputSchema === undefined ? undefined : schemaCheck(tool.outputSchema)
   const planned = (args: Readonly<Record<string, unknown>>): PlannedCall => {
-    return { tool: tool.name, args, key: answerKey(tool.name, args), expect, fitsSchema }
+    return { tool: tool.name, args, key: responseKey(tool.name, args), expect, fitsSchema }
   }
   if (spec.arguments !== undefined) return [planned(spec.arguments)]
   const make = argumentsFor(tool)

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Baseline, BaselineRecorder } from './baseline.ts'
 import { type Breaker, createBreaker } from './breaker.ts'
 import type { PlannedCall } from './call-plan.ts'
-import { judgeAnswer, type Judgement } from './judge-response.ts'
-import { type CallAnswer, type LoadClient, originOf } from './clients/load-client.ts'
+import { judgeResponse, type Judgement } from './judge-response.ts'
+import { type CallResponse, type LoadClient, originOf } from './clients/load-client.ts'
 import type { LoadResilience } from './load-options.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { Origin } from './results/result.ts'
@@ -13,7 +13,7 @@ import { type RandomSource, seededRandom } from '../../base/seeded-random.ts'
 
 /** How a call ended, its retries included. */
 export interface CallOutcome extends Judgement {
-  readonly answer: CallAnswer
+  readonly response: CallResponse
   readonly origin: Origin
   /** An attempt of it carried the mark of a fault. */
   readonly hit: boolean
@@ -42,7 +42,7 @@ export interface CallContext {
   readonly recording: BaselineRecorder | undefined
   readonly signal: AbortSignal
   readonly seed: number
-  /** Knows the faults of answers that carry no mark. */
+  /** Knows the faults of responses that carry no mark. */
   readonly faults: UnmarkedFaults | undefined
 }
 
@@ -74,14 +74,14 @@ export class CallRunner {
     recorder.begin(call.tool)
     let hit = false
     for (let attempt = 1; ; attempt++) {
-      const { answer, endedAt } = await this.#attempt(client, call, times)
-      hit ||= answer.marks.length > 0
-      const again = await this.#again(answer, attempt, call.tool, times)
+      const { response, endedAt } = await this.#attempt(client, call, times)
+      hit ||= response.markers.length > 0
+      const again = await this.#again(response, attempt, call.tool, times)
       if (signal.aborted) {
         recorder.abandoned(call.tool)
         return 'abandoned'
       }
-      if (!again) return this.#end(call, answer, hit, times, endedAt)
+      if (!again) return this.#end(call, response, hit, times, endedAt)
       recorder.retried(call.tool)
     }
   }
@@ -90,44 +90,45 @@ export class CallRunner {
     client: LoadClient,
     call: PlannedCall,
     times: CallTimes,
-  ): Promise<{ readonly answer: CallAnswer; readonly endedAt: number }> {
+  ): Promise<{ readonly response: CallResponse; readonly endedAt: number }> {
     const { resilience, recorder, signal, baseline } = this.#context
     const breaker = this.#breakerOf(call.tool)
     if (breaker?.allows(performance.now()) === false) {
       const message = 'not sent: too many calls failed before'
-      return { answer: { kind: 'breaker', marks: [], message }, endedAt: performance.now() }
+      return { response: { kind: 'breaker', markers: [], message }, endedAt: performance.now() }
     }
     const sentAt = performance.now()
     const left = resilience.skipLate ? Math.ceil(times.deadlineAt - sentAt) : Infinity
     const timeoutMs = Math.min(resilience.timeoutMs, left)
     const unattributed = await client.call(call.tool, call.args, { timeoutMs, signal })
     const endedAt = performance.now()
-    if (signal.aborted) return { answer: unattributed, endedAt }
+    if (signal.aborted) return { response: unattributed, endedAt }
     breaker?.record(unattributed.kind === 'ok', endedAt)
-    const { schemaOk, usable } = judgeAnswer(call, unattributed, baseline)
+    const { schemaOk, usable } = judgeResponse(call, unattributed, baseline)
     const correct = schemaOk && usable
-    const answer = correct ? unattributed : await this.#attributed(call.tool, unattributed)
-    recorder.attempt(call.tool, answer, endedAt - sentAt, correct)
-    return { answer, endedAt }
+    const response = correct ? unattributed : await this.#attributed(call.tool, unattributed)
+    recorder.attempt(call.tool, response, endedAt - sentAt, correct)
+    return { response, endedAt }
   }
 
-  /** An answer that is no good, and carries no mark: the sidecar may know whose fault it is. */
-  async #attributed(tool: string, answer: CallAnswer): Promise<CallAnswer> {
+  /** A response that is no good, and carries no mark: the sidecar may know whose fault it is. */
+  async #attributed(tool: string, response: CallResponse): Promise<CallResponse> {
     const { faults } = this.#context
-    if (faults === undefined || answer.marks.length > 0 || answer.id === undefined) return answer
-    return { ...answer, marks: await faults.marksOf(tool, answer.id) }
+    if (faults === undefined || response.markers.length > 0 || response.id === undefined)
+      return response
+    return { ...response, markers: await faults.marksOf(tool, response.id) }
   }
 
   /** Waits for the next attempt; false when there is to be none. */
   async #again(
-    answer: CallAnswer,
+    response: CallResponse,
     attempt: number,
     tool: string,
     times: CallTimes,
   ): Promise<boolean> {
     const { resilience, signal } = this.#context
-    if (attempt > resilience.retries || !isRetryable(answer)) return false
-    const wait = backoffMs(attempt, answer, this.#jitter)
+    if (attempt > resilience.retries || !isRetryable(response)) return false
+    const wait = backoffMs(attempt, response, this.#jitter)
     const then = performance.now() + wait
     if (resilience.skipLate && then + this.#usual(tool) > times.deadlineAt) return false
     if (!this.#budget.spend()) return false
@@ -137,20 +138,20 @@ export class CallRunner {
 
   #end(
     call: PlannedCall,
-    answer: CallAnswer,
+    response: CallResponse,
     hit: boolean,
     times: CallTimes,
     endedAt: number,
   ): CallOutcome {
     const { recorder, baseline, recording } = this.#context
-    const judged = judgeAnswer(call, answer, baseline)
-    if (judged.responded) recording?.add(call.key, answer.result)
+    const judged = judgeResponse(call, response, baseline)
+    if (judged.responded) recording?.add(call.key, response.result)
     const correct = judged.responded && judged.schemaOk && judged.usable
-    const inTime = answer.kind !== 'timeout' && endedAt <= times.deadlineAt
+    const inTime = response.kind !== 'timeout' && endedAt <= times.deadlineAt
     const outcome: CallOutcome = {
       ...judged,
-      answer,
-      origin: originOf(answer),
+      response,
+      origin: originOf(response),
       hit,
       correct,
       inTime,

@@ -1,11 +1,11 @@
 import { isRecord } from '../../base/values.ts'
 import { asInBaseline, type Baseline } from './baseline.ts'
 import type { PlannedCall } from './call-plan.ts'
-import type { CallAnswer } from './clients/load-client.ts'
+import type { CallResponse } from './clients/load-client.ts'
 
-/** What an answer is worth to the caller. */
+/** What a response is worth to the caller. */
 export interface Judgement {
-  /** It is an answer without error. */
+  /** It is a response without error. */
   readonly responded: boolean
   readonly schemaOk: boolean
   readonly usable: boolean
@@ -13,14 +13,14 @@ export interface Judgement {
 
 const FAILED: Judgement = { responded: false, schemaOk: false, usable: false }
 
-/** Judges an answer by the schema of its tool, by what is expected of it and by a clean run. */
-export function judgeAnswer(
+/** Judges a response by the schema of its tool, by what is expected of it and by a clean run. */
+export function judgeResponse(
   call: PlannedCall,
-  answer: CallAnswer,
+  response: CallResponse,
   baseline: Baseline | undefined,
 ): Judgement {
-  if (answer.kind !== 'ok') return FAILED
-  const { result } = answer
+  if (response.kind !== 'ok') return FAILED
+  const { result } = response
   return {
     responded: true,
     schemaOk: fits(call, result),

@@ -13,10 +13,10 @@ export interface LoadTarget {
   readonly headers: Readonly<Record<string, string>>
   /** Connections of the lean client at a time: calls beyond it wait for one, which counts. */
   readonly connections?: number
-  /** Asked for the faults of answers that carry no mark; of the lean client alone. */
+  /** Asked for the faults of responses that carry no mark; of the lean client alone. */
   readonly sidecars?: readonly SidecarAdmin[]
-  /** The newest revision to speak; the newest known one when not given. */
-  readonly revision?: string
+  /** The newest protocol version to speak; the newest known one when not given. */
+  readonly protocolVersion?: string
 }
 
 /** What each task is made of. */

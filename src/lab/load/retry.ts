@@ -1,4 +1,4 @@
-import type { CallAnswer } from './clients/load-client.ts'
+import type { CallResponse } from './clients/load-client.ts'
 import type { RandomSource } from '../../base/seeded-random.ts'
 
 const FIRST_MS = 50
@@ -11,7 +11,7 @@ const MOST_SAVED = 1000
 const FINAL_CODES = new Set([-32700, -32600, -32601, -32602, -32020, -32021, -32022])
 
 /** True when another attempt may end better. */
-export function isRetryable({ kind, code = 0, message = '' }: CallAnswer): boolean {
+export function isRetryable({ kind, code = 0, message = '' }: CallResponse): boolean {
   switch (kind) {
     case 'timeout':
     case 'reset':
@@ -34,9 +34,9 @@ export function isRetryable({ kind, code = 0, message = '' }: CallAnswer): boole
 }
 
 /** How long to wait before an attempt, the second one being number 1: at random up to a bound that doubles. */
-export function backoffMs(attempt: number, answer: CallAnswer, random: RandomSource): number {
+export function backoffMs(attempt: number, response: CallResponse, random: RandomSource): number {
   const bound = Math.min(MOST_MS, FIRST_MS * 2 ** attempt)
-  return Math.max(answer.retryAfterMs ?? 0, random() * bound)
+  return Math.max(response.retryAfterMs ?? 0, random() * bound)
 }
 
 /** Allows retries as a share of the calls, so that they cannot become a storm. */

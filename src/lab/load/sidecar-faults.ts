@@ -12,7 +12,7 @@ const MAX_CALLS = 20_000
 export class SidecarFaults {
   readonly #admin: SidecarAdmin
   readonly #closing = new AbortController()
-  readonly #marks = new Map<string, string[]>()
+  readonly #markers = new Map<string, string[]>()
   #waiting: (() => void)[] = []
   #total = 0
   #missed = 0
@@ -43,10 +43,10 @@ export class SidecarFaults {
   /** Returns the faults of a call that has ended, as marks; waits for the next look where it has to. */
   async marksOf(tool: string, id: number): Promise<readonly string[]> {
     const key = keyOf(plain(tool), id)
-    if (!this.#marks.has(key) && !this.#closing.signal.aborted) {
+    if (!this.#markers.has(key) && !this.#closing.signal.aborted) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
-    return this.#marks.get(key) ?? []
+    return this.#markers.get(key) ?? []
   }
 
   close(): void {
@@ -83,10 +83,10 @@ export class SidecarFaults {
     for (const { tool, id, rule, fault } of faults.slice(0, more).toReversed()) {
       if (typeof id !== 'number' || tool === undefined) continue
       const key = keyOf(tool, id)
-      const marks = this.#marks.get(key) ?? []
-      marks.push(`${rule}/${fault}`)
-      this.#marks.set(key, marks)
-      if (this.#marks.size > MAX_CALLS) this.#marks.delete(this.#marks.keys().next().value!)
+      const markers = this.#markers.get(key) ?? []
+      markers.push(`${rule}/${fault}`)
+      this.#markers.set(key, markers)
+      if (this.#markers.size > MAX_CALLS) this.#markers.delete(this.#markers.keys().next().value!)
     }
   }
 }

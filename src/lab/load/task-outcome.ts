@@ -38,7 +38,7 @@ export function taskOutcome(calls: readonly TaskCall[]): TaskOutcome {
   }
 }
 
-/** An answer without an error that cannot be trusted: who does not check it goes on with it. */
+/** A response without an error that cannot be trusted: who does not check it goes on with it. */
 function isWrong(outcome: CallOutcome | undefined): boolean {
   return outcome?.responded === true && !outcome.correct
 }

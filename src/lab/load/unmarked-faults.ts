@@ -1,7 +1,7 @@
 import type { SidecarAdmin } from '../../admin/api-client.ts'
 import { SidecarFaults } from './sidecar-faults.ts'
 
-/** The faults of calls whose answers carry no mark, as sidecars know them. */
+/** The faults of calls whose responses carry no mark, as sidecars know them. */
 export type UnmarkedFaults = Pick<SidecarFaults, 'marksOf' | 'missed' | 'close'>
 
 /**

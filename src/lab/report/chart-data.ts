@@ -73,8 +73,8 @@ function callsChart(result: LoadResult, id: string, top: number): ChartData {
     { ...bars('Retries', '--client', points, ({ retries }) => retries), line: true },
     { ...bars('Dropped', '--text', points, ({ dropped }) => dropped), line: true },
   ]
-  const drawn = series.filter(({ values }, i) => i === 0 || values.some((value) => value !== 0))
-  return { id, form: 'bars', unit: 'count', ...timesOf(result), top, series: drawn }
+  const sampled = series.filter(({ values }, i) => i === 0 || values.some((value) => value !== 0))
+  return { id, form: 'bars', unit: 'count', ...timesOf(result), top, series: sampled }
 }
 
 function errorsChart(result: LoadResult, id: string, top: number): ChartData {
@@ -86,8 +86,8 @@ function errorsChart(result: LoadResult, id: string, top: number): ChartData {
     bars('Unattributed', '--unattributed', points, ({ errors }) => errors.unattributed),
     bars('Squall or client', '--own', points, own),
   ]
-  const drawn = series.filter(({ values }, i) => i < 3 || values.some((value) => value !== 0))
-  return { id, form: 'bars', unit: 'count', ...timesOf(result), top, series: drawn }
+  const sampled = series.filter(({ values }, i) => i < 3 || values.some((value) => value !== 0))
+  return { id, form: 'bars', unit: 'count', ...timesOf(result), top, series: sampled }
 }
 
 function latencyChart(result: LoadResult, id: string, top: number): ChartData {

@@ -10,15 +10,15 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** A text as a part of HTML, in an element or in an attribute. */
 export function htmlText(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (mark) => ENTITIES[mark]!)
+  return text.replaceAll(/[&<>"']/g, (marker) => ENTITIES[marker]!)
 }
 
 /** A text as a part of Markdown, in a line or in a cell of a table. */
 export function markdownText(text: string): string {
   return text
     .replaceAll(/[\r\n]+/g, ' ')
-    .replaceAll(/[\\`*_{}[\]#|~^$]/g, (mark) => `\\${mark}`)
-    .replaceAll(/[&<>]/g, (mark) => ENTITIES[mark]!)
+    .replaceAll(/[\\`*_{}[\]#|~^$]/g, (marker) => `\\${marker}`)
+    .replaceAll(/[&<>]/g, (marker) => ENTITIES[marker]!)
 }
 
 /**
@@ -28,6 +28,6 @@ export function markdownText(text: string): string {
 export function embeddedJson(value: unknown): string {
   return plainJson(JSON.stringify(value)).replaceAll(
     /[<>&]/g,
-    (mark) => `\\u00${mark.charCodeAt(0).toString(16)}`,
+    (marker) => `\\u00${marker.charCodeAt(0).toString(16)}`,
   )
 }

@@ -18,7 +18,7 @@ export function togetherHtml(runs: readonly TitledRun[]): string {
   const about = runs.length === 1 ? '' : ', run by run'
   return `<section class="card" aria-label="Indicators">
 ${htmlTable(indicatorTable(runs), 'indicators', 2)}
-<p class="muted words">An error is <b class="injected">injected</b> when its answer carries the mark of a fault, <b class="real">real</b> when an answer came without one, and unattributed when nothing came that could carry a mark: a broken connection, or silence. “Responded” is an answer without error; “correct” has the right form as well and can be used; “success” is correct and in time.</p>
+<p class="muted words">An error is <b class="injected">injected</b> when its response carries the mark of a fault, <b class="real">real</b> when a response came without one, and unattributed when nothing came that could carry a mark: a broken connection, or silence. “Responded” is a response without error; “correct” has the right form as well and can be used; “success” is correct and in time.</p>
 </section>
 <div class="pair">
 <section class="card">${htmlTable(speedTable(runs), 'speed', 2)}</section>

@@ -28,7 +28,7 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
   {
     key: 'eta',
     name: 'Effective tool availability (ETA)',
-    about: 'How far the tools could be relied on: they answered, and the answer was of use.',
+    about: 'How far the tools could be relied on: they answered, and the response was of use.',
     formula: '(responded / calls) × (correct / responded)',
     unit: 'share',
   },

@@ -52,7 +52,7 @@ export function faultTable({ faults }: LoadResult): ReportTable {
   return {
     title: 'What each fault did',
     about:
-      'Counted by the marks on the answers, for each attempt. A call that was tried again with success is here and not among the errors; a fault that cuts a connection leaves no mark and is not here.',
+      'Counted by the marks on the responses, for each attempt. A call that was tried again with success is here and not among the errors; a fault that cuts a connection leaves no mark and is not here.',
     columns: [
       { name: 'Rule' },
       { name: 'Fault' },
@@ -82,7 +82,7 @@ const ERROR_WORDS: Readonly<Record<string, string>> = {
   http: 'HTTP status',
   rpc: 'JSON-RPC error',
   tool: 'tool result that is an error',
-  timeout: 'no answer in time',
+  timeout: 'no response in time',
   reset: 'connection broken',
   refused: 'no connection',
   incomplete: 'answer cut off',
@@ -165,7 +165,7 @@ export function runTable({ run, squall }: LoadResult): ReportTable {
     ['Complete', run.complete ? 'yes' : 'no: ended early'],
     ['Model', run.model === 'open' ? 'open: calls arrive at a rate' : 'closed: one after another'],
     ['Client', run.client],
-    ['MCP revision', run.revision],
+    ['MCP version', run.protocolVersion],
     ['Seed', String(run.seed)],
     ['Squall', squall],
   ]

@@ -1,7 +1,7 @@
 const THOUSANDS = /\B(?=(\d{3})+(?!\d))/g
 const NONE = '-'
 
-/** A whole number as people read it: `12,345`. */
+/** An integer as people read it: `12,345`. */
 export function wholeNumber(value: number): string {
   return String(Math.round(value)).replace(THOUSANDS, ',')
 }

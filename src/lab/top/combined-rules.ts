@@ -5,7 +5,7 @@ export interface CombinedRule {
   readonly name: string
   readonly faults: readonly string[]
   readonly builtIn: boolean
-  readonly shadow: boolean
+  readonly dryRun: boolean
   /** What it is doing, where all sidecars that have it agree; `mixed` where they do not. */
   readonly state: RuleState | 'mixed'
   /** In how many sidecars it is on. */
@@ -13,13 +13,13 @@ export interface CombinedRule {
   /** How many sidecars have it. */
   readonly of: number
   readonly matched: number
-  readonly drawn: number
+  readonly sampled: number
   readonly applied: number
   readonly active: number
 }
 
 /** What a rule is doing in one sidecar. */
-export type RuleState = 'on' | 'disarmed' | 'shadow' | 'not_yet' | 'expired' | 'other_pod'
+export type RuleState = 'on' | 'disarmed' | 'dry_run' | 'not_yet' | 'expired' | 'other_pod'
 
 interface Seen {
   readonly rule: Rule
@@ -41,10 +41,10 @@ export function combineRules(snapshots: readonly Snapshot[]): readonly CombinedR
   return [...seen.values()].map(combineOne)
 }
 
-function stateOf({ phase, shadow }: Rule, { armed, shadow: allShadow }: Snapshot): RuleState {
+function stateOf({ phase, dryRun }: Rule, { armed, dryRun: allDryRun }: Snapshot): RuleState {
   if (phase !== 'on') return phase
   if (!armed) return 'disarmed'
-  return shadow || allShadow ? 'shadow' : 'on'
+  return dryRun || allDryRun ? 'dry_run' : 'on'
 }
 
 function combineOne(all: readonly Seen[]): CombinedRule {
@@ -55,12 +55,12 @@ function combineOne(all: readonly Seen[]): CombinedRule {
     name: rule.name,
     faults: rule.faults,
     builtIn: rule.builtIn,
-    shadow: all.some((each) => each.rule.shadow),
+    dryRun: all.some((each) => each.rule.dryRun),
     state: all.every((each) => each.state === state) ? state : 'mixed',
     on: all.filter((each) => each.state === 'on').length,
     of: all.length,
     matched: sum(({ matched }) => matched),
-    drawn: sum(({ hits }) => hits),
+    sampled: sum(({ hits }) => hits),
     applied: sum(({ applied }) => applied),
     active: sum(({ active }) => active),
   }

@@ -40,7 +40,7 @@ export const UNTOUCHED: Controls = {
 export function press(key: string, before: Controls, around: Around): Pressed {
   if (key === CTRL_C) return { controls: before, act: 'quit' }
   const controls = { ...before, notice: '', asked: undefined }
-  if (before.asked !== undefined) return answer(key, before.asked, controls)
+  if (before.asked !== undefined) return response(key, before.asked, controls)
   if (key === 'q') return { controls, act: 'quit' }
   if (key === 'p') return { controls: { ...controls, paused: !controls.paused } }
   if (key === '?' || key === 'h') return { controls: { ...controls, help: !controls.help } }
@@ -51,7 +51,7 @@ export function press(key: string, before: Controls, around: Around): Pressed {
   return { controls }
 }
 
-function answer(key: string, asked: Change, controls: Controls): Pressed {
+function response(key: string, asked: Change, controls: Controls): Pressed {
   if (key !== 'y' && key !== 'Y')
     return { controls: { ...controls, notice: 'nothing was changed' } }
   return { controls: { ...controls, notice: `asking to ${asked} …` }, act: asked }
@@ -73,7 +73,7 @@ function focusOn(number: number, controls: Controls, { addresses }: Around): Con
 export function keysOf(sent: string): readonly string[] {
   if (sent.startsWith(ESCAPE)) return sent === ESCAPE ? [ESCAPE] : []
   const keys = Array.from(sent)
-  // A question must be seen before it is answered: what was pasted answers none.
+  // A question must be seen before it is answered: what was pasted responses none.
   const question = keys.findIndex((key) => key === 'd' || key === 'a')
   return question < 0 ? keys : keys.slice(0, question + 1)
 }

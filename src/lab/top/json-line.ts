@@ -26,7 +26,7 @@ function showSidecar(view: SidecarView): object {
   const lost = { address, link, problem: problem === '' ? null : problem }
   // What was true some time ago is not told as if it were now.
   if (link !== 'live' || snapshot === undefined) return lost
-  const { version, environment, armed, reasons, shadow, activeFaults, digest, generation } =
+  const { version, environment, armed, reasons, dryRun, activeFaults, digest, generation } =
     snapshot
   return {
     ...lost,
@@ -34,7 +34,7 @@ function showSidecar(view: SidecarView): object {
     environment: environment === '' ? null : environment,
     armed,
     reasons,
-    shadow,
+    dryRun,
     activeFaults,
     digest: digest === '' ? null : digest,
     generation,

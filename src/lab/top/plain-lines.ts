@@ -14,7 +14,7 @@ function said(view: SidecarView, differing: boolean): string {
   if (link === 'lost') return `LOST, trying again: ${problem}`
   if (snapshot === undefined) return 'connecting'
   const { armed, reasons, digest, generation } = snapshot
-  const refused = snapshot.lastReload?.result === 'refused' ? ' last-reload=REFUSED' : ''
+  const refused = snapshot.lastReload?.result === 'rejected' ? ' last-reload=REJECTED' : ''
   return [
     armed
       ? 'armed'

@@ -19,7 +19,7 @@ export interface Rule extends Pick<
   'name' | 'faults' | 'phase' | 'percent' | 'hits' | 'active'
 > {
   readonly builtIn: boolean
-  readonly shadow: boolean
+  readonly dryRun: boolean
   readonly matched: number
   readonly applied: number
 }
@@ -35,7 +35,7 @@ export interface Reload extends Pick<api.Reload, 'result'> {
 /** The state of a sidecar at one moment, as `top` shows it; missing texts are empty. */
 export interface Snapshot extends Pick<
   api.State,
-  'version' | 'canChange' | 'armed' | 'shadow' | 'activeFaults'
+  'version' | 'canChange' | 'armed' | 'dryRun' | 'activeFaults'
 > {
   /** Milliseconds since the epoch, by the clock of the sidecar. */
   readonly at: number | undefined
@@ -62,14 +62,14 @@ export function readSnapshot(json: string): Snapshot {
   const clean = (text: string): string => foreignCell(text, MAX_TEXT)
   const event = readResponse(api.API.events, json, clean)
   const { state, rules, tools, faults } = event
-  const { version, canChange, armed, shadow, activeFaults, lastReload } = state
+  const { version, canChange, armed, dryRun, activeFaults, lastReload } = state
   const at = Date.parse(event.at ?? '')
   return {
     at: Number.isNaN(at) ? undefined : at,
     version,
     canChange,
     armed,
-    shadow,
+    dryRun,
     activeFaults,
     environment: state.environment ?? '',
     reasons: state.reasons.map((each) => ({ ...each, at: each.at ?? '' })),
@@ -97,9 +97,9 @@ function reloadOf({
 }
 
 function ruleOf(rule: api.Rule): Rule {
-  const { name, faults, builtIn = false, shadow = false, phase, percent, hits, active } = rule
-  const { matched = 0, applied = 0 } = rule.counts
-  return { name, faults, builtIn, shadow, phase, percent, hits, active, matched, applied }
+  const { name, faults, builtIn = false, dryRun = false, phase, percent, hits, active } = rule
+  const { matched = 0, injected = 0 } = rule.counts
+  return { name, faults, builtIn, dryRun, phase, percent, hits, active, matched, applied: injected }
 }
 
 function faultOf({ at, rule, fault, tool, method, id, ...more }: api.Fault): Fault {

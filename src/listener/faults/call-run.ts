@@ -10,10 +10,10 @@ import type { FaultListener, NotApplicableReason } from './fault-events.ts'
 import type { Stop } from './chain/stop.ts'
 import type { FaultRunOptions } from './fault-run-options.ts'
 import type { TurnSetting } from './chain/turn-setting.ts'
-import { hearsAnswer, makesOutput, turnsOf } from './chain/call-turns.ts'
+import { hearsResponse, makesOutput, turnsOf } from './chain/call-turns.ts'
 import type { FaultTurn, TurnHost, Unfit } from './chain/fault-turn.ts'
-import { answerStage, transformStage } from './chain/fault-chain.ts'
-import type { AnswerCheck, FrameFlow } from './chain/fault-chain.ts'
+import { responseStage, transformStage } from './chain/fault-chain.ts'
+import type { ResponseCheck, FrameFlow } from './chain/fault-chain.ts'
 
 /** What the request phase comes to for one call: what else faults want is done by then. */
 export type RequestVerdict = Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }>
@@ -32,30 +32,30 @@ export class CallRun implements TurnHost {
   readonly listener: FaultListener
   readonly memory: Room
   readonly copies = new CopyOrders()
-  /** A fault has given the answer, or taken it away. */
+  /** A fault has given the response, or taken it away. */
   madeOutcome = false
   /** What the app answered, as far as it is known. */
-  appAnswer: Message | undefined
+  appResponse: Message | undefined
   response: ResponseHead | undefined
   /** The client has been sent the end of the call. */
-  answered = false
-  /** The answer comes by another connection than the request's. */
+  responded = false
+  /** The response comes by another connection than the request's. */
   elsewhere = false
-  /** Its answer may come again by a stream that the client resumes. */
+  /** Its response may come again by a stream that the client resumes. */
   resumable = false
   /** The client gave it up before the upstream got it, which it never will. */
   givenUp = false
   /** Its plan has been finished. */
   closed = false
-  /** The call has been counted: nobody waits for its answer any more. */
+  /** The call has been counted: nobody waits for its response any more. */
   released = false
-  /** A fault had kept the answer when the connection ended that it was for. */
+  /** A fault had kept the response when the connection ended that it was for. */
   #held = false
   #edits: EditCall[] = []
   /** What is on its way to the client is what the app gave. */
   #madeGood = false
   #turns: readonly FaultTurn[]
-  #marks: string[] = []
+  #markers: string[] = []
   #headMarks: string[] = []
 
   constructor(
@@ -96,34 +96,34 @@ export class CallRun implements TurnHost {
     return this.#turns.some(({ fault }) => fault.onRequest !== undefined)
   }
 
-  /** True when a fault wants to see the answer, and that comes by the request's own exchange. */
-  get actsOnAnswer(): boolean {
-    return !this.elsewhere && this.hearsAnswer
+  /** True when a fault wants to see the response, and that comes by the request's own exchange. */
+  get actsOnResponse(): boolean {
+    return !this.elsewhere && this.hearsResponse
   }
 
-  /** True when a fault wants to see the answer, however it comes. */
-  get hearsAnswer(): boolean {
-    return this.#turns.some((turn) => hearsAnswer(turn))
+  /** True when a fault wants to see the response, however it comes. */
+  get hearsResponse(): boolean {
+    return this.#turns.some((turn) => hearsResponse(turn))
   }
 
-  /** The turns of the faults that take the answer as HTTP, in order. */
+  /** The turns of the faults that take the response as HTTP, in order. */
   get outputs(): readonly FaultTurn[] {
     return this.#turns.filter(makesOutput)
   }
 
-  /** True when a fault may want to replace the whole answer. */
+  /** True when a fault may want to replace the whole response. */
   get mayReplace(): boolean {
-    return this.#turns.some(({ fault }) => fault.onAnswer !== undefined)
+    return this.#turns.some(({ fault }) => fault.beforeResponse !== undefined)
   }
 
-  mark(mark: string, onHead: boolean): void {
-    const marks = onHead ? this.#headMarks : this.#marks
-    if (!marks.includes(mark)) marks.push(mark)
+  marker(marker: string, onHead: boolean): void {
+    const markers = onHead ? this.#headMarks : this.#markers
+    if (!markers.includes(marker)) markers.push(marker)
   }
 
   /** True when there is a mark to be sent. */
   get marked(): boolean {
-    return this.#marks.length > 0
+    return this.#markers.length > 0
   }
 
   /** The marks that only a head can carry, when it is sent. */
@@ -143,9 +143,9 @@ export class CallRun implements TurnHost {
 
   /** The marks that are still to be sent. */
   takeMarks(): readonly string[] {
-    const marks = this.#marks
-    if (marks.length > 0) this.#marks = []
-    return marks
+    const markers = this.#markers
+    if (markers.length > 0) this.#markers = []
+    return markers
   }
 
   /**
@@ -180,53 +180,53 @@ export class CallRun implements TurnHost {
     return CONTINUE
   }
 
-  /** Leads an answer's frames through the faults, in order. */
-  chain(input: FrameFlow, check: AnswerCheck, uncut?: NotApplicableReason): FrameFlow {
+  /** Leads a response's frames through the faults, in order. */
+  chain(input: FrameFlow, check: ResponseCheck, uncut?: NotApplicableReason): FrameFlow {
     let flow = input
     for (const turn of this.#turns) {
-      if (turn.fault.onAnswer !== undefined) flow = answerStage(turn, flow, check)
+      if (turn.fault.beforeResponse !== undefined) flow = responseStage(turn, flow, check)
       if (turn.fault.onResponse !== undefined) flow = transformStage(turn, flow, uncut)
     }
     return flow
   }
 
-  /** The answer cannot be given to its faults. */
-  leaveAnswer(reason: NotApplicableReason): void {
+  /** The response cannot be given to its faults. */
+  leaveResponse(reason: NotApplicableReason): void {
     for (const turn of this.#turns) {
-      if (hearsAnswer(turn) && !makesOutput(turn)) turn.notApplicable(reason)
+      if (hearsResponse(turn) && !makesOutput(turn)) turn.notApplicable(reason)
     }
   }
 
-  /** The answer cannot be given to its faults as HTTP. */
+  /** The response cannot be given to its faults as HTTP. */
   leaveOutput(reason: NotApplicableReason): void {
     for (const turn of this.#turns) {
-      if (makesOutput(turn) && !hearsAnswer(turn)) turn.notApplicable(reason)
+      if (makesOutput(turn) && !hearsResponse(turn)) turn.notApplicable(reason)
     }
   }
 
-  /** The answer cannot be given to its faults in any form. */
+  /** The response cannot be given to its faults in any form. */
   leaveAll(reason: NotApplicableReason): void {
     for (const turn of this.#turns) {
-      if (makesOutput(turn) || hearsAnswer(turn)) turn.notApplicable(reason)
+      if (makesOutput(turn) || hearsResponse(turn)) turn.notApplicable(reason)
     }
   }
 
   /** The client gets this as the end of the call. */
-  answeredBy(message: Message | undefined): void {
-    this.answered = true
+  respondedBy(message: Message | undefined): void {
+    this.responded = true
     this.#held = false
-    const { call, appAnswer } = this
-    if (message === appAnswer || call === undefined) return
-    const before = appAnswer === undefined ? undefined : outcomeOf(call, appAnswer)
+    const { call, appResponse } = this
+    if (message === appResponse || call === undefined) return
+    const before = appResponse === undefined ? undefined : outcomeOf(call, appResponse)
     // With another id it answers nobody.
-    const reaches = message !== undefined && isAnswerTo(call, message)
+    const reaches = message !== undefined && isResponseTo(call, message)
     if (before !== (reaches ? outcomeOf(call, message) : undefined)) {
       this.madeOutcome = true
     }
   }
 
   /**
-   * What was sent of the answer did not bring it, and it may come again: its faults begin anew. What
+   * What was sent of the response did not bring it, and it may come again: its faults begin anew. What
    * they held for a connection that is gone was held by them.
    */
   renew(stop: Stop): void {
@@ -234,8 +234,8 @@ export class CallRun implements TurnHost {
     this.madeOutcome = this.edits.length > 0
     this.#madeGood = false
     this.stop = stop
-    this.appAnswer = undefined
-    this.answered = false
+    this.appResponse = undefined
+    this.responded = false
     const before = this.#turns
     this.#turns = this.#newTurns(before)
     for (const turn of before) turn.drop()
@@ -251,7 +251,7 @@ export class CallRun implements TurnHost {
   /** More rules hit, behind those that did before. */
   join(plan: Plan): void {
     const own = this.plan
-    this.plan = own === undefined ? plan : { hits: [...own.hits, ...plan.hits], shadow: false }
+    this.plan = own === undefined ? plan : { hits: [...own.hits, ...plan.hits], dryRun: false }
     this.#turns = [...this.#turns, ...turnsOf(plan, this)]
   }
 
@@ -268,7 +268,7 @@ export class CallRun implements TurnHost {
   }
 }
 
-function isAnswerTo({ id }: Call, message: Message): boolean {
+function isResponseTo({ id }: Call, message: Message): boolean {
   const ends = message.kind === 'result' || message.kind === 'error'
   return ends && (message.id === id || message.id === null)
 }

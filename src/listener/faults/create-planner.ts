@@ -1,7 +1,7 @@
 import type { Endpoints } from '../../mcp/endpoints.ts'
 import type { Sessions } from '../../mcp/sessions.ts'
 import type { HeaderFaults } from '../../rules/select/header-faults.ts'
-import type { RulesInForce } from '../../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import { ExpiredSessions } from './expired-sessions.ts'
@@ -12,7 +12,7 @@ import type { ExchangeHost } from './chain/turn-setting.ts'
 
 /** What makes faults of rules. */
 export interface FaultParts {
-  readonly rules: RulesInForce
+  readonly rules: ActiveRules
   /** Told of the faults of one session's exchanges. */
   readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
   /** Undefined where callers may ask for nothing. */

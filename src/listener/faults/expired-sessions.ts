@@ -9,7 +9,7 @@ export class ExpiredSessions {
     this.#sessions = new LruMap(limit)
   }
 
-  /** Ends a session on behalf of a rule, for as long as that is in force. */
+  /** Ends a session on behalf of a rule, for as long as that is active. */
   add(session: string, by: Behalf): void {
     this.#sessions.set(session, by)
   }

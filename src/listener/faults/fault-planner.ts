@@ -10,24 +10,24 @@ import {
   mayHit,
   planCall,
   planHttp,
-  planHttpAnswer,
+  planHttpResponse,
   type Plan,
 } from '../../rules/select/plan.ts'
 import type { RuleSet } from '../../rules/match/rule-set.ts'
-import type { RulesInForce } from '../../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { FaultListener } from './fault-events.ts'
-import type { FaultRunOptions, PlanAnswer, PlannedCall } from './fault-run-options.ts'
+import type { FaultRunOptions, PlanResponse, PlannedCall } from './fault-run-options.ts'
 import { FaultRun } from './fault-run.ts'
 import type { PushChannel } from './source/push-channel.ts'
-import type { PushLanes } from './source/pushed-call.ts'
+import type { PushChainsOf } from './source/pushed-call.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { ExpiredSessions } from './expired-sessions.ts'
 import type { Behalf, ExchangeHost } from './chain/turn-setting.ts'
 
 /** What faults are planned with. */
 export interface FaultPlannerParts {
-  readonly rules: RulesInForce
+  readonly rules: ActiveRules
   readonly sessions: Sessions
   /** Told of the faults of one session's exchanges. */
   readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
@@ -35,7 +35,7 @@ export interface FaultPlannerParts {
   readonly headerFaults: HeaderFaults | undefined
   readonly expired: ExpiredSessions
   readonly hostOf: (session: string) => ExchangeHost
-  readonly push: (PushChannel & PushLanes) | undefined
+  readonly push: (PushChannel & PushChainsOf) | undefined
   /** Aborted when the listener drains or closes: what outlives its exchange ends then. */
   readonly closing: AbortSignal
   /** Answers up to this size are held for faults that need all of them. */
@@ -61,27 +61,27 @@ export interface PostedExchange {
   /** The request, or what is left of it, goes to the app now. */
   readonly onSent: () => void
   /** What the app answers to a call is there; undefined stands for all calls. */
-  readonly onAnswered: (call: Call | undefined) => void
+  readonly onResponded: (call: Call | undefined) => void
   /** The redirected request that this one repeats: its calls have been planned. */
   readonly repeats?: RedirectedPost | undefined
 }
 
-type OwnFacts = ExchangeFacts & Pick<CallFacts, 'revision'>
+type OwnFacts = ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
 
 type Planned = Pick<
   FaultRunOptions,
   | 'calls'
   | 'exchangePlan'
-  | 'planAnswer'
+  | 'planResponse'
   | 'requestBytes'
   | 'weight'
   | 'receivedAt'
   | 'batch'
   | 'onSent'
-  | 'onAnswered'
+  | 'onResponded'
 >
 
-/** Asks the rules in force what is to become of an exchange. */
+/** Asks the active rules what is to become of an exchange. */
 export class FaultPlanner {
   readonly #parts: FaultPlannerParts
 
@@ -133,8 +133,8 @@ export class FaultPlanner {
 
   /** The faults of an exchange that carries no call; undefined when no rule about HTTP hits. */
   forExchange(head: RequestHead, requestBytes: number, unread = false): FaultRun | undefined {
-    const { hasHttp, hasHttpAnswer } = this.#parts.rules.ruleSet.index
-    if (!hasHttp && !hasHttpAnswer) return undefined
+    const { hasHttp, hasHttpResponse } = this.#parts.rules.ruleSet.index
+    if (!hasHttp && !hasHttpResponse) return undefined
     try {
       return this.#forExchange(head, requestBytes, unread)
     } catch (error) {
@@ -153,16 +153,16 @@ export class FaultPlanner {
     const exchangePlan = acting(planHttp(ruleSet, facts, states, clock, seen))
     const planned =
       repeats === undefined ? this.#planCalls(ruleSet, facts, posted.calls) : undefined
-    const planAnswer = this.#planAnswer(ruleSet, facts)
+    const planResponse = this.#planResponse(ruleSet, facts)
     if (repeats?.faults !== undefined) {
-      repeats.faults.repeated(exchangePlan, planAnswer, receivedAt)
+      repeats.faults.repeated(exchangePlan, planResponse, receivedAt)
       return repeats.faults
     }
-    if (exchangePlan === undefined && planned === undefined && planAnswer === undefined) {
+    if (exchangePlan === undefined && planned === undefined && planResponse === undefined) {
       return undefined
     }
     const calls = planned ?? posted.calls.map((call) => ({ call, plan: undefined }))
-    const plans = { calls, exchangePlan, planAnswer, batch: posted.batch }
+    const plans = { calls, exchangePlan, planResponse, batch: posted.batch }
     return this.#run(head, facts, { ...plans, requestBytes, weight, receivedAt, ...told })
   }
 
@@ -172,17 +172,17 @@ export class FaultPlanner {
     // A body that is not read may hold any call.
     const facts = this.#facts(head, session, undefined, unread && states.deniesTools)
     const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
-    const planAnswer = this.#planAnswer(ruleSet, facts)
-    if (exchangePlan === undefined && planAnswer === undefined) return undefined
-    const plans = { calls: [], exchangePlan, planAnswer, batch: false }
+    const planResponse = this.#planResponse(ruleSet, facts)
+    if (exchangePlan === undefined && planResponse === undefined) return undefined
+    const plans = { calls: [], exchangePlan, planResponse, batch: false }
     return this.#run(head, facts, { requestBytes, ...plans })
   }
 
-  /** Rules about the status can only be asked when the answer begins. */
-  #planAnswer(ruleSet: RuleSet, facts: ExchangeFacts): PlanAnswer | undefined {
-    if (!ruleSet.index.hasHttpAnswer) return undefined
+  /** Rules about the status can only be asked when the response begins. */
+  #planResponse(ruleSet: RuleSet, facts: ExchangeFacts): PlanResponse | undefined {
+    if (!ruleSet.index.hasHttpResponse) return undefined
     const { states, clock } = this.#parts.rules
-    return (status) => acting(planHttpAnswer(ruleSet, facts, status, states, clock))
+    return (status) => acting(planHttpResponse(ruleSet, facts, status, states, clock))
   }
 
   #facts(
@@ -196,7 +196,7 @@ export class FaultPlanner {
       headers: head.headers,
       session: session === '' ? undefined : session,
       client: client ?? known?.client,
-      revision: known?.revision,
+      protocolVersion: known?.protocolVersion,
       http: { method: head.method, path: targetPath(head.target) },
       untouchable,
     }
@@ -249,13 +249,13 @@ export class FaultPlanner {
 
 /** Member by member: every call that a rule may hit comes by here, and a spread takes ten times as long. */
 function ofCall(facts: OwnFacts, call: Call): CallFacts {
-  const { headers, session, client, revision, http, untouchable } = facts
-  return { headers, session, client, revision, http, untouchable, call }
+  const { headers, session, client, protocolVersion, http, untouchable } = facts
+  return { headers, session, client, protocolVersion, http, untouchable, call }
 }
 
-/** A plan that has something to do. One of shadow hits alone is over with being counted. */
+/** A plan that has something to do. One of dry-run hits alone is over with being counted. */
 function acting(plan: Plan | undefined): Plan | undefined {
-  if (plan === undefined || !plan.shadow) return plan
+  if (plan === undefined || !plan.dryRun) return plan
   finishPlan(plan)
   return undefined
 }

@@ -5,7 +5,7 @@ import type { FaultListener } from './fault-events.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { HttpReply } from './emit/injected-response.ts'
 import type { PushChannel } from './source/push-channel.ts'
-import type { PushLanes } from './source/pushed-call.ts'
+import type { PushChainsOf } from './source/pushed-call.ts'
 import type { TurnSetting } from './chain/turn-setting.ts'
 
 /** One call with the rules that hit it. */
@@ -15,7 +15,7 @@ export interface PlannedCall {
 }
 
 /** Plans the rules that want to know how the app answers. */
-export type PlanAnswer = (status: number) => Plan | undefined
+export type PlanResponse = (status: number) => Plan | undefined
 
 /** One exchange with what was planned for it. */
 export interface FaultRunOptions extends TurnSetting {
@@ -24,8 +24,8 @@ export interface FaultRunOptions extends TurnSetting {
   readonly batch: boolean
   /** Of the rules about HTTP. */
   readonly exchangePlan?: Plan | undefined
-  /** Asked for the rules about the answer's status when there is one. */
-  readonly planAnswer?: PlanAnswer | undefined
+  /** Asked for the rules about the response's status when there is one. */
+  readonly planResponse?: PlanResponse | undefined
   /** What the ledger knows the session by. */
   readonly session: string
   /** Answers up to this size are held for faults that need all of them. */
@@ -41,9 +41,9 @@ export interface FaultRunOptions extends TurnSetting {
   readonly listener: FaultListener
   readonly push?: PushChannel | undefined
   /** Where the faults of calls act that are answered by another connection. */
-  readonly lanes?: PushLanes | undefined
+  readonly lanes?: PushChainsOf | undefined
   /** What the app answers to a call is there; undefined stands for all calls. */
-  readonly onAnswered?: ((call: Call | undefined) => void) | undefined
+  readonly onResponded?: ((call: Call | undefined) => void) | undefined
   /** The request, or what is left of it, goes to the app now. */
   readonly onSent?: (() => void) | undefined
   /** Aborted when the sidecar drains: what is under way beside the exchanges ends. */
@@ -57,6 +57,6 @@ export type RequestOutcome =
   /** The calls at these places are answered, some of them by these messages, or given up; the rest goes on. */
   | {
       readonly kind: 'forward'
-      readonly answered: ReadonlySet<number>
+      readonly responded: ReadonlySet<number>
       readonly replies: readonly Reply[]
     }

@@ -13,9 +13,9 @@ import { HeldRequest } from './request/held-request.ts'
 import { replyMessage } from './emit/injected-response.ts'
 import { PushedRuns } from './source/pushed-runs.ts'
 import { RunMemory } from './run-memory.ts'
-import type { FaultRunOptions, PlanAnswer, RequestOutcome } from './fault-run-options.ts'
+import type { FaultRunOptions, PlanResponse, RequestOutcome } from './fault-run-options.ts'
 
-/** A fault that takes the answer as HTTP, and whose it is. */
+/** A fault that takes the response as HTTP, and whose it is. */
 export interface OutputTurn {
   readonly owner: CallRun
   readonly turn: FaultTurn
@@ -30,12 +30,12 @@ export class FaultRun {
   /** Several calls share the exchange: what would hit all of them is not for a rule about one. */
   readonly shared: boolean
   /** The calls that the request phase has answered, by their places, and the messages for it. */
-  readonly #answered = new Set<number>()
+  readonly #responded = new Set<number>()
   readonly #replies: Reply[] = []
   readonly memory: RunMemory
   readonly #held: HeldRequest
   readonly #pushed: PushedRuns | undefined
-  #planAnswer: PlanAnswer | undefined
+  #planResponse: PlanResponse | undefined
   #receivedAt: number | undefined
   #redirect: 'passes' | 'held' | undefined
   #finished = false
@@ -45,7 +45,7 @@ export class FaultRun {
     const held = (this.#held = new HeldRequest(calls.length))
     const memory = (this.memory = new RunMemory(options, () => this.all))
     this.options = options
-    this.#planAnswer = options.planAnswer
+    this.#planResponse = options.planResponse
     this.#receivedAt = options.receivedAt
     this.exchange = new CallRun(undefined, exchangePlan, options, held.stop, memory)
     this.calls = calls.map(
@@ -66,12 +66,11 @@ export class FaultRun {
     return this.all.some((run) => run.actsOnRequest)
   }
 
-  /** True when a fault wants to see the answer. */
-  get actsOnAnswer(): boolean {
-    return this.all.some((run) => run.actsOnAnswer)
+  get actsOnResponse(): boolean {
+    return this.all.some((run) => run.actsOnResponse)
   }
 
-  /** The faults that take the app's answer as HTTP, in the order in which they get it. */
+  /** The faults that take the app's response as HTTP, in the order in which they get it. */
   get outputs(): readonly OutputTurn[] {
     const [call] = this.calls
     const runs = [this.exchange]
@@ -123,7 +122,6 @@ export class FaultRun {
     return !run?.edits.length && this.originOf(call) === 'injected'
   }
 
-  /** Runs the request phase. Never rejects. */
   async request(texts: CallTexts): Promise<RequestOutcome> {
     this.#held.begun = true
     const asked = { options: this.options, calls: this.calls, texts }
@@ -142,16 +140,16 @@ export class FaultRun {
     // All at once: in one batch, no call waits for another one's fault longer than for its own.
     const verdicts = await Promise.all(
       this.calls.map((run, at) =>
-        this.#answered.has(at) ? Promise.resolve(undefined) : run.request(admit, since),
+        this.#responded.has(at) ? Promise.resolve(undefined) : run.request(admit, since),
       ),
     )
     await this.#held.ready()
     return this.#outcome(verdicts)
   }
 
-  /** The app's answer begins: rules about its status hit now or not at all. */
-  answerBegins(head: ResponseHead): void {
-    const plan = this.#planAnswer?.(head.status)
+  /** The app's response begins: rules about its status hit now or not at all. */
+  responseBegins(head: ResponseHead): void {
+    const plan = this.#planResponse?.(head.status)
     if (plan !== undefined) this.exchange.join(plan)
     // A rule about the redirect itself acts on it; all others wait for what it leads to.
     else if (this.calls.length > 0 && redirectTarget(this.options.request, head) !== undefined) {
@@ -159,7 +157,7 @@ export class FaultRun {
     }
   }
 
-  /** True when the app's answer goes by untouched: the client repeats the request. */
+  /** True when the app's response goes by untouched: the client repeats the request. */
   get passesRedirect(): boolean {
     return this.#redirect !== undefined
   }
@@ -172,22 +170,24 @@ export class FaultRun {
   }
 
   /** The client repeats the request: faults that have had their turn have none again. */
-  repeated(exchangePlan: Plan | undefined, planAnswer: PlanAnswer | undefined, at: number): void {
+  repeated(
+    exchangePlan: Plan | undefined,
+    planResponse: PlanResponse | undefined,
+    at: number,
+  ): void {
     this.#redirect = undefined
     this.#held.repeated()
-    this.#planAnswer = planAnswer
+    this.#planResponse = planResponse
     this.#receivedAt = at
     if (exchangePlan !== undefined) this.exchange.join(exchangePlan)
     for (const run of this.calls) run.copies.repeat()
   }
 
-  /** The client does not repeat the request. */
   unfollowed(): void {
     this.#redirect = undefined
     this.finish()
   }
 
-  /** Marks that no answer has carried yet. */
   takeMarks(): readonly string[] {
     return this.passesRedirect ? [] : this.all.flatMap((run) => run.takeMarks())
   }
@@ -197,9 +197,9 @@ export class FaultRun {
     return this.all.flatMap((run) => run.takeHeadMarks())
   }
 
-  /** The answer cannot be given to the faults that want it. */
-  leaveAnswer(reason: NotApplicableReason): void {
-    for (const run of this.all) run.leaveAnswer(reason)
+  /** The response cannot be given to the faults that want it. */
+  leaveResponse(reason: NotApplicableReason): void {
+    for (const run of this.all) run.leaveResponse(reason)
   }
 
   /** No fault acts from here on, and what waits passes untouched: the sidecar drains. */
@@ -214,9 +214,9 @@ export class FaultRun {
       if (run.call?.transport !== 'http+sse' || run.elsewhere) continue
       run.elsewhere = true
       run.leaveOutput('answered_elsewhere')
-      if (run.answered || !run.hearsAnswer) continue
+      if (run.responded || !run.hearsResponse) continue
       const reason = this.#pushed === undefined ? 'answered_elsewhere' : this.#pushed.arm(run)
-      if (reason !== undefined) run.leaveAnswer(reason)
+      if (reason !== undefined) run.leaveResponse(reason)
     }
   }
 
@@ -228,9 +228,9 @@ export class FaultRun {
     this.#held.end()
   }
 
-  /** The stream has event ids: a client may have the rest of it sent again, before revision 2026-07-28. */
+  /** The stream has event ids: a client may have the rest of it sent again, before protocol version 2026-07-28. */
   mayResume(): void {
-    for (const run of this.calls) run.resumable = !isModern(run.call?.revision)
+    for (const run of this.calls) run.resumable = !isModern(run.call?.protocolVersion)
   }
 
   /** A call has been counted: its faults do not outlive that by more than what they still send. */
@@ -241,10 +241,10 @@ export class FaultRun {
     if (this.#pushed?.release(run) !== true && this.#finished) this.#close(run)
   }
 
-  /** What answers a call goes to the client now: whatever kept an answer from it before is made good. */
-  answers(call: Call): void {
+  /** What answers a call goes to the client now: whatever kept a response from it before is made good. */
+  responses(call: Call): void {
     const run = this.calls.find((each) => each.call === call)
-    // As long as the exchange is open, the answer is what its faults made of it.
+    // As long as the exchange is open, the response is what its faults made of it.
     if (run === undefined || !this.#finished || call.transport === 'http+sse') return
     if (!this.shared) this.exchange.makeGood()
     if (this.#pushed?.has(run) !== true) run.makeGood()
@@ -259,11 +259,11 @@ export class FaultRun {
     for (const run of hit) run.madeOutcome = true
   }
 
-  /** True for a call whose answer may come when the exchange is over. */
+  /** True for a call whose response may come when the exchange is over. */
   #outlives(run: CallRun): boolean {
     if (this.#pushed?.has(run) === true) return true
     if (!run.resumable || run.released) return false
-    return run.hearsAnswer && this.#pushed !== undefined && this.#pushed.arm(run) === undefined
+    return run.hearsResponse && this.#pushed !== undefined && this.#pushed.arm(run) === undefined
   }
 
   #close(run: CallRun): void {
@@ -275,10 +275,10 @@ export class FaultRun {
   }
 
   #outcome(verdicts: readonly (RequestVerdict | undefined)[]): RequestOutcome {
-    const answered = this.#answered
+    const responded = this.#responded
     for (const [index, verdict] of verdicts.entries()) {
       if (this.calls[index]!.givenUp) {
-        answered.add(index)
+        responded.add(index)
         continue
       }
       if (verdict === undefined) continue
@@ -291,10 +291,10 @@ export class FaultRun {
       }
       const run = this.calls[index]!
       const call = run.call!
-      run.answered = true
-      answered.add(index)
+      run.responded = true
+      responded.add(index)
       if (call.transport !== 'http+sse') this.#replies.push(replyMessage(reply, call))
     }
-    return { kind: 'forward', answered, replies: this.#replies }
+    return { kind: 'forward', responded, replies: this.#replies }
   }
 }

@@ -1,5 +1,5 @@
 import type { DisarmedBy } from '../../rules/guard/arming.ts'
-import type { RulesInForce } from '../../rules/watch/active-rules.ts'
+import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { RulesSample } from '../../telemetry/rules-sample.ts'
 
 /** Who may disarm, and `file` for `enabled: false` in the rules themselves. */
@@ -12,8 +12,8 @@ const NOBODY: Readonly<Record<DisarmedBy | 'file', boolean>> = {
   file: false,
 }
 
-/** The rules in force as metrics show them. */
-export function sampleRules(rules: RulesInForce, ignoredHeaders?: number): RulesSample {
+/** The active rules as metrics show them. */
+export function sampleRules(rules: ActiveRules, ignoredHeaders?: number): RulesSample {
   const { states, arming, ruleSet, current, last } = rules
   const { reasons } = arming
   const disarmed = { ...NOBODY, file: !ruleSet.enabled }
@@ -24,7 +24,7 @@ export function sampleRules(rules: RulesInForce, ignoredHeaders?: number): Rules
     unanchored: states.unanchored.length,
     armed: reasons.length === 0 && ruleSet.enabled,
     disarmed,
-    inForce: current && { digest: current.version.digest, generation: current.generation },
-    lastReload: last && { taken: last.version.kind !== 'refused', at: last.at / 1000 },
+    isActive: current && { digest: current.version.digest, generation: current.generation },
+    lastReload: last && { taken: last.version.kind !== 'rejected', at: last.at / 1000 },
   }
 }

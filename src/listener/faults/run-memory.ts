@@ -47,7 +47,7 @@ export class RunMemory implements Room {
     this.#full = true
     this.#budget.pressure.fault_released++
     for (const run of this.#runs()) {
-      run.leaveAnswer('memory')
+      run.leaveResponse('memory')
       run.stop.abort()
     }
   }

@@ -2,16 +2,16 @@ import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ERROR_HEADER, refusalBody, type Refusal } from '../rejection.ts'
 
-/** The answer that node:http is writing on a socket, if any. */
+/** The response that node:http is writing on a socket, if any. */
 interface Busy {
   readonly _httpMessage?: ServerResponse | null
 }
 
 /** Answers on a connection whose bytes never became a request, and ends it. */
-export function answerBadRequest(socket: Socket, refusal: Refusal): void {
+export function rejectBadRequest(socket: Socket, refusal: Refusal): void {
   const busy = (socket as Busy)._httpMessage
   if (!socket.writable || (busy?.headersSent ?? false)) {
-    // Bytes in the middle of another answer would be read as part of it.
+    // Bytes in the middle of another response would be read as part of it.
     socket.destroy()
     return
   }

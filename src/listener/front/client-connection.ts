@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Chain } from '../../base/linked-list.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { OpenExchange } from './open-exchange.ts'
-import type { SpliceConnection } from './fast/fast-connection.ts'
+import type { FastClientConnection } from './fast/fast-connection.ts'
 
 /** Requests that are open on one connection, before no more are read from it. */
 export const MOST_OPEN = 100
@@ -20,7 +20,7 @@ export class ClientConnection extends Chain<OpenExchange> {
   /** The request that came last, where it came behind others that were not answered; it may be over. */
   last: OpenExchange | undefined
   /** Who reads it, as long as that is not node:http. */
-  splice: SpliceConnection | undefined
+  splice: FastClientConnection | undefined
   constructor(memory: MemoryBudget) {
     super()
     this.memory = memory

@@ -1,12 +1,12 @@
 import type { ClientConnection } from './client-connection.ts'
-import type { Answer, ExchangeListener } from '../exchange.ts'
+import type { ClientResponse, ExchangeListener } from '../exchange.ts'
 import type { Stalled } from '../memory-budget.ts'
-import type { AnswerOwner } from './node-response.ts'
+import type { ResponseOwner } from './node-response.ts'
 import type { OpenBody, OpenExchange } from './open-exchange.ts'
 
 /** What exchanges have in common, whoever reads their requests: how they belong to a connection and end. */
-export abstract class ClientExchange implements AnswerOwner, OpenExchange, Stalled {
-  abstract readonly answer: Answer & { ended: boolean }
+export abstract class ClientExchange implements ResponseOwner, OpenExchange, Stalled {
+  abstract readonly response: ClientResponse & { ended: boolean }
   abstract readonly body: OpenBody
   listener: ExchangeListener | undefined
   newer: OpenExchange | undefined
@@ -87,8 +87,8 @@ export abstract class ClientExchange implements AnswerOwner, OpenExchange, Stall
   /** The client's connection is over. */
   closed(): void {
     this.over()
-    if (this.answer.ended) return
-    this.answer.ended = true
+    if (this.response.ended) return
+    this.response.ended = true
     this.listener?.gone()
   }
 

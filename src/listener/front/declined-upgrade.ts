@@ -30,7 +30,7 @@ export function passDeclined(res: IncomingMessage, exchange: Exchange): void {
     {
       finished: () => undefined,
       redirected: () => false,
-      unanswered: () => exchange.answer.cut('rst'),
+      unanswered: () => exchange.response.cut('rst'),
       blind: () => undefined,
       dropped: () => undefined,
       spent: () => undefined,

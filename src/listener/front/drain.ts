@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 
 /**
- * Takes no more connections. `close` of node:http would also end connections whose answers have not
+ * Takes no more connections. `close` of node:http would also end connections whose responses have not
  * left yet, and no longer watch the time that heads take.
  */
 export function stopListening(server: Server): void {

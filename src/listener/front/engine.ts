@@ -1,5 +1,5 @@
 /** The ways in which exchanges are carried, the usual one first. */
-export const ENGINES = ['splice', 'general'] as const
+export const ENGINES = ['fast', 'standard'] as const
 
-/** `splice` passes plain exchanges on as bytes, `general` takes all through node:http and undici. */
+/** `fast` passes plain exchanges on as bytes, `standard` takes all through node:http and undici. */
 export type Engine = (typeof ENGINES)[number]

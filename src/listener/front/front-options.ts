@@ -2,8 +2,8 @@ import type { Engine } from './engine.ts'
 
 /** Bounds of a listener, and how it carries exchanges. */
 export interface FrontOptions {
-  readonly maxHead: number
-  readonly headTimeout: number
+  readonly maxHeaderSize: number
+  readonly headerTimeout: number
   readonly bodyTimeout: number
   /** For bodies that are held until they are whole, and come slower than 1 KiB in a second. */
   readonly holdTimeout: number

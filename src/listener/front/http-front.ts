@@ -4,7 +4,7 @@ import type { SecureContextOptions } from 'node:tls'
 import type { RefusalReason, Telemetry } from '../../telemetry/telemetry.ts'
 import { findAmbiguity } from '../../http/ambiguity.ts'
 import { cutSocket } from './cut-socket.ts'
-import { answerBadRequest } from './bad-request.ts'
+import { rejectBadRequest } from './bad-request.ts'
 import type { FrontOptions } from './front-options.ts'
 import { NodeExchange, requestHead } from './node-exchange.ts'
 import { createNodeServer } from './node-server.ts'
@@ -15,8 +15,8 @@ import { MemoryBudget } from '../memory-budget.ts'
 import { mayBeIgnored, withoutUpgrade } from './upgrade-offer.ts'
 import { canGoOn, passDeclined } from './declined-upgrade.ts'
 import type { Exchange } from '../exchange.ts'
-import { AnswerTexts } from './fast/response-text.ts'
-import { SpliceConnection, type SpliceHost } from './fast/fast-connection.ts'
+import { ResponseTexts } from './fast/response-text.ts'
+import { FastClientConnection, type FastHost } from './fast/fast-connection.ts'
 
 /** Where a front hands over what it took in. */
 export interface FrontTarget {
@@ -34,10 +34,9 @@ export class HttpFront {
   readonly #target: FrontTarget
   readonly #telemetry: Telemetry
   readonly #connections = new Map<Socket, ClientConnection>()
-  /** By which node:http takes over a socket. */
   readonly #general: (socket: Socket) => void
   /** Undefined where every connection is node:http's from its first byte. */
-  readonly #splice: SpliceHost | undefined
+  readonly #splice: FastHost | undefined
   readonly #memory: MemoryBudget
   readonly #upgraded = new WeakSet<Socket>()
   /** Responses to offers that were declined, until their request is read once more. */
@@ -59,7 +58,7 @@ export class HttpFront {
     this.#telemetry = telemetry
     const server = createNodeServer(options, tls)
     this.server = server
-    this.#splice = tls === undefined && options.engine === 'splice' ? this.#spliceHost() : undefined
+    this.#splice = tls === undefined && options.engine === 'fast' ? this.#fastHost() : undefined
     // Which connections node:http takes over is decided here.
     const arrival = tls === undefined ? 'connection' : 'secureConnection'
     const [general] = server.listeners(arrival) as [(socket: Socket) => void]
@@ -84,12 +83,10 @@ export class HttpFront {
     return this.#connections.size
   }
 
-  /** New connections are reset for as long as this says so. */
   refuseWhile(refused: () => boolean): void {
     this.#refused = refused
   }
 
-  /** Cuts clients that stopped in the middle of sending a body. Called once a second. */
   sweep(now: number): void {
     for (const exchanges of this.#connections.values()) {
       exchanges.splice?.sweep(now)
@@ -124,7 +121,7 @@ export class HttpFront {
     for (const [socket, connection] of this.#connections) {
       const last = connection.last ?? connection.newest
       if (last !== undefined) {
-        last.answer.closeAfter()
+        last.response.closeAfter()
       } else if (
         !this.#upgraded.has(socket) &&
         (connection.splice !== undefined || socket.bytesRead === 0 || waiting.has(socket))
@@ -147,7 +144,6 @@ export class HttpFront {
     return true
   }
 
-  /** Ends what is left. */
   close(): void {
     this.#draining = true
     this.server.close()
@@ -176,15 +172,21 @@ export class HttpFront {
       if (this.#connections.size === 0) this.#onEmpty?.()
     })
     if (this.#splice === undefined || exchanges.surplus || this.#draining) this.#general(socket)
-    else exchanges.splice = new SpliceConnection(socket, exchanges, this.#splice, performance.now())
+    else
+      exchanges.splice = new FastClientConnection(
+        socket,
+        exchanges,
+        this.#splice,
+        performance.now(),
+      )
   }
 
-  #spliceHost(): SpliceHost {
+  #fastHost(): FastHost {
     return {
       limits: this.#limits,
-      texts: new AnswerTexts(this.#limits.clientKeepalive),
+      texts: new ResponseTexts(this.#limits.clientKeepalive),
       begin: (exchange) => {
-        if (this.#draining) exchange.answer.closeAfter()
+        if (this.#draining) exchange.response.closeAfter()
         this.#target.handle(exchange)
       },
       handOver: (socket, connection, bytes) => {
@@ -207,7 +209,7 @@ export class HttpFront {
     }
     const exchange = new NodeExchange(req, res, awaitsContinue, connection)
     connection.boundOpen(req.socket)
-    if (this.#draining) exchange.answer.closeAfter()
+    if (this.#draining) exchange.response.closeAfter()
     // The client has said that this request is its last one here.
     else if (!res.shouldKeepAlive) connection.closing = true
     const declined = this.#declined.get(req.socket)
@@ -215,18 +217,17 @@ export class HttpFront {
       this.#declined.delete(req.socket)
       passDeclined(declined, exchange)
     } else if (req.httpVersionMajor !== 1) {
-      exchange.answer.closeAfter()
+      exchange.response.closeAfter()
       const { status, reason, message } = WRONG_VERSION
       this.#target.refuse(exchange, status, reason, message)
     } else if (this.#turnsAway(connection)) {
-      exchange.answer.closeAfter()
+      exchange.response.closeAfter()
       this.#target.refuse(exchange, 503, 'overload', TOO_MANY)
     } else {
       this.#target.handle(exchange)
     }
   }
 
-  /** Those that came before the bound was met are served on. */
   #turnsAway(connection: ClientConnection | undefined): boolean {
     if (connection === undefined || !connection.surplus) return false
     connection.surplus = this.#connections.size > this.#limits.maxConnections
@@ -244,8 +245,8 @@ export class HttpFront {
     } else if (mayBeIgnored(req)) {
       const open = this.#connections.get(socket)?.oldest
       if (open !== undefined) {
-        // node:http would lose count of answers that are due: the client asks again elsewhere.
-        open.answer.closeAfter()
+        // node:http would lose count of responses that are due: the client asks again elsewhere.
+        open.response.closeAfter()
         return
       }
       // The offer may be ignored, and is: the request goes on as the plain HTTP/1.1 that it also is.
@@ -286,7 +287,7 @@ export class HttpFront {
     // What comes behind it is not read, and so not refused once more.
     const connection = this.#connections.get(socket)
     if (connection !== undefined) connection.closing = true
-    answerBadRequest(socket, { status, reason, message })
+    rejectBadRequest(socket, { status, reason, message })
   }
 }
 

@@ -137,7 +137,7 @@ export class NodeBody implements IncomingBody {
         yield* pieces.list
         if (whole) return
         pieces.clear()
-        // Leaving the loop early must not end the client's connection: its answer may be on the way.
+        // Leaving the loop early must not end the client's connection: its response may be on the way.
         yield* req.iterator({ destroyOnReturn: false })
       },
     }

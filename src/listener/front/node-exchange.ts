@@ -9,14 +9,14 @@ import {
 import type { ClientConnection } from './client-connection.ts'
 import { ClientExchange } from './client-exchange.ts'
 import type { Exchange } from '../exchange.ts'
-import { NodeAnswer } from './node-response.ts'
+import { NodeResponse } from './node-response.ts'
 import { NodeBody } from './node-body.ts'
 
 /** One exchange of node:http. */
 export class NodeExchange extends ClientExchange implements Exchange {
   readonly head: RequestHead
   readonly body: NodeBody
-  readonly answer: NodeAnswer
+  readonly response: NodeResponse
   readonly #socket: Socket
 
   constructor(
@@ -31,7 +31,7 @@ export class NodeExchange extends ClientExchange implements Exchange {
     this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
     const wanted = awaitsContinue ? once(() => res.writeContinue()) : nothing
     this.body = new NodeBody(req, declaredLength(req), wanted, this)
-    this.answer = new NodeAnswer(res, this)
+    this.response = new NodeResponse(res, this)
   }
 
   get peer(): string | undefined {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { endWhole, informationalText, prepareHead } from './response-head.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { HeaderLines, ResponseHead } from '../../http/headers.ts'
-import type { Answer, Cut } from '../exchange.ts'
+import type { ClientResponse, Cut } from '../exchange.ts'
 import { cutSocket } from './cut-socket.ts'
 
 /** A held body is at most this. */
@@ -11,27 +11,27 @@ const ONE_WRITE = 16 * 1024
 const NO_BYTES = new Uint8Array(0)
 
 /** Is told how the writing goes. */
-export interface AnswerOwner {
+export interface ResponseOwner {
   drained(): void
   /** The tick in which the head was written is over. */
   tickOver(): void
-  /** The connection ends after this answer. */
+  /** The connection ends after this response. */
   closing(): void
   /** Nothing more will be written. */
   over(): void
 }
 
-/** Writes one answer through node:http without changing a line of it. */
-export class NodeAnswer implements Answer {
+/** Writes one response through node:http without changing a line of it. */
+export class NodeResponse implements ClientResponse {
   ended = false
   readonly #res: ServerResponse
-  readonly #owner: AnswerOwner
+  readonly #owner: ResponseOwner
   #flushAsked = false
   #draining = false
-  /** The first bytes of the body: an answer that is whole in the same tick leaves in one write. */
+  /** The first bytes of the body: a response that is whole in the same tick leaves in one write. */
   #held: Uint8Array | undefined
 
-  constructor(res: ServerResponse, owner: AnswerOwner) {
+  constructor(res: ServerResponse, owner: ResponseOwner) {
     this.#res = res
     this.#owner = owner
     res.sendDate = false
@@ -46,7 +46,7 @@ export class NodeAnswer implements Answer {
     if (this.#res.headersSent) return
     const text = informationalText(head)
     if (socket !== null) socket.write(text, 'latin1')
-    // A pipelined answer whose turn has not come has no socket yet.
+    // A pipelined response whose turn has not come has no socket yet.
     else this.#res.once('socket', (assigned) => assigned.write(text, 'latin1'))
   }
 
@@ -69,7 +69,7 @@ export class NodeAnswer implements Answer {
       this.#draining = true
       this.#res.once('drain', () => {
         this.#draining = false
-        // node:http says so also while an answer behind this one is written, in the midst of reading it.
+        // node:http says so also while a response behind this one is written, in the midst of reading it.
         process.nextTick(tellDrained, this.#owner)
       })
     }
@@ -95,7 +95,7 @@ export class NodeAnswer implements Answer {
     this.ended = true
     // A head of this same tick is as good as written.
     if (this.#flushAsked && this.#held === undefined && how === 'fin') {
-      // Of an answer that has no body node:http sends nothing before its end.
+      // Of a response that has no body node:http sends nothing before its end.
       if (this.#bodyless) this.#res.end()
       else this.#res.write(NO_BYTES)
     }
@@ -114,7 +114,7 @@ export class NodeAnswer implements Answer {
       this.#res.shouldKeepAlive = false
       return
     }
-    // node:http has taken the socket from the answer by the time that it is finished.
+    // node:http has taken the socket from the response by the time that it is finished.
     const { socket } = this.#res.req
     if (this.#res.writableFinished) socket.destroySoon()
     else this.#res.once('finish', () => socket.destroySoon())
@@ -143,11 +143,11 @@ export class NodeAnswer implements Answer {
   }
 }
 
-function flushHead(answer: NodeAnswer): void {
-  answer.flush()
+function flushHead(response: NodeResponse): void {
+  response.flush()
 }
 
-function tellDrained(owner: AnswerOwner): void {
+function tellDrained(owner: ResponseOwner): void {
   owner.drained()
 }
 

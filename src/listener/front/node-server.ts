@@ -10,13 +10,13 @@ export function createNodeServer(
   options: FrontOptions,
   tls: SecureContextOptions | undefined,
 ): Server {
-  const { maxHead, headTimeout, clientKeepalive, maxConnections, overloadReserve } = options
+  const { maxHeaderSize, headerTimeout, clientKeepalive, maxConnections, overloadReserve } = options
   const settings: ServerOptions = {
-    maxHeaderSize: maxHead,
-    headersTimeout: headTimeout,
+    maxHeaderSize: maxHeaderSize,
+    headersTimeout: headerTimeout,
     requestTimeout: 0,
     keepAliveTimeout: clientKeepalive,
-    connectionsCheckingInterval: Math.min(CHECK_INTERVAL, headTimeout),
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL, headerTimeout),
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE,
     noDelay: true,
@@ -25,7 +25,7 @@ export function createNodeServer(
     requireHostHeader: false,
   }
   const server =
-    tls === undefined ? createHttpServer(settings) : createTlsServer(settings, headTimeout, tls)
+    tls === undefined ? createHttpServer(settings) : createTlsServer(settings, headerTimeout, tls)
   server.maxConnections = maxConnections + overloadReserve
   server.maxHeadersCount = 0
   return server

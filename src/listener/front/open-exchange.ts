@@ -1,9 +1,9 @@
 import type { Link } from '../../base/linked-list.ts'
-import type { Answer } from '../exchange.ts'
+import type { ClientResponse } from '../exchange.ts'
 
 /** What a front end must be able to do to an exchange that is open on one of its connections. */
 export interface OpenExchange extends Link<OpenExchange> {
-  readonly answer: Pick<Answer, 'closeAfter'>
+  readonly response: Pick<ClientResponse, 'closeAfter'>
   readonly body: OpenBody
   /** The client's connection is over. */
   closed(): void

@@ -4,7 +4,7 @@ import { endToEnd } from '../../http/hop-by-hop.ts'
 import { headerValue, linesText, type ResponseHead } from '../../http/headers.ts'
 
 /** A head that must not be sent: its parts would not stay apart on the wire. */
-export class UnsafeAnswerError extends Error {
+export class UnsafeResponseError extends Error {
   readonly code = 'SQUALL_UNSAFE_ANSWER'
 }
 
@@ -32,7 +32,7 @@ export function prepareHead(res: ServerResponse, head: ResponseHead): void {
   res.writeHead(head.status, '', (keeps ? [...framing, ...KEEP_ALIVE] : framing) as string[])
   const prepared = res as Prepared
   const own = prepared._header
-  if (typeof own !== 'string') throw new UnsafeAnswerError('node:http prepared no head')
+  if (typeof own !== 'string') throw new UnsafeResponseError('node:http prepared no head')
   let from = own.indexOf(STATUS_LINE_END) + STATUS_LINE_END.length
   for (let i = 0; i + 1 < framing.length; i += 2) {
     from += framing[i]!.length + framing[i + 1]!.length + ': \r\n'.length
@@ -43,7 +43,7 @@ export function prepareHead(res: ServerResponse, head: ResponseHead): void {
 /** Header lines come from a strict parser, the reason phrase from reading over its shoulder. */
 export function assertSafeReason({ reason }: ResponseHead): void {
   if (reason !== 'OK' && UNSAFE.test(reason)) {
-    throw new UnsafeAnswerError('the reason phrase holds a line break or NUL')
+    throw new UnsafeResponseError('the reason phrase holds a line break or NUL')
   }
 }
 
@@ -56,7 +56,7 @@ function framingLines(head: ResponseHead): readonly string[] {
 const NONE: readonly string[] = []
 const KEEP_ALIVE: readonly string[] = ['Connection', 'keep-alive']
 
-/** node:http ends an HTTP/1.0 connection after an answer without a length, also where none is needed. */
+/** node:http ends an HTTP/1.0 connection after a response without a length, also where none is needed. */
 function keepsBodyless(res: ServerResponse, status: number): boolean {
   const { req, shouldKeepAlive } = res
   if (req.httpVersionMinor > 0 || !shouldKeepAlive) return false
@@ -64,7 +64,7 @@ function keepsBodyless(res: ServerResponse, status: number): boolean {
 }
 
 /**
- * Ends an answer whose only bytes are these. node:http would hand head, body and an empty string to
+ * Ends a response whose only bytes are these. node:http would hand head, body and an empty string to
  * the kernel as three pieces, which costs a tenth of the whole exchange more than one string.
  */
 export function endWhole(res: ServerResponse, bytes: Uint8Array): void {

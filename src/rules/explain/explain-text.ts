@@ -1,6 +1,6 @@
 import { NOT_APPLICABLE } from '../../filters/lib/not-applicable.ts'
 import type { Explanation, FaultOutlook, RuleOutlook } from './explain.ts'
-import type { AnswerKind, AnswerOutlook } from './fault-outlook.ts'
+import type { ResponseKind, ResponseOutlook } from './fault-outlook.ts'
 import type { Forecast } from '../select/rule-state.ts'
 import { wrapped } from '../file/wrapped-text.ts'
 
@@ -33,9 +33,9 @@ function linesOf(rule: RuleOutlook): string[] {
 }
 
 const RESULT: Readonly<Record<string, string>> = {
-  drawn: 'and hits this call',
-  shadow: 'and would hit this call, but is a shadow',
-  not_drawn: 'but its draw does not hit this call',
+  sampled: 'and hits this call',
+  dryRun: 'and would hit this call, but is a dry run',
+  not_sampled: 'but its draw does not hit this call',
   exhausted: 'but its `times` are used up',
   expired: 'but its time is over',
   not_yet: 'but its time has not come',
@@ -66,13 +66,13 @@ function drawLines(forecast: Forecast | undefined): string[] {
     lines.push(`  burst: draws ${short(burst.draw)}, hits below ${short(burst.chance)}`)
   }
   if (share < 1) {
-    const drawn = `draws ${short(draw)}, hits below ${short(share)}`
-    lines.push(...wrapped(`call ${ordinal}, key ${key ?? ''}: ${drawn}`, '  '))
+    const sampled = `draws ${short(draw)}, hits below ${short(share)}`
+    lines.push(...wrapped(`call ${ordinal}, key ${key ?? ''}: ${sampled}`, '  '))
   }
   return lines
 }
 
-const ANSWERS: Readonly<Record<AnswerKind, string>> = {
+const RESPONSES: Readonly<Record<ResponseKind, string>> = {
   json: 'JSON',
   sse: 'stream',
   'http+sse': 'HTTP+SSE',
@@ -83,13 +83,13 @@ const ANSWERS: Readonly<Record<AnswerKind, string>> = {
 }
 
 /** Ways to answer that come to the same share a line. What the call can meet stands first. */
-function faultLines({ fault, config, answers }: FaultOutlook): string[] {
+function faultLines({ fault, config, responses }: FaultOutlook): string[] {
   const lines = wrapped(`${fault} ${JSON.stringify(config)}`, '  ')
   for (const here of [true, false]) {
     const byText = new Map<string, string[]>()
-    for (const each of answers.filter((answer) => answer.here === here)) {
-      const text = answerText(each)
-      byText.set(text, [...(byText.get(text) ?? []), ANSWERS[each.on]])
+    for (const each of responses.filter((response) => response.here === here)) {
+      const text = responseText(each)
+      byText.set(text, [...(byText.get(text) ?? []), RESPONSES[each.on]])
     }
     for (const [text, names] of byText) {
       const line = `${names.join(', ')}: ${text}`
@@ -99,7 +99,7 @@ function faultLines({ fault, config, answers }: FaultOutlook): string[] {
   return lines
 }
 
-function answerText({ acts, does, needs, reason, behind }: AnswerOutlook): string {
+function responseText({ acts, does, needs, reason, behind }: ResponseOutlook): string {
   if (behind !== undefined) return `has no turn behind ${behind}`
   if (acts === 'yes') return does ?? ''
   if (acts === 'depends') return `${does ?? ''}, given ${needs ?? ''}`
@@ -108,10 +108,10 @@ function answerText({ acts, does, needs, reason, behind }: AnswerOutlook): strin
 
 /** What the words and brackets mean that were used. */
 function legend(rules: readonly RuleOutlook[]): string[] {
-  const answers = rules.flatMap((rule) => rule.faults.flatMap((fault) => fault.answers))
-  const reasons = new Set(answers.flatMap(({ reason }) => reason ?? []))
+  const responses = rules.flatMap((rule) => rule.faults.flatMap((fault) => fault.responses))
+  const reasons = new Set(responses.flatMap(({ reason }) => reason ?? []))
   const lines = [...reasons].flatMap((reason) => wrapped(`${reason}: ${NOT_APPLICABLE[reason]}`))
-  if (answers.some(({ here }) => !here))
+  if (responses.some(({ here }) => !here))
     lines.push('In brackets: answers that this call does not get.')
   return lines.length === 0 ? [] : ['', ...lines]
 }

@@ -2,7 +2,7 @@ import { type Restraint, restraintOn } from '../select/restraint.ts'
 import { FAULTS } from '../../filters/index.ts'
 import type { Facts } from '../match/call-facts.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
-import { faultOutlook, type AnswerOutlook } from './fault-outlook.ts'
+import { faultOutlook, type ResponseOutlook } from './fault-outlook.ts'
 import { reached } from './fault-reach.ts'
 import { instantText } from '../../base/instant.ts'
 import type { RuleSet } from '../match/rule-set.ts'
@@ -25,7 +25,7 @@ export interface FaultOutlook {
   readonly summary: string
   readonly config: unknown
   /** For each way in which the call may be answered; empty where the rule does not match. */
-  readonly answers: readonly AnswerOutlook[]
+  readonly responses: readonly ResponseOutlook[]
 }
 
 /** What one rule makes of a call. */
@@ -35,7 +35,7 @@ export interface RuleOutlook {
   /** All dimensions that fail, as the file orders them by kind; the first is the one to look at. */
   readonly failing: readonly Mismatch[]
   /** What would become of the call; undefined when the rule does not match. */
-  readonly result: RuleResult | 'drawn' | 'stopped' | undefined
+  readonly result: RuleResult | 'sampled' | 'stopped' | undefined
   /** Why nothing is done whatever is drawn, where a limit says so. */
   readonly limit: string | undefined
   /** Name of the rule that says `then: stop` and hits first. */
@@ -84,9 +84,9 @@ export function explain(
         restraintOn(ruleSet, seen, states),
         stoppedBy[chain],
       )
-      const isMereShadow = rule.shadow && states?.shadow !== true
-      const hits = outcome.result === 'drawn' || outcome.result === 'shadow'
-      if (hits && rule.stop && !isMereShadow) stoppedBy[chain] ??= rule.name
+      const isMereDryRun = rule.dryRun && states?.dryRun !== true
+      const hits = outcome.result === 'sampled' || outcome.result === 'dry_run'
+      if (hits && rule.stop && !isMereDryRun) stoppedBy[chain] ??= rule.name
       return { ...outcome, faults: faultsOf(rule, facts, outcome.matches, batched) }
     })
   return { disarmed, rules: together(rules, ruleSet, batched) }
@@ -99,18 +99,21 @@ function together(
   batched: boolean,
 ): readonly RuleOutlook[] {
   const isHttp = new Set(compiled.filter((rule) => rule.isHttp).map(({ name }) => name))
-  const hitting = rules.filter(({ result }) => result === 'drawn')
+  const hitting = rules.filter(({ result }) => result === 'sampled')
   const faults = hitting.flatMap(({ rule, faults: own }) =>
-    own.map(({ fault, answers }) => ({
+    own.map(({ fault, responses }) => ({
       name: `${rule}/${fault}`,
       isHttp: isHttp.has(rule),
-      answers,
+      responses,
     })),
   )
-  const answers = reached(faults, batched).values()
+  const responses = reached(faults, batched).values()
   return rules.map((rule) =>
-    rule.result === 'drawn'
-      ? { ...rule, faults: rule.faults.map((own) => ({ ...own, answers: answers.next().value! })) }
+    rule.result === 'sampled'
+      ? {
+          ...rule,
+          faults: rule.faults.map((own) => ({ ...own, responses: responses.next().value! })),
+        }
       : rule,
   )
 }
@@ -138,8 +141,8 @@ function outcomeOf(
   if (limit !== undefined) return { ...base, result: 'forbidden', limit }
   const state = states?.of(rule) ?? new RuleState(rule.selection, now, rule.appliedAt)
   const forecast = state.forecast(rule, facts, now)
-  const isShadow = rule.shadow || states?.shadow === true
-  const result = forecast.result === 'drawn' && isShadow ? 'shadow' : forecast.result
+  const isDryRun = rule.dryRun || states?.dryRun === true
+  const result = forecast.result === 'sampled' && isDryRun ? 'dry_run' : forecast.result
   const times = {
     appliedAt: instantText(rule.appliedAt),
     until: instantText(windowEnd(rule.selection, state.since)),
@@ -173,6 +176,6 @@ function faultsOf(
     fault: use.fault,
     summary: FAULTS.find(({ name }) => name === use.fault)?.summary ?? '',
     config: use.config,
-    answers: matches ? faultOutlook(use, rule.faults[i]!, rule.isHttp, facts, batched) : [],
+    responses: matches ? faultOutlook(use, rule.faults[i]!, rule.isHttp, facts, batched) : [],
   }))
 }

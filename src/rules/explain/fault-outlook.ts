@@ -13,15 +13,15 @@ import { isExactId } from '../../mcp/reply.ts'
 import type { Facts } from '../match/call-facts.ts'
 
 /** How a call is answered; `http` is what a rule about HTTP sees, with or without a call in it. */
-export type AnswerKind = 'json' | 'sse' | 'http+sse' | 'batch' | 'batch-sse' | 'http' | 'http-sse'
+export type ResponseKind = 'json' | 'sse' | 'http+sse' | 'batch' | 'batch-sse' | 'http' | 'http-sse'
 
 /** What a fault would do where the call is answered in one way. */
-export interface AnswerOutlook {
-  readonly on: AnswerKind
+export interface ResponseOutlook {
+  readonly on: ResponseKind
   /** Whether the call that is explained can be answered so. */
   readonly here: boolean
   readonly acts: 'yes' | 'depends' | 'no'
-  /** When it does: before the app gets the call, when the answer is there, while it flows, or as HTTP. */
+  /** When it does: before the app gets the call, when the response is there, while it flows, or as HTTP. */
   readonly by?: OutlookHook
   /** In a few words; absent where it does not act. */
   readonly does?: string
@@ -39,18 +39,18 @@ interface Way {
   readonly stream?: true
   /** Several calls share the exchange. */
   readonly shared?: true
-  /** The answer comes by another connection. */
+  /** The response comes by another connection. */
   readonly elsewhere?: true
 }
 
-const OF_CALLS: readonly (readonly [AnswerKind, Way])[] = [
+const OF_CALLS: readonly (readonly [ResponseKind, Way])[] = [
   ['json', {}],
   ['sse', { stream: true }],
   ['http+sse', { stream: true, elsewhere: true }],
   ['batch', { shared: true }],
   ['batch-sse', { stream: true, shared: true }],
 ]
-const OF_HTTP: readonly (readonly [AnswerKind, Way])[] = [
+const OF_HTTP: readonly (readonly [ResponseKind, Way])[] = [
   ['http', {}],
   ['http-sse', { stream: true }],
 ]
@@ -71,7 +71,7 @@ export function faultOutlook(
   isHttp: boolean,
   facts: Facts,
   batched: boolean,
-): readonly AnswerOutlook[] {
+): readonly ResponseOutlook[] {
   const onPush = facts.call?.transport === 'http+sse'
   return (isHttp ? OF_HTTP : OF_CALLS).map(([on, way]) => {
     const stream = way.stream === true
@@ -82,7 +82,7 @@ export function faultOutlook(
       call: isHttp ? undefined : facts.call,
       session,
       identified: callerText({ target, headers: facts.headers }, session) !== undefined,
-      answer: stream ? 'events' : 'body',
+      response: stream ? 'events' : 'body',
       ends: !stream || facts.call !== undefined,
     }
     const isPushedBatch = way.elsewhere === true && onPush && batched
@@ -98,7 +98,7 @@ function settled(
   fault: Fault,
   way: Way,
   setting: OutlookSetting,
-): Omit<AnswerOutlook, 'on' | 'here'> {
+): Omit<ResponseOutlook, 'on' | 'here'> {
   const outlook = outlookOf(use, fault, setting)
   const reason = cannot(fault, outlook, way, setting)
   if (reason !== undefined || 'cannot' in outlook) {
@@ -106,8 +106,8 @@ function settled(
   }
   const { does, by, asks, any } = outlook
   let { needs } = outlook
-  if (by === 'answer' && asks === 'status' && setting.answer === 'events') {
-    needs ??= 'a stream that begins with the answer'
+  if (by === 'beforeResponse' && asks === 'status' && setting.response === 'events') {
+    needs ??= 'a stream that begins with the response'
   }
   if (any === true && !setting.ends) needs ??= 'events on the stream'
   if (needs !== undefined) return { acts: 'depends', by, does, needs }
@@ -128,7 +128,7 @@ function outlookOf(
   if (outlook !== undefined) return outlook(config, setting)
   const does = definition?.summary ?? name
   if (fault.onRequest !== undefined) return { by: 'request', does }
-  if (fault.onAnswer !== undefined) return { by: 'answer', does }
+  if (fault.beforeResponse !== undefined) return { by: 'beforeResponse', does }
   if (fault.onResponse !== undefined) return { by: 'response', does }
   return fault.onOutput === undefined ? NOTHING : { by: 'output', does }
 }
@@ -141,14 +141,14 @@ function cannot(
   { call, ends }: OutlookSetting,
 ): NotApplicableReason | undefined {
   const noOutput = elsewhere ? 'answered_elsewhere' : shared ? 'shared_exchange' : undefined
-  const hears = fault.onAnswer !== undefined || fault.onResponse !== undefined
+  const hears = fault.beforeResponse !== undefined || fault.onResponse !== undefined
   // One that has nothing else is not even asked.
   if (noOutput !== undefined && !hears && fault.onRequest === undefined) return noOutput
   if ('cannot' in outlook) return outlook.cannot
   const { by, asks, any } = outlook
   if (by === 'output') return noOutput === undefined || !hears ? noOutput : 'nothing_to_act_on'
   if (by !== 'request' && any !== true && !ends) return 'nothing_to_act_on'
-  const isLate = by === 'answer'
+  const isLate = by === 'beforeResponse'
   switch (asks) {
     case 'message':
       if (call === undefined) return 'nothing_to_act_on'

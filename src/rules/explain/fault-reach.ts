@@ -1,4 +1,4 @@
-import type { AnswerKind, AnswerOutlook } from './fault-outlook.ts'
+import type { ResponseKind, ResponseOutlook } from './fault-outlook.ts'
 
 /** One fault of a rule that hits. */
 export interface ReachedFault {
@@ -6,38 +6,38 @@ export interface ReachedFault {
   readonly name: string
   /** Faults of rules about HTTP have their turn first, and end the exchange for all. */
   readonly isHttp: boolean
-  readonly answers: readonly AnswerOutlook[]
+  readonly responses: readonly ResponseOutlook[]
 }
 
 /**
  * What the faults of all rules that hit come to together, in their order: where one keeps the call
- * from the app, those behind it have no turn, and none has anything of an answer to act on.
+ * from the app, those behind it have no turn, and none has anything of a response to act on.
  */
 export function reached(
   faults: readonly ReachedFault[],
   batched: boolean,
-): readonly (readonly AnswerOutlook[])[] {
+): readonly (readonly ResponseOutlook[])[] {
   const ofHttp = faults.filter(({ isHttp }) => isHttp)
   const ofCall = faults.filter(({ isHttp }) => !isHttp)
   const inOrder = [...ofHttp, ...ofCall]
   const endsHttp = ofHttp.find((fault) => endsOn(fault, 'http'))
   // Of a batch, the rest goes on.
-  const endsCall = batched ? undefined : ofCall.find(({ answers }) => answers.some(endsHere))
+  const endsCall = batched ? undefined : ofCall.find(({ responses }) => responses.some(endsHere))
   return faults.map((fault) =>
-    fault.answers.map((answer) => {
-      const { on, here, acts, by } = answer
+    fault.responses.map((response) => {
+      const { on, here, acts, by } = response
       const last = endsHttp ?? (fault.isHttp ? endsCall : ofCall.find((each) => endsOn(each, on)))
-      if (acts === 'no' || last === undefined || last === fault) return answer
+      if (acts === 'no' || last === undefined || last === fault) return response
       const isInTime = by === 'request' && inOrder.indexOf(fault) < inOrder.indexOf(last)
-      return isInTime ? answer : { on, here, acts: 'no', behind: last.name }
+      return isInTime ? response : { on, here, acts: 'no', behind: last.name }
     }),
   )
 }
 
-function endsOn({ answers }: ReachedFault, kind: AnswerKind): boolean {
-  return answers.some(({ on, ends }) => on === kind && ends === true)
+function endsOn({ responses }: ReachedFault, kind: ResponseKind): boolean {
+  return responses.some(({ on, ends }) => on === kind && ends === true)
 }
 
-function endsHere({ here, ends }: AnswerOutlook): boolean {
+function endsHere({ here, ends }: ResponseOutlook): boolean {
   return here && ends === true
 }

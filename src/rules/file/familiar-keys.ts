@@ -33,7 +33,7 @@ const FAMILIAR: Readonly<Record<string, string>> = {
   metadata:
     'this looks like a Kubernetes manifest; the rules are what stands under a key of its `data`',
   spec: 'this looks like a Kubernetes manifest; the rules are what stands under a key of its `data`',
-  duration: 'how long a rule is in force is `for: 15m`, on the rule',
+  duration: 'how long a rule is active is `for: 15m`, on the rule',
   target: 'the moment is `at: request` or `at: response`, among the parameters of the fault',
   code: 'an HTTP status is `abort: { status: 503 }`; to match one, `match: { http: { status: 503 } }`',
   path: 'to match an HTTP path, write `match: { http: { path: "/api/*" } }`',

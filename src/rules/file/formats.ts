@@ -8,7 +8,7 @@ import { readDuration, readPercent, readSize } from '../../base/units.ts'
 import { isGlob, MAX_GLOB } from '../../base/glob.ts'
 import { readInstant } from '../../base/instant.ts'
 import { RegexError } from '../../base/regex/regex-error.ts'
-import { parseRevisionRange } from './protocol-version-range.ts'
+import { parseProtocolVersionRange } from './protocol-version-range.ts'
 import { SafeRegex } from '../../base/regex/safe-regex.ts'
 
 /** A kind of text that means more than its characters. */
@@ -27,8 +27,8 @@ export const INSTANT_FORMAT = 'date-time'
 export const FRACTION_FORMAT = 'squall-fraction'
 /** A pattern for the linear-time engine. */
 export const REGEX_FORMAT = 'squall-regex'
-/** A range of protocol revisions. */
-export const ERA_FORMAT = 'squall-era'
+/** A range of protocol versions. */
+export const PROTOCOL_VERSION_FORMAT = 'squall-protocol-version'
 
 function readable(wants: string, read: (text: string) => number | undefined): Format {
   return { wants, read, problem: (text) => (read(text) === undefined ? `not ${wants}` : undefined) }
@@ -55,10 +55,12 @@ export const FORMATS: Readonly<Record<string, Format>> = {
         ? `a glob may have ${MAX_GLOB} characters, this one has ${text.length}`
         : undefined,
   },
-  [ERA_FORMAT]: {
-    wants: 'a protocol revision or a range, such as 2025-06-18 or ">=2025-03-26 <2025-11-25"',
+  [PROTOCOL_VERSION_FORMAT]: {
+    wants: 'a protocol version or a range, such as 2025-06-18 or ">=2025-03-26 <2025-11-25"',
     problem: (text) =>
-      parseRevisionRange(text) === undefined ? 'not a protocol revision or a range' : undefined,
+      parseProtocolVersionRange(text) === undefined
+        ? 'not a protocol version or a range'
+        : undefined,
   },
 }
 

@@ -16,7 +16,7 @@ const METHODS_OF = {
   ],
 } as const
 const KINDS = ['tool', 'prompt', 'resource'] as const
-const CALL_KEYS = ['method', ...KINDS, 'args', 'transport', 'era'] as const
+const CALL_KEYS = ['method', ...KINDS, 'args', 'transport', 'protocolVersion'] as const
 /** As Kubernetes wants them. */
 const LABEL_KEY =
   /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/

@@ -1,7 +1,7 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
 import { GLOB_FORMAT, oneOf, section } from '../../filters/lib/config-schema.ts'
 import type { NodeOptions } from '../../filters/lib/config-schema.ts'
-import { ERA_FORMAT, REGEX_FORMAT } from './formats.ts'
+import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT } from './formats.ts'
 import type { TextSpec } from '../match/text-match.ts'
 import type { ValueOperators } from '../match/value-match.ts'
 import { Type } from '../../base/schema/schema-type.ts'
@@ -114,7 +114,7 @@ const httpKeys = section(
             maxItems: MAX_LIST,
           },
         ],
-        description: "The answer's status, or a class of them such as `5xx`.",
+        description: "The response's status, or a class of them such as `5xx`.",
         examples: ['5xx'],
       }),
     ),
@@ -174,11 +174,11 @@ const matchKeys = {
       description: 'How MCP travels.',
     }),
   ),
-  era: Type.Optional(
+  protocolVersion: Type.Optional(
     oneOrMore<string>(
-      { type: 'string', format: ERA_FORMAT, maxLength: 100 },
+      { type: 'string', format: PROTOCOL_VERSION_FORMAT, maxLength: 100 },
       {
-        description: 'The protocol revision, or a range of them.',
+        description: 'The protocol version, or a range of them.',
         examples: ['2026-07-28', '>=2025-03-26 <2025-11-25'],
       },
     ),

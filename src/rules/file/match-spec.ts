@@ -12,7 +12,7 @@ export interface MatchSpec {
   readonly session?: ValueSpec | undefined
   readonly client?: TextSpec | ClientSpec | undefined
   readonly transport?: string | readonly string[] | undefined
-  readonly era?: string | readonly string[] | undefined
+  readonly protocolVersion?: string | readonly string[] | undefined
   readonly http?: HttpSpec | undefined
   readonly workload?: TextSpec | undefined
   readonly podLabels?: Readonly<Record<string, string>> | undefined

@@ -94,5 +94,5 @@ function refusedFor(found: FoundRules, why: string): RulesVersion {
   const file = found.kind === 'found' ? (found.texts[0]?.file ?? '') : ''
   const message = `cannot be read: ${why}`
   const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
-  return { kind: 'refused', digest: found.digest, problems: [{ file, problems: [problem] }] }
+  return { kind: 'rejected', digest: found.digest, problems: [{ file, problems: [problem] }] }
 }

@@ -59,7 +59,7 @@ export function parseWithPlaces(input: string | Uint8Array): ReadRules {
     const file = deepFreeze(readFile(document.value))
     return { parsed: { ok: true, file, digest }, document }
   } catch (error) {
-    // Whatever it is, the rules that are in force stay.
+    // Whatever it is, the rules that are active stay.
     const reason = error instanceof Error ? error.message : String(error)
     return refused(atStart('unreadable', `cannot be read: ${plain(reason)}`))
   }

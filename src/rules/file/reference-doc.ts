@@ -21,7 +21,7 @@ export function rulesReferenceMarkdown(): string {
   ])
   return `${[
     '# The rules file',
-    'One YAML or JSON file. No file, an empty one and one without rules all mean that there are no faults. A file with a mistake changes nothing: the last good one stays in force.',
+    'One YAML or JSON file. No file, an empty one and one without rules all mean that there are no faults. A file with a mistake changes nothing: the last good one stays active.',
     'Durations are written `300ms`, `5s`, `10m`, `1h`; sizes `512B`, `8KiB`; shares `30` or `30%`; times `2026-03-01T09:00:00Z`, always with their offset.',
     '## The file',
     ...tables(root, definitions),
@@ -36,7 +36,7 @@ export function rulesReferenceMarkdown(): string {
     'An exact text, or an object with operators that must all hold.',
     ...tables(operators(headerValue), definitions),
     '### Values of arguments',
-    'A text, number, truth value or null, or an object with operators that must all hold.',
+    'A text, number, boolean or null, or an object with operators that must all hold.',
     ...tables(operators(value), definitions),
     '## Faults',
     'Each entry of `faults` has the name of one fault as its key, and its parameters under it.',
@@ -114,7 +114,7 @@ function takes(node: SchemaNode, definitions: Readonly<Record<string, SchemaNode
     case 'array':
       return `list of ${schema.items === undefined ? 'values' : takes(schema.items, definitions)}`
     case 'integer':
-      return `whole number${range(schema)}`
+      return `integer${range(schema)}`
     case 'number':
       return `number${range(schema)}`
     case 'string':

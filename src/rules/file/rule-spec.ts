@@ -1,6 +1,6 @@
 import type { FaultUse } from '../../filters/index.ts'
 import type { MatchSpec } from './match-spec.ts'
-import type { Sample } from '../select/sticky-key.ts'
+import type { StickyBy } from '../select/sticky-key.ts'
 
 /** One rule as it is compiled: validated, defaults filled in, durations in milliseconds, shares in percent. */
 export interface RuleSpec {
@@ -13,7 +13,7 @@ export interface RuleSpec {
   readonly every?: number | undefined
   readonly times?: number | undefined
   readonly burst?: { readonly rate: number; readonly length: number } | undefined
-  readonly sample?: Sample | undefined
+  readonly stickyBy?: StickyBy | undefined
   readonly from?: number | undefined
   readonly until?: number | undefined
   readonly for?: number | undefined
@@ -25,8 +25,8 @@ export interface RuleSpec {
   readonly pods?: number | undefined
   readonly maxActive?: number | undefined
   readonly then?: 'stop' | undefined
-  readonly shadow?: boolean | undefined
-  readonly mark?: boolean | undefined
+  readonly dryRun?: boolean | undefined
+  readonly marker?: boolean | undefined
   readonly faults: readonly FaultUse[]
 }
 

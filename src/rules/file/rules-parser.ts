@@ -45,7 +45,7 @@ function refused(digest: string, files: readonly FileProblems[]): RulesVersion {
     left -= some.length
     problems.push({ file: each.file, problems: some })
   }
-  return deepFreeze({ kind: 'refused', digest, problems })
+  return deepFreeze({ kind: 'rejected', digest, problems })
 }
 
 function isBlank({ bytes }: RulesText): boolean {

@@ -10,7 +10,7 @@ export type RulesVersion =
       readonly file: RulesFile
     }
   | {
-      readonly kind: 'refused'
+      readonly kind: 'rejected'
       readonly digest: string
       readonly problems: readonly FileProblems[]
     }

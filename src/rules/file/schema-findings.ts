@@ -1,4 +1,4 @@
-import { misfitsOf } from './schema-violations.ts'
+import { violationsOf } from './schema-violations.ts'
 import type { Finding, Path } from './problem.ts'
 import { memberOf } from './read-values.ts'
 import { findingOf } from './schema-messages.ts'
@@ -28,10 +28,10 @@ function findingsOf(
 ): readonly Finding[] {
   const findings: Finding[] = []
   const told = new Set<string>()
-  for (const misfit of misfitsOf(value, node, root.definitions, base)) {
-    const finding = findingOf(misfit, root)
+  for (const violation of violationsOf(value, node, root.definitions, base)) {
+    const finding = findingOf(violation, root)
     // Keys that are cut short in a message may look alike.
-    const once = JSON.stringify([misfit.path, finding.message])
+    const once = JSON.stringify([violation.path, finding.message])
     if (told.has(once)) continue
     told.add(once)
     findings.push(finding)

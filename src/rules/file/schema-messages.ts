@@ -1,7 +1,7 @@
 import { FAULTS } from '../../filters/index.ts'
 import { familiarHint } from './familiar-keys.ts'
 import { FORMATS } from './formats.ts'
-import type { Misfit } from './schema-violations.ts'
+import type { Violation } from './schema-violations.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { shownValue } from './problem.ts'
 import type { Finding, Path } from './problem.ts'
@@ -13,7 +13,10 @@ import { unknownKey } from './unknown-key.ts'
 const MAX_LISTED = 4
 
 /** What a misfit means to the person who wrote the file. */
-export function findingOf({ keyword, node, value, path, key }: Misfit, root: SchemaNode): Finding {
+export function findingOf(
+  { keyword, node, value, path, key }: Violation,
+  root: SchemaNode,
+): Finding {
   const { definitions } = root
   const found = shownValue(value)
   switch (keyword) {
@@ -145,7 +148,7 @@ function wants(node: SchemaNode): string {
   const type = String([node.type].flat()[0])
   switch (type) {
     case 'integer':
-      return `a whole number${range(node)}`
+      return `an integer${range(node)}`
     case 'number':
       return `a number${range(node)}`
     case 'string':

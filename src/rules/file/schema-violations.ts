@@ -23,7 +23,7 @@ export type Keyword =
   | 'type'
 
 /** One way in which a value does not fit its node. */
-export interface Misfit {
+export interface Violation {
   readonly keyword: Keyword
   readonly node: SchemaNode
   readonly value: unknown
@@ -41,19 +41,19 @@ const expressions = new Map<string, RegExp>()
  * All misfits of a value, in the order of the schema. The schema is walked as it is: a process reads a
  * handful of rules, for which nothing that is compiled or generated first would pay.
  */
-export function misfitsOf(
+export function violationsOf(
   whole: unknown,
   schema: SchemaNode,
   definitions: SchemaNode['definitions'],
   base: Path,
-): readonly Misfit[] {
-  const misfits: Misfit[] = []
+): readonly Violation[] {
+  const violations: Violation[] = []
   const path = [...base]
   const visit = (written: SchemaNode, value: unknown): void => {
     const node = resolved(written, definitions)
     const say: Say = (keyword, key) => {
-      const misfit = { keyword, node, value, path: [...path] }
-      misfits.push(key === undefined ? misfit : { ...misfit, key })
+      const violation = { keyword, node, value, path: [...path] }
+      violations.push(key === undefined ? violation : { ...violation, key })
     }
     if (node.anyOf !== undefined) {
       const branch = branchFor(node.anyOf, value, definitions)
@@ -63,7 +63,7 @@ export function misfitsOf(
     }
     // Whatever else a node says is about values of its type.
     if (!hasType(node, value)) return say('type')
-    const keyword = misfitOf(node, value)
+    const keyword = violationOf(node, value)
     if (keyword !== undefined) say(keyword)
     visitMembers(node, value, say, (key, inner, member) => {
       path.push(key)
@@ -72,7 +72,7 @@ export function misfitsOf(
     })
   }
   visit(schema, whole)
-  return misfits
+  return violations
 }
 
 function visitMembers(node: SchemaNode, value: unknown, say: Say, inside: Inside): void {
@@ -112,7 +112,7 @@ function hasType({ type }: SchemaNode, value: unknown): boolean {
 }
 
 /** The first thing that a value by itself goes against. What follows it would say no more. */
-function misfitOf(node: SchemaNode, value: unknown): Keyword | undefined {
+function violationOf(node: SchemaNode, value: unknown): Keyword | undefined {
   if (typeof value === 'number') {
     if (value > (node.maximum ?? Infinity)) return 'maximum'
     if (value < (node.minimum ?? -Infinity)) return 'minimum'

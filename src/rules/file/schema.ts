@@ -61,7 +61,9 @@ const faultItem =
     ? faultObject
     : { anyOf: [{ type: 'string', enum: PLAIN_FAULTS }, faultObject] }
 
-const sample = Type.Unsafe<'ordinal' | 'session' | 'args' | 'trace' | { readonly header: string }>({
+const stickyBy = Type.Unsafe<
+  'ordinal' | 'session' | 'args' | 'trace' | { readonly header: string }
+>({
   anyOf: [
     { type: 'string', enum: ['ordinal', 'session', 'args', 'trace'] },
     section({
@@ -106,7 +108,7 @@ const rule = section({
       { description: 'Failures that come in runs.', examples: [{ rate: '5%', length: 10 }] },
     ),
   ),
-  sample,
+  stickyBy,
   from: Type.Optional(instant({ description: 'Not before this time.' })),
   until: Type.Optional(instant({ description: 'Not from this time on.' })),
   for: Type.Optional(
@@ -154,11 +156,11 @@ const rule = section({
       description: 'Later rules are not considered for a call that this one hit.',
     }),
   ),
-  shadow: Type.Boolean({
+  dryRun: Type.Boolean({
     default: false,
     description: 'Everything is matched, drawn and counted; nothing is done.',
   }),
-  mark: Type.Boolean({
+  marker: Type.Boolean({
     default: true,
     description:
       'Answers say in a header or a comment which rule and fault touched them; `false` leaves the wire unmarked. Logs and metrics tell in any case.',

@@ -4,12 +4,12 @@ import { HeaderFaults, type HeaderFaultOptions } from '../select/header-faults.t
 import type { PodSelf } from '../match/pod-match.ts'
 import type { RuleLimits } from './rule-limits.ts'
 import { RuleStates } from '../select/rule-states.ts'
-import { RulesInForce, type Reload } from '../watch/active-rules.ts'
+import { ActiveRules, type Reload } from '../watch/active-rules.ts'
 
 /** What is set from outside the rules file. */
 export interface GuardedRulesOptions {
   readonly limits: RuleLimits
-  /** The pod's name; without one a rule for a share of the pods is not in force. */
+  /** The pod's name; without one a rule for a share of the pods is not active. */
   readonly pod: string | undefined
   /** The labels and workload that rules about certain pods are compared with. */
   readonly self: PodSelf
@@ -30,9 +30,9 @@ export interface GuardedRulesHost {
   readonly onTrip?: (reason: string) => void
 }
 
-/** The rules in force with all that holds them in check. */
+/** The active rules with all that holds them in check. */
 export interface GuardedRules {
-  readonly inForce: RulesInForce
+  readonly isActive: ActiveRules
   readonly states: RuleStates
   readonly arming: Arming
   readonly guard: Guard | undefined
@@ -50,7 +50,7 @@ export function createGuardedRules(
   if (neverArmed !== undefined) arming.disarm('environment', neverArmed)
   const parts = { states, arming, limits: { ...limits, pod, self }, clock }
   return {
-    inForce: new RulesInForce(onReload === undefined ? parts : { ...parts, onReload }),
+    isActive: new ActiveRules(onReload === undefined ? parts : { ...parts, onReload }),
     states,
     arming,
     guard: guard === undefined ? undefined : new Guard(guard, arming, onTrip),

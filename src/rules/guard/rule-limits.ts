@@ -8,7 +8,7 @@ import { canonicalPath } from '../../http/canonical-path.ts'
 export interface RuleLimits {
   /** The highest share of the calls it matches that any rule may hit, 0 to 100. */
   readonly maxPercent?: number | undefined
-  /** The longest that any rule may be in force, in milliseconds. */
+  /** The longest that any rule may be active, in milliseconds. */
   readonly maxDuration?: number | undefined
   /** Faults in progress at the same moment, over all rules. */
   readonly maxActive?: number | undefined
@@ -19,7 +19,7 @@ export interface RuleLimits {
   /** Paths, or globs of them; no rule hits what is asked there. */
   readonly excludePaths?: readonly string[] | undefined
   /** Everything is matched, drawn and counted; nothing is done. */
-  readonly shadow?: boolean | undefined
+  readonly dryRun?: boolean | undefined
 }
 
 /** The first fault of a rule that the limits do not allow; undefined when it may use all of its own. */

@@ -23,14 +23,14 @@ export interface ExchangeFacts {
 /** What rules can ask of a call. */
 export interface CallFacts extends ExchangeFacts {
   readonly call: Call
-  /** What the session agreed on when it began, for calls that state no revision themselves. */
-  readonly revision?: string | undefined
+  /** What the session agreed on when it began, for calls that state no protocol version themselves. */
+  readonly protocolVersion?: string | undefined
 }
 
 /** A call, or an exchange without one. */
 export type Facts = ExchangeFacts & {
   readonly call?: Call | undefined
-  readonly revision?: string | undefined
-  /** The answer's status, once there is one. */
+  readonly protocolVersion?: string | undefined
+  /** The response's status, once there is one. */
   readonly status?: number | undefined
 }

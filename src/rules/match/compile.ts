@@ -13,7 +13,7 @@ import type { Selection } from '../select/selection.ts'
 
 /** What is not in the file: where this is, and what the file cannot loosen. */
 export interface CompileOptions extends RuleLimits {
-  /** The pod's name; without one a rule for a share of the pods is not in force. */
+  /** The pod's name; without one a rule for a share of the pods is not active. */
   readonly pod?: string | undefined
   /** The labels and workload that rules about certain pods are compared with. */
   readonly self?: PodSelf | undefined
@@ -77,8 +77,8 @@ export function compileRule(
       rule.faults.map((use) => use.fault),
       options,
     ),
-    shadow: rule.shadow ?? false,
-    mark: rule.mark ?? true,
+    dryRun: rule.dryRun ?? false,
+    marker: rule.marker ?? true,
     stop: rule.then === 'stop',
   })
 }
@@ -111,7 +111,7 @@ function selectionOf(
     times: rule.times,
     // Within a burst the share is what keeps each call's chance below the highest.
     burst,
-    sample: lowerCase(rule.sample ?? 'ordinal'),
+    stickyBy: lowerCase(rule.stickyBy ?? 'ordinal'),
     inPod: isHere && (pods === undefined || pods >= 100 || isInPods(seed, pods / 100, options.pod)),
     maxActive: rule.maxActive ?? Infinity,
     highest,
@@ -122,8 +122,8 @@ function isInPods(seed: string, share: number, pod: string | undefined): boolean
   return pod !== undefined && isPodIn(seed, share, pod)
 }
 
-function lowerCase(sample: Selection['sample']): Selection['sample'] {
-  return typeof sample === 'string' ? sample : { header: sample.header.toLowerCase() }
+function lowerCase(stickyBy: Selection['stickyBy']): Selection['stickyBy'] {
+  return typeof stickyBy === 'string' ? stickyBy : { header: stickyBy.header.toLowerCase() }
 }
 
 /** Identifies a rule without its times: who moves those alone wants the rule to go on as it is. */

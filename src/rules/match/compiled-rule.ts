@@ -29,9 +29,9 @@ export interface CompiledRule {
   readonly faults: readonly Fault[]
   /** The fault for whose sake the limits keep the rule from ever acting. */
   readonly forbidden: FaultName | undefined
-  readonly shadow: boolean
+  readonly dryRun: boolean
   /** Whether what its faults do is marked on the wire. */
-  readonly mark: boolean
+  readonly marker: boolean
   /** Later rules are not considered for a call that this one hit. */
   readonly stop: boolean
 }

@@ -6,7 +6,7 @@ import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
 import type { ClientSpec, MatchSpec } from '../file/match-spec.ts'
 import { told, toldHeader } from './match-test.ts'
 import type { MatchTest } from './match-test.ts'
-import { parseRevisionRange } from '../file/protocol-version-range.ts'
+import { parseProtocolVersionRange } from '../file/protocol-version-range.ts'
 import { callArguments } from '../select/sticky-key.ts'
 import { compileText } from './text-match.ts'
 import type { TextMatcher, TextSpec } from './text-match.ts'
@@ -53,7 +53,8 @@ export function nameTest(
 export function plainTests(spec: MatchSpec): MatchTest[] {
   const tests: MatchTest[] = []
   if (spec.transport !== undefined) tests.push(transportTest([spec.transport].flat()))
-  if (spec.era !== undefined) tests.push(eraTest([spec.era].flat()))
+  if (spec.protocolVersion !== undefined)
+    tests.push(protocolVersionTest([spec.protocolVersion].flat()))
   if (spec.session !== undefined) tests.push(sessionTest(spec.session))
   if (spec.client !== undefined) tests.push(...clientTests(spec.client))
   for (const [name, value] of Object.entries(spec.headers ?? {})) {
@@ -75,25 +76,25 @@ function transportTest(transports: readonly string[]): MatchTest {
   }
 }
 
-function eraTest(ranges: readonly string[]): MatchTest {
+function protocolVersionTest(ranges: readonly string[]): MatchTest {
   const tests = ranges.map((range) => {
-    const test = parseRevisionRange(range)
-    if (test === undefined) throw new TypeError(`${range} is no range of protocol revisions`)
+    const test = parseProtocolVersionRange(range)
+    if (test === undefined) throw new TypeError(`${range} is no range of protocol versions`)
     return test
   })
   return {
-    dimension: 'era',
+    dimension: 'protocolVersion',
     wants: ranges.join(' or '),
     test(facts) {
-      const revision = revisionOf(facts)
-      return revision !== undefined && tests.some((test) => test(revision))
+      const protocolVersion = protocolVersionOf(facts)
+      return protocolVersion !== undefined && tests.some((test) => test(protocolVersion))
     },
-    found: (facts) => told(revisionOf(facts)),
+    found: (facts) => told(protocolVersionOf(facts)),
   }
 }
 
-function revisionOf(facts: Facts): string | undefined {
-  return facts.call?.revision ?? facts.revision
+function protocolVersionOf(facts: Facts): string | undefined {
+  return facts.call?.protocolVersion ?? facts.protocolVersion
 }
 
 function sessionTest(spec: ValueSpec): MatchTest {

@@ -40,15 +40,15 @@ export interface RuleSet {
 
 /** Leads from a call or an exchange to the few rules that it may match. */
 export class RuleIndex {
-  /** Whether any rule is about HTTP exchanges, before and after their answer is known. */
+  /** Whether any rule is about HTTP exchanges, before and after their response is known. */
   readonly hasHttp: boolean
-  readonly hasHttpAnswer: boolean
+  readonly hasHttpResponse: boolean
   /** Used by whoever plans, one at a time: planning never waits. */
   readonly candidates = new Candidates()
   readonly #methods = new Map<string, NameIndex>()
   readonly #otherMethods: NameIndex | undefined
   readonly #http: NameIndex
-  readonly #httpAnswer: NameIndex
+  readonly #httpResponse: NameIndex
 
   constructor(rules: readonly CompiledRule[]) {
     const here = rules.filter((rule) => rule.elsewhere.length === 0)
@@ -64,12 +64,12 @@ export class RuleIndex {
     this.#otherMethods = others.length === 0 ? undefined : new NameIndex(others)
 
     const http = here.filter((rule) => rule.isHttp)
-    const answer = http.filter((rule) => waitsForAnswer(rule))
-    const request = http.filter((rule) => !waitsForAnswer(rule))
+    const response = http.filter((rule) => waitsForResponse(rule))
+    const request = http.filter((rule) => !waitsForResponse(rule))
     this.hasHttp = request.length > 0
-    this.hasHttpAnswer = answer.length > 0
+    this.hasHttpResponse = response.length > 0
     this.#http = byPath(request)
-    this.#httpAnswer = byPath(answer)
+    this.#httpResponse = byPath(response)
   }
 
   /** Where to look for rules about a method; undefined when there are none. */
@@ -85,8 +85,8 @@ export class RuleIndex {
   }
 
   /** Where to look for rules about HTTP exchanges, by path. */
-  forHttp(answered: boolean): NameIndex {
-    return answered ? this.#httpAnswer : this.#http
+  forHttp(responded: boolean): NameIndex {
+    return responded ? this.#httpResponse : this.#http
   }
 }
 
@@ -102,7 +102,7 @@ function reachedBy(
 }
 
 /** A rule about the status can only be planned once there is one. */
-function waitsForAnswer(rule: CompiledRule): boolean {
+function waitsForResponse(rule: CompiledRule): boolean {
   return rule.tests.some((test) => test.dimension === 'http.status')
 }
 

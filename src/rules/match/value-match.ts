@@ -92,7 +92,7 @@ function numberOf(value: unknown, kind: ValueKind): number {
   return isSpelt ? Number(value) : Number.NaN
 }
 
-/** A number or a truth value as a header spells it. */
+/** A number or a boolean as a header spells it. */
 function spelt(value: unknown): unknown {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
 }

@@ -7,7 +7,7 @@ export interface AskedFaults {
   readonly delay: number | undefined
   /** In percent of the calls that ask. */
   readonly delayPercent: number
-  /** The status to answer with; undefined when no answer is asked for. */
+  /** The status to answer with; undefined when no response is asked for. */
   readonly abort: number | undefined
   readonly abortPercent: number
 }
@@ -105,7 +105,7 @@ function readStatus(text: string): number | undefined {
   return /^[2-5]\d\d$/.test(text) ? Number(text) : undefined
 }
 
-/** A whole number of a hundred. */
+/** An integer of a hundred. */
 function readNumerator(text: string): number | undefined {
   return /^\d{1,3}$/.test(text) && Number(text) <= 100 ? Number(text) : undefined
 }

@@ -5,7 +5,7 @@ import { type AskedFaults, readAskedFaults } from './asked-faults.ts'
 import type { CallFacts } from '../match/call-facts.ts'
 import { compileRules } from '../match/compile.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
-import { Hit } from './matched-rule.ts'
+import { MatchedRule } from './matched-rule.ts'
 import type { Clock, Plan } from './plan.ts'
 import { forbiddenFault, type RuleLimits } from '../guard/rule-limits.ts'
 import type { RuleSet } from '../match/rule-set.ts'
@@ -69,7 +69,7 @@ export class HeaderFaults {
   }
 
   /** The hit that a call asks for; undefined when it asks for none, or is not to have it. Counts. */
-  plan(ruleSet: RuleSet, facts: CallFacts, clock: Clock): Hit | undefined {
+  plan(ruleSet: RuleSet, facts: CallFacts, clock: Clock): MatchedRule | undefined {
     if (isHandshake(facts.call.method)) return undefined
     const asked = readAskedFaults(facts.headers, () => this.#invalid++)
     if (asked === undefined) return undefined
@@ -93,21 +93,26 @@ export class HeaderFaults {
   }
 
   /** One draw for both faults, so that the smaller share is a part of the larger one. */
-  #draw(asked: AskedFaults, facts: CallFacts, rule: CompiledRule, clock: Clock): Hit | undefined {
+  #draw(
+    asked: AskedFaults,
+    facts: CallFacts,
+    rule: CompiledRule,
+    clock: Clock,
+  ): MatchedRule | undefined {
     const delayShare = Math.min(asked.delayPercent, this.#maxPercent) / 100
     const abortShare = Math.min(asked.abortPercent, this.#maxPercent) / 100
     const selection = { ...rule.selection, share: Math.max(delayShare, abortShare) }
     const key = this.state.draw({ selection, draws: rule.draws }, facts, clock())
     if (key === undefined) return undefined
-    const drawn = rule.draws.share.number(key)
+    const sampled = rule.draws.share.number(key)
     const hits = {
       ...asked,
-      delay: drawn < delayShare ? asked.delay : undefined,
-      abort: drawn < abortShare ? asked.abort : undefined,
+      delay: sampled < delayShare ? asked.delay : undefined,
+      abort: sampled < abortShare ? asked.abort : undefined,
     }
     const uses = usesOf(hits, this.#maxDelay)
     const own = Object.freeze({ ...rule, uses, faults: uses.map((use) => createFault(use)) })
-    return new Hit(own, this.state, this.#states.active, key, this.#states.shadow)
+    return new MatchedRule(own, this.state, this.#states.active, key, this.#states.dryRun)
   }
 
   #underSeed(seed: string): CompiledRule {
@@ -120,10 +125,13 @@ export class HeaderFaults {
 }
 
 /** A call's plan with what its caller asks for in front of what the file has for it. */
-export function withHeaderFaults(plan: Plan | undefined, hit: Hit | undefined): Plan | undefined {
+export function withHeaderFaults(
+  plan: Plan | undefined,
+  hit: MatchedRule | undefined,
+): Plan | undefined {
   if (hit === undefined) return plan
   const hits = plan === undefined ? [hit] : [hit, ...plan.hits]
-  return { hits, shadow: hit.shadow && (plan === undefined || plan.shadow) }
+  return { hits, dryRun: hit.dryRun && (plan === undefined || plan.dryRun) }
 }
 
 function usesOf({ delay, abort }: AskedFaults, maxDelay: number): readonly FaultUse[] {

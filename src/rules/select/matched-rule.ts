@@ -6,11 +6,11 @@ import type { RuleState } from './rule-state.ts'
  * One rule's hit on one call: what its faults may do there is asked here, and what they did is told
  * here. Whoever has it calls `finish` when the call is over, whatever happened.
  */
-export class Hit {
+export class MatchedRule {
   readonly rule: CompiledRule
   readonly state: RuleState
   /** Everything is counted and nothing is done: the faults must not be run. */
-  readonly shadow: boolean
+  readonly dryRun: boolean
   /** What the draw was made of. */
   readonly key: string
   readonly #all: ActiveLimit
@@ -26,14 +26,14 @@ export class Hit {
     state: RuleState,
     all: ActiveLimit,
     key: string,
-    shadow: boolean,
+    dryRun: boolean,
   ) {
     this.rule = rule
     this.state = state
     this.key = key
-    this.shadow = shadow
+    this.dryRun = dryRun
     this.#all = all
-    if (shadow) state.counts.shadow++
+    if (dryRun) state.counts.dry_run++
   }
 
   /** Aborted when the rule is taken back or disarmed. */
@@ -56,13 +56,13 @@ export class Hit {
    * rules: the fault must not act, nor any other of this rule on this call. True asks for one `end`.
    */
   begin(): boolean {
-    if (this.#finished || this.shadow || this.#turnedAway) return false
+    if (this.#finished || this.dryRun || this.#turnedAway) return false
     if (this.#acting === 0) {
       const own = this.state.active
       if (own.full || this.#all.full) {
         this.#turnedAway = true
         if (!this.#applied) {
-          this.state.counts.overflow++
+          this.state.counts.concurrency_limit++
           this.state.giveBack()
         }
         return false
@@ -83,9 +83,9 @@ export class Hit {
 
   /** A fault took effect. Counted once per hit. */
   applied(): void {
-    if (this.#applied || this.shadow) return
+    if (this.#applied || this.dryRun) return
     this.#applied = true
-    this.state.counts.applied++
+    this.state.counts.injected++
   }
 
   /** A fault had its turn and could not act on this exchange. */
@@ -111,8 +111,8 @@ export class Hit {
       this.#acting = 0
       this.#leave()
     }
-    if (this.#applied || this.#turnedAway || this.shadow) return
-    const result = this.#spared ? 'spared' : this.#idle ? 'not_applicable' : 'not_reached'
+    if (this.#applied || this.#turnedAway || this.dryRun) return
+    const result = this.#spared ? 'within_limit' : this.#idle ? 'not_applicable' : 'not_reached'
     this.state.counts[result]++
   }
 

@@ -1,7 +1,7 @@
 import { restraintOn } from './restraint.ts'
 import type { Call } from '../../mcp/call.ts'
 import type { HeaderLines } from '../../http/headers.ts'
-import { Hit } from './matched-rule.ts'
+import { MatchedRule } from './matched-rule.ts'
 import type { CallFacts, ExchangeFacts, Facts } from '../match/call-facts.ts'
 import type { Candidates } from '../match/candidates.ts'
 import { holdAll } from '../match/match-test.ts'
@@ -16,15 +16,15 @@ export type Clock = () => number
 
 /** What is to be done to one call, or to one exchange. */
 export interface Plan {
-  /** In file order, shadow hits included. */
-  readonly hits: readonly Hit[]
-  /** True when there is nothing but shadow hits: run no fault. */
-  readonly shadow: boolean
+  /** In file order, dry-run hits included. */
+  readonly hits: readonly MatchedRule[]
+  /** True when there is nothing but dry-run hits: run no fault. */
+  readonly dryRun: boolean
 }
 
 /** False when no rule can hit a call: what it costs to find out is all that most calls pay. */
 export function mayHit({ index }: RuleSet, call: Call, headers: HeaderLines): boolean {
-  if (index.hasHttp || index.hasHttpAnswer) return true
+  if (index.hasHttp || index.hasHttpResponse) return true
   const names = index.forMethod(call.method)
   if (names === undefined) return false
   const { candidates } = index
@@ -68,15 +68,15 @@ export function planHttp(
     : undefined
 }
 
-/** The rules about HTTP that want a status, and hit an exchange. To be asked when its answer begins. */
-export function planHttpAnswer(
+/** The rules about HTTP that want a status, and hit an exchange. To be asked when its response begins. */
+export function planHttpResponse(
   ruleSet: RuleSet,
   facts: ExchangeFacts,
   status: number,
   states: RuleStates,
   clock: Clock,
 ): Plan | undefined {
-  if (!ruleSet.index.hasHttpAnswer) return undefined
+  if (!ruleSet.index.hasHttpResponse) return undefined
   return planExchange(ruleSet, { ...facts, status }, states, clock, true)
 }
 
@@ -90,12 +90,12 @@ function planExchange(
   facts: Facts,
   states: RuleStates,
   clock: Clock,
-  answered: boolean,
+  responded: boolean,
   seen?: ExchangeFacts,
 ): Plan | undefined {
   const { candidates } = ruleSet.index
   candidates.clear()
-  ruleSet.index.forHttp(answered).gather(facts.http.path, facts.headers, candidates)
+  ruleSet.index.forHttp(responded).gather(facts.http.path, facts.headers, candidates)
   return planOf(ruleSet, candidates, facts, states, clock, false, seen)
 }
 
@@ -109,8 +109,8 @@ function planOf(
   seen?: ExchangeFacts,
 ): Plan | undefined {
   const restraint = restraintOn(ruleSet, facts, states)
-  let hits: Hit[] | undefined
-  let shadow = true
+  let hits: MatchedRule[] | undefined
+  let dryRun = true
   let now = Number.NaN
   for (let rule = candidates.next(); rule !== undefined; rule = candidates.next()) {
     const unreadBefore = unread.texts
@@ -132,15 +132,15 @@ function planOf(
     if (Number.isNaN(now)) now = clock()
     const key = state.draw(rule, facts, now)
     if (key === undefined) continue
-    const isShadow = rule.shadow || states.shadow
-    const hit = new Hit(rule, state, states.active, key, isShadow)
+    const isDryRun = rule.dryRun || states.dryRun
+    const hit = new MatchedRule(rule, state, states.active, key, isDryRun)
     if (hits === undefined) hits = [hit]
     else hits.push(hit)
-    if (!isShadow) shadow = false
-    // A rule that is a shadow among real ones must change nothing for them.
-    if (rule.stop && (!rule.shadow || states.shadow)) break
+    if (!isDryRun) dryRun = false
+    // A rule that is a dry run among real ones must change nothing for them.
+    if (rule.stop && (!rule.dryRun || states.dryRun)) break
   }
-  return hits === undefined ? undefined : { hits, shadow }
+  return hits === undefined ? undefined : { hits, dryRun }
 }
 
 function countUnread(state: RuleState | undefined): void {

@@ -3,7 +3,7 @@ import { BurstChain } from './burst.ts'
 import { isConsidered } from './ordinals.ts'
 import { noCounts } from './rule-counts.ts'
 import type { RuleCounts, RuleResult } from './rule-counts.ts'
-import { sampleKey } from './sticky-key.ts'
+import { stickyKey } from './sticky-key.ts'
 import type { RuleDraws, Selection } from './selection.ts'
 import type { Facts } from '../match/call-facts.ts'
 import { shareAt } from './share.ts'
@@ -20,7 +20,7 @@ export interface Drawable {
 
 /** What would become of the next matching call. */
 export interface Forecast {
-  readonly result: RuleResult | 'drawn'
+  readonly result: RuleResult | 'sampled'
   /** The call's ordinal. */
   readonly ordinal: number
   /** What the draw is made of, and the draw; undefined when it does not come to a draw. */
@@ -72,7 +72,7 @@ export class RuleState {
     this.#since = ruleStart(appliedAt, now)
   }
 
-  /** How many matching calls were counted while the rule was in force. */
+  /** How many matching calls were counted while the rule was active. */
   get ordinal(): number {
     return this.#ordinal
   }
@@ -108,19 +108,19 @@ export class RuleState {
     const refused = this.#outOfForce(selection, now)
     if (refused !== undefined) return this.#refuse(refused)
     const ordinal = ++this.#ordinal
-    if (this.#isExhausted(selection)) return this.#refuse('exhausted')
+    if (this.#isExhausted(selection)) return this.#refuse('quota_used')
     if (!isConsidered(selection, ordinal)) return this.#refuse('not_selected')
     if (this.#burst?.next(rule.draws.burst.number(String(ordinal))) === false) {
-      return this.#refuse('not_drawn')
+      return this.#refuse('not_sampled')
     }
     const share = shareAt(selection, now - windowStart(selection, this.since))
-    const key = sampleKey(selection.sample, facts, ordinal)
+    const key = stickyKey(selection.stickyBy, facts, ordinal)
     if (share < 1 && (share <= 0 || rule.draws.share.number(key) >= share)) {
-      return this.#refuse('not_drawn')
+      return this.#refuse('not_sampled')
     }
     if (this.#isAhead(selection, ordinal)) return this.#refuse('forbidden')
     this.#hits++
-    this.counts.drawn++
+    this.counts.sampled++
     return key
   }
 
@@ -137,17 +137,17 @@ export class RuleState {
     const without = { ordinal, key: undefined, draw: undefined, share, burst: undefined }
     const refused = this.#outOfForce(selection, now)
     if (refused !== undefined) return { ...without, result: refused, ordinal: this.#ordinal }
-    if (this.#isExhausted(selection)) return { ...without, result: 'exhausted' }
+    if (this.#isExhausted(selection)) return { ...without, result: 'quota_used' }
     if (!isConsidered(selection, ordinal)) return { ...without, result: 'not_selected' }
     const burst =
       this.#burst === undefined
         ? undefined
         : { draw: rule.draws.burst.number(String(ordinal)), chance: this.#burst.chance }
-    const key = sampleKey(selection.sample, facts, ordinal)
+    const key = stickyKey(selection.stickyBy, facts, ordinal)
     const draw = rule.draws.share.number(key)
-    const isDrawn = (burst === undefined || burst.draw < burst.chance) && draw < share
-    const isHit = isDrawn && !this.#isAhead(selection, ordinal)
-    const result = isHit ? 'drawn' : isDrawn ? 'forbidden' : 'not_drawn'
+    const isSampled = (burst === undefined || burst.draw < burst.chance) && draw < share
+    const isHit = isSampled && !this.#isAhead(selection, ordinal)
+    const result = isHit ? 'sampled' : isSampled ? 'forbidden' : 'not_sampled'
     return { result, ordinal, key, draw, share, burst }
   }
 
@@ -171,8 +171,8 @@ export class RuleState {
    * Calls that share a key share their fate, so that a key which all of them share would make any
    * share the whole. The limit is kept by counting, too.
    */
-  #isAhead({ sample, highest }: Selection, ordinal: number): boolean {
-    return sample !== 'ordinal' && highest < 1 && this.#hits >= highest * ordinal + HEAD_START
+  #isAhead({ stickyBy, highest }: Selection, ordinal: number): boolean {
+    return stickyBy !== 'ordinal' && highest < 1 && this.#hits >= highest * ordinal + HEAD_START
   }
 
   #refuse(result: RuleResult): undefined {

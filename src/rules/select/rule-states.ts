@@ -6,13 +6,13 @@ import type { RuleSet } from '../match/rule-set.ts'
 import { RuleState } from './rule-state.ts'
 import { RuleTotals } from './rule-totals.ts'
 
-/** The memory of all rules in force, and the switch that disarms them. */
+/** The memory of all active rules, and the switch that disarms them. */
 export class RuleStates {
   /** Faults in progress over all rules, those of retired rules included. */
   readonly active = new ActiveLimit()
   /** What became of calls since the process began, by rule name. */
   readonly totals = new RuleTotals()
-  readonly shadow: boolean
+  readonly dryRun: boolean
   readonly #maxActive: number
   readonly #isDenied: ((call: Call) => boolean) | undefined
   readonly #isExcluded: ((path: string) => boolean) | undefined
@@ -20,7 +20,7 @@ export class RuleStates {
   readonly #builtIn = new Map<string, RuleState>()
   readonly #builtInRules: CompiledRule[] = []
   #states = new Map<string, RuleState>()
-  /** The rules in force and, parallel to them, their states: the short way to them. */
+  /** The active rules and, parallel to them, their states: the short way to them. */
   #rules: readonly CompiledRule[] = []
   #inOrder: readonly RuleState[] = []
   #disarmed: string | undefined
@@ -29,7 +29,7 @@ export class RuleStates {
   constructor(limits: RuleLimits = {}) {
     this.#maxActive = limits.maxActive ?? Infinity
     this.active.limit = this.#maxActive
-    this.shadow = limits.shadow ?? false
+    this.dryRun = limits.dryRun ?? false
     this.#isDenied = deniedCalls(limits)
     this.#isExcluded = excludedPaths(limits)
   }

@@ -7,8 +7,8 @@ export interface RuleTotal {
   readonly counts: Readonly<RuleCounts>
   /** Its faults in progress, those of earlier versions included. */
   readonly active: number
-  /** Whether a rule of this name is in force. */
-  readonly inForce: boolean
+  /** Whether a rule of this name is active. */
+  readonly isActive: boolean
 }
 
 /** A rule's name and what it remembers. */
@@ -28,7 +28,7 @@ interface Total {
   readonly name: string
   readonly counts: RuleCounts
   active: number
-  inForce: boolean
+  isActive: boolean
 }
 
 /**
@@ -42,7 +42,7 @@ export class RuleTotals {
   readonly #settled = new Map<string, RuleCounts>()
   /** In force for good, whatever is adopted. */
   readonly #kept: NamedState[] = []
-  #inForce: readonly NamedState[] = []
+  #isActive: readonly NamedState[] = []
   #leaving: NamedState[] = []
 
   constructor(maxNames = MAX_NAMES, maxLeaving = MAX_LEAVING) {
@@ -56,21 +56,21 @@ export class RuleTotals {
   }
 
   /** Rules come into force in the place of those before. */
-  adopt(inForce: readonly NamedState[]): void {
-    const kept = new Set(inForce.map(({ state }) => state))
-    for (const { name } of inForce) this.#learn(name)
-    this.#leaving.push(...this.#inForce.filter(({ state }) => !kept.has(state)))
-    this.#inForce = inForce
+  adopt(isActive: readonly NamedState[]): void {
+    const kept = new Set(isActive.map(({ state }) => state))
+    for (const { name } of isActive) this.#learn(name)
+    this.#leaving.push(...this.#isActive.filter(({ state }) => !kept.has(state)))
+    this.#isActive = isActive
     this.#settle()
   }
 
-  /** A rule that stands in no file is in force for good. */
+  /** A rule that stands in no file is active for good. */
   keep(rule: NamedState): void {
     this.#learn(rule.name)
     this.#kept.push(rule)
   }
 
-  /** One total for each name that was ever in force, in the order of their coming. */
+  /** One total for each name that was ever active, in the order of their coming. */
   all(): readonly RuleTotal[] {
     this.#settle()
     const totals = new Map<string, Total>()
@@ -83,10 +83,10 @@ export class RuleTotals {
     }
     for (const name of this.#settled.keys()) totalOf(name)
     for (const { name, state } of this.#leaving) addState(totalOf(name), state)
-    for (const { name, state } of [...this.#kept, ...this.#inForce]) {
+    for (const { name, state } of [...this.#kept, ...this.#isActive]) {
       const total = totalOf(name)
       addState(total, state)
-      total.inForce = true
+      total.isActive = true
     }
     return [...totals.values()]
   }
@@ -95,7 +95,7 @@ export class RuleTotals {
     const counts = noCounts()
     const settled = this.#settled.get(name)
     if (settled !== undefined) addCounts(counts, settled)
-    return { name, counts, active: 0, inForce: false }
+    return { name, counts, active: 0, isActive: false }
   }
 
   #learn(name: string): void {
@@ -132,7 +132,7 @@ function addState(total: Total, { active, counts }: RuleState): void {
 
 function addCounts(sum: RuleCounts, counts: Readonly<RuleCounts>): void {
   sum.matched += counts.matched
-  sum.drawn += counts.drawn
+  sum.sampled += counts.sampled
   sum.value_too_long += counts.value_too_long
   for (const result of RESULTS) sum[result] += counts[result]
 }

@@ -1,7 +1,7 @@
 import type { BurstConfig } from './burst.ts'
 import { Draw } from './sampling.ts'
 import type { OrdinalConfig } from './ordinals.ts'
-import type { Sample } from './sticky-key.ts'
+import type { StickyBy } from './sticky-key.ts'
 import type { ShareConfig } from './share.ts'
 import type { WindowConfig } from './window.ts'
 
@@ -10,7 +10,7 @@ export interface Selection extends ShareConfig, WindowConfig, OrdinalConfig {
   /** Hits at most this many, all told. */
   readonly times?: number | undefined
   readonly burst?: BurstConfig | undefined
-  readonly sample: Sample
+  readonly stickyBy: StickyBy
   /** False when this replica is not among the rule's share of pods. */
   readonly inPod: boolean
   /** Faults of this rule in progress at the same moment. */

@@ -6,11 +6,11 @@ import type { Facts } from '../match/call-facts.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 
 /** What a rule's draw is a function of. A header is named in lower case. */
-export type Sample = 'ordinal' | 'session' | 'args' | 'trace' | { readonly header: string }
+export type StickyBy = 'ordinal' | 'session' | 'args' | 'trace' | { readonly header: string }
 
 /** The key of a call's draw; the ordinal where the call lacks what is asked for. */
-export function sampleKey(sample: Sample, facts: Facts, ordinal: number): string {
-  return sharedKey(sample, facts) ?? String(ordinal)
+export function stickyKey(stickyBy: StickyBy, facts: Facts, ordinal: number): string {
+  return sharedKey(stickyBy, facts) ?? String(ordinal)
 }
 
 /** The arguments of a call, by the parameter that its method has them in. */
@@ -29,9 +29,9 @@ export function readHeaderText(name: string, value: string): string {
   return name === 'mcp-name' ? (decodeHeaderValue(value) ?? value) : value
 }
 
-function sharedKey(sample: Sample, facts: Facts): string | undefined {
-  if (typeof sample === 'object') return headerText(facts.headers, sample.header)
-  switch (sample) {
+function sharedKey(stickyBy: StickyBy, facts: Facts): string | undefined {
+  if (typeof stickyBy === 'object') return headerText(facts.headers, stickyBy.header)
+  switch (stickyBy) {
     case 'ordinal':
       return undefined
     case 'session':
@@ -43,7 +43,7 @@ function sharedKey(sample: Sample, facts: Facts): string | undefined {
     case 'trace':
       return traceId(headerValue(facts.headers, 'traceparent'))
     default:
-      return sample satisfies never
+      return stickyBy satisfies never
   }
 }
 

@@ -1,4 +1,4 @@
-/** When a rule is in force, in milliseconds since the epoch. */
+/** When a rule is active, in milliseconds since the epoch. */
 export interface WindowConfig {
   readonly from?: number | undefined
   readonly until?: number | undefined

@@ -16,7 +16,7 @@ export interface Reload {
   readonly generation: number
 }
 
-/** What the rules in force work with. */
+/** What the active rules work with. */
 export interface RulesParts {
   readonly states: RuleStates
   readonly arming: Arming
@@ -40,7 +40,7 @@ interface Compiling {
 const MAX_AT_ONCE = 64
 
 /** The rules that calls meet. One reference is swapped; whoever plans reads it once. */
-export class RulesInForce {
+export class ActiveRules {
   readonly states: RuleStates
   readonly arming: Arming
   readonly clock: () => number
@@ -64,7 +64,7 @@ export class RulesInForce {
     return this.#ruleSet
   }
 
-  /** The version in force; undefined before there was one. */
+  /** The active version; undefined before there was one. */
   get current(): Reload | undefined {
     return this.#current
   }
@@ -81,7 +81,7 @@ export class RulesInForce {
   take(version: RulesVersion): void {
     const newest = this.#compiling?.refused ?? this.#compiling?.version ?? this.#last?.version
     if (this.#closed || version.digest === newest?.digest) return
-    if (version.kind === 'refused') {
+    if (version.kind === 'rejected') {
       if (this.#compiling === undefined) this.#record(version)
       else this.#compiling.refused = version
       return
@@ -96,7 +96,7 @@ export class RulesInForce {
     const isFirst = this.#last === undefined
     if (version.kind === 'absent') this.#adopt(version, NO_RULES)
     else if (isFirst || version.file.rules.length <= MAX_AT_ONCE) this.#takeNow(version)
-    // Whoever is told may fail at it. The rules are in force then, and there is nobody to tell.
+    // Whoever is told may fail at it. The rules are active then, and there is nobody to tell.
     else this.#takeLater(version).catch(() => undefined)
   }
 
@@ -170,5 +170,5 @@ export class RulesInForce {
 function unusable({ digest }: RulesFound, error: unknown): RulesVersion {
   const message = `cannot be used: ${error instanceof Error ? error.message : String(error)}`
   const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const
-  return { kind: 'refused', digest, problems: [{ file: '', problems: [problem] }] }
+  return { kind: 'rejected', digest, problems: [{ file: '', problems: [problem] }] }
 }

@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
-import { CHUNKED, PlainAnswers } from '../../http/fast/response-reader.ts'
-import { PlainChunks, type PieceTaker } from '../../http/fast/chunk-reader.ts'
+import { CHUNKED, ResponseReader } from '../../http/fast/response-reader.ts'
+import { ChunkReader, type PieceTaker } from '../../http/fast/chunk-reader.ts'
 import { copyOf } from '../../base/bytes.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { Failure } from '../../http/transfer.ts'
 import { ConnectError, type Connector } from '../connector.ts'
-import type { LaneEvents, PooledLane } from '../connection-pool.ts'
+import type { ConnectionEvents, PooledConnection } from '../connection-pool.ts'
 import { BridgedSocket } from './bridged-socket.ts'
 
 /** Settings of the connections behind one upstream. */
-export interface SpliceLaneOptions {
+export interface FastConnectionOptions {
   readonly connector: Connector
   /** An idle connection is retired after this, or 2 s before the app says it would close it. */
   readonly idle: number
@@ -18,14 +18,14 @@ export interface SpliceLaneOptions {
 }
 
 /** Whoever has a request on the lane. */
-export interface LaneUser {
-  head(head: PlainAnswers['head'], whole: boolean): void
+export interface ConnectionUser {
+  head(head: ResponseReader['head'], whole: boolean): void
   data(chunk: Buffer): boolean
   chunks(run: ChunkRun): boolean
-  /** The answer is whole; `reusable` says whether the connection is in order. */
+  /** The response is whole; `reusable` says whether the connection is in order. */
   end(reusable: boolean): void
   fail(failure: Failure): void
-  /** The answer is not plain: from here on somebody else reads the connection. */
+  /** The response is not plain: from here on somebody else reads the connection. */
   odd(socket: BridgedSocket, begun: boolean): void
 }
 
@@ -35,28 +35,28 @@ const RETIRE_BEFORE_APP = 2_000
 const LONGEST_IDLE = 600_000
 const READ_SIZE = 64 * 1024
 
-/** Above this an answer is read into buffers of its own, which need no copy. */
+/** Above this a response is read into buffers of its own, which need no copy. */
 const BULK = 2 * READ_SIZE
 
 const RESET: Failure = { kind: 'reset', message: 'the app reset the connection' }
 const CLOSED: Failure = {
   kind: 'closed',
-  message: 'the app closed the connection before its answer was whole',
+  message: 'the app closed the connection before its response was whole',
 }
 
 /** All lanes read into this: what is kept of it is copied before the read is over. */
 const INPUT = Buffer.allocUnsafeSlow(READ_SIZE)
 
-/** One connection to the app that is read without an HTTP parser, as long as its answers are plain. */
-export class SpliceLane implements PooledLane, PieceTaker {
+/** One connection to the app that is read without an HTTP parser, as long as its responses are plain. */
+export class FastConnection implements PooledConnection, PieceTaker {
   alive = true
   busy = false
-  readonly #options: SpliceLaneOptions
-  readonly #events: LaneEvents<SpliceLane>
-  readonly #answers: PlainAnswers
-  readonly #chunks = new PlainChunks()
+  readonly #options: FastConnectionOptions
+  readonly #events: ConnectionEvents<FastConnection>
+  readonly #responses: ResponseReader
+  readonly #chunks = new ChunkReader()
   readonly #socket: Socket
-  #user: LaneUser | undefined
+  #user: ConnectionUser | undefined
   #ready = false
   /** What to send once there is a connection. */
   #waiting: [text: string, body: Uint8Array | undefined] | undefined
@@ -72,10 +72,10 @@ export class SpliceLane implements PooledLane, PieceTaker {
   #failure: Failure | undefined
   #bridge: BridgedSocket | undefined
 
-  constructor(options: SpliceLaneOptions, events: LaneEvents<SpliceLane>) {
+  constructor(options: FastConnectionOptions, events: ConnectionEvents<FastConnection>) {
     this.#options = options
     this.#events = events
-    this.#answers = new PlainAnswers(options.maxResponseHead)
+    this.#responses = new ResponseReader(options.maxResponseHead)
     const onread = {
       buffer: () => this.#nextInput(),
       callback: (size: number): boolean => {
@@ -94,7 +94,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
   }
 
   /** Sends a request; the body is apart where it is too large to be text. */
-  send(user: LaneUser, text: string, body: Uint8Array | undefined): void {
+  send(user: ConnectionUser, text: string, body: Uint8Array | undefined): void {
     this.#user = user
     this.#left = undefined
     if (this.#ready) this.#write(text, body)
@@ -174,31 +174,31 @@ export class SpliceLane implements PooledLane, PieceTaker {
       return
     }
     try {
-      this.#answer(size)
+      this.#response(size)
     } catch (error) {
       this.#fail({ kind: 'protocol', message: (error as Error).message })
     }
   }
 
-  #answer(size: number): void {
+  #response(size: number): void {
     const user = this.#user
     const input = this.#input!
     if (user === undefined) {
-      // Nobody asked: whatever this is, the next request must not take it for its answer.
+      // Nobody asked: whatever this is, the next request must not take it for its response.
       if (!isBlank(input, 0, size)) this.destroy()
       return
     }
     let at = 0
     if (this.#left === undefined) {
-      const answers = this.#answers
-      if (!answers.read(input, 0, size)) {
+      const responses = this.#responses
+      if (!responses.read(input, 0, size)) {
         this.#odd(input.subarray(0, size), false)
         return
       }
-      at = answers.size
-      this.#left = answers.length
+      at = responses.size
+      this.#left = responses.length
       this.#chunks.reset()
-      user.head(answers.head, this.#left >= 0 && at + this.#left <= size)
+      user.head(responses.head, this.#left >= 0 && at + this.#left <= size)
     }
     if (this.#left === CHUNKED) this.#chunked(input, at, size)
     else this.#counted(input, this.#left, at, size)
@@ -228,12 +228,12 @@ export class SpliceLane implements PooledLane, PieceTaker {
     }
   }
 
-  /** The answer is there; `clean` says that nothing came behind it. */
+  /** The response is there; `clean` says that nothing came behind it. */
   #whole(clean: boolean): void {
     const user = this.#user
     if (user === undefined) return
     this.#user = undefined
-    const { closes, keptFor } = this.#answers
+    const { closes, keptFor } = this.#responses
     const idle =
       keptFor === undefined
         ? this.#options.idle
@@ -258,7 +258,7 @@ export class SpliceLane implements PooledLane, PieceTaker {
     this.resume()
     this.#events.disconnected(this)
     user.odd(bridge, begun)
-    bridge.feed(begun ? Buffer.concat([this.#answers.bytes, bytes]) : Buffer.from(bytes))
+    bridge.feed(begun ? Buffer.concat([this.#responses.bytes, bytes]) : Buffer.from(bytes))
   }
 
   #pause(): void {

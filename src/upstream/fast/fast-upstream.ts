@@ -3,13 +3,13 @@ import { asBuffer } from '../../base/bytes.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { RequestHead, ResponseHead } from '../../http/headers.ts'
 import { unmarked } from '../../http/renamed-markers.ts'
-import { PlainHead } from '../../http/fast/fast-request-head.ts'
+import { FastRequestHead } from '../../http/fast/fast-request-head.ts'
 import { requestHeadText } from '../../http/request-text.ts'
 import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../http/transfer.ts'
-import type { LanePool } from '../connection-pool.ts'
+import type { ConnectionPool } from '../connection-pool.ts'
 import type { UndiciUpstream } from '../undici-upstream.ts'
 import type { BridgedSocket } from './bridged-socket.ts'
-import type { LaneUser, SpliceLane } from './fast-connection.ts'
+import type { ConnectionUser, FastConnection } from './fast-connection.ts'
 
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
 /** Bodies up to this leave in one write with their head. */
@@ -17,26 +17,26 @@ const ONE_WRITE = 16 * 1024
 const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
 
 /**
- * Sends requests whose body is at hand as bytes over connections of its own, and reads the answers
+ * Sends requests whose body is at hand as bytes over connections of its own, and reads the responses
  * as long as they are plain. What is not plain goes to undici: the request, or the connection with
  * what it has answered so far.
  */
-export class SpliceUpstream implements Upstream {
-  readonly #pool: LanePool<SpliceLane>
+export class FastUpstream implements Upstream {
+  readonly #pool: ConnectionPool<FastConnection>
   readonly #general: UndiciUpstream
 
-  constructor(pool: LanePool<SpliceLane>, general: UndiciUpstream) {
+  constructor(pool: ConnectionPool<FastConnection>, general: UndiciUpstream) {
     this.#pool = pool
     this.#general = general
   }
 
   send(head: RequestHead, body: Body, sink: ResponseSink): Transfer {
     if (!isPlain(head, body)) return this.#general.send(head, body, sink)
-    const text = head instanceof PlainHead ? head.text : `${requestHeadText(head, false)}\r\n`
+    const text = head instanceof FastRequestHead ? head.text : `${requestHeadText(head, false)}\r\n`
     const pool = this.#pool
     let lane = pool.acquireIdle()
     if (lane === undefined) {
-      // An app whose answers are never plain must not cost a connection for each of them.
+      // An app whose responses are never plain must not cost a connection for each of them.
       if (this.#general.hasIdle) return this.#general.send(head, body, sink)
       lane = pool.acquire()
       if (lane === undefined) {
@@ -44,7 +44,7 @@ export class SpliceUpstream implements Upstream {
         return IDLE_TRANSFER
       }
     }
-    const transfer = new SpliceTransfer(pool, lane, sink, this.#general)
+    const transfer = new FastTransfer(pool, lane, sink, this.#general)
     if (body === null) lane.send(transfer, text, undefined)
     else if (body.length > ONE_WRITE) lane.send(transfer, text, body)
     else lane.send(transfer, text + asBuffer(body).toString('latin1'), undefined)
@@ -59,18 +59,18 @@ function isPlain(head: RequestHead, body: Body): body is Uint8Array | null {
 }
 
 /** One request under way. */
-class SpliceTransfer implements Transfer, LaneUser {
-  readonly #pool: LanePool<SpliceLane>
-  readonly #lane: SpliceLane
+class FastTransfer implements Transfer, ConnectionUser {
+  readonly #pool: ConnectionPool<FastConnection>
+  readonly #lane: FastConnection
   #sink: ResponseSink
   readonly #general: UndiciUpstream
   #done = false
-  /** Who has the request after the answer turned out odd. */
+  /** Who has the request after the response turned out odd. */
   #next: Transfer | undefined
 
   constructor(
-    pool: LanePool<SpliceLane>,
-    lane: SpliceLane,
+    pool: ConnectionPool<FastConnection>,
+    lane: FastConnection,
     sink: ResponseSink,
     general: UndiciUpstream,
   ) {

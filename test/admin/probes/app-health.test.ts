@@ -149,9 +149,9 @@ describe('HTTP probes', () => {
     })
     expect(await ask('app/livez')).toEqual([502, 'aborted'])
     expect(await ask('app/readyz')).toEqual([502, `connect ECONNREFUSED 127.0.0.1:${gone}`])
-    expect(await ask('app/startupz')).toEqual([502, 'no answer in 1000 ms'])
+    expect(await ask('app/startupz')).toEqual([502, 'no response in 1000 ms'])
     expect(debug).toContainEqual(
-      expect.objectContaining({ check: 'app/startupz', ok: false, why: 'no answer in 1000 ms' }),
+      expect.objectContaining({ check: 'app/startupz', ok: false, why: 'no response in 1000 ms' }),
     )
   })
 
@@ -219,7 +219,7 @@ describe('TCP probes', () => {
 })
 
 describe('hooks', () => {
-  test('any answer is well, whatever its status; none is none', async () => {
+  test('any response is well, whatever its status; none is none', async () => {
     const { port } = await app((_, response) => response.writeHead(500).end())
     const { ask } = await health({
       'app/poststart': { httpGet: { port } },

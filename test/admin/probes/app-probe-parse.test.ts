@@ -51,7 +51,7 @@ describe('probes as a pod has them', () => {
     ['{"app/readyz":{}}', 'needs one of httpGet'],
     ['{"app/readyz":{"exec":{"command":["ls"]}}}', 'needs one of httpGet'],
     ['{"app/readyz":{"grpc":{"port":1},"tcpSocket":{"port":1}}}', 'needs one of'],
-    ['{"app/readyz":{"httpGet":{"port":"http"}}}', 'httpGet.port is not a whole number'],
+    ['{"app/readyz":{"httpGet":{"port":"http"}}}', 'httpGet.port is not an integer'],
     ['{"app/readyz":{"httpGet":{"port":0}}}', 'httpGet.port'],
     ['{"app/readyz":{"httpGet":{"port":1,"scheme":"FTP"}}}', 'neither HTTP nor HTTPS'],
     ['{"app/readyz":{"httpGet":{"port":1,"host":"a/b"}}}', 'is no host'],

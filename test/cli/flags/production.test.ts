@@ -40,9 +40,9 @@ describe('the sidecar', () => {
   })
 
   it('reads the namespace of its service account, and only in a pod', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'squall-production-'))
+    const directory = await mkdtemp(join(tmpdir(), 'squall-production-'))
     try {
-      const file = join(folder, 'namespace')
+      const file = join(directory, 'namespace')
       await writeFile(file, 'shop-prod\n')
       const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1' }
       expect(ownNamespace(env, file).name).toBe('shop-prod')
@@ -50,7 +50,7 @@ describe('the sidecar', () => {
       expect(ownNamespace({}, file).name).toBeUndefined()
       expect(ownNamespace({ ...env, POD_NAMESPACE: 'shop' }, file).name).toBe('shop')
     } finally {
-      await rm(folder, { recursive: true })
+      await rm(directory, { recursive: true })
     }
   })
 

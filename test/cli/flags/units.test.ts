@@ -58,7 +58,7 @@ describe('sizes', () => {
   it.each(['', '64KB', '64k', '4mib', '-1', '1.5MiB', '0x10', '1 KiB', '9999999999999999'])(
     '%j is refused',
     (text) => {
-      expect(() => parseSize(text, '--x', WIDE)).toThrow(/ is not a size; write a whole number/)
+      expect(() => parseSize(text, '--x', WIDE)).toThrow(/ is not a size; write an integer/)
     },
   )
 
@@ -77,7 +77,7 @@ describe('counts and words', () => {
     expect(() => parseCount('10001', '--x', { min: 1, max: 10_000 })).toThrow(
       '--x: "10001" is out of range; use 1 to 10000',
     )
-    expect(() => parseCount('1KiB', '--x', WIDE)).toThrow('--x: "1KiB" is not a whole number')
+    expect(() => parseCount('1KiB', '--x', WIDE)).toThrow('--x: "1KiB" is not an integer')
   })
 
   it('take one of the known words', () => {

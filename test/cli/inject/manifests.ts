@@ -41,12 +41,12 @@ async function onFiles(
   texts: Texts,
   run: (files: readonly string[], out: Out) => Promise<number>,
 ): Promise<Outcome> {
-  const folder = await mkdtemp(join(tmpdir(), 'squall-inject-'))
+  const directory = await mkdtemp(join(tmpdir(), 'squall-inject-'))
   try {
     const files: string[] = []
     const list = typeof texts === 'string' || texts instanceof Uint8Array ? [texts] : texts
     for (const [i, text] of list.entries()) {
-      const file = join(folder, `${i}.yaml`)
+      const file = join(directory, `${i}.yaml`)
       await writeFile(file, text)
       files.push(file)
     }
@@ -58,6 +58,6 @@ async function onFiles(
     })
     return { code, text, told }
   } finally {
-    await rm(folder, { recursive: true })
+    await rm(directory, { recursive: true })
   }
 }

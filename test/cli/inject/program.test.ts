@@ -5,16 +5,16 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { startProgram } from '../../support/program.ts'
 
-let folder = ''
+let directory = ''
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'squall-inject-'))
+  directory = await mkdtemp(join(tmpdir(), 'squall-inject-'))
 })
 
-afterEach(() => rm(folder, { recursive: true }))
+afterEach(() => rm(directory, { recursive: true }))
 
 it('writes everything to a reader that takes its time, more than a pipe holds', async () => {
-  const file = join(folder, 'manifest.yaml')
+  const file = join(directory, 'manifest.yaml')
   const manifest = `kind: ConfigMap\ndata:\n  long: ${'x'.repeat(500_000)}\n---\nkind: Pod\nspec: {containers: []}\n`
   await writeFile(file, manifest)
   const program = startProgram(['inject', '-f', file])

@@ -7,8 +7,8 @@ import { parsePreStop, parseWaitReady } from '../../../src/cli/lifecycle/lifecyc
 import { preStopCommand } from '../../../src/cli/lifecycle/pre-stop.ts'
 import { waitReadyCommand } from '../../../src/cli/lifecycle/wait-ready.ts'
 import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
-import { failing } from '../../live/rules-folder.ts'
-import { answering, startHttpApp } from '../../support/http-app.ts'
+import { failing } from '../../live/rules-directory.ts'
+import { responding, startHttpApp } from '../../support/http-app.ts'
 import { startSquall } from '../../support/squall.ts'
 
 const closers: (() => unknown)[] = []
@@ -25,9 +25,9 @@ interface Controlled {
 
 /** Squall with a rule that fails every call, and a control socket. */
 async function controlled(): Promise<Controlled> {
-  const folder = await mkdtemp(join(tmpdir(), 'squall-control-'))
-  closers.push(() => rm(folder, { recursive: true }))
-  const socketPath = join(folder, 'control.sock')
+  const directory = await mkdtemp(join(tmpdir(), 'squall-control-'))
+  closers.push(() => rm(directory, { recursive: true }))
+  const socketPath = join(directory, 'control.sock')
   const ruled = await startRuled(failing('broken'), ['--control', `unix:${socketPath}`])
   closers.push(() => ruled.close())
   return { ruled, socketPath }
@@ -109,7 +109,7 @@ describe('pre-stop', () => {
 
 describe('wait-ready', () => {
   test('is there once traffic is taken, be the app there or not', async () => {
-    const gone = await startHttpApp(answering('fine'))
+    const gone = await startHttpApp(responding('fine'))
     await gone.close()
     const upstream = `http://127.0.0.1:${gone.port}`
     const squall = await startSquall('--upstream', upstream)
@@ -119,7 +119,7 @@ describe('wait-ready', () => {
     await expect(waitReadyCommand({ admin, waitMs: 100, withApp: true })).rejects.toThrow(
       `is not ready after 100 ms: ${upstream} does not accept connections`,
     )
-    const app = await startHttpApp(answering('fine'), { host: '127.0.0.1', port: gone.port })
+    const app = await startHttpApp(responding('fine'), { host: '127.0.0.1', port: gone.port })
     closers.push(() => app.close())
     expect(await waitReadyCommand({ admin, waitMs: 5000, withApp: true })).toBe(0)
   })

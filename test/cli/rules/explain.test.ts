@@ -54,12 +54,12 @@ async function report(...args: readonly string[]): Promise<Report> {
 }
 
 async function recorded(text: string | Uint8Array, ...args: string[]): Promise<Report> {
-  const folder = await mkdtemp(join(tmpdir(), 'squall-recorded-'))
-  await writeFile(join(folder, 'request'), text)
+  const directory = await mkdtemp(join(tmpdir(), 'squall-recorded-'))
+  await writeFile(join(directory, 'request'), text)
   try {
-    return await report('--request', join(folder, 'request'), ...args)
+    return await report('--request', join(directory, 'request'), ...args)
   } finally {
-    await rm(folder, { recursive: true })
+    await rm(directory, { recursive: true })
   }
 }
 
@@ -97,13 +97,13 @@ describe('squall explain', () => {
           (HTTP+SSE, batch in JSON, batch by stream: the app gets it 2s late)
       lost: matches, and hits this call
         truncate {"framing":"broken"}
-          JSON, stream: its connection ends before the answer is whole
+          JSON, stream: its connection ends before the response is whole
           (HTTP+SSE: does not act (answered_elsewhere))
           (batch in JSON, batch by stream: does not act (shared_exchange))
         stream {"drop":"last"}
           JSON: does not act (nothing_to_act_on)
-          stream: its answer missing
-          (HTTP+SSE, batch by stream: its answer missing)
+          stream: its response missing
+          (HTTP+SSE, batch by stream: its response missing)
           (batch in JSON: does not act (nothing_to_act_on))
 
       answered_elsewhere: the call is answered on another connection than its own
@@ -129,14 +129,14 @@ describe('squall explain', () => {
     const told = await report('--path', '/health?x=1')
     expect(told.request).toEqual({ method: 'GET', path: '/health' })
     expect(told.explained[0]!.call).toBeUndefined()
-    expect(results(told)).toEqual([{ health: 'drawn' }])
+    expect(results(told)).toEqual([{ health: 'sampled' }])
     expect(results(await report('--path', '/health', '--http-method', 'PUT'))).toEqual([{}])
   })
 
   it('explains a call at a path, to rules about HTTP as well', async () => {
     const told = await report('--path', '/health', '--tool', 'search_x')
     expect(told.request).toEqual({ method: 'POST', path: '/health' })
-    expect(results(told)[0]).toMatchObject({ health: 'drawn' })
+    expect(results(told)[0]).toMatchObject({ health: 'sampled' })
   })
 
   it('keeps to the limits that it is told', async () => {
@@ -158,8 +158,8 @@ describe('squall explain', () => {
       result: 'disarmed',
       disarmed: expect.stringContaining('production') as string,
     })
-    const shadow = await report('--tool', 'search_x', '--header', 'x-team=a', '--shadow')
-    expect(results(shadow)[0]).toMatchObject({ lost: 'shadow' })
+    const dryRun = await report('--tool', 'search_x', '--header', 'x-team=a', '--dry-run')
+    expect(results(dryRun)[0]).toMatchObject({ lost: 'dry_run' })
   })
 })
 
@@ -167,7 +167,7 @@ describe('a recorded request', () => {
   it('may be HTTP with its head', async () => {
     const told = await recorded(post(call('q', 'search_x'), 'X-Team: a\r\n'))
     expect(told.explained[0]!.call).toEqual({ id: 'q', method: 'tools/call', name: 'search_x' })
-    expect(results(told)[0]).toMatchObject({ lost: 'drawn' })
+    expect(results(told)[0]).toMatchObject({ lost: 'sampled' })
     const unix = await recorded(post(call('q', 'search_x'), 'x-team: a\r\n').replaceAll('\r', ''))
     expect(results(unix)).toEqual(results(told))
   })
@@ -177,9 +177,9 @@ describe('a recorded request', () => {
     expect(results(await recorded(text))[0]).toMatchObject({ lost: undefined })
     const more = ['--header', 'x-team=a', '--transport', 'http+sse']
     const told = await recorded(text, ...more)
-    expect(results(told)[0]).toMatchObject({ lost: 'drawn' })
-    const { answers } = told.explained[0]!.rules[1]!.faults[0]!
-    expect(answers.filter(({ here }) => here)).toEqual([
+    expect(results(told)[0]).toMatchObject({ lost: 'sampled' })
+    const { responses } = told.explained[0]!.rules[1]!.faults[0]!
+    expect(responses.filter(({ here }) => here)).toEqual([
       { on: 'http+sse', here: true, acts: 'no', reason: 'answered_elsewhere' },
     ])
   })
@@ -189,8 +189,8 @@ describe('a recorded request', () => {
     const told = await recorded(JSON.stringify(calls))
     const keys = told.explained.map(({ rules }) => rules[0]!.forecast!.key)
     expect(keys).toEqual(['1', '2', '3', '4', '5', '6', '7', '8'])
-    const { answers } = told.explained[0]!.rules[0]!.faults[0]!
-    expect(answers.filter(({ here }) => here).map(({ on }) => on)).toEqual(['batch', 'batch-sse'])
+    const { responses } = told.explained[0]!.rules[0]!.faults[0]!
+    expect(responses.filter(({ here }) => here).map(({ on }) => on)).toEqual(['batch', 'batch-sse'])
   })
 
   it('may be an HTTP Archive with one entry', async () => {
@@ -208,13 +208,13 @@ describe('a recorded request', () => {
     }
     const told = await recorded(JSON.stringify({ log: { entries: [entry] } }))
     expect(told.request).toEqual({ method: 'POST', path: '/mcp' })
-    expect(results(told)[0]).toMatchObject({ lost: 'drawn' })
+    expect(results(told)[0]).toMatchObject({ lost: 'sampled' })
     expect(results(await recorded(JSON.stringify(entry)))).toEqual(results(told))
   })
 
   it('may carry no call', async () => {
     const told = await recorded('GET /health HTTP/1.1\r\nHost: pod\r\n\r\n')
-    expect(results(told)).toEqual([{ health: 'drawn' }])
+    expect(results(told)).toEqual([{ health: 'sampled' }])
   })
 
   it('spares all calls of a batch with one of a denied tool', async () => {
@@ -225,7 +225,7 @@ describe('a recorded request', () => {
 
   it('may hold any call where its body cannot be read', async () => {
     const text = post({}, '', '/health')
-    expect(results(await recorded(text))).toEqual([{ health: 'drawn' }])
+    expect(results(await recorded(text))).toEqual([{ health: 'sampled' }])
     expect(results(await recorded(text, '--deny-tools', 'pay'))).toEqual([{ health: 'forbidden' }])
   })
 

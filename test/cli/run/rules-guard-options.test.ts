@@ -34,7 +34,7 @@ describe('the options about rules', () => {
       podLabelsFile: undefined,
       environment: undefined,
       neverArmed: undefined,
-      limits: { shadow: false },
+      limits: { dryRun: false },
       guard: { errorPercent: 50, window: 30_000, minCalls: 10 },
       headerFaults: undefined,
     })
@@ -61,7 +61,7 @@ describe('the options about rules', () => {
       'guard-min-calls': '17',
       'header-faults': 'true',
       'header-faults-max-percent': '18%',
-      shadow: 'true',
+      'dry-run': 'true',
     } satisfies Record<(typeof RULES_RUN_FLAGS)[number]['name'], string>
     expect(rules(given)).toEqual({
       path: 'r',
@@ -78,7 +78,7 @@ describe('the options about rules', () => {
         allowFaults: ['delay'],
         denyTools: ['pay_*'],
         excludePaths: ['/a/*'],
-        shadow: true,
+        dryRun: true,
       },
       guard: { errorPercent: 5, window: 16_000, minCalls: 17 },
       headerFaults: { maxPercent: 18 },
@@ -189,7 +189,7 @@ const WRONG: readonly (readonly [string, string, string])[] = [
   ['max-percent', '-1%', '--max-percent: "-1%" is not a percentage; write a number from 0'],
   ['max-percent', '20 %', '--max-percent: "20 %" is not a percentage; write a number from 0'],
   ['max-active', '0', '--max-active: "0" is out of range; use 1 to 1000000'],
-  ['max-active', 'many', '--max-active: "many" is not a whole number; write plain digits'],
+  ['max-active', 'many', '--max-active: "many" is not an integer; write plain digits'],
   ['max-duration', '0s', '--max-duration: "0s" is out of range; use 1ms to 30d'],
   ['max-duration', '31d', '--max-duration: "31d" is out of range; use 1ms to 30d'],
   ['allow-faults', '', '--allow-faults: "" has an empty place; name a fault, such as delay'],
@@ -204,7 +204,7 @@ const WRONG: readonly (readonly [string, string, string])[] = [
   ['guard-min-calls', '0', '--guard-min-calls: "0" is out of range; use 1 to 1000000'],
   ['header-faults', 'on', '--header-faults: "on" is neither true nor false'],
   ['header-faults-max-percent', '', '--header-faults-max-percent: "" is not a percentage'],
-  ['shadow', 'maybe', '--shadow: "maybe" is neither true nor false'],
+  ['dry-run', 'maybe', '--dry-run: "maybe" is neither true nor false'],
 ]
 
 describe('what is wrong', () => {

@@ -8,8 +8,8 @@ import type { UpstreamTls } from '../../../src/cli/run/run-options.ts'
 import { readTlsFiles } from '../../../src/cli/run/tls-files.ts'
 import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'squall-tls-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const directory = mkdtempSync(join(tmpdir(), 'squall-tls-'))
+afterAll(() => rmSync(directory, { recursive: true }))
 
 const NONE: UpstreamTls = {
   caFile: undefined,
@@ -52,11 +52,11 @@ describe('TLS files', () => {
   })
 
   it('that are missing, no files, endless or held open by nobody are refused at once', () => {
-    const pipe = join(folder, 'pipe')
+    const pipe = join(directory, 'pipe')
     execFileSync('mkfifo', [pipe])
     for (const [caFile, reason] of [
-      [join(folder, 'missing'), 'ENOENT'],
-      [folder, 'not a file'],
+      [join(directory, 'missing'), 'ENOENT'],
+      [directory, 'not a file'],
       [pipe, 'not a file'],
       ['/dev/zero', 'not a file'],
     ] as const) {
@@ -68,7 +68,7 @@ describe('TLS files', () => {
   })
 
   it('that are not PEM, or do not fit together, are refused without showing what is in them', () => {
-    const text = join(folder, 'text')
+    const text = join(directory, 'text')
     writeFileSync(text, 'hunter2')
     const messages = [
       complaint(() => readTlsFiles({ tls: undefined, upstreamTls: { ...NONE, caFile: text } })),

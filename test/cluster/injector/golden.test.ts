@@ -4,8 +4,8 @@ import { injectCommand } from '../../../src/cli/inject/inject.ts'
 import { parseInject } from '../../../src/cli/inject/inject-options.ts'
 
 const STALE = 'if this change is right, run npm run generate'
-const FOLDER = new URL('golden/', import.meta.url)
-const NAMES = readdirSync(FOLDER)
+const DIRECTORY = new URL('golden/', import.meta.url)
+const NAMES = readdirSync(DIRECTORY)
   .filter((name) => name.endsWith('.in.yaml'))
   .map((name) => name.slice(0, -'.in.yaml'.length))
 
@@ -21,7 +21,7 @@ function optionsOf(text: string): Map<string, string[]> {
 
 describe('the manifest with the sidecar', () => {
   it.each(NAMES)('%s', async (name) => {
-    const path = new URL(`${name}.in.yaml`, FOLDER)
+    const path = new URL(`${name}.in.yaml`, DIRECTORY)
     const options = optionsOf(readFileSync(path, 'utf8'))
     const request = parseInject(options.set('file', [path.pathname]), {})
     let result = ''
@@ -33,6 +33,6 @@ describe('the manifest with the sidecar', () => {
     expect(code).toBe(0)
     const steady = result.replace(/"version":"[^"]*"/g, '"version":"test"')
     await expect(steady, STALE).toMatchFileSnapshot(`golden/${name}.out.yaml`)
-    await expect(told, STALE).toMatchFileSnapshot(`golden/${name}.told.txt`)
+    await expect(told, STALE).toMatchFileSnapshot(`golden/${name}.notes.txt`)
   })
 })

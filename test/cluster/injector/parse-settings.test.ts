@@ -30,8 +30,8 @@ describe('settings of the injector', () => {
     [[], 'the settings: write an object'],
     [{ imagge: 'x' }, 'the settings has "imagge", which is not known: did you mean image?'],
     [{ image: 'a b' }, 'image: "a b": write the name of an image'],
-    [{ adminPort: 80 }, 'adminPort: write a whole number from 1024 to 65535'],
-    [{ user: 0 }, 'user: write a whole number from 1'],
+    [{ adminPort: 80 }, 'adminPort: write an integer from 1024 to 65535'],
+    [{ user: 0 }, 'user: write an integer from 1'],
     [{ prefix: 'squall' }, 'prefix: "squall": write a domain and a slash'],
     [{ imagePullPolicy: 'Sometimes' }, 'imagePullPolicy: use one of'],
     [

@@ -97,7 +97,7 @@ describe('an app that serves TLS', () => {
       { ...both, 'upstream-ca': 'secret/a/b' },
       /does nothing/,
     ],
-    ['a way out of the folder', { ...verify, 'upstream-ca': 'secret/a/..' }, /NAME\/KEY/],
+    ['a way out of the directory', { ...verify, 'upstream-ca': 'secret/a/..' }, /NAME\/KEY/],
     ['a deep way out', { ...verify, 'upstream-ca': 'volume/a/b/../../c' }, /volume\/NAME\/PATH/],
     ['an address as name', { ...verify, 'upstream-servername': '10.0.0.1' }, /write a DNS name/],
     ['another word', { 'upstream-tls': 'off' }, /use one of verify, insecure-skip-verify/],

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { failing } from '../../live/rules-folder.ts'
+import { failing } from '../../live/rules-directory.ts'
 import { closers } from '../../support/closers.ts'
 import { asked } from '../../support/asked.ts'
 import { type Shop, startShop } from './shop.ts'
@@ -24,12 +24,12 @@ interface World {
 async function start(): Promise<World> {
   const shop = opened(await startShop())
   const pod = async (app: string): Promise<Squall> => {
-    const file = join(shop.folder, `labels-${app}`)
+    const file = join(shop.directory, `labels-${app}`)
     await writeFile(file, `app="${app}"\n`)
     return shop.addPod(`${app}-1`, { labels: { app }, flags: ['--pod-labels-file', file] })
   }
   const write = async (text: string): Promise<string> => {
-    const file = join(shop.folder, 'rules.yaml')
+    const file = join(shop.directory, 'rules.yaml')
     await writeFile(file, text)
     return file
   }
@@ -41,14 +41,14 @@ test('rules for pods with a label arm no other pod that reads the ConfigMap', as
   const { code, out, err } = await shop.apply('-f', await write(failing('first')), '-l', 'app=a')
   expect({ code, out }).toEqual({
     code: 0,
-    out: 'rules in force in 1 of 2 pods, 1 not waited for\n  b-1: skipped, no rule is for it\n',
+    out: 'active rules in 1 of 2 pods, 1 not waited for\n  b-1: skipped, no rule is for it\n',
   })
   expect(err).toContain('rules act in 1 of 2 pods that read the configmap\n  acts in a-1\n')
   expect(err).toContain('  not in b-1: podLabels.app wants "a", found b\n')
   expect(shop.rules()['rules.yaml']).toContain('match: { podLabels: { app: a }, tool: probe }')
   expect(await shop.ask(a)).toContain('first')
   for (let i = 0; i < 20; i++) expect(await shop.ask(b)).toContain('fine')
-  const again = await shop.apply('-f', join(shop.folder, 'rules.yaml'), '-l', 'app=a')
+  const again = await shop.apply('-f', join(shop.directory, 'rules.yaml'), '-l', 'app=a')
   expect(again.err).toContain('unchanged')
 })
 
@@ -56,7 +56,7 @@ test('pods that lose their rules to others are waited for, too, and the rules ar
   const { shop, a, b, write } = await start()
   await shop.apply('-f', await write(failing('first')), '-l', 'app=a')
   const { code, err, out } = await shop.apply('-f', await write(failing('second')), '-l', 'app=b')
-  expect({ code, out }).toEqual({ code: 0, out: 'rules in force in 2 of 2 pods\n' })
+  expect({ code, out }).toEqual({ code: 0, out: 'active rules in 2 of 2 pods\n' })
   expect(err).toContain('takes the place of the rules first; to keep them use another --key\n')
   expect(await shop.ask(a)).toContain('fine')
   expect(await shop.ask(b)).toContain('second')

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { failing } from '../../live/rules-folder.ts'
+import { failing } from '../../live/rules-directory.ts'
 import { closers } from '../../support/closers.ts'
 import { startHttpApp } from '../../support/http-app.ts'
 import { type Shop, startShop } from './shop.ts'
@@ -12,7 +12,7 @@ const opened = closers()
 async function start(): Promise<{ shop: Shop; write: (text: string) => Promise<string> }> {
   const shop = opened(await startShop())
   const write = async (text: string): Promise<string> => {
-    const file = join(shop.folder, 'rules.yaml')
+    const file = join(shop.directory, 'rules.yaml')
     await writeFile(file, text)
     return file
   }
@@ -27,7 +27,7 @@ test('rules reach every sidecar of the namespace, and act there', async () => {
     await shop.addPod('shop-3'),
   ]
   const { code, out, err } = await shop.apply('-f', await write(failing('first')))
-  expect({ code, out }).toEqual({ code: 0, out: 'rules in force in 3 of 3 pods\n' })
+  expect({ code, out }).toEqual({ code: 0, out: 'active rules in 3 of 3 pods\n' })
   expect(err).toContain('configmap squall-rules in shop: created\n')
   expect(err).toMatch(/shop-2: applied, armed\n/)
   const { 'rules.yaml': text = '' } = shop.rules()
@@ -38,7 +38,7 @@ test('rules reach every sidecar of the namespace, and act there', async () => {
     metadata: { annotations: Record<string, string> }
   }
   expect(pod.metadata.annotations['squall.dev/rules-touched']).toMatch(/^\d{4}-/)
-  const again = await shop.apply('-f', join(shop.folder, 'rules.yaml'))
+  const again = await shop.apply('-f', join(shop.directory, 'rules.yaml'))
   expect(again.err).toContain('unchanged')
   expect(again.code).toBe(0)
 })
@@ -97,9 +97,9 @@ test('a sidecar that refuses the rules is named with line and column', async () 
   shop.api.sidecars.set('shop/shop-2', await refusing(squall.admin))
   const { code, out } = await shop.apply('-f', await write(failing('first')))
   expect(code).toBe(1)
-  expect(out).toContain('rules in force in 1 of 2 pods')
+  expect(out).toContain('active rules in 1 of 2 pods')
   expect(out).toMatch(
-    / {2}shop-2: refused, the rules have mistakes\n {4}rules\.yaml:3:5: rules\[0\]\.percnt: unknown key/,
+    / {2}shop-2: rejected, the rules have mistakes\n {4}rules\.yaml:3:5: rules\[0\]\.percnt: unknown key/,
   )
   expect(out).toContain('keep their last good rules')
 })
@@ -110,7 +110,7 @@ test('a pod that hears of nothing lets the wait end with the next step', async (
   await shop.addPod('shop-2', { isDeaf: true })
   const { code, out } = await shop.apply('-f', await write(failing('first')), '--timeout', '1s')
   expect(code).toBe(1)
-  expect(out).toMatch(/in force in 1 of 2 pods\n {2}shop-2: waiting, still has /)
+  expect(out).toMatch(/active rules in 1 of 2 pods\n {2}shop-2: waiting, still has /)
   expect(out).toContain('not done after 1 s; look again with squall status -n shop')
 })
 
@@ -128,10 +128,10 @@ test('only sidecars that read this are waited for', async () => {
   })
   const { code, out } = await shop.apply('-f', await write(failing('first')), '-n', 'shop')
   expect(code).toBe(0)
-  expect(out).toContain('rules in force in 1 of 3 pods, 2 not waited for\n')
+  expect(out).toContain('active rules in 1 of 3 pods, 2 not waited for\n')
   expect(out).toMatch(/shop-2: skipped, its sidecar does not run yet/)
   expect(out).toMatch(/shop-4: skipped, reads another key/)
-  const none = await shop.apply('-f', join(shop.folder, 'rules.yaml'), '--configmap', 'unread')
+  const none = await shop.apply('-f', join(shop.directory, 'rules.yaml'), '--configmap', 'unread')
   expect(none).toMatchObject({
     code: 0,
     out: expect.stringContaining('no pod in shop reads the configmap unread'),
@@ -252,7 +252,7 @@ async function worse(admin: string): Promise<object> {
   }
   const lastReload = {
     ...state.lastReload,
-    result: 'refused',
+    result: 'rejected',
     problemCount: 1,
     problems: [problem],
   }

@@ -43,7 +43,7 @@ test('Services that lead past sidecars are shown by squall status', async () => 
 test('Services that lead past sidecars are warned of by squall apply', async () => {
   const shop = await start()
   put(shop, 'headless', 'mcp', 'None')
-  const file = join(shop.folder, 'rules.yaml')
+  const file = join(shop.directory, 'rules.yaml')
   await writeFile(file, 'rules: []\n')
   const { err } = await shop.apply('-f', file, '--no-wait')
   expect(err).toContain('warning: the Service "headless" is headless')

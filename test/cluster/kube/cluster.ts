@@ -9,7 +9,7 @@ import { type ApiServer, startApiServer } from '../webhook/api-server.ts'
 /** An API server with a kubeconfig that leads to it. */
 export interface Cluster {
   readonly api: ApiServer
-  readonly folder: string
+  readonly directory: string
   readonly kubeconfig: string
   readonly client: KubeClient
   close(): Promise<void>
@@ -22,20 +22,20 @@ export const TOKEN = 'a-token-that-nobody-may-see'
 export async function startCluster(namespace = 'shop'): Promise<Cluster> {
   const api = await startApiServer()
   api.tokens.add(TOKEN)
-  const folder = await mkdtemp(join(tmpdir(), 'squall-kube-'))
-  const kubeconfig = join(folder, 'config')
+  const directory = await mkdtemp(join(tmpdir(), 'squall-kube-'))
+  const kubeconfig = join(directory, 'config')
   const user = { token: TOKEN }
   await writeFile(kubeconfig, kubeconfigText(api, user, namespace))
   const client = createKubeClient(accessTo(api, namespace), 'squall/test')
   return {
     api,
-    folder,
+    directory,
     kubeconfig,
     client,
     close: async () => {
       await client.close()
       await api.close()
-      await rm(folder, { recursive: true })
+      await rm(directory, { recursive: true })
     },
   }
 }

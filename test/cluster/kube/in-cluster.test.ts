@@ -13,24 +13,26 @@ const PLACE = { kind: NAMESPACES, name: 'shop' }
 test('a pod uses its service account, and reads its token again', async () => {
   const cluster = opened(await startCluster())
   cluster.api.put('/api/v1/namespaces/shop', {})
-  const folder = join(cluster.folder, 'account')
-  await mkdir(folder)
-  await writeFile(join(folder, 'token'), 'old-token')
-  await writeFile(join(folder, 'ca.crt'), cluster.api.ca)
-  await writeFile(join(folder, 'namespace'), 'chaos')
+  const directory = join(cluster.directory, 'account')
+  await mkdir(directory)
+  await writeFile(join(directory, 'token'), 'old-token')
+  await writeFile(join(directory, 'ca.crt'), cluster.api.ca)
+  await writeFile(join(directory, 'namespace'), 'chaos')
   const env = {
     KUBERNETES_SERVICE_HOST: '127.0.0.1',
     KUBERNETES_SERVICE_PORT: String(cluster.api.port),
   }
-  expect([isInCluster(env, folder), isInCluster({}, folder), isInCluster(env, '/nowhere')]).toEqual(
-    [true, false, false],
-  )
-  const client = createKubeClient(inClusterAccess(env, folder), 'test')
+  expect([
+    isInCluster(env, directory),
+    isInCluster({}, directory),
+    isInCluster(env, '/nowhere'),
+  ]).toEqual([true, false, false])
+  const client = createKubeClient(inClusterAccess(env, directory), 'test')
   expect(client.namespace).toBe('chaos')
   await expect(getResource(client, PLACE)).rejects.toThrow(/does not accept the credentials/)
-  await writeFile(join(folder, 'token'), TOKEN)
+  await writeFile(join(directory, 'token'), TOKEN)
   await getResource(client, PLACE)
   await client.close()
-  expect(() => inClusterAccess({}, folder)).toThrow(/does not run in a pod/)
+  expect(() => inClusterAccess({}, directory)).toThrow(/does not run in a pod/)
   expect(() => inClusterAccess(env, '/nowhere')).toThrow(/automountServiceAccountToken/)
 })

@@ -17,7 +17,7 @@ afterAll(() => cluster.close())
 const PLACE = { kind: NAMESPACES, name: 'shop' }
 
 async function write(name: string, text: string): Promise<string> {
-  const file = join(cluster.folder, name)
+  const file = join(cluster.directory, name)
   await writeFile(file, text)
   return file
 }
@@ -46,9 +46,9 @@ test('a token, its file and the current context are used', async () => {
   await write('token', `${TOKEN}\n`)
   const file = await write('with-file', withUser({ tokenFile: 'token', token: 'ignored' }))
   expect(await works({ env: { KUBECONFIG: file } })).toBe('shop')
-  await mkdir(join(cluster.folder, '.kube'))
+  await mkdir(join(cluster.directory, '.kube'))
   await write('.kube/config', withUser({ token: TOKEN }))
-  expect(await works({ env: { HOME: cluster.folder } })).toBe('shop')
+  expect(await works({ env: { HOME: cluster.directory } })).toBe('shop')
 })
 
 test('several files are read as one, the first word counting', async () => {
@@ -85,7 +85,7 @@ test.each(['v1', 'v1beta1'])(
   'a plugin of %s is run as the kubeconfig says, once',
   async (version) => {
     const apiVersion = `client.authentication.k8s.io/${version}`
-    const counted = join(cluster.folder, `count-${version}`)
+    const counted = join(cluster.directory, `count-${version}`)
     const program = `
     const info = JSON.parse(process.env.KUBERNETES_EXEC_INFO)
     if (info.apiVersion !== '${apiVersion}' || process.env.EXTRA !== 'yes') process.exit(3)
@@ -93,7 +93,7 @@ test.each(['v1', 'v1beta1'])(
     require('fs').appendFileSync(process.argv[2], 'x')
     console.log(JSON.stringify({ apiVersion: info.apiVersion, kind: 'ExecCredential', status: { token: '${TOKEN}', expirationTimestamp: new Date(Date.now() + 60000).toISOString() } }))`
     await write(`plugin-${version}.cjs`, `#!${process.execPath}\n${program}`)
-    await chmod(join(cluster.folder, `plugin-${version}.cjs`), 0o755)
+    await chmod(join(cluster.directory, `plugin-${version}.cjs`), 0o755)
     const exec = {
       apiVersion,
       command: `./plugin-${version}.cjs`,

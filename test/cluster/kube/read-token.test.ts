@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { failing } from '../../live/rules-folder.ts'
+import { failing } from '../../live/rules-directory.ts'
 import { closers } from '../../support/closers.ts'
 import { startShop } from './shop.ts'
 
@@ -10,8 +10,8 @@ const READ_TOKEN = 'a-read-token-of-tests'
 
 it('is what apply and status read sidecars with, past the API server', async () => {
   const shop = opened(await startShop())
-  const token = join(shop.folder, 'read-token')
-  const rules = join(shop.folder, 'rules.yaml')
+  const token = join(shop.directory, 'read-token')
+  const rules = join(shop.directory, 'rules.yaml')
   await writeFile(token, READ_TOKEN)
   await writeFile(rules, failing('first'))
   const withToken = ['--admin-read-token-file', token]
@@ -27,6 +27,6 @@ it('is what apply and status read sidecars with, past the API server', async () 
   expect(refused.code).toBe(1)
   expect(refused.err).toContain('SQUALL_ADMIN_READ_TOKEN')
   const applied = await shop.apply('-f', rules, ...withToken)
-  expect(applied).toMatchObject({ code: 0, out: 'rules in force in 1 of 1 pods\n' })
+  expect(applied).toMatchObject({ code: 0, out: 'active rules in 1 of 1 pods\n' })
   for (const { out, err } of [blind, refused, applied]) expect(out + err).not.toContain(READ_TOKEN)
 })

@@ -1,10 +1,10 @@
 import { injectPod } from '../../../src/cluster/injector/inject-pod.ts'
 import { parseInjectorSettings } from '../../../src/cluster/injector/parse-settings.ts'
 import { asked } from '../../support/asked.ts'
-import { answering, type HttpApp, startHttpApp } from '../../support/http-app.ts'
+import { responding, type HttpApp, startHttpApp } from '../../support/http-app.ts'
 import { call, callMessage } from '../../support/http-call.ts'
 import { startSquall, type Squall } from '../../support/squall.ts'
-import { mountRules, type MountedRules } from '../../live/rules-folder.ts'
+import { mountRules, type MountedRules } from '../../live/rules-directory.ts'
 import type { ApplyRequest } from '../../../src/cli/kube/apply-options.ts'
 import type { StatusRequest } from '../../../src/cli/kube/status-options.ts'
 import { applyCommand } from '../../../src/cli/kube/apply.ts'
@@ -46,7 +46,7 @@ const POD = /^\/api\/v1\/namespaces\/shop\/pods\/([^/]+)$/
 /** Starts an API server and nothing else; kubelet is played by swapping mounts of touched pods. */
 export async function startShop(): Promise<Shop> {
   const cluster = await startCluster()
-  const app: HttpApp = await startHttpApp(answering('fine'))
+  const app: HttpApp = await startHttpApp(responding('fine'))
   const opened: { close(): unknown }[] = []
   const mounts = new Map<string, { mounted: MountedRules; configMap: string }>()
   const rules: Shop['rules'] = (configMap = 'squall-rules') => {
@@ -60,8 +60,8 @@ export async function startShop(): Promise<Shop> {
     if (text !== undefined && !cluster.api.denied.has('patch pods')) await mount?.mounted.swap(text)
     return undefined
   }
-  const add = (name: string, folder: string, options: PodOptions, status: object): void => {
-    cluster.api.put(`/api/v1/namespaces/shop/pods/${name}`, podOf(name, folder, options, status))
+  const add = (name: string, directory: string, options: PodOptions, status: object): void => {
+    cluster.api.put(`/api/v1/namespaces/shop/pods/${name}`, podOf(name, directory, options, status))
   }
   let id = 0
   return {
@@ -73,14 +73,14 @@ export async function startShop(): Promise<Shop> {
       const squall = await startSquall(
         ...upstream,
         '--rules',
-        mounted.folder,
+        mounted.directory,
         ...(options.flags ?? []),
       )
       opened.push(squall, { close: () => mounted.remove() })
       const configMap = options.annotations?.['squall.dev/rules'] ?? 'squall-rules'
       if (options.isDeaf !== true) mounts.set(name, { mounted, configMap })
       cluster.api.sidecars.set(`shop/${name}`, squall.admin)
-      add(name, mounted.folder, options, { running: { startedAt: 'now' } })
+      add(name, mounted.directory, options, { running: { startedAt: 'now' } })
       return squall
     },
     addPaper: (name, options = {}) =>
@@ -114,10 +114,10 @@ export async function startShop(): Promise<Shop> {
   }
 }
 
-/** As the injector leaves it, but for the folder of the rules, which is another for each process here. */
+/** As the injector leaves it, but for the directory of the rules, which is another for each process here. */
 function podOf(
   name: string,
-  folder: string,
+  directory: string,
   options: PodOptions,
   state: object,
 ): Record<string, unknown> {
@@ -139,7 +139,7 @@ function podOf(
     owner: 'ReplicaSet',
   })
   if (injection.kind !== 'injected') throw new Error(injection.message)
-  const text = JSON.stringify(injection.pod).replaceAll('/etc/squall/rules', folder)
+  const text = JSON.stringify(injection.pod).replaceAll('/etc/squall/rules', directory)
   const status = { phase: 'Running', initContainerStatuses: [{ name: 'squall', state }] }
   return { ...(JSON.parse(text) as object), status }
 }

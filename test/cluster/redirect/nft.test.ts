@@ -5,24 +5,24 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endProblem } from '../../../src/cluster/redirect/nft-problem.ts'
 import { applyRules } from '../../../src/cluster/redirect/nft.ts'
 
-let folder: string
+let directory: string
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'squall-nft-'))
+  directory = await mkdtemp(join(tmpdir(), 'squall-nft-'))
 })
 
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(() => rm(directory, { recursive: true }))
 
 /** A program that stands where nft would, for what needs no rules at all. */
 async function program(name: string, script: string): Promise<string> {
-  const path = join(folder, name)
+  const path = join(directory, name)
   await writeFile(path, `#!/bin/sh\n${script}\n`)
   await chmod(path, 0o755)
   return path
 }
 
 test('the rules go in as they stand, and no shell is in between', async () => {
-  const out = join(folder, 'out')
+  const out = join(directory, 'out')
   const nft = await program("nft; echo 'oh no'", `echo "$@" >'${out}'; cat >>'${out}'`)
   await applyRules('table inet squall\n', nft)
   expect(await readFile(out, 'utf8')).toBe('-f -\ntable inet squall\n')
@@ -34,7 +34,7 @@ test('a program that is not there, or is none, is told', async () => {
     code: 'NOT_FOUND',
     message: 'no-such-nft is not found; install nftables, or give the path of nft by --nft',
   })
-  await expect(applyRules('', folder)).rejects.toMatchObject({ code: 'CANNOT_START' })
+  await expect(applyRules('', directory)).rejects.toMatchObject({ code: 'CANNOT_START' })
 })
 
 test('one that does not end is ended', async () => {

@@ -48,9 +48,9 @@ test.each([
   ['is not to be had', undefined],
   ['is none of 1.x', { major: '2', minor: '0' }],
   ['is no version', { major: 1, minor: { length: 1 } }],
-])('the flag holds where the version %s, and the log says so', async (_, answer) => {
+])('the flag holds where the version %s, and the log says so', async (_, response) => {
   const { api, client } = opened(await startCluster())
-  if (answer !== undefined) api.put('/version', answer)
+  if (response !== undefined) api.put('/version', response)
   const staged = opened(
     await startStaged({ minor: 28, versionClient: () => Promise.resolve(client) }),
   )

@@ -154,7 +154,7 @@ test('line breaks, controls and foreign letters in annotations break neither ans
   expect(String(line['detail'])).not.toMatch(/[\u0000-\u001f\u2028\u202e]/)
 })
 
-test('whatever is sent, there is an answer with a reason, and the webhook lives on', async () => {
+test('whatever is sent, there is a response with a reason, and the webhook lives on', async () => {
   const value = fc.letrec((tie) => ({
     any: fc.oneof(
       { maxDepth: 4 },
@@ -219,9 +219,9 @@ test('whatever is sent, there is an answer with a reason, and the webhook lives 
 test('memory for bodies is bounded over all connections', async () => {
   const head = `POST /mutate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n`
   const sockets = await Promise.all(Array.from({ length: 12 }, handshake))
-  const answers = sockets.map(readAll)
+  const responses = sockets.map(readAll)
   for (const socket of sockets) socket.write(head + ' '.repeat(999_990))
-  const texts = await Promise.all(answers)
+  const texts = await Promise.all(responses)
   const codes = texts.map((text) => text.slice(9, 12))
   expect(codes).toContain('503')
   expect(codes).toContain('408')

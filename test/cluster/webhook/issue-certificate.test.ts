@@ -47,14 +47,14 @@ test('an authority may sign servers, and nothing below another authority', () =>
   const read = new X509Certificate(authority.cert)
   expect(read.ca).toBe(true)
   expect(read.verify(read.publicKey)).toBe(true)
-  const folder = mkdtempSync(join(tmpdir(), 'squall-x509-'))
+  const directory = mkdtempSync(join(tmpdir(), 'squall-x509-'))
   try {
     const leaf = issueServer(authority, ['squall.chaos.svc'], HOUR)
-    writeFileSync(join(folder, 'ca.pem'), authority.cert)
-    writeFileSync(join(folder, 'leaf.pem'), leaf.cert)
+    writeFileSync(join(directory, 'ca.pem'), authority.cert)
+    writeFileSync(join(directory, 'leaf.pem'), leaf.cert)
     // Another implementation has to agree, where there is one.
     const openssl = (...args: string[]): string =>
-      execFileSync('openssl', args, { encoding: 'utf8', cwd: folder })
+      execFileSync('openssl', args, { encoding: 'utf8', cwd: directory })
     expect(
       openssl('verify', '-x509_strict', '-purpose', 'sslserver', '-CAfile', 'ca.pem', 'leaf.pem'),
     ).toContain('leaf.pem: OK')
@@ -64,7 +64,7 @@ test('an authority may sign servers, and nothing below another authority', () =>
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   } finally {
-    rmSync(folder, { recursive: true })
+    rmSync(directory, { recursive: true })
   }
 })
 

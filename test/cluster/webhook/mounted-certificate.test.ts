@@ -88,7 +88,7 @@ test('a bad pair is reported and never used, and the next good one is', async ()
 test('files that are written one after the other count once they fit together', async () => {
   const { port, mounted, metric } = await start()
   const next = leaf()
-  const data = join(mounted.folder, '..data')
+  const data = join(mounted.directory, '..data')
   await writeFile(join(data, 'tls.crt'), next.cert)
   await writeFile(join(data, 'tls.key'), next.key)
   await mounted.swap(next)
@@ -111,8 +111,8 @@ test('an expired certificate is not ready', async () => {
   expect((await staged.ready()).status).toBe(503)
 })
 
-test('a folder without a certificate ends the start with a reason', async () => {
-  const certificate = { kind: 'mounted', folder: '/nowhere' } as const
+test('a directory without a certificate ends the start with a reason', async () => {
+  const certificate = { kind: 'mounted', directory: '/nowhere' } as const
   await expect(startStaged({ certificate })).rejects.toThrow(
     /tls.crt and tls.key in \/nowhere .*ENOENT/,
   )
@@ -165,7 +165,7 @@ test('a new pair waits until API servers trust it, while the old one is good', a
   const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet }
   const certificate = new ServingCertificate(logger, createWebhookMetrics('test'), () => Date.now())
   const looks = { settleMs: 5, pollMs: 20, trustMs: 400 }
-  opened(new MountedCertificate(mounted.folder, certificate, looks))
+  opened(new MountedCertificate(mounted.directory, certificate, looks))
   expect(certificate.current?.cert).toBe(first.cert)
   const swapped = new Promise((resolve) => certificate.onSwap(resolve))
   const begun = performance.now()

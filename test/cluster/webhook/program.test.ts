@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { failing } from '../../live/rules-folder.ts'
+import { failing } from '../../live/rules-directory.ts'
 import { startShop } from '../kube/shop.ts'
 import { closers } from '../../support/closers.ts'
 import { portOf, type Program, runProgram, startProgram } from '../../support/program.ts'
@@ -26,7 +26,7 @@ test('the program takes reviews, and a signal drains it', async () => {
   const program = start([
     'webhook',
     '--tls-dir',
-    mounted.folder,
+    mounted.directory,
     ...ANYWHERE,
     '--shutdown-delay',
     '100ms',
@@ -59,7 +59,7 @@ test('a signal ends a program that still waits for its first certificate', async
 })
 
 const MISUSES: readonly [readonly string[], RegExp][] = [
-  [[], /there is no certificate; name a folder with --tls-dir, or a Secret with --tls-secret/],
+  [[], /there is no certificate; name a directory with --tls-dir, or a Secret with --tls-secret/],
   [
     ['--tls-dir', '/nowhere', ...ANYWHERE],
     /tls\.crt and tls\.key in \/nowhere cannot be read \(ENOENT\)/,
@@ -81,7 +81,7 @@ test('misuse ends with 2 and says what to do', async () => {
 test('Ctrl-C ends a wait at once and says how things stand', async () => {
   const shop = opened(await startShop())
   await shop.addPod('shop-1', { isDeaf: true })
-  const file = join(shop.folder, 'rules.yaml')
+  const file = join(shop.directory, 'rules.yaml')
   await writeFile(file, failing('first'))
   const program = start(['apply', '-f', file], { KUBECONFIG: shop.kubeconfig })
   const asked = new Promise<void>((resolve) => {

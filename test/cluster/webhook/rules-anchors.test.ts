@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { failing } from '../../live/rules-folder.ts'
+import { failing } from '../../live/rules-directory.ts'
 import { judge, startStaged, type StagedWebhook, type Verdict } from './stage.ts'
 
 const CONFIG_MAPS = { resource: { group: '', version: 'v1', resource: 'configmaps' } }

@@ -30,9 +30,9 @@ export function leaf(ms = 3_600_000): CertificatePair {
   return issueServer(AUTHORITY, ['localhost', '127.0.0.1'], lasting(ms))
 }
 
-/** A folder with a certificate, as kubelet mounts a Secret. */
+/** A directory with a certificate, as kubelet mounts a Secret. */
 export interface MountedPair {
-  readonly folder: string
+  readonly directory: string
   /** Swaps in another pair as kubelet does. */
   swap(pair: CertificatePair): Promise<void>
   remove(): Promise<void>
@@ -40,21 +40,21 @@ export interface MountedPair {
 
 /** Mounts a first pair. */
 export async function mountPair(first: CertificatePair): Promise<MountedPair> {
-  const folder = await mkdtemp(join(tmpdir(), 'squall-tls-'))
+  const directory = await mkdtemp(join(tmpdir(), 'squall-tls-'))
   let version = 0
   const swap = async ({ cert, key }: CertificatePair): Promise<void> => {
     const before = `..v${version}`
     const data = `..v${++version}`
-    await mkdir(join(folder, data))
-    await writeFile(join(folder, data, 'tls.crt'), cert)
-    await writeFile(join(folder, data, 'tls.key'), key)
-    await symlink(data, join(folder, '..data_tmp'))
-    await rename(join(folder, '..data_tmp'), join(folder, '..data'))
-    await rm(join(folder, before), { recursive: true, force: true })
+    await mkdir(join(directory, data))
+    await writeFile(join(directory, data, 'tls.crt'), cert)
+    await writeFile(join(directory, data, 'tls.key'), key)
+    await symlink(data, join(directory, '..data_tmp'))
+    await rename(join(directory, '..data_tmp'), join(directory, '..data'))
+    await rm(join(directory, before), { recursive: true, force: true })
   }
   await swap(first)
-  for (const name of ['tls.crt', 'tls.key']) await symlink(`..data/${name}`, join(folder, name))
-  return { folder, swap, remove: () => rm(folder, { recursive: true }) }
+  for (const name of ['tls.crt', 'tls.key']) await symlink(`..data/${name}`, join(directory, name))
+  return { directory, swap, remove: () => rm(directory, { recursive: true }) }
 }
 
 /** One line of the log. */
@@ -84,7 +84,7 @@ export async function startStaged(
     {
       listen: loopback,
       admin: loopback,
-      certificate: { kind: 'mounted', folder: mounted.folder },
+      certificate: { kind: 'mounted', directory: mounted.directory },
       settings: parseInjectorSettings({}, '0.0.0'),
       minor: 33,
       readNamespaces: false,
@@ -121,7 +121,7 @@ export async function startStaged(
 }
 
 /** What a request to a webhook was answered with. */
-export interface Answered {
+export interface Responded {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly text: string
@@ -136,7 +136,7 @@ export function send(
     readonly method?: string
     readonly headers?: Readonly<Record<string, string>>
   } = {},
-): Promise<Answered> {
+): Promise<Responded> {
   const { path = '/mutate?timeout=5s', method = 'POST', headers = {} } = options
   return new Promise((resolve, reject) => {
     const request = httpsRequest(
@@ -178,7 +178,7 @@ export interface Verdict {
   readonly auditAnnotations: Readonly<Record<string, string>>
 }
 
-/** Asks about a pod and reads the answer. */
+/** Asks about a pod and reads the response. */
 export async function judge(
   port: number,
   object: unknown,

@@ -68,7 +68,7 @@ test('what is not to be held up passes: no keys, controllers, an unchanged templ
   const bad = { ...ASK, 'squall.dev/prots': '3000' }
   const owner = [{ kind: 'Deployment', name: 'shop', uid: '1', controller: true }]
   const update = { operation: 'UPDATE', oldObject: deployment(bad) }
-  const answers = [
+  const responses = [
     await ask(deployment({ 'other.dev/prots': '3000' })),
     await ask(deployment(bad, { ownerReferences: owner }), {}, 'replicasets'),
     await ask(deployment(bad, { labels: { scaled: 'yes' } }), update),
@@ -76,7 +76,7 @@ test('what is not to be held up passes: no keys, controllers, an unchanged templ
     await ask({ spec: 7 }),
     await ask(null, { operation: 'DELETE' }),
   ]
-  expect(answers.map(message)).toEqual(answers.map(() => 'allowed'))
+  expect(responses.map(message)).toEqual(responses.map(() => 'allowed'))
   const changed = { ...update, oldObject: deployment(ASK) }
   expect(message(await ask(deployment(bad), changed))).toContain('would be refused')
 })

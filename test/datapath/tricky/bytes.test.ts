@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { rpcPost, toolCall } from '../../support/mcp-bytes.ts'
 import { metricBecomes } from '../../support/metric-value.ts'
 import { startSidecar, type ScriptedSidecar } from '../../support/sidecar.ts'
-import { answer, chunk } from '../../support/raw-app.ts'
+import { response, chunk } from '../../support/raw-app.ts'
 import { exchange, RawClient } from '../../support/raw-client.ts'
 import { valueOf } from '../../support/wire.ts'
 
@@ -24,7 +24,7 @@ test.each([
       },
     },
   })
-  const { answer: given } = await exchange(
+  const { response: given } = await exchange(
     squall.port,
     rpcPost('{"jsonrpc":"2.0","method":"notifications/initialized"}'),
     'POST',
@@ -39,10 +39,10 @@ test('04 JSON is not written anew: key order, big numbers, repeats and blanks st
     '\n{"result":{"n":9007199254740993,"z":1,"a":1.0},"id":1,"jsonrpc":"2.0","extra":null}  '
   squall = await startSidecar({
     upstream: {
-      script: (e) => void e.write(answer('200 OK', ['Content-Type', 'application/json'], result)),
+      script: (e) => void e.write(response('200 OK', ['Content-Type', 'application/json'], result)),
     },
   })
-  const { answer: given } = await exchange(squall.port, rpcPost(request), 'POST')
+  const { response: given } = await exchange(squall.port, rpcPost(request), 'POST')
   expect(given!.body.toString()).toBe(result)
   expect(squall.app.requests[0]!.body.toString()).toBe(request)
 })
@@ -51,7 +51,7 @@ test('12 the size of a body is for the app to judge, with a length and in chunks
   squall = await startSidecar({
     upstream: {
       keepBytes: false,
-      script: (e) => void e.write(answer('413 Too Much', [], String(e.request.bodyBytes))),
+      script: (e) => void e.write(response('413 Too Much', [], String(e.request.bodyBytes))),
     },
   })
   const body = Buffer.from(
@@ -68,7 +68,7 @@ test('12 the size of a body is for the app to judge, with a length and in chunks
     [`${head}Transfer-Encoding: chunked\r\n\r\n`, chunk(body), '0\r\n\r\n'],
     'POST',
   )
-  for (const { answer: given } of [withLength, inChunks]) {
+  for (const { response: given } of [withLength, inChunks]) {
     expect([given!.status, given!.body.toString()]).toEqual([413, String(body.length)])
   }
   expect(squall.app.requests.every((request) => request.body.equals(body))).toBe(true)
@@ -83,15 +83,15 @@ test.each([
   ['Application/JSON;charset="UTF-8"', 'json'],
   ['text/event-stream', 'sse'],
   ['Text/Event-Stream; charset=utf-8', 'sse'],
-])('20 an answer of type %s is understood', async (type, form) => {
+])('20 a response of type %s is understood', async (type, form) => {
   const message = '{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}'
   const body = form === 'json' ? message : `event: message\ndata: ${message}\n\n`
   squall = await startSidecar({
     upstream: {
-      script: (e) => void e.write(answer('200 OK', ['Content-Type', type], body)),
+      script: (e) => void e.write(response('200 OK', ['Content-Type', type], body)),
     },
   })
-  const { answer: given } = await exchange(squall.port, toolCall(1), 'POST')
+  const { response: given } = await exchange(squall.port, toolCall(1), 'POST')
   expect(given!.body.toString()).toBe(body)
   expect(
     await metricBecomes(squall, 1, 'squall_calls_total', {
@@ -102,16 +102,17 @@ test.each([
 })
 
 test.each(['0', '-7', '1', '"1"', '""', '"\u65e5\u672c\\u0000"', '9007199254740991', '1.5'])(
-  '27 the id %s and any progress token pass, and the answer is found by them',
+  '27 the id %s and any progress token pass, and the response is found by them',
   async (id) => {
     const body = `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"t","_meta":{"progressToken":${id}}},"id":${id}}`
     const result = `{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}`
     squall = await startSidecar({
       upstream: {
-        script: (e) => void e.write(answer('200 OK', ['Content-Type', 'application/json'], result)),
+        script: (e) =>
+          void e.write(response('200 OK', ['Content-Type', 'application/json'], result)),
       },
     })
-    const { answer: given } = await exchange(squall.port, rpcPost(body), 'POST')
+    const { response: given } = await exchange(squall.port, rpcPost(body), 'POST')
     expect(squall.app.requests[0]!.body.toString()).toBe(body)
     expect(given!.body.toString()).toBe(result)
     expect(await metricBecomes(squall, 1, 'squall_calls_total', { tool: 't', outcome: 'ok' })).toBe(
@@ -120,13 +121,13 @@ test.each(['0', '-7', '1', '"1"', '""', '"\u65e5\u672c\\u0000"', '90071992547409
   },
 )
 
-test('28 a compressed answer is read in a copy and passed on as it came', async () => {
+test('28 a compressed response is read in a copy and passed on as it came', async () => {
   const zipped = gzipSync('{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}')
   const lines = ['Content-Type', 'application/json', 'Content-Encoding', 'gzip']
   squall = await startSidecar({
-    upstream: { script: (e) => void e.write(answer('200 OK', lines, zipped)) },
+    upstream: { script: (e) => void e.write(response('200 OK', lines, zipped)) },
   })
-  const { answer: given } = await exchange(
+  const { response: given } = await exchange(
     squall.port,
     toolCall(1, 'echo', 'Accept-Encoding: gzip, deflate\r\n'),
     'POST',
@@ -136,14 +137,14 @@ test('28 a compressed answer is read in a copy and passed on as it came', async 
   expect(await metricBecomes(squall, 1, 'squall_calls_total', { outcome: 'tool_error' })).toBe(1)
 })
 
-test('28 a compressed answer that is broken is passed on all the same', async () => {
+test('28 a compressed response that is broken is passed on all the same', async () => {
   const broken = Buffer.from('not gzip at all')
   const lines = ['Content-Type', 'application/json', 'Content-Encoding', 'gzip']
   squall = await startSidecar({
-    upstream: { script: (e) => void e.write(answer('200 OK', lines, broken)) },
+    upstream: { script: (e) => void e.write(response('200 OK', lines, broken)) },
   })
   const client = await RawClient.connect(squall.port)
   await client.send(toolCall(1), 'POST')
-  expect((await client.answer())!.body.equals(broken)).toBe(true)
+  expect((await client.response())!.body.equals(broken)).toBe(true)
   client.close()
 })

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { OPEN_STREAM, rpcPost, STREAM_HEAD, toolCall } from '../../support/mcp-bytes.ts'
 import { metricBecomes, metricValue } from '../../support/metric-value.ts'
 import { startSidecar, type ScriptedSidecar } from '../../support/sidecar.ts'
-import { answer, chunk, type Script } from '../../support/raw-app.ts'
+import { response, chunk, type Script } from '../../support/raw-app.ts'
 import { exchange, RawClient } from '../../support/raw-client.ts'
 
 let squall: ScriptedSidecar
@@ -12,7 +12,7 @@ afterEach(() => squall.close())
 const json =
   (body: string, status = '200 OK'): Script =>
   (e) =>
-    void e.write(answer(status, ['Content-Type', 'application/json'], body))
+    void e.write(response(status, ['Content-Type', 'application/json'], body))
 
 test('13 a call is sent once, whatever the app does with it', async () => {
   squall = await startSidecar({ upstream: { script: (e) => e.reset() } })
@@ -35,25 +35,25 @@ test('14 in HTTP+SSE, the endpoint passes as the app wrote it', async () => {
   client.close()
 })
 
-/** An app of revision 2024-11-05: 202 to each POST, everything else on the stream. */
+/** An app of protocol version 2024-11-05: 202 to each POST, everything else on the stream. */
 const oldApp: Script = async (e) => {
-  if (e.request.method === 'POST') await e.write(answer('202 Accepted', [], 'Accepted'))
+  if (e.request.method === 'POST') await e.write(response('202 Accepted', [], 'Accepted'))
   else await e.send([STREAM_HEAD, chunk('event: endpoint\ndata: /message?sessionId=abc\n\n')])
 }
 
 const oldPost = (message: string): string =>
   rpcPost(message).replace('/mcp', '/message?sessionId=abc')
 
-test('15 in HTTP+SSE, a call ends when its answer arrives on the other connection', async () => {
+test('15 in HTTP+SSE, a call ends when its response arrives on the other connection', async () => {
   squall = await startSidecar({ upstream: { script: oldApp } })
   const stream = await RawClient.connect(squall.port)
   await stream.send('GET /sse HTTP/1.1\r\nHost: pod\r\nAccept: text/event-stream\r\n\r\n')
   await stream.sees('sessionId=abc')
   const call = '{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"old"}}'
-  const { answer: given } = await exchange(squall.port, oldPost(call), 'POST')
+  const { response: given } = await exchange(squall.port, oldPost(call), 'POST')
   expect(given!.status).toBe(202)
   expect(metricValue(await squall.metrics(), 'squall_calls_total')).toBe(0)
-  expect(await metricBecomes(squall, 1, 'squall_pending_calls')).toBe(1)
+  expect(await metricBecomes(squall, 1, 'squall_in_flight_requests')).toBe(1)
   squall.app.connections[0]!.socket.write(
     chunk('event: message\ndata: {"jsonrpc":"2.0","id":0,"result":{"isError":true}}\n\n'),
   )
@@ -102,16 +102,16 @@ test.each(['one array', 'several events'])(
   },
 )
 
-test('17 an answer or a notification that the client posts is no call', async () => {
+test('17 a response or a notification that the client posts is no call', async () => {
   squall = await startSidecar({
-    upstream: { script: (e) => void e.write(answer('202 Accepted', [], '')) },
+    upstream: { script: (e) => void e.write(response('202 Accepted', [], '')) },
   })
   for (const message of [
     '{"jsonrpc":"2.0","id":1,"result":{}}',
     '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}',
     '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}',
   ]) {
-    expect((await exchange(squall.port, rpcPost(message), 'POST')).answer!.status).toBe(202)
+    expect((await exchange(squall.port, rpcPost(message), 'POST')).response!.status).toBe(202)
   }
   expect(
     await metricBecomes(squall, 3, 'squall_http_requests_total', {
@@ -139,7 +139,7 @@ test('18 a request of the server with the id of a running call does not end it',
   squall.app.connections[0]!.socket.write(
     `${chunk('data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n').toString()}0\r\n\r\n`,
   )
-  await client.answer()
+  await client.response()
   expect(
     await metricBecomes(squall, 1, 'squall_calls_total', { tool: 'asks', outcome: 'ok' }),
   ).toBe(1)
@@ -154,7 +154,7 @@ test.each(['400 Bad Request', '404 Not Found'])(
     squall = await startSidecar({ upstream: { script: json(body, status) } })
     const probe =
       '{"jsonrpc":"2.0","id":"server-discover-probe-1","method":"server/discover","params":{}}'
-    const { answer: given } = await exchange(
+    const { response: given } = await exchange(
       squall.port,
       rpcPost(probe, 'MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n'),
       'POST',
@@ -163,7 +163,7 @@ test.each(['400 Bad Request', '404 Not Found'])(
   },
 )
 
-test('25 a round trip for more input keeps its state untouched, and each of its requests has its answer', async () => {
+test('25 a round trip for more input keeps its state untouched, and each of its requests has its response', async () => {
   const state = 'b\\/x+==\\u00e9'
   const asks = `{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"${state}","inputRequests":{}}}`
   const done = '{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}'
@@ -176,8 +176,8 @@ test('25 a round trip for more input keeps its state untouched, and each of its 
   const first = await exchange(squall.port, toolCall(1, 't', lines), 'POST')
   const retry = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","requestState":"${state}","inputResponses":{}}}`
   const second = await exchange(squall.port, rpcPost(retry, lines), 'POST')
-  expect(first.answer!.body.toString()).toBe(asks)
-  expect(second.answer!.body.toString()).toBe(done)
+  expect(first.response!.body.toString()).toBe(asks)
+  expect(second.response!.body.toString()).toBe(done)
   expect(squall.app.requests[1]!.body.toString()).toBe(retry)
   expect(metricValue(await squall.metrics(), 'squall_calls_total', { outcome: 'rpc_error' })).toBe(
     0,
@@ -190,7 +190,7 @@ test.each(['0', '"0"', '-3', '"\u65e5"'])(
     squall = await startSidecar({ upstream: {} })
     await squall.app.close()
     const call = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"t"}}`
-    const { answer: given } = await exchange(squall.port, rpcPost(call), 'POST')
+    const { response: given } = await exchange(squall.port, rpcPost(call), 'POST')
     expect(given!.status).toBe(502)
     const body = JSON.parse(given!.body.toString()) as {
       jsonrpc: string
@@ -212,5 +212,5 @@ test("a stream that is opened twice is the app's to refuse", async () => {
       ),
     },
   })
-  expect((await exchange(squall.port, OPEN_STREAM)).answer!.status).toBe(409)
+  expect((await exchange(squall.port, OPEN_STREAM)).response!.status).toBe(409)
 })

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { rpcPost, toolCall } from '../../support/mcp-bytes.ts'
 import { metricBecomes } from '../../support/metric-value.ts'
 import { startSidecar, type ScriptedSidecar } from '../../support/sidecar.ts'
-import { answer } from '../../support/raw-app.ts'
+import { response } from '../../support/raw-app.ts'
 import { exchange } from '../../support/raw-client.ts'
 import { valueOf } from '../../support/wire.ts'
 
@@ -12,11 +12,11 @@ afterEach(() => squall.close())
 
 test('05 Host and Origin reach the app as the client sent them, and its 403 reaches the client', async () => {
   squall = await startSidecar({
-    upstream: { script: (e) => void e.write(answer('403 Forbidden', [], 'bad origin')) },
+    upstream: { script: (e) => void e.write(response('403 Forbidden', [], 'bad origin')) },
   })
   const request =
     'POST /mcp HTTP/1.1\r\nHOST: Evil.example:99\r\nOrigin: http://evil.example\r\nContent-Length: 0\r\n\r\n'
-  const { answer: given } = await exchange(squall.port, request, 'POST')
+  const { response: given } = await exchange(squall.port, request, 'POST')
   const { headers } = squall.app.requests[0]!
   expect(headers.slice(0, 4)).toEqual(['HOST', 'Evil.example:99', 'Origin', 'http://evil.example'])
   expect([given!.status, given!.body.toString()]).toEqual([403, 'bad origin'])
@@ -58,7 +58,7 @@ test("06 all of the protocol's headers reach the app, and only those of the hop 
   ).toEqual(['Host', 'pod', ...own])
 })
 
-test('07 what clients act on in an answer survives, in order and with its repeats', async () => {
+test('07 what clients act on in a response survives, in order and with its repeats', async () => {
   const lines = [
     'Mcp-Session-Id',
     'new',
@@ -82,9 +82,9 @@ test('07 what clients act on in an answer survives, in order and with its repeat
     'no',
   ]
   squall = await startSidecar({
-    upstream: { script: (e) => void e.write(answer('401 Unauthorized', lines, '')) },
+    upstream: { script: (e) => void e.write(response('401 Unauthorized', lines, '')) },
   })
-  const { answer: given } = await exchange(squall.port, toolCall(1), 'POST')
+  const { response: given } = await exchange(squall.port, toolCall(1), 'POST')
   expect(given!.headers.slice(0, lines.length)).toEqual(lines)
 })
 
@@ -93,7 +93,7 @@ test('21 an encoded name is read for what it says and passed on as it is, also w
     upstream: {
       script: (e) =>
         void e.write(
-          answer(
+          response(
             '400 Bad Request',
             ['Content-Type', 'application/json'],
             '{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"mismatch"}}',
@@ -103,7 +103,7 @@ test('21 an encoded name is read for what it says and passed on as it is, also w
   })
   const lines =
     'MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: =?base64?5pel5pys?=\r\n'
-  const { answer: given } = await exchange(squall.port, toolCall(1, 'other', lines), 'POST')
+  const { response: given } = await exchange(squall.port, toolCall(1, 'other', lines), 'POST')
   expect(valueOf(squall.app.requests[0]!.headers, 'mcp-name')).toBe('=?base64?5pel5pys?=')
   expect(given!.body.toString()).toContain('-32020')
 })
@@ -113,7 +113,7 @@ test('22 a legacy call is known by its body, and a stray Mcp-Method does not cha
     upstream: {
       script: (e) =>
         void e.write(
-          answer(
+          response(
             '200 OK',
             ['Content-Type', 'application/json'],
             '{"jsonrpc":"2.0","id":1,"result":{}}',
@@ -149,10 +149,10 @@ test.each([
   squall = await startSidecar({
     upstream: {
       script: (e) =>
-        void e.write(answer('404 Not Found', ['Content-Type', 'application/json'], body)),
+        void e.write(response('404 Not Found', ['Content-Type', 'application/json'], body)),
     },
   })
-  const { answer: given } = await exchange(squall.port, toolCall(1), 'POST')
+  const { response: given } = await exchange(squall.port, toolCall(1), 'POST')
   expect([given!.status, given!.body.toString()]).toEqual([404, body])
 })
 
@@ -170,11 +170,11 @@ test.each([
     upstream: {
       script: (e) =>
         void e.write(
-          status.startsWith('204') ? answer(status, lines) : answer(status, lines, 'body'),
+          status.startsWith('204') ? response(status, lines) : response(status, lines, 'body'),
         ),
     },
   })
-  const { answer: given } = await exchange(
+  const { response: given } = await exchange(
     squall.port,
     `${method} ${target} HTTP/1.1\r\nHost: pod\r\nMcp-Session-Id: s\r\n\r\n`,
     method,
@@ -184,14 +184,14 @@ test.each([
   expect(squall.app.requests[0]!.target).toBe(target)
 })
 
-test('30 calls side by side share nothing: same ids, own answers', async () => {
+test('30 calls side by side share nothing: same ids, own responses', async () => {
   squall = await startSidecar({
     upstream: {
       script: async (e) => {
         const { params } = JSON.parse(e.request.body.toString()) as { params: { name: string } }
         await new Promise((resolve) => setTimeout(resolve, Math.abs(params.name.length % 7)))
         await e.write(
-          answer(
+          response(
             '200 OK',
             ['Content-Type', 'application/json'],
             `{"jsonrpc":"2.0","id":1,"result":{"of":"${params.name}"}}`,
@@ -204,16 +204,16 @@ test('30 calls side by side share nothing: same ids, own answers', async () => {
   const given = await Promise.all(
     names.map((name) => exchange(squall.port, toolCall(1, name), 'POST')),
   )
-  expect(given.map(({ answer: one }) => one!.body.toString())).toEqual(
+  expect(given.map(({ response: one }) => one!.body.toString())).toEqual(
     names.map((name) => `{"jsonrpc":"2.0","id":1,"result":{"of":"${name}"}}`),
   )
 })
 
 test('30 a notification is answered by the app alone', async () => {
   squall = await startSidecar({
-    upstream: { script: (e) => void e.write(answer('202 Accepted', [], '')) },
+    upstream: { script: (e) => void e.write(response('202 Accepted', [], '')) },
   })
-  const { answer: given } = await exchange(
+  const { response: given } = await exchange(
     squall.port,
     rpcPost('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'),
     'POST',

@@ -34,7 +34,7 @@ test('02 events pass chunk by chunk with their comments, ids, line ends and cut 
     while (head!.bodyBytes < sofar) await client.sawBytes(client.received + 1)
   }
   squall.app.connections[0]!.socket.write('0\r\n\r\n')
-  const given = await client.answer()
+  const given = await client.response()
   expect(given!.body.equals(bytes)).toBe(true)
   expect(given!.chunks).toEqual(pieces.map((piece) => piece.length))
   client.close()
@@ -85,7 +85,7 @@ test('09 a client that gives up one call leaves its stream and its other calls a
 
 test('10 no bound on heads, bodies or idle connections cuts a stream that is silent for longer', async () => {
   squall = await startSidecar({
-    headTimeout: 200,
+    headerTimeout: 200,
     bodyTimeout: 200,
     upstreamIdle: 200,
     clientKeepalive: 200,
@@ -105,7 +105,7 @@ test.each([
   ['JSON', 'application/json'],
   ['an event stream', 'text/event-stream'],
 ])(
-  '11 a huge answer of %s is not held back: the app waits for a slow reader',
+  '11 a huge response of %s is not held back: the app waits for a slow reader',
   async (_name, type) => {
     let written = 0
     const block = chunk(Buffer.alloc(65_536, 'x'))
@@ -134,7 +134,7 @@ test.each([
   },
 )
 
-test('19 an answer that arrives on a resumed stream still belongs to its call', async () => {
+test('19 a response that arrives on a resumed stream still belongs to its call', async () => {
   const result = '{"jsonrpc":"2.0","id":5,"result":{"content":[]}}'
   squall = await startSidecar({
     upstream: {
@@ -150,9 +150,9 @@ test('19 an answer that arrives on a resumed stream still belongs to its call', 
   const lines = 'Mcp-Session-Id: s1\r\n'
   const client = await RawClient.connect(squall.port)
   await client.send(toolCall(5, 'slow', lines), 'POST')
-  expect((await client.answer(0))?.body.toString()).toBe('id: e1\nretry: 10\ndata: \n\n')
+  expect((await client.response(0))?.body.toString()).toBe('id: e1\nretry: 10\ndata: \n\n')
   await client.send(OPEN_STREAM.replace('Accept', `${lines}Last-Event-ID: e1\r\nAccept`))
-  expect((await client.answer(1))?.body.toString()).toContain(result)
+  expect((await client.response(1))?.body.toString()).toContain(result)
   expect(
     await metricBecomes(squall, 1, 'squall_calls_total', { tool: 'slow', outcome: 'ok' }),
   ).toBe(1)

@@ -23,7 +23,8 @@ function request(method, url, body, { headers = {} } = {}) {
   const begun = performance.now()
   Atomics.store(flag, 0, 0)
   port1.postMessage([method, url, body, headers])
-  if (Atomics.wait(flag, 0, 0, 10_000) === 'timed-out') throw new Error('no answer from the thread')
+  if (Atomics.wait(flag, 0, 0, 10_000) === 'timed-out')
+    throw new Error('no response from the thread')
   const { message: answer } = receiveMessageOnPort(port1)
   // k6 writes the names of headers with capitals.
   const names = Object.entries(answer.headers).map(([name, value]) => [capital(name), value])

@@ -8,18 +8,18 @@ export function asBytes(text: string): string {
 }
 
 /** A call of a tool, at least so long. */
-export function toolCall(mark: number, tool: string, least = 0): string {
-  const start = `{"jsonrpc":"2.0","id":${mark},"method":"tools/call","params":{"name":"${tool}","arguments":{"k":"${markText(mark)}`
+export function toolCall(marker: number, tool: string, least = 0): string {
+  const start = `{"jsonrpc":"2.0","id":${marker},"method":"tools/call","params":{"name":"${tool}","arguments":{"k":"${markText(marker)}`
   const pad = Math.max(0, least - start.length - 4)
   return `${start}${'p'.repeat(pad)}"}}}`
 }
 
 /** Anything that may be posted, JSON-RPC or not. */
-export function anyBody(random: Random, mark: number, tool: string): string {
-  const k = markText(mark)
-  const call = toolCall(mark, tool)
+export function anyBody(random: Random, marker: number, tool: string): string {
+  const k = markText(marker)
+  const call = toolCall(marker, tool)
   const other = (method: string, params = `{"k":"${k}"}`): string =>
-    `{"jsonrpc":"2.0","id":${mark},"method":"${method}","params":${params}}`
+    `{"jsonrpc":"2.0","id":${marker},"method":"${method}","params":${params}}`
   switch (random.int(0, 24)) {
     case 0:
       return other('tools/list')
@@ -33,11 +33,11 @@ export function anyBody(random: Random, mark: number, tool: string): string {
     case 3:
       return `{"jsonrpc":"2.0","method":"notifications/initialized","params":{"k":"${k}"}}`
     case 4:
-      return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${mark - 1},"reason":"${k}"}}`
+      return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${marker - 1},"reason":"${k}"}}`
     case 5:
-      return `{"jsonrpc":"2.0","id":${mark},"result":{"k":"${k}"}}`
+      return `{"jsonrpc":"2.0","id":${marker},"result":{"k":"${k}"}}`
     case 6:
-      return `[${call},${toolCall(mark + 5000, 'echo').replace(markText(mark + 5000), '')}]`
+      return `[${call},${toolCall(marker + 5000, 'echo').replace(markText(marker + 5000), '')}]`
     case 7:
       return `[${call},{"jsonrpc":"2.0","method":"notifications/x"}]`
     case 8:
@@ -58,7 +58,7 @@ export function anyBody(random: Random, mark: number, tool: string): string {
       return `[]${' '.repeat(random.int(0, 9))}`
     case 16:
       return call.replace(
-        `"id":${mark}`,
+        `"id":${marker}`,
         random.pick(['"id":null', '"id":1.5', '"id":"x"', '"id":{}']),
       )
     case 17:
@@ -68,11 +68,14 @@ export function anyBody(random: Random, mark: number, tool: string): string {
     case 19:
       return other('tools/call', `{"name":7,"k":"${k}"}`)
     case 20:
-      return other('tools/call', `{"k":"${k}","_meta":{"progressToken":${mark}},"name":"${tool}"}`)
+      return other(
+        'tools/call',
+        `{"k":"${k}","_meta":{"progressToken":${marker}},"name":"${tool}"}`,
+      )
     case 21:
-      return toolCall(mark, tool, random.pick([16_383, 16_384, 16_385, 20_000]))
+      return toolCall(marker, tool, random.pick([16_383, 16_384, 16_385, 20_000]))
     case 22:
-      return toolCall(mark, tool, random.pick([24_575, 24_576, 24_577, 30_000, 70_000]))
+      return toolCall(marker, tool, random.pick([24_575, 24_576, 24_577, 30_000, 70_000]))
     case 23:
       return `\u00ef\u00bb\u00bf${call}`
     default:

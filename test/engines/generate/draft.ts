@@ -1,22 +1,22 @@
 import type { Random } from '../../support/random.ts'
-import { markText, type AppAnswer, type Script, type Step } from '../script.ts'
-import { cut } from './answers.ts'
+import { markText, type AppResponse, type Script, type Step } from '../script.ts'
+import { cut } from './responses.ts'
 import { anyBody, toolCall } from './bodies.ts'
 import { headText, type HeadKind } from './clients.ts'
 import type { Ask } from './odd-requests.ts'
 import { HIT_TOOLS, WAITS } from './rules.ts'
 
-/** Puts a script together. Marks are given out here, so that each request finds its answer. */
+/** Puts a script together. Marks are given out here, so that each request finds its response. */
 export class Draft {
   readonly #clients: Step[][] = [[]]
-  readonly #answers: AppAnswer[] = []
-  #mark = 0
+  readonly #responses: AppResponse[] = []
+  #marker = 0
   #asked = 0
   #steps = 0
   #slow = false
 
   nextMark(): number {
-    return this.#mark++
+    return this.#marker++
   }
 
   /** Steps so far, over all clients. */
@@ -29,10 +29,10 @@ export class Draft {
     this.#steps++
   }
 
-  answer(answer: AppAnswer): void {
-    this.#answers.push(answer)
+  response(response: AppResponse): void {
+    this.#responses.push(response)
     // Streams are decoded in another thread.
-    const text = answer.pieces.join('')
+    const text = response.pieces.join('')
     if (/content-encoding/i.test(text) && text.includes('event-stream')) this.#slow = true
   }
 
@@ -47,9 +47,9 @@ export class Draft {
     this.#asked += asks.length
   }
 
-  /** Waits for the answers to all that was asked on this connection. */
-  answered(): void {
-    this.step({ do: 'answers', count: this.#asked })
+  /** Waits for the responses to all that was asked on this connection. */
+  responded(): void {
+    this.step({ do: 'responses', count: this.#asked })
   }
 
   nextClient(): void {
@@ -58,12 +58,12 @@ export class Draft {
   }
 
   script(about: string): Script {
-    return { about, clients: this.#clients, answers: this.#answers, slow: this.#slow }
+    return { about, clients: this.#clients, responses: this.#responses, slow: this.#slow }
   }
 }
 
-/** A request with the mark that its answer is found by. */
-export type MarkedAsk = Ask & { readonly mark: number }
+/** A request with the mark that its response is found by. */
+export type MarkedAsk = Ask & { readonly marker: number }
 
 /** A call of a tool, now and then of one that a rule hits. */
 export function plainCall(random: Random, draft: Draft, kind: HeadKind, length = 0): MarkedAsk {
@@ -72,23 +72,23 @@ export function plainCall(random: Random, draft: Draft, kind: HeadKind, length =
 
 /** A call of this tool. */
 export function callOf(tool: string, draft: Draft, kind: HeadKind, length = 0): MarkedAsk {
-  const mark = draft.nextMark()
-  const body = toolCall(mark, tool, length)
-  return { method: 'POST', head: headText(kind, body.length), body, mark }
+  const marker = draft.nextMark()
+  const body = toolCall(marker, tool, length)
+  return { method: 'POST', head: headText(kind, body.length), body, marker }
 }
 
 /** What clients send between their calls. */
 export function otherRequest(random: Random, draft: Draft, kind: HeadKind): MarkedAsk {
-  const mark = draft.nextMark()
+  const marker = draft.nextMark()
   const method = random.pick(['POST', 'POST', 'GET', 'DELETE', 'OPTIONS', 'HEAD', 'PUT'])
   if (method === 'POST' || method === 'PUT') {
-    const body = anyBody(random, mark, 'echo')
-    return { method, head: headText(kind, body.length, `${method} /mcp HTTP/1.1`), body, mark }
+    const body = anyBody(random, marker, 'echo')
+    return { method, head: headText(kind, body.length, `${method} /mcp HTTP/1.1`), body, marker }
   }
   const lines = kind.filter((line) => !/^content-/i.test(line))
   const accept = random.chance(0.5) ? ['Accept: text/event-stream'] : []
-  const line = `${method} ${random.pick(['/mcp', '/', '/healthz', '/broken', '//x'])}?k=${markText(mark)} HTTP/1.1`
-  return { method, head: headText([...accept, ...lines], 0, line), body: '', mark }
+  const line = `${method} ${random.pick(['/mcp', '/', '/healthz', '/broken', '//x'])}?k=${markText(marker)} HTTP/1.1`
+  return { method, head: headText([...accept, ...lines], 0, line), body: '', marker }
 }
 
 /** The bytes of a request in pieces, as clients and networks cut them. */

@@ -13,15 +13,15 @@ const QUIET = [
   'data: a place in the midst of',
 ] as const
 
-/** An event stream as most apps write it, each event a chunk, with the answer to a call among them. */
-export function eventChunks(random: Random, answer: string): string {
+/** An event stream as most apps write it, each event a chunk, with the response to a call among them. */
+export function eventChunks(random: Random, response: string): string {
   const events: string[] = []
   const count = random.pick([1, 2, 3, 5, 12, 600])
   for (let i = 0; i < count; i++) {
     // Most are told by their ends alone.
     events.push(random.chance(0.8) ? QUIET[random.int(0, 2)]! : random.pick(QUIET))
   }
-  if (random.chance(0.9)) events[random.int(0, count - 1)] = `event: message\ndata: ${answer}\n\n`
+  if (random.chance(0.9)) events[random.int(0, count - 1)] = `event: message\ndata: ${response}\n\n`
   const chunks = events.map((event) => {
     const hex = event.length.toString(16)
     const size = random.chance(0.05) ? random.pick([hex.toUpperCase(), `0${hex}`]) : hex

@@ -13,19 +13,19 @@ export interface Ask {
 }
 
 /** A request that is not the plainest: odd but legal, ambiguous, or broken. */
-export function oddRequest(random: Random, mark: number): Ask {
+export function oddRequest(random: Random, marker: number): Ask {
   const tool = random.chance(0.7) ? 'echo' : random.pick(HIT_TOOLS)
   let line = 'POST /mcp HTTP/1.1'
   const style = random.int(0, 9)
   if (style === 0) line = random.pick(REQUEST_LINES)
   else if (style === 1)
-    line = `${random.pick(KNOWN)} /mcp?k=${markText(mark)} HTTP/${random.pick(['1.1', '1.1', '1.0'])}`
+    line = `${random.pick(KNOWN)} /mcp?k=${markText(marker)} HTTP/${random.pick(['1.1', '1.1', '1.0'])}`
   else if (style === 2) line = 'POST /mcp HTTP/1.0'
   const method = line.slice(0, line.indexOf(' '))
   const lines: string[] = random.chance(0.95) ? ['Host: pod'] : []
   if (random.chance(0.85)) lines.push('Content-Type: application/json')
   if (method === 'GET' && random.chance(0.5)) lines.push('Accept: text/event-stream')
-  let body = random.chance(0.6) ? toolCall(mark, tool) : anyBody(random, mark, tool)
+  let body = random.chance(0.6) ? toolCall(marker, tool) : anyBody(random, marker, tool)
   if (random.chance(0.08)) {
     const { line: coding, body: bytes } = coded(random, body)
     lines.push(coding)
@@ -59,8 +59,8 @@ function lengthLine(form: string, length: number): string {
 }
 
 /** A head of nearly, or just over, the most that is read. */
-export function largeRequest(random: Random, mark: number, most: number): Ask {
-  const body = toolCall(mark, 'echo')
+export function largeRequest(random: Random, marker: number, most: number): Ask {
+  const body = toolCall(marker, 'echo')
   const start = `POST /mcp HTTP/1.1\r\nHost: pod\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`
   const size =
     most + random.pick([-80, -40, -20, -10, -5, -4, -3, -2, -1, 0, 1, 2, 3, 5, 20, 60, 400])

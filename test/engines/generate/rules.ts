@@ -33,7 +33,7 @@ export const WAITS = /"(?:delayed|held|twice)"/
 
 const SHARES: Readonly<Record<string, string>> = { some: '    percent: 50\n' }
 
-/** The rules that are in force on half of all stages. */
+/** The rules that are active on half of all stages. */
 export function rulesFile(): RulesFile {
   const text = Object.keys(FAULTS).map((tool) => {
     const faults = FAULTS[tool]!.map((fault) => `      - ${fault}\n`).join('')

@@ -1,7 +1,7 @@
 import type { Random } from '../../support/random.ts'
-import { MAX_HEAD } from '../limits.ts'
+import { MAX_HEADER_SIZE } from '../limits.ts'
 import type { Script, Step } from '../script.ts'
-import { cut, inPieces, largeAnswer, oddAnswer, plainAnswer } from './answers.ts'
+import { cut, inPieces, largeResponse, oddResponse, plainResponse } from './responses.ts'
 import { anyBody } from './bodies.ts'
 import { anyKind, headText, nearKind, pipelinedKind } from './clients.ts'
 import { callOf, Draft, otherRequest, plainCall, requestPieces } from './draft.ts'
@@ -24,9 +24,9 @@ function steady(random: Random): Script {
       ? plainCall(random, draft, kind, random.chance(0.85) ? length : 0)
       : otherRequest(random, draft, kind)
     const gap = kind === first ? random.pick([0, 1, 1, 2, 3]) : 4
-    draft.answer(inPieces(random, plainAnswer(random, ask.mark, ask.method), ask.mark))
+    draft.response(inPieces(random, plainResponse(random, ask.marker, ask.method), ask.marker))
     draft.send(requestPieces(random, ask), gap, [ask.method])
-    draft.answered()
+    draft.responded()
   }
   return draft.script('steady')
 }
@@ -38,16 +38,16 @@ function oddRequests(random: Random): Script {
   for (let left = random.int(1, 3); left > 0; left--) {
     if (random.chance(0.3)) {
       const ask = plainCall(random, draft, kind)
-      draft.answer(inPieces(random, plainAnswer(random, ask.mark), ask.mark))
+      draft.response(inPieces(random, plainResponse(random, ask.marker), ask.marker))
       draft.send([ask.head + ask.body], 0, ['POST'])
-      draft.answered()
+      draft.responded()
     }
-    const mark = draft.nextMark()
+    const marker = draft.nextMark()
     const ask = random.chance(0.06)
-      ? largeRequest(random, mark, MAX_HEAD)
-      : oddRequest(random, mark)
-    const answer = random.chance(0.85) ? plainAnswer : oddAnswer
-    draft.answer(inPieces(random, answer(random, mark, ask.method), mark))
+      ? largeRequest(random, marker, MAX_HEADER_SIZE)
+      : oddRequest(random, marker)
+    const response = random.chance(0.85) ? plainResponse : oddResponse
+    draft.response(inPieces(random, response(random, marker, ask.method), marker))
     const waits = /expect/i.test(ask.head) && random.chance(0.8)
     const pieces = waits
       ? [ask.head, ask.body]
@@ -55,36 +55,38 @@ function oddRequests(random: Random): Script {
         ? [ask.head + ask.body]
         : requestPieces(random, ask)
     draft.send(pieces, 12, [ask.method])
-    draft.answered()
+    draft.responded()
     draft.step(SETTLED)
   }
   const last = plainCall(random, draft, kind)
   draft.send([last.head + last.body], 0, ['POST'])
-  draft.answered()
+  draft.responded()
   return draft.script('odd requests')
 }
 
 /** Answers that are odd or broken, each before a plain one, on the same connection or a new one. */
-function oddAnswers(random: Random): Script {
+function oddResponses(random: Random): Script {
   const draft = new Draft()
   const kind = anyKind(random)
   const length = random.int(100, 200)
   for (let left = random.int(1, 4); left > 0; left--) {
     const ask = plainCall(random, draft, kind, length)
-    const odd = random.chance(0.05) ? largeAnswer(random, MAX_HEAD) : oddAnswer(random, ask.mark)
-    draft.answer(inPieces(random, odd, ask.mark))
+    const odd = random.chance(0.05)
+      ? largeResponse(random, MAX_HEADER_SIZE)
+      : oddResponse(random, ask.marker)
+    draft.response(inPieces(random, odd, ask.marker))
     draft.send([ask.head + ask.body], 0, ['POST'])
-    draft.answered()
+    draft.responded()
     draft.step(SETTLED)
     if (random.chance(0.4)) {
       const next = plainCall(random, draft, kind, length)
-      draft.answer(inPieces(random, plainAnswer(random, next.mark), next.mark))
+      draft.response(inPieces(random, plainResponse(random, next.marker), next.marker))
       draft.send([next.head + next.body], 0, ['POST'])
-      draft.answered()
+      draft.responded()
     }
     if (random.chance(0.3)) draft.nextClient()
   }
-  return draft.script('odd answers')
+  return draft.script('odd responses')
 }
 
 /** Several requests in one go, with or without something behind them that is none. */
@@ -94,12 +96,13 @@ function pipelined(random: Random): Script {
   const asks: string[] = []
   let bytes = ''
   for (let left = random.int(2, 5); left > 0; left--) {
-    // Which of two answers is there first is a matter of chance: none of them may end the connection.
+    // Which of two responses is there first is a matter of chance: none of them may end the connection.
     const tool = random.pick(['echo', 'echo', 'echo', 'aborted', 'erring', 'delayed'])
     const ask = random.chance(0.85)
       ? callOf(tool, draft, kind)
-      : { ...oddRequest(random, draft.nextMark()), mark: -1 }
-    if (ask.mark >= 0) draft.answer(inPieces(random, plainAnswer(random, ask.mark), ask.mark))
+      : { ...oddRequest(random, draft.nextMark()), marker: -1 }
+    if (ask.marker >= 0)
+      draft.response(inPieces(random, plainResponse(random, ask.marker), ask.marker))
     bytes += ask.head + ask.body
     asks.push(ask.method)
   }
@@ -112,7 +115,7 @@ function pipelined(random: Random): Script {
       '\u0000',
     ])
   draft.send([bytes], 4, asks)
-  draft.answered()
+  draft.responded()
   return draft.script('pipelined')
 }
 
@@ -122,25 +125,25 @@ function damaged(random: Random): Script {
   const kind = anyKind(random)
   for (let left = random.int(1, 3); left > 0; left--) {
     const plain = plainCall(random, draft, kind, 120)
-    const answer = random.chance(0.7)
-      ? plainAnswer(random, plain.mark)
-      : oddAnswer(random, plain.mark)
+    const response = random.chance(0.7)
+      ? plainResponse(random, plain.marker)
+      : oddResponse(random, plain.marker)
     const both = random.int(0, 2)
     const text = both !== 1 ? strokes(random, plain.head + plain.body) : plain.head + plain.body
-    draft.answer(
+    draft.response(
       inPieces(
         random,
-        both !== 0 ? { ...answer, text: strokes(random, answer.text) } : answer,
-        plain.mark,
+        both !== 0 ? { ...response, text: strokes(random, response.text) } : response,
+        plain.marker,
       ),
     )
     draft.send(random.chance(0.7) ? [text] : cut(random, text, 3), 12, ['POST'])
-    draft.answered()
+    draft.responded()
     draft.step(SETTLED)
   }
   const last = plainCall(random, draft, kind, 120)
   draft.send([last.head + last.body], 0, ['POST'])
-  draft.answered()
+  draft.responded()
   return draft.script('damaged')
 }
 
@@ -149,12 +152,12 @@ function bodies(random: Random): Script {
   const draft = new Draft()
   const kind = anyKind(random)
   for (let left = random.int(2, 5); left > 0; left--) {
-    const mark = draft.nextMark()
-    const body = anyBody(random, mark, 'echo')
+    const marker = draft.nextMark()
+    const body = anyBody(random, marker, 'echo')
     const ask = { method: 'POST', head: headText(kind, body.length), body }
-    draft.answer(inPieces(random, plainAnswer(random, mark), mark))
+    draft.response(inPieces(random, plainResponse(random, marker), marker))
     draft.send(requestPieces(random, ask), random.pick([0, 1, 3]), ['POST'])
-    draft.answered()
+    draft.responded()
   }
   return draft.script('bodies')
 }
@@ -165,16 +168,18 @@ function endings(random: Random): Script {
   const kind = anyKind(random)
   for (let left = random.int(0, 2); left > 0; left--) {
     const ask = plainCall(random, draft, kind)
-    draft.answer(inPieces(random, plainAnswer(random, ask.mark), ask.mark))
+    draft.response(inPieces(random, plainResponse(random, ask.marker), ask.marker))
     draft.send([ask.head + ask.body], 0, ['POST'])
-    draft.answered()
+    draft.responded()
   }
   const ask = random.chance(0.1) ? callOf(HANGING, draft, kind) : plainCall(random, draft, kind)
   const request = ask.head + ask.body
-  const { text } = random.chance(0.8) ? plainAnswer(random, ask.mark) : oddAnswer(random, ask.mark)
+  const { text } = random.chance(0.8)
+    ? plainResponse(random, ask.marker)
+    : oddResponse(random, ask.marker)
   const at = random.int(0, text.length)
   const how = random.pick(['fin', 'rst'] as const)
-  const mark = { mark: ask.mark, at: 'whole' as const, gap: 5 }
+  const marker = { marker: ask.marker, at: 'whole' as const, gap: 5 }
   switch (random.int(0, 3)) {
     case 0:
       draft.send([request.slice(0, random.int(0, request.length))], 0, [])
@@ -186,7 +191,7 @@ function endings(random: Random): Script {
       draft.send([request], 0, ['POST'])
       draft.step({ do: 'app', count: 1 })
       draft.step({ do: 'quiet' })
-      draft.answer({ ...mark, pieces: [text.slice(0, at)], end: 'keep' })
+      draft.response({ ...marker, pieces: [text.slice(0, at)], end: 'keep' })
       draft.step({ do: how })
       break
     }
@@ -196,18 +201,18 @@ function endings(random: Random): Script {
       if (random.chance(0.5)) draft.step(SETTLED)
       draft.step({ do: 'fin' })
       draft.step(SETTLED)
-      draft.answer({ ...mark, pieces: [text], end: 'keep', after: draft.steps })
+      draft.response({ ...marker, pieces: [text], end: 'keep', after: draft.steps })
       break
     default:
-      draft.answer({ ...mark, pieces: [text.slice(0, at)], end: how })
+      draft.response({ ...marker, pieces: [text.slice(0, at)], end: how })
       draft.send([request], 0, ['POST'])
-      draft.answered()
+      draft.responded()
       draft.step(SETTLED)
   }
   draft.nextClient()
   const last = plainCall(random, draft, kind)
   draft.send([last.head + last.body], 0, ['POST'])
-  draft.answered()
+  draft.responded()
   return draft.script('endings')
 }
 
@@ -216,7 +221,7 @@ type Kinds = readonly (readonly [share: number, make: (random: Random) => Script
 const KINDS: Kinds = [
   [46, steady],
   [16, oddRequests],
-  [16, oddAnswers],
+  [16, oddResponses],
   [6, pipelined],
   [12, damaged],
   [5, bodies],
@@ -226,7 +231,7 @@ const KINDS: Kinds = [
 /** Kinds in which no request comes while another is still to be answered. */
 const CALM: Kinds = [
   [60, steady],
-  [20, oddAnswers],
+  [20, oddResponses],
   [20, endings],
 ]
 

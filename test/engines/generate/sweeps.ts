@@ -1,4 +1,4 @@
-import type { AppAnswer, Script, Step } from '../script.ts'
+import type { AppResponse, Script, Step } from '../script.ts'
 import { markText } from '../script.ts'
 import { toolCall } from './bodies.ts'
 
@@ -17,7 +17,7 @@ const RESULT = '{"jsonrpc":"2.0","id":0,"result":{"content":[]}}'
 const EVENT = `data: ${RESULT}\n\n`
 
 /** Answers that are cut and broken off at each of their bytes. */
-const ANSWERS: readonly string[] = [
+const RESPONSES: readonly string[] = [
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${RESULT.length}\r\n\r\n${RESULT}`,
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\n${RESULT.slice(0, 5)}\r\n${(RESULT.length - 5).toString(16).toUpperCase()}\r\n${RESULT.slice(5)}\r\n0\r\nX-T: 1\r\n\r\n`,
   `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n${EVENT.length.toString(16)}\r\n${EVENT}\r\n0\r\n\r\n`,
@@ -25,12 +25,12 @@ const ANSWERS: readonly string[] = [
   'HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\n',
 ]
 
-const USUAL = ANSWERS[0]!
+const USUAL = RESPONSES[0]!
 const SETTLED: Step = { do: 'turns', count: 12 }
 const WAYS = ['cut', 'fin', 'rst'] as const
 const SIDES = [
   ...REQUESTS.map((text) => ({ client: true, text })),
-  ...ANSWERS.map((text) => ({ client: false, text })),
+  ...RESPONSES.map((text) => ({ client: false, text })),
 ]
 const PER_BYTE = WAYS.length
 
@@ -59,36 +59,36 @@ function leftAt(text: string, at: number, way: (typeof WAYS)[number]): Script {
     way === 'cut'
       ? [
           { do: 'send', bytes: text.slice(at), asks },
-          { do: 'answers', count: 1 },
+          { do: 'responses', count: 1 },
         ]
       : [{ do: way }]
   const first: Step = { do: 'send', bytes: text.slice(0, at) }
   const steps = at === 0 ? [SETTLED, ...rest] : [first, SETTLED, ...rest]
   const again: Step[] = [
     { do: 'send', bytes: text, asks },
-    { do: 'answers', count: 1 },
+    { do: 'responses', count: 1 },
   ]
   const clients =
     way === 'cut'
-      ? [[...steps, { do: 'send', bytes: text, asks }, { do: 'answers', count: 2 }] as Step[]]
+      ? [[...steps, { do: 'send', bytes: text, asks }, { do: 'responses', count: 2 }] as Step[]]
       : [steps, again]
   // A client that leaves behind the last byte is not answered any more.
   const hold = way === 'cut' ? {} : { after: steps.length + 1 }
   return {
     about: `request ${way}`,
     clients,
-    answers: [{ mark: 0, at: 'whole', pieces: [USUAL], gap: 0, end: 'keep', ...hold }],
+    responses: [{ marker: 0, at: 'whole', pieces: [USUAL], gap: 0, end: 'keep', ...hold }],
     slow: false,
   }
 }
 
-/** An answer that comes in two pieces, or is broken off between these. */
+/** A response that comes in two pieces, or is broken off between these. */
 function brokenAt(text: string, at: number, way: (typeof WAYS)[number]): Script {
   const request = REQUESTS[0]!
   const ask: Step = { do: 'send', bytes: request, asks: ['POST'] }
   const pieces = way === 'cut' ? [text.slice(0, at), text.slice(at)] : [text.slice(0, at)]
-  const answer: AppAnswer = {
-    mark: 0,
+  const response: AppResponse = {
+    marker: 0,
     at: 'whole',
     pieces: pieces.filter((piece) => piece !== ''),
     gap: 3,
@@ -97,10 +97,10 @@ function brokenAt(text: string, at: number, way: (typeof WAYS)[number]): Script 
   return {
     about: `answer ${way}`,
     clients: [
-      [ask, { do: 'answers', count: 1 }, SETTLED],
-      [ask, { do: 'answers', count: 1 }],
+      [ask, { do: 'responses', count: 1 }, SETTLED],
+      [ask, { do: 'responses', count: 1 }],
     ],
-    answers: [answer],
+    responses: [response],
     slow: false,
   }
 }

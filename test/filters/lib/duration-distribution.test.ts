@@ -64,9 +64,9 @@ describe('a duration', () => {
     fc.assert(
       fc.property(distribution, ms, draw, draw, (of, max, one, two) => {
         const draws = [one, two]
-        const drawn = drawDuration(of, max, () => draws.shift() ?? 0)
-        expect(drawn).toBeGreaterThanOrEqual(0)
-        expect(drawn).toBeLessThanOrEqual(max)
+        const sampled = drawDuration(of, max, () => draws.shift() ?? 0)
+        expect(sampled).toBeGreaterThanOrEqual(0)
+        expect(sampled).toBeLessThanOrEqual(max)
       }),
     )
   })

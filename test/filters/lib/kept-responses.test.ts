@@ -1,34 +1,34 @@
 import { describe, expect, it } from 'vitest'
-import { KeptAnswers } from '../../../src/filters/lib/kept-responses.ts'
+import { KeptResponses } from '../../../src/filters/lib/kept-responses.ts'
 
 describe('kept answers', () => {
   it('are bounded in number: what was not added to for longest goes first', () => {
-    const answers = new KeptAnswers(0)
-    for (let n = 0; n < 1000; n++) answers.add(`k${n}`, 'x', 0)
-    answers.add('k0', 'y', 1)
-    answers.add('new', 'z', 2)
-    expect(answers.older('k1', 2)).toBeUndefined()
-    expect([answers.older('k0', 2), answers.older('new', 2)]).toEqual(['y', 'z'])
+    const responses = new KeptResponses(0)
+    for (let n = 0; n < 1000; n++) responses.add(`k${n}`, 'x', 0)
+    responses.add('k0', 'y', 1)
+    responses.add('new', 'z', 2)
+    expect(responses.older('k1', 2)).toBeUndefined()
+    expect([responses.older('k0', 2), responses.older('new', 2)]).toEqual(['y', 'z'])
   })
 
   it('are bounded in size, each and together', () => {
-    const answers = new KeptAnswers(0)
+    const responses = new KeptResponses(0)
     const large = 'x'.repeat(1024 * 1024)
-    answers.add('too large', `${large}x`, 0)
-    expect(answers.older('too large', 0)).toBeUndefined()
-    for (let n = 0; n < 20; n++) answers.add(`k${n}`, large, 0)
-    const kept = Array.from({ length: 20 }, (_, n) => answers.older(`k${n}`, 0) !== undefined)
+    responses.add('too large', `${large}x`, 0)
+    expect(responses.older('too large', 0)).toBeUndefined()
+    for (let n = 0; n < 20; n++) responses.add(`k${n}`, large, 0)
+    const kept = Array.from({ length: 20 }, (_, n) => responses.older(`k${n}`, 0) !== undefined)
     expect(kept.filter(Boolean)).toHaveLength(7)
     expect(kept.at(-1)).toBe(true)
-    for (let n = 0; n < 100; n++) answers.add('one', 'small', n)
-    expect(answers.older('k19', 100)).toBe(large)
+    for (let n = 0; n < 100; n++) responses.add('one', 'small', n)
+    expect(responses.older('k19', 100)).toBe(large)
   })
 
   it('are few for each key, and yet reach back as far as is asked for', () => {
-    const answers = new KeptAnswers(1000)
+    const responses = new KeptResponses(1000)
     for (let now = 0; now < 100_000; now++) {
-      answers.add('k', String(now), now)
-      const older = answers.older('k', now)
+      responses.add('k', String(now), now)
+      const older = responses.older('k', now)
       if (now < 1000) expect(older).toBeUndefined()
       else {
         expect(now - Number(older)).toBeGreaterThanOrEqual(1000)
@@ -38,10 +38,10 @@ describe('kept answers', () => {
   })
 
   it('outlast a clock that is set back', () => {
-    const answers = new KeptAnswers(1000)
-    answers.add('k', 'late', 1_000_000)
-    answers.add('k', 'early', 0)
-    expect(answers.older('k', 500)).toBeUndefined()
-    expect(answers.older('k', 1000)).toBe('early')
+    const responses = new KeptResponses(1000)
+    responses.add('k', 'late', 1_000_000)
+    responses.add('k', 'early', 0)
+    expect(responses.older('k', 500)).toBeUndefined()
+    expect(responses.older('k', 1000)).toBe('early')
   })
 })

@@ -10,32 +10,32 @@ export interface Case {
   readonly said: string
 }
 
-/** The inputs of a target that are kept, in a folder of corpora. */
-export function readCorpus(folder: string, target: string): readonly string[] {
-  const file = join(folder, `${target}.json`)
+/** The inputs of a target that are kept, in a directory of corpora. */
+export function readCorpus(directory: string, target: string): readonly string[] {
+  const file = join(directory, `${target}.json`)
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as string[]) : []
 }
 
 /** Keeps the inputs of a target, sorted, so that a change of a few is a change of a few lines. */
-export function writeCorpus(folder: string, target: string, inputs: readonly string[]): void {
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, `${target}.json`), json(inputs.toSorted()))
+export function writeCorpus(directory: string, target: string, inputs: readonly string[]): void {
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(join(directory, `${target}.json`), json(inputs.toSorted()))
 }
 
 /** Writes a found input as a case, and says where. */
-export function writeCase(folder: string, found: Case): string {
-  mkdirSync(folder, { recursive: true })
+export function writeCase(directory: string, found: Case): string {
+  mkdirSync(directory, { recursive: true })
   const digest = digestOf(Buffer.from(found.input, 'latin1')).toString(16).padStart(8, '0')
-  const file = join(folder, `${found.target}-${digest}.json`)
+  const file = join(directory, `${found.target}-${digest}.json`)
   writeFileSync(file, json(found))
   return file
 }
 
-/** All cases of a folder. */
-export function readCases(folder: string): Case[] {
-  if (!existsSync(folder)) return []
-  const files = readdirSync(folder).filter((name) => name.endsWith('.json'))
-  return files.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Case)
+/** All cases of a directory. */
+export function readCases(directory: string): Case[] {
+  if (!existsSync(directory)) return []
+  const files = readdirSync(directory).filter((name) => name.endsWith('.json'))
+  return files.map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')) as Case)
 }
 
 /** Whatever is not plain ASCII is escaped, so that every byte can be seen. */

@@ -99,8 +99,8 @@ function anywhere(random: Random, text: string): number {
 /** The beginning or the end of a line or of a word: that is where parsers differ. */
 function edge(random: Random, text: string): number {
   const at = anywhere(random, text)
-  const mark = text.indexOf(random.pick(['\r\n', '\r\n', ' ', ':', '=', '"', ',', '}', '\0']), at)
-  return mark < 0 ? at : mark + random.pick([0, 1, 2])
+  const marker = text.indexOf(random.pick(['\r\n', '\r\n', ' ', ':', '=', '"', ',', '}', '\0']), at)
+  return marker < 0 ? at : marker + random.pick([0, 1, 2])
 }
 
 function someOf(random: Random, text: string): string {

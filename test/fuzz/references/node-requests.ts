@@ -26,7 +26,7 @@ interface Seen {
 }
 
 /** Reads connections with the strict parser of the running Node, as fast as it can be called. */
-export function nodeReader(maxHead: number): (bytes: Buffer) => NodeReading {
+export function nodeReader(maxHeaderSize: number): (bytes: Buffer) => NodeReading {
   let seen: Seen[] = []
   let refusal: string | undefined
   const note =
@@ -35,7 +35,7 @@ export function nodeReader(maxHead: number): (bytes: Buffer) => NodeReading {
       const { shouldKeepAlive } = (response ?? {}) as Partial<ServerResponse>
       seen.push({ event, request, keepAlive: shouldKeepAlive === true })
     }
-  const server = createServer({ insecureHTTPParser: false, maxHeaderSize: maxHead })
+  const server = createServer({ insecureHTTPParser: false, maxHeaderSize: maxHeaderSize })
   server.maxHeadersCount = 0
   for (const event of ['request', 'checkContinue', 'checkExpectation'])
     server.on(event, note(event))

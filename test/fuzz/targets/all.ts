@@ -14,9 +14,9 @@ export const TARGETS: Readonly<Record<string, LoadableTarget>> = {
     files: [`${PLAIN}plain-request`, `${PLAIN}plain-lines`, `${PLAIN}head-memo`],
     load: async () => (await import('./requests.ts')).requestsTarget,
   },
-  answers: {
+  responses: {
     files: [`${PLAIN}plain-answer`, `${PLAIN}plain-chunks`, `${PLAIN}plain-lines`],
-    load: async () => (await import('./answers.ts')).answersTarget,
+    load: async () => (await import('./responses.ts')).responsesTarget,
   },
   memo: {
     files: [`${PLAIN}head-memo`, `${PLAIN}plain-request`, `${PLAIN}plain-answer`, 'mcp/head-facts'],

@@ -1,5 +1,5 @@
 import type { ChunkRun } from '../../../src/http/chunk-run.ts'
-import { PlainChunks } from '../../../src/http/fast/chunk-reader.ts'
+import { ChunkReader } from '../../../src/http/fast/chunk-reader.ts'
 
 import { same } from '../disagreement.ts'
 
@@ -11,8 +11,8 @@ export interface ChunksReading {
   readonly at: number
 }
 
-/** One for all, as a connection has one for all of its answers. */
-const chunks = new PlainChunks()
+/** One for all, as a connection has one for all of its responses. */
+const chunks = new ChunkReader()
 
 /** Reads chunks piece by piece; the first piece begins at an offset. */
 export function readChunks(pieces: readonly Buffer[], offset: number): ChunksReading {

@@ -1,6 +1,6 @@
 import { factsOf } from '../../../src/mcp/request-facts.ts'
-import { PlainAnswers } from '../../../src/http/fast/response-reader.ts'
-import { PlainRequests } from '../../../src/http/fast/request-reader.ts'
+import { ResponseReader } from '../../../src/http/fast/response-reader.ts'
+import { RequestReader } from '../../../src/http/fast/request-reader.ts'
 import { same } from '../disagreement.ts'
 import type { Target, Tried } from './target.ts'
 
@@ -19,11 +19,11 @@ export function checkMemo(input: Buffer): Tried {
   const [first = '', ...heads] = input.toString('latin1').split('\0')
   const limit = Number.parseInt(first, 10) || 4096
   const requests = requestPair(limit)
-  const answers = answerPair(limit)
+  const responses = responsePair(limit)
   let kinds = ''
   let previous = ''
   for (const head of heads) {
-    kinds += `${trial(requests, head, '', previous)}${trial(answers, head, previous, head)}`
+    kinds += `${trial(requests, head, '', previous)}${trial(responses, head, previous, head)}`
     previous = head
   }
   return { kind: kinds.slice(0, 16), compared: kinds.includes('+') }
@@ -41,34 +41,34 @@ function trial(pair: Pair, head: string, behind: string, before: string): string
 }
 
 function requestPair(limit: number): Pair {
-  const view = (requests: PlainRequests, bytes: Buffer, at: number): unknown => {
+  const view = (requests: RequestReader, bytes: Buffer, at: number): unknown => {
     if (!requests.read(bytes, at)) return false
     const { head, length, size } = requests
     const { method, target, version, headers, text } = head
     // What was found out about a head is kept with it, and must not be another one's.
     return [method, target, version, headers, text, length, size, factsOf(head)]
   }
-  const kept = new PlainRequests(limit)
+  const kept = new RequestReader(limit)
   return {
     read: (bytes, at) => view(kept, bytes, at),
-    fresh: (bytes, at) => view(new PlainRequests(limit), bytes, at),
+    fresh: (bytes, at) => view(new RequestReader(limit), bytes, at),
     forget: () => kept.forget(),
   }
 }
 
-function answerPair(limit: number): Pair {
-  const view = (answers: PlainAnswers, bytes: Buffer, at: number, end: number): unknown => {
-    if (!answers.read(bytes, at, end)) return false
-    const { head, length, size, closes, keptFor } = answers
+function responsePair(limit: number): Pair {
+  const view = (responses: ResponseReader, bytes: Buffer, at: number, end: number): unknown => {
+    if (!responses.read(bytes, at, end)) return false
+    const { head, length, size, closes, keptFor } = responses
     const { status, reason, headers } = head
     const declared = head.length
     const read = { status, reason, headers, declared, length, size, closes, keptFor }
-    return { ...read, bytes: answers.bytes.toString('latin1') }
+    return { ...read, bytes: responses.bytes.toString('latin1') }
   }
-  const kept = new PlainAnswers(limit)
+  const kept = new ResponseReader(limit)
   return {
     read: (bytes, at, end) => view(kept, bytes, at, end),
-    fresh: (bytes, at, end) => view(new PlainAnswers(limit), bytes, at, end),
+    fresh: (bytes, at, end) => view(new ResponseReader(limit), bytes, at, end),
     forget: () => kept.forget(),
   }
 }

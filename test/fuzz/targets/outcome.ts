@@ -18,18 +18,18 @@ const METHODS = ['tools/call', 'tasks/get', 'initialize', 'server/discover']
 const MARKS = ['"error"', '"isError"', '"method"', '"result"', '"id"', '\\u00', '":{', '[', '\n']
 const IDS: readonly JsonRpcId[] = [1, 'a"b', 0, 'é', '1', -1.5]
 
-/** The call that an input is an answer to, by its first byte, and the body that it stands for. */
-export function answerOf(input: Buffer): { readonly call: Call; readonly body: Buffer } {
+/** The call that an input is a response to, by its first byte, and the body that it stands for. */
+export function responseOf(input: Buffer): { readonly call: Call; readonly body: Buffer } {
   const choice = input[0] ?? 0
   let text = input.toString('latin1', 1)
-  for (const [mark, pad] of Object.entries(PADS)) text = text.replaceAll(mark, pad)
+  for (const [marker, pad] of Object.entries(PADS)) text = text.replaceAll(marker, pad)
   const call: Call = {
     id: IDS[choice % IDS.length]!,
     method: METHODS[(choice >> 4) % METHODS.length]!,
     name: undefined,
     params: undefined,
     transport: 'streamable-http',
-    revision: choice > 127 ? '2026-07-28' : '2025-11-25',
+    protocolVersion: choice > 127 ? '2026-07-28' : '2025-11-25',
     progressToken: undefined,
   }
   return { call, body: Buffer.from(text, 'latin1') }
@@ -37,7 +37,7 @@ export function answerOf(input: Buffer): { readonly call: Call; readonly body: B
 
 /** Holds what is said of a body against what is said of it when it is always parsed. */
 export function checkOutcome(input: Buffer): Tried {
-  const { call, body } = answerOf(input)
+  const { call, body } = responseOf(input)
   const text = body.toString('utf8')
   const theirs = parsedOutcome(call, text)
   const ours = outcomeOfJsonBody([call], 200, body)
@@ -49,17 +49,17 @@ export function checkOutcome(input: Buffer): Tried {
   const large = body.length > 16_384
   const kind = `${theirs} ${large ? 'large' : 'small'} ${ours[0] === theirs ? 'alike' : 'unsound'}`
   // What is no JSON is all of one kind: the search is for the odd ones that are.
-  const marks = sound ? MARKS.map((mark) => Number(text.includes(mark))).join('') : ''
-  return { kind: `${kind} ${marks}`, compared: large && (ours[0] === 'ok' || sound) }
+  const markers = sound ? MARKS.map((marker) => Number(text.includes(marker))).join('') : ''
+  return { kind: `${kind} ${markers}`, compared: large && (ours[0] === 'ok' || sound) }
 }
 
 /** One call, one body: as it would be without a way around the parser. */
 function parsedOutcome(call: Call, text: string): Outcome {
   const parsed = parseMessages(text)
   const messages = parsed.ok ? parsed.messages : []
-  const answers = messages.filter(({ kind }) => kind === 'result' || kind === 'error')
-  const own = answers.find((each) => 'id' in each && each.id === call.id)
-  const found = own ?? answers.find((each) => 'id' in each && each.id === null)
+  const responses = messages.filter(({ kind }) => kind === 'result' || kind === 'error')
+  const own = responses.find((each) => 'id' in each && each.id === call.id)
+  const found = own ?? responses.find((each) => 'id' in each && each.id === null)
   return found === undefined ? 'incomplete' : outcomeOf(call, found)
 }
 
@@ -87,7 +87,7 @@ const MEMBERS = [
   ['"erro\\u0072":{}', '"\\u0065rror":{}', '"isErro\\u0072":true', '"metho\\u0064":1', '"x":[{}]'],
 ].flat()
 
-/** The quick look at large answers beside a parser. */
+/** The quick look at large responses beside a parser. */
 export const outcomeTarget: Target = {
   name: 'outcome',
   maxLength: 600,

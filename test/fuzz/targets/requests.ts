@@ -1,21 +1,21 @@
 import { findAmbiguity } from '../../../src/http/ambiguity.ts'
 import { requestHead } from '../../../src/listener/front/node-exchange.ts'
-import { PlainRequests } from '../../../src/http/fast/request-reader.ts'
+import { RequestReader } from '../../../src/http/fast/request-reader.ts'
 import { requestHeadText } from '../../../src/http/request-text.ts'
 import { Disagreement, same } from '../disagreement.ts'
 import { nodeReader, type NodeReading, type NodeRequest } from '../references/node-requests.ts'
 import type { Target, Tried } from './target.ts'
 
 /** Both readers take heads up to this. */
-export const MAX_HEAD = 16 * 1024
-const nodeReads = nodeReader(MAX_HEAD)
+export const MAX_HEADER_SIZE = 16 * 1024
+const nodeReads = nodeReader(MAX_HEADER_SIZE)
 
 /**
  * Reads the bytes of one connection as the front end does, for as long as they are plain, and holds
  * each request against what node:http says of the same bytes.
  */
 export function checkRequests(bytes: Buffer): Tried {
-  const requests = new PlainRequests(MAX_HEAD)
+  const requests = new RequestReader(MAX_HEADER_SIZE)
   let reading: NodeReading | undefined
   let count = 0
   let kinds = ''
@@ -36,7 +36,7 @@ export function checkRequests(bytes: Buffer): Tried {
   return { kind: kinds, compared: count > 0 }
 }
 
-function compare(ours: PlainRequests, theirs: NodeRequest, body: string): void {
+function compare(ours: RequestReader, theirs: NodeRequest, body: string): void {
   const { head, length } = ours
   same('the event', 'request', theirs.event)
   const { method, target, version, headers } = head

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkAnswer } from '../../fuzz/targets/answers.ts'
+import { checkResponse } from '../../fuzz/targets/responses.ts'
 import { readChunks } from '../../fuzz/targets/chunks-reading.ts'
-import { PlainChunks } from '../../../src/http/fast/chunk-reader.ts'
+import { ChunkReader } from '../../../src/http/fast/chunk-reader.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 
@@ -25,7 +25,7 @@ describe('chunks are read', () => {
   ])('as undici reads them, all short ones behind %j', async (front, alphabet, most) => {
     const states = new Set<string>()
     for (const text of allTexts(alphabet, most)) {
-      const { kind } = await checkAnswer(Buffer.from(HEAD + front + text))
+      const { kind } = await checkResponse(Buffer.from(HEAD + front + text))
       states.add(kind.split(' ')[1]!)
     }
     expect(states.size).toBeGreaterThan(1)
@@ -44,11 +44,11 @@ describe('chunks are read', () => {
       '10000000',
     ]) {
       for (const behind of ['', '\r', '\r\n', ';', ' \r\n', '\n', '\r\r', '\r\nabcdefghijklmno']) {
-        await checkAnswer(Buffer.from(HEAD + size + behind))
+        await checkResponse(Buffer.from(HEAD + size + behind))
       }
     }
     for (let zeros = 1; zeros < 12; zeros++) {
-      await checkAnswer(Buffer.from(`${HEAD}1\r\na\r\n${'0'.repeat(zeros)}\r\n\r\n`))
+      await checkResponse(Buffer.from(`${HEAD}1\r\na\r\n${'0'.repeat(zeros)}\r\n\r\n`))
     }
   })
 
@@ -97,7 +97,7 @@ describe('chunks are read', () => {
   ])('whole ones as one run, where node:http would frame them so: %j', (text, runs) => {
     const seen: string[] = []
     const bytes = Buffer.from(text)
-    new PlainChunks().read(bytes, 0, bytes.length, {
+    new ChunkReader().read(bytes, 0, bytes.length, {
       piece: (of, from, to) => seen.push(`(${of.toString('latin1', from, to)})`),
       run: (run) => {
         const data: string[] = []
@@ -111,7 +111,7 @@ describe('chunks are read', () => {
   test('more than fit a run as several', () => {
     const bytes = Buffer.from('1\r\nx\r\n'.repeat(1300))
     const counts: number[] = []
-    const chunks = new PlainChunks()
+    const chunks = new ChunkReader()
     chunks.read(bytes, 0, bytes.length, {
       piece: () => expect.unreachable(),
       run: ({ count, text, from, to }) => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PlainRequests } from '../../../src/http/fast/request-reader.ts'
+import { RequestReader } from '../../../src/http/fast/request-reader.ts'
 import { checkMemo } from '../../fuzz/targets/memo.ts'
 import { singleStrokes } from './strokes.ts'
 
@@ -62,7 +62,7 @@ test('a head is read as by a fresh reader, whatever was read before', () => {
 })
 
 test('a head that was given out does not change when another one is read', () => {
-  const requests = new PlainRequests(4096)
+  const requests = new RequestReader(4096)
   const post = (length: string): Buffer => Buffer.from(HEADS[0]!.replace(': 2', `: ${length}`))
   const given: [head: unknown, text: string][] = []
   for (const length of ['2', '33', '2', '4', '33', '4', '4']) {

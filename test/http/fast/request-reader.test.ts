@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { PlainRequests } from '../../../src/http/fast/request-reader.ts'
-import { checkRequests, MAX_HEAD } from '../../fuzz/targets/requests.ts'
+import { RequestReader } from '../../../src/http/fast/request-reader.ts'
+import { checkRequests, MAX_HEADER_SIZE } from '../../fuzz/targets/requests.ts'
 import { singleStrokes } from './strokes.ts'
 
 const POST = 'POST /a HTTP/1.1\r\nHost: b\r\nContent-Length: 2\r\nC: d\r\n\r\nok'
@@ -9,7 +9,7 @@ const GET = 'GET /a HTTP/1.1\r\nHost: b\r\nConnection: keep-alive\r\n\r\n'
 const DELETE = 'DELETE / HTTP/1.1\r\nhost: b\r\nD: "e f"\r\n\r\n'
 
 function isPlain(bytes: Buffer | string): boolean {
-  return new PlainRequests(MAX_HEAD).read(Buffer.from(bytes as string, 'latin1'), 0)
+  return new RequestReader(MAX_HEADER_SIZE).read(Buffer.from(bytes as string, 'latin1'), 0)
 }
 
 describe('a request is read', () => {
@@ -64,7 +64,7 @@ describe('a request is read', () => {
     const head = (length: string, pad: number): string =>
       `POST / HTTP/1.1\r\nHost: b\r\nA: ${'a'.repeat(pad)}\r\nContent-Length: ${length}\r\n\r\n`
     const pad = limit - 1 - head('1', 0).length
-    const requests = new PlainRequests(limit)
+    const requests = new RequestReader(limit)
     const reads = (length: string, size: number): boolean =>
       requests.read(Buffer.from(head(length, size)), 0)
     expect(reads('1', pad)).toBe(true)
@@ -81,8 +81,8 @@ describe('a request is read', () => {
   test('with a head of the largest size as node:http reads it', () => {
     const head = `POST / HTTP/1.1\r\nHost: b\r\nContent-Length: 0\r\nA: \r\n\r\n`
     for (const [size, plain] of [
-      [MAX_HEAD - 1, true],
-      [MAX_HEAD, false],
+      [MAX_HEADER_SIZE - 1, true],
+      [MAX_HEADER_SIZE, false],
     ] as const) {
       const text = head.replace('A: ', `A: ${'a'.repeat(size - head.length)}`)
       expect(isPlain(text)).toBe(plain)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { PlainAnswers } from '../../../src/http/fast/response-reader.ts'
-import { checkAnswer } from '../../fuzz/targets/answers.ts'
-import { MAX_HEAD } from '../../fuzz/targets/requests.ts'
+import { ResponseReader } from '../../../src/http/fast/response-reader.ts'
+import { checkResponse } from '../../fuzz/targets/responses.ts'
+import { MAX_HEADER_SIZE } from '../../fuzz/targets/requests.ts'
 import { rounds } from '../../support/rounds.ts'
 import { singleStrokes } from './strokes.ts'
 
@@ -14,10 +14,10 @@ const SHARE = rounds(6, 1)
 
 function isPlain(bytes: Buffer | string): boolean {
   const all = Buffer.from(bytes as string, 'latin1')
-  return new PlainAnswers(MAX_HEAD).read(all, 0, all.length)
+  return new ResponseReader(MAX_HEADER_SIZE).read(all, 0, all.length)
 }
 
-describe('an answer is read', () => {
+describe('a response is read', () => {
   test.each([COUNTED, CHUNKED, CLOSED, BARE])(
     'as undici reads it, whatever one stroke does to it',
     async (text) => {
@@ -26,7 +26,7 @@ describe('an answer is read', () => {
         if (!isPlain(bytes)) continue
         plain++
         // Of the many that a value can hold, some: each takes undici a connection.
-        if (plain % SHARE === 0) await checkAnswer(bytes)
+        if (plain % SHARE === 0) await checkResponse(bytes)
       }
       expect(plain).toBeGreaterThan(250)
     },
@@ -43,39 +43,39 @@ describe('an answer is read', () => {
     ['another letter case', 'Timeout=1'],
     ['no timeout', 'max=5'],
   ])('as undici reads it, with %s', async (_what, value) => {
-    await checkAnswer(Buffer.from(COUNTED.replace('timeout=5', value)))
+    await checkResponse(Buffer.from(COUNTED.replace('timeout=5', value)))
   })
 
   test('as undici reads it, with whatever comes behind it', async () => {
     for (const behind of ['\r\n', '\n', 'x', COUNTED, '\0']) {
       for (const text of [COUNTED, CHUNKED, CLOSED, BARE]) {
-        await checkAnswer(Buffer.from(text + behind))
+        await checkResponse(Buffer.from(text + behind))
       }
     }
   })
 
   test('no further than where the bytes end that belong to it', () => {
-    const answers = new PlainAnswers(MAX_HEAD)
+    const responses = new ResponseReader(MAX_HEADER_SIZE)
     const bytes = Buffer.from(`${COUNTED}${COUNTED}`)
     for (const again of ['fresh', 'remembered']) {
       const head = COUNTED.length - 2
-      for (let end = 0; end < head; end++) expect(answers.read(bytes, 0, end), again).toBe(false)
-      expect(answers.read(bytes, 0, head)).toBe(true)
+      for (let end = 0; end < head; end++) expect(responses.read(bytes, 0, end), again).toBe(false)
+      expect(responses.read(bytes, 0, head)).toBe(true)
     }
   })
 
   test('up to the bound of a head and no further, however its length grows', () => {
     const head = COUNTED.slice(0, -2)
-    const answers = new PlainAnswers(head.length + 1)
+    const responses = new ResponseReader(head.length + 1)
     const reads = (length: string): boolean => {
       const bytes = Buffer.from(head.replace(': 2', `: ${length}`))
-      return answers.read(bytes, 0, bytes.length)
+      return responses.read(bytes, 0, bytes.length)
     }
     expect(reads('2')).toBe(true)
     expect(reads('22')).toBe(false)
     expect(reads('3')).toBe(true)
-    expect(answers.length).toBe(3)
-    expect(answers.bytes.toString()).toBe(head.replace(': 2', ': 3'))
+    expect(responses.length).toBe(3)
+    expect(responses.bytes.toString()).toBe(head.replace(': 2', ': 3'))
   })
 })
 
@@ -96,6 +96,6 @@ test.each([
   ['a coding in another letter case', CHUNKED.replace('chunked', 'Chunked')],
   ['two keep-alive lines', COUNTED.replace('Keep', 'keep-alive: max=3\r\nKeep')],
   ['a timeout of more than nine digits', COUNTED.replace('=5', '=0000000005')],
-])('an answer is left to another parser: %s', (_what, text) => {
+])('a response is left to another parser: %s', (_what, text) => {
   expect(isPlain(text)).toBe(false)
 })

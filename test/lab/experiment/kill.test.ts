@@ -7,15 +7,15 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findVictim, killVictim } from '../../../src/lab/experiment/kill.ts'
 import { eventually } from '../../support/eventually.ts'
 
-let folder: string
+let directory: string
 let pidFile: string
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'squall-kill-'))
-  pidFile = join(folder, 'server.pid')
+  directory = await mkdtemp(join(tmpdir(), 'squall-kill-'))
+  pidFile = join(directory, 'server.pid')
 })
 
-afterEach(() => rm(folder, { recursive: true }))
+afterEach(() => rm(directory, { recursive: true }))
 
 const UNSAFE: readonly (readonly [string, string | undefined, string?])[] = [
   ['is not there', undefined],
@@ -37,7 +37,7 @@ test.each(UNSAFE)('a pid file that %s', async (_, text) => {
 
 test('a pid file that others may write, a link, and a process that is another one by now', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
-  const link = join(folder, 'link.pid')
+  const link = join(directory, 'link.pid')
   await symlink(pidFile, link)
   const command = 'setInterval'
   try {

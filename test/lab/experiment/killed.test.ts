@@ -10,21 +10,21 @@ let kept: readonly string[]
 
 beforeEach(async () => {
   stage = await startExperimentStage()
-  const at = (name: string): string => join(stage.folder, name)
+  const at = (name: string): string => join(stage.directory, name)
   kept = ['--experiments', at('experiments'), '--state-dir', at('state')]
 })
 
 afterEach(() => stage.close())
 
 async function planFile(changes: Readonly<Record<string, unknown>>): Promise<string> {
-  const path = join(stage.folder, 'plan.yaml')
+  const path = join(stage.directory, 'plan.yaml')
   await writeFile(path, stage.text(changes))
   return path
 }
 
 async function phaseOf(rule: string): Promise<string | undefined> {
-  const answer = await fetch(`${stage.squall.admin}/api/rules`)
-  const { rules } = (await answer.json()) as { rules: { name: string; phase: string }[] }
+  const response = await fetch(`${stage.squall.admin}/api/rules`)
+  const { rules } = (await response.json()) as { rules: { name: string; phase: string }[] }
   return rules.find(({ name }) => name === rule)?.phase
 }
 

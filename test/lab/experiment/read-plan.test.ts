@@ -28,7 +28,7 @@ slo: [ "success>99%", "blast<5%" ]
 
 async function read(text: string): Promise<ReadPlan> {
   const readText = (path: string): Promise<string> => readFile(path, 'utf8')
-  return readPlan(text, { file: 'plan.yaml', folder: '/nowhere', readText })
+  return readPlan(text, { file: 'plan.yaml', directory: '/nowhere', readText })
 }
 
 async function complaints(text: string): Promise<string> {
@@ -120,7 +120,7 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
   ['[10%, 25%, 50%]', '[25%, 55%, 96%]', '9:20 STAGE_SKIPPED'],
   ['    match:', '    stages: [1%]\n    each: 5m\n    match:', '7:13 RULES_STAGED'],
   ['tools: [search_docs]', 'tools: [search_doc]', '6:3 RULES_HIT_NOTHING'],
-  ['    match:', '    shadow: true\n    match:', '6:3 RULES_HIT_NOTHING'],
+  ['    match:', '    dryRun: true\n    match:', '6:3 RULES_HIT_NOTHING'],
   ['{ tool: search_docs }', '{ headers: { x-chaos: "on" } }', '6:3 RULES_HIT_NOTHING'],
 ]
 

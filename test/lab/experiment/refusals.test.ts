@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { armedText } from '../../../src/lab/experiment/armed-rules.ts'
 import { takeLock } from '../../../src/lab/experiment/lock.ts'
-import { failing } from '../../live/rules-folder.ts'
+import { failing } from '../../live/rules-directory.ts'
 import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
 
 let stage: ExperimentStage
@@ -19,11 +19,11 @@ afterEach(async () => {
   await stage.close()
 })
 
-/** Brings rules as somebody else would, and waits until they are in force. */
+/** Brings rules as somebody else would, and waits until they are active. */
 async function others(text: string): Promise<void> {
   const before = stage.squall.logs.length
   await writeFile(stage.rulesFile, text)
-  await stage.squall.logged('rules in force', before)
+  await stage.squall.logged('active rules', before)
 }
 
 test('a sidecar that cannot be asked', async () => {
@@ -37,20 +37,20 @@ test('a sidecar that is in another environment', async () => {
 })
 
 test('a sidecar that does not read the file', async () => {
-  const rulesFile = join(stage.folder, 'another.yaml')
+  const rulesFile = join(stage.directory, 'another.yaml')
   const refused = await stage.refused({ sidecar: { rulesFile } }, { inForceMs: 200 })
   expect(refused).toEqual(['RULES_NOT_IN_FORCE'])
   expect(existsSync(rulesFile)).toBe(false)
 })
 
 test('a rules file that is a link', async () => {
-  const rulesFile = join(stage.folder, 'link.yaml')
+  const rulesFile = join(stage.directory, 'link.yaml')
   await symlink(stage.rulesFile, rulesFile)
   expect(await stage.refused({ sidecar: { rulesFile } })).toEqual(['RULES_NOT_IN_FORCE'])
   expect(await stage.rules()).toBe(BEFORE)
 })
 
-test('rules of others that are in force, unless they may be replaced', async () => {
+test('rules of others that are active, unless they may be replaced', async () => {
   await others(failing('theirs', 'elsewhere'))
   expect(await stage.refused()).toEqual(['OTHER_RULES'])
   const result = await stage.run({ sidecar: { replaceRules: true }, hold: '200ms' })
@@ -68,31 +68,31 @@ test('another experiment in the same sidecar, begun elsewhere; a dead one is non
 
 test('another experiment on the same target, begun here; a lock of the dead is none', async () => {
   const target = (await stage.plan()).target
-  const folder = join(stage.folder, 'state')
-  const lock = await takeLock(folder, target, 'theirs')
+  const directory = join(stage.directory, 'state')
+  const lock = await takeLock(directory, target, 'theirs')
   expect(await stage.refused()).toEqual(['EXPERIMENT_RUNNING'])
   await lock.release()
   const child = spawn(process.execPath, ['-e', ''])
   await once(child, 'exit')
-  const again = await takeLock(folder, target, 'theirs')
-  const [name = ''] = await readdir(folder)
+  const again = await takeLock(directory, target, 'theirs')
+  const [name = ''] = await readdir(directory)
   const dead = JSON.stringify({ id: 'dead', pid: child.pid, began: '1' })
-  await writeFile(join(folder, name), dead)
+  await writeFile(join(directory, name), dead)
   // Who has lost a lock does not release that of another one.
   await again.release()
-  const taken = await takeLock(folder, target, 'mine')
+  const taken = await takeLock(directory, target, 'mine')
   expect(taken.dead?.id).toBe('dead')
   await taken.release()
 })
 
 test('of many that find the same dead lock one gets it', async () => {
   const { target } = await stage.plan()
-  const folder = join(stage.folder, 'state')
-  await takeLock(folder, target, 'first')
-  const [name = ''] = await readdir(folder)
-  await writeFile(join(folder, name), JSON.stringify({ id: 'dead', pid: 2 ** 22 + 1 }))
+  const directory = join(stage.directory, 'state')
+  await takeLock(directory, target, 'first')
+  const [name = ''] = await readdir(directory)
+  await writeFile(join(directory, name), JSON.stringify({ id: 'dead', pid: 2 ** 22 + 1 }))
   const all = await Promise.allSettled(
-    Array.from({ length: 8 }, (_, n) => takeLock(folder, target, `n${n}`)),
+    Array.from({ length: 8 }, (_, n) => takeLock(directory, target, `n${n}`)),
   )
   expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
 })
@@ -110,7 +110,7 @@ test('rules about a tool that the server does not have, when all its tools are c
 })
 
 test.each([
-  ['shadowing', ['--environment', 'staging', '--shadow'], 'SIDECAR_DISARMED'],
+  ['shadowing', ['--environment', 'staging', '--dry-run'], 'SIDECAR_DISARMED'],
   ['without an environment', [], 'ENVIRONMENT_MISMATCH'],
   ['in production', ['--environment', 'prod', '--allow-production'], 'PRODUCTION'],
 ] as const)('a sidecar %s', async (_, flags, code) => {

@@ -65,9 +65,9 @@ test('a breach is rolled back within a second of being seen', async () => {
   expect(result).toMatchObject({ verdict: 'breached', stage: '20%', code: 'ABORT_CONDITION' })
   expect(result.breach).toMatchObject({ gate: 'errors >5%', measure: 'errors' })
   expect(result.stages).toHaveLength(1)
-  // By the sidecar's own word: when the rules of before were in force again.
+  // By the sidecar's own word: when the rules of before were active again.
   const back = stage.squall.logs.findLast(({ digest }) => digest === BEFORE_DIGEST)!
-  expect(back['msg']).toBe('rules in force')
+  expect(back['msg']).toBe('active rules')
   expect(Date.parse(String(back['time'])) - seenAt).toBeLessThan(1000)
   expect(result.rollbackMs).toBeLessThan(1000)
   expect(result.steadyAfter).toBe(true)
@@ -78,8 +78,8 @@ test('a target that is not in steady state is left alone', async () => {
   const abortOn = { errors: '>90% for 1h' }
   expect(await stage.refused({ abortOn })).toEqual(['NOT_STEADY'])
   expect(await stage.rules()).toBe(BEFORE)
-  // No rule but the marker was ever in force.
-  const most = stage.squall.logs.filter(({ msg }) => msg === 'rules in force')
+  // No rule but the marker was ever active.
+  const most = stage.squall.logs.filter(({ msg }) => msg === 'active rules')
   expect(Math.max(...most.map(({ rules }) => Number(rules)))).toBe(1)
 })
 
@@ -102,18 +102,22 @@ test('after three runs in a row that held it says what to widen, and not before'
   }
   expect(proposals(plan, [held, other, held], [])).not.toEqual([])
   // All of it is kept, and can be read as it was.
-  const folder = join(stage.folder, 'experiments')
-  const { kept } = await readAndKeep(join(stage.folder, 'plan.yaml'), stage.text(asked), notAsked)
-  const place = await writeReports(folder, third, kept)
+  const directory = join(stage.directory, 'experiments')
+  const { kept } = await readAndKeep(
+    join(stage.directory, 'plan.yaml'),
+    stage.text(asked),
+    notAsked,
+  )
+  const place = await writeReports(directory, third, kept)
   expect(JSON.parse(await readFile(join(place, 'report.json'), 'utf8'))).toEqual(third)
   expect(await readFile(join(place, 'report.md'), 'utf8')).toContain('Widen next: hold: 0.6s')
   expect(await readFile(join(place, 'report.html'), 'utf8')).toContain('Stage 20%')
-  await addToHistory(folder, historyEntry(third))
-  await appendFile(join(folder, 'history.jsonl'), '{"half a li')
-  expect(await readHistory(folder)).toEqual([historyEntry(third)])
-  const { read } = await readKept(folder, third.id)
+  await addToHistory(directory, historyEntry(third))
+  await appendFile(join(directory, 'history.jsonl'), '{"half a li')
+  expect(await readHistory(directory)).toEqual([historyEntry(third)])
+  const { read } = await readKept(directory, third.id)
   expect(read.ok && read.plan.digest).toBe(plan.digest)
-  await expect(readKept(folder, '../../etc/passwd')).rejects.toThrow('no id of a run')
+  await expect(readKept(directory, '../../etc/passwd')).rejects.toThrow('no id of a run')
 })
 
 function heldBefore(planDigest: string): HistoryEntry {
@@ -168,8 +172,8 @@ test('a renewal moves the end of the rules, and nothing else of them', async () 
   const stop = new AbortController()
   const running = stage.run({ hold: '20s', sidecar: { expiry: '1s' } }, { stop: stop.signal })
   await eventually(async () => {
-    const answer = await fetch(`${stage.squall.admin}/api/rules`)
-    const { rules } = (await answer.json()) as { rules: Told[] }
+    const response = await fetch(`${stage.squall.admin}/api/rules`)
+    const { rules } = (await response.json()) as { rules: Told[] }
     const rule = rules.find(({ name }) => name === 'broken')
     if (rule === undefined) return 'not armed yet'
     ends.add(rule.until)

@@ -7,7 +7,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { digestOf } from '../../../src/lab/experiment/armed-rules.ts'
 import type { ExperimentEvent } from '../../../src/lab/experiment/progress.ts'
-import { failing } from '../../live/rules-folder.ts'
+import { failing } from '../../live/rules-directory.ts'
 import { eventually } from '../../support/eventually.ts'
 import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
 
@@ -19,11 +19,11 @@ beforeEach(async () => {
 
 afterEach(() => stage.close())
 
-/** Brings rules as somebody else would, and waits until they are in force. */
+/** Brings rules as somebody else would, and waits until they are active. */
 async function others(text: string): Promise<void> {
   const before = stage.squall.logs.length
   await writeFile(stage.rulesFile, text)
-  await stage.squall.logged('rules in force', before)
+  await stage.squall.logged('active rules', before)
 }
 
 const THEIRS = `# theirs, with a comment\n${failing('theirs', 'work')}`
@@ -34,14 +34,14 @@ test('before and after are measured while rules of others rest, which are back a
   await others(THEIRS)
   const active: boolean[] = []
   const onEvent = (event: ExperimentEvent): void => {
-    if (event.kind === 'moment') active.push(inForce() === THEIRS_DIGEST)
+    if (event.kind === 'moment') active.push(isActive() === THEIRS_DIGEST)
   }
   const result = await stage.run({ ...REPLACE, hold: '1500ms' }, { onEvent })
   expect(result).toMatchObject({ verdict: 'held', code: null, restored: true, steadyAfter: true })
   expect(result.before.load!.counts.responded).toBe(result.before.load!.counts.calls)
   expect(active).not.toContain(true)
   expect(await stage.rules()).toBe(THEIRS)
-  await eventually(() => (inForce() === THEIRS_DIGEST ? undefined : 'theirs are not active again'))
+  await eventually(() => (isActive() === THEIRS_DIGEST ? undefined : 'theirs are not active again'))
 })
 
 test('ended by hand it puts rules of others back at once', async () => {
@@ -63,7 +63,7 @@ test('rules that somebody else writes while the steady state after is measured a
   const onEvent = (event: ExperimentEvent): void => {
     after ||= event.kind === 'phase' && event.label === 'steady state after'
     // Once the sidecar has gone back to what was there before.
-    if (after && event.kind === 'moment' && inForce() === digestOf(BEFORE)) {
+    if (after && event.kind === 'moment' && isActive() === digestOf(BEFORE)) {
       written ??= writeFile(stage.rulesFile, theirs)
     }
   }
@@ -94,6 +94,6 @@ test('a file that the sidecar has rejected is not replaced: it could not be put 
 })
 
 /** The digest of the rules that the sidecar says are active. */
-function inForce(): unknown {
-  return stage.squall.logs.findLast(({ msg }) => msg === 'rules in force')?.['digest']
+function isActive(): unknown {
+  return stage.squall.logs.findLast(({ msg }) => msg === 'active rules')?.['digest']
 }

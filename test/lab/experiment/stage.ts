@@ -16,7 +16,7 @@ export type Changes = Readonly<Record<string, unknown>>
 
 /** A sidecar with a rules file in front of a server, and plans for it. */
 export interface ExperimentStage {
-  readonly folder: string
+  readonly directory: string
   readonly rulesFile: string
   readonly squall: Squall
   readonly server: ScriptedServer
@@ -39,16 +39,16 @@ export async function startExperimentStage(
   flags: readonly string[] = ['--environment', 'staging'],
   tools?: readonly object[],
 ): Promise<ExperimentStage> {
-  const folder = await mkdtemp(join(tmpdir(), 'squall-experiment-'))
-  const rulesFile = join(folder, 'rules.yaml')
+  const directory = await mkdtemp(join(tmpdir(), 'squall-experiment-'))
+  const rulesFile = join(directory, 'rules.yaml')
   await writeFile(rulesFile, BEFORE)
-  await mkdir(join(folder, 'state'))
+  await mkdir(join(directory, 'state'))
   const server = await startScripted(script, tools)
   const squall = await startSquall('--upstream', server.url.origin, '--rules', rulesFile, ...flags)
   const text: ExperimentStage['text'] = (changes = {}) =>
     JSON.stringify(over(usual(squall, rulesFile), changes), null, 2)
   const plan: ExperimentStage['plan'] = async (changes) => {
-    const file = join(folder, 'plan.yaml')
+    const file = join(directory, 'plan.yaml')
     const { read } = await readAndKeep(file, text(changes), (path) => readFile(path, 'utf8'))
     if (!read.ok) throw new Error(JSON.stringify(read.problems))
     return read.plan
@@ -58,14 +58,14 @@ export async function startExperimentStage(
       plan: await plan(changes),
       version: '0.0.0',
       headers: {},
-      stateFolder: join(folder, 'state'),
+      stateDirectory: join(directory, 'state'),
       stop: new AbortController().signal,
       past: [],
       onEvent: () => {},
       ...options,
     })
   return {
-    folder,
+    directory,
     rulesFile,
     squall,
     server,
@@ -85,7 +85,7 @@ export async function startExperimentStage(
     close: async () => {
       await squall.close()
       await server.close()
-      await rm(folder, { recursive: true, force: true })
+      await rm(directory, { recursive: true, force: true })
     },
   }
 }

@@ -1,6 +1,6 @@
 /*
  * Errors that a fault had injected without a mark counted as real, or as nobody's: rules with
- * `mark: false`, resets and hangs leave no place for one.
+ * `marker: false`, resets and hangs leave no place for one.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
@@ -11,7 +11,7 @@ const RULES = `rules:
   - name: unmarked
     match: { tool: work }
     percent: 50
-    mark: false
+    marker: false
     faults: [abort: { toolError: no }]
   - name: cut
     match: { tool: rest }

@@ -56,8 +56,8 @@ test('tools that say that they write or destroy are called only when they are na
 
 test('tools without a hint are called after they were shown, and not without consent', async () => {
   const asked: string[][] = []
-  const consent = (answer: boolean): LoadHooks => ({
-    consent: (names) => asked.push([...names]) > 0 && answer,
+  const consent = (response: boolean): LoadHooks => ({
+    consent: (names) => asked.push([...names]) > 0 && response,
   })
   const all = [READS, ...UNMARKED]
   expect((await called(all, {}, consent(true))).tools).toEqual(['bare', 'look', 'nulls', 'titled'])

@@ -22,7 +22,7 @@ for (const client of kinds) {
       'no json',
     ] as const
     const server = open(
-      await startScripted([...steps, { ending: 'rpc error', mark: 'r/abort' }, 'stream ok']),
+      await startScripted([...steps, { ending: 'rpc error', marker: 'r/abort' }, 'stream ok']),
     )
     const result = await load({
       url: server.url,
@@ -50,7 +50,7 @@ for (const client of kinds) {
 }
 
 for (const client of ['lean', 'sdk-v2'] as const) {
-  test(`${client}: speaks the newest revision where the server does`, async () => {
+  test(`${client}: speaks the newest protocol version where the server does`, async () => {
     const server = open(await startModernServer())
     const result = await load({
       url: new URL(server.url),
@@ -58,20 +58,20 @@ for (const client of ['lean', 'sdk-v2'] as const) {
       work: { tools: ['echo', 'add'] },
       pace: { clients: 2, tasks: 10 },
     })
-    expect(result.run.revision).toBe('2026-07-28')
+    expect(result.run.protocolVersion).toBe('2026-07-28')
     expect(result.counts).toMatchObject({ calls: 10, success: 10, schemaOk: 10 })
   })
 }
 
-test('an older revision can be asked for', async () => {
+test('an older protocol version can be asked for', async () => {
   const server = open(await startModernServer())
   const asked = {
     url: new URL(server.url),
     work: { tools: ['echo'] },
     pace: { clients: 1, tasks: 2 },
   }
-  const result = await load({ ...asked, revision: '2025-06-18' })
-  expect(result.run.revision).toBe('2025-06-18')
+  const result = await load({ ...asked, protocolVersion: '2025-06-18' })
+  expect(result.run.protocolVersion).toBe('2025-06-18')
   expect(result.counts.success).toBe(2)
 })
 

@@ -16,19 +16,19 @@ async function refusal(listener: RequestListener, tools: readonly string[] = [])
   )
 }
 
-const answering =
+const responding =
   (status: number, type = 'text/html', body = '<p>hi</p>'): RequestListener =>
   (_request, response) => {
     response.writeHead(status, { 'content-type': type }).end(body)
   }
 
 test('what is no MCP endpoint is refused with the next step', async () => {
-  expect(await refusal(answering(200))).toMatch(/does not speak MCP: .*text\/html; give the URL/)
-  expect(await refusal(answering(404))).toMatch(/no MCP endpoint.*404.*whole URL/)
-  expect(await refusal(answering(405))).toMatch(/no MCP endpoint.*405.*whole URL/)
-  expect(await refusal(answering(401))).toMatch(/asks for authentication.*--auth-token-file/)
-  expect(await refusal(answering(403))).toMatch(/asks for authentication.*--auth-token-file/)
-  expect(await refusal(answering(500))).toMatch(/status 500/)
+  expect(await refusal(responding(200))).toMatch(/does not speak MCP: .*text\/html; give the URL/)
+  expect(await refusal(responding(404))).toMatch(/no MCP endpoint.*404.*whole URL/)
+  expect(await refusal(responding(405))).toMatch(/no MCP endpoint.*405.*whole URL/)
+  expect(await refusal(responding(401))).toMatch(/asks for authentication.*--auth-token-file/)
+  expect(await refusal(responding(403))).toMatch(/asks for authentication.*--auth-token-file/)
+  expect(await refusal(responding(500))).toMatch(/status 500/)
   expect(await refusal((request) => request.socket.resetAndDestroy())).toMatch(
     /closed the connection/,
   )

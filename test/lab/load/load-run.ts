@@ -6,7 +6,7 @@ import { type LoadHooks, runLoad } from '../../../src/lab/load/run-load.ts'
 export interface Asked {
   readonly url: URL
   readonly client?: LoadOptions['target']['client']
-  readonly revision?: string
+  readonly protocolVersion?: string
   readonly sidecars?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
   readonly work?: Partial<LoadOptions['work']>
@@ -19,13 +19,13 @@ export interface Asked {
 
 /** The whole options of a load. */
 export function loadOptions(asked: Asked): LoadOptions {
-  const { url, client = 'lean', headers = {}, revision, shard, sidecars = [] } = asked
+  const { url, client = 'lean', headers = {}, protocolVersion, shard, sidecars = [] } = asked
   return {
     target: {
       url,
       client,
       headers,
-      ...(revision !== undefined && { revision }),
+      ...(protocolVersion !== undefined && { protocolVersion }),
       ...(sidecars.length > 0 && { sidecars: sidecars.map((admin) => ({ url: new URL(admin) })) }),
     },
     work: { ...LOAD_DEFAULTS.work, ...asked.work },

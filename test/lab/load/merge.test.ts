@@ -11,7 +11,7 @@ import { startScripted, type Step } from './scripted-server.ts'
 const open = closeAll(afterEach)
 
 const flaky = (call: number): Step =>
-  call % 5 === 0 ? { ending: 'tool error', mark: 'r/abort' } : call % 7 === 0 ? 'empty' : 'ok'
+  call % 5 === 0 ? { ending: 'tool error', marker: 'r/abort' } : call % 7 === 0 ? 'empty' : 'ok'
 
 async function shards(count: number, tasks: number): Promise<LoadResult[]> {
   const server = open(await startScripted(flaky))

@@ -19,7 +19,7 @@ export type Ending =
   | 'no json'
 
 /** An ending, with the mark of a fault or without. */
-export type Step = Ending | { readonly ending: Ending; readonly mark: string }
+export type Step = Ending | { readonly ending: Ending; readonly marker: string }
 
 /** A server of MCP that fails as it is told. */
 export interface ScriptedServer {
@@ -111,7 +111,7 @@ async function answer(
     const call = { tool: params!.name!, args: params!.arguments, at: performance.now() }
     const step = await script(note(call))
     const ending = typeof step === 'string' ? step : step.ending
-    if (typeof step !== 'string') response.setHeader('x-squall-fault', step.mark)
+    if (typeof step !== 'string') response.setHeader('x-squall-fault', step.marker)
     end(ending, id, response)
   } else {
     json(response, { id, error: { code: -32601, message: 'not here' } })

@@ -22,7 +22,7 @@ test('each client has a session of its own, holds streams, and ends it', async (
   )
   expect(held).toBe(2)
   expect(result.held).toEqual({ asked: 2, opened: 2, refused: 0, lost: 0 })
-  // It ends its stream before the answer, which this client does not go after.
+  // It ends its stream before the response, which this client does not go after.
   expect(result.errors).toEqual([{ kind: 'incomplete', origin: 'unattributed', count: 2 }])
 })
 

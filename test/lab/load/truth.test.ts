@@ -12,7 +12,7 @@ const one = { clients: 1, tasks: 10 }
 const pairs = { tools: ['work'], fanOut: 2, sequential: true }
 const expectations = [parseExpectation('work:/structuredContent/total>0')]
 
-const marked = (ending: Extract<Step, string>, mark: string): Step => ({ ending, mark })
+const marked = (ending: Extract<Step, string>, marker: string): Step => ({ ending, marker })
 
 test('every count and every indicator is the one that the script makes by hand', async () => {
   server = await startScripted([

@@ -3,7 +3,7 @@ import { Stage } from '../../../src/lab/demo/stage.ts'
 import type { LoadResult } from '../../../src/lab/load/results/result.ts'
 import { parseSlo } from '../../../src/lab/load/results/slo.ts'
 import { load } from '../load/load-run.ts'
-import { mountRules } from '../../live/rules-folder.ts'
+import { mountRules } from '../../live/rules-directory.ts'
 
 const RULES = `version: 1
 seed: 42

@@ -30,7 +30,7 @@ export function event(second: number, told: Told = {}): string {
       canChange: true,
       armed,
       reasons,
-      shadow: false,
+      dryRun: false,
       activeFaults: 2,
       maxActiveFaults: null,
       rules: { count: rules.length, generation: 3, digest, since: null },
@@ -57,7 +57,7 @@ export function rule(name: string, hits: number, more: object = {}): object {
     percent: 30,
     hits,
     active: 1,
-    counts: { matched: hits * 3, drawn: hits, applied: hits },
+    counts: { matched: hits * 3, sampled: hits, injected: hits },
     ...more,
   }
 }

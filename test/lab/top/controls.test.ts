@@ -46,7 +46,7 @@ it('refuses changes clearly where there is no token', () => {
   expect(controls.asked).toBeUndefined()
 })
 
-it('lets nothing that was pasted answer a question', () => {
+it('lets nothing that was pasted response a question', () => {
   expect(keysOf('pdy')).toEqual(['p', 'd'])
   expect(keysOf('\u001b[A')).toEqual([])
   expect(keysOf('\u001b')).toEqual(['\u001b'])

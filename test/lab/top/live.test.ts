@@ -5,7 +5,7 @@ import type { Place } from '../../../src/lab/top/place.ts'
 import { topLive } from '../../../src/lab/top/live-screen.ts'
 import { topLines } from '../../../src/lab/top/lines.ts'
 import { topOnce } from '../../../src/lab/top/once.ts'
-import { failing } from '../../live/rules-folder.ts'
+import { failing } from '../../live/rules-directory.ts'
 import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -25,7 +25,7 @@ function placeOf({ squall }: RuledSquall): Place {
 }
 
 async function tokenFlags({ mounted }: RuledSquall): Promise<readonly string[]> {
-  const file = join(mounted.folder, 'token')
+  const file = join(mounted.directory, 'token')
   await writeFile(file, TOKEN)
   return ['--admin-token-file', file]
 }
@@ -70,8 +70,8 @@ it('where there is no screen tells of several sidecars as lines or JSON, and fai
     ],
     differentRules: true,
     rules: [
-      { name: 'one', state: 'on', on: 1, of: 1, matched: 3, drawn: 3, applied: 3 },
-      { name: 'two', state: 'on', on: 1, of: 1, matched: 1, drawn: 1, applied: 1 },
+      { name: 'one', state: 'on', on: 1, of: 1, matched: 3, sampled: 3, applied: 3 },
+      { name: 'two', state: 'on', on: 1, of: 1, matched: 1, sampled: 1, applied: 1 },
     ],
     tools: [
       { tool: 'probe', calls: 4, injected: 4, real: 0, squall: 0 },

@@ -108,7 +108,7 @@ it('shows what is wrong with rules that were refused, and what is asked', () => 
   const place = { file: 'rules.yaml', line: 3, column: 5, code: 'unknown_key', path: '' }
   const problems = [{ ...place, message: 'unknown key "percnt"' }]
   const lastReload = {
-    result: 'refused',
+    result: 'rejected',
     digest: 'c289a96b',
     at: '2026-03-01T09:04:02.972Z',
     problemCount: 2,
@@ -119,13 +119,13 @@ it('shows what is wrong with rules that were refused, and what is asked', () => 
     board([[{ lastReload }]]),
   )
   expect(lines[3]).toBe(
-    '     rules refused at 09:04:02; g3 stays in force: rules.yaml:3:5 unknown key "percnt" (and 1 more)',
+    '     rules rejected at 09:04:02; g3 stays active: rules.yaml:3:5 unknown key "percnt" (and 1 more)',
   )
   expect(lines.at(-2)).toBe(' disarm all 1 sidecars? y/n')
 })
 
 it('never takes more room than there is, whatever it shows', () => {
-  const many = board(Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? SECONDS : 'no answer')))
+  const many = board(Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? SECONDS : 'no response')))
   for (const width of [1, 20, 80, 81, 133]) {
     for (const height of [1, 2, 9, 24, 60]) {
       for (const look of [{}, { help: true }, { focus: 1 }]) {
@@ -160,7 +160,7 @@ it('has colours only where they are wanted', () => {
 })
 
 it('does not tell of a sidecar that it lost as if it heard it', () => {
-  const lines = shown({}, board(['no answer']))
+  const lines = shown({}, board(['no response']))
   expect(lines.filter((line) => line === ' nothing is heard')).toHaveLength(3)
 })
 

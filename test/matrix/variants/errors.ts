@@ -1,6 +1,6 @@
 import type { Variant } from '../variant.ts'
 
-/** Errors in place of answers. */
+/** Errors in place of responses. */
 export const ERRORS: readonly Variant[] = [
   {
     fault: 'abort',
@@ -109,7 +109,7 @@ export const ERRORS: readonly Variant[] = [
         ran: 1,
         counted: 'ok/upstream',
         rule: 'not_applicable',
-        why: 'The status of a stream is out before the answer is there.',
+        why: 'The status of a stream is out before the response is there.',
       },
     ],
   },
@@ -194,7 +194,7 @@ export const ERRORS: readonly Variant[] = [
         in: ['modern-json', 'modern-sse'],
         says: 'ProtocolError 429',
         counted: 'rpc_error/injected',
-        why: 'The revision keeps -32029 for itself.',
+        why: 'The protocol version keeps -32029 for itself.',
       },
     ],
   },
@@ -207,7 +207,7 @@ export const ERRORS: readonly Variant[] = [
         says: 'ok',
         ran: 1,
         counted: 'ok/upstream',
-        rule: 'spared',
+        rule: 'within_limit',
         why: 'The call is within the limit.',
       },
     ],
@@ -277,7 +277,7 @@ export const ERRORS: readonly Variant[] = [
         ran: 1,
         counted: 'ok/upstream',
         rule: 'not_applicable',
-        why: 'The revision has no sessions.',
+        why: 'The protocol version has no sessions.',
       },
     ],
   },

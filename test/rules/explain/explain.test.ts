@@ -13,7 +13,7 @@ describe('an explanation', () => {
           tool: 'sea*',
           headers: { 'x-chaos': 'on', a: { present: true } },
           args: { '/n': { gt: 5 } },
-          era: '>=2025-11-25',
+          protocolVersion: '>=2025-11-25',
         },
       },
     ])
@@ -21,7 +21,7 @@ describe('an explanation', () => {
     const [outlook] = explain(bench.ruleSet, of, bench.now, bench.states).rules
     expect(outlook).toMatchObject({ matches: false, result: undefined })
     expect(outlook!.failing).toEqual([
-      { dimension: 'era', wants: '>=2025-11-25', found: '2025-06-18' },
+      { dimension: 'protocolVersion', wants: '>=2025-11-25', found: '2025-06-18' },
       { dimension: 'headers.x-chaos', wants: '"on"', found: 'off' },
       { dimension: 'headers.a', wants: 'present', found: 'absent' },
       { dimension: 'args./n', wants: '> 5', found: '3' },
@@ -43,9 +43,9 @@ describe('an explanation', () => {
       { burst: { rate: 0.4, length: 3 }, percent: 70 },
       { for: 20 },
       { match: { tool: 'x' } },
-      { percent: 50, sample: { header: 'x-user' } },
+      { percent: 50, stickyBy: { header: 'x-user' } },
       { percent: 20, stops: true },
-      { shadow: true },
+      { dryRun: true },
       {},
     ])
     for (let i = 0; i < 60; i++) {
@@ -53,7 +53,9 @@ describe('an explanation', () => {
       const of = facts({}, { headers: ['x-user', `user-${i}`] })
       const said = explain(bench.ruleSet, of, bench.now, bench.states)
       expect(explain(bench.ruleSet, of, bench.now, bench.states)).toEqual(said)
-      const foretold = said.rules.filter(({ result }) => result === 'drawn' || result === 'shadow')
+      const foretold = said.rules.filter(
+        ({ result }) => result === 'sampled' || result === 'dry_run',
+      )
       expect(foretold.map((outlook) => outlook.rule)).toEqual(bench.hits(of))
     }
   })
@@ -61,24 +63,24 @@ describe('an explanation', () => {
   it('speaks of rules that have just come into force when it knows no state', () => {
     const ruleSet = compileRules({ rules: [rule({ first: 1, for: 10 }), rule({ from: 99 }, 1)] })
     const { rules } = explain(ruleSet, facts(), 5)
-    expect(rules.map((outlook) => outlook.result)).toEqual(['drawn', 'not_yet'])
+    expect(rules.map((outlook) => outlook.result)).toEqual(['sampled', 'not_yet'])
   })
 
   it('says what the faults do', () => {
     const { rules } = explain(new Bench([{}]).ruleSet, facts(), 0)
     const does = 'answered with a tool error'
-    const answered = { acts: 'yes', by: 'request', does, ends: true }
+    const responded = { acts: 'yes', by: 'request', does, ends: true }
     expect(rules[0]!.faults).toEqual([
       {
         fault: 'abort',
         summary: 'answers a call with an error',
         config: { toolError: 'injected', at: 'request' },
-        answers: [
-          { on: 'json', here: true, ...answered },
-          { on: 'sse', here: true, ...answered },
-          { on: 'http+sse', here: false, ...answered },
-          { on: 'batch', here: false, ...answered },
-          { on: 'batch-sse', here: false, ...answered },
+        responses: [
+          { on: 'json', here: true, ...responded },
+          { on: 'sse', here: true, ...responded },
+          { on: 'http+sse', here: false, ...responded },
+          { on: 'batch', here: false, ...responded },
+          { on: 'batch-sse', here: false, ...responded },
         ],
       },
     ])
@@ -97,7 +99,7 @@ describe('an explanation', () => {
     const json = (batched: boolean) =>
       explain(bench.ruleSet, facts(), 0, undefined, batched).rules.map((each) => [
         each.rule,
-        ...each.faults.map(({ answers }) => answers[0]!.behind ?? answers[0]!.acts),
+        ...each.faults.map(({ responses }) => responses[0]!.behind ?? responses[0]!.acts),
       ])
     expect(json(false)).toEqual([
       ['a', 'yes', 'b/abort'],
@@ -123,7 +125,7 @@ describe('an explanation', () => {
   it('knows that rules about HTTP stop each other, and no rules about calls', () => {
     const bench = new Bench([{ name: 'a', match: { http: {} }, stops: true }, { name: 'b' }])
     const { rules } = explain(bench.ruleSet, facts(), 0)
-    expect(rules.map(({ result }) => result)).toEqual(['drawn', 'drawn'])
+    expect(rules.map(({ result }) => result)).toEqual(['sampled', 'sampled'])
     const clock = () => bench.now
     expect(planHttp(bench.ruleSet, facts(), bench.states, clock)?.hits).toHaveLength(1)
     expect(planCall(bench.ruleSet, facts(), bench.states, clock)?.hits).toHaveLength(1)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { anchorWherever } from '../../../src/rules/file/anchor-off-thread.ts'
 import { anchorTexts } from '../../../src/rules/file/anchor-text.ts'
 import { MAX_BETWEEN_CALLS } from '../../../src/rules/file/parse-off-thread.ts'
-import { failing } from '../../live/rules-folder.ts'
+import { failing } from '../../live/rules-directory.ts'
 
 /** A thread can only run what was compiled, as the program does. */
 const BUILT = new URL('../../../dist/rules/file/parse-worker.js', import.meta.url)
@@ -24,7 +24,7 @@ test('large texts are anchored in a thread, as they would be here', async () => 
 test('it is given up when the time is over', async () => {
   expect(await anchorWherever(texts, AbortSignal.abort(), BUILT)).toBeUndefined()
   const late = new AbortController()
-  const answer = anchorWherever(texts, late.signal, BUILT)
+  const response = anchorWherever(texts, late.signal, BUILT)
   late.abort()
-  expect(await answer).toBeUndefined()
+  expect(await response).toBeUndefined()
 })

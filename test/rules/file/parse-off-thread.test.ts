@@ -103,7 +103,7 @@ describe('a large text', () => {
       `data:text/javascript,${encodeURIComponent('throw new Error("broken")')}`,
     )
     expect(await parseWherever(there, never, broken)).toMatchObject({
-      kind: 'refused',
+      kind: 'rejected',
       digest: there.digest,
       problems: [{ problems: [{ code: 'unreadable', message: 'cannot be read: broken' }] }],
     })

@@ -33,9 +33,9 @@ describe('a rules file', () => {
           name: 'slow-search',
           match: { tool: 'search_*', headers: { 'x-chaos': 'on' } },
           percent: 30,
-          sample: 'ordinal',
-          shadow: false,
-          mark: true,
+          stickyBy: 'ordinal',
+          dryRun: false,
+          marker: true,
           faults: [
             {
               fault: 'delay',
@@ -47,9 +47,9 @@ describe('a rules file', () => {
           name: 'flaky-db',
           match: { tool: ['query_db', 'list_tables'] },
           first: 2,
-          sample: 'ordinal',
-          shadow: false,
-          mark: true,
+          stickyBy: 'ordinal',
+          dryRun: false,
+          marker: true,
           faults: [
             { fault: 'abort', config: { toolError: 'connection to db-7 lost', at: 'request' } },
           ],
@@ -145,8 +145,8 @@ describe('a selection', () => {
     ['times: 1', { times: 1 }],
     ['burst: { rate: 5%, length: 10 }', { burst: { rate: 0.05, length: 10 } }],
     ['burst: { rate: 0.05, length: 10 }', { burst: { rate: 0.05, length: 10 } }],
-    ['sample: session', { sample: 'session' }],
-    ['sample: { header: x-user }', { sample: { header: 'x-user' } }],
+    ['stickyBy: session', { stickyBy: 'session' }],
+    ['stickyBy: { header: x-user }', { stickyBy: { header: 'x-user' } }],
     ['from: 2026-03-01T09:00:00Z', { from: Date.UTC(2026, 2, 1, 9) }],
     ['until: "2026-03-01T09:00:00+01:00"', { until: Date.UTC(2026, 2, 1, 8) }],
     ['for: 15m', { for: 900_000 }],
@@ -155,7 +155,7 @@ describe('a selection', () => {
     ['pods: 10%', { pods: 10 }],
     ['maxActive: 3', { maxActive: 3 }],
     ['then: stop', JSON.parse('{"then":"stop"}')],
-    ['shadow: true', { shadow: true }],
+    ['dryRun: true', { dryRun: true }],
   ])('of %s is read', (keys, expected) => {
     if (expected === undefined) expect(() => rule(keys)).toThrow('refused')
     else expect(rule(keys)).toMatchObject(expected)
@@ -197,9 +197,9 @@ describe('a match', () => {
     '{ client: { name: "cursor*", version: { regex: "^1" } } }',
     '{ transport: http+sse }',
     '{ transport: [streamable-http, http+sse] }',
-    '{ era: 2026-07-28 }',
-    '{ era: ">=2025-03-26 <2025-11-25" }',
-    '{ era: [2024-11-05, 2025-03-26] }',
+    '{ protocolVersion: 2026-07-28 }',
+    '{ protocolVersion: ">=2025-03-26 <2025-11-25" }',
+    '{ protocolVersion: [2024-11-05, 2025-03-26] }',
     '{ http: { method: POST, path: "/api/*", status: 503 } }',
     '{ http: { status: 5xx }, headers: { x-a: b }, session: s }',
     '{ http: { status: [404, 5xx] } }',

@@ -14,7 +14,7 @@ import { ajvFindings } from '../ajv-findings.ts'
 import { mutated } from '../mutated-text.ts'
 
 /** What is put in the place of each value: something of every type, and of each with a twist. */
-const MISFITS: readonly unknown[] = [
+const VIOLATIONS: readonly unknown[] = [
   null,
   true,
   0,
@@ -65,7 +65,7 @@ function* probes(node: SchemaNode, seen: readonly string[] = []): Generator {
     if (!seen.includes($ref)) yield* probes(resolved(node, root.definitions), [...seen, $ref])
     return
   }
-  yield* [...MISFITS, ...(node.examples ?? []), ...(node.enum ?? []), ...boundsOf(node)]
+  yield* [...VIOLATIONS, ...(node.examples ?? []), ...(node.enum ?? []), ...boundsOf(node)]
   for (const branch of anyOf ?? []) yield* probes(branch, seen)
   for (const [key, member] of Object.entries(properties ?? {})) {
     for (const value of probes(member, seen)) yield { [key]: value }

@@ -225,28 +225,28 @@ describe('rules that are guarded', () => {
 
   it('are armed again by rules that changed, and by no others', () => {
     const told: string[][] = []
-    const { arming, guard, inForce } = createGuardedRules(options, {
+    const { arming, guard, isActive } = createGuardedRules(options, {
       clock: () => 0,
       onArming: (reasons) => told.push(reasons.map(({ by }) => by)),
     })
-    inForce.take(version('one'))
+    isActive.take(version('one'))
     for (let i = 0; i < 10; i++) guard!.record('reset', 'upstream', 0)
     expect(arming.has('guard')).toBe(true)
-    inForce.take(version('one'))
-    inForce.take({ kind: 'refused', digest: 'bad', problems: [] })
+    isActive.take(version('one'))
+    isActive.take({ kind: 'rejected', digest: 'bad', problems: [] })
     expect(arming.has('guard')).toBe(true)
-    inForce.take(version('two'))
+    isActive.take(version('two'))
     expect(arming.armed).toBe(true)
     expect(told).toEqual([['guard'], []])
   })
 
   it('are never armed where the environment says so, whatever the rules and the guard say', () => {
-    const { arming, guard, inForce, states } = createGuardedRules(
+    const { arming, guard, isActive, states } = createGuardedRules(
       { ...options, neverArmed: 'the environment is production' },
       { clock: () => 0 },
     )
     for (const digest of ['one', 'two']) {
-      inForce.take(version(digest))
+      isActive.take(version(digest))
       for (let i = 0; i < 10; i++) guard!.record('reset', 'upstream', 0)
       arming.lift('guard')
       arming.lift('operator')

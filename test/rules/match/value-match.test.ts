@@ -6,7 +6,7 @@ import {
   sameJson,
 } from '../../../src/base/json/canonical-json.ts'
 import { parsePointer, pointedAt } from '../../../src/base/json/json-pointer.ts'
-import { parseRevisionRange } from '../../../src/rules/file/protocol-version-range.ts'
+import { parseProtocolVersionRange } from '../../../src/rules/file/protocol-version-range.ts'
 import { compileValue, matchesValue } from '../../../src/rules/match/value-match.ts'
 
 function nested(depth: number): unknown {
@@ -104,7 +104,7 @@ describe('a value match', () => {
   })
 })
 
-describe('a range of revisions', () => {
+describe('a range of protocol versions', () => {
   it('that is none is told', () => {
     for (const text of [
       '',
@@ -115,14 +115,14 @@ describe('a range of revisions', () => {
       '2025-06-18 or 2024-11-05',
       '>>2025-06-18',
     ]) {
-      expect(parseRevisionRange(text)).toBeUndefined()
+      expect(parseProtocolVersionRange(text)).toBeUndefined()
     }
   })
 
   it('holds at its bounds as written', () => {
     const holds = (range: string) =>
-      ['2025-03-26', '2025-06-18', '2025-11-25'].map((revision) =>
-        parseRevisionRange(range)!(revision),
+      ['2025-03-26', '2025-06-18', '2025-11-25'].map((protocolVersion) =>
+        parseProtocolVersionRange(range)!(protocolVersion),
       )
     expect(holds('>=2025-06-18')).toEqual([false, true, true])
     expect(holds('> 2025-06-18')).toEqual([false, false, true])

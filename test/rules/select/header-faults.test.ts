@@ -44,7 +44,7 @@ describe('what a caller gets', () => {
     }
   })
 
-  it('is an answer without a delay where the delay was asked for less often', () => {
+  it('is a response without a delay where the delay was asked for less often', () => {
     const counter = new Counter()
     const headers = {
       'x-squall-delay': '5ms',
@@ -97,7 +97,7 @@ describe('the limits', () => {
     expect(counter.plan({ 'x-squall-delay': '1s' }, { name: 'pay_invoice' })).toBeUndefined()
     const beside = facts({}, { headers: ['x-squall-delay', '1s'], untouchable: true })
     expect(counter.faults.plan(counter.bench.ruleSet, beside, () => 0)).toBeUndefined()
-    expect(counter.counts).toMatchObject({ matched: 5, forbidden: 4, drawn: 1 })
+    expect(counter.counts).toMatchObject({ matched: 5, forbidden: 4, sampled: 1 })
   })
 
   it('are kept while disarmed, and by a file that says so', () => {
@@ -109,18 +109,18 @@ describe('the limits', () => {
     expect(counter.plan(ASKS)).toBeUndefined()
     counter.bench.load([])
     expect(counter.plan(ASKS)).toBeDefined()
-    expect(counter.counts).toMatchObject({ matched: 3, disarmed: 2, drawn: 1 })
+    expect(counter.counts).toMatchObject({ matched: 3, disarmed: 2, sampled: 1 })
   })
 
   it('make a shadow of it where everything is one', () => {
-    const counter = new Counter({ shadow: true })
+    const counter = new Counter({ dryRun: true })
     const plan = counter.plan(ASKS)!
-    expect(plan.shadow).toBe(true)
+    expect(plan.dryRun).toBe(true)
     expect(plan.hits[0]!.begin()).toBe(false)
-    expect(counter.counts.shadow).toBe(1)
-    const mixed = new Counter({}, 100, [{ name: 'a', shadow: true }])
-    expect(mixed.plan(ASKS)!.shadow).toBe(false)
-    expect(mixed.plan({})!.shadow).toBe(true)
+    expect(counter.counts.dry_run).toBe(1)
+    const mixed = new Counter({}, 100, [{ name: 'a', dryRun: true }])
+    expect(mixed.plan(ASKS)!.dryRun).toBe(false)
+    expect(mixed.plan({})!.dryRun).toBe(true)
   })
 
   it('of faults in progress hold for it alone, for all rules, and without a file', () => {
@@ -132,7 +132,7 @@ describe('the limits', () => {
       const begun = Array.from({ length: 150 }, () => counter.plan(ASKS)!.hits[0]!.begin())
       expect(begun.filter(Boolean)).toHaveLength(most)
       expect(counter.bench.states.active.active).toBe(most)
-      expect(counter.counts.overflow).toBe(150 - most)
+      expect(counter.counts.concurrency_limit).toBe(150 - most)
     }
     const shared = new Counter({ maxActive: 2 }, 100, [{ name: 'a' }])
     const plan = shared.plan(ASKS)!
@@ -153,7 +153,7 @@ describe('the limits', () => {
     const { totals } = counter.bench.states
     expect(totals.labelOf('header-faults')).toBe('header-faults')
     expect(totals.all().map(({ name }) => name)).toEqual(['header-faults', 'a'])
-    expect(totals.all()[0]).toMatchObject({ counts, inForce: true })
+    expect(totals.all()[0]).toMatchObject({ counts, isActive: true })
   })
 })
 

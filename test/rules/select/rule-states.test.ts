@@ -26,11 +26,11 @@ describe('several rules', () => {
   })
 
   it('are not stopped by one that is a mere shadow', () => {
-    const bench = new Bench([{ name: 'a', stops: true, shadow: true }, { name: 'b' }])
+    const bench = new Bench([{ name: 'a', stops: true, dryRun: true }, { name: 'b' }])
     expect(bench.hits()).toEqual(['a', 'b'])
-    const all = new Bench([{ name: 'a', stops: true }, { name: 'b' }], {}, {}, { shadow: true })
+    const all = new Bench([{ name: 'a', stops: true }, { name: 'b' }], {}, {}, { dryRun: true })
     expect(all.hits()).toEqual(['a'])
-    expect(all.plan()!.shadow).toBe(true)
+    expect(all.plan()!.dryRun).toBe(true)
   })
 })
 
@@ -42,7 +42,7 @@ describe('a reload', () => {
     bench.load([{ name: 'other' }, { name: 'a', for: 100, first: 3 }])
     expect(bench.hits()).toEqual(['other', 'a'])
     expect(bench.hits()).toEqual(['other'])
-    expect(bench.counts(1)).toMatchObject({ matched: 4, drawn: 3, not_selected: 1 })
+    expect(bench.counts(1)).toMatchObject({ matched: 4, sampled: 3, not_selected: 1 })
     bench.now += 50
     expect(bench.hits()).toEqual(['other'])
     expect(bench.counts(1).expired).toBe(1)
@@ -101,7 +101,7 @@ describe('disarming', () => {
     expect(bench.fates(3)).toBe('000')
     bench.states.arm()
     expect(bench.fates(3)).toBe('100')
-    expect(bench.counts()).toMatchObject({ matched: 7, disarmed: 3, drawn: 2 })
+    expect(bench.counts()).toMatchObject({ matched: 7, disarmed: 3, sampled: 2 })
     expect(bench.plan()).toBeUndefined()
   })
 })
@@ -131,7 +131,11 @@ describe('a hit', () => {
     expect(second.begin()).toBe(false)
     second.notApplicable()
     second.finish()
-    expect(bench.counts()).toMatchObject({ overflow: 1, not_applicable: 0, not_reached: 0 })
+    expect(bench.counts()).toMatchObject({
+      concurrency_limit: 1,
+      not_applicable: 0,
+      not_reached: 0,
+    })
   })
 
   it('that finds no room leaves its place among `times` to another', () => {
@@ -157,7 +161,7 @@ describe('a hit', () => {
     finishPlan(plan)
     for (const hit of plan.hits) hit.end()
     expect(bench.states.active.active).toBe(0)
-    expect(bench.counts()).toMatchObject({ applied: 1, not_reached: 0 })
+    expect(bench.counts()).toMatchObject({ injected: 1, not_reached: 0 })
     expect(plan.hits[0]!.begin()).toBe(false)
   })
 
@@ -167,17 +171,17 @@ describe('a hit', () => {
     const idle = one(bench)
     idle.notApplicable()
     idle.finish()
-    expect(bench.counts()).toMatchObject({ not_reached: 1, not_applicable: 1, applied: 0 })
+    expect(bench.counts()).toMatchObject({ not_reached: 1, not_applicable: 1, injected: 0 })
   })
 
   it('of a shadow does nothing and says so', () => {
-    const bench = new Bench([{ shadow: true }])
+    const bench = new Bench([{ dryRun: true }])
     const plan = bench.plan()!
-    expect(plan.shadow).toBe(true)
+    expect(plan.dryRun).toBe(true)
     expect(plan.hits[0]!.begin()).toBe(false)
     plan.hits[0]!.applied()
     finishPlan(plan)
-    expect(bench.counts()).toMatchObject({ shadow: 1, applied: 0, drawn: 1 })
+    expect(bench.counts()).toMatchObject({ dry_run: 1, injected: 0, sampled: 1 })
   })
 
   it('is held to the lower of two limits', () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Hit } from '../../../src/rules/select/matched-rule.ts'
+import type { MatchedRule } from '../../../src/rules/select/matched-rule.ts'
 import { finishPlan } from '../../../src/rules/select/plan.ts'
 import { RESULTS } from '../../../src/rules/select/rule-counts.ts'
 import { RuleState } from '../../../src/rules/select/rule-state.ts'
@@ -16,7 +16,7 @@ function byName(totals: readonly RuleTotal[]): ReadonlyMap<string, RuleTotal> {
 function state(matched: number, applied = matched): RuleState {
   const made = new RuleState(compileRules({ rules: [rule({})] }).rules[0]!.selection, 0)
   made.counts.matched = matched
-  made.counts.applied = applied
+  made.counts.injected = applied
   return made
 }
 
@@ -28,14 +28,14 @@ describe('totals of rules', () => {
     bench.load([{ name: 'a', percent: 0 }])
     for (let i = 0; i < 2; i++) bench.plan()
     expect(total('a')).toMatchObject({
-      inForce: true,
-      counts: { matched: 5, drawn: 3, not_reached: 3, not_drawn: 2 },
+      isActive: true,
+      counts: { matched: 5, sampled: 3, not_reached: 3, not_sampled: 2 },
     })
-    expect(total('b')).toMatchObject({ inForce: false, counts: { matched: 3, not_drawn: 3 } })
+    expect(total('b')).toMatchObject({ isActive: false, counts: { matched: 3, not_sampled: 3 } })
     bench.load([{ name: 'b', percent: 0 }])
     bench.plan()
-    expect(total('b')).toMatchObject({ inForce: true, counts: { matched: 4, not_drawn: 4 } })
-    expect(total('a')).toMatchObject({ inForce: false, counts: { matched: 5 } })
+    expect(total('b')).toMatchObject({ isActive: true, counts: { matched: 4, not_sampled: 4 } })
+    expect(total('a')).toMatchObject({ isActive: false, counts: { matched: 5 } })
   })
 
   it('know what became of calls that were hit before the reload', () => {
@@ -44,13 +44,17 @@ describe('totals of rules', () => {
     hit!.begin()
     bench.load([])
     const total = () => byName(bench.states.totals.all()).get('a')!
-    expect(total()).toMatchObject({ active: 1, inForce: false, counts: { matched: 1, applied: 0 } })
+    expect(total()).toMatchObject({
+      active: 1,
+      isActive: false,
+      counts: { matched: 1, injected: 0 },
+    })
     bench.load([{ name: 'a', percent: 50 }])
     bench.load([])
     hit!.applied()
     hit!.finish()
-    expect(total()).toMatchObject({ active: 0, counts: { matched: 1, applied: 1 } })
-    expect(total()).toMatchObject({ active: 0, counts: { matched: 1, applied: 1 } })
+    expect(total()).toMatchObject({ active: 0, counts: { matched: 1, injected: 1 } })
+    expect(total()).toMatchObject({ active: 0, counts: { matched: 1, injected: 1 } })
   })
 
   it('never go back, whatever calls and reloads do, and miss nothing', () => {
@@ -74,7 +78,7 @@ describe('totals of rules', () => {
     fc.assert(
       fc.property(rules, fc.array(step, { maxLength: 80 }), (first, steps) => {
         const bench = new Bench(first)
-        const open: Hit[] = []
+        const open: MatchedRule[] = []
         const matched = new Map<string, number>()
         let before = byName(bench.states.totals.all())
         const show = (): void => {
@@ -112,7 +116,7 @@ describe('totals of rules', () => {
 })
 
 describe('a rule that stands in no file', () => {
-  it('is in force over all reloads', () => {
+  it('is active over all reloads', () => {
     const bench = new Bench([{ name: 'a' }])
     const own = compileRules({ rules: [rule({ name: 'asked' })] }).rules[0]!
     const kept = bench.states.keep({ ...own, index: -1, digest: 'asked' }, bench.now)
@@ -121,10 +125,10 @@ describe('a rule that stands in no file', () => {
     bench.load([{ name: 'asked', percent: 0 }])
     bench.plan()
     const total = byName(bench.states.totals.all()).get('asked')!
-    expect(total).toMatchObject({ inForce: true, counts: { matched: 3, not_drawn: 1 } })
+    expect(total).toMatchObject({ isActive: true, counts: { matched: 3, not_sampled: 1 } })
     bench.load([])
     expect(byName(bench.states.totals.all()).get('asked')).toMatchObject({
-      inForce: true,
+      isActive: true,
       counts: { matched: 3 },
     })
     expect(bench.states.totals.labelOf('asked')).toBe('asked')
@@ -166,9 +170,9 @@ describe('the bounds of totals', () => {
     const states = Array.from({ length: 20 }, () => state(2, 1))
     for (const each of states) totals.adopt([{ name: 'a', state: each }])
     const counts = () => totals.all()[0]!.counts
-    expect(counts()).toMatchObject({ matched: 40, applied: 20 })
-    // The last one is in force, and three before it are still followed.
-    for (const each of states) each.counts.applied++
-    expect(counts()).toMatchObject({ matched: 40, applied: 24 })
+    expect(counts()).toMatchObject({ matched: 40, injected: 20 })
+    // The last one is active, and three before it are still followed.
+    for (const each of states) each.counts.injected++
+    expect(counts()).toMatchObject({ matched: 40, injected: 24 })
   })
 })

@@ -32,7 +32,7 @@ describe('percent', () => {
     ['trace', 'trace', trace],
   ] as const)('hits its share of calls, sampled by %s', (_, sample, of) => {
     for (const percent of [1, 30]) {
-      const bench = new Bench([{ percent, sample }])
+      const bench = new Bench([{ percent, stickyBy: sample }])
       const fates = bench.fates(N, of)
       expectShare(fates.replaceAll('0', '').length, N, percent / 100)
     }
@@ -58,7 +58,7 @@ describe('percent', () => {
 describe('the same seed and the same calls', () => {
   const rules: LooseRule[] = [
     { percent: 30 },
-    { percent: 50, sample: { header: 'x-user' } },
+    { percent: 50, stickyBy: { header: 'x-user' } },
     { burst: { rate: 0.2, length: 4 } },
     { percent: 10, first: 500, every: 2 },
   ]
@@ -75,8 +75,8 @@ describe('the same seed and the same calls', () => {
   })
 
   it('let replicas agree wherever they see the same key, in any order', () => {
-    const one = new Bench([{ percent: 40, sample: { header: 'x-user' } }])
-    const two = new Bench([{ percent: 40, sample: { header: 'x-user' } }])
+    const one = new Bench([{ percent: 40, stickyBy: { header: 'x-user' } }])
+    const two = new Bench([{ percent: 40, stickyBy: { header: 'x-user' } }])
     const forward = one.fates(500, header)
     const backward = two.fates(500, (i) => header(499 - i))
     expect(backward.split('').toReversed().join('')).toBe(forward)
@@ -106,7 +106,7 @@ describe('the same seed and the same calls', () => {
   it('fall back to the ordinal for calls without a key', () => {
     const plain = new Bench([{ percent: 30 }]).fates(300)
     for (const sample of ['session', 'args', 'trace', { header: 'x' }] as const) {
-      expect(new Bench([{ percent: 30, sample }]).fates(300)).toBe(plain)
+      expect(new Bench([{ percent: 30, stickyBy: sample }]).fates(300)).toBe(plain)
     }
   })
 })

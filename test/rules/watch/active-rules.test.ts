@@ -4,7 +4,7 @@ import { compileInSlices } from '../../../src/rules/watch/compile-in-slices.ts'
 import { compileRules } from '../../../src/rules/match/compile.ts'
 import { parseRules } from '../../../src/rules/file/parse.ts'
 import { RuleStates } from '../../../src/rules/select/rule-states.ts'
-import { RulesInForce, type Reload } from '../../../src/rules/watch/active-rules.ts'
+import { ActiveRules, type Reload } from '../../../src/rules/watch/active-rules.ts'
 import type { RulesVersion } from '../../../src/rules/file/rules-version.ts'
 import { eventually } from '../../support/eventually.ts'
 import { accepted } from '../rules-text.ts'
@@ -28,92 +28,92 @@ function read(name: string, count: number): RulesVersion {
     faults: [{ delay: { fixed: '1s' } }],
   }))
   const parsed = parseRules(JSON.stringify({ rules }))
-  if (!parsed.ok) throw new Error('refused')
+  if (!parsed.ok) throw new Error('rejected')
   return { kind: 'rules', digest: parsed.digest, file: parsed.file }
 }
 
-const refused: RulesVersion = { kind: 'refused', digest: 'bad', problems: [] }
+const refused: RulesVersion = { kind: 'rejected', digest: 'bad', problems: [] }
 const absent: RulesVersion = { kind: 'absent', digest: 'none', reason: 'gone' }
 
 function setUp(clock: () => number = () => 1_000) {
   const states = new RuleStates()
   const arming = new Arming(states, clock)
   const reloads: Reload[] = []
-  const rules = new RulesInForce({
+  const rules = new ActiveRules({
     states,
     arming,
     limits: {},
     clock,
     onReload: (reload) => void reloads.push(reload),
   })
-  const inForce = (): string => rules.ruleSet.rules[0]?.name ?? 'nothing'
-  return { rules, arming, reloads, inForce, kinds: () => reloads.map((each) => each.version.kind) }
+  const isActive = (): string => rules.ruleSet.rules[0]?.name ?? 'nothing'
+  return { rules, arming, reloads, isActive, kinds: () => reloads.map((each) => each.version.kind) }
 }
 
 const told = (reloads: readonly Reload[], count: number) =>
   eventually(() => (reloads.length >= count ? undefined : `${reloads.length} versions were told`))
 
-describe('rules in force', () => {
+describe('active rules', () => {
   it('are those of a small version at once, and of the first one whatever its size', () => {
-    const { rules, inForce, reloads } = setUp()
-    expect([rules.current, rules.last, inForce()]).toEqual([undefined, undefined, 'nothing'])
+    const { rules, isActive, reloads } = setUp()
+    expect([rules.current, rules.last, isActive()]).toEqual([undefined, undefined, 'nothing'])
     rules.take(version('first', LARGE))
-    expect(inForce()).toBe('first-0')
+    expect(isActive()).toBe('first-0')
     rules.take(version('small'))
-    expect(inForce()).toBe('small-0')
+    expect(isActive()).toBe('small-0')
     rules.take(absent)
-    expect(inForce()).toBe('nothing')
+    expect(isActive()).toBe('nothing')
     expect(reloads.map(({ generation }) => generation)).toEqual([1, 2, 3])
   })
 
   it('stay when a version is refused', () => {
-    const { rules, inForce, reloads } = setUp()
+    const { rules, isActive, reloads } = setUp()
     rules.take(version('good'))
     rules.take(refused)
     rules.take(refused)
-    expect(inForce()).toBe('good-0')
+    expect(isActive()).toBe('good-0')
     expect(rules.current?.version.kind).toBe('rules')
     expect(rules.last).toMatchObject({ version: refused, generation: 1, at: 1_000 })
     expect(reloads.length).toBe(2)
   })
 
   it('stay while a large version is compiled, and then are those of it', async () => {
-    const { rules, inForce, reloads } = setUp()
+    const { rules, isActive, reloads } = setUp()
     rules.take(version('small'))
     rules.take(version('large', LARGE))
     rules.take(version('large', LARGE))
-    expect(inForce()).toBe('small-0')
+    expect(isActive()).toBe('small-0')
     await told(reloads, 2)
-    expect(inForce()).toBe('large-0')
+    expect(isActive()).toBe('large-0')
     expect(rules.ruleSet.rules.length).toBe(LARGE)
     expect(rules.current).toMatchObject({ generation: 2 })
   })
 
   it('are never those of a version that was overtaken', async () => {
-    const { rules, inForce, reloads } = setUp()
+    const { rules, isActive, reloads } = setUp()
     rules.take(version('start'))
     rules.take(version('one', LARGE))
     rules.take(version('two', LARGE))
     rules.take(version('small'))
-    expect(inForce()).toBe('small-0')
+    expect(isActive()).toBe('small-0')
     rules.take(version('three', LARGE))
     rules.take(absent)
-    expect(inForce()).toBe('nothing')
+    expect(isActive()).toBe('nothing')
     rules.take(version('last', LARGE))
     await told(reloads, 4)
-    expect(inForce()).toBe('last-0')
+    expect(isActive()).toBe('last-0')
     expect(reloads.length).toBe(4)
   })
 
   it('change before a refused version that came later is told', async () => {
-    const { rules, inForce, reloads, kinds } = setUp()
+    const { rules, isActive, reloads, kinds } = setUp()
     rules.take(version('small'))
     rules.take(version('large', LARGE))
     rules.take(refused)
     expect(kinds()).toEqual(['rules'])
     await told(reloads, 3)
-    expect(kinds()).toEqual(['rules', 'rules', 'refused'])
-    expect(inForce()).toBe('large-0')
+    expect(kinds()).toEqual(['rules', 'rules', 'rejected'])
+    expect(isActive()).toBe('large-0')
   })
 
   it('change without a refusal that was taken back meanwhile', async () => {
@@ -128,13 +128,13 @@ describe('rules in force', () => {
   })
 
   it('do not change after the end', async () => {
-    const { rules, inForce, reloads } = setUp()
+    const { rules, isActive, reloads } = setUp()
     rules.take(version('small'))
     rules.take(version('large', LARGE))
     rules.close()
     rules.take(version('other'))
     for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
-    expect([inForce(), reloads.length]).toEqual(['small-0', 1])
+    expect([isActive(), reloads.length]).toEqual(['small-0', 1])
   })
 
   it('lift the guard when they change, and not before', async () => {
@@ -151,10 +151,10 @@ describe('rules in force', () => {
   })
 
   it('stay when a version cannot be compiled', async () => {
-    const { rules, inForce, reloads } = setUp()
+    const { rules, isActive, reloads } = setUp()
     const broken = (count: number): RulesVersion => {
       const good = version('broken', count)
-      if (good.kind !== 'rules') throw new Error('refused')
+      if (good.kind !== 'rules') throw new Error('rejected')
       const uses = [{ fault: 'unheard-of', config: {} }] as never
       const list = good.file.rules.map((rule) => ({ ...rule, faults: uses }))
       return { ...good, file: { ...good.file, rules: list } }
@@ -163,15 +163,15 @@ describe('rules in force', () => {
     rules.take(broken(1))
     rules.take(broken(LARGE))
     await told(reloads, 3)
-    expect(inForce()).toBe('good-0')
-    expect(reloads.map((each) => each.version.kind)).toEqual(['rules', 'refused', 'refused'])
+    expect(isActive()).toBe('good-0')
+    expect(reloads.map((each) => each.version.kind)).toEqual(['rules', 'rejected', 'rejected'])
   })
 })
 
 describe('compiling in slices', () => {
   it('comes to the same, and lets others have their turn', async () => {
     const found = version('large', LARGE)
-    if (found.kind !== 'rules') throw new Error('refused')
+    if (found.kind !== 'rules') throw new Error('rejected')
     let turns = 0
     let isOver = false
     const turn = (): void => {

@@ -52,7 +52,7 @@ describe('a rules file', () => {
       await file.close()
       await bench.told(`rule-${i}`)
     }
-    expect(bench.versions.map(gist)).not.toContain('refused')
+    expect(bench.versions.map(gist)).not.toContain('rejected')
   })
 
   it('is not told again when only its time changes', async () => {

@@ -19,10 +19,10 @@ export interface Certificates {
 
 /** Makes them with openssl; servers are known by these addresses. */
 export async function makeCertificates(
-  folder: string,
+  directory: string,
   addresses: readonly string[],
 ): Promise<Certificates> {
-  const file = (name: string): string => join(folder, name)
+  const file = (name: string): string => join(directory, name)
   const openssl = (...args: readonly string[]): Promise<unknown> => run('openssl', args)
   const authority = ['-keyout', file('ca.key'), '-out', file('ca.crt')]
   await openssl('req', '-x509', ...CURVE, ...authority, '-subj', '/CN=cluster-ca', ...DAYS)

@@ -18,12 +18,12 @@ async function hierarchies(): Promise<readonly string[]> {
 /** Makes a cgroup in every hierarchy. */
 export async function makeCgroup(name: string): Promise<void> {
   for (const parent of await hierarchies()) {
-    const folder = join(parent, name)
-    await mkdir(folder, { recursive: true })
+    const directory = join(parent, name)
+    await mkdir(directory, { recursive: true })
     // In the first version these are not taken over from the parent.
     for (const file of ['cpuset.cpus', 'cpuset.mems']) {
       if (!parent.endsWith('/cpuset')) continue
-      await writeFile(join(folder, file), await readFile(join(parent, file)))
+      await writeFile(join(directory, file), await readFile(join(parent, file)))
     }
   }
 }
@@ -50,12 +50,12 @@ export async function sweepCgroups(): Promise<void> {
   }
 }
 
-async function removeTree(folder: string): Promise<boolean> {
-  if (!existsSync(folder)) return true
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) await removeTree(join(folder, entry.name))
+async function removeTree(directory: string): Promise<boolean> {
+  if (!existsSync(directory)) return true
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    if (entry.isDirectory()) await removeTree(join(directory, entry.name))
   }
-  return rmdir(folder).then(
+  return rmdir(directory).then(
     () => true,
     () => false,
   )

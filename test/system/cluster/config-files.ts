@@ -25,13 +25,13 @@ export interface ConfigFiles {
   readonly kubelet: string
 }
 
-/** Writes them into the folder of the namespaces. */
+/** Writes them into the directory of the namespaces. */
 export async function writeConfigFiles(
-  { folder, state, cgroup }: Namespaces,
+  { directory, state, cgroup }: Namespaces,
   certificates: Certificates,
 ): Promise<ConfigFiles> {
   const file = async (name: string, content: string | object): Promise<string> => {
-    const path = join(folder, name)
+    const path = join(directory, name)
     await writeFile(path, typeof content === 'string' ? content : stringify(content), {
       mode: 0o600,
     })
@@ -39,7 +39,7 @@ export async function writeConfigFiles(
   }
   const { authority, server, admin } = certificates
   const socket = join(state, 'containerd.sock')
-  const network = join(folder, 'cni')
+  const network = join(directory, 'cni')
   return {
     socket,
     kubeconfig: await file('admin.conf', {
@@ -86,7 +86,7 @@ export async function writeConfigFiles(
   }
 }
 
-/** Writes how pods get their network, which containerd looks for in a folder. */
+/** Writes how pods get their network, which containerd looks for in a directory. */
 export function networkConfig({ state }: Namespaces): string {
   const ipam = {
     type: 'host-local',

@@ -45,7 +45,7 @@ export async function buildClusterImages(): Promise<void> {
 /** Brings them to the node, which asks no registry. */
 export async function importImages(cluster: Cluster): Promise<void> {
   for (const image of [PAUSE_IMAGE, SQUALL_IMAGE, APP_IMAGE]) {
-    const archive = join(cluster.namespaces.folder, 'image.tar')
+    const archive = join(cluster.namespaces.directory, 'image.tar')
     await buildah('push', '-q', image, `docker-archive:${archive}:${image}`)
     await cluster.importImage(archive)
     await rm(archive)

@@ -1,4 +1,4 @@
-import { failing } from '../../live/rules-folder.ts'
+import { failing } from '../../live/rules-directory.ts'
 import { eventually } from '../../support/eventually.ts'
 import { CHART, helmMissing, NAMESPACE } from '../helm.ts'
 import { PATIENCE } from '../patience.ts'

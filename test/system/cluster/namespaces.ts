@@ -29,7 +29,7 @@ export interface CommandOptions {
 /** A machine within this one: network, mounts and processes of its own. */
 export interface Namespaces {
   /** Seen from inside and outside; gone after the end. */
-  readonly folder: string
+  readonly directory: string
   /** In memory, seen from inside only. */
   readonly state: string
   /** Name of the cgroup below which everything of kubelet's is. */
@@ -52,7 +52,7 @@ export interface Namespaces {
 // case, it ends, and the kernel ends all other processes there and undoes mounts and network.
 const FIRST = `
 set -e
-for folder in /run /var/log "$1"; do mount -t tmpfs -o mode=755 tmpfs "$folder"; done
+for directory in /run /var/log "$1"; do mount -t tmpfs -o mode=755 tmpfs "$folder"; done
 [ ! -d /var/lib/kubelet ] || mount -t tmpfs tmpfs /var/lib/kubelet
 mkdir -p /run/netns /run/lock
 # Kubelet wants settings of the kernel, and would change them for all: it finds what it wants.
@@ -71,12 +71,12 @@ read -r _ || :
 /** Makes it. Nothing of it is left when the test ends, however it ends. */
 export async function startNamespaces(): Promise<Namespaces> {
   await sweepCgroups()
-  await sweepFolders()
+  await sweepDirectories()
   const cgroup = `${PREFIX}${process.pid}`
-  const folder = await mkdtemp(join(tmpdir(), `${cgroup}-`))
-  const state = join(folder, 'state')
+  const directory = await mkdtemp(join(tmpdir(), `${cgroup}-`))
+  const state = join(directory, 'state')
   await mkdir(state)
-  await mkdir(join(folder, 'log'))
+  await mkdir(join(directory, 'log'))
   await makeCgroup(cgroup)
   const flags = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
   const holder = spawn('unshare', [...flags, 'sh', '-c', FIRST, 'cluster', state], {
@@ -92,7 +92,7 @@ export async function startNamespaces(): Promise<Namespaces> {
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     }
     await removeCgroup(cgroup)
-    await rm(folder, { recursive: true, force: true })
+    await rm(directory, { recursive: true, force: true })
   }
 
   await Promise.race([
@@ -136,11 +136,11 @@ export async function startNamespaces(): Promise<Namespaces> {
   }
 
   return {
-    folder,
+    directory,
     state,
     cgroup,
     start: (name, program, args) => {
-      const log = openSync(join(folder, 'log', `${name}.log`), 'a')
+      const log = openSync(join(directory, 'log', `${name}.log`), 'a')
       const child = spawn('nsenter', [...all, program, ...args], { stdio: ['ignore', log, log] })
       closeSync(log)
       services.set(name, child)
@@ -156,7 +156,7 @@ export async function startNamespaces(): Promise<Namespaces> {
       services.set(`user-${child.pid}`, child)
       return child
     },
-    log: (name) => readFile(join(folder, 'log', `${name}.log`), 'utf8').catch(() => ''),
+    log: (name) => readFile(join(directory, 'log', `${name}.log`), 'utf8').catch(() => ''),
     close: async () => {
       // What a user has started runs in other namespaces than those that end by themselves.
       for (const [name, child] of services) if (name.startsWith('user-')) child.kill('SIGKILL')
@@ -165,8 +165,8 @@ export async function startNamespaces(): Promise<Namespaces> {
   }
 }
 
-/** Removes the folders of tests that were killed. */
-async function sweepFolders(): Promise<void> {
+/** Removes the directories of tests that were killed. */
+async function sweepDirectories(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const owner = name.startsWith(PREFIX) ? name.slice(PREFIX.length).split('-')[0] : undefined
     if (owner === undefined || existsSync(`/proc/${owner}`)) continue

@@ -43,8 +43,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
 
 /** Where the network plugins of the package containernetworking-plugins are. */
 export const CNI_PLUGINS =
-  ['/usr/lib/cni', '/opt/cni/bin', '/usr/libexec/cni'].find((folder) =>
-    existsSync(`${folder}/bridge`),
+  ['/usr/lib/cni', '/opt/cni/bin', '/usr/libexec/cni'].find((directory) =>
+    existsSync(`${directory}/bridge`),
   ) ?? '/usr/lib/cni'
 
 /** The path of a program that was built for the cluster. */

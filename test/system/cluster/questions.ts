@@ -10,7 +10,7 @@ export interface Questions {
   refusal(namespace: string, manifest: string): Promise<string>
   /**
    * Why a pod, one that asks unless told otherwise, would be refused. Nothing is made: it is a dry run. For
-   * what was applied and is not in force yet: API servers take policies and webhooks into use a little later.
+   * what was applied and is not active yet: API servers take policies and webhooks into use a little later.
    */
   wouldRefuse(namespace?: string, manifest?: string): Promise<string>
   /** The pods with a label that nobody has deleted. */

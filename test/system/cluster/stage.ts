@@ -20,10 +20,10 @@ export interface OutsideClient {
   get(url: string): Promise<Got>
 }
 
-/** What a request for a page came to; `mark` tells of faults. */
+/** What a request for a page came to; `marker` tells of faults. */
 export interface Got {
   readonly status: number
-  readonly mark: string | null
+  readonly marker: string | null
   readonly text: string
 }
 

@@ -51,17 +51,17 @@ export async function startCluster(): Promise<Cluster> {
 }
 
 async function start(namespaces: Namespaces): Promise<Cluster> {
-  const { folder, state } = namespaces
-  const keys = join(folder, 'pki')
+  const { directory, state } = namespaces
+  const keys = join(directory, 'pki')
   await mkdir(keys)
-  await mkdir(join(folder, 'cni'))
-  await writeFile(join(folder, 'cni/pods.conflist'), networkConfig(namespaces))
+  await mkdir(join(directory, 'cni'))
+  await writeFile(join(directory, 'cni/pods.conflist'), networkConfig(namespaces))
   const [certificates] = await Promise.all([
     makeCertificates(keys, [NODE_IP, '127.0.0.1', API_SERVICE_IP]),
     makeNodeAddress(namespaces),
   ])
   const files = await writeConfigFiles(namespaces, certificates)
-  const env = { KUBECONFIG: files.kubeconfig, NO_PROXY: '*', HOME: folder }
+  const env = { KUBECONFIG: files.kubeconfig, NO_PROXY: '*', HOME: directory }
   const user = (
     program: string,
     args: readonly string[],

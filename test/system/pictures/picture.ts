@@ -30,7 +30,7 @@ export interface Mark {
 export interface DashboardPicture {
   readonly title: string
   readonly times: readonly number[]
-  readonly marks: readonly Mark[]
+  readonly markers: readonly Mark[]
   readonly panels: readonly PanelPicture[]
 }
 
@@ -55,11 +55,11 @@ export async function takePicture(
   for (const panel of panels) {
     pictures.push({ panel, lines: await linesOf(panel, prometheus, span, choice, times) })
   }
-  const marks: Mark[] = []
+  const markers: Mark[] = []
   for (const annotation of annotations.list) {
-    marks.push(...(await marksOf(annotation, prometheus, span, choice)))
+    markers.push(...(await marksOf(annotation, prometheus, span, choice)))
   }
-  return { title, times, marks, panels: pictures }
+  return { title, times, markers, panels: pictures }
 }
 
 async function linesOf(

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { mountRules } from '../../live/rules-folder.ts'
+import { mountRules } from '../../live/rules-directory.ts'
 import { startHttpApp, type HttpApp } from '../../support/http-app.ts'
 import { call, callMessage } from '../../support/http-call.ts'
 import { portOf, startProgram } from '../../support/program.ts'
@@ -53,7 +53,7 @@ rules:
     percent: 30
     faults: [truncate: { content: { chars: 3 } }]
   - name: only-watched
-    shadow: true
+    dryRun: true
     match: { tool: billing }
     faults: [abort: { status: 500 }]
   - name: nobody-calls
@@ -97,13 +97,13 @@ export async function startStory(): Promise<Story> {
       if (status !== 200) throw new Error(`${what} was answered with ${status}`)
     }
   }
-  const inForce = (rule: string): Promise<void> =>
+  const isActive = (rule: string): Promise<void> =>
     eventually(async () => {
       for (const { admin } of sidecars) {
         const { rules } = (await (await fetch(`http://${admin}/api/rules`)).json()) as {
           readonly rules: readonly { readonly name: string }[]
         }
-        if (!rules.some(({ name }) => name === rule)) return `${rule} is not in force`
+        if (!rules.some(({ name }) => name === rule)) return `${rule} is not active`
       }
       return undefined
     }, PATIENCE)
@@ -117,7 +117,7 @@ export async function startStory(): Promise<Story> {
     play: async (seconds) => {
       const quiet = await chapter(seconds.quiet)
       await mounted.swap(RULES)
-      await inForce('nobody-calls')
+      await isActive('nobody-calls')
       const armed = await chapter(seconds.armed)
       await change('disarm')
       await mounted.swap(MISTAKEN)

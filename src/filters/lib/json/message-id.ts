@@ -22,7 +22,7 @@ export type WrongId = 'other' | 'type'
 
 /**
  * An id that is not this one, as JSON. Never the id of a neighbour: clients count upwards from 0, and
- * an answer to another call would reach that one.
+ * a response to another call would reach that one.
  */
 export function wrongId(id: JsonRpcId, how: WrongId): string {
   if (how === 'type') {

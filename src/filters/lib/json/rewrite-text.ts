@@ -58,10 +58,10 @@ export class TextRewrite {
   async drift(changes: number, random: () => number): Promise<void> {
     let misses = 0
     for (let made = 0; made < changes && misses < MAX_MISSES;) {
-      const drawn = drawDrift(await this.#found(), this.#done, random)
-      if (drawn === undefined) return
+      const sampled = drawDrift(await this.#found(), this.#done, random)
+      if (sampled === undefined) return
       await this.#rest()
-      if (await this.apply(drawn)) {
+      if (await this.apply(sampled)) {
         made++
         misses = 0
       } else {

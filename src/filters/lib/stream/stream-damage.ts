@@ -57,15 +57,15 @@ export function close(
   }
 }
 
-/** The answer carries an id that is not the call's. */
-export function wrongAnswerId(how: WrongId, ctx: FaultContext): FrameTransform {
+/** The response carries an id that is not the call's. */
+export function wrongResponseId(how: WrongId, ctx: FaultContext): FrameTransform {
   return async function* (frames) {
     for await (const frame of frames) {
       const { message } = frame
-      const answers = message?.kind === 'result' || message?.kind === 'error'
-      const text = frame.last && answers && message.id !== null ? frameText(frame) : undefined
+      const responses = message?.kind === 'result' || message?.kind === 'error'
+      const text = frame.last && responses && message.id !== null ? frameText(frame) : undefined
       const changed =
-        text === undefined || !answers || message.id === null
+        text === undefined || !responses || message.id === null
           ? undefined
           : withId(text, wrongId(message.id, how))
       if (changed === undefined) {

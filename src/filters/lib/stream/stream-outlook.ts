@@ -13,12 +13,12 @@ interface StreamChoices {
 /** What damage to a stream comes to. */
 export function streamOutlook(config: StreamChoices, setting: OutlookSetting): Outlook {
   const { drop, duplicate, reorder, wrongId, split, close = 'last' } = config
-  const { answer, call, ends } = setting
+  const { response, call, ends } = setting
   if (wrongId !== undefined) {
-    const needs = call === undefined ? 'an answer of JSON-RPC' : undefined
-    return { by: 'response', does: 'its answer has another id', needs }
+    const needs = call === undefined ? 'a response of JSON-RPC' : undefined
+    return { by: 'response', does: 'its response has another id', needs }
   }
-  if (answer === 'body') return NOTHING
+  if (response === 'body') return NOTHING
   if (split !== undefined) {
     const found = chosen(split, call !== undefined)
     return 'cannot' in found ? found : { by: 'output', does: `${named(split)} in pieces`, ...found }
@@ -52,5 +52,5 @@ function chosen(
 
 function named(choice: EventChoice): string {
   if (typeof choice === 'number') return `event ${choice}`
-  return { last: 'its answer', all: 'every event', notifications: 'notifications' }[choice]
+  return { last: 'its response', all: 'every event', notifications: 'notifications' }[choice]
 }

@@ -55,8 +55,8 @@ function asEvent(
   ctx: FaultContext,
 ): Parameters<ReturnType<typeof eventPicker>>[0] {
   const message = eventMessage(frame)
-  const answers = message?.kind === 'result' || message?.kind === 'error'
-  return { kind: 'event', message, last: answers && message.id === ctx.call?.id }
+  const responses = message?.kind === 'result' || message?.kind === 'error'
+  return { kind: 'event', message, last: responses && message.id === ctx.call?.id }
 }
 
 function cut(bytes: Uint8Array, pieces: number): readonly Uint8Array[] {

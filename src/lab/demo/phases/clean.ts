@@ -1,6 +1,6 @@
 import { loadPhase } from './load-phase.ts'
 
-/** The load with no rule in force. */
+/** The load with no active rule. */
 export const clean = loadPhase({
   key: 'clean',
   title: 'A load, and no rule',

@@ -70,13 +70,13 @@ export const editedLive: Phase = {
           ok: live,
           word: 'live',
           text: live
-            ? `an edit is in force after ${millis(takenMs)} ms; one with a slip changes nothing`
+            ? `an edit is active after ${millis(takenMs)} ms; one with a slip changes nothing`
             : 'not every edit did what it should',
         },
       ],
       run: {
         column: 'edited live',
-        about: `${TITLE}. Saved while it ran: a slow search, an outage of the database, a slip, and nothing. Each is in force up to ${millis(takenMs)} ms later.`,
+        about: `${TITLE}. Saved while it ran: a slow search, an outage of the database, a slip, and nothing. Each is active up to ${millis(takenMs)} ms later.`,
         result: loaded.result,
         faults: loaded.told.total().faults - markedOf(edits),
       },
@@ -133,7 +133,7 @@ interface Problem {
 }
 
 function problemOf({ version }: Edit): Problem | undefined {
-  if (version.kind !== 'refused') return undefined
+  if (version.kind !== 'rejected') return undefined
   return version.problems.flatMap(({ problems }) => problems)[0]
 }
 

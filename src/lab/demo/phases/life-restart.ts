@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { HeldStream, PlainClient, WireAnswer } from '../plain-client.ts'
+import type { HeldStream, PlainClient, WireResponse } from '../plain-client.ts'
 import { seededCalls, type ToolCall } from '../seeded-calls.ts'
 import type { Stage } from '../stage.ts'
 
@@ -31,10 +31,10 @@ export async function restartApp(stage: Stage, client: PlainClient): Promise<Res
   await Promise.race([stream.over, wait(PATIENCE_MS, undefined, { ref: false })])
   const streamBrokeMs = performance.now() - killedAt
   const asked = calls.slice(0, ASKED)
-  const answers = await Promise.all(asked.map((call) => client.send(call)))
-  const refused = answers.filter((answer, i) => isRefusal(answer, asked[i]!)).length
+  const responses = await Promise.all(asked.map((call) => client.send(call)))
+  const refused = responses.filter((response, i) => isRefusal(response, asked[i]!)).length
   await app.start()
-  const answer = await client.send(calls[ASKED]!)
+  const response = await client.send(calls[ASKED]!)
   const again = await client.hold()
   const heardAfter = await hears(stage, again)
   again.close()
@@ -43,9 +43,9 @@ export async function restartApp(stage: Stage, client: PlainClient): Promise<Res
     streamBrokeMs,
     asked: ASKED,
     refused,
-    reason: reasonOf(answers[0]!),
-    recovered: answer.ending === 'ok',
-    recoveredMs: answer.milliseconds,
+    reason: reasonOf(responses[0]!),
+    recovered: response.ending === 'ok',
+    recoveredMs: response.milliseconds,
     heardAfter,
   }
 }
@@ -61,23 +61,23 @@ interface RefusalBody {
   readonly error?: { readonly message?: string; readonly data?: { readonly origin?: string } }
 }
 
-function isRefusal(answer: WireAnswer, call: ToolCall): boolean {
-  const { id, error } = parse(answer)
+function isRefusal(response: WireResponse, call: ToolCall): boolean {
+  const { id, error } = parse(response)
   return (
-    answer.status === 502 &&
-    answer.header('x-squall-error') === 'upstream_unreachable' &&
+    response.status === 502 &&
+    response.header('x-squall-error') === 'upstream_unreachable' &&
     id === call.id &&
     error?.data?.origin === 'squall'
   )
 }
 
-function reasonOf(answer: WireAnswer): string {
-  return parse(answer).error?.message ?? `HTTP ${answer.status}`
+function reasonOf(response: WireResponse): string {
+  return parse(response).error?.message ?? `HTTP ${response.status}`
 }
 
-function parse(answer: WireAnswer): RefusalBody {
+function parse(response: WireResponse): RefusalBody {
   try {
-    return (JSON.parse(answer.body.toString()) ?? {}) as RefusalBody
+    return (JSON.parse(response.body.toString()) ?? {}) as RefusalBody
   } catch {
     return {}
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { wholeNumber } from '../../report/shown-numbers.ts'
 import { difference, millis, percentile } from '../format.ts'
 import type { Phase, PhaseResult } from '../phase.ts'
-import { PlainClient, type WireAnswer } from '../plain-client.ts'
+import { PlainClient, type WireResponse } from '../plain-client.ts'
 import type { Screen } from '../screen.ts'
 import { seededCalls } from '../seeded-calls.ts'
 import type { Stage } from '../stage.ts'
@@ -37,12 +37,12 @@ class Way {
     this.client = new PlainClient(port, 1)
   }
 
-  async ask(message: object): Promise<WireAnswer> {
-    const answer = await this.client.send(message)
-    this.#hash.update(answer.bytes)
-    this.bytes += answer.bytes.length
-    this.times.push(answer.milliseconds)
-    return answer
+  async ask(message: object): Promise<WireResponse> {
+    const response = await this.client.send(message)
+    this.#hash.update(response.bytes)
+    this.bytes += response.bytes.length
+    this.times.push(response.milliseconds)
+    return response
   }
 
   numbers(): { bytes: number; sha256: string; p50Ms: number; p99Ms: number } {
@@ -59,7 +59,7 @@ export const nobodyNotices: Phase = {
   async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
     const calls = [...HANDSHAKE, ...seededCalls(SEED, CALLS - HANDSHAKE.length)]
     screen.line('   Each message goes twice: straight to the app, and through Squall.')
-    screen.line('   Then the two answers are compared.')
+    screen.line('   Then the two responses are compared.')
     await compare(stage, calls.slice(0, WARM_UP), () => {})
     const { direct, through, sent, equal } = await compare(stage, calls, (done) =>
       screen.progress(done / calls.length, done, 'messages'),
@@ -127,8 +127,8 @@ async function compare(
   for (const [i, message] of messages.entries()) {
     // In turns, and each first as often as the other: what else the machine does hits both alike.
     const order = i % 2 === 0 ? [direct, through] : [through, direct]
-    const answers = [await order[0]!.ask(message), await order[1]!.ask(message)]
-    if (answers[0]!.status !== 0 && answers[0]!.bytes.equals(answers[1]!.bytes)) equal++
+    const responses = [await order[0]!.ask(message), await order[1]!.ask(message)]
+    if (responses[0]!.status !== 0 && responses[0]!.bytes.equals(responses[1]!.bytes)) equal++
     sent++
     progress(sent)
     if (performance.now() > until) break

@@ -10,7 +10,7 @@ export function makeNumber(
   random: RandomSource,
 ): number {
   const multiple = numberOf(schema['multipleOf'])
-  // A whole number is a multiple of one; a fraction of hundredths is as fine as anyone needs.
+  // An integer is a multiple of one; a fraction of hundredths is as fine as anyone needs.
   const step = multiple !== undefined && multiple > 0 ? stepOf(multiple, whole) : whole ? 1 : 0.01
   const [low, high] = boundsOf(schema, step)
   const first = Math.ceil(low / step - 1e-9)

@@ -1,12 +1,12 @@
-import type { CallAnswer } from './load-client.ts'
+import type { CallResponse } from './load-client.ts'
 
 /** What was known when the connection failed. */
 export interface FailedAt {
   /** The time for the call was over. */
   readonly late: boolean
-  /** The head of an answer had come. */
+  /** The head of a response had come. */
   readonly headSeen: boolean
-  readonly marks: readonly string[]
+  readonly markers: readonly string[]
 }
 
 const NOT_REACHED = new Set([
@@ -20,15 +20,19 @@ const NOT_REACHED = new Set([
 ])
 
 /** How an attempt ended that ended with an error of the connection. */
-export function connectionFailure(error: unknown, { late, headSeen, marks }: FailedAt): CallAnswer {
-  if (late) return { kind: 'timeout', marks, message: 'no answer in time' }
+export function connectionFailure(
+  error: unknown,
+  { late, headSeen, markers }: FailedAt,
+): CallResponse {
+  if (late) return { kind: 'timeout', markers, message: 'no response in time' }
   const code = codeOf(error)
   const message = error instanceof Error ? error.message : String(error)
-  if (code !== undefined && NOT_REACHED.has(code)) return { kind: 'refused', marks, message: code }
-  if (code?.startsWith('HPE_') === true) return { kind: 'malformed', marks, message: code }
+  if (code !== undefined && NOT_REACHED.has(code))
+    return { kind: 'refused', markers, message: code }
+  if (code?.startsWith('HPE_') === true) return { kind: 'malformed', markers, message: code }
   // A head and no reset: the other side closed before it had said all.
   const cut = headSeen && code !== 'ECONNRESET'
-  return { kind: cut ? 'incomplete' : 'reset', marks, message: code ?? message }
+  return { kind: cut ? 'incomplete' : 'reset', markers, message: code ?? message }
 }
 
 /** The code of an error, or of what caused it. */

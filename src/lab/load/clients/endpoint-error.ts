@@ -1,9 +1,9 @@
 import { oneLine } from '../../../base/text/foreign-text.ts'
 import { LoadError } from '../load-error.ts'
-import type { CallAnswer } from './load-client.ts'
+import type { CallResponse } from './load-client.ts'
 
 /** Why the handshake failed, and what to do about it. */
-export function endpointError({ kind, code, message = '' }: CallAnswer): LoadError {
+export function endpointError({ kind, code, message = '' }: CallResponse): LoadError {
   const said = oneLine(message, 120)
   switch (kind) {
     case 'refused':
@@ -41,7 +41,7 @@ export function endpointError({ kind, code, message = '' }: CallAnswer): LoadErr
       return new LoadError(
         'HANDSHAKE_FAILED',
         `the server turned the handshake down (${code ?? 'no code'}: ${said})`,
-        'choose another revision with --revision',
+        'choose another protocol version with --protocol-version',
       )
   }
 }

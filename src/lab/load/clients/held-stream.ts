@@ -7,19 +7,19 @@ export async function openHeldStream(
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<HeldStream | undefined> {
-  const answer = await request(url, {
+  const response = await request(url, {
     method: 'GET',
     headers: { ...headers, accept: 'text/event-stream' },
     headersTimeout: 10_000,
     bodyTimeout: 0,
     signal,
   })
-  const type = String(answer.headers['content-type'] ?? '').toLowerCase()
-  if (answer.statusCode !== 200 || !type.startsWith('text/event-stream')) {
-    await answer.body.dump()
+  const type = String(response.headers['content-type'] ?? '').toLowerCase()
+  if (response.statusCode !== 200 || !type.startsWith('text/event-stream')) {
+    await response.body.dump()
     return undefined
   }
-  const { body } = answer
+  const { body } = response
   body.on('error', () => {})
   body.resume()
   const over = new Promise<void>((resolve) => body.once('close', () => resolve()))

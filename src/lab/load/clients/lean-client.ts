@@ -1,24 +1,25 @@
 import { isModern } from '../../../mcp/protocol-version.ts'
-import type { CallAnswer, CallBounds, HeldStream, LoadClient } from './load-client.ts'
+import type { CallResponse, CallBounds, HeldStream, LoadClient } from './load-client.ts'
 import type { LeanWire, Speaking } from './lean-wire.ts'
 import { openSession } from './lean-handshake.ts'
 
 /** A client with little in it, for volume: one POST per call, and no memory of the calls before. */
 export class LeanClient implements LoadClient {
   readonly #wire: LeanWire
-  readonly #revision: string
+  readonly #protocolVersion: string
   #speaking: Promise<Speaking>
 
   private constructor(wire: LeanWire, speaking: Speaking) {
     this.#wire = wire
-    this.#revision = speaking.revision
+    this.#protocolVersion = speaking.protocolVersion
     this.#speaking = Promise.resolve(speaking)
   }
 
-  /** Opens a session where the revision has them. */
-  static async open(wire: LeanWire, revision: string): Promise<LeanClient> {
-    if (isModern(revision)) return new LeanClient(wire, { revision, session: undefined })
-    const { speaking } = await openSession(wire, revision)
+  /** Opens a session where the protocol version has them. */
+  static async open(wire: LeanWire, protocolVersion: string): Promise<LeanClient> {
+    if (isModern(protocolVersion))
+      return new LeanClient(wire, { protocolVersion, session: undefined })
+    const { speaking } = await openSession(wire, protocolVersion)
     return new LeanClient(wire, speaking)
   }
 
@@ -26,15 +27,15 @@ export class LeanClient implements LoadClient {
     tool: string,
     args: Readonly<Record<string, unknown>>,
     bounds: CallBounds,
-  ): Promise<CallAnswer> {
+  ): Promise<CallResponse> {
     const current = this.#speaking
     const speaking = await current
     const params = { name: tool, arguments: args }
-    const answer = await this.#wire.ask('tools/call', params, speaking, bounds)
-    const lost = answer.kind === 'http' && answer.code === 404 && speaking.session !== undefined
+    const response = await this.#wire.ask('tools/call', params, speaking, bounds)
+    const lost = response.kind === 'http' && response.code === 404 && speaking.session !== undefined
     // A dead session stays dead: the calls after this one get a new one, as the protocol wants it.
     if (lost && this.#speaking === current) this.#speaking = this.#reopen(speaking)
-    return answer
+    return response
   }
 
   async hold(signal: AbortSignal): Promise<HeldStream | undefined> {
@@ -48,7 +49,7 @@ export class LeanClient implements LoadClient {
 
   async #reopen(before: Speaking): Promise<Speaking> {
     try {
-      return (await openSession(this.#wire, this.#revision)).speaking
+      return (await openSession(this.#wire, this.#protocolVersion)).speaking
     } catch {
       return before
     }

@@ -3,7 +3,7 @@ import { isModern } from '../../../mcp/protocol-version.ts'
 import { toolHint } from '../choose-tools.ts'
 import { endpointError } from './endpoint-error.ts'
 import { LeanClient } from './lean-client.ts'
-import { ask, findRevision } from './lean-handshake.ts'
+import { ask, findProtocolVersion } from './lean-handshake.ts'
 import { LeanWire, type Speaking } from './lean-wire.ts'
 import type { Endpoint, ToolInfo } from './load-client.ts'
 import type { LoadTarget } from '../load-options.ts'
@@ -16,14 +16,15 @@ const MAX_TOOLS = 5000
 export async function openLeanEndpoint(target: LoadTarget, version: string): Promise<Endpoint> {
   const wire = new LeanWire(target, version)
   try {
-    const { server, speaking } = await findRevision(wire, target.revision)
+    const { server, speaking } = await findProtocolVersion(wire, target.protocolVersion)
     const tools = await listTools(wire, speaking)
-    if (!isModern(speaking.revision) && speaking.session !== undefined) await wire.end(speaking)
+    if (!isModern(speaking.protocolVersion) && speaking.session !== undefined)
+      await wire.end(speaking)
     return {
       server,
-      revision: speaking.revision,
+      protocolVersion: speaking.protocolVersion,
       tools,
-      connect: () => LeanClient.open(wire, speaking.revision),
+      connect: () => LeanClient.open(wire, speaking.protocolVersion),
       close: () => wire.close(),
     }
   } catch (error) {
@@ -37,10 +38,10 @@ async function listTools(wire: LeanWire, speaking: Speaking): Promise<ToolInfo[]
   let cursor: unknown
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
     const params = cursor === undefined ? {} : { cursor }
-    const answer = await ask(wire, 'tools/list', params, speaking)
-    if (answer.kind === 'rpc' && answer.code === -32601) return []
-    if (answer.kind !== 'ok' || !isRecord(answer.result)) throw endpointError(answer)
-    const { tools: listed, nextCursor } = answer.result
+    const response = await ask(wire, 'tools/list', params, speaking)
+    if (response.kind === 'rpc' && response.code === -32601) return []
+    if (response.kind !== 'ok' || !isRecord(response.result)) throw endpointError(response)
+    const { tools: listed, nextCursor } = response.result
     for (const tool of Array.isArray(listed) ? (listed as readonly unknown[]) : []) {
       const info = toolInfo(tool)
       if (info !== undefined) tools.push(info)

@@ -1,12 +1,12 @@
 import { isRecord } from '../../../base/values.ts'
 import { oneLine } from '../../../base/text/foreign-text.ts'
-import { FIRST_MODERN_REVISION, isModern } from '../../../mcp/protocol-version.ts'
+import { FIRST_MODERN_PROTOCOL_VERSION, isModern } from '../../../mcp/protocol-version.ts'
 import { endpointError } from './endpoint-error.ts'
-import type { CallAnswer } from './load-client.ts'
+import type { CallResponse } from './load-client.ts'
 import type { LeanWire, Speaking } from './lean-wire.ts'
 
-/** The newest revision that begins with `initialize`. */
-export const LAST_SESSION_REVISION = '2025-11-25'
+/** The newest protocol version that begins with `initialize`. */
+export const LAST_SESSION_PROTOCOL_VERSION = '2025-11-25'
 
 const TIMEOUT_MS = 10_000
 /** What modern servers answer to a request that they understand and turn down. */
@@ -18,28 +18,36 @@ export interface Handshake {
   readonly speaking: Speaking
 }
 
-/** Finds out which revision the server speaks: the newest is tried first, as clients do. */
-export async function findRevision(wire: LeanWire, wanted: string | undefined): Promise<Handshake> {
+/** Finds out which protocol version the server speaks: the newest is tried first, as clients do. */
+export async function findProtocolVersion(
+  wire: LeanWire,
+  wanted: string | undefined,
+): Promise<Handshake> {
   if (wanted === undefined || isModern(wanted)) {
-    const revision = wanted ?? FIRST_MODERN_REVISION
-    const answer = await ask(wire, 'server/discover', {}, { revision, session: undefined })
-    if (answer.kind === 'ok') return discovered(answer, revision)
-    if (answer.kind !== 'http' && answer.kind !== 'rpc') throw endpointError(answer)
-    const refused = answer.code === 401 || answer.code === 403 || (answer.code ?? 0) >= 500
-    if (refused || MODERN_ERRORS.has(answer.code ?? 0)) throw endpointError(answer)
-    if (wanted !== undefined) throw endpointError(answer)
+    const revision = wanted ?? FIRST_MODERN_PROTOCOL_VERSION
+    const response = await ask(
+      wire,
+      'server/discover',
+      {},
+      { protocolVersion: revision, session: undefined },
+    )
+    if (response.kind === 'ok') return discovered(response, revision)
+    if (response.kind !== 'http' && response.kind !== 'rpc') throw endpointError(response)
+    const refused = response.code === 401 || response.code === 403 || (response.code ?? 0) >= 500
+    if (refused || MODERN_ERRORS.has(response.code ?? 0)) throw endpointError(response)
+    if (wanted !== undefined) throw endpointError(response)
   }
-  return openSession(wire, wanted ?? LAST_SESSION_REVISION)
+  return openSession(wire, wanted ?? LAST_SESSION_PROTOCOL_VERSION)
 }
 
 /** Begins a session. Throws a `LoadError` that says what to do. */
 export async function openSession(wire: LeanWire, wanted: string): Promise<Handshake> {
   const params = { protocolVersion: wanted, capabilities: {}, clientInfo: wire.clientInfo }
-  const answer = await ask(wire, 'initialize', params, undefined)
-  if (answer.kind !== 'ok' || !isRecord(answer.result)) throw endpointError(answer)
-  const { protocolVersion, serverInfo } = answer.result
+  const response = await ask(wire, 'initialize', params, undefined)
+  if (response.kind !== 'ok' || !isRecord(response.result)) throw endpointError(response)
+  const { protocolVersion, serverInfo } = response.result
   const revision = typeof protocolVersion === 'string' ? protocolVersion : wanted
-  const speaking = { revision, session: answer.session }
+  const speaking = { protocolVersion: revision, session: response.session }
   await wire.tell('notifications/initialized', speaking)
   return { server: nameOf(serverInfo), speaking }
 }
@@ -50,15 +58,18 @@ export function ask(
   method: string,
   params: Readonly<Record<string, unknown>>,
   speaking: Speaking | undefined,
-): Promise<CallAnswer & { readonly session?: string }> {
+): Promise<CallResponse & { readonly session?: string }> {
   const signal = new AbortController().signal
   return wire.ask(method, params, speaking, { timeoutMs: TIMEOUT_MS, signal })
 }
 
-function discovered({ result }: CallAnswer, revision: string): Handshake {
+function discovered({ result }: CallResponse, revision: string): Handshake {
   const { serverInfo, _meta } = isRecord(result) ? result : {}
   const told: unknown = isRecord(_meta) ? _meta['io.modelcontextprotocol/serverInfo'] : undefined
-  return { server: nameOf(serverInfo ?? told), speaking: { revision, session: undefined } }
+  return {
+    server: nameOf(serverInfo ?? told),
+    speaking: { protocolVersion: revision, session: undefined },
+  }
 }
 
 /** A server's name and version, in characters that can be shown. */

@@ -5,10 +5,10 @@ import { isModern } from '../../../mcp/protocol-version.ts'
 import { connectionFailure } from './connection-failure.ts'
 import { openHeldStream } from './held-stream.ts'
 import { limitCall } from './call-limit.ts'
-import type { CallAnswer, CallBounds, HeldStream } from './load-client.ts'
+import type { CallResponse, CallBounds, HeldStream } from './load-client.ts'
 import type { LoadTarget } from '../load-options.ts'
 import { marksOf } from './markers.ts'
-import { readAnswer } from './read-response.ts'
+import { readResponse } from './read-response.ts'
 
 const NAME = 'squall-load'
 /** Less than most servers let wait to be accepted: more would be lost, and look like their failure. */
@@ -17,12 +17,12 @@ const META = 'io.modelcontextprotocol'
 
 /** What a request is sent with. */
 export interface Speaking {
-  readonly revision: string
+  readonly protocolVersion: string
   readonly session: string | undefined
 }
 
-/** An answer with what its head said of the session. */
-export interface WireAnswer extends CallAnswer {
+/** A response with what its head said of the session. */
+export interface WireResponse extends CallResponse {
   readonly session?: string
 }
 
@@ -55,19 +55,19 @@ export class LeanWire {
     params: Readonly<Record<string, unknown>>,
     speaking: Speaking | undefined,
     bounds: CallBounds,
-  ): Promise<WireAnswer> {
+  ): Promise<WireResponse> {
     const id = ++this.#id
     const limit = limitCall(bounds)
     let headers: Dispatcher.ResponseData['headers'] | undefined
     try {
-      const answer = await this.#post({ id, method, params }, speaking, limit.signal)
-      headers = answer.headers
-      const read = await readAnswer(answer, id)
-      const session = answer.headers['mcp-session-id']
+      const response = await this.#post({ id, method, params }, speaking, limit.signal)
+      headers = response.headers
+      const read = await readResponse(response, id)
+      const session = response.headers['mcp-session-id']
       return { ...read, id, ...(typeof session === 'string' && { session }) }
     } catch (error) {
-      const marks = marksOf(headers?.['x-squall-fault'])
-      const seen = { late: limit.late, headSeen: headers !== undefined, marks }
+      const markers = marksOf(headers?.['x-squall-fault'])
+      const seen = { late: limit.late, headSeen: headers !== undefined, markers }
       return { ...connectionFailure(error, seen), id }
     } finally {
       limit.release()
@@ -110,8 +110,10 @@ export class LeanWire {
     speaking: Speaking | undefined,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
-    const modern = isModern(speaking?.revision)
-    const params = modern ? this.#withMeta(message.params, speaking!.revision) : message.params
+    const modern = isModern(speaking?.protocolVersion)
+    const params = modern
+      ? this.#withMeta(message.params, speaking!.protocolVersion)
+      : message.params
     const headers: Record<string, string> = {
       ...this.#head(speaking),
       'content-type': 'application/json',
@@ -132,7 +134,7 @@ export class LeanWire {
       ...this.#headers,
     }
     if (speaking !== undefined) {
-      head['mcp-protocol-version'] = speaking.revision
+      head['mcp-protocol-version'] = speaking.protocolVersion
       if (speaking.session !== undefined) head['mcp-session-id'] = speaking.session
     }
     return head
@@ -140,10 +142,10 @@ export class LeanWire {
 
   #withMeta(
     params: Readonly<Record<string, unknown>> | undefined,
-    revision: string,
+    protocolVersion: string,
   ): Readonly<Record<string, unknown>> {
     const meta = {
-      [`${META}/protocolVersion`]: revision,
+      [`${META}/protocolVersion`]: protocolVersion,
       [`${META}/clientCapabilities`]: {},
       [`${META}/clientInfo`]: this.clientInfo,
     }

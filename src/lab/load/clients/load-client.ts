@@ -10,14 +10,14 @@ export interface ToolInfo {
 }
 
 /** How an attempt of a call ended, as the client saw it. */
-export interface CallAnswer {
+export interface CallResponse {
   /** The id of the JSON-RPC request, where the client knows it. */
   readonly id?: number
   readonly kind: 'ok' | ErrorKind
   /** Of `http` the status, of `rpc` the code. */
   readonly code?: number
-  /** What the answer says of faults that touched it: `rule/fault`. */
-  readonly marks: readonly string[]
+  /** What the response says of faults that touched it: `rule/fault`. */
+  readonly markers: readonly string[]
   /** The error is the sidecar's own. */
   readonly fromSquall?: boolean
   readonly result?: unknown
@@ -47,7 +47,7 @@ export interface LoadClient {
     tool: string,
     args: Readonly<Record<string, unknown>>,
     bounds: CallBounds,
-  ): Promise<CallAnswer>
+  ): Promise<CallResponse>
   /** Opens the stream on which the server speaks by itself; undefined when it has none. */
   hold(signal: AbortSignal): Promise<HeldStream | undefined>
   close(): Promise<void>
@@ -56,17 +56,17 @@ export interface LoadClient {
 /** A server that can be called, and what is known of it. */
 export interface Endpoint {
   readonly server: string
-  readonly revision: string
+  readonly protocolVersion: string
   readonly tools: readonly ToolInfo[]
   /** Opens one more client. */
   connect(): Promise<LoadClient>
   close(): Promise<void>
 }
 
-/** Whose the error of an attempt is, as far as its answer tells. */
-export function originOf({ kind, marks, fromSquall }: CallAnswer): Origin {
+/** Whose the error of an attempt is, as far as its response tells. */
+export function originOf({ kind, markers, fromSquall }: CallResponse): Origin {
   if (kind === 'breaker') return 'client'
-  if (marks.length > 0) return 'injected'
+  if (markers.length > 0) return 'injected'
   if (fromSquall === true) return 'squall'
   // Where nothing came, or what came was cut, there was no place for a mark.
   return kind === 'timeout' || kind === 'reset' || kind === 'incomplete' ? 'unattributed' : 'real'

@@ -3,31 +3,31 @@ import { SseFramer } from '../../../mcp/sse-framer.ts'
 import { markIn, marksOf } from './markers.ts'
 
 /** What the wire showed of a call that an SDK made. */
-export interface SeenAnswer {
+export interface SeenResponse {
   status: number | undefined
   fromSquall: boolean
   retryAfterMs: number | undefined
-  readonly marks: string[]
+  readonly markers: string[]
 }
 
-/** A `fetch` for an SDK, and what tells which answers belong to a call. */
+/** A `fetch` for an SDK, and what tells which responses belong to a call. */
 export interface MarkedFetch {
   readonly fetch: typeof globalThis.fetch
   /** Does something; all that is fetched meanwhile on its behalf is noted. */
-  watch<T>(seen: SeenAnswer, work: () => Promise<T>): Promise<T>
+  watch<T>(seen: SeenResponse, work: () => Promise<T>): Promise<T>
 }
 
 const MAX_EVENT = 4 * 1024 * 1024
 
 /** SDKs keep heads and comments to themselves: this sees them on the way. */
 export function createMarkedFetch(): MarkedFetch {
-  const calls = new AsyncLocalStorage<SeenAnswer>()
+  const calls = new AsyncLocalStorage<SeenResponse>()
   return {
     watch: (seen, work) => calls.run(seen, work),
     fetch: async (input, init) => {
       const response = await fetch(input, init)
       const seen = calls.getStore()
-      // A cancellation that an SDK sends for a call is not the answer to it.
+      // A cancellation that an SDK sends for a call is not the response to it.
       if (seen === undefined || !isCall(init)) return response
       seen.status = response.status
       seen.fromSquall = response.headers.has('x-squall-error')
@@ -35,7 +35,7 @@ export function createMarkedFetch(): MarkedFetch {
       if (after !== null && /^\d{1,4}$/.test(after)) {
         seen.retryAfterMs = Math.min(30, Number(after)) * 1000
       }
-      seen.marks.push(...marksOf(response.headers.get('x-squall-fault')))
+      seen.markers.push(...marksOf(response.headers.get('x-squall-fault')))
       const type = response.headers.get('content-type') ?? ''
       // Squall marks nothing in what is coded: such comments are somebody else's.
       const isRead = /^text\/event-stream/i.test(type) && !response.headers.has('content-encoding')
@@ -48,15 +48,15 @@ function isCall(init: RequestInit | undefined): boolean {
   return typeof init?.body === 'string' && init.body.includes('"tools/call"')
 }
 
-function watched(response: Response, seen: SeenAnswer): Response {
+function watched(response: Response, seen: SeenResponse): Response {
   const { body, status, statusText, headers } = response
   if (body === null) return response
   const framer = new SseFramer(MAX_EVENT)
   const passing = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       framer.push(chunk, ({ raw }) => {
-        const mark = markIn(raw)
-        if (mark !== undefined) seen.marks.push(mark)
+        const marker = markIn(raw)
+        if (marker !== undefined) seen.markers.push(marker)
       })
       controller.enqueue(chunk)
     },

@@ -1,6 +1,6 @@
 const COMMENT = Buffer.from(': x-squall-fault ')
 const MARK = /^[A-Za-z0-9._~-]{1,100}\/[A-Za-z0-9._~-]{1,100}$/
-/** More marks than this on one answer are not read. */
+/** More marks than this on one response are not read. */
 const MAX_MARKS = 32
 
 /** The marks in the values of the header `x-squall-fault`. */
@@ -9,8 +9,8 @@ export function marksOf(value: string | readonly string[] | null | undefined): s
   const lines = typeof value === 'string' ? [value] : value
   return lines
     .flatMap((line) => line.split(','))
-    .map((mark) => mark.trim())
-    .filter((mark) => MARK.test(mark))
+    .map((marker) => marker.trim())
+    .filter((marker) => MARK.test(marker))
     .slice(0, MAX_MARKS)
 }
 
@@ -19,12 +19,12 @@ export function markIn(frame: Uint8Array): string | undefined {
   if (frame.length < COMMENT.length || frame[0] !== COMMENT[0]) return undefined
   const text = Buffer.from(frame.buffer, frame.byteOffset, Math.min(frame.length, 256))
   if (!text.subarray(0, COMMENT.length).equals(COMMENT)) return undefined
-  const mark = text.toString('latin1', COMMENT.length).trimEnd()
-  return MARK.test(mark) ? mark : undefined
+  const marker = text.toString('latin1', COMMENT.length).trimEnd()
+  return MARK.test(marker) ? marker : undefined
 }
 
 /** A mark taken apart. */
-export function splitMark(mark: string): { readonly rule: string; readonly fault: string } {
-  const slash = mark.lastIndexOf('/')
-  return { rule: mark.slice(0, slash), fault: mark.slice(slash + 1) }
+export function splitMark(marker: string): { readonly rule: string; readonly fault: string } {
+  const slash = marker.lastIndexOf('/')
+  return { rule: marker.slice(0, slash), fault: marker.slice(slash + 1) }
 }

@@ -1,6 +1,6 @@
 import { isModern } from '../../../mcp/protocol-version.ts'
 import { openLeanEndpoint } from './lean-endpoint.ts'
-import { LAST_SESSION_REVISION } from './lean-handshake.ts'
+import { LAST_SESSION_PROTOCOL_VERSION } from './lean-handshake.ts'
 import type { Endpoint } from './load-client.ts'
 import type { LoadTarget } from '../load-options.ts'
 
@@ -9,15 +9,19 @@ export async function openEndpoint(target: LoadTarget, version: string): Promise
   const endpoint = await openLeanEndpoint(target, version)
   if (target.client === 'lean') return endpoint
   try {
-    const modern = isModern(endpoint.revision)
+    const modern = isModern(endpoint.protocolVersion)
     if (target.client === 'sdk-v2') {
       const { loadSdkV2 } = await import('./sdk-v2-client.ts')
       return { ...endpoint, connect: await loadSdkV2(target, version, modern) }
     }
     const { loadSdkV1 } = await import('./sdk-v1-client.ts')
     const connect = await loadSdkV1(target, version)
-    // Version 1 knows no newer revision.
-    return { ...endpoint, connect, revision: modern ? LAST_SESSION_REVISION : endpoint.revision }
+    // Version 1 knows no newer protocol version.
+    return {
+      ...endpoint,
+      connect,
+      protocolVersion: modern ? LAST_SESSION_PROTOCOL_VERSION : endpoint.protocolVersion,
+    }
   } catch (error) {
     await endpoint.close()
     throw error

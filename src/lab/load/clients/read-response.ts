@@ -5,120 +5,125 @@ import { parseMessages } from '../../../mcp/json-rpc.ts'
 import { eventMessage } from '../../../mcp/event-message.ts'
 import type { Message } from '../../../mcp/message.ts'
 import { SseFramer } from '../../../mcp/sse-framer.ts'
-import type { CallAnswer } from './load-client.ts'
+import type { CallResponse } from './load-client.ts'
 import { markIn, marksOf } from './markers.ts'
 
-/** Longest answer that is read. */
-const MAX_ANSWER = 16 * 1024 * 1024
+/** Longest response that is read. */
+const MAX_RESPONSE = 16 * 1024 * 1024
 const MAX_ERROR_TEXT = 64 * 1024
-/** How long a stream may stay open behind the answer that it was opened for. */
+/** How long a stream may stay open behind the response that it was opened for. */
 const LINGER_MS = 1000
 const MAX_RETRY_AFTER_S = 30
 
-/** The head and body of an answer, as undici gives them. */
-export interface RawAnswer {
+/** The head and body of a response, as undici gives them. */
+export interface RawResponse {
   readonly statusCode: number
   readonly headers: IncomingHttpHeaders
   readonly body: Readable
 }
 
 /** Reads what a request with this id was answered. Rejects when the connection breaks. */
-export async function readAnswer(
-  { statusCode, headers, body }: RawAnswer,
+export async function readResponse(
+  { statusCode, headers, body }: RawResponse,
   id: number,
-): Promise<CallAnswer> {
-  const marks = marksOf(headers['x-squall-fault'])
+): Promise<CallResponse> {
+  const markers = marksOf(headers['x-squall-fault'])
   const fromSquall = headers['x-squall-error'] !== undefined
   if (statusCode >= 400) {
     const text = await readText(body, MAX_ERROR_TEXT)
     return {
       kind: 'http',
       code: statusCode,
-      marks,
+      markers,
       fromSquall,
       message: errorText(text ?? ''),
       ...retryAfter(headers['retry-after']),
     }
   }
   const type = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
-  if (type === 'text/event-stream') return readEvents(body, id, marks)
-  const text = await readText(body, MAX_ANSWER)
-  if (text === undefined) return { kind: 'malformed', marks, message: 'the answer is too long' }
-  if (text === '') return { kind: 'incomplete', marks, message: `status ${statusCode} and nothing` }
+  if (type === 'text/event-stream') return readEvents(body, id, markers)
+  const text = await readText(body, MAX_RESPONSE)
+  if (text === undefined) return { kind: 'malformed', markers, message: 'the response is too long' }
+  if (text === '')
+    return { kind: 'incomplete', markers, message: `status ${statusCode} and nothing` }
   if (type !== 'application/json') {
-    return { kind: 'malformed', marks, message: `an answer of type ${type.slice(0, 40) || 'none'}` }
+    return {
+      kind: 'malformed',
+      markers,
+      message: `a response of type ${type.slice(0, 40) || 'none'}`,
+    }
   }
   const parsed = parseMessages(text)
-  if (!parsed.ok) return { kind: 'malformed', marks, message: 'the answer is no JSON-RPC' }
-  const message = parsed.messages.find((each) => answers(each, id))
+  if (!parsed.ok) return { kind: 'malformed', markers, message: 'the response is no JSON-RPC' }
+  const message = parsed.messages.find((each) => responses(each, id))
   if (message === undefined) {
-    return { kind: 'malformed', marks, message: 'the answer is to something else' }
+    return { kind: 'malformed', markers, message: 'the response is to something else' }
   }
-  return toAnswer(message, marks)
+  return toResponse(message, markers)
 }
 
-/** The answer is in one of the events; what comes after it is nobody's. */
-function readEvents(body: Readable, id: number, marks: string[]): Promise<CallAnswer> {
+/** The response is in one of the events; what comes after it is nobody's. */
+function readEvents(body: Readable, id: number, markers: string[]): Promise<CallResponse> {
   return new Promise((resolve, reject) => {
-    const framer = new SseFramer(MAX_ANSWER)
+    const framer = new SseFramer(MAX_RESPONSE)
     let found = false
     let lingering: NodeJS.Timeout | undefined
     body.on('data', (chunk: Buffer) => {
       if (found) return
       framer.push(chunk, (frame) => {
         if (found || frame.oversized) return
-        const mark = markIn(frame.raw)
-        if (mark !== undefined) marks.push(mark)
+        const marker = markIn(frame.raw)
+        if (marker !== undefined) markers.push(marker)
         const message = eventMessage(frame)
-        if (message === undefined || !answers(message, id)) return
+        if (message === undefined || !responses(message, id)) return
         found = true
         // Not cut at once: most servers end it themselves, and the connection can be used again.
         lingering = setTimeout(() => body.destroy(), LINGER_MS)
-        resolve(toAnswer(message, marks))
+        resolve(toResponse(message, markers))
       })
     })
     body.on('error', (error) => (found ? undefined : reject(error)))
     body.on('close', () => {
       clearTimeout(lingering)
-      resolve({ kind: 'incomplete', marks, message: 'the stream ended without the answer' })
+      resolve({ kind: 'incomplete', markers, message: 'the stream ended without the response' })
     })
   })
 }
 
-function answers(message: Message, id: number): boolean {
+function responses(message: Message, id: number): boolean {
   return (
     (message.kind === 'result' || message.kind === 'error') &&
     (message.id === id || (message.kind === 'error' && message.id === null))
   )
 }
 
-function toAnswer(message: Message, marks: readonly string[]): CallAnswer {
+function toResponse(message: Message, markers: readonly string[]): CallResponse {
   if (message.kind === 'error') {
     const { code, message: text, data } = isRecord(message.error) ? message.error : {}
     const fromSquall = isRecord(data) && data['origin'] === 'squall'
     return {
       kind: 'rpc',
-      marks,
+      markers,
       fromSquall,
       ...(typeof code === 'number' && { code }),
       message: typeof text === 'string' ? text : '',
     }
   }
   const result = message.kind === 'result' ? message.result : undefined
-  if (!isRecord(result)) return { kind: 'malformed', marks, message: 'the result is no object' }
-  return toolAnswer(result, marks)
+  if (!isRecord(result)) return { kind: 'malformed', markers, message: 'the result is no object' }
+  return toolResponse(result, markers)
 }
 
 /** What a result says of itself. */
-export function toolAnswer(
+export function toolResponse(
   result: Readonly<Record<string, unknown>>,
-  marks: readonly string[],
-): CallAnswer {
-  if (result['isError'] !== true) return { kind: 'ok', marks, result }
+  markers: readonly string[],
+): CallResponse {
+  if (result['isError'] !== true) return { kind: 'ok', markers, result }
   const content: unknown = result['content']
   const first: unknown = Array.isArray(content) ? content[0] : undefined
   const text = isRecord(first) && typeof first['text'] === 'string' ? first['text'] : ''
-  return { kind: 'tool', marks, result, message: text }
+  return { kind: 'tool', markers, result, message: text }
 }
 
 /** The whole body; undefined when it is longer than that. */

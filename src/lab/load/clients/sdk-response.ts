@@ -1,9 +1,9 @@
 import { isRecord } from '../../../base/values.ts'
 import { limitCall } from './call-limit.ts'
 import { codeOf, connectionFailure } from './connection-failure.ts'
-import type { CallAnswer, CallBounds } from './load-client.ts'
-import type { MarkedFetch, SeenAnswer } from './marked-fetch.ts'
-import { toolAnswer } from './read-response.ts'
+import type { CallResponse, CallBounds } from './load-client.ts'
+import type { MarkedFetch, SeenResponse } from './marked-fetch.ts'
+import { toolResponse } from './read-response.ts'
 
 /** Makes a call by an SDK; `timeout` is a bound that the SDK will not come to. */
 export type SdkCall = (options: { signal: AbortSignal; timeout: number }) => Promise<unknown>
@@ -11,23 +11,23 @@ export type SdkCall = (options: { signal: AbortSignal; timeout: number }) => Pro
 const CONNECTION_CLOSED = -32000
 
 /** Turns what an SDK makes of a call into what the load counts. Never rejects. */
-export async function sdkAnswer(
+export async function sdkResponse(
   marked: MarkedFetch,
   call: SdkCall,
   bounds: CallBounds,
-): Promise<CallAnswer> {
-  const seen: SeenAnswer = {
+): Promise<CallResponse> {
+  const seen: SeenResponse = {
     status: undefined,
     fromSquall: false,
     retryAfterMs: undefined,
-    marks: [],
+    markers: [],
   }
   const limit = limitCall(bounds)
   try {
     const options = { signal: limit.signal, timeout: bounds.timeoutMs + 10_000 }
     const result = await marked.watch(seen, () => call(options))
-    if (isRecord(result)) return toolAnswer(result, seen.marks)
-    return { kind: 'malformed', marks: seen.marks, message: 'the result is no object' }
+    if (isRecord(result)) return toolResponse(result, seen.markers)
+    return { kind: 'malformed', markers: seen.markers, message: 'the result is no object' }
   } catch (error) {
     return failure(error, seen, limit.late)
   } finally {
@@ -35,13 +35,13 @@ export async function sdkAnswer(
   }
 }
 
-function failure(error: unknown, seen: SeenAnswer, late: boolean): CallAnswer {
-  const { marks, status, fromSquall, retryAfterMs } = seen
+function failure(error: unknown, seen: SeenResponse, late: boolean): CallResponse {
+  const { markers, status, fromSquall, retryAfterMs } = seen
   const message = error instanceof Error ? error.message.slice(0, 200) : String(error)
-  const told = { marks, fromSquall, message, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  const told = { markers, fromSquall, message, ...(retryAfterMs !== undefined && { retryAfterMs }) }
   if (!late && status !== undefined && status >= 400) return { ...told, kind: 'http', code: status }
   const code = isRecord(error) || error instanceof Error ? (error as { code?: unknown }).code : 0
-  // -1 is how the SDK of version 1 says that it cannot read the answer.
+  // -1 is how the SDK of version 1 says that it cannot read the response.
   if (!late && typeof code === 'number' && code !== -1) {
     if (code === CONNECTION_CLOSED && /closed/i.test(message))
       return { ...told, kind: 'incomplete' }
@@ -51,7 +51,7 @@ function failure(error: unknown, seen: SeenAnswer, late: boolean): CallAnswer {
     codeOf(error)?.startsWith('E') === true || codeOf(error)?.startsWith('UND_') === true
   const ofFetch = error instanceof TypeError && /fetch failed|terminated/.test(error.message)
   if (late || ofSocket || ofFetch) {
-    return connectionFailure(error, { late, headSeen: status !== undefined, marks })
+    return connectionFailure(error, { late, headSeen: status !== undefined, markers })
   }
   return { ...told, kind: 'malformed' }
 }

@@ -1,7 +1,7 @@
 import type { LoadClient } from './load-client.ts'
 import { openHeldStream } from './held-stream.ts'
 import { createMarkedFetch } from './marked-fetch.ts'
-import { sdkAnswer } from './sdk-response.ts'
+import { sdkResponse } from './sdk-response.ts'
 import { missingClient } from './missing-client.ts'
 import type { LoadTarget } from '../load-options.ts'
 
@@ -19,7 +19,7 @@ export async function loadSdkV1(
     await client.connect(transport)
     return {
       call: (name, args, bounds) =>
-        sdkAnswer(
+        sdkResponse(
           marked,
           (limits) => client.callTool({ name, arguments: args }, undefined, limits),
           bounds,

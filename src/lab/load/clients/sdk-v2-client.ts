@@ -3,7 +3,7 @@ import { openHeldStream } from './held-stream.ts'
 import { createMarkedFetch } from './marked-fetch.ts'
 import { missingClient } from './missing-client.ts'
 import type { LoadTarget } from '../load-options.ts'
-import { sdkAnswer } from './sdk-response.ts'
+import { sdkResponse } from './sdk-response.ts'
 
 /** Loads the SDK of version 2; the result opens clients with it. */
 export async function loadSdkV2(
@@ -23,7 +23,7 @@ export async function loadSdkV2(
     await client.connect(transport)
     return {
       call: (name, args, bounds) =>
-        sdkAnswer(marked, (limits) => client.callTool({ name, arguments: args }, limits), bounds),
+        sdkResponse(marked, (limits) => client.callTool({ name, arguments: args }, limits), bounds),
       hold: (signal) => {
         const { sessionId } = transport
         const session = sessionId === undefined ? {} : { 'mcp-session-id': sessionId }

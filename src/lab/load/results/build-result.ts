@@ -39,7 +39,7 @@ export function buildResult(
     run: {
       target: shownTarget(target.url),
       server: endpoint.server,
-      revision: endpoint.revision,
+      protocolVersion: endpoint.protocolVersion,
       client: target.client,
       startedAt: startedAt.toISOString(),
       durationMs: Math.round(durationMs),

@@ -1,4 +1,4 @@
-import type { CallAnswer } from '../clients/load-client.ts'
+import type { CallResponse } from '../clients/load-client.ts'
 import { Histogram } from './histogram.ts'
 import { splitMark } from '../clients/markers.ts'
 import type { FaultSeen } from './result.ts'
@@ -20,9 +20,9 @@ interface Seen {
 export class FaultRecorder {
   readonly #faults = new Map<string, Seen>()
 
-  add(tool: string, { kind, marks }: CallAnswer, latencyMs: number, correct: boolean): void {
-    for (const mark of new Set(marks)) {
-      const seen = this.#of(mark)
+  add(tool: string, { kind, markers }: CallResponse, latencyMs: number, correct: boolean): void {
+    for (const marker of new Set(markers)) {
+      const seen = this.#of(marker)
       if (seen === undefined) continue
       seen.seen++
       if (kind !== 'ok') seen.errors++
@@ -56,12 +56,12 @@ export class FaultRecorder {
       .sort((a, b) => b.seen - a.seen)
   }
 
-  #of(mark: string): Seen | undefined {
-    const known = this.#faults.get(mark)
+  #of(marker: string): Seen | undefined {
+    const known = this.#faults.get(marker)
     if (known !== undefined || this.#faults.size >= MAX_FAULTS) return known
     const counts = { seen: 0, errors: 0, wrong: 0, tools: new Map(), latency: new Histogram() }
-    const made = { ...splitMark(mark), ...counts }
-    this.#faults.set(mark, made)
+    const made = { ...splitMark(marker), ...counts }
+    this.#faults.set(marker, made)
     return made
   }
 }

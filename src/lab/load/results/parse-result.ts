@@ -83,7 +83,7 @@ const SCHEMA = {
       properties: {
         target: text,
         server: text,
-        revision: text,
+        protocolVersion: text,
         client: text,
         startedAt: text,
         durationMs: count,

@@ -3,7 +3,7 @@ import type { CallOutcome } from '../call-runner.ts'
 import { ErrorCounts } from './error-counts.ts'
 import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
-import type { CallAnswer } from '../clients/load-client.ts'
+import type { CallResponse } from '../clients/load-client.ts'
 import type { Arrivals, ErrorCount, FaultSeen, Latency, Origin } from './result.ts'
 import type { TaskOutcome } from '../task-outcome.ts'
 import { TimelineRecorder } from './timeline-recorder.ts'
@@ -86,8 +86,8 @@ export class Recorder {
     this.#tool(tool).retried()
   }
 
-  attempt(tool: string, answer: CallAnswer, latencyMs: number, correct: boolean): void {
-    if (answer.marks.length > 0) this.#faults.add(tool, answer, latencyMs, correct)
+  attempt(tool: string, response: CallResponse, latencyMs: number, correct: boolean): void {
+    if (response.markers.length > 0) this.#faults.add(tool, response, latencyMs, correct)
   }
 
   call(tool: string, outcome: CallOutcome): void {
@@ -107,9 +107,9 @@ export class Recorder {
     slot.ok += Number(outcome.success)
     slot.latency.add(outcome.latencyMs)
     slot.inFlight = this.inFlight
-    const { answer, origin } = outcome
-    if (answer.kind === 'ok') return
-    this.#errors.add(answer.kind, origin, answer.code)
+    const { response, origin } = outcome
+    if (response.kind === 'ok') return
+    this.#errors.add(response.kind, origin, response.code)
     this.originCounts[origin]++
     slot.errors[origin]++
   }

@@ -20,7 +20,7 @@ export const ERROR_KINDS = [
 /**
  * How a call ended: `http` a status of 400 or more, `rpc` a JSON-RPC error, `tool` a result with
  * `isError`, `timeout`, `reset` a connection that broke, `refused` one that never came about,
- * `incomplete` an answer that ended early, `malformed` one that is no MCP, `breaker` not sent.
+ * `incomplete` a response that ended early, `malformed` one that is no MCP, `breaker` not sent.
  */
 export type ErrorKind = (typeof ERROR_KINDS)[number]
 
@@ -28,7 +28,7 @@ export type ErrorKind = (typeof ERROR_KINDS)[number]
 export const ORIGINS = ['injected', 'real', 'unattributed', 'squall', 'client'] as const
 
 /**
- * Whose an error is: `injected` it carries the mark of a fault; `real` an answer came without one;
+ * Whose an error is: `injected` it carries the mark of a fault; `real` a response came without one;
  * `unattributed` nothing came that could carry a mark; `squall` the sidecar's own; `client` the
  * load's own, which did not send the call.
  */
@@ -98,7 +98,7 @@ export interface ToolResult {
 export interface FaultSeen {
   readonly rule: string
   readonly fault: string
-  /** Attempts whose answer carried the mark. */
+  /** Attempts whose response carried the mark. */
   readonly seen: number
   /** Of those, the ones that ended in an error. */
   readonly errors: number
@@ -168,7 +168,7 @@ export interface RunInfo {
   /** Without user, password and query. */
   readonly target: string
   readonly server: string
-  readonly revision: string
+  readonly protocolVersion: string
   readonly client: ClientKind
   /** ISO 8601. */
   readonly startedAt: string

@@ -32,7 +32,7 @@ export class ToolRecorder {
   }
 
   add(outcome: CallOutcome): void {
-    const { answer, origin, latencyMs } = outcome
+    const { response, origin, latencyMs } = outcome
     this.#calls++
     this.#ok += Number(outcome.success)
     this.#responded += Number(outcome.responded)
@@ -40,7 +40,7 @@ export class ToolRecorder {
     this.#usable += Number(outcome.usable)
     this.#correct += Number(outcome.correct)
     this.#inTime += Number(outcome.inTime)
-    if (answer.kind !== 'ok') this.#errors.add(answer.kind, origin, answer.code)
+    if (response.kind !== 'ok') this.#errors.add(response.kind, origin, response.code)
     this.latency.add(latencyMs)
   }
 

@@ -11,10 +11,10 @@
   // Steps of an axis of seconds that people count in.
   const TIMES = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200]
   const charts = JSON.parse(document.getElementById('charts').textContent)
-  const drawn = charts.map((chart) => createChart(chart))
+  const sampled = charts.map((chart) => createChart(chart))
 
   function redraw() {
-    for (const chart of drawn) chart.draw()
+    for (const chart of sampled) chart.draw()
   }
 
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw)

@@ -16,7 +16,7 @@ const COLUMNS: readonly Column[] = [
 const WORDS: Readonly<Record<CombinedRule['state'], string>> = {
   on: 'on',
   disarmed: 'disarmed',
-  shadow: 'shadow',
+  dry_run: 'dry run',
   not_yet: 'later',
   expired: 'over',
   other_pod: 'other pods',
@@ -37,19 +37,19 @@ export function ruleLines(
 }
 
 /** Whether a rule that acts has not picked a single call. */
-export function isIdle({ on, drawn }: CombinedRule): boolean {
-  return on > 0 && drawn === 0
+export function isIdle({ on, sampled }: CombinedRule): boolean {
+  return on > 0 && sampled === 0
 }
 
 function row(rule: CombinedRule, live: number): readonly Span[] {
-  const { name, faults, builtIn, matched, drawn, applied, active } = rule
+  const { name, faults, builtIn, matched, sampled, applied, active } = rule
   const idle = isIdle(rule)
   return [
     span(name, idle ? 'warn' : 'strong'),
     span(builtIn ? 'asked for by headers' : faults.join('+')),
     stateOf(rule, live, idle),
     span(count(matched)),
-    span(count(drawn)),
+    span(count(sampled)),
     span(count(applied)),
     span(count(active)),
   ]

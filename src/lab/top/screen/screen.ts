@@ -71,7 +71,7 @@ function bodyLines(board: Board, look: Look, width: number, room: number): reado
   const empty =
     live === 0
       ? ['nothing is heard', 'nothing is heard', 'nothing is heard']
-      : ['no rule is in force', 'no call has ended yet', 'no fault has taken effect yet']
+      : ['no rule is active', 'no call has ended yet', 'no fault has taken effect yet']
   const more = [
     (from: number) => moreRules(combined, from),
     (from: number) => `${combined.tools.length - from} more`,

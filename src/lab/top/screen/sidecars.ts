@@ -63,7 +63,7 @@ function stateOf({ link, snapshot }: SidecarView): Span {
   if (link === 'lost') return span('LOST', 'bad')
   if (snapshot === undefined) return span('…', 'quiet')
   if (!snapshot.armed) return span('DISARMED', 'warn')
-  return snapshot.shadow ? span('shadow', 'warn') : span('armed', 'good')
+  return snapshot.dryRun ? span('dry run', 'warn') : span('armed', 'good')
 }
 
 function notes({ link, problem, snapshot }: SidecarView): readonly Line[] {
@@ -83,7 +83,7 @@ function reloadNotes({ lastReload, generation }: Snapshot): readonly Line[] {
   if (lastReload === undefined || lastReload.result === 'applied') return []
   const { result, at, problem, problemCount } = lastReload
   const more = problemCount > 1 ? ` (and ${problemCount - 1} more)` : ''
-  const stays = generation > 0 ? `; g${generation} stays in force` : ''
+  const stays = generation > 0 ? `; g${generation} stays active` : ''
   return [note(`rules ${result} at ${timeOfDay(at)}${stays}: ${problem}${more}`, 'bad')]
 }
 

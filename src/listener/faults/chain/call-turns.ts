@@ -1,14 +1,14 @@
 import type { Plan } from '../../../rules/select/plan.ts'
 import { FaultTurn, type TurnHost } from './fault-turn.ts'
 
-/** True for a fault that takes the answer as HTTP. */
+/** True for a fault that takes the response as HTTP. */
 export function makesOutput({ fault }: FaultTurn): boolean {
   return fault.onOutput !== undefined
 }
 
-/** True for a fault that wants to see the messages of the answer. */
-export function hearsAnswer({ fault }: FaultTurn): boolean {
-  return fault.onAnswer !== undefined || fault.onResponse !== undefined
+/** True for a fault that wants to see the messages of the response. */
+export function hearsResponse({ fault }: FaultTurn): boolean {
+  return fault.beforeResponse !== undefined || fault.onResponse !== undefined
 }
 
 /** Makes the turns of a plan's faults, in order; `before` are those whose place they take. */
@@ -19,7 +19,7 @@ export function turnsOf(
 ): readonly FaultTurn[] {
   const turns: FaultTurn[] = []
   for (const hit of plan?.hits ?? []) {
-    if (hit.shadow) continue
+    if (hit.dryRun) continue
     for (const index of hit.rule.faults.keys()) {
       turns.push(new FaultTurn(hit, index, host, before[turns.length]?.acted))
     }

@@ -10,12 +10,12 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 // oxlint-disable-next-line no-control-regex -- these are the very characters that must not pass
 const UNSAFE = /[\r\n\0\u0100-\uffff]/
 
-/** Refuses a head whose parts would not stay apart on the wire, or that is no final answer. */
+/** Refuses a head whose parts would not stay apart on the wire, or that is no final response. */
 export function checkedHead(head: ResponseHead, before: ResponseHead): void {
   if (head === before) return
   const { status, reason, headers } = head
   if (!Number.isInteger(status) || status < 200 || status > 599) {
-    throw new UnsendableHeadError(`no status of an answer: ${status}`)
+    throw new UnsendableHeadError(`no status of a response: ${status}`)
   }
   if (UNSAFE.test(reason)) throw new UnsendableHeadError('a reason phrase with a line break')
   if (headers.length % 2 !== 0) throw new UnsendableHeadError('a header without a value')

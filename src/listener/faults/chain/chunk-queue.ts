@@ -5,7 +5,7 @@ import { PieceQueue } from './piece-queue.ts'
 /** With more than this waiting, the sender is asked to pause. */
 const HIGH_WATER = 64 * 1024
 
-/** The answer was broken off: whoever reads it is to see no end where there was none. */
+/** The response was broken off: whoever reads it is to see no end where there was none. */
 export class BrokenOff extends Error {
   readonly code = 'SQUALL_BROKEN_OFF'
   readonly failure: Failure
@@ -16,7 +16,7 @@ export class BrokenOff extends Error {
   }
 }
 
-/** Where the bytes of an answer wait to be taken. */
+/** Where the bytes of a response wait to be taken. */
 export class ChunkQueue extends PieceQueue<Uint8Array> {
   trailers: HeaderLines = []
 

@@ -1,23 +1,23 @@
-import { CutAnswer } from '../../../filters/lib/cut-response.ts'
+import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Frame, FrameTransform, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../heavy-work.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import type { FaultTurn } from './fault-turn.ts'
-import { isOpen, QuietFrame, SealedFrame, UnreadFrame, type LaneFrame } from './frame.ts'
+import { isOpen, QuietFrame, SealedFrame, UnreadFrame, type ChainFrame } from './frame.ts'
 
 /** Frames on their way from one fault to the next. */
-export type FrameFlow = AsyncIterator<LaneFrame, undefined>
+export type FrameFlow = AsyncIterator<ChainFrame, undefined>
 
 /** Tells why a verdict cannot be carried out any more. */
-export type AnswerCheck = (verdict: Verdict) => NotApplicableReason | undefined
+export type ResponseCheck = (verdict: Verdict) => NotApplicableReason | undefined
 
-/** Lets a fault replace the answer once it is there. */
-export async function* answerStage(
+/** Lets a fault replace the response once it is there. */
+export async function* responseStage(
   turn: FaultTurn,
   input: FrameFlow,
-  check: AnswerCheck,
-): AsyncGenerator<LaneFrame, undefined> {
-  const hook = turn.fault.onAnswer!.bind(turn.fault)
+  check: ResponseCheck,
+): AsyncGenerator<ChainFrame, undefined> {
+  const hook = turn.fault.beforeResponse!.bind(turn.fault)
   try {
     for (let step = await input.next(); step.done !== true; step = await input.next()) {
       const frame = step.value
@@ -27,8 +27,8 @@ export async function* answerStage(
         continue
       }
       const verdict = await turn.decide(hook, check)
-      if (verdict.kind === 'reset') throw new CutAnswer(verdict.how)
-      // When nobody waits for silence any more, the answer goes on as it came.
+      if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
+      // When nobody waits for silence any more, the response goes on as it came.
       if (verdict.kind === 'hang') await turn.hang().catch(() => undefined)
       yield verdict.kind === 'respond' ? SealedFrame.instead(frame, verdict.reply) : frame
       turn.settle()
@@ -41,13 +41,13 @@ export async function* answerStage(
 /**
  * Leads frames through a fault's transform. A transform that fails, or has no further say, loses
  * nothing: what it took and did not pass on goes on as it came. Nor does one that wants to cut the
- * answer where `uncut` tells why that cannot be.
+ * response where `uncut` tells why that cannot be.
  */
 export async function* transformStage(
   turn: FaultTurn,
   input: FrameFlow,
   uncut?: NotApplicableReason,
-): AsyncGenerator<LaneFrame, undefined> {
+): AsyncGenerator<ChainFrame, undefined> {
   try {
     yield* transformed(turn, new Tap(turn, input), input, uncut)
   } finally {
@@ -60,7 +60,7 @@ async function* transformed(
   tap: Tap,
   input: FrameFlow,
   uncut: NotApplicableReason | undefined,
-): AsyncGenerator<LaneFrame, undefined> {
+): AsyncGenerator<ChainFrame, undefined> {
   let output: AsyncIterator<Frame> | undefined
   try {
     const transform: FrameTransform = turn.fault.onResponse!(turn.context)
@@ -79,7 +79,7 @@ async function* transformed(
     // A transform that ends before its input wants the rest not to be sent.
     if (!tap.exhausted && tap.sealed === undefined) return
   } catch (error) {
-    if (!(error instanceof CutAnswer)) turn.failed(error)
+    if (!(error instanceof CutResponse)) turn.failed(error)
     else if (uncut !== undefined) turn.revoke(uncut)
     else {
       turn.settle()

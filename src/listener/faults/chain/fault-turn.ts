@@ -4,7 +4,7 @@ import { digest } from '../../../base/digest.ts'
 import { callerText } from '../../../http/caller-identity.ts'
 import { headerValue, headerValues, type ResponseHead } from '../../../http/headers.ts'
 import { KEEP_ALL, type Room } from '../../../base/room.ts'
-import type { Hit } from '../../../rules/select/matched-rule.ts'
+import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
 import type { FaultListener, FaultPlace, NotApplicableReason } from '../fault-events.ts'
 import type { Behalf, TurnSetting } from './turn-setting.ts'
 import { faultMark } from '../emit/fault-marker.ts'
@@ -25,7 +25,7 @@ export interface TurnHost {
   /** Where what faults hold is counted. */
   readonly memory: Room
   /** A fault took effect: what is sent next carries the mark, or the head where `onHead` says so. */
-  mark(mark: string, onHead: boolean): void
+  marker(marker: string, onHead: boolean): void
 }
 
 /** Why something cannot be done, once that is known. */
@@ -34,13 +34,13 @@ export type Unfit = NotApplicableReason | undefined | Promise<NotApplicableReaso
 /** One fault of one hit, for one call: gives it its context and keeps count of what it does. */
 export class FaultTurn {
   readonly fault: Fault
-  readonly mark: string
+  readonly marker: string
   readonly context: FaultContext
   /** The fault has had its turn: when it never acts from here on, it was not applicable. */
   heard = false
-  /** The fault acts on the answer as HTTP: only a head can carry its mark. */
+  /** The fault acts on the response as HTTP: only a head can carry its mark. */
   inOutput = false
-  readonly #hit: Hit
+  readonly #hit: MatchedRule
   readonly #host: TurnHost
   readonly #place: FaultPlace
   /** Taken at once: a rule that comes back into force gets another. */
@@ -56,7 +56,7 @@ export class FaultTurn {
   #since: number | undefined
 
   /** `acted` says that an earlier turn of the same fault took effect on the call. */
-  constructor(hit: Hit, index: number, host: TurnHost, acted = false) {
+  constructor(hit: MatchedRule, index: number, host: TurnHost, acted = false) {
     this.#acted = acted
     this.#hit = hit
     this.#host = host
@@ -64,7 +64,7 @@ export class FaultTurn {
     this.fault = hit.rule.faults[index]!
     const { call, setting } = host
     this.#place = { rule: hit.rule.name, fault: hit.rule.uses[index]!.fault, call }
-    this.mark = faultMark(this.#place.rule, this.#place.fault)
+    this.marker = faultMark(this.#place.rule, this.#place.fault)
     this.context = {
       call,
       session: setting.facts.session,
@@ -80,7 +80,7 @@ export class FaultTurn {
       },
       requestBytes: setting.requestBytes,
       means: (name) => hit.rule.match.names?.test(name) ?? true,
-      marked: hit.rule.mark,
+      marked: hit.rule.marker,
       host: {
         expireSession: () => setting.host.expireSession(this.#behalf),
         refuseConnections: (ms) => setting.host.refuseConnections(ms, this.#behalf),
@@ -106,7 +106,7 @@ export class FaultTurn {
   }
 
   get #behalf(): Behalf {
-    return { place: this.#place, marked: this.#hit.rule.mark, retired: this.#retired }
+    return { place: this.#place, marked: this.#hit.rule.marker, retired: this.#retired }
   }
 
   /** True while the fault holds something back or changes it. Copies that are due do neither. */
@@ -131,7 +131,7 @@ export class FaultTurn {
 
   /** What the fault puts on the wire to tell of itself; undefined when it is to leave no trace. */
   get wireMark(): string | undefined {
-    return this.context.marked ? this.mark : undefined
+    return this.context.marked ? this.marker : undefined
   }
 
   /** Aborted when the rule is taken back. */
@@ -282,7 +282,7 @@ export class FaultTurn {
       this.#acted = true
       this.#actedHere = true
       this.#hit.applied()
-      if (this.context.marked) this.#host.mark(this.mark, this.inOutput)
+      if (this.context.marked) this.#host.marker(this.marker, this.inOutput)
       this.#host.listener.injected({ ...this.#place, effect, delayMs, first })
     }
   }

@@ -2,22 +2,22 @@ import { heavyWork } from '../../heavy-work.ts'
 import type { CallRun } from '../call-run.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import { FrameQueue } from './frame-queue.ts'
-import type { AnswerCheck, FrameFlow } from './fault-chain.ts'
-import type { LaneFrame } from './frame.ts'
+import type { ResponseCheck, FrameFlow } from './fault-chain.ts'
+import type { ChainFrame } from './frame.ts'
 
 /** Takes what comes out of a lane; a promise asks it to wait. */
-export type Onward = (frame: LaneFrame) => Promise<void> | undefined
+export type Onward = (frame: ChainFrame) => Promise<void> | undefined
 
 /** The way of one call's events through its faults. */
-export class FaultLane {
-  /** Settles when everything that was pushed has come out, or a fault has cut the answer. */
+export class FrameChain {
+  /** Settles when everything that was pushed has come out, or a fault has cut the response. */
   readonly done: Promise<void>
   readonly #queue: FrameQueue
 
-  /** `uncut` tells why no fault may cut the answer here, where none may. */
+  /** `uncut` tells why no fault may cut the response here, where none may. */
   constructor(
     owner: CallRun,
-    check: AnswerCheck,
+    check: ResponseCheck,
     onward: Onward,
     relieved: () => void,
     uncut?: NotApplicableReason,
@@ -35,7 +35,7 @@ export class FaultLane {
     return this.#queue.behind
   }
 
-  push(frame: LaneFrame): void {
+  push(frame: ChainFrame): void {
     this.#queue.push(frame)
   }
 
@@ -64,8 +64,8 @@ export class FaultLane {
     } finally {
       // Not waited for: what a fault still holds wakes up with the end of the exchange.
       flow.return?.().catch(() => undefined)
-      const dropped = !owner.answered && owner.appAnswer !== undefined
-      if (dropped && !owner.stop.aborted) owner.answeredBy(undefined)
+      const dropped = !owner.responded && owner.appResponse !== undefined
+      if (dropped && !owner.stop.aborted) owner.respondedBy(undefined)
       // What a fault had no use for must not hold up the app.
       this.#queue.drop()
     }

@@ -1,5 +1,5 @@
 import { ENDLESS, type Room } from '../../../base/room.ts'
-import type { LaneFrame } from './frame.ts'
+import type { ChainFrame } from './frame.ts'
 import { PieceQueue } from './piece-queue.ts'
 
 /** With more than this waiting, the sender is asked to pause. */
@@ -10,7 +10,7 @@ const FRAME = 256
 const PARSED = 3
 
 /** Where frames wait for the chain to take them. */
-export class FrameQueue extends PieceQueue<LaneFrame> {
+export class FrameQueue extends PieceQueue<ChainFrame> {
   #room: (() => void) | undefined
 
   /** `relieved` is called when there is room again. */

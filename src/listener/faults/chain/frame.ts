@@ -1,7 +1,7 @@
 import type { Message } from '../../../mcp/message.ts'
 import type { Frame, InjectedReply } from '../../../filters/fault.ts'
 
-/** A piece of an answer as the app sent it. */
+/** A piece of a response as the app sent it. */
 export class AppFrame implements Frame {
   readonly kind: Frame['kind']
   readonly raw: Uint8Array
@@ -75,9 +75,9 @@ export class QuietFrame {
 export class UnreadFrame extends QuietFrame {}
 
 /** What flows through the chain of one call. */
-export type LaneFrame = Frame | SealedFrame | QuietFrame
+export type ChainFrame = Frame | SealedFrame | QuietFrame
 
 /** True for what faults get to see. */
-export function isOpen(frame: LaneFrame): frame is Frame {
+export function isOpen(frame: ChainFrame): frame is Frame {
   return !(frame instanceof SealedFrame) && !(frame instanceof QuietFrame)
 }

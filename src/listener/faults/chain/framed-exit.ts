@@ -1,11 +1,11 @@
 import { headerValues, type HeaderLines, type ResponseHead } from '../../../http/headers.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 
-const BROKEN: Failure = { kind: 'closed', message: 'a fault broke the framing of the answer' }
+const BROKEN: Failure = { kind: 'closed', message: 'a fault broke the framing of the response' }
 
 /**
- * Sends an answer whose body may not be what its head says. No byte goes beyond a declared length,
- * where it would be taken for the next answer, and a body that falls short of it ends with the
+ * Sends a response whose body may not be what its head says. No byte goes beyond a declared length,
+ * where it would be taken for the next response, and a body that falls short of it ends with the
  * connection.
  */
 export class FramedExit {

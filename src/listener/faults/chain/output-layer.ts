@@ -1,15 +1,15 @@
-import { CutAnswer } from '../../../filters/lib/cut-response.ts'
+import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Output } from '../../../filters/fault.ts'
 import type { ResponseHead } from '../../../http/headers.ts'
 import type { FaultTurn } from './fault-turn.ts'
 import { checkedHead } from './checked-head.ts'
 import { OutputTap, type ByteFlow } from './output-tap.ts'
 
-/** An answer between two faults. */
+/** A response between two faults. */
 export interface OutputFlow {
   readonly head: ResponseHead
   readonly body: ByteFlow
-  /** True when all of the app's answer has gone through. */
+  /** True when all of the app's response has gone through. */
   readonly whole: () => boolean
 }
 
@@ -25,7 +25,7 @@ export interface LayerSetting {
 }
 
 /**
- * Leads an answer through one fault's transform. Resolves with the head when it is known. A transform
+ * Leads a response through one fault's transform. Resolves with the head when it is known. A transform
  * that fails loses nothing: what it took and did not pass on goes on as it came, and so does the rest.
  */
 export async function outputLayer(setting: LayerSetting, input: OutputFlow): Promise<OutputFlow> {
@@ -46,7 +46,7 @@ export async function outputLayer(setting: LayerSetting, input: OutputFlow): Pro
   }
   if (output.head.status !== input.head.status) changed()
   if (output.body === tap && !tap.touched) {
-    // The body is not for it: what it does from here on is not done by the answer's head.
+    // The body is not for it: what it does from here on is not done by the response's head.
     turn.settle()
     turn.inOutput = false
     return { ...input, head: output.head }
@@ -103,7 +103,7 @@ async function* transformed(
 
 /** A transform threw. What ended its input ends it too, whatever it made of that. */
 function stopped({ turn, changed }: LayerSetting, tap: OutputTap, error: unknown): void {
-  if (error instanceof CutAnswer && error !== tap.broken?.error) {
+  if (error instanceof CutResponse && error !== tap.broken?.error) {
     turn.settle()
     changed()
     throw error

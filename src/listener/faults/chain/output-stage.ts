@@ -1,4 +1,4 @@
-import { CutAnswer } from '../../../filters/lib/cut-response.ts'
+import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
@@ -19,7 +19,7 @@ export interface OutputEvents {
   readonly done: (appHasEnded: boolean) => void
 }
 
-/** The last part of an answer's way out: its faults take it as HTTP, head and bytes. */
+/** The last part of a response's way out: its faults take it as HTTP, head and bytes. */
 export class OutputStage {
   readonly #run: FaultRun
   readonly #sink: ResponseSink
@@ -69,7 +69,7 @@ export class OutputStage {
     this.resume()
   }
 
-  /** A fault before this stage cut the answer: what came before it goes out as it would have. */
+  /** A fault before this stage cut the response: what came before it goes out as it would have. */
   cut(failure: Failure): void {
     this.#queue.break(failure)
   }
@@ -115,7 +115,7 @@ export class OutputStage {
   /** Where an error's body may say more than its status, it is not known here what it says. */
   #endsByStatus(status: number, owner: CallRun): boolean {
     const call = owner.call ?? this.#run.calls[0]?.call
-    return status >= 300 && !((status === 400 || status === 404) && isModern(call?.revision))
+    return status >= 300 && !((status === 400 || status === 404) && isModern(call?.protocolVersion))
   }
 
   async #send({ body }: OutputFlow): Promise<void> {
@@ -142,12 +142,12 @@ export class OutputStage {
   #broke(error: unknown): void {
     if (error instanceof BrokenOff) {
       this.#fail(error.failure)
-    } else if (error instanceof CutAnswer) {
+    } else if (error instanceof CutResponse) {
       const kind = error.how === 'rst' ? 'reset' : 'closed'
-      this.#fail({ kind, message: 'a fault cut the answer' })
+      this.#fail({ kind, message: 'a fault cut the response' })
     } else {
       this.#run.options.listener.broke({ rule: '', fault: '', call: undefined }, error)
-      this.#fail({ kind: 'closed', message: 'an answer could not be taken through its faults' })
+      this.#fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
     }
   }
 

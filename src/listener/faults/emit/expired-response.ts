@@ -2,21 +2,21 @@ import type { Call } from '../../../mcp/call.ts'
 import type { RequestHead } from '../../../http/headers.ts'
 import { asJson, errorReply } from '../../../mcp/reply.ts'
 import { faultMark, withMarks } from './fault-marker.ts'
-import { httpAnswer, type InjectedAnswer } from './injected-response.ts'
+import { httpResponse, type InjectedResponse } from './injected-response.ts'
 import type { Behalf } from '../chain/turn-setting.ts'
 
 /** What servers of the official SDKs say of a session that they do not know. */
 export const SESSION_NOT_FOUND = { code: -32001, message: 'Session not found' } as const
 
-/** The answer to whoever names a session that a fault has ended. */
-export function expiredAnswer(
+/** The response to whoever names a session that a fault has ended. */
+export function expiredResponse(
   request: RequestHead,
   calls: readonly Call[],
   { place, marked }: Behalf,
-): InjectedAnswer {
+): InjectedResponse {
   const id = calls.length === 1 ? calls[0]!.id : null
   const body = asJson(errorReply({ id, ...SESSION_NOT_FOUND }))
-  const { head, bytes } = httpAnswer(
+  const { head, bytes } = httpResponse(
     {
       kind: 'http',
       status: 404,
@@ -26,6 +26,6 @@ export function expiredAnswer(
     request,
     marked,
   )
-  const marks = marked ? [faultMark(place.rule, place.fault)] : []
-  return { head: { ...head, headers: withMarks(head.headers, marks) }, bytes }
+  const markers = marked ? [faultMark(place.rule, place.fault)] : []
+  return { head: { ...head, headers: withMarks(head.headers, markers) }, bytes }
 }

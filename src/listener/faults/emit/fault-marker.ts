@@ -1,6 +1,6 @@
 import type { HeaderLines } from '../../../http/headers.ts'
 
-/** Names the rules and faults that an answer was touched by. */
+/** Names the rules and faults that a response was touched by. */
 export const FAULT_HEADER = 'x-squall-fault'
 
 const MAX_TOKEN = 100
@@ -11,13 +11,15 @@ export function faultMark(rule: string, fault: string): string {
 }
 
 /** The head's lines with a mark for each fault. */
-export function withMarks(lines: HeaderLines, marks: readonly string[]): HeaderLines {
-  return marks.length === 0 ? lines : [...lines, ...marks.flatMap((mark) => [FAULT_HEADER, mark])]
+export function withMarks(lines: HeaderLines, markers: readonly string[]): HeaderLines {
+  return markers.length === 0
+    ? lines
+    : [...lines, ...markers.flatMap((marker) => [FAULT_HEADER, marker])]
 }
 
 /** Comments that mark the event behind them. */
-export function markComments(marks: readonly string[]): Buffer {
-  return Buffer.from(marks.map((mark) => `: ${FAULT_HEADER} ${mark}\n\n`).join(''), 'latin1')
+export function markComments(markers: readonly string[]): Buffer {
+  return Buffer.from(markers.map((marker) => `: ${FAULT_HEADER} ${marker}\n\n`).join(''), 'latin1')
 }
 
 function token(name: string): string {

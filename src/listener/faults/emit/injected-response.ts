@@ -19,8 +19,8 @@ import type { InjectedReply } from '../../../filters/fault.ts'
 import { linesWithout } from '../../../http/headers.ts'
 import { FAULT_HEADER } from './fault-marker.ts'
 
-/** A whole answer that a fault gives. */
-export interface InjectedAnswer {
+/** A whole response that a fault gives. */
+export interface InjectedResponse {
   readonly head: ResponseHead
   readonly bytes: Uint8Array
 }
@@ -40,13 +40,13 @@ export function replyMessage(reply: RpcReply, call: Call): Reply {
   return errorReply({ id: call.id, code, message, data })
 }
 
-/** An HTTP answer, `marked` when a mark goes with it. `appLines` are those of the app where it has answered, so that its CORS is kept. */
-export function httpAnswer(
+/** An HTTP response, `marked` when a mark goes with it. `appLines` are those of the app where it has answered, so that its CORS is kept. */
+export function httpResponse(
   reply: HttpReply,
   request: RequestHead,
   marked: boolean,
   appLines?: HeaderLines,
-): InjectedAnswer {
+): InjectedResponse {
   const { status } = reply
   const reason = STATUS_CODES[status] ?? ''
   const own = Object.entries(reply.headers).flat()
@@ -67,13 +67,13 @@ export function httpAnswer(
   return { head: { status, reason, headers }, bytes: hasNoBody(request, status) ? NOTHING : bytes }
 }
 
-/** An answer made of messages, in the framing that the client takes. */
-export function messageAnswer(
+/** A response made of messages, in the framing that the client takes. */
+export function messageResponse(
   replies: readonly Reply[],
   batch: boolean,
   request: RequestHead,
   marked: boolean,
-): InjectedAnswer {
+): InjectedResponse {
   const sse = wantsSse(request)
   const bytes = sse
     ? Buffer.concat(replies.map((reply) => asSseEvent(reply).bytes))
@@ -95,18 +95,19 @@ export function messageAnswer(
  * HTTP+SSE the response to its call goes by the stream. Elsewhere its client has given the call up: no
  * message may answer that, and a stream that ends without one is how HTTP says so.
  */
-export function emptyAnswer(
+export function emptyResponse(
   call: Call | undefined,
   request: RequestHead,
   marked: boolean,
-): InjectedAnswer {
-  if (call?.transport === 'http+sse' || !acceptsSse(request)) return acceptedAnswer(request, marked)
+): InjectedResponse {
+  if (call?.transport === 'http+sse' || !acceptsSse(request))
+    return acceptedResponse(request, marked)
   const headers = ['Content-Type', 'text/event-stream', 'Content-Length', '0']
   const lines = [...headers, 'Cache-Control', 'no-cache', ...corsLines(request, marked)]
   return { head: { status: 200, reason: 'OK', headers: lines }, bytes: NOTHING }
 }
 
-function acceptedAnswer(request: RequestHead, marked: boolean): InjectedAnswer {
+function acceptedResponse(request: RequestHead, marked: boolean): InjectedResponse {
   const bytes = Buffer.from('Accepted')
   const headers = [
     'Content-Type',
@@ -118,14 +119,14 @@ function acceptedAnswer(request: RequestHead, marked: boolean): InjectedAnswer {
   return { head: { status: 202, reason: 'Accepted', headers }, bytes }
 }
 
-/** True where an answer is its head alone. */
+/** True where a response is its head alone. */
 export function hasNoBody(request: RequestHead, status: number): boolean {
   return request.method === 'HEAD' || status === 204 || status === 304
 }
 
 const NOTHING = new Uint8Array(0)
 
-/** What a browser needs to let its page see the answer: the app, which would know, was not asked. */
+/** What a browser needs to let its page see the response: the app, which would know, was not asked. */
 function corsLines(request: RequestHead, marked: boolean): string[] {
   const origin = headerValue(request.headers, 'origin')
   if (origin === undefined) return []

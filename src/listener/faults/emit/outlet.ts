@@ -4,7 +4,7 @@ import type { FaultRun } from '../fault-run.ts'
 import { withMarks } from './fault-marker.ts'
 import { OutputStage, type OutputEvents } from '../chain/output-stage.ts'
 
-/** The way out to the client: marks heads, waits for a slow client, and ends the run with the answer. */
+/** The way out to the client: marks heads, waits for a slow client, and ends the run with the response. */
 export class Outlet {
   started = false
   over = false
@@ -19,7 +19,7 @@ export class Outlet {
     this.#run = run
   }
 
-  /** Where the answer goes that faults take as HTTP; undefined when none does. */
+  /** Where the response goes that faults take as HTTP; undefined when none does. */
   get stage(): OutputStage | undefined {
     return this.#stage
   }
@@ -29,7 +29,7 @@ export class Outlet {
     this.#stage = new OutputStage(this.#run, this.#sink, events)
   }
 
-  /** An answer that a fault gives ends the chain: it is for no other fault to change. */
+  /** A response that a fault gives ends the chain: it is for no other fault to change. */
   bypass(): void {
     if (!this.started) this.#stage = undefined
   }
@@ -71,7 +71,7 @@ export class Outlet {
   /** Ends the client's connection. */
   cut(how: 'rst' | 'fin'): void {
     const kind = how === 'rst' ? 'reset' : 'closed'
-    const failure: Failure = { kind, message: 'a fault cut the answer' }
+    const failure: Failure = { kind, message: 'a fault cut the response' }
     if (this.#stage === undefined || !this.started) this.fail(failure)
     else if (this.#close()) this.#stage.cut(failure)
   }

@@ -1,6 +1,6 @@
 import type { ResponseHead } from '../../../http/headers.ts'
 import { markComments, withMarks } from './fault-marker.ts'
-import type { InjectedAnswer } from './injected-response.ts'
+import type { InjectedResponse } from './injected-response.ts'
 import { JoinedWrites } from './joined-writes.ts'
 import type { Outlet } from './outlet.ts'
 
@@ -35,14 +35,14 @@ export class SseOutlet {
   }
 
   /** Sends whole events, with the marks of what was done to them. */
-  send(bytes: Uint8Array, marks: readonly string[] = []): void {
+  send(bytes: Uint8Array, markers: readonly string[] = []): void {
     if (!this.released) {
-      this.#headMarks.push(...marks)
+      this.#headMarks.push(...markers)
       this.#hold(bytes)
       if (this.#heldSize > MAX_HELD) this.release()
       return
     }
-    const marked = marks.length > 0 ? Buffer.concat([markComments(marks), bytes]) : bytes
+    const marked = markers.length > 0 ? Buffer.concat([markComments(markers), bytes]) : bytes
     if (this.#inPiece) this.#hold(marked)
     else this.#writes.write(marked)
   }
@@ -70,14 +70,14 @@ export class SseOutlet {
     this.#flush()
   }
 
-  /** Sends another answer in the place of all that is held. */
-  replace(answer: InjectedAnswer): void {
+  /** Sends another response in the place of all that is held. */
+  replace(response: InjectedResponse): void {
     this.stop()
     this.#held = []
     this.#writes.flush()
     this.#outlet.bypass()
-    this.#outlet.head(answer.head)
-    this.#outlet.data(answer.bytes)
+    this.#outlet.head(response.head)
+    this.#outlet.data(response.bytes)
   }
 
   #hold(bytes: Uint8Array): void {

@@ -11,7 +11,7 @@ import { interruptibleWait } from '../chain/interruptible-wait.ts'
 const COPY_HEADER = 'x-squall-copy'
 
 /** An app may take this long over a copy; then its connection is wanted back. */
-const MAX_ANSWER = 300_000
+const MAX_RESPONSE = 300_000
 
 /** No client has an id like these, and no two copies have the same. */
 const PREFIX = `squall-copy-${randomBytes(6).toString('hex')}`
@@ -43,7 +43,7 @@ export interface CopiedCall {
 
 /**
  * Sends copies of a call one after the other, whether or not the client still waits, until the rule is
- * taken back. Their answers are read, so that the app does its work, and dropped. Never rejects.
+ * taken back. Their responses are read, so that the app does its work, and dropped. Never rejects.
  */
 export async function sendCopies(call: CopiedCall, setting: CopySetting): Promise<void> {
   const { turn, copies, spacing } = call.order
@@ -84,10 +84,10 @@ function send({ text, order }: CopiedCall, n: number, setting: CopySetting): voi
     memory.give(copy.length)
     transfer.abort()
   }
-  interruptibleWait(MAX_ANSWER, over.signal, closing).then(stop, stop)
+  interruptibleWait(MAX_RESPONSE, over.signal, closing).then(stop, stop)
 }
 
-/** Takes an answer that nobody wants. */
+/** Takes a response that nobody wants. */
 function dropping(over: AbortController): ResponseSink {
   return {
     info: () => undefined,

@@ -69,14 +69,14 @@ export class CallTexts {
   }
 
   /** What the app gets without the calls that are answered; `empty` when nothing is left. */
-  async sent(answered: ReadonlySet<number>): Promise<SentRequest | 'empty'> {
+  async sent(responded: ReadonlySet<number>): Promise<SentRequest | 'empty'> {
     const head = this.#head
-    if (answered.size === 0 && this.#edits.size === 0) return { head, body: await this.#again() }
+    if (responded.size === 0 && this.#edits.size === 0) return { head, body: await this.#again() }
     const parts = await this.#taken()
     // A body that cannot be taken apart goes whole: a call too many is better than one too few.
     if (parts === undefined) return { head, body: await this.#again() }
-    const body = this.#rewritten(parts, answered)
-    return body === undefined ? 'empty' : this.#as(body, answered.size > 0)
+    const body = this.#rewritten(parts, responded)
+    return body === undefined ? 'empty' : this.#as(body, responded.size > 0)
   }
 
   /** A request that carries the call at a place alone, with another text. */
@@ -85,23 +85,23 @@ export class CallTexts {
     return { head: { ...head, headers: [...head.headers, ...more] }, body }
   }
 
-  #as(body: Uint8Array, readsAnswer: boolean): SentRequest {
-    const headers = forChangedRequest(this.#head.headers, body.length, readsAnswer)
+  #as(body: Uint8Array, readsResponse: boolean): SentRequest {
+    const headers = forChangedRequest(this.#head.headers, body.length, readsResponse)
     return { head: { ...this.#head, headers }, body }
   }
 
-  #rewritten(parts: Parts, answered: ReadonlySet<number>): Uint8Array | undefined {
+  #rewritten(parts: Parts, responded: ReadonlySet<number>): Uint8Array | undefined {
     const { elements, places, isArray, plain } = parts
     const callAt = new Map(places.map((at, place) => [at, place]))
     const left: Uint8Array[] = []
     for (const [at, element] of elements.entries()) {
       const place = callAt.get(at)
       if (place === undefined) left.push(element)
-      else if (!answered.has(place)) left.push(this.#edits.get(place) ?? element)
+      else if (!responded.has(place)) left.push(this.#edits.get(place) ?? element)
     }
     if (left.length === 0) return undefined
     if (!isArray) return left[0]
-    if (answered.size > 0) return jsonArray(left)
+    if (responded.size > 0) return jsonArray(left)
     // What stands between the elements stays too.
     const pieces: Uint8Array[] = []
     let from = plain.byteOffset

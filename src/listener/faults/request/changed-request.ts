@@ -15,12 +15,12 @@ const OF_BODY = new Set([
 
 /**
  * The lines of a request whose body was changed, its length where it stood. With `readsAnswer` the
- * answer is to come in a coding that can be read here.
+ * response is to come in a coding that can be read here.
  */
 export function forChangedRequest(
   lines: HeaderLines,
   length: number,
-  readsAnswer: boolean,
+  readsResponse: boolean,
 ): string[] {
   const kept: string[] = []
   let given = false
@@ -29,7 +29,7 @@ export function forChangedRequest(
     if (name === 'content-length' && !given) {
       kept.push(lines[i]!, String(length))
       given = true
-    } else if (!OF_BODY.has(name) && !(readsAnswer && name === 'accept-encoding')) {
+    } else if (!OF_BODY.has(name) && !(readsResponse && name === 'accept-encoding')) {
       kept.push(lines[i]!, lines[i + 1]!)
     }
   }

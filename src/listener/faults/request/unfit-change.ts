@@ -14,7 +14,7 @@ export async function unfitChange(
   if (call === undefined) return 'nothing_to_act_on'
   if (verdict.kind === 'edit') return texts.edit(place, verdict.edit)
   if (!(verdict.copies > 0)) return 'nothing_to_act_on'
-  // The answers to its copies would come by the stream that the client reads.
+  // The responses to its copies would come by the stream that the client reads.
   if (call.transport === 'http+sse') return 'answered_elsewhere'
   const text = await texts.text(place)
   return text === undefined || withId(text, '0') === undefined ? 'unreadable' : undefined

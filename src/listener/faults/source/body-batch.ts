@@ -1,18 +1,18 @@
 import { MAX_MESSAGES } from '../../../mcp/json-rpc.ts'
 import { asJson, type Reply } from '../../../mcp/reply.ts'
-import type { AnswerSetting } from './response-part.ts'
+import type { ResponseSetting } from './response-part.ts'
 import { messageIn } from './body-messages.ts'
 import type { CallRun } from '../call-run.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import { jsonArray, jsonElements } from './json-array.ts'
-import { AppFrame, SealedFrame, type LaneFrame } from '../chain/frame.ts'
+import { AppFrame, SealedFrame, type ChainFrame } from '../chain/frame.ts'
 
 /** Leads a frame through the faults of a call. */
-type Through = (owner: CallRun, frame: AppFrame) => Promise<readonly LaneFrame[]>
+type Through = (owner: CallRun, frame: AppFrame) => Promise<readonly ChainFrame[]>
 
 /** Leads the part of each call through the call's own faults; undefined when all is as it was. */
 export async function changedBatch(
-  { run, replies, head }: AnswerSetting,
+  { run, replies, head }: ResponseSetting,
   body: Uint8Array,
   through: Through,
 ): Promise<Uint8Array | undefined> {
@@ -20,13 +20,13 @@ export async function changedBatch(
   let changed = replies.length > 0 && head.status < 300
   // No batch of calls is as long, so that these cannot all be responses to them.
   const tooMany = elements.length > MAX_MESSAGES
-  if (tooMany) run.leaveAnswer('too_complex')
+  if (tooMany) run.leaveResponse('too_complex')
   const parts = await Promise.all(
     (tooMany ? [] : elements).map(async (raw): Promise<readonly Uint8Array[]> => {
       const message = messageIn(raw)
       const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
       const own = run.calls.find(({ call }) => call!.id === id)
-      if (own?.actsOnAnswer !== true) return [raw]
+      if (own?.actsOnResponse !== true) return [raw]
       const frame = new AppFrame('body', raw, message, true)
       const out = await through(own, frame)
       if (out.length !== 1 || out[0] !== frame) changed = true
@@ -45,7 +45,7 @@ export function jsonBytes(reply: Reply): Uint8Array {
 }
 
 /** Returns the message of a reply in a frame's place; undefined when there is none. */
-function replyBytes({ call }: CallRun, frame: LaneFrame): Uint8Array | undefined {
+function replyBytes({ call }: CallRun, frame: ChainFrame): Uint8Array | undefined {
   const reply = frame instanceof SealedFrame ? frame.reply : undefined
   if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined
   return jsonBytes(replyMessage(reply, call))

@@ -1,4 +1,4 @@
-import { CutAnswer } from '../../../filters/lib/cut-response.ts'
+import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import { linesWithout, type HeaderLines } from '../../../http/headers.ts'
 import { Pieces } from '../../../base/pieces.ts'
 import { readingCost } from '../../../base/json/json-bounds.ts'
@@ -7,7 +7,7 @@ import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
 import { decodedLimit, decodeWhole } from '../../../http/content-coding.ts'
 import { heavyWork } from '../../heavy-work.ts'
-import type { AnswerPart, AnswerSetting } from './response-part.ts'
+import type { ResponsePart, ResponseSetting } from './response-part.ts'
 import { isStream, isThere, joined } from './body-messages.ts'
 import { onlyElement, onlyMessage, readMessage } from './body-messages.ts'
 import { changedBatch, jsonBytes } from './body-batch.ts'
@@ -15,14 +15,14 @@ import type { CallRun } from '../call-run.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import { FrameQueue } from '../chain/frame-queue.ts'
 import { forChangedBody } from '../../../http/changed-body-headers.ts'
-import { hasNoBody, httpAnswer, replyMessage } from '../emit/injected-response.ts'
+import { hasNoBody, httpResponse, replyMessage } from '../emit/injected-response.ts'
 import { jsonArray, withElementsInFront } from './json-array.ts'
-import { AppFrame, SealedFrame, UnreadFrame, type LaneFrame } from '../chain/frame.ts'
+import { AppFrame, SealedFrame, UnreadFrame, type ChainFrame } from '../chain/frame.ts'
 import { unfit } from '../request/unfit.ts'
 
-/** An answer that is one body: held until it is whole, so that faults can take it for one thing. */
-export class BodyAnswer implements AnswerPart {
-  readonly #setting: AnswerSetting
+/** A response that is one body: held until it is whole, so that faults can take it for one thing. */
+export class BodyResponse implements ResponsePart {
+  readonly #setting: ResponseSetting
   readonly #pieces = new Pieces()
   #passing = false
   readonly #timer: HoldTimer
@@ -31,11 +31,11 @@ export class BodyAnswer implements AnswerPart {
   /** The response ended meanwhile. */
   #ended: HeaderLines | undefined
 
-  constructor(setting: AnswerSetting) {
+  constructor(setting: ResponseSetting) {
     this.#setting = setting
     const { run } = setting
     const late = (): void => {
-      run.leaveAnswer('too_slow')
+      run.leaveResponse('too_slow')
       this.#pass()
     }
     this.#timer = new HoldTimer(run.options.holdTimeout, () => this.#pieces.size, late)
@@ -55,16 +55,16 @@ export class BodyAnswer implements AnswerPart {
       void this.#ask().catch((error: unknown) => this.#broke(error, this.#ended))
       return false
     }
-    run.leaveAnswer('too_large')
+    run.leaveResponse('too_large')
     return this.#pass()
   }
 
   end(trailers: HeaderLines): void {
     this.#timer.stop()
-    this.#setting.run.options.onAnswered?.(undefined)
+    this.#setting.run.options.onResponded?.(undefined)
     if (this.#passing) this.#setting.outlet.end(trailers)
     else if (this.#asking) this.#ended = trailers
-    else void this.#answer(trailers).catch((error: unknown) => this.#broke(error, trailers))
+    else void this.#response(trailers).catch((error: unknown) => this.#broke(error, trailers))
   }
 
   fail(failure: Failure): void {
@@ -113,7 +113,7 @@ export class BodyAnswer implements AnswerPart {
     else this.#setting.resumeApp()
   }
 
-  async #answer(trailers: HeaderLines): Promise<void> {
+  async #response(trailers: HeaderLines): Promise<void> {
     const { run, outlet, coding, replies } = this.#setting
     const { size } = this.#pieces
     const { maxBody } = run.options
@@ -138,8 +138,8 @@ export class BodyAnswer implements AnswerPart {
     const whole = new AppFrame('body', body, message, true)
     run.memory.give(cost)
     run.memory.take(body.length + jsonWeight(whole.message))
-    let out: readonly LaneFrame[] = [whole]
-    if (run.exchange.actsOnAnswer) out = await this.#through(run.exchange, whole)
+    let out: readonly ChainFrame[] = [whole]
+    if (run.exchange.actsOnResponse) out = await this.#through(run.exchange, whole)
     if (outlet.over || this.#replaced(out)) return
     const call = run.calls[0]
     if (run.shared || replies.length > 0) {
@@ -151,7 +151,7 @@ export class BodyAnswer implements AnswerPart {
         this.#send(bytes, true)
         return
       }
-    } else if (call?.actsOnAnswer === true) {
+    } else if (call?.actsOnResponse === true) {
       const bytes = joined(out)
       const only = onlyElement(bytes)
       const said = out[0] === whole ? message : undefined
@@ -192,7 +192,7 @@ export class BodyAnswer implements AnswerPart {
         return
       }
     }
-    run.leaveAnswer('too_large')
+    run.leaveResponse('too_large')
     const more = this.#pass()
     if (this.#ended !== undefined) outlet.end(this.#ended)
     else if (more) this.#setting.resumeApp()
@@ -210,30 +210,30 @@ export class BodyAnswer implements AnswerPart {
       ? new UnreadFrame(original)
       : new AppFrame('body', original, undefined, true)
     for (const owner of this.#isAlone ? run.all : []) {
-      const out = owner.actsOnAnswer ? await this.#through(owner, whole) : []
+      const out = owner.actsOnResponse ? await this.#through(owner, whole) : []
       if (outlet.over || this.#replaced(out)) return
     }
-    run.leaveAnswer(reason)
+    run.leaveResponse(reason)
     this.#pass()
     outlet.end(trailers)
   }
 
   /** One frame through one chain; what came out before a cut has been sent. */
-  async #through(owner: CallRun, frame: AppFrame | UnreadFrame): Promise<readonly LaneFrame[]> {
+  async #through(owner: CallRun, frame: AppFrame | UnreadFrame): Promise<readonly ChainFrame[]> {
     const { run } = this.#setting
     const message = frame instanceof AppFrame ? frame.message : undefined
-    owner.appAnswer = message
+    owner.appResponse = message
     const queue = new FrameQueue()
     queue.push(frame)
     queue.close()
     const flow = owner.chain(queue, (verdict) => unfit(owner.call, verdict, run.shared))
-    const out: LaneFrame[] = []
+    const out: ChainFrame[] = []
     try {
       for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
         out.push(step.value)
       }
     } catch (error) {
-      if (!(error instanceof CutAnswer)) throw error
+      if (!(error instanceof CutResponse)) throw error
       owner.madeOutcome = true
       this.#cut(out, error.how)
       return out
@@ -241,24 +241,24 @@ export class BodyAnswer implements AnswerPart {
     if (out.some((each) => each instanceof SealedFrame)) owner.madeOutcome = true
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === run.exchange && !run.shared ? (run.calls[0] ?? owner) : owner
-      seen.appAnswer = message
+      seen.appResponse = message
       await heavyWork.turn(frame.raw.length)
-      seen.answeredBy(onlyMessage(joined(out)))
+      seen.respondedBy(onlyMessage(joined(out)))
     }
     return out
   }
 
-  /** Sends a reply that stands for the whole answer; true when there was one. */
-  #replaced(frames: readonly LaneFrame[]): boolean {
+  /** Sends a reply that stands for the whole response; true when there was one. */
+  #replaced(frames: readonly ChainFrame[]): boolean {
     const { run, outlet, head } = this.#setting
     const frame = frames.find((each) => each instanceof SealedFrame)
     if (frame?.reply === undefined) return false
     const { reply } = frame
     outlet.bypass()
     if (reply.kind === 'http') {
-      const answer = httpAnswer(reply, run.options.request, run.marked, head.headers)
-      outlet.head(answer.head)
-      outlet.data(answer.bytes)
+      const response = httpResponse(reply, run.options.request, run.marked, head.headers)
+      outlet.head(response.head)
+      outlet.data(response.bytes)
       outlet.end([])
     } else {
       const bytes = jsonBytes(replyMessage(reply, run.calls[0]!.call!))
@@ -283,7 +283,7 @@ export class BodyAnswer implements AnswerPart {
     outlet.end([])
   }
 
-  #cut(out: readonly LaneFrame[], how: 'rst' | 'fin'): void {
+  #cut(out: readonly ChainFrame[], how: 'rst' | 'fin'): void {
     const { outlet, head, coding } = this.#setting
     if (out.length > 0) {
       // The length that was announced is what shows the client that something is missing.

@@ -2,13 +2,13 @@ import { headerValue, type HeaderLines, type ResponseHead } from '../../../http/
 import type { Reply } from '../../../mcp/reply.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 import { codingOf } from '../../../http/content-coding.ts'
-import type { AnswerPart, AnswerSetting } from './response-part.ts'
-import { BodyAnswer } from './body-response.ts'
+import type { ResponsePart, ResponseSetting } from './response-part.ts'
+import { BodyResponse } from './body-response.ts'
 import { isStream } from './body-messages.ts'
 import type { FaultRun } from '../fault-run.ts'
 import type { Outlet } from '../emit/outlet.ts'
-import { PlainAnswer } from './unread-response.ts'
-import { SseAnswer } from './sse-response.ts'
+import { UnreadResponse } from './unread-response.ts'
+import { SseResponse } from './sse-response.ts'
 
 /** What the sink asks of the transfer that fills it. */
 export interface AppControl {
@@ -16,13 +16,13 @@ export interface AppControl {
   drop(): void
 }
 
-/** Takes the app's answer, leads it through the faults, and passes on what the client is to get. */
+/** Takes the app's response, leads it through the faults, and passes on what the client is to get. */
 export class FaultedSink implements ResponseSink {
   readonly #run: FaultRun
   readonly #outlet: Outlet
   readonly #replies: readonly Reply[]
   readonly #app: AppControl
-  #part: AnswerPart | undefined
+  #part: ResponsePart | undefined
 
   constructor(run: FaultRun, outlet: Outlet, replies: readonly Reply[], app: AppControl) {
     this.#run = run
@@ -41,7 +41,7 @@ export class FaultedSink implements ResponseSink {
     if (this.#run.options.session !== '') {
       for (const own of this.#run.calls) own.copies.hear(head.status === 404)
     }
-    this.#run.answerBegins(head)
+    this.#run.responseBegins(head)
     this.#part = this.#partFor(head)
   }
 
@@ -78,10 +78,10 @@ export class FaultedSink implements ResponseSink {
     this.#part?.resume()
   }
 
-  #partFor(head: ResponseHead): AnswerPart {
+  #partFor(head: ResponseHead): ResponsePart {
     const run = this.#run
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
-    const setting: AnswerSetting = {
+    const setting: ResponseSetting = {
       run,
       outlet: this.#outlet,
       head,
@@ -90,7 +90,7 @@ export class FaultedSink implements ResponseSink {
       resumeApp: () => this.#app.resume(),
       dropApp: () => this.#app.drop(),
     }
-    if (run.passesRedirect) return new PlainAnswer(setting)
+    if (run.passesRedirect) return new UnreadResponse(setting)
     for (const own of run.calls) {
       if (!own.elsewhere) own.response = head
       // Where calls are answered elsewhere, this says no more than that they were taken.
@@ -105,12 +105,12 @@ export class FaultedSink implements ResponseSink {
         },
       })
     }
-    if (!run.actsOnAnswer && this.#replies.length === 0) return new PlainAnswer(setting)
-    if (!isStream(head) || run.options.request.method === 'HEAD') return new BodyAnswer(setting)
-    if (coding !== 'unknown') return new SseAnswer(setting)
+    if (!run.actsOnResponse && this.#replies.length === 0) return new UnreadResponse(setting)
+    if (!isStream(head) || run.options.request.method === 'HEAD') return new BodyResponse(setting)
+    if (coding !== 'unknown') return new SseResponse(setting)
     const alone = !run.shared && this.#replies.length === 0
-    if (alone && run.all.some((each) => each.mayReplace)) return new BodyAnswer(setting)
-    run.leaveAnswer('unreadable')
-    return new PlainAnswer(setting)
+    if (alone && run.all.some((each) => each.mayReplace)) return new BodyResponse(setting)
+    run.leaveResponse('unreadable')
+    return new UnreadResponse(setting)
   }
 }

@@ -7,16 +7,16 @@ import type { CallRun } from '../call-run.ts'
 import { FaultedSink } from './faulted-sink.ts'
 import type { FaultRun } from '../fault-run.ts'
 import {
-  emptyAnswer,
-  httpAnswer,
-  messageAnswer,
-  type InjectedAnswer,
+  emptyResponse,
+  httpResponse,
+  messageResponse,
+  type InjectedResponse,
 } from '../emit/injected-response.ts'
 import { Outlet } from '../emit/outlet.ts'
 
 /**
  * The app as one exchange meets it whose calls were hit by rules. It stands where the app stands, so
- * that whoever relays and watches the answer needs to know nothing of faults.
+ * that whoever relays and watches the response needs to know nothing of faults.
  */
 export class FaultedUpstream implements Upstream {
   readonly #app: Upstream
@@ -95,17 +95,17 @@ class FaultedTransfer implements Transfer {
     if (this.#outlet.over) return
     const { marked } = this.#run
     if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
-    else if (outcome.kind === 'http') this.#answer(httpAnswer(outcome.reply, request, marked))
+    else if (outcome.kind === 'http') this.#response(httpResponse(outcome.reply, request, marked))
     else {
-      const { answered, replies } = outcome
-      const sent = await texts.sent(answered)
-      const copied = await this.#copied(texts, answered)
+      const { responded, replies } = outcome
+      const sent = await texts.sent(responded)
+      const copied = await this.#copied(texts, responded)
       if (this.#outlet.over) return
       if (sent === 'empty') {
-        this.#answer(
+        this.#response(
           replies.length === 0
-            ? emptyAnswer(this.#run.calls[0]?.call, request, marked)
-            : messageAnswer(replies, batch, request, marked),
+            ? emptyResponse(this.#run.calls[0]?.call, request, marked)
+            : messageResponse(replies, batch, request, marked),
         )
       } else {
         this.#forward(sent.head, sent.body, replies)
@@ -115,10 +115,10 @@ class FaultedTransfer implements Transfer {
   }
 
   /** The calls of which copies are wanted, as they are sent. */
-  async #copied(texts: CallTexts, answered: ReadonlySet<number>): Promise<readonly Copied[]> {
+  async #copied(texts: CallTexts, responded: ReadonlySet<number>): Promise<readonly Copied[]> {
     const copied: Copied[] = []
     for (const [place, owner] of this.#run.calls.entries()) {
-      if (!owner.copies.isWanted || answered.has(place)) continue
+      if (!owner.copies.isWanted || responded.has(place)) continue
       const text = await texts.text(place)
       if (text !== undefined) copied.push({ owner, text })
     }
@@ -141,7 +141,7 @@ class FaultedTransfer implements Transfer {
     }
   }
 
-  #answer({ head, bytes }: InjectedAnswer): void {
+  #response({ head, bytes }: InjectedResponse): void {
     this.#outlet.head(head)
     this.#outlet.data(bytes)
     this.#outlet.end([])

@@ -2,24 +2,24 @@ import type { Message } from '../../../mcp/message.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
 import { parseSseFields } from '../../../mcp/sse-fields.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
-import { FaultLane } from '../chain/frame-chain.ts'
+import { FrameChain } from '../chain/frame-chain.ts'
 import { markComments } from '../emit/fault-marker.ts'
 import { replyMessage } from '../emit/injected-response.ts'
-import { AppFrame, isOpen, SealedFrame, type LaneFrame } from '../chain/frame.ts'
+import { AppFrame, isOpen, SealedFrame, type ChainFrame } from '../chain/frame.ts'
 import { PushOrder } from './push-order.ts'
 import type { PushOutlet } from '../emit/push-outlet.ts'
 import type { PushedCall } from './pushed-call.ts'
 
 interface Carried {
-  readonly lane: FaultLane
-  /** Its faults have ended it before the answer was there: what follows is not to be sent. */
+  readonly lane: FrameChain
+  /** Its faults have ended it before the response was there: what follows is not to be sent. */
   spent: boolean
   /** Told when everything is out. */
   done: (() => void) | undefined
 }
 
 /** The lanes of one stream: one for each call whose events faults are about. */
-export class PushLaneSet {
+export class PushChains {
   readonly #outlet: PushOutlet
   readonly #limit: number
   /** Told when a lane has ended. */
@@ -50,12 +50,12 @@ export class PushLaneSet {
     const { lane, spent } = this.#carried.get(pushed) ?? this.#begin(pushed)
     const last = message?.kind === 'result' || message?.kind === 'error'
     if (last) {
-      pushed.run.appAnswer = message
-      pushed.answered()
+      pushed.run.appResponse = message
+      pushed.responded()
     }
     if (spent) {
       if (last) this.#carried.delete(pushed)
-      if (last) pushed.run.answeredBy(undefined)
+      if (last) pushed.run.respondedBy(undefined)
       return last
     }
     if (id !== undefined) this.#order.hold(raw, pushed)
@@ -90,7 +90,7 @@ export class PushLaneSet {
       return
     }
     carried.done = done
-    // What a fault means to send behind the answer is sent; what it holds for nobody is let go.
+    // What a fault means to send behind the response is sent; what it holds for nobody is let go.
     if (this.#sending !== pushed) pushed.wake()
   }
 
@@ -120,8 +120,8 @@ export class PushLaneSet {
   }
 
   #begin(pushed: PushedCall): Carried {
-    const onward = (frame: LaneFrame): Promise<void> | undefined => this.#emit(pushed, frame)
-    const lane = new FaultLane(pushed.run, pushed.check, onward, () => undefined, 'shared_stream')
+    const onward = (frame: ChainFrame): Promise<void> | undefined => this.#emit(pushed, frame)
+    const lane = new FrameChain(pushed.run, pushed.check, onward, () => undefined, 'shared_stream')
     const carried: Carried = { lane, spent: false, done: undefined }
     this.#carried.set(pushed, carried)
     const over = (): void => this.#over(pushed, carried)
@@ -131,27 +131,27 @@ export class PushLaneSet {
 
   /** More would be held than memory is to pay for. */
   #leave(pushed: PushedCall): void {
-    pushed.run.leaveAnswer('too_large')
+    pushed.run.leaveResponse('too_large')
     pushed.wake()
   }
 
   #over(pushed: PushedCall, carried: Carried): void {
     if (this.#carried.get(pushed) !== carried) return
     const { done } = carried
-    if (done === undefined && pushed.run.appAnswer === undefined) carried.spent = true
+    if (done === undefined && pushed.run.appResponse === undefined) carried.spent = true
     else this.#carried.delete(pushed)
     this.#order.over(pushed)
     done?.()
     this.#ended()
   }
 
-  #emit(pushed: PushedCall, frame: LaneFrame): Promise<void> | undefined {
+  #emit(pushed: PushedCall, frame: ChainFrame): Promise<void> | undefined {
     const turn = this.#order.turn(frame.raw)
     if (turn !== undefined) return turn.then(() => this.#send(pushed, frame))
     return this.#send(pushed, frame)
   }
 
-  #send(pushed: PushedCall, frame: LaneFrame): Promise<void> | undefined {
+  #send(pushed: PushedCall, frame: ChainFrame): Promise<void> | undefined {
     if (!this.#carried.has(pushed)) return undefined
     return this.#outlet.between(() => {
       if (!this.#carried.has(pushed)) return
@@ -163,18 +163,18 @@ export class PushLaneSet {
     })
   }
 
-  #bytes({ run, call }: PushedCall, frame: LaneFrame): Uint8Array {
-    const marks = run.takeMarks()
+  #bytes({ run, call }: PushedCall, frame: ChainFrame): Uint8Array {
+    const markers = run.takeMarks()
     let bytes = frame.raw
     if (frame instanceof SealedFrame && frame.reply !== undefined && frame.reply.kind !== 'http') {
       run.madeOutcome = true
-      run.answered = true
+      run.responded = true
       const event = asSseEvent(replyMessage(frame.reply, call)).bytes
       bytes = Buffer.concat([fieldsOfStream(frame.raw), event])
     } else if (isOpen(frame) && frame.last) {
-      run.answeredBy(frame.message)
+      run.respondedBy(frame.message)
     }
-    return marks.length > 0 ? Buffer.concat([markComments(marks), bytes]) : bytes
+    return markers.length > 0 ? Buffer.concat([markComments(markers), bytes]) : bytes
   }
 }
 

@@ -12,7 +12,7 @@ interface Place {
  * Keeps the events that have ids in the order in which the app sent them. A client that resumes a
  * stream names the last id that it saw: an event that was held back until then, and that a later id
  * had overtaken, would never come again. Events without ids, which is all there is in HTTP+SSE, wait
- * for nobody; and streams with ids bring the answers of one POST only.
+ * for nobody; and streams with ids bring the responses of one POST only.
  */
 export class PushOrder {
   /** In order; those that have left stay until they are first. */

@@ -6,7 +6,7 @@ import type { PushStream } from './push-stream.ts'
 /** Streams are held by the thousand, and most never have a call that faults wait for. */
 const NO_CALLS: readonly PushedCall[] = []
 
-/** The open streams of one session, and its calls whose answers faults wait for. */
+/** The open streams of one session, and its calls whose responses faults wait for. */
 export class PushSession {
   readonly key: string
   readonly streams: PushStream[] = []

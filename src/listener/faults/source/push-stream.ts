@@ -9,7 +9,7 @@ import type { SseFrame, SseFramer } from '../../../mcp/sse-framer.ts'
 import type { Failure, ResponseSink, Transfer } from '../../../http/transfer.ts'
 import { codingOf } from '../../../http/content-coding.ts'
 import type { Cut } from '../../exchange.ts'
-import { PushLaneSet } from './push-chains.ts'
+import { PushChains } from './push-chains.ts'
 import { PushOutlet, type PushPosition } from '../emit/push-outlet.ts'
 import type { PushSession } from './push-session.ts'
 import type { PushStreams } from './push-streams.ts'
@@ -32,7 +32,7 @@ export class PushStream implements ResponseSink, Transfer {
   #position: PushPosition | undefined
   #outlet: PushOutlet | undefined
   #session: PushSession | undefined
-  #lanes: PushLaneSet | undefined
+  #lanes: PushChains | undefined
   /** Only while the stream is read event by event. */
   #framer: SseFramer | undefined
   #coded = false
@@ -171,8 +171,8 @@ export class PushStream implements ResponseSink, Transfer {
     const message = eventMessage(frame)
     const owner = session?.ownerOf(message)
     if (owner !== undefined) {
-      this.#lanes ??= new PushLaneSet(this.#outlet!, this.#limit, () => this.update())
-      // What comes behind the answer is no business of the call's faults.
+      this.#lanes ??= new PushChains(this.#outlet!, this.#limit, () => this.update())
+      // What comes behind the response is no business of the call's faults.
       if (this.#lanes.push(owner, frame, message)) session!.remove(owner)
     } else {
       if (this.#lanes === undefined) this.#outlet!.write(frame.raw)

@@ -1,12 +1,12 @@
 import type { Cut } from '../../exchange.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import type { PushChannel } from './push-channel.ts'
-import type { PushLanes, PushedCall } from './pushed-call.ts'
+import type { PushChainsOf, PushedCall } from './pushed-call.ts'
 import { PushSession } from './push-session.ts'
 import { PushStream } from './push-stream.ts'
 
 /** The streams that clients of one listener have opened by GET, by the session they belong to. */
-export class PushStreams implements PushChannel, PushLanes {
+export class PushStreams implements PushChannel, PushChainsOf {
   readonly #sessions = new Map<string, PushSession>()
   readonly #maxEvent: number
 
@@ -41,7 +41,7 @@ export class PushStreams implements PushChannel, PushLanes {
 
   /**
    * Where simple servers announce one endpoint to everybody, nothing tells whose stream it is that the
-   * answer belongs on: then there is none.
+   * response belongs on: then there is none.
    */
   send(key: string, bytes: Uint8Array): boolean {
     const streams = this.#sessions.get(key)?.streams ?? []

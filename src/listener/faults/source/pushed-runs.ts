@@ -3,28 +3,28 @@ import { isExactId } from '../../../mcp/reply.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import type { CallRun } from '../call-run.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import type { PushedCall, PushLanes } from './pushed-call.ts'
+import type { PushedCall, PushChainsOf } from './pushed-call.ts'
 import { Stop } from '../chain/stop.ts'
 
 /** What an exchange tells of its calls that are answered elsewhere. */
 export interface PushedSetting {
   readonly session: string
-  readonly onAnswered?: ((call: Call | undefined) => void) | undefined
+  readonly onResponded?: ((call: Call | undefined) => void) | undefined
 }
 
 interface Pushed extends PushedCall {
   readonly stop: Stop
 }
 
-/** The calls of one exchange whose answers come by other connections, each until it has been counted. */
+/** The calls of one exchange whose responses come by other connections, each until it has been counted. */
 export class PushedRuns {
-  readonly #lanes: PushLanes
+  readonly #lanes: PushChainsOf
   readonly #setting: PushedSetting
   readonly #over: (run: CallRun) => void
   readonly #pushed = new Map<CallRun, Pushed>()
 
   /** `over` is told when a call's faults have nothing more to do. */
-  constructor(lanes: PushLanes, setting: PushedSetting, over: (run: CallRun) => void) {
+  constructor(lanes: PushChainsOf, setting: PushedSetting, over: (run: CallRun) => void) {
     this.#lanes = lanes
     this.#setting = setting
     this.#over = over
@@ -34,7 +34,7 @@ export class PushedRuns {
     return this.#pushed.has(run)
   }
 
-  /** From here on the call's faults wait for its answer elsewhere; the reason where they cannot. */
+  /** From here on the call's faults wait for its response elsewhere; the reason where they cannot. */
   arm(run: CallRun): NotApplicableReason | undefined {
     const stop = new Stop()
     const call = run.call!
@@ -43,7 +43,7 @@ export class PushedRuns {
       run,
       stop,
       check: (verdict) => unfit(call, verdict),
-      answered: () => this.#setting.onAnswered?.(call),
+      responded: () => this.#setting.onResponded?.(call),
       wake: () => stop.abort(),
       // Later, because whoever watches the stream may yet count the call as over with it.
       lost: () => queueMicrotask(() => this.#lost(pushed)),
@@ -78,13 +78,13 @@ export class PushedRuns {
     const reason = this.arm(run)
     if (reason !== undefined) {
       run.elsewhere = true
-      run.leaveAnswer(reason)
+      run.leaveResponse(reason)
     }
     stop.abort()
   }
 }
 
-/** Why a verdict on an answer cannot be carried out on a stream that is not the call's own. */
+/** Why a verdict on a response cannot be carried out on a stream that is not the call's own. */
 function unfit(call: Call, verdict: Verdict): NotApplicableReason | undefined {
   switch (verdict.kind) {
     case 'edit':

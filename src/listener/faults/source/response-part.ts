@@ -5,21 +5,21 @@ import type { Reply } from '../../../mcp/reply.ts'
 import type { Coding } from '../../../http/content-coding.ts'
 import type { Outlet } from '../emit/outlet.ts'
 
-/** What takes in an answer, by its kind. Its end is told by the outlet. */
-export interface AnswerPart {
+/** What takes in a response, by its kind. Its end is told by the outlet. */
+export interface ResponsePart {
   /** False asks the app to pause until it is resumed. */
   data(chunk: Uint8Array): boolean
   end(trailers: HeaderLines): void
-  /** The app broke off: what faults held of its answer goes out as it came, and then the client is told. */
+  /** The app broke off: what faults held of its response goes out as it came, and then the client is told. */
   fail(failure: Failure): void
   /** The client takes data again. */
   resume(): void
-  /** The answer is over for another reason: nothing more is to be sent. */
+  /** The response is over for another reason: nothing more is to be sent. */
   stop(): void
 }
 
-/** What the kinds of answers work with. */
-export interface AnswerSetting {
+/** What the kinds of responses work with. */
+export interface ResponseSetting {
   readonly run: FaultRun
   readonly outlet: Outlet
   readonly head: ResponseHead
@@ -27,6 +27,6 @@ export interface AnswerSetting {
   /** Messages that faults have answered other calls of the batch with. */
   readonly replies: readonly Reply[]
   readonly resumeApp: () => void
-  /** The client has its answer, and what the app still sends is not wanted. */
+  /** The client has its response, and what the app still sends is not wanted. */
   readonly dropApp: () => void
 }

@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream'
-import { CutAnswer } from '../../../filters/lib/cut-response.ts'
+import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import { eventMessage } from '../../../mcp/event-message.ts'
 import { ForeignComments } from '../../../http/renamed-markers.ts'
@@ -10,36 +10,35 @@ import { saysNothing } from '../../../mcp/sse-fields.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
 import { decoderFor } from '../../../http/content-coding.ts'
-import type { AnswerPart, AnswerSetting } from './response-part.ts'
+import type { ResponsePart, ResponseSetting } from './response-part.ts'
 import type { CallRun } from '../call-run.ts'
-import { FaultLane } from '../chain/frame-chain.ts'
+import { FrameChain } from '../chain/frame-chain.ts'
 import { forChangedBody } from '../../../http/changed-body-headers.ts'
-import { httpAnswer, replyMessage } from '../emit/injected-response.ts'
-import { AppFrame, isOpen, QuietFrame, SealedFrame, type LaneFrame } from '../chain/frame.ts'
+import { httpResponse, replyMessage } from '../emit/injected-response.ts'
+import { AppFrame, isOpen, QuietFrame, SealedFrame, type ChainFrame } from '../chain/frame.ts'
 import { ownerOf } from './event-owner.ts'
 import { SseFeed, type FeedEnd } from './sse-feed.ts'
 import { SseOutlet } from '../emit/sse-outlet.ts'
 import { unfit } from '../request/unfit.ts'
 
 /**
- * An answer that is a stream. Its events go to the lane of the call that they belong to, and to the
+ * A response that is a stream. Its events go to the lane of the call that they belong to, and to the
  * client from there; what no fault wants goes to the client at once.
  */
-export class SseAnswer implements AnswerPart {
-  readonly #setting: AnswerSetting
+export class SseResponse implements ResponsePart {
+  readonly #setting: ResponseSetting
   readonly #out: SseOutlet
   readonly #framer: SseFramer
   readonly #feed: SseFeed
   readonly #decoder: Transform | undefined
-  readonly #lanes = new Map<CallRun, FaultLane>()
-  readonly #whole: FaultLane | undefined
+  readonly #lanes = new Map<CallRun, FrameChain>()
+  readonly #whole: FrameChain | undefined
   #paused = false
   #ending = false
 
-  constructor(setting: AnswerSetting) {
+  constructor(setting: ResponseSetting) {
     const { run, outlet, head, coding, replies } = setting
     this.#setting = setting
-    // Nobody knows how long it will be once faults have had their say.
     const sized = headerValue(head.headers, 'content-length') !== undefined
     const same = coding === 'identity' && replies.length === 0 && !sized
     const sent = same ? head : { ...head, headers: forChangedBody(head.headers) }
@@ -57,20 +56,20 @@ export class SseAnswer implements AnswerPart {
     const broke = (error: unknown): void => this.#broken(error)
     const isBehind = (): boolean => this.#laneBehind
     this.#feed = new SseFeed({ take, read, broke, isBehind, turned: relieved }, run.memory)
-    const lane = (of: CallRun, onward: (frame: LaneFrame) => Promise<void> | undefined) => {
+    const lane = (of: CallRun, onward: (frame: ChainFrame) => Promise<void> | undefined) => {
       const check = (verdict: Verdict) =>
         // What never fits comes first: the reason is not to depend on who was answered when.
         unfit(of.call, verdict, run.shared) ??
         (verdict.kind === 'respond' && verdict.reply.kind === 'http' && this.#out.released
           ? 'head_sent'
           : undefined)
-      return new FaultLane(of, check, onward, relieved)
+      return new FrameChain(of, check, onward, relieved)
     }
     for (const call of run.calls) {
-      const toClient = (frame: LaneFrame) => this.#emit(call, frame)
-      if (call.actsOnAnswer) this.#lanes.set(call, lane(call, toClient))
+      const toClient = (frame: ChainFrame) => this.#emit(call, frame)
+      if (call.actsOnResponse) this.#lanes.set(call, lane(call, toClient))
     }
-    if (run.exchange.actsOnAnswer) {
+    if (run.exchange.actsOnResponse) {
       this.#whole = lane(run.exchange, (frame) => this.#route(run.exchange, frame))
     }
     for (const each of this.#all) {
@@ -91,7 +90,7 @@ export class SseAnswer implements AnswerPart {
     this.#decoder?.on('error', (error) => this.#broken(error))
   }
 
-  get #all(): readonly FaultLane[] {
+  get #all(): readonly FrameChain[] {
     const lanes = [...this.#lanes.values()]
     return this.#whole === undefined ? lanes : [this.#whole, ...lanes]
   }
@@ -173,7 +172,6 @@ export class SseAnswer implements AnswerPart {
         await lane.done
       }
     } catch {
-      // Told where the lane was made.
       return
     }
     if (outlet.over) return
@@ -186,7 +184,7 @@ export class SseAnswer implements AnswerPart {
   #frame(frame: SseFrame): void {
     const { run } = this.#setting
     if (frame.oversized) {
-      run.leaveAnswer('too_large')
+      run.leaveResponse('too_large')
       this.#first(SealedFrame.piece(frame.raw, frame.ends))
       return
     }
@@ -205,17 +203,16 @@ export class SseAnswer implements AnswerPart {
     const { calls, options } = this.#setting.run
     const own = calls.find(({ call }) => call!.id === message.id)
     const isLast = own !== undefined || (message.id === null && calls.length === 1)
-    if (isLast) options.onAnswered?.((own ?? calls[0]!).call)
+    if (isLast) options.onResponded?.((own ?? calls[0]!).call)
     return isLast
   }
 
-  #first(frame: LaneFrame): void {
+  #first(frame: ChainFrame): void {
     if (this.#whole === undefined) void this.#route(this.#setting.run.exchange, frame)
     else this.#whole.push(frame)
   }
 
-  /** To the lane of the call that an event belongs to, or to the client. */
-  #route(from: CallRun, frame: LaneFrame): Promise<void> | undefined {
+  #route(from: CallRun, frame: ChainFrame): Promise<void> | undefined {
     // What wakes up behind the end may be another connection's to bring by now.
     if (this.#setting.outlet.over) return undefined
     const { calls } = this.#setting.run
@@ -223,14 +220,14 @@ export class SseAnswer implements AnswerPart {
     const message = isOpen(frame) ? frame.message : undefined
     const owner = replaced ? undefined : ownerOf(calls, message)
     if (owner === undefined) return this.#emit(from, frame)
-    if (isOpen(frame) && frame.last) owner.appAnswer = message
+    if (isOpen(frame) && frame.last) owner.appResponse = message
     const lane = this.#lanes.get(owner)
     if (lane === undefined) return this.#emit(owner, frame)
     lane.push(frame)
     return lane.room()
   }
 
-  #emit(owner: CallRun, frame: LaneFrame): Promise<void> | undefined {
+  #emit(owner: CallRun, frame: ChainFrame): Promise<void> | undefined {
     const { run, outlet } = this.#setting
     if (outlet.over) return undefined
     if (frame instanceof QuietFrame) {
@@ -240,35 +237,39 @@ export class SseAnswer implements AnswerPart {
     const reply = frame instanceof SealedFrame ? frame.reply : undefined
     if (reply?.kind === 'http') {
       owner.madeOutcome = true
-      const answer = httpAnswer(reply, run.options.request, run.marked, this.#setting.head.headers)
-      this.#out.replace(answer)
+      const response = httpResponse(
+        reply,
+        run.options.request,
+        run.marked,
+        this.#setting.head.headers,
+      )
+      this.#out.replace(response)
       this.#over()
       return undefined
     }
-    const marks = [...run.exchange.takeMarks(), ...owner.takeMarks()]
+    const markers = [...run.exchange.takeMarks(), ...owner.takeMarks()]
     if (reply !== undefined && owner.call !== undefined) {
       owner.madeOutcome = true
-      owner.answered = true
+      owner.responded = true
       if (!run.shared && !this.#out.released) outlet.bypass()
       const event = asSseEvent(replyMessage(reply, owner.call)).bytes
       const id = frame instanceof SealedFrame ? frame.eventId : undefined
       const bytes = id === undefined ? event : Buffer.concat([Buffer.from(`id: ${id}\n`), event])
-      this.#out.send(bytes, marks)
+      this.#out.send(bytes, markers)
       this.#out.release()
     } else if (frame instanceof SealedFrame) {
       this.#out.piece(frame.raw, frame.ends)
     } else {
-      if (frame.last) owner.answeredBy(frame.message)
-      this.#out.send(frame.raw, marks)
+      if (frame.last) owner.respondedBy(frame.message)
+      this.#out.send(frame.raw, markers)
       if (frame.message !== undefined) this.#out.release()
     }
     return outlet.ready()
   }
 
-  /** A fault has ended the answer before the app did. */
   #over(): void {
     if (this.#setting.outlet.over) return
-    for (const call of this.#setting.run.calls) call.madeOutcome ||= !call.answered
+    for (const call of this.#setting.run.calls) call.madeOutcome ||= !call.responded
     this.#sendMarks()
     this.#out.release()
     this.stop()
@@ -276,7 +277,6 @@ export class SseAnswer implements AnswerPart {
     this.#setting.outlet.end([])
   }
 
-  /** Marks of what was done behind the last event that was sent. */
   #sendMarks(): void {
     this.#out.send(new Uint8Array(0), this.#setting.run.takeMarks())
   }
@@ -284,8 +284,8 @@ export class SseAnswer implements AnswerPart {
   #broken(error: unknown): void {
     const { outlet, run } = this.#setting
     if (outlet.over) return
-    if (error instanceof CutAnswer) {
-      for (const call of run.calls) call.madeOutcome ||= !call.answered
+    if (error instanceof CutResponse) {
+      for (const call of run.calls) call.madeOutcome ||= !call.responded
       if (run.calls.length === 0) run.exchange.madeOutcome = true
       this.#out.release()
       this.stop()
@@ -295,6 +295,6 @@ export class SseAnswer implements AnswerPart {
     }
     run.options.listener.broke({ rule: '', fault: '', call: undefined }, error)
     this.#setting.dropApp()
-    outlet.fail({ kind: 'closed', message: 'an answer could not be taken through its faults' })
+    outlet.fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
   }
 }

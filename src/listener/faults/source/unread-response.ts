@@ -1,12 +1,12 @@
 import type { HeaderLines } from '../../../http/headers.ts'
 import type { Failure } from '../../../http/transfer.ts'
-import type { AnswerPart, AnswerSetting } from './response-part.ts'
+import type { ResponsePart, ResponseSetting } from './response-part.ts'
 
-/** An answer that no fault wants to see: only its head may carry marks. */
-export class PlainAnswer implements AnswerPart {
-  readonly #setting: AnswerSetting
+/** A response that no fault wants to see: only its head may carry marks. */
+export class UnreadResponse implements ResponsePart {
+  readonly #setting: ResponseSetting
 
-  constructor(setting: AnswerSetting) {
+  constructor(setting: ResponseSetting) {
     this.#setting = setting
     setting.outlet.head(setting.head)
   }
@@ -18,7 +18,7 @@ export class PlainAnswer implements AnswerPart {
   end(trailers: HeaderLines): void {
     const { outlet, run } = this.#setting
     // What faults still do with the bytes is none of the app's time.
-    if (outlet.stage !== undefined) run.options.onAnswered?.(undefined)
+    if (outlet.stage !== undefined) run.options.onResponded?.(undefined)
     outlet.end(trailers)
   }
 

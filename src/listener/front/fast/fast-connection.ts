@@ -1,28 +1,28 @@
 import type { Socket } from 'node:net'
 import { factsOf } from '../../../mcp/request-facts.ts'
-import { PlainRequests } from '../../../http/fast/request-reader.ts'
+import { RequestReader } from '../../../http/fast/request-reader.ts'
 import type { RefusalReason } from '../../../telemetry/telemetry.ts'
 import { MOST_OPEN, type ClientConnection } from '../client-connection.ts'
 import type { Cut } from '../../exchange.ts'
-import { AnswerQueue } from './response-queue.ts'
+import { ResponseQueue } from './response-queue.ts'
 import { readDirectly, readUsually } from './direct-reading.ts'
-import type { AnswerTexts } from './response-text.ts'
-import type { AnswerLine, SpliceAnswer } from './fast-response.ts'
-import { SpliceExchange } from './fast-exchange.ts'
+import type { ResponseTexts } from './response-text.ts'
+import type { ResponseLine, FastResponse } from './fast-response.ts'
+import { FastExchange } from './fast-exchange.ts'
 
 /** Bounds of what is read here; anything above them goes the general way. */
-export interface SpliceLimits {
-  readonly maxHead: number
+export interface FastLimits {
+  readonly maxHeaderSize: number
   readonly maxBody: number
-  readonly headTimeout: number
+  readonly headerTimeout: number
   readonly clientKeepalive: number
 }
 
 /** Who gives connections here, and takes them over when they turn out other than plain. */
-export interface SpliceHost {
-  readonly limits: SpliceLimits
-  readonly texts: AnswerTexts
-  begin(exchange: SpliceExchange): void
+export interface FastHost {
+  readonly limits: FastLimits
+  readonly texts: ResponseTexts
+  begin(exchange: FastExchange): void
   /** The general front end goes on with these bytes, which were read and not understood. */
   handOver(socket: Socket, connection: ClientConnection, bytes: Buffer): void
   bad(socket: Socket, status: number, reason: RefusalReason, message: string): void
@@ -32,29 +32,29 @@ export interface SpliceHost {
 const MOST_ASIDE = 64 * 1024
 
 /** Reads plain requests from one client connection, until one comes that is not plain. */
-export class SpliceConnection implements AnswerLine {
-  readonly texts: AnswerTexts
+export class FastClientConnection implements ResponseLine {
+  readonly texts: ResponseTexts
   readonly #socket: Socket
   readonly #connection: ClientConnection
-  readonly #host: SpliceHost
-  readonly #requests: PlainRequests
-  readonly #queue: AnswerQueue
+  readonly #host: FastHost
+  readonly #requests: RequestReader
+  readonly #queue: ResponseQueue
   /** The request whose body is still arriving. */
-  #arriving: SpliceExchange | undefined
+  #arriving: FastExchange | undefined
   /** What must wait until all that came before it is answered, as it will not be read here. */
   #rest: Buffer | undefined
   /** Since when nothing is under way; 0 while something is, or when nobody has looked. */
   #idleSince: number
   #fresh = true
 
-  constructor(socket: Socket, connection: ClientConnection, host: SpliceHost, now: number) {
+  constructor(socket: Socket, connection: ClientConnection, host: FastHost, now: number) {
     this.#idleSince = now
     this.#socket = socket
     this.#connection = connection
     this.#host = host
     this.texts = host.texts
-    this.#requests = new PlainRequests(host.limits.maxHead)
-    this.#queue = new AnswerQueue(socket)
+    this.#requests = new RequestReader(host.limits.maxHeaderSize)
+    this.#queue = new ResponseQueue(socket)
     socket.on('data', this.#onData).on('end', this.#onEnd)
     readDirectly(socket, this.#onData)
     socket.on('error', this.#onError).on('drain', this.#onDrain)
@@ -69,29 +69,29 @@ export class SpliceConnection implements AnswerLine {
       return
     }
     const idle = now - this.#idleSince
-    const { headTimeout, clientKeepalive } = this.#host.limits
-    if (this.#fresh && idle > headTimeout) {
+    const { headerTimeout, clientKeepalive } = this.#host.limits
+    if (this.#fresh && idle > headerTimeout) {
       this.#host.bad(this.#socket, 408, 'slow_client', 'the request head did not arrive in time')
     } else if (!this.#fresh && idle > clientKeepalive) {
       this.#socket.destroy()
     }
   }
 
-  write(answer: SpliceAnswer, piece: string | Uint8Array): boolean {
-    return this.#queue.write(answer, piece)
+  write(response: FastResponse, piece: string | Uint8Array): boolean {
+    return this.#queue.write(response, piece)
   }
 
-  done(answer: SpliceAnswer, last: boolean): void {
-    this.#queue.done(answer, last ? 'fin' : undefined)
+  done(response: FastResponse, last: boolean): void {
+    this.#queue.done(response, last ? 'fin' : undefined)
     this.#goOn()
   }
 
-  cut(answer: SpliceAnswer, how: Cut): void {
-    this.#queue.done(answer, how)
+  cut(response: FastResponse, how: Cut): void {
+    this.#queue.done(response, how)
   }
 
-  endBehind(answer: SpliceAnswer): void {
-    this.#queue.endBehind(answer)
+  endBehind(response: FastResponse): void {
+    this.#queue.endBehind(response)
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -147,9 +147,9 @@ export class SpliceConnection implements AnswerLine {
         return
       }
       const body = chunk.subarray(start, end)
-      const exchange = new SpliceExchange(head, body, length, this.#socket, this.#connection, this)
+      const exchange = new FastExchange(head, body, length, this.#socket, this.#connection, this)
       if (!whole) this.#arriving = exchange
-      this.#queue.add(exchange.answer)
+      this.#queue.add(exchange.response)
       this.#host.begin(exchange)
       at = end
     }
@@ -160,7 +160,7 @@ export class SpliceConnection implements AnswerLine {
   }
 
   /** The body of a request goes on; the place behind it. */
-  #body(exchange: SpliceExchange, chunk: Buffer): number {
+  #body(exchange: FastExchange, chunk: Buffer): number {
     const end = Math.min(exchange.missing, chunk.length)
     if (exchange.missing === end) this.#arriving = undefined
     exchange.push(end === chunk.length ? chunk : chunk.subarray(0, end))

@@ -8,14 +8,14 @@ import { ClientExchange } from '../client-exchange.ts'
 import type { Exchange, IncomingBody } from '../../exchange.ts'
 import { HoldWatch } from '../../hold-watch.ts'
 import type { OpenBody } from '../open-exchange.ts'
-import { SpliceAnswer, type AnswerLine } from './fast-response.ts'
+import { FastResponse, type ResponseLine } from './fast-response.ts'
 
 const EMPTY = Buffer.alloc(0)
 
 /** An exchange whose request was read without node:http: its body is whole, or will be before it is sent. */
-export class SpliceExchange extends ClientExchange implements Exchange, IncomingBody, OpenBody {
+export class FastExchange extends ClientExchange implements Exchange, IncomingBody, OpenBody {
   readonly head: RequestHead
-  readonly answer: SpliceAnswer
+  readonly response: FastResponse
   readonly #socket: Socket
   readonly #length: number
   #bytes: Buffer
@@ -34,7 +34,7 @@ export class SpliceExchange extends ClientExchange implements Exchange, Incoming
     length: number,
     socket: Socket,
     connection: ClientConnection,
-    line: AnswerLine,
+    line: ResponseLine,
   ) {
     super(connection)
     this.head = head
@@ -47,7 +47,7 @@ export class SpliceExchange extends ClientExchange implements Exchange, Incoming
       this.#pieces = new Pieces()
       if (first.length > 0) this.#pieces.push(first)
     }
-    this.answer = new SpliceAnswer(line, this)
+    this.response = new FastResponse(line, this)
   }
 
   get body(): this {

@@ -2,33 +2,33 @@ import { asBuffer } from '../../../base/bytes.ts'
 import type { ChunkRun } from '../../../http/chunk-run.ts'
 import { linesText, type HeaderLines, type ResponseHead } from '../../../http/headers.ts'
 import { informationalText } from '../response-head.ts'
-import type { Answer, Cut } from '../../exchange.ts'
-import type { AnswerOwner } from '../node-response.ts'
-import type { AnswerTexts } from './response-text.ts'
+import type { ClientResponse, Cut } from '../../exchange.ts'
+import type { ResponseOwner } from '../node-response.ts'
+import type { ResponseTexts } from './response-text.ts'
 
 /** Pieces up to this leave as text with what is around them, in one write. */
 const ONE_WRITE = 16 * 1024
 
 /** Takes what answers write, in the order of their requests. */
-export interface AnswerLine {
-  readonly texts: AnswerTexts
+export interface ResponseLine {
+  readonly texts: ResponseTexts
   /** False asks for a pause. */
-  write(answer: SpliceAnswer, piece: string | Uint8Array): boolean
-  /** The answer is whole; with `last` the connection ends after it. */
-  done(answer: SpliceAnswer, last: boolean): void
-  cut(answer: SpliceAnswer, how: Cut): void
-  /** The connection ends behind the newest answer, which is whole and may not have had its turn. */
-  endBehind(answer: SpliceAnswer): void
+  write(response: FastResponse, piece: string | Uint8Array): boolean
+  /** The response is whole; with `last` the connection ends after it. */
+  done(response: FastResponse, last: boolean): void
+  cut(response: FastResponse, how: Cut): void
+  /** The connection ends behind the newest response, which is whole and may not have had its turn. */
+  endBehind(response: FastResponse): void
 }
 
-/** Writes one answer straight to the socket, with the bytes that node:http would write. */
-export class SpliceAnswer implements Answer {
+/** Writes one response straight to the socket, with the bytes that node:http would write. */
+export class FastResponse implements ClientResponse {
   ended = false
   started = false
-  /** The answer to the request that came next. */
-  next: SpliceAnswer | undefined
-  readonly #line: AnswerLine
-  readonly #owner: AnswerOwner
+  /** The response to the request that came next. */
+  next: FastResponse | undefined
+  readonly #line: ResponseLine
+  readonly #owner: ResponseOwner
   /** What is written in one tick leaves in one write: the head, and the pieces of body behind it. */
   #text = ''
   /** The piece that came last. */
@@ -40,7 +40,7 @@ export class SpliceAnswer implements Answer {
   #flushAsked = false
   #last = false
 
-  constructor(line: AnswerLine, owner: AnswerOwner) {
+  constructor(line: ResponseLine, owner: ResponseOwner) {
     this.#line = line
     this.#owner = owner
   }
@@ -173,6 +173,6 @@ export class SpliceAnswer implements Answer {
   }
 }
 
-function flushHead(answer: SpliceAnswer): void {
-  answer.flush()
+function flushHead(response: FastResponse): void {
+  response.flush()
 }

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { cutSocket } from '../cut-socket.ts'
 import type { Cut } from '../../exchange.ts'
-import type { SpliceAnswer } from './fast-response.ts'
+import type { FastResponse } from './fast-response.ts'
 
-/** What an answer has written before its turn. */
+/** What a response has written before its turn. */
 interface Waiting {
   readonly pieces: (string | Uint8Array)[]
   size: number
@@ -12,23 +12,23 @@ interface Waiting {
   ending: Cut | undefined
 }
 
-/** More than this is not taken from an answer before its turn. */
+/** More than this is not taken from a response before its turn. */
 const ENOUGH = 16 * 1024
 
-/** Brings the answers of one connection into the order of their requests. */
-export class AnswerQueue {
+/** Brings the responses of one connection into the order of their requests. */
+export class ResponseQueue {
   readonly #socket: Socket
-  /** The answer whose turn it is; those behind it are linked to it. */
-  #current: SpliceAnswer | undefined
-  #newest: SpliceAnswer | undefined
+  /** The response whose turn it is; those behind it are linked to it. */
+  #current: FastResponse | undefined
+  #newest: FastResponse | undefined
   #size = 0
-  #waiting: Map<SpliceAnswer, Waiting> | undefined
+  #waiting: Map<FastResponse, Waiting> | undefined
 
   constructor(socket: Socket) {
     this.#socket = socket
   }
 
-  /** How many answers are not done. */
+  /** How many responses are not done. */
   get size(): number {
     return this.#size
   }
@@ -37,42 +37,42 @@ export class AnswerQueue {
     return this.#current === undefined
   }
 
-  /** Whether an answer has begun on the socket. */
+  /** Whether a response has begun on the socket. */
   get writing(): boolean {
     return this.#current?.started === true
   }
 
-  /** The next answer in order. */
-  add(answer: SpliceAnswer): void {
+  /** The next response in order. */
+  add(response: FastResponse): void {
     this.#size++
-    if (this.#current === undefined) this.#current = answer
-    else this.#newest!.next = answer
-    this.#newest = answer
+    if (this.#current === undefined) this.#current = response
+    else this.#newest!.next = response
+    this.#newest = response
   }
 
-  /** False asks for a pause until the answer is told `drained`. */
-  write(answer: SpliceAnswer, piece: string | Uint8Array): boolean {
-    if (answer === this.#current) return this.#send(piece)
-    const waiting = this.#waitingFor(answer)
+  /** False asks for a pause until the response is told `drained`. */
+  write(response: FastResponse, piece: string | Uint8Array): boolean {
+    if (response === this.#current) return this.#send(piece)
+    const waiting = this.#waitingFor(response)
     waiting.pieces.push(piece)
     waiting.size += piece.length
     return waiting.size < ENOUGH
   }
 
-  /** The answer writes no more; with an ending the connection ends behind it. */
-  done(answer: SpliceAnswer, ending: Cut | undefined): void {
-    if (answer === this.#current) {
-      this.#over(answer, ending)
+  /** The response writes no more; with an ending the connection ends behind it. */
+  done(response: FastResponse, ending: Cut | undefined): void {
+    if (response === this.#current) {
+      this.#over(response, ending)
       return
     }
-    const waiting = this.#waitingFor(answer)
+    const waiting = this.#waitingFor(response)
     waiting.done = true
     waiting.ending = ending
   }
 
-  /** The connection ends behind an answer that is done, and behind which there is none. */
-  endBehind(answer: SpliceAnswer): void {
-    const waiting = this.#waiting?.get(answer)
+  /** The connection ends behind a response that is done, and behind which there is none. */
+  endBehind(response: FastResponse): void {
+    const waiting = this.#waiting?.get(response)
     if (waiting === undefined) cutSocket(this.#socket, 'fin')
     else waiting.ending ??= 'fin'
   }
@@ -82,35 +82,35 @@ export class AnswerQueue {
     this.#current?.drained()
   }
 
-  #over(answer: SpliceAnswer, ending: Cut | undefined): void {
+  #over(response: FastResponse, ending: Cut | undefined): void {
     this.#size--
-    const { next } = answer
-    answer.next = undefined
+    const { next } = response
+    response.next = undefined
     this.#current = next
     if (next === undefined) this.#newest = undefined
     if (ending !== undefined) cutSocket(this.#socket, ending)
     else if (next !== undefined) this.#turn(next)
   }
 
-  #turn(answer: SpliceAnswer): void {
-    const waiting = this.#waiting?.get(answer)
+  #turn(response: FastResponse): void {
+    const waiting = this.#waiting?.get(response)
     if (waiting === undefined) return
-    this.#waiting!.delete(answer)
+    this.#waiting!.delete(response)
     for (const piece of waiting.pieces) this.#send(piece)
-    if (waiting.done) this.#over(answer, waiting.ending)
+    if (waiting.done) this.#over(response, waiting.ending)
     else if (waiting.size >= ENOUGH && !this.#socket.writableNeedDrain) {
-      // Not at once: this may be the end of an answer that a parser is still reading, and parsers
+      // Not at once: this may be the end of a response that a parser is still reading, and parsers
       // cannot go on inside each other.
-      process.nextTick(goOn, answer)
+      process.nextTick(goOn, response)
     }
   }
 
-  #waitingFor(answer: SpliceAnswer): Waiting {
+  #waitingFor(response: FastResponse): Waiting {
     this.#waiting ??= new Map()
-    let waiting = this.#waiting.get(answer)
+    let waiting = this.#waiting.get(response)
     if (waiting === undefined) {
       waiting = { pieces: [], size: 0, done: false, ending: undefined }
-      this.#waiting.set(answer, waiting)
+      this.#waiting.set(response, waiting)
     }
     return waiting
   }
@@ -123,6 +123,6 @@ export class AnswerQueue {
   }
 }
 
-function goOn(answer: SpliceAnswer): void {
-  answer.drained()
+function goOn(response: FastResponse): void {
+  response.drained()
 }

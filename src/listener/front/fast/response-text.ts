@@ -1,20 +1,20 @@
 import { inOnePiece } from '../../../base/bytes.ts'
 import { endToEnd } from '../../../http/hop-by-hop.ts'
 import { headerValue, linesText, type ResponseHead } from '../../../http/headers.ts'
-import { PlainAnswerHead, type TextAround } from '../../../http/fast/fast-response-head.ts'
+import { FastResponseHead, type TextAround } from '../../../http/fast/fast-response-head.ts'
 import { assertSafeReason } from '../response-head.ts'
 
-/** An answer's head as the client gets it, and how its body is framed. */
-export interface AnswerText {
+/** A response's head as the client gets it, and how its body is framed. */
+export interface ResponseText {
   readonly text: string
   readonly framing: 'length' | 'chunked' | 'none'
 }
 
-/** How the head of an answer ends where the connection ends with it. */
+/** How the head of a response ends where the connection ends with it. */
 const CLOSE = 'Connection: close\r\n'
 
-/** Writes the heads of answers, as node:http would for a POST, GET or DELETE of HTTP/1.1. */
-export class AnswerTexts {
+/** Writes the heads of responses, as node:http would for a POST, GET or DELETE of HTTP/1.1. */
+export class ResponseTexts {
   readonly #keep: string
 
   /** `keepAlive` is how long an idle connection is kept, in milliseconds. */
@@ -23,13 +23,13 @@ export class AnswerTexts {
   }
 
   /** The text of a head on a connection that stays or ends. */
-  of(head: ResponseHead, stays: boolean): AnswerText {
-    if (!stays) return answerText(head, CLOSE)
-    if (!(head instanceof PlainAnswerHead)) return answerText(head, this.#keep)
+  of(head: ResponseHead, stays: boolean): ResponseText {
+    if (!stays) return responseText(head, CLOSE)
+    if (!(head instanceof FastResponseHead)) return responseText(head, this.#keep)
     // Apps say the same again and again, and what reads it knows it again.
     let around = head.notes.text
     if (around?.by !== this) {
-      around = split(answerText(head, this.#keep), this)
+      around = split(responseText(head, this.#keep), this)
       head.notes.text = around
     }
     const { before, after, framing } = around
@@ -40,7 +40,7 @@ export class AnswerTexts {
 const LENGTH = /\r\ncontent-length: /i
 
 /** Splits a plain head, which has one such line at most and no line break inside its parts. */
-function split({ text, framing }: AnswerText, by: object): TextAround {
+function split({ text, framing }: ResponseText, by: object): TextAround {
   const line = LENGTH.exec(text)
   if (line === null) return { by, before: inOnePiece(text), after: '', framing }
   const start = line.index + line[0].length
@@ -49,7 +49,7 @@ function split({ text, framing }: AnswerText, by: object): TextAround {
   return { by, before, after: inOnePiece(text.slice(end)), framing }
 }
 
-function answerText(head: ResponseHead, ending: string): AnswerText {
+function responseText(head: ResponseHead, ending: string): ResponseText {
   assertSafeReason(head)
   const { status, reason } = head
   const text = `HTTP/1.1 ${status} ${reason}\r\n${linesText(endToEnd(head.headers))}${ending}`

@@ -55,11 +55,11 @@ async function draw() {
       none.textContent = 'No data'
       box.append(none)
     } else KINDS[type](box, shown, picture)
-    box.dataset.drawn = 'yes'
+    box.dataset.sampled = 'yes'
   }
   grid.style.height = `${bottom}px`
   grid.style.width = `${24 * COLUMN}px`
-  document.title = 'drawn'
+  document.title = 'sampled'
 }
 
 await draw()

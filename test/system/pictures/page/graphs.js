@@ -5,7 +5,7 @@ const AXIS = { stroke: '#9a9aa6', grid: { stroke: '#24262c', width: 1 }, ticks: 
 const LEGEND_LINE = 16
 
 /** Lines or bars over time, with marks, thresholds and a legend below. */
-export function drawGraph(box, { panel, lines }, { times, marks }) {
+export function drawGraph(box, { panel, lines }, { times, markers }) {
   const { defaults } = panel.fieldConfig
   const { custom } = defaults
   const stacked = custom.stacking.mode === 'normal'
@@ -38,7 +38,7 @@ export function drawGraph(box, { panel, lines }, { times, marks }) {
     scale,
     unit: defaults.unit,
     draw: (chart) => {
-      drawMarks(chart, marks)
+      drawMarks(chart, markers)
       if (custom.thresholdsStyle.mode !== 'off') drawThresholds(chart, defaults.thresholds.steps)
     },
   })
@@ -102,8 +102,8 @@ function drawLegend(box, lines, { fieldConfig, options }, rows) {
   box.append(table)
 }
 
-function drawMarks({ ctx, bbox, valToPos }, marks) {
-  for (const { at, colour } of marks) {
+function drawMarks({ ctx, bbox, valToPos }, markers) {
+  for (const { at, colour } of markers) {
     const x = Math.round(valToPos(at, 'x', true))
     line(ctx, browserColour(colour), [x, bbox.top, x, bbox.top + bbox.height])
   }

@@ -1,6 +1,6 @@
 import { formatted, stepColour } from './units.js'
 
-/** What holds now: the answers to several queries side by side, joined by their labels. */
+/** What holds now: the responses to several queries side by side, joined by their labels. */
 export function drawTable(box, { panel, lines }) {
   const { options, fieldConfig, transformations } = panel
   const organize = transformations.find(({ id }) => id === 'organize').options

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder that holds a rules file as the kubelet mounts a ConfigMap: `rules.yaml -> ..data/rules.yaml`. */
+/** A directory that holds a rules file as the kubelet mounts a ConfigMap: `rules.yaml -> ..data/rules.yaml`. */
 export interface MountedRules {
-  readonly folder: string
+  readonly directory: string
   /** What `--rules` is given. */
   readonly file: string
   /** Swaps in a version as the kubelet does; undefined takes the key away. */
@@ -14,27 +14,27 @@ export interface MountedRules {
 
 /** Mounts a first version. */
 export async function mountRules(text: string | undefined): Promise<MountedRules> {
-  const folder = await mkdtemp(join(tmpdir(), 'squall-rules-'))
+  const directory = await mkdtemp(join(tmpdir(), 'squall-rules-'))
   let version = 0
   let before: string | undefined
 
   async function swap(next: string | Uint8Array | undefined): Promise<void> {
     const data = `..v${++version}`
-    await mkdir(join(folder, data))
-    if (next !== undefined) await writeFile(join(folder, data, 'rules.yaml'), next)
-    await symlink(data, join(folder, '..data_tmp'))
-    await rename(join(folder, '..data_tmp'), join(folder, '..data'))
-    if (before !== undefined) await rm(join(folder, before), { recursive: true })
+    await mkdir(join(directory, data))
+    if (next !== undefined) await writeFile(join(directory, data, 'rules.yaml'), next)
+    await symlink(data, join(directory, '..data_tmp'))
+    await rename(join(directory, '..data_tmp'), join(directory, '..data'))
+    if (before !== undefined) await rm(join(directory, before), { recursive: true })
     before = data
   }
 
   await swap(text)
-  await symlink('..data/rules.yaml', join(folder, 'rules.yaml'))
+  await symlink('..data/rules.yaml', join(directory, 'rules.yaml'))
   return {
-    folder,
-    file: join(folder, 'rules.yaml'),
+    directory,
+    file: join(directory, 'rules.yaml'),
     swap,
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove: () => rm(directory, { recursive: true, force: true }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { Random } from '../../support/random.ts'
-import { CHUNKED, PlainAnswers } from '../../../src/http/fast/response-reader.ts'
+import { CHUNKED, ResponseReader } from '../../../src/http/fast/response-reader.ts'
 import { readChunks, type ChunksReading } from './chunks-reading.ts'
 import { digestOf } from '../digest.ts'
 import { Disagreement, same } from '../disagreement.ts'
@@ -8,14 +8,14 @@ import {
   RETIRE_BEFORE,
   undiciReads,
   type UndiciReading,
-} from '../references/undici-answer.ts'
-import { MAX_HEAD } from './requests.ts'
+} from '../references/undici-response.ts'
+import { MAX_HEADER_SIZE } from './requests.ts'
 import type { Target, Tried } from './target.ts'
 
 const LONGEST_IDLE = 600_000
 const NOT_PLAIN: Tried = { kind: 'not plain', compared: false }
 
-/** How the framers read an answer. */
+/** How the framers read a response. */
 interface OurReading {
   readonly body: string
   readonly state: 'more' | 'whole' | 'odd' | 'broken'
@@ -23,15 +23,15 @@ interface OurReading {
   readonly at: number
 }
 
-/** Reads the bytes of one answer as the lanes do, and holds it against what undici says of them. */
-export async function checkAnswer(bytes: Buffer): Promise<Tried> {
-  const answers = new PlainAnswers(MAX_HEAD)
-  if (!answers.read(bytes, 0, bytes.length)) return NOT_PLAIN
-  const { length, size } = answers
-  same('the copy of the head', answers.bytes.toString('latin1'), latin1(bytes, 0, size))
+/** Reads the bytes of one response as the lanes do, and holds it against what undici says of them. */
+export async function checkResponse(bytes: Buffer): Promise<Tried> {
+  const responses = new ResponseReader(MAX_HEADER_SIZE)
+  if (!responses.read(bytes, 0, bytes.length)) return NOT_PLAIN
+  const { length, size } = responses
+  same('the copy of the head', responses.bytes.toString('latin1'), latin1(bytes, 0, size))
   const ours = length === CHUNKED ? chunked(bytes, size) : counted(bytes, size, length)
-  const theirs = await undiciReads(around(bytes, ours), MAX_HEAD)
-  const { status, reason, headers } = answers.head
+  const theirs = await undiciReads(around(bytes, ours), MAX_HEADER_SIZE)
+  const { status, reason, headers } = responses.head
   same('the heads', [{ status, reason, headers }], theirs.heads)
   same('refused', ours.state === 'broken', theirs.refused && ours.state !== 'odd')
   if (ours.state === 'odd') {
@@ -39,9 +39,9 @@ export async function checkAnswer(bytes: Buffer): Promise<Tried> {
   } else {
     same('the body', ours.body, theirs.body)
     same('where it is whole', ours.state === 'whole' ? 1 : undefined, theirs.wholeWith)
-    if (ours.state === 'whole') compareKeeping(answers, ours.at === bytes.length, theirs)
+    if (ours.state === 'whole') compareKeeping(responses, ours.at === bytes.length, theirs)
   }
-  const { head, closes, keptFor } = answers
+  const { head, closes, keptFor } = responses
   const digits = Math.min(32 - Math.clz32(ours.body.length), 6)
   return {
     kind: `${head.status} ${ours.state} ${digits} ${closes} ${keptFor === undefined}`,
@@ -49,12 +49,12 @@ export async function checkAnswer(bytes: Buffer): Promise<Tried> {
   }
 }
 
-function compareKeeping(answers: PlainAnswers, clean: boolean, theirs: UndiciReading): void {
-  const { closes, keptFor } = answers
+function compareKeeping(responses: ResponseReader, clean: boolean, theirs: UndiciReading): void {
+  const { closes, keptFor } = responses
   const idle =
     keptFor === undefined ? DEFAULT_IDLE : Math.min(keptFor - RETIRE_BEFORE, LONGEST_IDLE)
   const kept = clean && !closes && idle > 0
-  // Line breaks behind an answer are no reason for undici to give up the connection.
+  // Line breaks behind a response are no reason for undici to give up the connection.
   if (kept || clean) same('keeping the connection', kept, theirs.kept)
   if (kept) same('for how long', idle, theirs.keptFor)
 }
@@ -76,7 +76,7 @@ function chunked(bytes: Buffer, from: number): ChunksReading {
   return whole
 }
 
-/** The bytes in such pieces that undici tells with which byte the answer is whole. */
+/** The bytes in such pieces that undici tells with which byte the response is whole. */
 function around(bytes: Buffer, { at, state }: OurReading): Buffer[] {
   if (state !== 'whole') return [bytes]
   const pieces = [bytes.subarray(0, at - 1), bytes.subarray(at - 1, at), bytes.subarray(at)]
@@ -91,7 +91,7 @@ async function goesOn(
   theirs: UndiciReading,
 ): Promise<void> {
   const handed = Buffer.concat([bytes.subarray(0, size), bytes.subarray(ours.at)])
-  const rest = await undiciReads([handed], MAX_HEAD)
+  const rest = await undiciReads([handed], MAX_HEADER_SIZE)
   if (!theirs.body.startsWith(ours.body)) {
     throw new Disagreement('the pieces before an odd chunk', JSON.stringify(ours.body))
   }
@@ -107,9 +107,9 @@ function latin1(bytes: Buffer, from: number, to: number): string {
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
 
-/** The readers of plain answers and of their chunks beside undici. */
-export const answersTarget: Target = {
-  name: 'answers',
+/** The readers of plain responses and of their chunks beside undici. */
+export const responsesTarget: Target = {
+  name: 'responses',
   maxLength: 2_000,
   seeds: [
     `${OK}Content-Length: 5\r\n\r\nhello`,
@@ -131,5 +131,5 @@ export const answersTarget: Target = {
     ['Keep-Alive: timeout=5\r\n', 'timeout=', 'timeout=1', 'timeout=3', '0000000000', 'max=2'],
     ['Upgrade: x\r\n', 'Proxy-Connection: close\r\n', 'Trailer: a\r\n', 'a: b\r\n', ' x\r\n'],
   ].flat(),
-  run: checkAnswer,
+  run: checkResponse,
 }

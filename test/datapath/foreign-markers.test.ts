@@ -36,10 +36,10 @@ it.each(['x-squall-fault', 'X-Squall-Error', 'x-squall-whatever'])(
   async (name) => {
     const bytes = json(result(7), '200 OK', [name, 'bad/abort'])
     stage = await Stage.open((exchange) => void exchange.send([bytes]))
-    const { answers } = await stage.exchange(post(request(7)))
+    const { responses } = await stage.exchange(post(request(7)))
     const renamed = `x-upstream-squall-${name.slice('x-squall-'.length)}`
-    expect(names(answers[0]!.headers)).toContain(renamed)
-    expect(names(answers[0]!.headers).filter((each) => /^x-squall/i.test(each))).toEqual([])
+    expect(names(responses[0]!.headers)).toContain(renamed)
+    expect(names(responses[0]!.headers).filter((each) => /^x-squall/i.test(each))).toEqual([])
     await stage.ends({ 'tools/call echo: ok': 1 })
   },
 )
@@ -52,8 +52,8 @@ it('nor is one in a trailer, or in a 1xx response', async () => {
     (exchange) =>
       void exchange.send([early, head, chunk(`data: ${JSON.stringify(result(7))}\n\n`), last]),
   )
-  const { answers } = await stage.exchange(post(request(7)))
-  const [{ infos, trailers }] = answers as [(typeof answers)[0]]
+  const { responses } = await stage.exchange(post(request(7)))
+  const [{ infos, trailers }] = responses as [(typeof responses)[0]]
   expect(infos.flatMap(({ headers }) => names(headers))).toEqual(['x-upstream-squall-error'])
   expect(names(trailers)).toEqual(['x-upstream-squall-Fault'])
   await stage.ends({ 'tools/call echo: ok': 1 })
@@ -69,15 +69,15 @@ it.each([
     (exchange) =>
       void exchange.send([streamHead(), ...pieces.map((piece) => chunk(piece)), LAST_CHUNK]),
   )
-  const { answers } = await stage.exchange(post(request(7)))
-  const body = Buffer.from(answers[0]!.body)
+  const { responses } = await stage.exchange(post(request(7)))
+  const body = Buffer.from(responses[0]!.body)
   expect(body.toString()).toBe(SENT)
-  const marks: string[] = []
+  const markers: string[] = []
   new SseFramer(1e6).push(body, ({ raw }) => {
-    const mark = markIn(raw)
-    if (mark !== undefined) marks.push(mark)
+    const marker = markIn(raw)
+    if (marker !== undefined) markers.push(marker)
   })
-  expect(marks).toEqual([])
+  expect(markers).toEqual([])
   await stage.ends({ 'tools/call echo: ok': 1 })
 })
 
@@ -93,8 +93,8 @@ it('what is compressed, and what is no stream, passes as it is', async () => {
     )
   })
   const first = await stage.exchange(post(request(7)))
-  expect(Buffer.from(first.answers[0]!.body).equals(body)).toBe(true)
+  expect(Buffer.from(first.responses[0]!.body).equals(body)).toBe(true)
   const second = await stage.exchange(post(request(7)))
-  expect(Buffer.from(second.answers[0]!.body).toString()).toContain('x-squall-fault')
+  expect(Buffer.from(second.responses[0]!.body).toString()).toContain('x-squall-fault')
   await stage.ends({ 'tools/call echo: ok': 2 })
 })

@@ -17,7 +17,7 @@ export interface Request {
 const MAX_TAKE_MS = 10_000
 
 /** Answers everything that is not a tool call. */
-export function answerMethod({ id, method }: Request, response: ServerResponse): void {
+export function responseMethod({ id, method }: Request, response: ServerResponse): void {
   if (id === undefined) {
     response.writeHead(202).end()
   } else if (method === 'initialize') {
@@ -34,7 +34,7 @@ export function answerMethod({ id, method }: Request, response: ServerResponse):
 }
 
 /** Answers a tool call, well or in the way that the script wants. */
-export function answerCall(request: Request, ending: Ending, response: ServerResponse): void {
+export function respondToCall(request: Request, ending: Ending, response: ServerResponse): void {
   const { id, params } = request
   const tool = DEMO_TOOLS.find(({ name }) => name === params?.name)
   const given = params?.arguments ?? {}
@@ -68,12 +68,12 @@ const EVENT_STREAM = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no
 const FAILED = { content: [{ type: 'text', text: 'nothing could be done' }], isError: true }
 
 function success(tool: DemoTool, given: Readonly<Record<string, unknown>>): object {
-  const { text, structured } = tool.answer(String(given[tool.argument]))
+  const { text, structured } = tool.response(String(given[tool.argument]))
   const content = [{ type: 'text', text }]
   return structured === undefined ? { content } : { content, structuredContent: structured }
 }
 
-/** Progress first, each step on its own, and then the answer. */
+/** Progress first, each step on its own, and then the response. */
 function tell(
   request: Request,
   steps: number,

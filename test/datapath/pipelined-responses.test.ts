@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { answer, chunk } from '../support/raw-app.ts'
+import { response, chunk } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 
@@ -14,7 +14,7 @@ afterEach(async () => {
   await squall.close()
 })
 
-test('an answer that waits for its client goes on when one behind it comes meanwhile', async () => {
+test('a response that waits for its client goes on when one behind it comes meanwhile', async () => {
   let goOn!: () => void
   const isTime = new Promise<void>((resolve) => (goOn = resolve))
   let written = 0
@@ -24,7 +24,7 @@ test('an answer that waits for its client goes on when one behind it comes meanw
       script: async (e) => {
         if (String(e.request.body).includes('"second"')) {
           await isTime
-          await e.write(answer('200 OK', ['Content-Type', 'text/plain'], 'later'))
+          await e.write(response('200 OK', ['Content-Type', 'text/plain'], 'later'))
           return
         }
         await e.write(STREAM_HEAD)
@@ -34,7 +34,7 @@ test('an answer that waits for its client goes on when one behind it comes meanw
       },
     },
     // What waits here is node:http's matter.
-    engine: 'general',
+    engine: 'standard',
   })
   const client = await RawClient.connect(squall.port, { keepBytes: false })
   await client.send(toolCall(1, 'first') + toolCall(2, 'second'))
@@ -49,7 +49,7 @@ test('an answer that waits for its client goes on when one behind it comes meanw
   // Turns enough for it to come through.
   for (let turns = 0; turns < 40; turns++) await new Promise(setImmediate)
   client.socket.resume()
-  expect((await client.answer())!.body.equals(Buffer.from(EVENT.repeat(EVENTS)))).toBe(true)
-  expect(String((await client.answer(1))!.body)).toBe('later')
+  expect((await client.response())!.body.equals(Buffer.from(EVENT.repeat(EVENTS)))).toBe(true)
+  expect(String((await client.response(1))!.body)).toBe('later')
   client.close()
 })

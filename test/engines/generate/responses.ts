@@ -1,8 +1,8 @@
 import type { Random } from '../../support/random.ts'
-import type { AppAnswer } from '../script.ts'
+import type { AppResponse } from '../script.ts'
 import { chunkedBody } from './chunks.ts'
 import { eventChunks } from './event-chunks.ts'
-import { CODINGS, GARBAGE, INFOS, LENGTHS, LINES, STATUS_LINES } from './answer-parts.ts'
+import { CODINGS, GARBAGE, INFOS, LENGTHS, LINES, STATUS_LINES } from './response-parts.ts'
 import { coded } from './bodies.ts'
 
 /** Answers without a body. */
@@ -41,14 +41,14 @@ function events(random: Random, body: string): string {
   return `${random.chance(0.2) ? ': hello\n\n' : ''}${first}event: message\ndata: ${body}${end}${last}`
 }
 
-type Sent = Pick<AppAnswer, 'pieces' | 'end'> & { readonly text: string }
+type Sent = Pick<AppResponse, 'pieces' | 'end'> & { readonly text: string }
 
-function sent(text: string, end: AppAnswer['end'] = 'keep'): Sent {
+function sent(text: string, end: AppResponse['end'] = 'keep'): Sent {
   return { text, end, pieces: [text] }
 }
 
-/** An answer as most apps give it: JSON with a length, JSON in chunks, or an event stream. */
-export function plainAnswer(random: Random, id: number, method = 'POST'): Sent {
+/** A response as most apps give it: JSON with a length, JSON in chunks, or an event stream. */
+export function plainResponse(random: Random, id: number, method = 'POST'): Sent {
   const body = resultBody(random, id)
   const line = random.chance(0.9)
     ? 'HTTP/1.1 200 OK'
@@ -73,7 +73,7 @@ export function plainAnswer(random: Random, id: number, method = 'POST'): Sent {
     }
     case 4: {
       const empty = random.pick(EMPTY)
-      // Bytes behind an answer hit whichever request comes next on that connection, if one does.
+      // Bytes behind a response hit whichever request comes next on that connection, if one does.
       return sent(bare ? empty.slice(0, empty.indexOf('\r\n\r\n') + 4) : empty)
     }
     default:
@@ -83,8 +83,8 @@ export function plainAnswer(random: Random, id: number, method = 'POST'): Sent {
   }
 }
 
-/** An answer that is odd but legal, or broken. */
-export function oddAnswer(random: Random, id: number, method = 'POST'): Sent {
+/** A response that is odd but legal, or broken. */
+export function oddResponse(random: Random, id: number, method = 'POST'): Sent {
   const line = random.chance(0.6) ? 'HTTP/1.1 200 OK' : random.pick(STATUS_LINES)
   let body = resultBody(random, id)
   const lines: string[] = []
@@ -98,7 +98,7 @@ export function oddAnswer(random: Random, id: number, method = 'POST'): Sent {
     body = bytes
   }
   const framing = random.next()
-  let end: AppAnswer['end'] = 'keep'
+  let end: AppResponse['end'] = 'keep'
   if (framing < 0.3) {
     const damage = random.chance(0.4) ? 0.3 : 0
     lines.push(`Transfer-Encoding: ${damage > 0 ? 'chunked' : random.pick(CODINGS)}`)
@@ -126,8 +126,8 @@ export function oddAnswer(random: Random, id: number, method = 'POST'): Sent {
   return sent(`${infos}${line}\r\n${lines.join('\r\n')}${close}${body}${garbage}`, end)
 }
 
-/** An answer whose head is of nearly, or just over, the most that is read. */
-export function largeAnswer(random: Random, most: number): Sent {
+/** A response whose head is of nearly, or just over, the most that is read. */
+export function largeResponse(random: Random, most: number): Sent {
   const start = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n'
   const size =
     most + random.pick([-60, -20, -10, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 20, 60, 400])
@@ -135,16 +135,16 @@ export function largeAnswer(random: Random, most: number): Sent {
   return sent(`${start}X-Long: ${'l'.repeat(left)}\r\n\r\n{}`)
 }
 
-/** The same answer in pieces, as networks and apps cut it. */
-export function inPieces(random: Random, answer: Sent, mark: number): AppAnswer {
-  const { text, end } = answer
+/** The same response in pieces, as networks and apps cut it. */
+export function inPieces(random: Random, response: Sent, marker: number): AppResponse {
+  const { text, end } = response
   const style = random.next()
   const body = text.indexOf('\r\n\r\n') + 4
   let pieces: string[] = [text]
   if (style < 0.12 && body > 3 && body < text.length)
     pieces = [text.slice(0, body), text.slice(body)]
   else if (style < 0.3) pieces = cut(random, text, random.pick([2, 2, 3, 6]))
-  return { mark, at: 'whole', pieces, gap: random.pick([0, 1, 1, 2, 4]), end }
+  return { marker, at: 'whole', pieces, gap: random.pick([0, 1, 1, 2, 4]), end }
 }
 
 /** A text cut at random places. */

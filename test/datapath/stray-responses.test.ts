@@ -3,49 +3,49 @@ import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
-import { answer, type Script } from '../support/raw-app.ts'
+import { response, type Script } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { valueOf } from '../support/wire.ts'
 
 const opened = closers()
-const STRAY = answer('200 OK', ['X-Stray', 'yes'], 'stray')
+const STRAY = response('200 OK', ['X-Stray', 'yes'], 'stray')
 /** Two blanks: such a head is left to the general parser. */
-const ODD = answer('200 OK', ['X-App', ' odd'], 'odd')
+const ODD = response('200 OK', ['X-App', ' odd'], 'odd')
 
 async function call(squall: ScriptedSidecar, id: number): Promise<RawClient> {
   const client = opened(await RawClient.connect(squall.port))
   await client.send(toolCall(id), 'POST')
-  await client.answer()
+  await client.response()
   return client
 }
 
 /** Answers each call with its id. */
 const byId: Script = async (each) => {
   const { id } = JSON.parse(each.request.body.toString()) as { id: number }
-  await each.write(answer('200 OK', [], `to ${id}`))
+  await each.write(response('200 OK', [], `to ${id}`))
 }
 
 /**
- * An app that answers twice has the second answer read as the one to the next call on the same
+ * An app that answers twice has the second response read as the one to the next call on the same
  * connection: another client gets what was meant for the first one.
  */
-describe('an answer that nobody asked for', () => {
+describe('a response that nobody asked for', () => {
   test.each([
-    ['a whole answer', STRAY],
+    ['a whole response', STRAY],
     ['the beginning of one', 'HTTP/1.1 200 OK\r\nX-Str'],
-    ['bytes that are no answer', '\0\0\0\0'],
+    ['bytes that are no response', '\0\0\0\0'],
     ['an interim response', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
   ])('that comes while the connection is idle ends it: %s', async (_, stray) => {
     for (const first of [byId, (each) => void each.write(ODD)] satisfies Script[]) {
       let script: Script = first
       const squall = opened(await startSidecar({ upstream: { script: (each) => script(each) } }))
-      expect((await call(squall, 1)).answers[0]?.status).toBe(200)
+      expect((await call(squall, 1)).responses[0]?.status).toBe(200)
       const [connection] = squall.app.connections
       connection!.socket.write(stray)
       await connection!.gone
       script = byId
       const second = await call(squall, 2)
-      expect(second.answers[0]?.body.toString()).toBe('to 2')
+      expect(second.responses[0]?.body.toString()).toBe('to 2')
       expect(squall.app.connections).toHaveLength(2)
     }
   })
@@ -60,7 +60,7 @@ describe('an answer that nobody asked for', () => {
     }
     const squall = opened(await startSidecar({ upstreamReuse: false, upstream: { script } }))
     for (let id = 0; id < 30; id++) {
-      expect((await call(squall, id)).answers[0]?.body.toString()).toBe(`to ${id}`)
+      expect((await call(squall, id)).responses[0]?.body.toString()).toBe(`to ${id}`)
     }
     expect(squall.app.connections).toHaveLength(30)
     expect(squall.app.connections.every(({ requests }) => requests.length === 1)).toBe(true)
@@ -69,13 +69,13 @@ describe('an answer that nobody asked for', () => {
   test.each([
     ['plain', byId],
     ['odd', (each) => void each.write(ODD)],
-    ['without a body', (each) => void each.write(answer('204 No Content'))],
+    ['without a body', (each) => void each.write(response('204 No Content'))],
   ] satisfies [string, Script][])(
-    'with --upstream-reuse never a connection ends behind an answer that is %s',
+    'with --upstream-reuse never a connection ends behind a response that is %s',
     async (_, script) => {
       const squall = opened(await startSidecar({ upstreamReuse: false, upstream: { script } }))
       for (let id = 0; id < 3; id++) {
-        expect((await call(squall, id)).answers).toHaveLength(1)
+        expect((await call(squall, id)).responses).toHaveLength(1)
         await squall.app.connections[id]!.gone
       }
       expect(squall.app.connections).toHaveLength(3)
@@ -99,8 +99,8 @@ describe('interim responses', () => {
       }),
     )
     const client = await call(squall, 1)
-    expect(client.answers[0]?.infos).toHaveLength(64)
-    expect(client.answers[0]?.status).toBe(200)
+    expect(client.responses[0]?.infos).toHaveLength(64)
+    expect(client.responses[0]?.status).toBe(200)
   })
 
   test('without end are answered with 502, and the connection to the app ends', async () => {
@@ -114,7 +114,7 @@ describe('interim responses', () => {
       }),
     )
     const client = await call(squall, 1)
-    const [given] = client.answers
+    const [given] = client.responses
     expect(given?.status).toBe(502)
     expect(valueOf(given!.headers, 'x-squall-error')).toBe('upstream_protocol')
     expect(given?.body.toString()).toContain('more than 64 interim responses')
@@ -123,12 +123,12 @@ describe('interim responses', () => {
   })
 })
 
-test.each(['HTTP/2.0', 'HTTP/0.9'])('an answer in %s is not passed on', async (version) => {
+test.each(['HTTP/2.0', 'HTTP/0.9'])('a response in %s is not passed on', async (version) => {
   const text = `${version} 200 OK\r\nContent-Length: 2\r\n\r\nok`
   const squall = opened(
     await startSidecar({ upstream: { script: (each) => void each.write(text) } }),
   )
-  const [given] = (await call(squall, 1)).answers
+  const [given] = (await call(squall, 1)).responses
   expect(given?.status).toBe(502)
   expect(valueOf(given!.headers, 'x-squall-error')).toBe('upstream_protocol')
 })

@@ -1,4 +1,4 @@
-import { argumentsKey, documentedDraw } from './documented-draw.ts'
+import { argumentsKey, documentedDraw } from './documented-sampling.ts'
 import type { Failing, ScriptedCall } from './scripted-app.ts'
 
 /** How many calls of each session `limit` lets pass. */
@@ -11,29 +11,29 @@ version: 1
 seed: ${SEED}
 maxActive: 100000
 rules:
-  - { name: slow, match: { tool: search }, percent: 10, sample: args, faults: [delay: { fixed: 1ms }] }
-  - { name: gone, match: { tool: fetch }, percent: 2, sample: { header: x-sent }, faults: [reset: { at: request }] }
-  - { name: busy, match: { tool: fetch }, percent: 5, sample: args, faults: [abort: { status: 503 }] }
-  - { name: said, match: { tool: query }, percent: 10, sample: args, faults: [abort: { toolError: injected }] }
+  - { name: slow, match: { tool: search }, percent: 10, stickyBy: args, faults: [delay: { fixed: 1ms }] }
+  - { name: gone, match: { tool: fetch }, percent: 2, stickyBy: { header: x-sent }, faults: [reset: { at: request }] }
+  - { name: busy, match: { tool: fetch }, percent: 5, stickyBy: args, faults: [abort: { status: 503 }] }
+  - { name: said, match: { tool: query }, percent: 10, stickyBy: args, faults: [abort: { toolError: injected }] }
   - name: late
     match: { tool: query }
     percent: 10
-    sample: args
+    stickyBy: args
     faults: [abort: { rpcError: { message: injected }, at: response }]
   - name: limit
     match: { tool: limited }
     faults: [rateLimit: { by: session, limit: { calls: 1, per: 1d, burst: ${BUCKET} } }]
-  - { name: less, match: { tool: report }, percent: 20, sample: args, faults: [truncate: { content: { chars: 20 } }] }
+  - { name: less, match: { tool: report }, percent: 20, stickyBy: args, faults: [truncate: { content: { chars: 20 } }] }
   - name: half
     match: { tool: report }
     percent: 10
-    sample: args
+    stickyBy: args
     faults: [truncate: { after: { percent: 50 }, framing: clean }]
-  - { name: lost, match: { tool: feed }, percent: 5, sample: args, faults: [stream: { drop: last }] }
-  - { name: junk, match: { tool: feed }, percent: 10, sample: args, faults: [corrupt: { mode: garbage }] }
-  - { name: thin, match: { tool: feed }, percent: 10, sample: args, faults: [throttle: { rate: 100MiB }] }
+  - { name: lost, match: { tool: feed }, percent: 5, stickyBy: args, faults: [stream: { drop: last }] }
+  - { name: junk, match: { tool: feed }, percent: 10, stickyBy: args, faults: [corrupt: { mode: garbage }] }
+  - { name: thin, match: { tool: feed }, percent: 10, stickyBy: args, faults: [throttle: { rate: 100MiB }] }
   - { name: swap, match: { tool: order }, percent: 30, faults: [rewrite: { set: { /value: injected } }] }
-  - { name: stall, match: { tool: held }, percent: 50, sample: { header: x-sent }, faults: [delay: { fixed: 1h }] }
+  - { name: stall, match: { tool: held }, percent: 50, stickyBy: { header: x-sent }, faults: [delay: { fixed: 1h }] }
 `
 
 /** Where a call is made, as far as that has a say in what becomes of it. */
@@ -117,14 +117,14 @@ function ofTheApp(fail: Failing | undefined): Foretold {
 }
 
 function instead(
-  mark: string,
+  marker: string,
   outcome: string,
   sees: string,
   executed: boolean,
   marked = true,
 ): Foretold {
-  const unmarked = marked ? [] : [mark]
-  return { injected: [mark], unmarked, outcome, origin: 'injected', sees, executed }
+  const unmarked = marked ? [] : [marker]
+  return { injected: [marker], unmarked, outcome, origin: 'injected', sees, executed }
 }
 
 /** A real error has too little text for `less`; one by its status stays one when its text is cut. */
@@ -147,7 +147,7 @@ function report(
     unmarked,
     outcome: 'incomplete',
     origin: 'injected',
-    sees: 'no answer',
+    sees: 'no response',
   }
 }
 
@@ -155,5 +155,5 @@ function feed(lost: boolean, junk: boolean, thin: boolean, real: Foretold): Fore
   const injected = lost ? ['lost/stream'] : junk ? ['junk/corrupt'] : []
   const all = thin ? [...injected, 'thin/throttle'] : injected
   if (injected.length === 0 || real.outcome === 'http_error') return { ...real, injected: all }
-  return { ...real, injected: all, outcome: 'incomplete', origin: 'injected', sees: 'no answer' }
+  return { ...real, injected: all, outcome: 'incomplete', origin: 'injected', sees: 'no response' }
 }

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http'
 
 /** The means by which a server that fails sends what it sends. */
-export interface FailingAnswer {
+export interface FailingResponse {
   /** True for a stream of events. */
   readonly isStream: boolean
   /** Sends the status and the headers, unless they are out. The announced length stays with `keep`. */
   head(other?: { readonly keep?: true; readonly type?: string; readonly status?: number }): void
   write(bytes: string | Buffer): void
   end(): void
-  /** Ends the connection in order, in the middle of the answer. */
+  /** Ends the connection in order, in the middle of the response. */
   fin(): void
   reset(): void
 }
@@ -17,14 +17,18 @@ export interface FailingAnswer {
  * What a server that fails makes of the piece that answers the call: an event, or the whole body.
  * True where things take their usual course from there.
  */
-export type OnAnswer = (piece: string, answer: FailingAnswer) => boolean
+export type BeforeResponse = (piece: string, answer: FailingResponse) => boolean
 
 /** Lets a response that an SDK writes fail at the piece that answers; until then it is as it is. */
-export function failAtAnswer(
+export function failAtResponse(
   response: ServerResponse,
-  failure: { readonly onAnswer?: OnAnswer; readonly type?: string; readonly atStart?: true },
+  failure: {
+    readonly beforeResponse?: BeforeResponse
+    readonly type?: string
+    readonly atStart?: true
+  },
 ): void {
-  const { onAnswer, type: claimed, atStart = false } = failure
+  const { beforeResponse, type: claimed, atStart = false } = failure
   const write = response.write.bind(response)
   const end = response.end.bind(response)
   const writeHead = response.writeHead.bind(response)
@@ -33,7 +37,7 @@ export function failAtAnswer(
   let state: 'before' | 'over' | 'behind' = 'before'
   let text = ''
 
-  const answer: FailingAnswer = {
+  const answer: FailingResponse = {
     get isStream() {
       const type = held?.headers['content-type'] ?? String(response.getHeader('content-type'))
       return response.headersSent || type.startsWith('text/event-stream')
@@ -59,7 +63,7 @@ export function failAtAnswer(
   }
 
   const fail = (piece: string): void => {
-    state = (onAnswer?.(piece, answer) ?? true) ? 'behind' : 'over'
+    state = (beforeResponse?.(piece, answer) ?? true) ? 'behind' : 'over'
   }
   const takeEvent = (event: string): void => {
     if (state === 'before' && (atStart || /"result"|"error"/.test(event))) return fail(event)

@@ -14,9 +14,9 @@ import {
 
 const opened = closers()
 
-function rules(mark: boolean): never {
+function rules(marker: boolean): never {
   const faults = [{ fault: 'delay', config: { fixed: 0, max: 1, at: 'request' } }]
-  return [{ name: 'r', match: { tool: ['echo'] }, faults, mark }] as never
+  return [{ name: 'r', match: { tool: ['echo'] }, faults, marker }] as never
 }
 
 const RPC: Verdict = { kind: 'respond', reply: { kind: 'rpcError', code: 1, message: 'no' } }
@@ -25,16 +25,16 @@ const HTTP: Verdict = {
   reply: { kind: 'http', status: 503, body: undefined, headers: {} },
 }
 
-const giving = (verdict: Verdict, hook: 'onRequest' | 'onAnswer'): Fault => ({
+const giving = (verdict: Verdict, hook: 'onRequest' | 'beforeResponse'): Fault => ({
   [hook]: () => verdict,
 })
 
 const FAULTS: readonly (readonly [string, Fault, typeof jsonApp])[] = [
   ['a message', giving(RPC, 'onRequest'), jsonApp],
   ['a status', giving(HTTP, 'onRequest'), jsonApp],
-  ['a message instead of the answer', giving(RPC, 'onAnswer'), jsonApp],
-  ['a status instead of the answer', giving(HTTP, 'onAnswer'), jsonApp],
-  ['an event instead of the answer', giving(RPC, 'onAnswer'), sseApp],
+  ['a message instead of the response', giving(RPC, 'beforeResponse'), jsonApp],
+  ['a status instead of the response', giving(HTTP, 'beforeResponse'), jsonApp],
+  ['an event instead of the response', giving(RPC, 'beforeResponse'), sseApp],
   [
     'an event of a stream',
     {
@@ -52,30 +52,30 @@ const FAULTS: readonly (readonly [string, Fault, typeof jsonApp])[] = [
 ]
 
 it.each(FAULTS)('marks %s, unless the rule says otherwise', async (_, fault, app) => {
-  for (const mark of [true, false]) {
-    const stage = opened(await startStage({ rules: rules(mark), faults: [fault], app }))
+  for (const marker of [true, false]) {
+    const stage = opened(await startStage({ rules: rules(marker), faults: [fault], app }))
     const got = await call({ ...stage, headers: { origin: 'https://a.example' } }, callMessage(1))
     const wire = JSON.stringify(got.headers) + got.text
-    expect(wire.includes('squall')).toBe(mark)
+    expect(wire.includes('squall')).toBe(marker)
     expect(stage.injected.length).toBeGreaterThan(0)
-    expect(stage.counts().applied).toBe(1)
+    expect(stage.counts().injected).toBe(1)
   }
 })
 
 it('marks what goes by the stream of a session, and copies, unless the rule says otherwise', async () => {
-  for (const mark of [true, false]) {
-    const app = opened(await PushApp.open(rules(mark), { faults: [giving(RPC, 'onRequest')] }))
+  for (const marker of [true, false]) {
+    const app = opened(await PushApp.open(rules(marker), { faults: [giving(RPC, 'onRequest')] }))
     const client = await app.listen('s')
     const taken = await app.call('s', 1)
     await client.sees('"message":"no"')
-    expect((taken.text + client.text).includes('squall')).toBe(mark)
+    expect((taken.text + client.text).includes('squall')).toBe(marker)
 
     const names: string[] = []
     let copied: (() => void) | undefined
     const twice = new Promise<void>((resolve) => (copied = resolve))
     const stage = opened(
       await startStage({
-        rules: rules(mark),
+        rules: rules(marker),
         faults: [giving({ kind: 'copies', copies: 1, spacing: 0 }, 'onRequest')],
         app: (req, res) => {
           names.push(...Object.keys(req.headers))
@@ -88,7 +88,7 @@ it('marks what goes by the stream of a session, and copies, unless the rule says
     )
     await call(stage, callMessage(1))
     await twice
-    expect(names.includes('x-squall-copy')).toBe(mark)
+    expect(names.includes('x-squall-copy')).toBe(marker)
   }
 })
 
@@ -110,7 +110,7 @@ it('marks a head only with what was done by then', async () => {
   const got = await call(stage, callMessage(1))
   expect(got.headers['x-squall-fault']).toBeUndefined()
   expect(got.text).toBe(streamText(1))
-  expect(stage.counts().applied).toBe(1)
+  expect(stage.counts().injected).toBe(1)
 })
 
 it('counts a call that was spared as such, unless another fault of the rule acted', async () => {
@@ -123,16 +123,16 @@ it('counts a call that was spared as such, unless another fault of the rule acte
   const acting: Fault = { onOutput: (ctx) => (out) => (ctx.injected(), out) }
   const idle: Fault = { onOutput: () => (out) => out }
   for (const [faults, result] of [
-    [[sparing], 'spared'],
-    [[sparing, idle], 'spared'],
-    [[sparing, acting], 'applied'],
-    [[acting, sparing], 'applied'],
+    [[sparing], 'within_limit'],
+    [[sparing, idle], 'within_limit'],
+    [[sparing, acting], 'injected'],
+    [[acting, sparing], 'injected'],
   ] as const) {
     const stage = opened(await startStage({ rules: rules(true), faults, app: jsonApp }))
     await call(stage, callMessage(1))
-    const { spared, applied, not_applicable, not_reached } = stage.counts()
-    const counts = { spared, applied, not_applicable, not_reached }
-    const none = { spared: 0, applied: 0, not_applicable: 0, not_reached: 0 }
+    const { within_limit, injected, not_applicable, not_reached } = stage.counts()
+    const counts = { within_limit, injected, not_applicable, not_reached }
+    const none = { within_limit: 0, injected: 0, not_applicable: 0, not_reached: 0 }
     expect(counts).toEqual({ ...none, [result]: 1 })
   }
 })

@@ -5,19 +5,19 @@ import { StatusLine } from '../../../src/upstream/status-line.ts'
 import { undiciClient } from '../../../src/upstream/undici-module.ts'
 import { FedSocket } from './fed-socket.ts'
 
-/** What undici made of the bytes of one answer. */
+/** What undici made of the bytes of one response. */
 export interface UndiciReading {
   /** The heads that it told, informational ones first. */
   readonly heads: readonly UndiciHead[]
   readonly body: string
-  /** The place of the piece with which the answer was whole. */
+  /** The place of the piece with which the response was whole. */
   readonly wholeWith: number | undefined
   readonly trailers: readonly string[]
   /** The connection would be used for another request. */
   readonly kept: boolean
   /** For how many milliseconds, then. */
   readonly keptFor: number
-  /** It ended the connection, and the answer was not whole. */
+  /** It ended the connection, and the response was not whole. */
   readonly refused: boolean
 }
 
@@ -33,10 +33,10 @@ export const DEFAULT_IDLE = 4_000
 /** A connection is retired this much before the app says that it would end it. */
 export const RETIRE_BEFORE = 2_000
 
-/** Gives undici the pieces of one answer, set up as the upstream sets it up. */
+/** Gives undici the pieces of one response, set up as the upstream sets it up. */
 export async function undiciReads(
   pieces: readonly Buffer[],
-  maxHead: number,
+  maxHeaderSize: number,
 ): Promise<UndiciReading> {
   const socket = new FedSocket({ allowHalfOpen: true })
   const statusLine = new StatusLine()
@@ -52,7 +52,7 @@ export async function undiciReads(
     bodyTimeout: 0,
     keepAliveTimeout: DEFAULT_IDLE,
     keepAliveTimeoutThreshold: RETIRE_BEFORE,
-    maxHeaderSize: maxHead,
+    maxHeaderSize: maxHeaderSize,
   })
   const heads: UndiciHead[] = []
   const body: Buffer[] = []

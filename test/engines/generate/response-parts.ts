@@ -1,4 +1,4 @@
-/** Header lines of answers, odd or not. */
+/** Header lines of responses, odd or not. */
 export const LINES = [
   'Server: app',
   'Date: Sat, 01 Jan 2022 00:00:00 GMT',
@@ -105,7 +105,7 @@ export const STATUS_LINES = [
   '\r\nHTTP/1.1 200 OK',
 ] as const
 
-/** Answers before the answer. */
+/** Answers before the response. */
 export const INFOS = [
   'HTTP/1.1 100 Continue\r\n\r\n',
   'HTTP/1.1 102 Processing\r\n\r\n',
@@ -162,7 +162,7 @@ export const CODINGS = [
   '"chunked"',
 ] as const
 
-/** What an app may send behind an answer. */
+/** What an app may send behind a response. */
 export const GARBAGE = [
   'x',
   '\r\n',

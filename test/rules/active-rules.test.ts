@@ -69,8 +69,8 @@ describe('time', () => {
   })
 
   it('raising a share keeps the calls that it hit before', () => {
-    const at10 = new Bench([{ percent: 10, sample: 'session' }]).fates(2000, session)
-    const at25 = new Bench([{ percent: 25, sample: 'session' }]).fates(2000, session)
+    const at10 = new Bench([{ percent: 10, stickyBy: 'session' }]).fates(2000, session)
+    const at25 = new Bench([{ percent: 25, stickyBy: 'session' }]).fates(2000, session)
     for (let i = 0; i < 2000; i++) if (at10[i] === '1') expect(at25[i]).toBe('1')
   })
 })
@@ -127,7 +127,7 @@ describe('counts', () => {
         every: fc.integer({ min: 1, max: 4 }),
         times: fc.nat(4),
         maxActive: fc.nat(2),
-        shadow: fc.boolean(),
+        dryRun: fc.boolean(),
         for: fc.nat(50),
         burst: fc.constant({ rate: 0.5, length: 2 }),
       },
@@ -153,10 +153,10 @@ describe('counts', () => {
             const counts = bench.counts(i)
             expect(counts.matched).toBe(steps.length)
             expect(RESULTS.reduce((sum, result) => sum + counts[result], 0)).toBe(counts.matched)
-            expect(counts.drawn).toBe(
-              counts.shadow +
-                counts.applied +
-                counts.overflow +
+            expect(counts.sampled).toBe(
+              counts.dry_run +
+                counts.injected +
+                counts.concurrency_limit +
                 counts.not_applicable +
                 counts.not_reached,
             )

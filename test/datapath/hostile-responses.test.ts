@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { answer, type RawApp } from '../support/raw-app.ts'
+import { response, type RawApp } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
   squall = await startSidecar({
     upstream: {
       script: async (e) => {
-        if (e.request.target === '/good') await e.write(answer('200 OK', ['X-App', '1'], 'good'))
+        if (e.request.target === '/good') await e.write(response('200 OK', ['X-App', '1'], 'good'))
         else await e.write(bad)
       },
     },
@@ -55,7 +55,7 @@ test.each([
   ['a blank before a colon', `HTTP/1.1 200 OK\r\nContent-Length : 4\r\n\r\nabcd${HIDDEN}`],
   ['a folded header', `HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n${HIDDEN}`],
   [
-    'an answer that nobody asked for behind it',
+    'a response that nobody asked for behind it',
     `HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok${HIDDEN}`,
   ],
   ['a body on 204', `HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n${HIDDEN}`],
@@ -66,14 +66,14 @@ test.each([
     'a switch of protocols that nobody asked for',
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n${HIDDEN}`,
   ],
-])('an answer with %s never becomes the answer to the next request', async (_name, bytes) => {
+])('a response with %s never becomes the response to the next request', async (_name, bytes) => {
   bad = bytes
   const client = await RawClient.connect(squall.port)
   await client.send('GET /bad HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET')
-  await Promise.race([client.answer(), client.gone])
+  await Promise.race([client.response(), client.gone])
   if (client.fate === undefined) {
     await client.send(GOOD, 'GET')
-    const second = await client.answer(1)
+    const second = await client.response(1)
     if (second !== undefined) expect(second.body.toString()).toBe('good')
   }
   client.close()
@@ -82,6 +82,6 @@ test.each([
   // Nor for the next client, who may get the same connection to the app.
   const other = await RawClient.connect(squall.port)
   await other.send(GOOD, 'GET')
-  expect((await other.answer())?.body.toString()).toBe('good')
+  expect((await other.response())?.body.toString()).toBe('good')
   other.close()
 })

@@ -33,7 +33,7 @@ test('a response that trickles is not held for a fault beyond --hold-timeout', a
   await client.send(toolCall(1), 'POST')
   expect((await client.head())?.status).toBe(200)
   state.seen = true
-  const given = await client.answer()
+  const given = await client.response()
   expect(given?.body.toString()).toMatch(/^\{ +\}$/)
   expect(squall.faults!.injected).toEqual([])
 })
@@ -56,7 +56,7 @@ test('a response that comes at a fair pace is held for longer', async () => {
   )
   const client = opened(await RawClient.connect(squall.port))
   await client.send(toolCall(1), 'POST')
-  expect((await client.answer())?.body.toString()).toContain('injected')
+  expect((await client.response())?.body.toString()).toContain('injected')
 })
 
 test.each([

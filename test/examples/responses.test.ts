@@ -4,12 +4,12 @@ import { examples } from './example.ts'
 
 const startExample = examples()
 
-it('partial-result: fewer orders and less text, in answers that are all in order', async () => {
+it('partial-result: fewer orders and less text, in responses that are all in order', async () => {
   const { v2, server, injected, errors, squall } = await startExample('partial-result')
   const agent = await v2()
   await agent.tools()
-  const orders = (answer: ToolResult | Record<string, unknown>): number =>
-    (answer as { orders: unknown[] }).orders.length
+  const orders = (response: ToolResult | Record<string, unknown>): number =>
+    (response as { orders: unknown[] }).orders.length
   const counts = []
   for (let n = 0; n < 4; n++) {
     const { content, structuredContent, isError } = await agent.call('list_orders')
@@ -40,7 +40,7 @@ it('garbage: pages instead of JSON', async () => {
     'StreamableHTTPError 502',
     'ok',
   ])
-  // The page under status 200 stood in the place of an answer, that with 502 before the app.
+  // The page under status 200 stood in the place of a response, that with 502 before the app.
   expect(await server.executed('get_weather')).toBe(3)
   await injected('login-page', 1)
   await injected('gateway-page', 1)

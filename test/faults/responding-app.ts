@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { whenAsked } from './fault-stage-setup.ts'
 
-/** The text of an answer with this result, as no serializer would write it. */
-export function answerText(result: string, id: number | string = 1): string {
+/** The text of a response with this result, as no serializer would write it. */
+export function responseText(result: string, id: number | string = 1): string {
   return `{ "jsonrpc" :"2.0","big":10000000000000000001, "result": ${result} ,"id" : ${JSON.stringify(id)}}`
 }
 
@@ -10,7 +10,7 @@ export function answerText(result: string, id: number | string = 1): string {
 export function bodyApp(result: string, chunked = false): RequestListener {
   return (req, res) => {
     whenAsked(req, (messages) => {
-      const all = messages.flatMap(({ id }) => (id === undefined ? [] : [answerText(result, id)]))
+      const all = messages.flatMap(({ id }) => (id === undefined ? [] : [responseText(result, id)]))
       const body = messages.length === 1 ? all.join('') : ` [${all.join(' ,\n')} ] `
       res.setHeader('content-type', 'application/json; charset=utf-8')
       if (!chunked) res.setHeader('content-length', Buffer.byteLength(body))
@@ -20,9 +20,9 @@ export function bodyApp(result: string, chunked = false): RequestListener {
   }
 }
 
-/** The stream that `streamApp` sends: a primer, an event of the app's own, and the answer. */
+/** The stream that `streamApp` sends: a primer, an event of the app's own, and the response. */
 export function streamOf(result: string, own = '', id: number | string = 1): string {
-  return `id: a1\r\ndata: \r\n\r\n: hi\n\n${own}event: message\r\nid: a2\r\ndata: ${answerText(result, id)}\r\n\r\n`
+  return `id: a1\r\ndata: \r\n\r\n: hi\n\n${own}event: message\r\nid: a2\r\ndata: ${responseText(result, id)}\r\n\r\n`
 }
 
 /** An app that answers each call with this result, in a stream. */
