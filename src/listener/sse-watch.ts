@@ -19,7 +19,8 @@ export type FindSign = (text: string, from: number) => number
 export class SseWatch {
   readonly #framer: SseFramer
   readonly #room: Room
-  readonly #reading = new OrderedWork()
+  /** Made for the first large event. */
+  #reading: OrderedWork | undefined
   readonly #emit: EmitFrame
   readonly #onFrame: EmitFrame
   readonly #sign: FindSign
@@ -85,7 +86,8 @@ export class SseWatch {
   end(done: () => void): void {
     const over = (): void => {
       this.#framer.end()
-      this.#reading.do(0, done)
+      if (this.#reading === undefined) done()
+      else this.#reading.do(0, done)
     }
     if (this.#decoder === undefined || this.#decoder.destroyed) {
       over()
@@ -99,7 +101,7 @@ export class SseWatch {
   /** Reads an event at once; a large one when its turn has come, and those behind it after that. */
   #event(frame: SseFrame): void {
     const { length } = frame.raw
-    if (length < HEAVY && !this.#reading.busy) {
+    if (length < HEAVY && this.#reading?.busy !== true) {
       this.#tell(frame)
       return
     }
@@ -108,6 +110,7 @@ export class SseWatch {
       this.#missed = true
       return
     }
+    this.#reading ??= new OrderedWork()
     this.#reading.do(length, () => {
       this.#room.give(size)
       try {
