@@ -58,7 +58,7 @@ test('a delay lasts as long as it says, under load', async () => {
   process.stderr.write(`whole calls less their delays: ${shown.join(', ')} (p1, p50, p99)\n`)
   // A timer counts whole milliseconds, from when its turn of the loop began.
   expect(at(0.01)).toBeGreaterThan(-5)
-  expect(at(0.5)).toBeLessThan(50)
+  expect(at(0.5)).toBeLessThan(250)
 })
 
 /** Calls that a delay hits: how long it meant to take, and how long the whole call took. */
