@@ -61,6 +61,11 @@ it.each([
     /[sS]tates\??\.(?:denies|excludes)\(|enabled (?:&&|\|\|).*disarmed/,
     ['rules/select/restraint.ts'],
   ],
+  [
+    'watching of files (rules/watch/directory-watches.ts)',
+    /import\('chokidar'\)|\bwatch(?:File)?\b.* from '(?:node:fs(?:\/promises)?|chokidar)'/,
+    ['rules/watch/directory-watches.ts'],
+  ],
 ] as const)('%s has one home', (_, idea, homes) => {
   expect(elsewhere(idea, ...homes)).toEqual([])
 })

@@ -1,5 +1,5 @@
-import { type FSWatcher, watch } from 'node:fs'
 import { join } from 'node:path'
+import { WatchedFiles } from '../../rules/watch/watched-files.ts'
 import { readBounded } from '../../base/small-file.ts'
 import type { CertificatePair } from './issue-certificate.ts'
 import { checkPair, type ServingCertificate } from './serving-certificate.ts'
@@ -20,14 +20,11 @@ export interface MountedOptions {
   readonly trustMs?: number | undefined
 }
 
-/** Follows the certificate in a mounted directory. The directory is watched: kubelet swaps a link in it. */
+/** Follows the certificate in a mounted directory, also where kubelet swaps a link in it. */
 export class MountedCertificate {
   readonly #directory: string
   readonly #certificate: ServingCertificate
-  readonly #settleMs: number
-  readonly #poll: NodeJS.Timeout
-  #watcher: FSWatcher | undefined
-  #timer: NodeJS.Timeout | undefined
+  readonly #files: WatchedFiles
   readonly #trustMs: number
   #waiting: { readonly cert: string; readonly since: number } | undefined
   #waited: NodeJS.Timeout | undefined
@@ -35,15 +32,17 @@ export class MountedCertificate {
   constructor(directory: string, certificate: ServingCertificate, options: MountedOptions = {}) {
     this.#directory = directory
     this.#certificate = certificate
-    this.#settleMs = options.settleMs ?? SETTLE_MS
     this.#trustMs = options.trustMs ?? 0
-    // Before the first look: what changes after it is seen.
-    this.#watch()
     this.look()
-    this.#poll = setInterval(() => {
-      if (this.#watcher === undefined) this.#watch()
-      this.look()
-    }, options.pollMs ?? POLL_MS).unref()
+    this.#files = new WatchedFiles(
+      [CERT, KEY].map((name) => join(directory, name)),
+      () => this.look(),
+      {
+        settleMs: options.settleMs ?? SETTLE_MS,
+        pollMs: options.pollMs ?? POLL_MS,
+      },
+    )
+    void this.#files.start()
   }
 
   /** Reads the files now. */
@@ -60,11 +59,9 @@ export class MountedCertificate {
     }
   }
 
-  close(): void {
-    clearInterval(this.#poll)
-    clearTimeout(this.#timer)
+  async close(): Promise<void> {
     clearTimeout(this.#waited)
-    this.#watcher?.close()
+    await this.#files.close()
   }
 
   /** Whether a new certificate is still to be trusted by API servers, and the old one is good. */
@@ -79,23 +76,6 @@ export class MountedCertificate {
       this.#waited = setTimeout(() => this.look(), this.#trustMs + 50).unref()
     }
     return now - this.#waiting.since < this.#trustMs
-  }
-
-  #watch(): void {
-    try {
-      this.#watcher = watch(this.#directory, () => {
-        clearTimeout(this.#timer)
-        this.#timer = setTimeout(() => this.look(), this.#settleMs).unref()
-      })
-      this.#watcher.on('error', () => this.#unwatch())
-    } catch {
-      this.#unwatch()
-    }
-  }
-
-  #unwatch(): void {
-    this.#watcher?.close()
-    this.#watcher = undefined
   }
 }
 

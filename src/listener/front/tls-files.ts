@@ -1,8 +1,7 @@
-import { dirname } from 'node:path'
 import type { SecureContextOptions } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
-import type { FSWatcher } from 'chokidar'
 import type { Logger } from '../../telemetry/log.ts'
+import type { WatchedFiles } from '../../rules/watch/watched-files.ts'
 import { readBounded } from '../../base/small-file.ts'
 
 /** Files that hold TLS material, by what they are to Node. */
@@ -28,9 +27,7 @@ export class TlsFiles {
   readonly #logger: Logger
   readonly #onChange: (material: SecureContextOptions) => void
   #material: SecureContextOptions
-  #watcher: FSWatcher | undefined
-  #timer: NodeJS.Timeout | undefined
-  #looker: NodeJS.Timeout | undefined
+  #files: WatchedFiles | undefined
   #closed = false
   #complaint: string | undefined
 
@@ -49,27 +46,18 @@ export class TlsFiles {
     return this.#material
   }
 
-  /** Starts to watch. Directories are watched, because mounted secrets are swapped by renaming a link. */
+  /** Starts to watch. */
   async watch(): Promise<void> {
     const files = Object.values(this.#paths).filter((path): path is string => path !== undefined)
     if (files.length === 0) return
-    const { watch } = await import('chokidar')
+    const { WatchedFiles } = await import('../../rules/watch/watched-files.ts')
     if (this.#closed) return
-    this.#watcher = watch([...new Set(files.map((file) => dirname(file)))], {
-      ignoreInitial: true,
-      depth: 1,
+    this.#files = new WatchedFiles(files, () => this.reload(), {
+      settleMs: SETTLE,
+      pollMs: LOOK_AGAIN,
+      onError: (error) => this.#logger.warn({ err: error }, 'TLS files cannot be watched'),
     })
-    // What changed while the watch was being set up told nobody.
-    this.#watcher.on('ready', () => this.reload())
-    this.#looker = setInterval(() => this.reload(), LOOK_AGAIN)
-    this.#looker.unref()
-    this.#watcher.on('all', () => {
-      clearTimeout(this.#timer)
-      this.#timer = setTimeout(() => this.reload(), SETTLE)
-    })
-    this.#watcher.on('error', (error) => {
-      this.#logger.warn({ err: error }, 'TLS files cannot be watched')
-    })
+    await this.#files.start()
   }
 
   /** Reads the files again now. */
@@ -93,9 +81,7 @@ export class TlsFiles {
 
   async close(): Promise<void> {
     this.#closed = true
-    clearTimeout(this.#timer)
-    clearInterval(this.#looker)
-    await this.#watcher?.close()
+    await this.#files?.close()
   }
 }
 

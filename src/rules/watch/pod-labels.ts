@@ -1,4 +1,5 @@
-import { type SmallFile, SmallFileWatcher } from './small-file-watcher.ts'
+import { type SmallFile, watchSmallFile } from './small-file-watcher.ts'
+import type { WatchedFiles } from './watched-files.ts'
 
 /** The labels of a pod by key. */
 export type PodLabels = Readonly<Record<string, string>>
@@ -26,7 +27,7 @@ export class PodLabelsWatcher {
   readonly #path: string
   readonly #onLabels: (labels: PodLabels | undefined) => void
   readonly #onTrouble: (message: string) => void
-  readonly #watcher: SmallFileWatcher
+  readonly #watcher: WatchedFiles
   #text: string | undefined
   #trouble: string | undefined
 
@@ -39,7 +40,7 @@ export class PodLabelsWatcher {
     this.#path = path
     this.#onLabels = onLabels
     this.#onTrouble = onTrouble
-    this.#watcher = new SmallFileWatcher(path, (file) => this.#take(file))
+    this.#watcher = watchSmallFile(path, (file) => this.#take(file))
   }
 
   /** Resolves when the labels have been read, or could not be. */

@@ -1,8 +1,6 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { Debounce } from '../../base/debounce.ts'
-import { DirectoryWatches } from './directory-watches.ts'
-import { watchPlaces } from './watched-paths.ts'
+import { WatchedFiles } from './watched-files.ts'
 
 /** The text of a file, or why there is none; `absent` when there is no such file. */
 export type SmallFile =
@@ -10,62 +8,23 @@ export type SmallFile =
 
 /** Kubernetes bounds all labels and annotations of an object together by this. */
 const MAX_BYTES = 256 * 1024
+const SETTLE = 10
 const POLL = 5_000
 
-/** Reads a small file, and again whenever it may have changed. */
-export class SmallFileWatcher {
-  readonly #path: string
-  readonly #onFile: (file: SmallFile) => void | Promise<void>
-  readonly #watches: DirectoryWatches
-  readonly #debounce: Debounce
-  #poll: NodeJS.Timeout | undefined
-  #looking: Promise<void> | undefined
-  #isWanted = false
-  #isClosed = false
-
-  /** `onFile` is called after each look. */
-  constructor(path: string, onFile: (file: SmallFile) => void | Promise<void>) {
-    this.#path = path
-    this.#onFile = onFile
-    this.#debounce = new Debounce(10, () => void this.look())
-    this.#watches = new DirectoryWatches(this.#debounce.hint, () => undefined)
-  }
-
-  /** Resolves after the first look. */
-  start(): Promise<void> {
-    this.#poll = setInterval(() => {
-      this.#watches.retry()
-      void this.look()
-    }, POLL).unref()
-    return this.look()
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    clearInterval(this.#poll)
-    this.#debounce.cancel()
-    await this.#watches.close()
-  }
-
-  /** Looks now, or again after the look that is going on. */
-  look(): Promise<void> {
-    this.#isWanted = true
-    this.#looking ??= this.#lookWhileWanted().finally(() => {
-      this.#looking = undefined
-    })
-    return this.#looking
-  }
-
-  async #lookWhileWanted(): Promise<void> {
-    while (this.#isWanted && !this.#isClosed) {
-      this.#isWanted = false
-      const file = await readSmall(this.#path)
-      if (this.#isClosed) return
-      await this.#onFile(file)
-      const places = await watchPlaces(this.#path, [], false)
-      if (!this.#isClosed) await this.#watches.follow(places).catch(() => undefined)
-    }
-  }
+/** Reads a small file, and again whenever it may have changed; `onFile` is called after each look. */
+export function watchSmallFile(
+  path: string,
+  onFile: (file: SmallFile) => void | Promise<void>,
+): WatchedFiles {
+  const files = new WatchedFiles(
+    [path],
+    async () => {
+      const file = await readSmall(path)
+      if (!files.isClosed) await onFile(file)
+    },
+    { settleMs: SETTLE, pollMs: POLL },
+  )
+  return files
 }
 
 async function readSmall(path: string): Promise<SmallFile> {

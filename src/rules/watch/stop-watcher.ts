@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arming } from '../guard/arming.ts'
 import type { PodLabels } from './pod-labels.ts'
 import { isRulesFileName } from '../file/rules-file.ts'
-import { type SmallFile, SmallFileWatcher } from './small-file-watcher.ts'
+import { type SmallFile, watchSmallFile } from './small-file-watcher.ts'
+import type { WatchedFiles } from './watched-files.ts'
 import { STOP_KEY, stopReason } from '../guard/stop-key.ts'
 
 /** Kubelet exchanges all files of a ConfigMap, so that one may be missing for a moment. */
@@ -15,7 +16,7 @@ export class StopWatcher {
   readonly #rules: string
   readonly #arming: Arming
   #labels: PodLabels | undefined
-  #watcher: SmallFileWatcher | undefined
+  #watcher: WatchedFiles | undefined
   #text: string | undefined
   #isAbsent = false
 
@@ -28,7 +29,7 @@ export class StopWatcher {
   /** Resolves when it is known whether the pod is stopped. */
   async start(): Promise<void> {
     const path = await stopPath(this.#rules)
-    this.#watcher = new SmallFileWatcher(path, (file) => this.#take(file))
+    this.#watcher = watchSmallFile(path, (file) => this.#take(file))
     await this.#watcher.start()
   }
 

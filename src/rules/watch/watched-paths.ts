@@ -30,6 +30,15 @@ export async function watchPlaces(
   return way.places
 }
 
+/** Returns the directories in which the ways to files are looked up, through all symbolic links. */
+export async function filePlaces(
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, WatchPlace>> {
+  const way = new Way()
+  for (const path of paths) await way.follow(path)
+  return way.places
+}
+
 class Place implements WatchPlace {
   readonly names = new Set<string>()
   all = false

@@ -1,0 +1,75 @@
+import { Debounce } from '../../base/debounce.ts'
+import { DirectoryWatches } from './directory-watches.ts'
+import { filePlaces } from './watched-paths.ts'
+
+/** How soon and how often files are looked at. */
+export interface WatchedFilesOptions {
+  /** How long nothing may change before the files are looked at. */
+  readonly settleMs: number
+  /** How often the files are looked at all the same: not every file system tells of every change. */
+  readonly pollMs: number
+  readonly onError?: (error: unknown) => void
+}
+
+/** Looks at files, and again whenever they may have changed, through all links that lead to them. */
+export class WatchedFiles {
+  readonly #paths: readonly string[]
+  readonly #onLook: () => void | Promise<void>
+  readonly #pollMs: number
+  readonly #watches: DirectoryWatches
+  readonly #debounce: Debounce
+  #poll: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
+  #isWanted = false
+  #isClosed = false
+
+  constructor(
+    paths: readonly string[],
+    onLook: () => void | Promise<void>,
+    { settleMs, pollMs, onError = () => undefined }: WatchedFilesOptions,
+  ) {
+    this.#paths = paths
+    this.#onLook = onLook
+    this.#pollMs = pollMs
+    this.#debounce = new Debounce(settleMs, () => void this.look())
+    this.#watches = new DirectoryWatches(this.#debounce.hint, onError)
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Resolves after the first look. */
+  start(): Promise<void> {
+    this.#poll = setInterval(() => {
+      this.#watches.retry()
+      void this.look()
+    }, this.#pollMs).unref()
+    return this.look()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#poll)
+    this.#debounce.cancel()
+    await this.#watches.close()
+  }
+
+  /** Looks now, or again after the look that is going on. */
+  look(): Promise<void> {
+    this.#isWanted = true
+    this.#looking ??= this.#lookWhileWanted().finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  async #lookWhileWanted(): Promise<void> {
+    while (this.#isWanted && !this.#isClosed) {
+      this.#isWanted = false
+      await this.#onLook()
+      const places = await filePlaces(this.#paths)
+      if (!this.#isClosed) await this.#watches.follow(places).catch(() => undefined)
+    }
+  }
+}
