@@ -3,11 +3,7 @@
 /** What is loaded, one after the other, by the commands that start with a pod or run every few seconds. */
 const STARTS = {
   start: ['cli/squall.js'],
-  lifecycle: [
-    'cli/commands/lifecycle.js',
-    'cli/lifecycle/pre-stop.js',
-    'cli/lifecycle/wait-ready.js',
-  ],
+  lifecycle: ['cli/commands/pre-stop.js', 'cli/commands/wait-ready.js'],
   redirect: ['cli/commands/redirect.js'],
   run: ['cli/commands/run.js', 'cli/run/run.js'],
   rules: ['cli/run/rules-engine.js'],

@@ -115,8 +115,8 @@ describe('squall run', () => {
 
 describe('squall pre-stop and wait-ready', () => {
   it.concurrent.each([
-    ['pre-stop', ['--control', 'unix:/nowhere/squall.sock'], 'cli/lifecycle/pre-stop.js'],
-    ['wait-ready', ['--ready-wait', '0s'], 'cli/lifecycle/wait-ready.js'],
+    ['pre-stop', ['--control', 'unix:/nowhere/squall.sock'], 'cli/commands/pre-stop.js'],
+    ['wait-ready', ['--ready-wait', '0s'], 'cli/commands/wait-ready.js'],
   ])('load nothing of what serves traffic: %s', async (command, flags, own) => {
     const loaded = await loadedAtEnd(command, [command, ...flags])
     expect(loaded).toContain(own)

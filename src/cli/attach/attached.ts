@@ -14,7 +14,7 @@ import {
   undoRuleset,
 } from '../../cluster/redirect/ruleset.ts'
 import { createLogger, type Logger } from '../../telemetry/log.ts'
-import { askLocal } from '../lifecycle/ask-local.ts'
+import { askLocal } from '../ask-local.ts'
 import type { AttachedRequest } from './attached-options.ts'
 
 /** Why traffic is given back. */
@@ -72,7 +72,7 @@ async function untilEnded(
   ended: Promise<Ending>,
   logger: Logger,
 ): Promise<Ending> {
-  const { waitReadyCommand } = await import('../lifecycle/wait-ready.ts')
+  const { waitReadyCommand } = await import('../commands/wait-ready.ts')
   const ready = waitReadyCommand({ admin: request.admin.ask, waitMs: READY_MS, withApp: false })
   const early = await Promise.race([ended, ready.then(() => undefined)])
   return early ?? (await hold(request, rulesFile, ended, logger))

@@ -9,14 +9,14 @@ import {
 } from './experiment.ts'
 import { INJECT, UNINJECT } from './inject.ts'
 import { LOAD } from './load.ts'
-import { REPORT_MERGE } from './report-merge.ts'
-import { REPORT_HTML, REPORT_MARKDOWN } from './report.ts'
+import { REPORT_HTML, REPORT_MARKDOWN, REPORT_MERGE } from './report.ts'
 import { EXPLAIN, SCHEMA, VALIDATE } from './rules.ts'
 import { APPLY, ATTACH, DETACH, RESUME, STATUS, STOP } from './kube.ts'
-import { PRE_STOP, WAIT_READY } from './lifecycle.ts'
+import { PRE_STOP } from './pre-stop.ts'
 import { REDIRECT } from './redirect.ts'
 import { RUN } from './run.ts'
 import { TOP } from './top.ts'
+import { WAIT_READY } from './wait-ready.ts'
 import { WEBHOOK } from './webhook.ts'
 
 /** The commands of the program, in the order in which its help lists them. */

@@ -1,18 +1,181 @@
+import { quoted } from '../../base/text/foreign-text.ts'
+import type { Redirect, RedirectPlan } from '../../cluster/redirect/ruleset.ts'
+import { parseListen } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import { REDIRECT_FLAGS } from '../redirect/redirect-flags.ts'
-import { parseRedirect } from '../redirect/redirect-options.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
+import { parsePort } from '../flags/host.ts'
+import { parseCount } from '../flags/units.ts'
+import { UsageError } from '../flags/usage-error.ts'
+
+const PORTS = 'What is taken over:'
+const WORK = 'How:'
+
+const FLAGS = [
+  {
+    name: 'port',
+    value: 'app=squall',
+    repeatable: true,
+    group: PORTS,
+    help: 'port of the app, and port of the listener that takes its traffic, such as 3000=15300; repeat it for more',
+  },
+  {
+    name: 'admin',
+    value: 'address',
+    default: '127.0.0.1:15390',
+    group: PORTS,
+    help: 'address of the admin port, as squall run has it: its port is never redirected',
+  },
+  {
+    name: 'exempt-uid',
+    value: 'uid',
+    group: PORTS,
+    help: 'what this user sends to loopback reaches the app itself: the user of squall run, where the app listens on loopback alone',
+  },
+  { name: 'undo', group: WORK, help: 'take all rules away again' },
+  {
+    name: 'release',
+    group: WORK,
+    help: 'end what squall attach began: new connections go to the app, those that are open go on',
+  },
+  { name: 'dry-run', group: WORK, help: 'print the rules, and change nothing' },
+  {
+    name: 'nft',
+    value: 'program',
+    default: 'nft',
+    group: WORK,
+    help: 'name or path of the program nft',
+  },
+] as const satisfies readonly FlagSpec[]
+
+type Flag = (typeof FLAGS)[number]['name']
 
 /** `squall redirect`. */
 export const REDIRECT = defineCommand({
   name: 'redirect',
   description: "send the traffic for the app's ports to squall run, by rules of nftables",
-  flags: REDIRECT_FLAGS,
+  flags: FLAGS,
   note: `
 Needs Linux, the program nft, and the capability NET_ADMIN. Rules are set for IPv4 and IPv6 at once,
 and replace those of an earlier run. In a pod it runs before the app starts, in an init container.`,
-  parse: (raw, env) => parseRedirect(raw, env),
-  start: async (request) => {
-    const { redirectCommand } = await import('../redirect/redirect.ts')
-    return redirectCommand(request)
-  },
+  parse: parseRedirect,
+  start: startRedirect,
 })
+
+/** What `squall redirect` was told, checked. */
+interface RedirectRequest {
+  /** The ports to take over, or how to give them back. */
+  readonly plan: RedirectPlan | 'undo' | 'release'
+  readonly dryRun: boolean
+  readonly nft: string
+}
+
+const MAX_PORTS = 64
+// The highest number stands for 'no user'.
+const UID = { min: 0, max: 2 ** 32 - 2 }
+
+/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
+export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest {
+  const flags = new FlagValues<Flag>(FLAGS, raw, env)
+  const nft = flags.required('nft')
+  if (nft.text === '' || nft.text.startsWith('-') || nft.text.includes('\u0000')) {
+    throw bad(nft.source, `${quoted(nft.text)} is no program`, 'give the name or path of nft')
+  }
+  const giveBack = flags.switch('undo') ? 'undo' : flags.switch('release') ? 'release' : undefined
+  // What else is asked for is checked even then: an init container is written once for both.
+  const redirects = redirectsOf(flags.all('port'))
+  if (redirects === undefined && giveBack === undefined) {
+    throw new UsageError('MISSING_VALUE', '--port is missing', 'add it, such as --port 3000=15300')
+  }
+  refuseAdmin(flags.required('admin'), redirects ?? [])
+  const uid = flags.optional('exempt-uid')
+  const exemptUid = uid && parseCount(uid.text, uid.source, UID)
+  return {
+    plan: giveBack ?? { redirects: redirects!, exemptUid },
+    dryRun: flags.switch('dry-run'),
+    nft: nft.text,
+  }
+}
+
+/** Takes traffic over, or gives it back; the result is the exit code. */
+async function startRedirect({ plan, dryRun, nft }: RedirectRequest): Promise<number> {
+  const { releaseRuleset, ruleset, undoRuleset } = await import('../../cluster/redirect/ruleset.ts')
+  const rules =
+    plan === 'undo' ? undoRuleset() : plan === 'release' ? releaseRuleset() : ruleset(plan)
+  if (dryRun) {
+    process.stdout.write(rules)
+    return 0
+  }
+  const { applyRules } = await import('../../cluster/redirect/nft.ts')
+  await applyRules(rules, nft)
+  process.stdout.write(
+    typeof plan === 'string'
+      ? 'nothing is redirected any more\n'
+      : `redirecting ${plan.redirects.map(({ from, to }) => `${from} to ${to}`).join(', ')}\n`,
+  )
+  return 0
+}
+
+/** Checks ports that are taken over; undefined where none is given. Throws a `UsageError`. */
+export function redirectsOf(given: readonly Given[]): RedirectPlan['redirects'] | undefined {
+  const [first] = given
+  if (first === undefined) return undefined
+  if (given.length > MAX_PORTS) {
+    throw bad(first.source, `it is given ${given.length} times`, `use at most ${MAX_PORTS}`)
+  }
+  const redirects: Redirect[] = []
+  for (const one of given) {
+    const redirect = redirectOf(one)
+    refuseClash(redirect, redirects, one)
+    redirects.push(redirect)
+  }
+  return redirects as [Redirect, ...Redirect[]]
+}
+
+function redirectOf({ text, source }: Given): Redirect {
+  const [from, to, ...more] = text.split('=').map((part) => parsePort(part))
+  if (from === undefined || to === undefined || more.length > 0 || from === 0 || to === 0) {
+    throw bad(source, `${quoted(text)} is no redirect`, 'write two ports, such as 3000=15300')
+  }
+  if (from === to) {
+    throw bad(
+      source,
+      `${quoted(text)} leads nowhere else`,
+      'use the port that squall run listens on',
+    )
+  }
+  return { from, to }
+}
+
+function refuseClash({ from, to }: Redirect, others: readonly Redirect[], given: Given): void {
+  const { text, source } = given
+  if (others.some((other) => other.from === from)) {
+    throw bad(source, `port ${from} is redirected twice`, 'leave one of them out')
+  }
+  // A listener sends to one upstream.
+  if (others.some((other) => other.to === to)) {
+    throw bad(source, `port ${to} takes two ports`, 'use one listener for each port of the app')
+  }
+  if (others.some((other) => other.to === from || other.from === to)) {
+    const wrong = `${quoted(text)} redirects to or from a port that another redirect uses`
+    throw bad(source, wrong, 'use listeners whose ports are not redirected themselves')
+  }
+}
+
+/** Refuses to redirect from or to the admin port. Throws a `UsageError`. */
+export function refuseAdmin({ text, source }: Given, redirects: readonly Redirect[]): void {
+  if (text === 'off') return
+  const address = parseListen(text, source)
+  if (address.kind === 'unix') return
+  const hit = redirects.find(({ from, to }) => from === address.port || to === address.port)
+  if (hit === undefined) return
+  throw bad(
+    source,
+    `${address.port} is the admin port, which must answer unfaulted`,
+    `leave --port ${hit.from}=${hit.to} out, or give --admin the address that squall run has`,
+  )
+}
+
+function bad(source: string, wrong: string, mend: string): UsageError {
+  return new UsageError('BAD_VALUE', `${source}: ${wrong}`, mend)
+}

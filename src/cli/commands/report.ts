@@ -1,6 +1,48 @@
+import { basename } from 'node:path'
 import { defineCommand } from '../flags/command.ts'
-import { REPORT_FLAGS } from '../report/report-flags.ts'
-import { parseReport } from '../report/report-request.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { UsageError } from '../flags/usage-error.ts'
+
+const REPORT = 'The report:'
+
+/** The options of `squall report html` and `squall report markdown`. */
+const REPORT_FLAGS = [
+  {
+    name: 'out',
+    short: 'o',
+    value: 'file',
+    group: REPORT,
+    help: 'where to write the report; to standard output without it',
+  },
+  {
+    name: 'title',
+    value: 'text',
+    group: REPORT,
+    help: 'what the report is called',
+  },
+  {
+    name: 'name',
+    value: 'text',
+    repeatable: true,
+    group: REPORT,
+    help: 'what a run is called, in the order of the files; the names of the files by default',
+  },
+] as const satisfies readonly FlagSpec[]
+
+type ReportFlag = (typeof REPORT_FLAGS)[number]['name']
+
+const MERGE_FLAGS = [
+  {
+    name: 'out',
+    short: 'o',
+    value: 'file',
+    group: 'What comes out:',
+    help: 'where to write the merged result; to standard output without it',
+  },
+] as const satisfies readonly FlagSpec[]
+
+type MergeFlag = (typeof MERGE_FLAGS)[number]['name']
 
 /** `squall report html`. */
 export const REPORT_HTML = defineCommand({
@@ -29,3 +71,79 @@ export const REPORT_MARKDOWN = defineCommand({
     return reportCommand(request, 'markdown')
   },
 })
+
+/** `squall report merge`. */
+export const REPORT_MERGE = defineCommand({
+  name: 'report merge',
+  description: 'put the results of the shards of a load together',
+  operands: { form: '[files...]', most: Infinity },
+  flags: MERGE_FLAGS,
+  fromEnvironment: false,
+  parse: (raw, _env, files) => parseMerge(raw, files),
+  start: async (request) => {
+    const { mergeCommand } = await import('../report/report.ts')
+    return mergeCommand(request)
+  },
+})
+
+/** What `squall report html` and `squall report markdown` were told. */
+export interface ReportRequest {
+  readonly runs: readonly { readonly file: string; readonly title: string }[]
+  readonly out: string | undefined
+  readonly title: string | undefined
+}
+
+const MOST_RUNS = 20
+
+/** Checks what the command line says. Throws nothing but a `UsageError`. */
+function parseReport(raw: RawFlags, files: readonly string[]): ReportRequest {
+  if (files.length === 0) {
+    throw new UsageError(
+      'MISSING_VALUE',
+      'there is nothing to report',
+      'name files of squall load --out',
+    )
+  }
+  if (files.length > MOST_RUNS) {
+    throw new UsageError(
+      'BAD_VALUE',
+      `${files.length} runs do not fit beside each other`,
+      `name up to ${MOST_RUNS}, or merge shards with squall report merge`,
+    )
+  }
+  // `SQUALL_OUT` is meant for the load itself.
+  const flags = new FlagValues<ReportFlag>(REPORT_FLAGS, raw, {})
+  const names = flags.all('name').map(({ text }) => text)
+  if (names.length > files.length) {
+    throw new UsageError(
+      'BAD_COMBINATION',
+      `there are ${names.length} names for ${files.length} files`,
+      'give one --name for each file, in the same order',
+    )
+  }
+  return {
+    runs: files.map((file, i) => ({ file, title: names[i] ?? basename(file, '.json') })),
+    out: flags.optional('out')?.text,
+    title: flags.optional('title')?.text,
+  }
+}
+
+/** What `squall report merge` was told. */
+export interface MergeRequest {
+  readonly files: readonly string[]
+  readonly out: string | undefined
+}
+
+/** Checks what the command line says. Throws nothing but a `UsageError`. */
+function parseMerge(raw: RawFlags, files: readonly string[]): MergeRequest {
+  if (files.length === 0) {
+    throw new UsageError(
+      'MISSING_VALUE',
+      'there is nothing to merge',
+      'name files of squall load --out',
+    )
+  }
+  // `SQUALL_OUT` is meant for the load itself.
+  const flags = new FlagValues<MergeFlag>(MERGE_FLAGS, raw, {})
+  return { files, out: flags.optional('out')?.text }
+}

@@ -1,6 +1,34 @@
+import { quoted } from '../../base/text/foreign-text.ts'
+import type { Place } from '../../lab/top/place.ts'
+import type { TopOptions } from '../../lab/top/top.ts'
+import { readTokenFlag } from '../flags/admin-access-flags.ts'
 import { defineCommand } from '../flags/command.ts'
-import { TOP_FLAGS } from '../top/top-flags.ts'
-import { parseTop } from '../top/top-options.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { canonicalHost, isHost, isWildcard, parsePort, splitHostPort } from '../flags/host.ts'
+import { UsageError } from '../flags/usage-error.ts'
+import { parseAdminToken, parseReadToken } from '../run/run-admin-token.ts'
+
+const OUTPUT = 'Output:'
+const CHANGES = 'Changes:'
+
+const FLAGS = [
+  {
+    name: 'once',
+    group: OUTPUT,
+    help: 'show one moment and end: with 1 if a sidecar was not heard',
+  },
+  { name: 'json', group: OUTPUT, help: 'print one line of JSON a second' },
+  readTokenFlag('Reading:'),
+  {
+    name: 'admin-token-file',
+    value: 'path',
+    group: CHANGES,
+    help: 'file with the token that arming and disarming need (or SQUALL_ADMIN_TOKEN itself)',
+  },
+] as const satisfies readonly FlagSpec[]
+
+type Flag = (typeof FLAGS)[number]['name']
 
 /** `squall top`. */
 export const TOP = defineCommand({
@@ -8,13 +36,78 @@ export const TOP = defineCommand({
   description:
     'watch sidecars in a terminal, by their admin ports: who is armed, what hits, whose errors',
   operands: { form: '[addresses...]', most: Infinity },
-  flags: TOP_FLAGS,
+  flags: FLAGS,
   note: `
 Addresses are host:port or http://host:port (default: 127.0.0.1:15390). Keys: ? shows them.
 On a terminal it is a screen; elsewhere it is plain lines, one for each sidecar and second.`,
-  parse: (raw, env, addresses) => parseTop(raw, env, addresses),
+  parse: parseTop,
   start: async (options) => {
     const { top } = await import('../../lab/top/top.ts')
     return top(options)
   },
 })
+
+const DEFAULT = '127.0.0.1:15390'
+const DEFAULT_PORT = '15390'
+const MAX_SIDECARS = 64
+const FORM = 'write host:port or http://host:port, as of an admin port'
+
+/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
+function parseTop(raw: RawFlags, env: Environment, addresses: readonly string[]): TopOptions {
+  const flags = new FlagValues<Flag>(FLAGS, raw, env)
+  return {
+    places: parsePlaces(addresses.length === 0 ? [DEFAULT] : addresses),
+    json: flags.switch('json'),
+    once: flags.switch('once'),
+    token: parseAdminToken(flags, env),
+    readToken: parseReadToken(flags, env),
+    noColour: (env['NO_COLOR'] ?? '') !== '',
+    dumb: env['TERM'] === 'dumb',
+  }
+}
+
+/** Each sidecar once: one that is named twice would count twice. */
+function parsePlaces(addresses: readonly string[]): readonly Place[] {
+  const places = new Map<string, Place>()
+  for (const text of addresses) {
+    const place = parsePlace(text)
+    places.set(`${canonicalHost(place.host)} ${place.port}`, place)
+  }
+  if (places.size > MAX_SIDECARS) {
+    throw new UsageError(
+      'BAD_VALUE',
+      `${places.size} sidecars are too many`,
+      `name ${MAX_SIDECARS} at most`,
+    )
+  }
+  return [...places.values()]
+}
+
+function parsePlace(text: string): Place {
+  if (text.includes('@')) {
+    // Not repeated: it may hold a password.
+    throw bad('an address holds a user name or password', 'leave it out')
+  }
+  if (/^https:/i.test(text)) {
+    throw bad(`${quoted(text)} is https`, 'admin ports speak plain HTTP: write http://host:port')
+  }
+  const place = text.replace(/^http:\/\//i, '').replace(/\/$/, '')
+  if (/[/?#\\]/.test(place)) {
+    throw bad(`${quoted(text)} has a path or a query`, 'end the address after the port')
+  }
+  const parts = /^\d+$/.test(place) ? { host: '127.0.0.1', port: place } : splitHostPort(place)
+  if (parts === undefined || !isHost(parts.host)) throw bad(`${quoted(text)} is no address`, FORM)
+  if (isWildcard(parts.host)) {
+    throw bad(`${quoted(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
+  }
+  const isOpen = parts.port === '' && !place.endsWith(':')
+  const port = parsePort(isOpen ? DEFAULT_PORT : parts.port)
+  if (port === undefined || port === 0) {
+    throw bad(`${quoted(text)} has no valid port`, 'use a port from 1 to 65535')
+  }
+  return { host: parts.host, port }
+}
+
+function bad(wrong: string, mend: string): UsageError {
+  return new UsageError('BAD_ADDRESS', wrong, mend)
+}

@@ -3,8 +3,8 @@ import type { Command } from '../flags/command.ts'
 /** What pods start, and what their probes and hooks run every few seconds. */
 const ALONE: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   run: async () => [(await import('./run.ts')).RUN],
-  'wait-ready': async () => [(await import('./lifecycle.ts')).WAIT_READY],
-  'pre-stop': async () => [(await import('./lifecycle.ts')).PRE_STOP],
+  'wait-ready': async () => [(await import('./wait-ready.ts')).WAIT_READY],
+  'pre-stop': async () => [(await import('./pre-stop.ts')).PRE_STOP],
   redirect: async () => [(await import('./redirect.ts')).REDIRECT],
   attached: async () => [(await import('./attach.ts')).ATTACHED],
 }

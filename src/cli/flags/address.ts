@@ -13,6 +13,7 @@ import {
   splitHostPort,
   takes,
 } from './host.ts'
+import type { Given } from './flag-values.ts'
 import { UsageError } from './usage-error.ts'
 
 // One less than the room for a path in a socket address on Linux; macOS has four bytes less.
@@ -143,6 +144,34 @@ export function overlaps(one: ListenAddress, other: ListenAddress): boolean {
   if (one.kind === 'unix') return other.kind === 'unix' && other.path === one.path
   if (other.kind === 'unix' || one.port === 0 || one.port !== other.port) return false
   return clashes(one.host, other.host)
+}
+
+/** Returns the path of a control socket: no network leads to one. Throws a `UsageError`. */
+export function parseControl({ text, source }: Given): string {
+  if (text.startsWith('unix:')) {
+    const address = parseListen(text, source)
+    if (address.kind === 'unix') return address.path
+  }
+  throw new UsageError(
+    'BAD_ADDRESS',
+    `${source}: ${quoted(text)} is no control socket`,
+    'write unix: and an absolute path, such as unix:/run/squall/control.sock',
+  )
+}
+
+/** Returns where a listener on every interface is reached from within. Throws a `UsageError`. */
+export function adminToAsk({ text, source }: Given): ListenAddress {
+  if (text === 'off') {
+    throw new UsageError(
+      'BAD_VALUE',
+      `${source}: without the admin port nothing tells when the sidecar is ready`,
+      'give squall run an admin port',
+    )
+  }
+  const address = parseListen(text, source)
+  if (address.kind === 'unix' || !isWildcard(address.host)) return address
+  // A listener on :: takes both families, and is bound to 0.0.0.0 where there is no IPv6.
+  return { kind: 'tcp', host: '127.0.0.1', port: address.port }
 }
 
 function bad(source: string, wrong: string, mend: string): UsageError {

@@ -235,17 +235,3 @@ export const LOAD_FLAGS = [
 
 /** The name of an option of `squall load`. */
 export type LoadFlag = (typeof LOAD_FLAGS)[number]['name']
-
-/** The options of `squall report merge`. */
-export const MERGE_FLAGS = [
-  {
-    name: 'out',
-    short: 'o',
-    value: 'file',
-    group: OUTPUT,
-    help: 'where to write the merged result; to standard output without it',
-  },
-] as const satisfies readonly FlagSpec[]
-
-/** The name of an option of `squall report merge`. */
-export type MergeFlag = (typeof MERGE_FLAGS)[number]['name']

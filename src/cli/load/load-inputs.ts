@@ -2,9 +2,12 @@ import { parseBaseline } from '../../lab/load/baseline.ts'
 import { parseCalls } from '../../lab/load/calls-file.ts'
 import type { LoadOptions } from '../../lab/load/load-options.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import { expectationsOf, gatesOf } from './load-checks.ts'
 import { readAs } from './load-files.ts'
 import type { LoadRequest } from './load-request.ts'
+import { type Expectation, parseExpectation } from '../../lab/load/expectation.ts'
+import { LoadError } from '../../lab/load/load-error.ts'
+import { parseSlo, type SloGate } from '../../lab/load/results/slo.ts'
+import type { Given } from '../flags/flag-values.ts'
 
 const MAX_CALLS_FILE = 1024 * 1024
 const MAX_TOKEN_FILE = 64 * 1024
@@ -59,4 +62,23 @@ export function tokenIn(text: string): string {
     '--auth-token-file: the file holds no token',
     'write the token alone into it, on one line',
   )
+}
+
+/** The conditions of `--expect`. */
+function expectationsOf(all: readonly Given[]): Expectation[] {
+  return all.map((given) => asUsage(given, () => parseExpectation(given.text)))
+}
+
+/** The gates of `--slo`. */
+function gatesOf(all: readonly Given[]): SloGate[] {
+  return all.map((given) => asUsage(given, () => parseSlo(given.text)))
+}
+
+function asUsage<T>({ source }: Given, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof LoadError)) throw error
+    throw new UsageError('BAD_VALUE', `${source}: ${error.wrong}`, error.mend)
+  }
 }

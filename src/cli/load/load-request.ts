@@ -1,9 +1,8 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { SidecarAdmin } from '../../admin/api-client.ts'
-import type { ClientKind, Shard } from '../../lab/load/results/result.ts'
+import { type ClientKind, type Shard, CLIENT_KINDS } from '../../lab/load/results/result.ts'
 import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
-import { CLIENT_KINDS } from '../../lab/load/results/result.ts'
 import { parseListen } from '../flags/address.ts'
 import { urlNames } from '../../rules/guard/production-names.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
@@ -14,8 +13,11 @@ import { UsageError } from '../flags/usage-error.ts'
 import { LOAD_FLAGS, type LoadFlag } from './load-flags.ts'
 import { parseHeaders } from './load-headers.ts'
 import { parsePace, parseResilience } from './load-pace.ts'
-import { parseShard } from './load-shard.ts'
-import { parseTarget } from './load-target.ts'
+
+const TARGET_FORM = 'write the URL of the MCP endpoint, such as http://localhost:3000/mcp'
+
+const SHARD_FORM = 'write index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
+const MAX_SHARDS = 10_000
 
 /** Everything that `squall load` was told; its files are still to be read. */
 export interface LoadRequest {
@@ -124,4 +126,39 @@ function protocolVersionOf(flags: FlagValues<LoadFlag>): string | undefined {
     `${given.source}: ${quoted(given.text)} is no protocol version`,
     'write it as 2025-11-25 or 2026-07-28',
   )
+}
+
+/** The part of the load that is run here. In an indexed Job of Kubernetes `/4` takes its index. */
+function parseShard(given: Given | undefined, env: Environment): Shard | undefined {
+  if (given === undefined) return undefined
+  const { text, source } = given
+  const match = /^(\d{0,5})\/(\d{1,5})$/.exec(text)
+  const index = match?.[1] === '' ? (env['JOB_COMPLETION_INDEX'] ?? '') : match?.[1]
+  if (match === null || index === undefined || !/^\d{1,5}$/.test(index)) {
+    throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} is no shard`, SHARD_FORM)
+  }
+  const shard = { index: Number(index), count: Number(match[2]) }
+  if (shard.count >= 1 && shard.count <= MAX_SHARDS && shard.index < shard.count) return shard
+  throw new UsageError(
+    'BAD_VALUE',
+    `${source}: there is no shard ${shard.index} of ${shard.count}`,
+    'the first index is 0, and the last one is one less than the count',
+  )
+}
+
+/** The URL that is called. */
+function parseTarget(given: Given | undefined, form = TARGET_FORM): URL {
+  if (given === undefined) throw new UsageError('MISSING_VALUE', '--target is missing', TARGET_FORM)
+  const { text, source } = given
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  // Not repeated where it may hold a password.
+  if (url !== undefined && (url.username !== '' || url.password !== '')) {
+    throw new UsageError(
+      'BAD_ADDRESS',
+      `${source}: the URL holds a user name or password`,
+      'give them with --header or --auth-token-file',
+    )
+  }
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
+  throw new UsageError('BAD_ADDRESS', `${source}: ${quoted(text)} is no http or https URL`, form)
 }

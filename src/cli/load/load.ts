@@ -1,6 +1,6 @@
 import type { ListenAddress } from '../../http/address.ts'
 import { metricsPage } from '../../lab/load/results/metrics-page.ts'
-import { ToolsNotNamedError } from '../../lab/load/choose-tools.ts'
+import { ToolsNotNamedError, type Consent } from '../../lab/load/choose-tools.ts'
 import { type MetricsServer, serveMetrics } from '../../lab/load/results/metrics-server.ts'
 import type { LoadOptions } from '../../lab/load/load-options.ts'
 import type { LoadResult } from '../../lab/load/results/result.ts'
@@ -12,11 +12,12 @@ import { writeText } from './load-files.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from './load-progress.ts'
 import type { LoadRequest } from './load-request.ts'
-import { consentOf } from './tool-consent.ts'
-import { loadTable } from './load-table.ts'
+import { loadTable, type Paint } from './load-table.ts'
 import { INTERRUPTED, interruption } from './interruption.ts'
-import { painter } from './painter.ts'
-import { reportWriter, type WriteReport } from './report-writer.ts'
+import { createInterface } from 'node:readline'
+import { foreign } from '../../base/text/foreign-text.ts'
+
+const CODES = { strong: '1', good: '32', bad: '31' } as const
 
 const BREACHED = 1
 
@@ -116,4 +117,42 @@ function goalOf({ pace, shard, work }: LoadOptions): {
 } {
   const { tasks, durationMs } = shardOf(pace, shard)
   return { calls: tasks === undefined ? undefined : tasks * work.fanOut, durationMs }
+}
+
+/** Colours on a terminal that wants them, and plain text elsewhere. */
+function painter(
+  output: { readonly isTTY?: boolean | undefined },
+  env: Readonly<Record<string, string | undefined>>,
+): Paint {
+  const plain = output.isTTY !== true || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
+  return (tone, text) => (plain ? text : `\u001b[${CODES[tone]}m${text}\u001b[0m`)
+}
+
+/** Writes the result of a load as a page for people. */
+type WriteReport = (path: string, result: LoadResult) => Promise<void>
+
+/** Loads what writes reports: only who wants one pays for it. */
+async function reportWriter(): Promise<WriteReport> {
+  const { writeReport } = await import('../../lab/report/write-report.ts')
+  return (path, result) => writeText(path, '--report', writeReport(result))
+}
+
+/** Asks for consent on a terminal, unless it was given; elsewhere nobody can be asked. */
+function consentOf(yes: boolean): { readonly consent?: Consent } {
+  if (yes) return { consent: () => true }
+  return process.stdin.isTTY && process.stderr.isTTY ? { consent: ask } : {}
+}
+
+function ask(tools: readonly string[]): Promise<boolean> {
+  const list = tools.map((name) => `  ${foreign(name, 100)}\n`).join('')
+  process.stderr.write(`These tools do not say whether they only read:\n${list}`)
+  // Not a terminal of its own: Ctrl-C stays a signal.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  return new Promise((resolve) => {
+    lines.question('Call them too? [y/N] ', (response) => {
+      resolve(/^y(es)?$/i.test(response.trim()))
+      lines.close()
+    })
+    lines.on('close', () => resolve(false))
+  })
 }

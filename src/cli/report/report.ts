@@ -1,12 +1,13 @@
 import { Histogram } from '../../lab/load/results/histogram.ts'
 import { LoadError } from '../../lab/load/load-error.ts'
+import { mergeResults } from '../../lab/load/results/merge-results.ts'
 import { parseResult } from '../../lab/load/results/parse-result.ts'
 import type { LoadResult } from '../../lab/load/results/result.ts'
 import { reportMarkdown } from '../../lab/report/markdown.ts'
 import type { TitledRun } from '../../lab/report/report.ts'
 import { writeReport } from '../../lab/report/write-report.ts'
 import { readAs, writeText } from '../load/load-files.ts'
-import type { ReportRequest } from './report-request.ts'
+import type { MergeRequest, ReportRequest } from '../commands/report.ts'
 
 const MAX_RESULT = 256 * 1024 * 1024
 
@@ -25,6 +26,22 @@ export async function reportCommand(
   if (out !== undefined) await writeText(out, '--out', text)
   else await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()))
   return 0
+}
+
+/** Merges results. The exit code is 1 when a gate is breached by all of them together. */
+export async function mergeCommand({ files, out }: MergeRequest): Promise<number> {
+  const results = []
+  for (const file of files) {
+    results.push(await readAs(file, 'merge', MAX_RESULT, (text) => parseResult(text, file)))
+  }
+  const merged = mergeResults(results)
+  const json = `${JSON.stringify(merged)}\n`
+  if (out === undefined) {
+    await new Promise<void>((resolve) => process.stdout.write(json, () => resolve()))
+  } else {
+    await writeText(out, '--out', json)
+  }
+  return merged.slo.every(({ ok }) => ok) ? 0 : 1
 }
 
 function shownResult(text: string, file: string): LoadResult {

@@ -11,10 +11,10 @@ import {
   type LogLevel,
 } from '../../telemetry/log.ts'
 import type { UpstreamAddress } from '../../upstream/address.ts'
+import { parseControl } from '../flags/address.ts'
 import { parseAppProbes } from './app-probes.ts'
 import { RUN_FLAGS, type RunFlag } from '../flags/flag-table.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
-import { parseControl } from '../lifecycle/lifecycle-options.ts'
 import { parsePublicUrl } from './public-url.ts'
 import { parseRunRules, type RunRules } from './rules-guard-options.ts'
 import { parseAdminToken, parseReadAccess } from './run-admin-token.ts'

@@ -7,8 +7,8 @@ import { startWebhook, type Webhook, type WebhookOptions } from '../../cluster/w
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { readInjectorSettings } from './injector-settings-file.ts'
-import { keepHeapSmall } from './small-heap.ts'
 import type { WebhookRequest } from './webhook-options.ts'
+import { setFlagsFromString } from 'node:v8'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
@@ -119,4 +119,13 @@ function stopAsked(logger: Logger): AbortSignal {
     })
   }
   return stop.signal
+}
+
+/**
+ * Keeps the young generation as small as it begins, and the old one near what is in use. Reviews are
+ * few and short: what it saves in memory, tens of megabytes, it costs in microseconds.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1')
+  setFlagsFromString('--optimize-for-size')
 }

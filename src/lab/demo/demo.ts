@@ -7,10 +7,10 @@ import type { DemoOptions, DemoProgram } from './demo-options.ts'
 import { type Played, showEnd } from './end-screen.ts'
 import type { Check } from './phase.ts'
 import { PHASES } from './phases/index.ts'
-import { demoReport } from './report.ts'
 import { Screen } from './screen.ts'
 import { Stage } from './stage.ts'
 import { goOn, type Places, placesOf, showPlaces } from './stay.ts'
+import { writeReport } from '../report/write-report.ts'
 
 const TOO_LONG_MS = 60_000
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
@@ -135,4 +135,25 @@ function resultOf(
     checks,
     phases: Object.fromEntries(played.map(({ phase, result }) => [phase.key, result.numbers])),
   }
+}
+
+/** The loads of the demo as a report. */
+function demoReport(played: readonly Played[]): string {
+  const runs = played.flatMap(({ result }) => (result.run === undefined ? [] : [result.run]))
+  const checks = played.flatMap(({ result }) => result.checks)
+  const held = checks.filter(({ ok }) => ok).length
+  return writeReport(
+    runs.map(({ column, about, result }) => ({ title: titleOf(column), about, result })),
+    {
+      title: 'Squall demo',
+      notes: [
+        'Four loads of the same MCP server on one machine, with Squall in front of it. App, sidecar and clients share one thread: the latencies are those of all three.',
+        `${held} of ${checks.length} checks held: what clients saw, what Squall counted and what the app did by its script was compared, call by call.`,
+      ],
+    },
+  )
+}
+
+function titleOf(column: string): string {
+  return `${column[0]!.toUpperCase()}${column.slice(1)}`
 }

@@ -1,11 +1,11 @@
 import { get, type IncomingMessage } from 'node:http'
 import { API } from '../../admin/api.ts'
-import { connectionProblem } from '../../admin/api-client.ts'
+import { connectionProblem, AdminError, failureOf } from '../../admin/api-client.ts'
 import { CLIENT_HEADER } from '../../http/trusted-host.ts'
-import { eventProblem, refusalProblem } from './feed-problem.ts'
-import { eventReader } from './event-text.ts'
+import { eventReader, EventTooLongError } from './event-text.ts'
 import { type Place, placeText } from './place.ts'
 import { readSnapshot, type Snapshot } from './read-snapshot.ts'
+import { foreignCell } from '../../base/text/foreign-text.ts'
 
 /** Who hears what a sidecar tells. */
 export interface FeedListener {
@@ -104,4 +104,22 @@ export function openFeed(
 
 function isEventStream({ headers }: IncomingMessage): boolean {
   return /^text\/event-stream *(?:;|$)/i.test(headers['content-type'] ?? '')
+}
+
+/** Describes why something else than events came. */
+async function refusalProblem(response: IncomingMessage, token = ''): Promise<string> {
+  const { statusCode: status = 0 } = response
+  const failure = foreignCell(await failureOf({ status, body: response }, token), 250)
+  if (status === 401) {
+    const what = token === '' ? 'needs a read token' : 'has another read token'
+    return `${what}: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN`
+  }
+  if (status === 404) return 'shows no rules: no Squall admin port, or one without --rules'
+  return status === 200 ? 'is no Squall admin port' : failure
+}
+
+/** Describes what is wrong with an event. */
+function eventProblem(error: unknown): string {
+  if (error instanceof EventTooLongError || error instanceof AdminError) return error.message
+  return 'sent something that is not understood'
 }

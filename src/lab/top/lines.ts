@@ -2,9 +2,12 @@ import type { FeedOptions } from './feed.ts'
 import { watchFleet } from './fleet.ts'
 import { jsonLine } from './json-line.ts'
 import type { Place } from './place.ts'
-import { plainLines } from './plain-lines.ts'
 import { onStopSignal } from './stop-signals.ts'
 import type { Output } from './terminal.ts'
+import type { Board } from './board.ts'
+import { differingDigests } from './combined.ts'
+import { count, hits, rate, shortDigest } from './figures.ts'
+import type { SidecarView } from './sidecar-view.ts'
 
 const EVERY_MS = 1_000
 
@@ -32,4 +35,28 @@ export function topLines(
     const letGo = onStopSignal(stop)
     output.on('error', stop)
   })
+}
+
+/** One line for each sidecar, for what is no terminal. */
+function plainLines({ at, sidecars }: Board): string {
+  const differing = differingDigests(sidecars).length > 0
+  return sidecars.map((view) => `${at} ${view.address} ${said(view, differing)}\n`).join('')
+}
+
+function said(view: SidecarView, differing: boolean): string {
+  const { link, problem, snapshot, rates } = view
+  if (link === 'lost') return `LOST, trying again: ${problem}`
+  if (snapshot === undefined) return 'connecting'
+  const { armed, reasons, digest, generation } = snapshot
+  const refused = snapshot.lastReload?.result === 'rejected' ? ' last-reload=REJECTED' : ''
+  return [
+    armed
+      ? 'armed'
+      : `DISARMED (${reasons.map(({ by, reason }) => `${by}: ${reason}`).join('; ')})`,
+    `rules=${shortDigest(digest)} g${generation}${differing ? ' DIFFERENT' : ''}${refused}`,
+    `calls/s=${rate(rates?.calls)}`,
+    `injected/s=${rate(rates?.injected)}`,
+    `real/s=${rate(rates?.real)}`,
+    `hits=${count(hits(view))}`,
+  ].join(' ')
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseRedirect } from '../../../src/cli/redirect/redirect-options.ts'
+import { parseRedirect } from '../../../src/cli/commands/redirect.ts'
 import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 
 const parse = (flags: Readonly<Record<string, string | readonly string[]>>, env = {}) =>

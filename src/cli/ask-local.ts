@@ -1,5 +1,5 @@
 import { request, type RequestOptions } from 'node:http'
-import type { ListenAddress } from '../../http/address.ts'
+import type { ListenAddress } from '../http/address.ts'
 
 /** What the sidecar answered. */
 export interface LocalResponse {

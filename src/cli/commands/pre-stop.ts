@@ -1,0 +1,82 @@
+import { PRE_STOP_PATH } from '../../admin/control-paths.ts'
+import { askLocal } from '../ask-local.ts'
+import { parseControl } from '../flags/address.ts'
+import { defineCommand } from '../flags/command.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { parseDuration } from '../flags/units.ts'
+
+const PLACES = 'Where the sidecar is:'
+const TIMES = 'Times:'
+const WAIT = { min: 0, max: 3_600_000 }
+
+const FLAGS = [
+  {
+    name: 'control',
+    value: 'socket',
+    group: PLACES,
+    help: 'control socket of squall run: unix:/path.sock',
+  },
+  {
+    name: 'stop-wait',
+    value: 'duration',
+    default: '20s',
+    group: TIMES,
+    help: 'how long to wait for the app to be gone; keep it below the termination grace period of the pod; 0s for not at all',
+  },
+] as const satisfies readonly FlagSpec[]
+
+type Flag = (typeof FLAGS)[number]['name']
+
+/** `squall pre-stop`. */
+export const PRE_STOP = defineCommand({
+  name: 'pre-stop',
+  description:
+    'tell squall run that its pod ends: it disarms at once, and serves until the app is gone',
+  flags: FLAGS,
+  note: `
+For the preStop hook of the sidecar's container. It returns when the app is gone or the time is over;
+only then is the sidecar told to stop.`,
+  parse: parsePreStop,
+  start: preStopCommand,
+})
+
+/** What `squall pre-stop` was told, checked. */
+interface PreStopRequest {
+  readonly socketPath: string
+  readonly waitMs: number
+}
+
+/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
+export function parsePreStop(raw: RawFlags, env: Environment): PreStopRequest {
+  const flags = new FlagValues<Flag>(FLAGS, raw, env)
+  const control = flags.required('control')
+  const wait = flags.required('stop-wait')
+  return {
+    socketPath: parseControl(control),
+    waitMs: parseDuration(wait.text, wait.source, WAIT),
+  }
+}
+
+// Longer than the wait itself, so that the response is not missed.
+const GRACE_MS = 5_000
+
+/** Tells the sidecar that its pod ends; the result is the exit code. */
+export async function preStopCommand({ socketPath, waitMs }: PreStopRequest): Promise<number> {
+  const path = `${PRE_STOP_PATH}?wait=${waitMs}`
+  try {
+    const { status, text } = await askLocal(
+      { kind: 'unix', path: socketPath },
+      { method: 'POST', path, timeoutMs: waitMs + GRACE_MS },
+    )
+    if (status !== 200) throw new Error(`it answered ${status}`)
+    process.stdout.write(text)
+    return 0
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(
+      `no squall run at ${socketPath}: ${reason}; give it the same --control (or SQUALL_CONTROL)`,
+      { cause: error },
+    )
+  }
+}

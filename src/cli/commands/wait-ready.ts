@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { API } from '../../admin/api.ts'
+import { readResponse } from '../../admin/api-client.ts'
+import { formatListen, type ListenAddress } from '../../http/address.ts'
+import { askLocal } from '../ask-local.ts'
+import { adminToAsk } from '../flags/address.ts'
+import { defineCommand } from '../flags/command.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { parseDuration } from '../flags/units.ts'
+
+const PLACES = 'Where the sidecar is:'
+const TIMES = 'Times:'
+const BEHAVIOUR = 'Behaviour:'
+const WAIT = { min: 0, max: 3_600_000 }
+
+const FLAGS = [
+  {
+    name: 'admin',
+    value: 'address',
+    default: '127.0.0.1:15390',
+    group: PLACES,
+    help: 'address of the admin port, as squall run has it',
+  },
+  {
+    name: 'ready-wait',
+    value: 'duration',
+    default: '30s',
+    group: TIMES,
+    help: 'how long to wait',
+  },
+  {
+    name: 'ready-with-app',
+    group: BEHAVIOUR,
+    help: 'wait for the app, too; where the app starts only after this, that would be for ever',
+  },
+] as const satisfies readonly FlagSpec[]
+
+type Flag = (typeof FLAGS)[number]['name']
+
+/** `squall wait-ready`. */
+export const WAIT_READY = defineCommand({
+  name: 'wait-ready',
+  description: 'wait until squall run takes traffic',
+  flags: FLAGS,
+  note: `
+For the postStart hook of the sidecar's container, and for health checks of an image.`,
+  parse: parseWaitReady,
+  start: waitReadyCommand,
+})
+
+/** What `squall wait-ready` was told, checked. */
+interface WaitReadyRequest {
+  readonly admin: ListenAddress
+  readonly waitMs: number
+  readonly withApp: boolean
+}
+
+/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
+export function parseWaitReady(raw: RawFlags, env: Environment): WaitReadyRequest {
+  const flags = new FlagValues<Flag>(FLAGS, raw, env)
+  const wait = flags.required('ready-wait')
+  return {
+    admin: adminToAsk(flags.required('admin')),
+    waitMs: parseDuration(wait.text, wait.source, WAIT),
+    withApp: flags.switch('ready-with-app'),
+  }
+}
+
+const POLL_MS = 50
+const RESPONSE_MS = 2_000
+
+/** Waits until the sidecar takes traffic; the result is the exit code. */
+export async function waitReadyCommand(request: WaitReadyRequest): Promise<number> {
+  const { admin, waitMs, withApp } = request
+  const until = performance.now() + waitMs
+  for (;;) {
+    const state = await readiness(admin, withApp)
+    if (state.ready) return 0
+    if (performance.now() + POLL_MS > until) {
+      throw new Error(
+        `squall run at ${formatListen(admin)} is not ready after ${waitMs} ms: ${state.reason}`,
+      )
+    }
+    await sleep(POLL_MS)
+  }
+}
+
+async function readiness(
+  admin: ListenAddress,
+  withApp: boolean,
+): Promise<{ readonly ready: boolean; readonly reason: string }> {
+  try {
+    const { text } = await askLocal(admin, {
+      method: 'GET',
+      path: API.readyz.path,
+      timeoutMs: RESPONSE_MS,
+    })
+    const { ready, reason, listening } = readResponse(API.readyz, text)
+    return { ready: ready || (!withApp && listening === true), reason }
+  } catch (error) {
+    return { ready: false, reason: error instanceof Error ? error.message : String(error) }
+  }
+}
