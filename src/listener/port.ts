@@ -65,7 +65,7 @@ export class Port {
     const now = (): number => performance.now()
     this.#app = new App({
       address,
-      splice: options.engine === 'fast',
+      fast: options.engine === 'fast',
       connector: this.#connector,
       reuse: options.upstreamReuse,
       idle: options.upstreamIdle,

@@ -11,7 +11,7 @@ import { UndiciUpstream } from './undici-upstream.ts'
 export interface AppOptions extends ConnectionOptions {
   readonly address: UpstreamAddress
   /** False takes every exchange through undici. */
-  readonly splice: boolean
+  readonly fast: boolean
   /** False ends each connection after one exchange. */
   readonly reuse: boolean
   readonly maxConnections: number
@@ -26,8 +26,8 @@ export interface AppOptions extends ConnectionOptions {
 export class App {
   readonly upstream: Upstream
   readonly #options: AppOptions
-  readonly #general: ConnectionPool<UndiciConnection>
-  readonly #spliced: ConnectionPool<FastConnection>
+  readonly #standard: ConnectionPool<UndiciConnection>
+  readonly #fast: ConnectionPool<FastConnection>
 
   constructor(options: AppOptions) {
     this.#options = options
@@ -36,48 +36,48 @@ export class App {
       (other: () => ConnectionPool<UndiciConnection> | ConnectionPool<FastConnection>) => () =>
         this.#connections < maxConnections || other().giveUpIdle()
     const common = { onConnections, now, reuse }
-    this.#general = new ConnectionPool<UndiciConnection>({
+    this.#standard = new ConnectionPool<UndiciConnection>({
       ...common,
       open: (events) => new UndiciConnection(options, events),
-      mayOpen: mayOpen(() => this.#spliced),
+      mayOpen: mayOpen(() => this.#fast),
     })
-    this.#spliced = new ConnectionPool<FastConnection>({
+    this.#fast = new ConnectionPool<FastConnection>({
       ...common,
       open: (events) => new FastConnection(options, events),
-      mayOpen: mayOpen(() => this.#general),
+      mayOpen: mayOpen(() => this.#standard),
     })
-    const general = new UndiciUpstream(this.#general, options)
-    const spliced = options.splice && !(address.kind === 'tcp' && address.tls)
+    const standard = new UndiciUpstream(this.#standard, options)
+    const isFast = options.fast && !(address.kind === 'tcp' && address.tls)
     // Here the first call needs it for sure, and must not wait for it.
-    if (!spliced) undiciClient()
-    this.upstream = spliced ? new FastUpstream(this.#spliced, general) : general
+    if (!isFast) undiciClient()
+    this.upstream = isFast ? new FastUpstream(this.#fast, standard) : standard
   }
 
   /** Whether one more connection may be opened elsewhere; one that nobody uses makes room for it. */
   get hasRoom(): boolean {
     const { maxConnections } = this.#options
     if (this.#connections < maxConnections) return true
-    return this.#spliced.giveUpIdle() || this.#general.giveUpIdle()
+    return this.#fast.giveUpIdle() || this.#standard.giveUpIdle()
   }
 
   /** Connections that are open right now. */
   get connected(): number {
-    return this.#general.connected + this.#spliced.connected
+    return this.#standard.connected + this.#fast.connected
   }
 
   /** Connections that count towards the bound. */
   get #connections(): number {
-    return this.#general.size + this.#spliced.size + this.#options.others()
+    return this.#standard.size + this.#fast.size + this.#options.others()
   }
 
   /** Ends idle connections that were kept for long enough. Called once a second. */
   sweep(now: number): void {
-    this.#spliced.sweep(now)
+    this.#fast.sweep(now)
   }
 
   /** Ends every connection. */
   close(): void {
-    this.#general.close()
-    this.#spliced.close()
+    this.#standard.close()
+    this.#fast.close()
   }
 }

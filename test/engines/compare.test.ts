@@ -24,8 +24,8 @@ function atApp(end: End, ...requests: string[]): AppSeen {
   return { requests, end }
 }
 
-function apart(general: Observed, splice: Observed, patient = true, narrow = false): number {
-  return differences(general, splice, { script: SCRIPT, narrow, patient }).length
+function apart(standard: Observed, fast: Observed, patient = true, narrow = false): number {
+  return differences(standard, fast, { script: SCRIPT, narrow, patient }).length
 }
 
 test('answers of its own may be missing before the same refusal, where one engine waited', () => {

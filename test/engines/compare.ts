@@ -53,15 +53,15 @@ export interface Comparison {
  *
  * Everything else must be the same to the byte. Returned are the parts that are not, `standard` first.
  */
-export function differences(general: Observed, splice: Observed, how: Comparison): string[] {
-  const clients = how.patient ? refusedAsSoon(general.clients, splice.clients) : general.clients
-  const refused = [general, splice].every(({ told }) => told.includes('refused bad_request'))
-  const ended = endedAsSoon(clients, splice.clients, refused)
+export function differences(standard: Observed, fast: Observed, how: Comparison): string[] {
+  const clients = how.patient ? refusedAsSoon(standard.clients, fast.clients) : standard.clients
+  const refused = [standard, fast].every(({ told }) => told.includes('refused bad_request'))
+  const ended = endedAsSoon(clients, fast.clients, refused)
   return [
-    ...listDifferences('client', ended, splice.clients, (seen) => clientParts(seen, how.patient)),
-    ...appDifferences(general, splice, how),
-    ...setDifferences('told', general.told, splice.told),
-    ...setDifferences('left', general.left, splice.left),
+    ...listDifferences('client', ended, fast.clients, (seen) => clientParts(seen, how.patient)),
+    ...appDifferences(standard, fast, how),
+    ...setDifferences('told', standard.told, fast.told),
+    ...setDifferences('left', standard.left, fast.left),
   ]
 }
 
@@ -87,21 +87,21 @@ const DROPPED = /^(?:call .* (?:cancelled|abandoned) |http [a-z]+ 0 )/
  * connection for it, and has not where one had to be made. With it goes the connection that it was to
  * take: one that had carried another request, or one that was made for it and then carried none.
  */
-function appDifferences(general: Observed, splice: Observed, how: Comparison): string[] {
+function appDifferences(standard: Observed, fast: Observed, how: Comparison): string[] {
   const idleEnds = how.narrow || hasBlankLinesBehind(how.script)
-  const one = requestsAtApp(general.app, idleEnds)
-  const other = requestsAtApp(splice.app, idleEnds)
+  const one = requestsAtApp(standard.app, idleEnds)
+  const other = requestsAtApp(fast.app, idleEnds)
   let [left, right] = [without(one, other), without(other, one)]
-  if (idleEnds) [left, right] = [asEnded(left, general.app), asEnded(right, splice.app)]
-  const dropped = splice.told.filter((text) => DROPPED.test(text)).length
+  if (idleEnds) [left, right] = [asEnded(left, standard.app), asEnded(right, fast.app)]
+  const dropped = fast.told.filter((text) => DROPPED.test(text)).length
   const [endedLeft, endedRight] = [textsOf(left, false), textsOf(right, false)]
   const [keptLeft, keptRight] = [textsOf(left, true), textsOf(right, true)]
   // Whatever was kept with one engine only has ended with the other, and something else in its place.
   const same =
     without(keptLeft, endedRight).length === 0 &&
     without(keptRight, endedLeft).length === 0 &&
-    keptRight.length <= keptLeft.length + endedUnused(splice.app) &&
-    keptLeft.length <= keptRight.length + endedUnused(general.app)
+    keptRight.length <= keptLeft.length + endedUnused(fast.app) &&
+    keptLeft.length <= keptRight.length + endedUnused(standard.app)
   if (same && Math.max(endedLeft.length, endedRight.length) <= dropped) return []
   return setDifferences('at the app', one, other)
 }
@@ -147,11 +147,11 @@ const OWN_RESPONSE = /^HTTP\/1\.1 (?:(?!\r\n\r\n)[^])*\r\nx-squall-(?:fault|erro
 
 /** The first engine's clients, as if its refusals had left as soon as those of the second one. */
 function refusedAsSoon(
-  general: readonly ClientSeen[],
-  splice: readonly ClientSeen[],
+  standard: readonly ClientSeen[],
+  fast: readonly ClientSeen[],
 ): readonly ClientSeen[] {
-  return general.map((seen, at) => {
-    const wanted = splice[at]?.received
+  return standard.map((seen, at) => {
+    const wanted = fast[at]?.received
     return wanted !== undefined && receivedApart(seen.received, wanted)
       ? { ...seen, received: wanted }
       : seen
@@ -163,12 +163,12 @@ const LEFT_AT_ONCE = 31 * 1024
 
 /** The first engine's clients, as if as much had reached them before the end as with the second one. */
 function endedAsSoon(
-  general: readonly ClientSeen[],
-  splice: readonly ClientSeen[],
+  standard: readonly ClientSeen[],
+  fast: readonly ClientSeen[],
   refused: boolean,
 ): readonly ClientSeen[] {
-  return general.map((seen, at) => {
-    const other = splice[at]
+  return standard.map((seen, at) => {
+    const other = fast[at]
     if (other === undefined || seen.end === 'kept' || other.end === 'kept') return seen
     // Whether an end is a reset is chance where something has come that nobody reads any more.
     if (!refused && (seen.end === 'fin' || other.end === 'fin')) return seen
@@ -179,25 +179,25 @@ function endedAsSoon(
 }
 
 /** Both end in the same refusal, and one has nothing more before it than answers of Squall's own. */
-function receivedApart(general: string, splice: string): boolean {
-  const responses = general.split(RESPONSE_BEGINS)
+function receivedApart(standard: string, fast: string): boolean {
+  const responses = standard.split(RESPONSE_BEGINS)
   const refusal = responses.pop()
   if (refusal === undefined || !REFUSAL.test(refusal)) return false
   while (responses.length > 0 && OWN_RESPONSE.test(responses.pop()!)) {
-    if (responses.join('') + refusal === splice) return true
+    if (responses.join('') + refusal === fast) return true
   }
   return false
 }
 
 function listDifferences<T>(
   name: string,
-  general: readonly T[],
-  splice: readonly T[],
+  standard: readonly T[],
+  fast: readonly T[],
   partsOf: (item: T) => Record<string, string>,
 ): string[] {
   const found: string[] = []
-  for (let i = 0; i < Math.max(general.length, splice.length); i++) {
-    const [one, other] = [general[i], splice[i]]
+  for (let i = 0; i < Math.max(standard.length, fast.length); i++) {
+    const [one, other] = [standard[i], fast[i]]
     const left = one === undefined ? {} : partsOf(one)
     const right = other === undefined ? {} : partsOf(other)
     for (const key of Object.keys({ ...left, ...right })) {
@@ -211,10 +211,10 @@ function listDifferences<T>(
 /** What is in one list and not in the other, whatever the order. */
 function setDifferences(
   name: string,
-  general: readonly string[],
-  splice: readonly string[],
+  standard: readonly string[],
+  fast: readonly string[],
 ): string[] {
-  const [left, right] = [without(general, splice), without(splice, general)]
+  const [left, right] = [without(standard, fast), without(fast, standard)]
   const found: string[] = []
   for (let i = 0; i < Math.max(left.length, right.length); i++) {
     found.push(`${name}: ${apart(left[i], right[i])}`)
@@ -240,5 +240,5 @@ function apart(left: string | undefined, right: string | undefined): string {
   const from = Math.max(0, at - 60)
   const piece = (text: string | undefined): string =>
     text === undefined ? 'nothing' : JSON.stringify(text.slice(from, at + 160))
-  return `at byte ${at}\n    general ${piece(left)}\n    splice  ${piece(right)}`
+  return `at byte ${at}\n    standard ${piece(left)}\n    fast  ${piece(right)}`
 }

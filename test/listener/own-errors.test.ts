@@ -56,9 +56,9 @@ async function stand(
     others: () => 0,
   }
   const now = (): number => performance.now()
-  const splice = ENGINE_UNDER_TEST === 'fast'
+  const fast = ENGINE_UNDER_TEST === 'fast'
   const onConnections = (): void => undefined
-  const behind = opened(new App({ address, connector, splice, ...bounds, onConnections, now }))
+  const behind = opened(new App({ address, connector, fast, ...bounds, onConnections, now }))
   const limits = { maxPending: 100, pendingTtl: 60_000, maxSessions: 100 }
   const pipeline = new Pipeline({
     upstream: behind.upstream,

@@ -125,7 +125,7 @@ export const RUN_FLAGS = [
     value: 'name',
     default: 'fast',
     group: BEHAVIOUR,
-    help: 'splice passes plain exchanges on as bytes, general takes all of them through node:http and undici; what clients and the app see is the same',
+    help: 'fast passes plain exchanges on as bytes, standard takes all of them through node:http and undici; what clients and the app see is the same',
   },
   {
     name: 'upstream-reuse',

@@ -6,7 +6,7 @@ import { requestHeadText } from '../request-text.ts'
 import { HeadMemo } from './head-memo.ts'
 import { plainLines, plainNumber } from './header-lines.ts'
 
-/** Heads above this are left to the general parser. */
+/** Heads above this are left to the standard path. */
 const MOST = 16 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 const START = /(GET|POST|DELETE) (\/[\w\-.~!$&'()*+,;=:@%/?]*) HTTP\/1\.1\r\n/y

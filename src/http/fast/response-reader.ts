@@ -4,7 +4,7 @@ import { HeadMemo } from './head-memo.ts'
 import { FastResponseHead } from './fast-response-head.ts'
 import { plainLines, plainNumber } from './header-lines.ts'
 
-/** Heads above this are left to the general parser. */
+/** Heads above this are left to the standard path. */
 const MOST = 16 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 const START = /HTTP\/1\.1 ([2-5]\d\d) ([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\r\n/y

@@ -20,7 +20,7 @@ export class ClientConnection extends Chain<OpenExchange> {
   /** The request that came last, where it came behind others that were not answered; it may be over. */
   last: OpenExchange | undefined
   /** Who reads it, as long as that is not node:http. */
-  splice: FastClientConnection | undefined
+  fast: FastClientConnection | undefined
   constructor(memory: MemoryBudget) {
     super()
     this.memory = memory

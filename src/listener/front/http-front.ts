@@ -34,9 +34,9 @@ export class HttpFront {
   readonly #target: FrontTarget
   readonly #telemetry: Telemetry
   readonly #connections = new Map<Socket, ClientConnection>()
-  readonly #general: (socket: Socket) => void
+  readonly #standard: (socket: Socket) => void
   /** Undefined where every connection is node:http's from its first byte. */
-  readonly #splice: FastHost | undefined
+  readonly #fast: FastHost | undefined
   readonly #memory: MemoryBudget
   readonly #upgraded = new WeakSet<Socket>()
   /** Responses to offers that were declined, until their request is read once more. */
@@ -58,11 +58,11 @@ export class HttpFront {
     this.#telemetry = telemetry
     const server = createNodeServer(options, tls)
     this.server = server
-    this.#splice = tls === undefined && options.engine === 'fast' ? this.#fastHost() : undefined
+    this.#fast = tls === undefined && options.engine === 'fast' ? this.#fastHost() : undefined
     // Which connections node:http takes over is decided here.
     const arrival = tls === undefined ? 'connection' : 'secureConnection'
-    const [general] = server.listeners(arrival) as [(socket: Socket) => void]
-    this.#general = general.bind(server)
+    const [standard] = server.listeners(arrival) as [(socket: Socket) => void]
+    this.#standard = standard.bind(server)
     server.removeAllListeners(arrival)
     server.on(arrival, (socket: Socket) => this.#connected(socket))
     server.on('request', (req, res) => this.#request(req, res, false))
@@ -89,7 +89,7 @@ export class HttpFront {
 
   sweep(now: number): void {
     for (const exchanges of this.#connections.values()) {
-      exchanges.splice?.sweep(now)
+      exchanges.fast?.sweep(now)
       for (let link = exchanges.oldest; link !== undefined; link = link.newer) {
         const { body } = link
         const { bodyTimeout, holdTimeout } = this.#limits
@@ -124,7 +124,7 @@ export class HttpFront {
         last.response.closeAfter()
       } else if (
         !this.#upgraded.has(socket) &&
-        (connection.splice !== undefined || socket.bytesRead === 0 || waiting.has(socket))
+        (connection.fast !== undefined || socket.bytesRead === 0 || waiting.has(socket))
       ) {
         // A request that crosses with the end could not be answered, so it must not be carried out.
         connection.closing = true
@@ -140,7 +140,7 @@ export class HttpFront {
     this.#upgraded.delete(socket)
     this.#declined.set(socket, res)
     socket.unshift(withoutUpgrade(req))
-    this.#general(socket)
+    this.#standard(socket)
     return true
   }
 
@@ -171,14 +171,8 @@ export class HttpFront {
       }
       if (this.#connections.size === 0) this.#onEmpty?.()
     })
-    if (this.#splice === undefined || exchanges.surplus || this.#draining) this.#general(socket)
-    else
-      exchanges.splice = new FastClientConnection(
-        socket,
-        exchanges,
-        this.#splice,
-        performance.now(),
-      )
+    if (this.#fast === undefined || exchanges.surplus || this.#draining) this.#standard(socket)
+    else exchanges.fast = new FastClientConnection(socket, exchanges, this.#fast, performance.now())
   }
 
   #fastHost(): FastHost {
@@ -190,9 +184,9 @@ export class HttpFront {
         this.#target.handle(exchange)
       },
       handOver: (socket, connection, bytes) => {
-        connection.splice = undefined
+        connection.fast = undefined
         socket.unshift(bytes)
-        this.#general(socket)
+        this.#standard(socket)
         socket.resume()
         setImmediate(stopReading, socket)
       },
@@ -252,7 +246,7 @@ export class HttpFront {
       // The offer may be ignored, and is: the request goes on as the plain HTTP/1.1 that it also is.
       socket.unshift(head)
       socket.unshift(withoutUpgrade(req))
-      this.#general(socket)
+      this.#standard(socket)
     } else {
       const ambiguity = findAmbiguity(requestHead(req))
       if (ambiguity !== undefined) {

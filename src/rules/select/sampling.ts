@@ -6,7 +6,7 @@ const END_OF_FIELD = 0x10000
 /**
  * A hash under way: two lanes of 32 bits that have taken in some fields of text. What a draw is a
  * function of is taken in field by field, the part that a rule knows beforehand only once.
- * The exact arithmetic is written down in docs/draws.md; changing it changes every rule's draws.
+ * The exact arithmetic is written down in docs/sampling.md; changing it changes every rule's draws.
  */
 export class Draw {
   readonly #a: number

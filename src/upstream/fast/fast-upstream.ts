@@ -23,28 +23,28 @@ const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefine
  */
 export class FastUpstream implements Upstream {
   readonly #pool: ConnectionPool<FastConnection>
-  readonly #general: UndiciUpstream
+  readonly #standard: UndiciUpstream
 
-  constructor(pool: ConnectionPool<FastConnection>, general: UndiciUpstream) {
+  constructor(pool: ConnectionPool<FastConnection>, standard: UndiciUpstream) {
     this.#pool = pool
-    this.#general = general
+    this.#standard = standard
   }
 
   send(head: RequestHead, body: Body, sink: ResponseSink): Transfer {
-    if (!isPlain(head, body)) return this.#general.send(head, body, sink)
+    if (!isPlain(head, body)) return this.#standard.send(head, body, sink)
     const text = head instanceof FastRequestHead ? head.text : `${requestHeadText(head, false)}\r\n`
     const pool = this.#pool
     let lane = pool.acquireIdle()
     if (lane === undefined) {
       // An app whose responses are never plain must not cost a connection for each of them.
-      if (this.#general.hasIdle) return this.#general.send(head, body, sink)
+      if (this.#standard.hasIdle) return this.#standard.send(head, body, sink)
       lane = pool.acquire()
       if (lane === undefined) {
         sink.fail(OVERLOAD)
         return IDLE_TRANSFER
       }
     }
-    const transfer = new FastTransfer(pool, lane, sink, this.#general)
+    const transfer = new FastTransfer(pool, lane, sink, this.#standard)
     if (body === null) lane.send(transfer, text, undefined)
     else if (body.length > ONE_WRITE) lane.send(transfer, text, body)
     else lane.send(transfer, text + asBuffer(body).toString('latin1'), undefined)
@@ -63,7 +63,7 @@ class FastTransfer implements Transfer, ConnectionUser {
   readonly #pool: ConnectionPool<FastConnection>
   readonly #lane: FastConnection
   #sink: ResponseSink
-  readonly #general: UndiciUpstream
+  readonly #standard: UndiciUpstream
   #done = false
   /** Who has the request after the response turned out odd. */
   #next: Transfer | undefined
@@ -72,12 +72,12 @@ class FastTransfer implements Transfer, ConnectionUser {
     pool: ConnectionPool<FastConnection>,
     lane: FastConnection,
     sink: ResponseSink,
-    general: UndiciUpstream,
+    standard: UndiciUpstream,
   ) {
     this.#pool = pool
     this.#lane = lane
     this.#sink = sink
-    this.#general = general
+    this.#standard = standard
   }
 
   resume(): void {
@@ -127,7 +127,7 @@ class FastTransfer implements Transfer, ConnectionUser {
   odd(socket: BridgedSocket, begun: boolean): void {
     this.#pool.leave(this.#lane)
     const sink = begun ? behindHead(this.#sink) : this.#sink
-    this.#next = this.#general.goOn(socket as unknown as Socket, sink, begun)
+    this.#next = this.#standard.goOn(socket as unknown as Socket, sink, begun)
   }
 }
 

@@ -27,7 +27,7 @@ function appAt({ url }: RawApp): App {
   return opened(
     new App({
       address,
-      splice: true,
+      fast: true,
       connector,
       idle: 1000,
       maxResponseHead: 4096,

@@ -10,7 +10,7 @@ import type { ResponseTexts } from './response-text.ts'
 import type { ResponseLine, FastResponse } from './fast-response.ts'
 import { FastExchange } from './fast-exchange.ts'
 
-/** Bounds of what is read here; anything above them goes the general way. */
+/** Bounds of what is read here; anything above them goes the standard path. */
 export interface FastLimits {
   readonly maxHeaderSize: number
   readonly maxBody: number
@@ -23,7 +23,7 @@ export interface FastHost {
   readonly limits: FastLimits
   readonly texts: ResponseTexts
   begin(exchange: FastExchange): void
-  /** The general front end goes on with these bytes, which were read and not understood. */
+  /** The standard path goes on with these bytes, which were read and not understood. */
   handOver(socket: Socket, connection: ClientConnection, bytes: Buffer): void
   bad(socket: Socket, status: number, reason: RefusalReason, message: string): void
 }
