@@ -58,6 +58,7 @@ export async function awaitAttached(
   const texts = [{ file: name, bytes: Buffer.from(rulesText) }]
   const digest = digestOf(false, texts, [])
   const until = performance.now() + timeoutMs
+  const pod = { ...place, adminPort: ATTACHED_ADMIN_PORT }
   let why = 'it has not started'
   while (performance.now() < until) {
     const state = await containerState(client, place, name, signal)
@@ -65,7 +66,6 @@ export async function awaitAttached(
     why = state.detail
     if (state.kind === 'running') {
       try {
-        const pod = { ...place, adminPort: ATTACHED_ADMIN_PORT }
         const said = await sidecarState(client, pod, { signal, readToken, timeoutMs: ASK_MS })
         if (said.lastReload?.digest === digest) return said
       } catch (error) {

@@ -1,3 +1,4 @@
+import type { WebSocket } from 'undici'
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
 import { responseError } from './response-error.ts'
 import { KubeError } from './kube-error.ts'
@@ -23,6 +24,12 @@ export interface KubeRequest {
   readonly what: string
 }
 
+/** A WebSocket to the API server. */
+export interface SocketRequest extends Pick<KubeRequest, 'path' | 'query'> {
+  readonly protocol: string
+  readonly signal: AbortSignal
+}
+
 /** Speaks to one API server. */
 export interface KubeClient {
   /** Where things are looked for when nobody says otherwise. */
@@ -31,6 +38,8 @@ export interface KubeClient {
   readonly name: string
   /** The JSON that a request is answered with. Throws nothing but a `KubeError`, and what aborts it. */
   request(request: KubeRequest): Promise<unknown>
+  /** Opens a WebSocket; undefined when the API server refuses it. */
+  openSocket(request: SocketRequest): Promise<WebSocket | undefined>
   /** The time of the API server, once it has answered; until then the time of this machine. */
   now(): number
   close(): Promise<void>
@@ -51,14 +60,18 @@ export function createKubeClient(access: ClusterAccess, userAgent: string): Kube
 
   let ahead = 0
 
+  const ownHeaders = ({ token }: Credentials): Record<string, string> => ({
+    'user-agent': userAgent,
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  })
+
   async function once(request: KubeRequest, credentials: Credentials): Promise<unknown> {
     const { method, path, query, body, patch, timeoutMs = TIMEOUT_MS, what } = request
     const headers: Record<string, string> = {
       ...request.headers,
       accept: 'application/json',
-      'user-agent': userAgent,
+      ...ownHeaders(credentials),
     }
-    if (credentials.token !== undefined) headers['authorization'] = `Bearer ${credentials.token}`
     if (body !== undefined) {
       headers['content-type'] = patch === undefined ? 'application/json' : PATCH_TYPES[patch]
     }
@@ -108,6 +121,15 @@ export function createKubeClient(access: ClusterAccess, userAgent: string): Kube
         return once(request, await access.credentials.get(true))
       }
     },
+    openSocket: async ({ path, query, protocol, signal }) => {
+      const credentials = await access.credentials.get(false)
+      return connections.openSocket(credentials, {
+        path: `${base}${path}${queryText(query)}`,
+        protocol,
+        headers: ownHeaders(credentials),
+        signal,
+      })
+    },
     close: () => connections.close(),
   }
 }
@@ -119,7 +141,8 @@ function queryText(query: KubeRequest['query'] = {}): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
 }
 
-function jsonOf(bytes: Buffer): unknown {
+/** Parses JSON; undefined where it is none. */
+export function jsonOf(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8')) as unknown
   } catch {

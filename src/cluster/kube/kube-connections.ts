@@ -1,4 +1,4 @@
-import { Pool } from 'undici'
+import { Pool, WebSocket } from 'undici'
 import { oneLine } from '../../base/text/foreign-text.ts'
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
 import { KubeError } from './kube-error.ts'
@@ -12,6 +12,14 @@ export interface WireRequest {
   readonly signal: AbortSignal
   readonly maxBytes: number
   readonly what: string
+}
+
+/** A WebSocket as it is asked for. */
+export interface WireSocket {
+  readonly path: string
+  readonly protocol: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
 }
 
 const CONNECTIONS = 8
@@ -58,6 +66,29 @@ export class KubeConnections {
       chunks.push(chunk)
     }
     return { statusCode, bytes: Buffer.concat(chunks), date: own['date'] }
+  }
+
+  /** Opens a WebSocket; undefined when it is refused, for whatever reason. */
+  async openSocket(
+    credentials: Credentials,
+    { path, protocol, headers, signal }: WireSocket,
+  ): Promise<WebSocket | undefined> {
+    signal.throwIfAborted()
+    const url = new URL(path, this.#access.server)
+    url.protocol = url.protocol.replace('http', 'ws')
+    const dispatcher = this.#poolFor(credentials)
+    const socket = new WebSocket(url, { protocols: protocol, headers, dispatcher })
+    socket.binaryType = 'arraybuffer'
+    const refuse = (): void => socket.close()
+    signal.addEventListener('abort', refuse, { once: true })
+    const isOpen = await new Promise<boolean>((resolve) => {
+      socket.addEventListener('open', () => resolve(true))
+      socket.addEventListener('close', () => resolve(false))
+      socket.addEventListener('error', () => resolve(false))
+    })
+    signal.removeEventListener('abort', refuse)
+    signal.throwIfAborted()
+    return isOpen ? socket : undefined
   }
 
   /** Why there was no response, and what to do about it. */

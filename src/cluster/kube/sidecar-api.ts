@@ -2,9 +2,11 @@ import { API, type Endpoint, type ResponseOf, type Rule, type State } from '../.
 import { AdminError, checkResponse, MAX_BYTES } from '../../admin/api-client.ts'
 import { CLIENT_HEADER, TOKEN_HEADER } from '../../http/trusted-host.ts'
 import type { InjectedPod } from './injected-pod.ts'
-import type { KubeClient } from './kube-client.ts'
+import { jsonOf, type KubeClient } from './kube-client.ts'
 import { KubeError } from './kube-error.ts'
+import { requestForwarded } from './port-forward.ts'
 import { type Limits, pathOf, PODS } from './resources.ts'
+import { responseError } from './response-error.ts'
 
 /** How a sidecar is asked. */
 export interface AskOptions extends Limits {
@@ -12,10 +14,15 @@ export interface AskOptions extends Limits {
   readonly readToken?: string | undefined
 }
 
+const FORWARD_MS = 10_000
+
 /** Where a sidecar is asked. */
 export type AskedPod = Pick<InjectedPod, 'namespace' | 'name' | 'adminPort'>
 
-/** Asks a sidecar for its state, through the API server. */
+/**
+ * Asks a sidecar for its state: through the API server's proxy, or, where that cannot reach the pod or
+ * the right is missing, through a forwarded port.
+ */
 export function sidecarState(
   client: KubeClient,
   pod: AskedPod,
@@ -33,31 +40,95 @@ export async function sidecarRules(
   return (await ask(client, pod, API.rules, limits)).rules
 }
 
+/** Pods that respond through a forwarded port, and not through the API server's proxy. */
+const FORWARDED = new WeakSet<AskedPod>()
+
 async function ask<E extends Endpoint>(
   client: KubeClient,
-  { namespace, name, adminPort }: AskedPod,
+  pod: AskedPod,
   endpoint: E,
-  { readToken, ...limits }: AskOptions,
+  options: AskOptions,
 ): Promise<ResponseOf<E>> {
-  const proxy = pathOf({ kind: PODS, namespace, name: `${name}:${adminPort}` })
-    // The colon stands for itself here.
-    .replace('%3A', ':')
-  const what = `ask the sidecar of pod "${name}" in namespace "${namespace}"`
-  const value = await client.request({
-    method: endpoint.method,
-    path: `${proxy}/proxy${endpoint.path}`,
-    what,
-    maxBytes: MAX_BYTES,
-    headers: {
-      [CLIENT_HEADER]: 'kube',
-      ...(readToken !== undefined && { [TOKEN_HEADER]: `Bearer ${readToken}` }),
-    },
-    ...limits,
-  })
+  const value = await (FORWARDED.has(pod)
+    ? askForwarded(client, pod, endpoint, options)
+    : askEitherWay(client, pod, endpoint, options))
   try {
     return checkResponse(endpoint, value)
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    throw new KubeError('response', `cannot ${what}: ${error.message}`)
+    throw new KubeError('response', `cannot ${whatOf(pod)}: ${error.message}`)
+  }
+}
+
+async function askEitherWay(
+  client: KubeClient,
+  pod: AskedPod,
+  endpoint: Endpoint,
+  options: AskOptions,
+): Promise<unknown> {
+  try {
+    return await askProxied(client, pod, endpoint, options)
+  } catch (error) {
+    if (!(error instanceof KubeError) || !isOfProxy(error)) throw error
+    const value = await askForwarded(client, pod, endpoint, options).catch((other: unknown) => {
+      if (!(other instanceof KubeError)) throw other
+      // Where ports cannot be forwarded at all, the proxy's failure says whether asking again is of use.
+      const isImpossible = other.code === 'forbidden' || other.code === 'not_found'
+      const { code, status } = isImpossible ? error : other
+      throw new KubeError(code, `${error.message}; by port-forward: ${other.message}`, status)
+    })
+    FORWARDED.add(pod)
+    return value
+  }
+}
+
+/** Returns whether the way to the sidecar failed, and not the sidecar. */
+function isOfProxy({ code, status }: KubeError): boolean {
+  return code === 'forbidden' || code === 'timeout' || (status !== undefined && status >= 500)
+}
+
+function askProxied(
+  client: KubeClient,
+  pod: AskedPod,
+  { method, path }: Endpoint,
+  { readToken, ...limits }: AskOptions,
+): Promise<unknown> {
+  const { namespace, name, adminPort } = pod
+  const proxy = pathOf({ kind: PODS, namespace, name: `${name}:${adminPort}` })
+    // The colon stands for itself here.
+    .replace('%3A', ':')
+  return client.request({
+    method,
+    path: `${proxy}/proxy${path}`,
+    what: whatOf(pod),
+    maxBytes: MAX_BYTES,
+    headers: headersOf(readToken),
+    ...limits,
+  })
+}
+
+async function askForwarded(
+  client: KubeClient,
+  pod: AskedPod,
+  { method, path }: Endpoint,
+  { readToken, signal, timeoutMs = FORWARD_MS }: AskOptions,
+): Promise<unknown> {
+  const what = whatOf(pod)
+  const headers = headersOf(readToken)
+  const request = { pod, method, path, headers, what, signal, timeoutMs, maxBytes: MAX_BYTES }
+  const { status, bytes } = await requestForwarded(client, request)
+  const json = jsonOf(bytes)
+  if (status === 200 && json !== undefined) return json
+  throw responseError(what, status, json, bytes, client.name)
+}
+
+function whatOf({ namespace, name }: AskedPod): string {
+  return `ask the sidecar of pod "${name}" in namespace "${namespace}"`
+}
+
+function headersOf(readToken: string | undefined): Readonly<Record<string, string>> {
+  return {
+    [CLIENT_HEADER]: 'kube',
+    ...(readToken !== undefined && { [TOKEN_HEADER]: `Bearer ${readToken}` }),
   }
 }

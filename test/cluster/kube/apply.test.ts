@@ -147,7 +147,7 @@ test('missing rights are told with the role that gives them', async () => {
   expect(untouched.err).toMatch(
     /warning: pods cannot be touched, .*two minutes.*verbs: \["patch"\]/,
   )
-  shop.api.denied.add('get pods/proxy')
+  shop.api.denied.add('get pods/proxy').add('create pods/portforward')
   const blind = await shop.apply('-f', file)
   expect(blind).toMatchObject({ code: 1 })
   expect(blind.err).toContain('resources: ["pods/proxy"], verbs: ["get"]')

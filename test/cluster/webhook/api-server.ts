@@ -8,6 +8,7 @@ import {
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createAuthority, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
+import { forwardPorts } from './api-port-forward.ts'
 import { type Fields, mergePatch, selects, strategicPatch } from './api-patches.ts'
 
 /** One request as the server saw it. */
@@ -34,6 +35,8 @@ export interface ApiServer {
   readonly denied: Set<string>
   /** The admin port of a pod's sidecar, by `namespace/pod`. */
   readonly sidecars: Map<string, string>
+  /** Pods, as `namespace/pod`, of which kubelet forwards no port, and what it says of that. */
+  readonly unforwarded: Map<string, string>
   /** Tokens that are accepted; all of them while there are none. */
   readonly tokens: Set<string>
   /** Does something before a request is handled; a number is the status that it is answered with. */
@@ -59,6 +62,7 @@ export async function startApiServer(): Promise<ApiServer> {
     store: new Map<string, Fields>(),
     denied: new Set<string>(),
     sidecars: new Map<string, string>(),
+    unforwarded: new Map<string, string>(),
     tokens: new Set<string>(),
   }
   const api: ApiServer = {
@@ -80,6 +84,7 @@ export async function startApiServer(): Promise<ApiServer> {
       fail(response, 500, 'InternalError', String(error))
     })
   })
+  forwardPorts(server, api)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
