@@ -28,6 +28,11 @@ export const STOP_FLAGS = [
     group: OUTPUT,
     help: 'how long to wait until every sidecar has confirmed',
   },
+  {
+    name: 'dry-run',
+    group: OUTPUT,
+    help: 'have the API server check every change, and change nothing',
+  },
   { name: 'json', group: OUTPUT, help: 'print the outcome as one JSON document' },
 ] as const satisfies readonly FlagSpec[]
 

@@ -15,6 +15,7 @@ export interface StopRequest {
   readonly allNamespaces: boolean
   readonly configMap: string
   readonly timeoutMs: number
+  readonly dryRun: boolean
   readonly json: boolean
   /** Undefined where no namespace is refused. */
   readonly production: ProductionCheck | undefined
@@ -66,6 +67,7 @@ function parseCommon(
     allNamespaces,
     configMap: objectName(flags.required('configmap')),
     timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
+    dryRun: flags.switch('dry-run'),
     json: flags.switch('json'),
   }
 }

@@ -14,32 +14,39 @@ export interface StopOutcome {
   }[]
   readonly progress: Progress
   readonly warnings: readonly string[]
+  readonly isInterrupted: boolean
 }
 
+const UNDONE: ReadonlySet<string> = new Set(['waiting', 'rejected', 'unconfirmed'])
+
 /** Returns whether a ConfigMap was not changed, or a sidecar did not confirm. */
-export function hasFailed({ changes, progress }: StopOutcome): boolean {
-  const states = [...progress.values()].map(({ state }) => state)
-  const isDone = !states.includes('waiting') && !states.includes('rejected')
-  return !isDone || changes.some(({ change }) => change instanceof KubeError)
+export function hasFailed({ changes, progress, isInterrupted }: StopOutcome): boolean {
+  if (isInterrupted || [...progress.values()].some(({ state }) => UNDONE.has(state))) return true
+  return changes.some(({ change }) => change instanceof KubeError)
 }
 
 /** Describes the outcome to people. */
 export function stopText(outcome: StopOutcome): string {
   const { request, namespace, changes, progress } = outcome
+  const { dryRun } = request
   const wanted = request.action === 'stop' ? 'stopped' : 'resumed'
   const lines = changes.map(({ place, change }) => {
-    const text = change instanceof KubeError ? change.message : TEXTS[change]
+    const would = dryRun && change === wanted ? 'would be ' : ''
+    const text = change instanceof KubeError ? change.message : `${would}${TEXTS[change]}`
     return `configmap ${place.name} in ${place.namespace}: ${text}\n`
   })
   const all = [...progress].filter(([, { state }]) => state !== 'gone')
   const open = all.filter(([, { state }]) => state !== wanted)
   const count = all.length - open.length
-  lines.push(`${wanted}: confirmed by ${count} of ${all.length} pods\n`)
+  lines.push(
+    dryRun ? DRY_RUN : `${wanted}: confirmed by ${count} of ${all.length} pods\n`,
+    outcome.isInterrupted ? INTERRUPTED : '',
+  )
   for (const [{ pod }, each] of open) {
     lines.push(progressLines(`${pod.namespace}/${pod.name}`, each))
   }
   const where = namespace === undefined ? '-A' : `-n ${namespace}`
-  if (request.action === 'stop') {
+  if (request.action === 'stop' && !dryRun) {
     if (namespace === undefined) lines.push(UNCOVERED)
     lines.push(`until: squall resume ${where}${selectorText(request)}\n`)
   }
@@ -52,6 +59,8 @@ export function stopJson(outcome: StopOutcome): string {
   const report = {
     ok: !hasFailed(outcome),
     action: request.action,
+    dryRun: request.dryRun,
+    interrupted: outcome.isInterrupted,
     namespace: namespace ?? null,
     selector: request.cluster.selector ?? null,
     configMaps: changes.map(({ place, change }) => ({
@@ -73,7 +82,11 @@ const TEXTS: Readonly<Record<StopChange, string>> = {
   resumed: 'resumed',
   unchanged: 'unchanged',
   others: 'still stops the pods of another squall stop',
+  left: 'not changed',
 }
+
+const DRY_RUN = 'nothing was changed: --dry-run\n'
+const INTERRUPTED = 'interrupted: sidecars read what is written; nothing more is written\n'
 
 const UNCOVERED =
   'not covered: namespaces that have no sidecar now, and ConfigMaps that no sidecar reads now\n'

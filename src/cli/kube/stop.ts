@@ -1,6 +1,6 @@
 import { type AwaitedPod, touchPods } from '../../cluster/kube/apply-rules.ts'
 import { recordEvent, userName } from '../../cluster/kube/audit.ts'
-import { awaitPods, type PodProgress, type Progress } from '../../cluster/kube/await-rules.ts'
+import { awaitPods, type PodProgress } from '../../cluster/kube/await-rules.ts'
 import { beginStop, stopLook } from '../../cluster/kube/await-stop.ts'
 import { inParallel } from '../../cluster/kube/in-parallel.ts'
 import { type InjectedPod, readInjectedPod } from '../../cluster/kube/injected-pod.ts'
@@ -20,7 +20,7 @@ import { clientFor, onInterrupt } from './cluster-options.ts'
 import { refuseProductionNamespace } from './production-namespace.ts'
 import { progressOutput } from './progress-output.ts'
 import type { StopRequest } from './stop-options.ts'
-import { hasFailed, type StopOutcome, stopJson, stopText } from './stop-output.ts'
+import { hasFailed, stopJson, stopText } from './stop-output.ts'
 
 /** The parts of a run of `squall stop` or `squall resume`. */
 interface Run {
@@ -34,10 +34,14 @@ interface Run {
     string,
     { readonly place: StopPlace; readonly change: StopChange | KubeError }
   >
+  /** The pods that are waited for. */
+  readonly progress: Map<AwaitedPod, PodProgress>
 }
 
 const AT_A_TIME = 8
 const MAX_POLL_MS = 500
+/** A shell reports a program that Ctrl-C ended by this exit code. */
+const INTERRUPTED = 130
 
 /** Runs `squall stop` or `squall resume`; the result is the exit code. */
 export async function stopCommand(
@@ -54,56 +58,81 @@ export async function stopCommand(
   const namespace = request.allNamespaces
     ? undefined
     : (request.cluster.namespace ?? client.namespace)
-  const run: Run = { client, request, signal, namespace, warn, changes: new Map() }
+  const progress = new Map<AwaitedPod, PodProgress>()
+  const run: Run = { client, request, signal, namespace, warn, changes: new Map(), progress }
   try {
-    const progress = await act(run, output)
+    await act(run, output).catch((error: unknown) => {
+      if (!signal.aborted || isKubeError(error)) throw error
+    })
     const changes = [...run.changes.values()]
-    const outcome: StopOutcome = { request, namespace, changes, progress, warnings }
+    const isInterrupted = signal.aborted
+    const outcome = { request, namespace, changes, progress, warnings, isInterrupted }
     output.out.write(request.json ? stopJson(outcome) : stopText(outcome))
-    return hasFailed(outcome) || signal.aborted ? 1 : 0
-  } catch (error) {
-    if (!signal.aborted || isKubeError(error)) throw error
-    output.err.write('interrupted; nothing more is done\n')
-    return 1
+    return isInterrupted ? INTERRUPTED : hasFailed(outcome) ? 1 : 0
   } finally {
     release()
     await client.close()
   }
 }
 
-async function act(run: Run, { err }: ApplyOutput): Promise<Progress> {
-  const { client, request, signal, namespace } = run
+async function act(run: Run, output: ApplyOutput): Promise<void> {
+  const { client, request, signal, namespace, progress } = run
   const [by, first] = await Promise.all([userName(client, { signal }), listPods(run)])
   await refuseProductions(run, first ?? [])
   const at = new Date()
   await change(run, stopPlaces(first ?? [], namespace, request.configMap), at, by)
-  if (first === undefined) return new Map()
-  // Pods that came meanwhile may read other ConfigMaps.
-  const pods = (await listPods(run)) ?? first
+  if (first === undefined || signal.aborted) return
+  // Kubelet begins as soon as possible. Pods that came meanwhile may read other ConfigMaps.
+  const [pods = first] = await Promise.all([listAgain(run), touch(run, first, at)])
   await change(run, stopPlaces(pods, namespace, request.configMap), at, by)
-  const concerned = pods.filter((pod) => isConcerned(run, pod))
-  const running = concerned.filter(({ sidecar }) => sidecar === 'running')
-  const [troubles] = await Promise.all([
-    touchPods(client, running, request.cluster.prefix, at, { signal }),
-    record(run, by),
-  ])
-  if (troubles[0] !== undefined) {
-    run.warn(
-      `pods cannot be touched, so that kubelet may take up to two minutes: ${troubles[0].message}`,
-    )
+  for (const pod of pods.filter((each) => isConcerned(run, each))) {
+    progress.set({ pod, digest: undefined, isReached: true }, begin(request, pod))
   }
-  const shown = request.json ? undefined : progressOutput(err)
-  const begun = new Map<AwaitedPod, PodProgress>(
-    concerned.map((pod) => [{ pod, digest: undefined, isReached: true }, beginStop(pod)]),
-  )
+  if (request.dryRun) return
+  const known = new Set(first.map(placeKey))
+  const later = pods.filter((pod) => !known.has(placeKey(pod)))
+  await Promise.all([touch(run, later, at), record(run, by)])
+  await confirm(run, output)
+}
+
+function begin({ dryRun, action }: StopRequest, pod: InjectedPod): PodProgress {
+  const progress = beginStop(pod)
+  if (!dryRun || progress.state !== 'waiting') return progress
+  return { state: 'skipped', detail: `would be ${action === 'stop' ? 'stopped' : 'resumed'}` }
+}
+
+async function touch(run: Run, pods: readonly InjectedPod[], at: Date): Promise<void> {
+  const { client, request, signal, warn } = run
+  if (request.dryRun) return
+  const running = pods.filter((pod) => pod.sidecar === 'running' && isConcerned(run, pod))
+  const [trouble] = await touchPods(client, running, request.cluster.prefix, at, { signal })
+  if (trouble === undefined) return
+  warn(`pods cannot be touched, so that kubelet may take up to two minutes: ${trouble.message}`)
+}
+
+/** Without the list the pods that are known already are stopped all the same. */
+async function listAgain(run: Run): Promise<readonly InjectedPod[] | undefined> {
   try {
-    const wanted = request.action === 'stop' ? 'stopped' : 'resumed'
-    return await awaitPods(client, begun, stopLook(wanted), {
+    return await listPods(run)
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error
+    run.warn(`pods that came meanwhile are not known: ${error.message}`)
+    return undefined
+  }
+}
+
+async function confirm(
+  { client, request, signal, progress }: Run,
+  { err }: ApplyOutput,
+): Promise<void> {
+  const shown = request.json ? undefined : progressOutput(err)
+  try {
+    await awaitPods(client, progress, stopLook(request.action === 'stop' ? 'stopped' : 'resumed'), {
       timeoutMs: request.timeoutMs,
       maxPollMs: MAX_POLL_MS,
       signal,
       readToken: request.cluster.readToken,
-      onProgress: (progress) => shown?.show(progress),
+      onProgress: (now) => shown?.show(now),
     })
   } finally {
     shown?.end()
@@ -154,12 +183,18 @@ async function change(
   const { selector, prefix } = request.cluster
   const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
   const open = places.filter((place) => !changes.has(placeKey(place)))
+  const { dryRun } = request
   await inParallel(open, AT_A_TIME, async (place) => {
     const stop = { selector, at: at.toISOString(), by }
+    if (signal.aborted) {
+      changes.set(placeKey(place), { place, change: 'left' })
+      return
+    }
+    // Without the signal: after Ctrl-C it has to be known what was written.
     const done = await (
       request.action === 'stop'
-        ? writeStop(client, place, stop, annotations, { signal })
-        : liftStop(client, place, selector, annotations, { signal })
+        ? writeStop(client, place, stop, annotations, { dryRun })
+        : liftStop(client, place, selector, annotations, { dryRun })
     ).catch((error: unknown) => {
       if (error instanceof KubeError) return error
       throw error

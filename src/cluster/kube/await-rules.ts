@@ -15,6 +15,8 @@ export type PodProgress =
       readonly detail: string
       readonly problems: readonly Problem[]
     }
+  /** The right to ask its sidecar is missing. */
+  | { readonly state: 'unconfirmed'; readonly detail: string }
   /** Its sidecar does not run, or the rules are none of its own; it is not waited for. */
   | { readonly state: 'skipped' | 'gone'; readonly detail: string }
 

@@ -31,7 +31,7 @@ export function stopLook(wanted: 'stopped' | 'resumed'): Look {
     } catch (error) {
       if (isKubeError(error, 'not_found')) return { state: 'gone', detail: 'the pod has gone' }
       if (isKubeError(error, 'forbidden', 'unauthorized')) {
-        return { state: 'rejected', detail: (error as Error).message, problems: [] }
+        return { state: 'unconfirmed', detail: (error as Error).message }
       }
       if (error instanceof KubeError) return { state: 'waiting', detail: error.message }
       if (options.signal?.aborted === true) return { state: 'waiting', detail: 'stopped waiting' }

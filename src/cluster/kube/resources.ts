@@ -38,6 +38,12 @@ export interface Limits {
   readonly timeoutMs?: number
 }
 
+/** How something is written. */
+export interface WriteLimits extends Limits {
+  /** Has the API server check the change, and not store it. */
+  readonly dryRun?: boolean | undefined
+}
+
 /** What is kept of each thing. */
 export interface Metadata {
   readonly name: string
@@ -67,11 +73,12 @@ export async function createResource(
   client: KubeClient,
   place: Place,
   body: Fields,
-  limits: Limits = {},
+  { dryRun, ...limits }: WriteLimits = {},
 ): Promise<Fields> {
   const path = pathOf({ ...place, name: undefined })
   const what = describe('create', place)
-  return fieldsOf(await client.request({ method: 'POST', path, body, what, ...limits }))
+  const query = dryRunQuery(dryRun)
+  return fieldsOf(await client.request({ method: 'POST', path, query, body, what, ...limits }))
 }
 
 /** Replaces one thing; with a `resourceVersion` in it only when nobody changed it since. */
@@ -93,11 +100,17 @@ export async function patchResource(
   place: Place,
   patch: PatchType,
   body: Fields,
-  limits: Limits = {},
+  { dryRun, ...limits }: WriteLimits = {},
 ): Promise<Fields> {
   const what = describe('patch', place)
   const path = pathOf(place)
-  return fieldsOf(await client.request({ method: 'PATCH', path, body, patch, what, ...limits }))
+  const query = dryRunQuery(dryRun)
+  const request = { method: 'PATCH', path, query, body, patch, what, ...limits } as const
+  return fieldsOf(await client.request(request))
+}
+
+function dryRunQuery(dryRun: boolean | undefined): { readonly dryRun: string | undefined } {
+  return { dryRun: dryRun === true ? 'All' : undefined }
 }
 
 /** Reads all things of a kind, page by page. */

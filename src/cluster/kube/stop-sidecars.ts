@@ -10,6 +10,7 @@ import {
   type Limits,
   metadataOf,
   patchResource,
+  type WriteLimits,
 } from './resources.ts'
 
 /** A ConfigMap that sidecars read. */
@@ -18,8 +19,8 @@ export interface StopPlace {
   readonly name: string
 }
 
-/** How the stop key changed; `others` when it still stops some pods. */
-export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others'
+/** How the stop key changed; `others` when it still stops some pods, `left` when it was not tried. */
+export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others' | 'left'
 
 const ATTEMPTS = 8
 
@@ -62,7 +63,7 @@ export async function writeStop(
   place: StopPlace,
   stop: Stop,
   annotations: Readonly<Record<string, string>>,
-  limits: Limits,
+  limits: WriteLimits,
 ): Promise<StopChange> {
   return retried(async () => {
     let stops: readonly Stop[] = [stop]
@@ -89,7 +90,7 @@ export async function liftStop(
   place: StopPlace,
   selector: string | undefined,
   annotations: Readonly<Record<string, string>>,
-  limits: Limits,
+  limits: WriteLimits,
 ): Promise<StopChange> {
   return retried(async () => {
     const before = await readStops(client, place, limits)
@@ -108,7 +109,7 @@ async function patchOrCreate(
   client: KubeClient,
   place: StopPlace,
   body: { readonly metadata: Fields; readonly data: Fields },
-  limits: Limits,
+  limits: WriteLimits,
 ): Promise<void> {
   const { namespace, name } = place
   try {
