@@ -42,6 +42,10 @@ function modeOf(mode: string, ...more: string[]): Promise<readonly Manifest[]> {
   return rendered(['-f', `${CHART}ci/${mode}.yaml`, ...more], VERSIONS[mode])
 }
 
+function isOfUninstall({ metadata: { annotations } }: Manifest): boolean {
+  return annotations?.['helm.sh/hook'] === 'pre-delete'
+}
+
 function only(manifests: readonly Manifest[], kind: string): Manifest {
   const found = manifests.filter((each) => each.kind === kind)
   expect(found, kind).toHaveLength(1)
@@ -103,9 +107,10 @@ describe.skipIf(missing !== undefined)('the chart', () => {
           'app.kubernetes.io/instance': 'squall',
           'app.kubernetes.io/managed-by': 'Helm',
         })
-        // Objects that `helm test` creates are deleted when it has passed.
+        // Objects of `helm test` and of `helm uninstall` itself are deleted when these have succeeded.
         const kept = Object.keys(annotations).filter((key) => key.startsWith('helm.sh/'))
-        if (annotations['helm.sh/hook'] !== 'test') expect(kept, name).toEqual([])
+        if (annotations['helm.sh/hook'] === undefined) expect(kept, name).toEqual([])
+        else expect(annotations['helm.sh/hook-delete-policy'], name).toContain('hook-succeeded')
       }
     })
 
@@ -150,15 +155,35 @@ describe.skipIf(missing !== undefined)('the chart', () => {
     })
   })
 
+  it('stops all sidecars before it is uninstalled, with rights that it has only then', async () => {
+    const manifests = (await modeOf('everything')).filter(isOfUninstall)
+    const { template } = only(manifests, 'Job')['spec'] as { template: { spec: PodSpec } }
+    const asked = parseCommandLine(template.spec.containers[0]!.args, {}, '0.1.0')
+    expect(asked).toMatchObject({
+      name: 'stop',
+      request: { allNamespaces: true, configMap: 'chaos-rules' },
+    })
+    const rules = only(manifests, 'ClusterRole')['rules'] as readonly Record<string, string[]>[]
+    expect(rules.map(({ resources, verbs }) => `${resources?.join()}: ${verbs?.join()}`)).toEqual([
+      'pods: list,patch',
+      'configmaps: create,patch',
+      'pods/proxy: get',
+      'events: create',
+    ])
+    const without = await modeOf('default', '--set', 'uninstall.stop=false')
+    expect(without.filter(isOfUninstall)).toEqual([])
+  })
+
   it('gives the webhook no rights by default', async () => {
-    const manifests = await modeOf('default')
+    const manifests = (await modeOf('default')).filter((each) => !isOfUninstall(each))
     expect(manifests.filter(({ kind }) => /Role/.test(kind))).toEqual([])
     expect(podOf(manifests).automountServiceAccountToken).toBe(false)
     expect(only(manifests, 'ServiceAccount')['automountServiceAccountToken']).toBe(false)
   })
 
   it('gives a webhook that manages its certificates the rights to two objects, and none to make any', async () => {
-    const manifests = await modeOf('default', '--set', 'certificates.mode=selfManaged')
+    const all = await modeOf('default', '--set', 'certificates.mode=selfManaged')
+    const manifests = all.filter((each) => !isOfUninstall(each))
     expect(podOf(manifests).automountServiceAccountToken).toBe(true)
     const secret = only(manifests, 'Secret')
     expect(only(manifests, 'Role')['rules']).toEqual([
