@@ -35,7 +35,21 @@ async function probe({ url }) {
   }
 }
 
-const operations = { connect, call, probe }
+/** Calls a tool without an MCP client, of which each pod would need one. */
+async function post({ url, tool }) {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool } }
+  const headers = { 'content-type': 'application/json', accept: 'application/json' }
+  try {
+    const body = JSON.stringify(message)
+    const response = await fetch(url, { method: 'POST', headers, body })
+    const mark = response.headers.get('x-squall-fault')
+    return { status: response.status, mark, text: await response.text() }
+  } catch (error) {
+    return { status: 0, mark: null, text: String(error.cause?.code ?? error.message) }
+  }
+}
+
+const operations = { connect, call, probe, post }
 
 async function responded({ id, operation, ...given }) {
   const answer = await operations[operation](given).catch((error) => `thrown: ${error.message}`)

@@ -18,6 +18,8 @@ export interface OutsideClient {
   connect(url: string): Promise<unknown>
   call(tool: string, args: object): Promise<string>
   get(url: string): Promise<Got>
+  /** Calls a tool, without a session. */
+  post(url: string, tool: string): Promise<Got>
 }
 
 /** What a request for a page came to; `marker` tells of faults. */
@@ -31,6 +33,8 @@ export interface Got {
 export interface Stage extends Questions {
   squall(...args: readonly string[]): Promise<CommandRun>
   squallWith(input: string, ...args: readonly string[]): Promise<CommandRun>
+  /** Starts the program; whoever starts it waits for its end. */
+  squallChild(...args: readonly string[]): ChildProcess
   helm(...args: readonly string[]): Promise<CommandRun>
   client(): OutsideClient
   /** Forwards a free port of this machine's inner network; resolves with it. */
@@ -55,6 +59,7 @@ export function createStage(cluster: Cluster): Stage {
     ...createQuestions(cluster),
     squall: (...args) => squallWith('', ...args),
     squallWith,
+    squallChild: (...args) => cluster.namespaces.spawnUser(process.execPath, [PROGRAM, ...args]),
     helm: (...args) => cluster.user(HELM, args),
     client: () => {
       const ask = asker(cluster.namespaces.spawnUser(process.execPath, [CLIENT], true))
@@ -62,6 +67,7 @@ export function createStage(cluster: Cluster): Stage {
         connect: (url) => ask('connect', { url }),
         call: (tool, args) => ask('call', { tool, args }) as Promise<string>,
         get: (url) => ask('probe', { url }) as Promise<Got>,
+        post: (url, tool) => ask('post', { url, tool }) as Promise<Got>,
       }
     },
     portForward: async (namespace, what, port) => {

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { parse, parseAllDocuments, stringify } from 'yaml'
 import type { Pod, Probe } from '../../../src/cluster/injector/pod-types.ts'
+import type { RunningPod } from './running-pod.ts'
+import type { OutsideClient } from './stage.ts'
 import { APP_IMAGE, SQUALL_IMAGE } from '../pod-images.ts'
 
 const EXAMPLE = new URL('../../../deploy/examples/mcp-server.yaml', import.meta.url)
@@ -58,6 +60,57 @@ export function workload(name: string, annotations: Readonly<Record<string, stri
       template: { metadata: { labels, annotations }, spec: appSpec() },
     },
   })
+}
+
+/** Answers every call, and starts faster than a server with an SDK. */
+const SMALL_SERVER = `
+const result = { content: [{ type: 'text', text: 'fine' }] }
+require('node:http').createServer((request, response) => {
+  let body = ''
+  request.on('data', (part) => (body += part)).on('end', () => {
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body || '{}').id ?? null, result }))
+  })
+}).listen(3000, '::')`
+
+/** A Deployment of many pods with sidecars, which cost little; clients call port 15300. */
+export function smallServers(name: string, replicas: number): string {
+  const app = appSpec().containers[0]
+  const labels = { app: name }
+  const annotations = { 'squall.dev/inject': 'true', 'squall.dev/mode': 'port' }
+  const container = { ...app, command: ['node', '-e', SMALL_SERVER] }
+  return JSON.stringify({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels, annotations }, spec: { containers: [container] } },
+    },
+  })
+}
+
+/** Calls a tool at each of these pods; each result is `ok`, or what failed. */
+export function callPods(
+  client: OutsideClient,
+  pods: readonly RunningPod[],
+  tool: string,
+): Promise<readonly string[]> {
+  const all = pods.map(async ({ status }) => {
+    const { text } = await client.post(`http://${status.podIP}:15300/mcp`, tool)
+    if (text.includes('fine')) return 'ok'
+    return `error: ${/"text":"([^"]*)"/.exec(text)?.[1] ?? text}`
+  })
+  return Promise.all(all)
+}
+
+/** A pod with a sidecar of somebody else's making, which reads no ConfigMap. */
+export function unstoppable(name: string): string {
+  const args = ['run', '--listen', '[::]:15300', '--upstream', 'http://127.0.0.1:3000']
+  const sidecar = { name: 'squall', image: SQUALL_IMAGE, imagePullPolicy: 'Never', args }
+  const spec = { containers: [...appSpec().containers, sidecar] }
+  return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec })
 }
 
 /** A Job whose pod asks for the sidecar and ends after half a second. */
