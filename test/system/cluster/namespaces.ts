@@ -52,7 +52,7 @@ export interface Namespaces {
 // case, it ends, and the kernel ends all other processes there and undoes mounts and network.
 const FIRST = `
 set -e
-for directory in /run /var/log "$1"; do mount -t tmpfs -o mode=755 tmpfs "$folder"; done
+for directory in /run /var/log "$1"; do mount -t tmpfs -o mode=755 tmpfs "$directory"; done
 [ ! -d /var/lib/kubelet ] || mount -t tmpfs tmpfs /var/lib/kubelet
 mkdir -p /run/netns /run/lock
 # Kubelet wants settings of the kernel, and would change them for all: it finds what it wants.
