@@ -22,6 +22,7 @@ export interface ApiSources {
   readonly version: string
   /** Where this runs, as the operator calls it. */
   readonly environment: string | undefined
+  readonly namespace: string | undefined
   /** Whether there is a token, without which nothing can be changed. */
   readonly canChange: boolean
   readonly logger: Logger
@@ -63,11 +64,18 @@ async function showState(sources: ApiSources): Promise<AdminResponse> {
 }
 
 /** What is known of the process and its rules without asking anybody. */
-function showProcess({ rules, version, environment, canChange }: ApiSources): LiveEvent['state'] {
+function showProcess({
+  rules,
+  version,
+  environment,
+  namespace,
+  canChange,
+}: ApiSources): LiveEvent['state'] {
   const uptime = process.uptime()
   const own: ProcessState = {
     version,
     environment: environment ?? null,
+    ...(namespace !== undefined && { namespace }),
     startedAt: isoTime(rules.clock() - uptime * 1000),
     uptimeSeconds: Math.round(uptime * 1000) / 1000,
     canChange,

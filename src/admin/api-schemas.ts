@@ -78,6 +78,7 @@ const reload = {
 const process = {
   version: text(40, 'The version of Squall.'),
   environment: nullableText(80, 'The value of `--environment`.'),
+  namespace: maybe(text(253, 'The namespace of the pod; only where it is known.')),
   startedAt: time('When the process started.'),
   uptimeSeconds: Type.Number({ minimum: 0, description: 'Seconds since then.' }),
   canChange: flag('Whether an admin token is set, without which nothing can be changed.'),

@@ -11,7 +11,7 @@ const MAX_NAMES = 20
 /** The part of the state that does not come from the rules. */
 export type ProcessState = Pick<
   State,
-  'version' | 'environment' | 'startedAt' | 'uptimeSeconds' | 'canChange'
+  'version' | 'environment' | 'namespace' | 'startedAt' | 'uptimeSeconds' | 'canChange'
 >
 
 /** The rules' part of the state, as JSON. */

@@ -38,6 +38,8 @@ export interface AdminOptions {
   readonly appProbes?: AppProbes
   /** Where this runs, as the operator calls it. */
   readonly environment?: string | undefined
+  /** The namespace of the pod. */
+  readonly namespace?: string | undefined
   readonly maxConnections?: number
   /** How long the body of a change may take. */
   readonly bodyTimeoutMs?: number
@@ -106,7 +108,8 @@ export function createAdmin(options: AdminOptions): Admin {
 
 /** Where no rule can ever come into force there is nothing to show. */
 function apiOf(options: AdminOptions): Api | undefined {
-  const { rules, recent, tools, readiness, version, environment, token, logger } = options
+  const { rules, recent, tools, readiness, version, environment, namespace, token, logger } =
+    options
   if (rules === undefined) return undefined
   return createApi({
     rules,
@@ -115,6 +118,7 @@ function apiOf(options: AdminOptions): Api | undefined {
     readiness,
     version,
     environment,
+    namespace,
     canChange: token !== undefined,
     logger,
   })

@@ -26,7 +26,15 @@ export interface Squall {
 }
 
 /** Starts Squall with the flags given, on free ports of loopback where they name none. */
-export async function startSquall(...flags: readonly string[]): Promise<Squall> {
+export function startSquall(...flags: readonly string[]): Promise<Squall> {
+  return startSquallIn({}, ...flags)
+}
+
+/** Starts Squall in an environment of its own. */
+export async function startSquallIn(
+  env: Readonly<Record<string, string>>,
+  ...flags: readonly string[]
+): Promise<Squall> {
   const listen = flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
   const engine = flags.includes('--engine') ? [] : ['--engine', ENGINE_UNDER_TEST]
   const own = [...listen, ...engine, '--admin', '127.0.0.1:0', '--log-level', 'debug']
@@ -37,7 +45,7 @@ export async function startSquall(...flags: readonly string[]): Promise<Squall> 
     format: 'json',
     destination: { write: (line) => void logs.push(JSON.parse(line) as LogLine) },
   })
-  const running = await assemble(asked(args) as RunOptions, logger)
+  const running = await assemble(asked(args, env) as RunOptions, logger)
   const admin = `http://${running.admin!.text}`
   const metric: Squall['metric'] = async (name, labels) =>
     metricOf(await (await fetch(`${admin}/metrics`)).text(), name, labels)

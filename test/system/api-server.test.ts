@@ -28,6 +28,7 @@ const CALLED = /failed calling webhook "inject\.squall\.dev"/
 const INJECTED = /"squall\.dev\/status":/
 const NAMESPACES = {
   shop: {},
+  camel: { environment: 'shopProdEu-1' },
   live: { environment: 'production' },
   sale: { environment: 'Shop-PROD-2' },
   calm: { environment: 'product-nonprod' },
@@ -118,6 +119,7 @@ describe.skipIf(missing !== undefined)('a real API server', () => {
       const { ok, text } = await server.run(HELM, ['upgrade', ...release, ...set])
       expect(ok, text).toBe(true)
       await isActive('sale', ASKS, /counts as production/)
+      await isActive('camel', ASKS, /counts as production/)
       expect(await create('calm', 'asks', ASKS)).toMatchObject({ ok: true })
     })
 

@@ -20,6 +20,24 @@ const JSON_OUT = {
   help: 'print JSON on standard output, and nothing on standard error',
 } as const satisfies FlagSpec
 
+/** Where the label of the namespace is read that the sidecar says it is in. */
+const CLUSTER = [
+  {
+    name: 'kubeconfig',
+    value: 'file',
+    group: PLAN,
+    help: 'kubeconfig to read the namespace of the sidecar with (default: those of KUBECONFIG, or ~/.kube/config)',
+  },
+  { name: 'context', value: 'name', group: PLAN, help: 'context of it (default: its current one)' },
+  {
+    name: 'environment-label',
+    value: 'key',
+    default: 'environment',
+    group: PLAN,
+    help: 'label of that namespace that names its environment, where it can be read',
+  },
+] as const satisfies readonly FlagSpec[]
+
 /** The options of `squall experiment run`. */
 export const EXPERIMENT_RUN_FLAGS = [
   {
@@ -43,6 +61,7 @@ export const EXPERIMENT_RUN_FLAGS = [
   },
   readTokenFlag(PLAN),
   productionNamesFlag(PLAN),
+  ...CLUSTER,
   EXPERIMENTS,
   {
     name: 'state-dir',

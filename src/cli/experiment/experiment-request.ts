@@ -6,6 +6,7 @@ import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { parseHeaders } from '../load/load-headers.ts'
 import { environmentNames, parseProductionNames } from '../flags/production.ts'
 import { parseReadToken } from '../run/run-admin-token.ts'
+import type { LabelSource } from './namespace-label.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import {
   EXPERIMENT_LIST_FLAGS,
@@ -24,6 +25,7 @@ export interface ExperimentRunRequest {
   /** The read token of the sidecar, where it asks for one. */
   readonly readToken: string | undefined
   readonly production: ProductionCheck
+  readonly cluster: LabelSource
   readonly experiments: string
   readonly stateDirectory: string
   readonly json: boolean
@@ -48,6 +50,12 @@ export function parseExperimentRun(
     authTokenFile: flags.optional('auth-token-file')?.text,
     readToken: parseReadToken(flags, env),
     production: productionOf(flags, env),
+    cluster: {
+      kubeconfig: flags.optional('kubeconfig')?.text,
+      context: flags.optional('context')?.text,
+      environmentLabel: flags.required('environment-label').text,
+      env,
+    },
     experiments: flags.required('experiments').text,
     stateDirectory: flags.optional('state-dir')?.text ?? defaultState(env),
     json: flags.switch('json'),

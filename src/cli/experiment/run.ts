@@ -11,6 +11,7 @@ import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { experimentProgress } from './experiment-progress.ts'
 import type { ExperimentRunRequest } from './experiment-request.ts'
+import { namespaceLabels } from './namespace-label.ts'
 import { complaints, readAsked } from './read-plans.ts'
 
 const FAILED = 1
@@ -44,6 +45,9 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
       stateDirectory,
       stop: interrupt.signal,
       past,
+      namespaceLabel: namespaceLabels(request.cluster, (text) => {
+        if (!json) process.stderr.write(`warning: ${plain(text)}\n`)
+      }),
       onEvent: json ? () => {} : experimentProgress(process.stderr, process.env),
       ...(request.plan.kind === 'again' && { again: request.plan.id }),
     })

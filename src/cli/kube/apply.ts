@@ -8,7 +8,7 @@ import {
   touchPods,
   writeConfigMap,
 } from '../../cluster/kube/apply-rules.ts'
-import { recordEvent, userName } from '../../cluster/kube/audit.ts'
+import { userName } from '../../cluster/kube/audit.ts'
 import { awaitRules, type PodProgress, type Progress } from '../../cluster/kube/await-rules.ts'
 import { textBefore } from '../../cluster/kube/config-map-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
@@ -17,6 +17,7 @@ import { isKubeError, type KubeError } from '../../cluster/kube/kube-error.ts'
 import { type Targets, targetsOf } from '../../cluster/kube/targets.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/file/problem-format.ts'
 import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
+import { recordApplied, recordWarnings } from './apply-events.ts'
 import type { ApplyRequest } from './apply-options.ts'
 import { refuseProductionNamespace } from './production-namespace.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
@@ -63,7 +64,7 @@ export async function applyCommand(
   try {
     // Rules that do nothing are welcome everywhere: they are how faults are ended.
     if (canAct) await refuseProductionNamespace(client, target.namespace, request, signal)
-    const outcome = await apply(client, target, request, output, signal)
+    const outcome = await apply(client, { ...target, canAct }, request, output, signal)
     if (request.json) output.out.write(outcomeJson(outcome, request))
     else output.out.write(outcomeText(outcome, request))
     return hasFailed(outcome, isWaited(request)) ? FAILED : 0
@@ -80,7 +81,7 @@ export async function applyCommand(
 
 async function apply(
   client: KubeClient,
-  asked: RulesTarget,
+  asked: RulesTarget & { readonly canAct: boolean },
   request: ApplyRequest,
   { err }: ApplyOutput,
   signal: AbortSignal,
@@ -109,13 +110,12 @@ async function apply(
   const bypasses = await findBypasses(client, reached, asked.prefix, { signal })
   const by = await userName(client, { signal })
   const change = await writeConfigMap(client, { ...target, by }, before, { signal })
-  if (change !== 'unchanged') {
-    const { namespace, configMap: name } = target
-    const message = `squall apply changed the rules in ${key} by ${by ?? 'an unknown user'}`
-    const event = { reason: 'SquallApplied', message }
-    const trouble = await recordEvent(client, { namespace, name }, event, { signal })
-    if (trouble !== undefined) warn(`no event was recorded: ${trouble.message}`)
-  }
+  const applied =
+    change === 'unchanged'
+      ? undefined
+      : await recordApplied(client, { ...target, by }, asked.canAct, { signal })
+  const unrecorded = applied ?? (await recordWarnings(client, reached, bypasses, { signal }))
+  if (unrecorded !== undefined) warn(`no event was recorded: ${unrecorded.message}`)
   if (!request.json) {
     err.write(`configmap ${target.configMap} in ${target.namespace}: ${change}\n`)
   }

@@ -3,9 +3,12 @@ import {
   attachToPod,
   awaitAttached,
   detachFromPod,
+  type PodPlace,
   podSecurityRefusal,
 } from '../../cluster/kube/attach-pod.ts'
 import { armedText } from '../../cluster/kube/await-rules.ts'
+import { recordEvent, userName } from '../../cluster/kube/audit.ts'
+import { getResource, metadataOf, PODS } from '../../cluster/kube/resources.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
@@ -53,9 +56,11 @@ export async function attachCommand(
       err.write(`${where}: no rule acts on ${made.probePaths.join(', ')}, which probes ask\n`)
     }
     try {
+      const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
+      const trouble = await recordAttached(client, place, 'attached', `, until ${until}`, signal)
+      if (trouble !== undefined) err.write(`${where}: no event was recorded: ${trouble.message}\n`)
       const state = await awaitAttached(client, place, made.name, text, wait)
       const ports = made.ports.map(({ number }) => number).join(', ')
-      const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
       out.write(`attached to ${where}: port ${ports}, ${armedText(state)}, until ${until}\n`)
       return 0
     } catch (error) {
@@ -70,17 +75,37 @@ export async function attachCommand(
 /** `squall detach`: ends what is attached to a pod; the result is the exit code. */
 export function detachCommand(
   request: DetachRequest,
-  { out }: Pick<ApplyOutput, 'out'> = { out: process.stdout },
+  { out, err }: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
   return withClient(request, async (client, namespace, signal) => {
     const { timeoutMs, pod, cluster } = request
     const wait = { timeoutMs, signal, readToken: cluster.readToken }
-    const said = await detachFromPod(client, { namespace, name: pod }, wait)
+    const place = { namespace, name: pod }
+    const said = await detachFromPod(client, place, wait)
+    if (said !== undefined) {
+      const trouble = await recordAttached(client, place, 'detached', '', signal)
+      if (trouble !== undefined) err.write(`no event was recorded: ${trouble.message}\n`)
+    }
     const text =
       said === undefined ? 'nothing is attached' : said.replace(/^(?!detached)/, 'ended: ')
     out.write(`${namespace}/${pod}: ${plain(text)}\n`)
     return 0
   })
+}
+
+/** Records who attached or detached a sidecar; returns what kept it from being recorded. */
+async function recordAttached(
+  client: KubeClient,
+  place: PodPlace,
+  action: 'attached' | 'detached',
+  more: string,
+  signal: AbortSignal,
+): Promise<KubeError | undefined> {
+  const by = (await userName(client, { signal })) ?? 'an unknown user'
+  const { uid } = metadataOf(await getResource(client, { kind: PODS, ...place }, { signal }))
+  const reason = action === 'attached' ? 'SquallAttached' : 'SquallDetached'
+  const message = `a sidecar was ${action} by ${by}${more}`
+  return recordEvent(client, { kind: 'Pod', ...place, uid }, { reason, message }, { signal })
 }
 
 async function withClient(

@@ -1,4 +1,5 @@
 import type { FlagSpec } from '../flags/flag-table.ts'
+import { productionNamesFlag } from '../flags/production.ts'
 import { CLUSTER_FLAGS } from './cluster-flags.ts'
 
 const OUTPUT = 'Output:'
@@ -12,7 +13,21 @@ export const STATUS_FLAGS = [
     group: 'The cluster:',
     help: 'look at all namespaces',
   },
-  { name: 'json', group: OUTPUT, help: 'print one JSON document' },
+  productionNamesFlag('The cluster:'),
+  {
+    name: 'environment-label',
+    value: 'key',
+    default: 'environment',
+    group: 'The cluster:',
+    help: 'label of a namespace that names its environment, where it can be read',
+  },
+  {
+    name: 'watch',
+    short: 'w',
+    group: OUTPUT,
+    help: 'show it again when it changes, until Ctrl-C',
+  },
+  { name: 'json', group: OUTPUT, help: 'print one JSON document; with --watch one in each line' },
 ] as const satisfies readonly FlagSpec[]
 
 /** The name of an option of `squall status`. */

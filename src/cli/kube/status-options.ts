@@ -1,5 +1,7 @@
 import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { parseProductionNames } from '../flags/production.ts'
 import { UsageError } from '../flags/usage-error.ts'
+import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts'
 import { type ClusterOptions, parseCluster } from './cluster-options.ts'
 import { STATUS_FLAGS, type StatusFlag } from './status-flags.ts'
 
@@ -7,6 +9,8 @@ import { STATUS_FLAGS, type StatusFlag } from './status-flags.ts'
 export interface StatusRequest {
   readonly cluster: ClusterOptions
   readonly allNamespaces: boolean
+  readonly production: NamespaceCheck
+  readonly watch: boolean
   readonly json: boolean
 }
 
@@ -21,5 +25,12 @@ export function parseStatus(raw: RawFlags, env: Environment): StatusRequest {
       'leave one of the two out',
     )
   }
-  return { cluster: parseCluster(flags, env), allNamespaces, json: flags.switch('json') }
+  const environmentLabel = flags.required('environment-label').text
+  return {
+    cluster: parseCluster(flags, env),
+    allNamespaces,
+    production: { patterns: parseProductionNames(flags), environmentLabel },
+    watch: flags.switch('watch'),
+    json: flags.switch('json'),
+  }
 }

@@ -218,7 +218,7 @@ async function record({ client, request, signal, changes, warn }: Run, by?: stri
     (each) => each.change === 'stopped' || each.change === 'resumed',
   )
   const troubles = await inParallel(done, AT_A_TIME, ({ place }) =>
-    recordEvent(client, place, { reason, message }, { signal }),
+    recordEvent(client, { kind: 'ConfigMap', ...place }, { reason, message }, { signal }),
   )
   const trouble = troubles.find((each) => each !== undefined)
   if (trouble !== undefined) warn(`no event was recorded: ${trouble.message}`)

@@ -68,6 +68,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
     appProbes: options.appProbes,
     maxConnections: room.adminConnections,
     environment: options.rules.environment,
+    namespace: options.rules.namespace,
   })
   const control = createControlSocket(
     { disarm: () => sidecar.podEnds(), appAccepts: () => sidecar.appAccepts() },

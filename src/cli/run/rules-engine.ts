@@ -14,6 +14,7 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { guardedTelemetry } from './guarded-telemetry.ts'
 import type { RunRules } from './rules-guard-options.ts'
+import { ExpiryLog } from './expiry-log.ts'
 import { RulesLog } from './rules-log.ts'
 
 /** Everything about rules that a running sidecar has. */
@@ -44,6 +45,7 @@ export function createRulesEngine(
       metrics.reloaded(reload.version.kind === 'rules' ? 'applied' : reload.version.kind)
       log.reloaded(reload)
       if (reload.version.kind === 'rules') log.unanchored(states.unanchored)
+      expiry.follow()
     },
     onArming: (reasons) => log.arming(reasons),
     onTrip: (reason) => {
@@ -51,6 +53,7 @@ export function createRulesEngine(
       log.tripped(reason)
     },
   })
+  const expiry = new ExpiryLog(isActive, (names) => log.expired(names))
   metrics.showRules(() => sampleRules(isActive, headerFaults?.invalid))
   const recent = new RecentFaults()
   const report = new FaultReport({
@@ -101,6 +104,7 @@ export function createRulesEngine(
     close: async () => {
       await Promise.all([labels?.close(), stop?.close(), watcher?.close()])
       isActive.close()
+      expiry.close()
     },
   }
 }

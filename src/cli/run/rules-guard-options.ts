@@ -27,6 +27,8 @@ export interface RunRules extends GuardedRulesOptions {
   readonly podLabelsFile: string | undefined
   /** Where this is, as the operator calls it. */
   readonly environment: string | undefined
+  /** The namespace of the pod, where it is known. */
+  readonly namespace: string | undefined
 }
 
 const COUNT: Range = { min: 1, max: 1_000_000 }
@@ -80,12 +82,14 @@ export function parseRunRules(flags: FlagValues<RunFlag>, env: Environment): Run
   const percent = flags.required('header-faults-max-percent')
   const maxPercent = parsePercent(percent.text, percent.source, PERCENT)
   const poll = flags.required('rules-poll')
+  const namespace = ownNamespace(env)
   return {
     path: pathOf(flags.optional('rules'), RULES_PATH),
     podLabelsFile: pathOf(flags.optional('pod-labels-file'), LABELS_PATH),
     pollMs: parseDuration(poll.text, poll.source, POLL),
     environment: flags.optional('environment')?.text.trim(),
-    ...parseBounds(flags, env, [ownNamespace(env)]),
+    namespace: namespace.name,
+    ...parseBounds(flags, env, [namespace]),
     guard: guardOf(flags),
     headerFaults: flags.switch('header-faults') ? { maxPercent } : undefined,
   }

@@ -53,6 +53,12 @@ export class RulesLog {
     )
   }
 
+  /** The time of rules is over. */
+  expired(names: readonly string[]): void {
+    const fields = { count: names.length, rules: names.slice(0, MAX_MISTAKES) }
+    this.#logger.info(fields, 'rules have expired')
+  }
+
   /** Rules may act, or may not any more. */
   arming(reasons: readonly Disarmed[]): void {
     const armed = reasons.length === 0

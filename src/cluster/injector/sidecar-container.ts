@@ -94,6 +94,7 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
   })
   const env: EnvVar[] = [
     { name: 'SQUALL_POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+    ...podNamespace(settings),
     // By variable, so that the hooks know them, too.
     { name: 'SQUALL_ADMIN', value: `[::]:${settings.adminPort}` },
     { name: 'SQUALL_CONTROL', value: `unix:${RUN_DIRECTORY}/control.sock` },
@@ -111,6 +112,13 @@ function sidecarEnv(plan: Plan): readonly EnvVar[] {
     env.push({ name: 'SQUALL_APP_PROBES', value: literal(JSON.stringify(probes)) })
   }
   return env
+}
+
+/** The name of the namespace may mean production; where no name does, it is left out. */
+function podNamespace({ productionEnvironments }: Plan['settings']): readonly EnvVar[] {
+  if (productionEnvironments.length === 0) return []
+  const valueFrom = { fieldRef: { fieldPath: 'metadata.namespace' } }
+  return [{ name: 'POD_NAMESPACE', valueFrom }]
 }
 
 function sidecarPorts({ mode, ports, settings }: Plan): readonly ContainerPort[] {

@@ -27,22 +27,44 @@ export async function userName(client: KubeClient, limits: Limits): Promise<stri
   }
 }
 
-/** Records an event about a ConfigMap; returns what kept it from being recorded. */
+/** The object that an event is about. */
+export interface EventSubject {
+  readonly kind: 'ConfigMap' | 'Pod'
+  readonly namespace: string
+  readonly name: string
+  /** With it `kubectl describe` shows the event. */
+  readonly uid?: string | undefined
+}
+
+/** An event for people who look at the cluster later. */
+export interface AuditEvent {
+  readonly reason: string
+  readonly message: string
+  readonly type?: 'Normal' | 'Warning'
+  /** A name of its own, by which it is recorded once as long as the API server keeps it. */
+  readonly name?: string
+}
+
+/** As much as the API server takes. */
+const MAX_MESSAGE = 1_024
+
+/** Records an event; returns what kept it from being recorded. */
 export async function recordEvent(
   client: KubeClient,
-  configMap: { readonly namespace: string; readonly name: string },
-  event: { readonly reason: string; readonly message: string },
+  subject: EventSubject,
+  { reason, message, type = 'Normal', name }: AuditEvent,
   limits: Limits,
 ): Promise<KubeError | undefined> {
-  const { namespace } = configMap
+  const { namespace } = subject
   const now = new Date().toISOString()
   const body = {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { generateName: 'squall-', namespace },
-    involvedObject: { apiVersion: 'v1', kind: 'ConfigMap', ...configMap },
-    type: 'Normal',
-    ...event,
+    metadata: { ...(name === undefined ? { generateName: 'squall-' } : { name }), namespace },
+    involvedObject: { apiVersion: 'v1', ...subject },
+    type,
+    reason,
+    message: oneLine(message, MAX_MESSAGE),
     source: { component: 'squall' },
     firstTimestamp: now,
     lastTimestamp: now,
@@ -52,7 +74,7 @@ export async function recordEvent(
     await createResource(client, { kind: EVENTS, namespace }, body, limits)
     return undefined
   } catch (error) {
-    if (error instanceof KubeError) return error
-    throw error
+    if (!(error instanceof KubeError)) throw error
+    return error.code === 'exists' ? undefined : error
   }
 }

@@ -1,4 +1,4 @@
-import { checkServices } from '../injector/check-services.ts'
+import { checkServices, UNCHECKED_SERVICES } from '../injector/check-services.ts'
 import type { ServicePorts } from '../injector/injection.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import { inParallel } from './in-parallel.ts'
@@ -15,6 +15,13 @@ export interface Bypasses {
 }
 
 const AT_A_TIME = 8
+
+/** Returns what the injector warned of, and the Services that lead past the sidecar now. */
+export function podWarnings(pod: InjectedPod, { warnings }: Bypasses): readonly string[] {
+  // Once Services are known, that they could not be read earlier means nothing.
+  const kept = pod.warnings.filter((each) => !each.includes(UNCHECKED_SERVICES))
+  return [...new Set([...kept, ...(warnings.get(pod) ?? [])])]
+}
 
 /** Asks which Services lead past the sidecars of pods in mode `port`; asks nothing where there are none. */
 export async function findBypasses(

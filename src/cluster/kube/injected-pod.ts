@@ -26,6 +26,7 @@ export interface RulesPlace {
 export interface InjectedPod {
   readonly namespace: string
   readonly name: string
+  readonly uid: string | undefined
   /** `absent` for a pod that asks for a sidecar and has none. */
   readonly sidecar: 'running' | 'starting' | 'ended' | 'absent'
   readonly adminPort: number
@@ -46,7 +47,7 @@ const MAX_WARNINGS = 10
 
 /** What a pod says of its sidecar; undefined when it has none and asks for none, or is leaving. */
 export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | undefined {
-  const { name, namespace = '', annotations, labels, isLeaving } = metadataOf(pod)
+  const { name, namespace = '', uid, annotations, labels, isLeaving } = metadataOf(pod)
   const spec = fieldsOf(pod['spec'])
   const container = [...listOf(spec['containers']), ...listOf(spec['initContainers'])].find(
     (each) => each['name'] === SIDECAR,
@@ -58,6 +59,7 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
     return {
       namespace,
       name,
+      uid,
       labels,
       ...statusOf(undefined),
       ports: [],
@@ -73,7 +75,7 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
     number,
     name: names(container, listen),
   }))
-  const common = { namespace, name, labels, ...status, ports }
+  const common = { namespace, name, uid, labels, ...status, ports }
   if (container === undefined) {
     const asks = (annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]) === 'true'
     if (!asks) return undefined

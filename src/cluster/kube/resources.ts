@@ -48,6 +48,7 @@ export interface WriteLimits extends Limits {
 export interface Metadata {
   readonly name: string
   readonly namespace: string | undefined
+  readonly uid: string | undefined
   readonly resourceVersion: string | undefined
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
@@ -141,6 +142,7 @@ export function metadataOf(thing: Fields): Metadata {
   return {
     name: textOf(metadata['name']) ?? '',
     namespace: textOf(metadata['namespace']),
+    uid: textOf(metadata['uid']),
     resourceVersion: textOf(metadata['resourceVersion']),
     labels: textsOf(metadata['labels']),
     annotations: textsOf(metadata['annotations']),

@@ -1,6 +1,5 @@
 import { configMapKeys, expectedDigest } from './config-map-rules.ts'
-import { UNCHECKED_SERVICES } from '../injector/check-services.ts'
-import { findBypasses } from './bypassed-pods.ts'
+import { findBypasses, podWarnings } from './bypassed-pods.ts'
 import { inParallel } from './in-parallel.ts'
 import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
@@ -58,13 +57,7 @@ export async function sidecarOverview(
   const bypasses = await findBypasses(client, pods, prefix, { signal })
   const reports = await inParallel(pods, AT_A_TIME, async (pod) => ({
     ...(await report(client, pod, expected.get(pod), { signal, readToken })),
-    // Once Services are known, that they could not be read earlier means nothing.
-    warnings: [
-      ...new Set([
-        ...pod.warnings.filter((each) => !each.includes(UNCHECKED_SERVICES)),
-        ...(bypasses.warnings.get(pod) ?? []),
-      ]),
-    ],
+    warnings: podWarnings(pod, bypasses),
   }))
   return { reports, servicesTrouble: bypasses.trouble }
 }

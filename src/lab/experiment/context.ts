@@ -1,3 +1,4 @@
+import type { PlacedName } from '../../rules/guard/production-names.ts'
 import type { Arming } from './arming.ts'
 import type { StageResult } from './experiment-result.ts'
 import type { HistoryEntry } from './history.ts'
@@ -16,6 +17,8 @@ export interface ExperimentOptions extends Means {
   /** Aborted by Ctrl-C: everything is put back at once. */
   readonly stop: AbortSignal
   readonly onEvent: (event: ExperimentEvent) => void
+  /** Reads the environment that a namespace is labelled with; undefined where it cannot be read. */
+  readonly namespaceLabel?: (namespace: string) => Promise<PlacedName | undefined>
   /** Earlier runs, the oldest first. */
   readonly past: readonly HistoryEntry[]
   /** How long the sidecar may take to read new rules. */

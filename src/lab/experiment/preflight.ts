@@ -1,7 +1,8 @@
 import type { Rule } from '../../admin/api.ts'
 import { AdminError } from '../../admin/api-client.ts'
-import { findProduction } from '../../rules/guard/production-names.ts'
+import { findProduction, type PlacedName } from '../../rules/guard/production-names.ts'
 import { MARKER } from './armed-rules.ts'
+import type { ExperimentOptions } from './context.ts'
 import type { Plan } from './plan.ts'
 import { refuse, type Refusal, RefusedError } from './refusal.ts'
 import { askRules, askState, firstProblem, type SidecarState } from './sidecar-admin.ts'
@@ -18,11 +19,21 @@ export interface Preflight {
  * Asks the sidecar whether an experiment may begin. Rules of `dead`, an experiment that died, are
  * none of others. Throws a `RefusedError` with all reasons against it.
  */
-export async function preflight(plan: Plan, dead: string | undefined): Promise<Preflight> {
+export async function preflight(
+  { plan, namespaceLabel }: Pick<ExperimentOptions, 'plan' | 'namespaceLabel'>,
+  dead: string | undefined,
+): Promise<Preflight> {
   const { state, rules } = await ask(plan)
   const { environment } = plan.file.target
+  const { namespace } = state
+  const label = namespace === undefined ? undefined : await namespaceLabel?.(namespace)
+  const places: readonly PlacedName[] = [
+    { where: 'the environment of the sidecar,', name: state.environment ?? undefined },
+    { where: 'the namespace of the sidecar,', name: namespace },
+    ...(label === undefined ? [] : [label]),
+  ]
   const refusals = [
-    environmentRefusal(state.environment ?? undefined, environment ?? '', plan),
+    environmentRefusal(places, environment ?? '', plan),
     disarmedRefusal(state),
     rejectedRefusal(state),
     ...ruleRefusals(rules, plan, dead),
@@ -55,13 +66,13 @@ async function ask(
 }
 
 function environmentRefusal(
-  found: string | undefined,
+  places: readonly PlacedName[],
   wanted: string,
   { production }: Plan,
 ): Refusal | undefined {
-  const place = { where: 'the environment of the sidecar,', name: found }
-  const hit = findProduction([place], production.patterns)
+  const hit = findProduction(places, production.patterns)
   if (hit !== undefined) return productionRefusal(hit)
+  const found = places[0]?.name
   if (found?.toLowerCase() === wanted.toLowerCase()) return undefined
   return {
     code: 'ENVIRONMENT_MISMATCH',

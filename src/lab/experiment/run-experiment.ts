@@ -43,7 +43,7 @@ async function locked(
       text: `the experiment ${lock.dead.id} died: its rules file is put back`,
     })
   }
-  const { state, resting } = await preflight(plan, lock.dead?.id)
+  const { state, resting } = await preflight(options, lock.dead?.id)
   const place = await RulesPlace.open(plan.rulesFile)
   await lock.note(plan.rulesFile, place.previous)
   const { aheadMs, rules } = state

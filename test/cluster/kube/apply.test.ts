@@ -52,7 +52,7 @@ test('the ConfigMap and an event say who applied rules, once for each change', a
   expect(shop.api.store.get('/api/v1/namespaces/shop/configmaps/squall-rules')).toMatchObject({
     metadata: { annotations: { 'squall.dev/applied-by': 'tester' } },
   })
-  const message = 'squall apply changed the rules in rules.yaml by tester'
+  const message = 'squall apply changed the rules in rules.yaml by tester: first has no end'
   expect(events()).toMatchObject([{ reason: 'SquallApplied', message }])
   await shop.apply('-f', file)
   expect(events()).toHaveLength(1)

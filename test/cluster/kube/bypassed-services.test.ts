@@ -66,3 +66,22 @@ test('Services are not asked for where no pod is in mode port', async () => {
   await shop.status()
   expect(shop.api.seen.some(({ path }) => path.includes('services'))).toBe(false)
 })
+
+test('squall apply records the warnings of pods as events, each once, and says when it may not', async () => {
+  const shop = await start()
+  put(shop, 'headless', 'mcp', 'None')
+  const events = (): readonly object[] =>
+    [...shop.api.store].filter(([path]) => path.includes('/events/')).map(([, event]) => event)
+  const file = join(shop.directory, 'rules.yaml')
+  await writeFile(file, 'rules: []\n')
+  await shop.apply('-f', file, '--no-wait')
+  await shop.apply('-f', file, '--no-wait')
+  const message = expect.stringContaining('the Service "headless" is headless') as string
+  const pod = { kind: 'Pod', namespace: 'shop', name: 'shop-1' }
+  const warnings = events().filter((event) => 'type' in event && event.type === 'Warning')
+  expect(warnings).toMatchObject([{ reason: 'SquallWarning', message, involvedObject: pod }])
+  shop.api.denied.add('create events')
+  const { code, err } = await shop.apply('-f', file, '--no-wait')
+  expect(code).toBe(0)
+  expect(err.match(/warning: no event was recorded: /g)).toHaveLength(1)
+})

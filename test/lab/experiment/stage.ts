@@ -9,7 +9,7 @@ import type { RefusalCode } from '../../../src/lab/experiment/refusal.ts'
 import { RefusedError } from '../../../src/lab/experiment/refusal.ts'
 import { runExperiment } from '../../../src/lab/experiment/run-experiment.ts'
 import { type ScriptedServer, startScripted, type Script } from '../load/scripted-server.ts'
-import { type Squall, startSquall } from '../../support/squall.ts'
+import { type Squall, startSquallIn } from '../../support/squall.ts'
 
 /** What a test says of a plan; deeper keys are put over those of the usual one. */
 export type Changes = Readonly<Record<string, unknown>>
@@ -38,13 +38,15 @@ export async function startExperimentStage(
   script: Script = () => 'ok',
   flags: readonly string[] = ['--environment', 'staging'],
   tools?: readonly object[],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<ExperimentStage> {
   const directory = await mkdtemp(join(tmpdir(), 'squall-experiment-'))
   const rulesFile = join(directory, 'rules.yaml')
   await writeFile(rulesFile, BEFORE)
   await mkdir(join(directory, 'state'))
   const server = await startScripted(script, tools)
-  const squall = await startSquall('--upstream', server.url.origin, '--rules', rulesFile, ...flags)
+  const told = ['--upstream', server.url.origin, '--rules', rulesFile, ...flags]
+  const squall = await startSquallIn(env, ...told)
   const text: ExperimentStage['text'] = (changes = {}) =>
     JSON.stringify(over(usual(squall, rulesFile), changes), null, 2)
   const plan: ExperimentStage['plan'] = async (changes) => {
