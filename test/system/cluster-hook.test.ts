@@ -11,12 +11,14 @@ import {
   note,
   POLL,
   RELEASE,
+  ROLLOUT,
   since,
   WEBHOOKS,
   webhookReady,
 } from './cluster/installed.ts'
 import { ASKS } from './cluster/questions.ts'
 import type { Stage } from './cluster/stage.ts'
+import { loosePod } from './cluster/workloads.ts'
 import { NAMESPACE } from './helm.ts'
 
 // The webhook in a real cluster: what it denies when it is written, and that its own certificates,
@@ -135,6 +137,20 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     expect(ok, text).toBe(true)
     const labels = ['get', 'cm', 'applied', '-n', 'shop', '-o', 'jsonpath={.metadata.labels}']
     expect(JSON.parse(await stage.kubectl(...labels))).toMatchObject(LABELLED)
+  })
+
+  test('squall apply waits for the rules as the webhook left them, in all keys', async () => {
+    // Another hand wrote this key, without the label that asks for the webhook.
+    const data = { 'other.yaml': failing('other', 'get_time') }
+    expect(await apply('shop', configMap('squall-rules', data, {}))).toBe('')
+    expect(await stage.refusal('shop', loosePod('reader', ASKS))).toBe('')
+    await stage.kubectl('-n', 'shop', 'wait', '--for=condition=Ready', 'pod/reader', ROLLOUT)
+    const to = ['-n', 'shop', '-f', '-', '--timeout', '30s'] as const
+    const { ok, text } = await stage.squallWith(failing('one', 'get_weather'), 'apply', ...to)
+    expect(ok, text).toBe(true)
+    expect(text).toContain('active rules in 1 of 1 pods')
+    const other = ['get', 'cm', 'squall-rules', '-o', String.raw`jsonpath={.data.other\.yaml}`]
+    expect(await stage.kubectl('-n', 'shop', ...other)).toMatch(/^appliedAt: /)
   })
 
   test('denies workloads whose pods would be refused, when they are applied', async () => {

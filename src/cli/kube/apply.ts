@@ -1,16 +1,18 @@
 import {
   awaited,
   type AwaitedPod,
+  keysTogether,
   MergedRulesError,
   podsWithRules,
   readConfigMap,
   type RulesTarget,
   touchPods,
   writeConfigMap,
+  type WrittenRules,
 } from '../../cluster/kube/apply-rules.ts'
 import { userName } from '../../cluster/kube/audit.ts'
 import { awaitRules, type PodProgress, type Progress } from '../../cluster/kube/await-rules.ts'
-import { textBefore } from '../../cluster/kube/config-map-rules.ts'
+import { configMapKeys, textBefore } from '../../cluster/kube/config-map-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
 import { isKubeError, type KubeError } from '../../cluster/kube/kube-error.ts'
@@ -36,7 +38,7 @@ interface Outcome {
   readonly target: RulesTarget
   readonly targets: Targets
   /** Undefined where nothing was written. */
-  readonly change: 'created' | 'changed' | 'unchanged' | undefined
+  readonly change: WrittenRules['change'] | undefined
   readonly progress: Progress
   readonly stopped: boolean
   readonly warnings: readonly string[]
@@ -100,16 +102,18 @@ async function apply(
   const writing = { before, key, now: client.now(), lastsMs: request.lastsMs }
   const target = { ...asked, text: textWithTimes(asked.text, writing) }
   const targets = targetsOf(pods, target.text, textBefore(before, key))
-  const waitFor = awaited(before, target, targets.pods)
+  const planned = keysTogether(before, target, targets.pods)
   if (!request.json) err.write(targetsText(targets, request.dryRun))
   if (request.dryRun) {
+    const waitFor = awaited(planned, key, targets.pods)
     const progress = notAwaited(waitFor, 'nothing was written')
     return { target, targets, change: undefined, progress, stopped: false, warnings }
   }
   const reached = targets.pods.filter(({ isReached }) => isReached).map(({ pod }) => pod)
   const bypasses = await findBypasses(client, reached, asked.prefix, { signal })
   const by = await userName(client, { signal })
-  const change = await writeConfigMap(client, { ...target, by }, before, { signal })
+  const { change, kept } = await writeConfigMap(client, { ...target, by }, before, { signal })
+  const waitFor = awaited(configMapKeys(kept), key, targets.pods)
   const applied =
     change === 'unchanged'
       ? undefined

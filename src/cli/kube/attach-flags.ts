@@ -4,7 +4,12 @@ import { CLUSTER_FLAGS } from './cluster-flags.ts'
 
 const RULES = 'The rules:'
 const SIDECAR = 'The sidecar:'
-const WAITING = 'Waiting:'
+const WAITING = 'Waiting and output:'
+const JSON_FLAG = {
+  name: 'json',
+  group: WAITING,
+  help: 'print the outcome as one JSON document',
+} as const satisfies FlagSpec
 // One pod is named, so that there is nothing to select.
 const POD_FLAGS = CLUSTER_FLAGS.filter(({ name }) => name !== 'selector') as unknown as Exclude<
   (typeof CLUSTER_FLAGS)[number],
@@ -61,6 +66,7 @@ export const ATTACH_FLAGS = [
     group: WAITING,
     help: 'how long to wait until traffic is taken over; an image that comes later begins nothing',
   },
+  JSON_FLAG,
 ] as const satisfies readonly FlagSpec[]
 
 /** The options of `squall detach`. */
@@ -73,6 +79,7 @@ export const DETACH_FLAGS = [
     group: WAITING,
     help: 'how long to wait until the sidecar has ended',
   },
+  JSON_FLAG,
 ] as const satisfies readonly FlagSpec[]
 
 /** The name of an option of `squall attach`. */

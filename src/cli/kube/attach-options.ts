@@ -13,6 +13,7 @@ export interface DetachRequest {
   readonly pod: string
   readonly cluster: ClusterOptions
   readonly timeoutMs: number
+  readonly json: boolean
 }
 
 /** Everything `squall attach` was told. */
@@ -87,5 +88,6 @@ function podOf(
     pod: objectName(named),
     cluster: parseCluster(flags as FlagValues<never>, env),
     timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
+    json: flags.switch('json'),
   }
 }

@@ -11,7 +11,7 @@ import { recordEvent, userName } from '../../cluster/kube/audit.ts'
 import { getResource, metadataOf, PODS } from '../../cluster/kube/resources.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
-import { problemLines } from '../../rules/file/problem-format.ts'
+import { problemLines, problemsJson } from '../../rules/file/problem-format.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import type { ApplyOutput } from './apply.ts'
 import type { AttachRequest, DetachRequest } from './attach-options.ts'
@@ -29,20 +29,12 @@ export async function attachCommand(
   request: AttachRequest,
   { out, err }: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
-  const { text, problems } = await readCheckedRules(request.file)
-  for (const file of problems) err.write(problemLines(file))
-  if (problems.length > 0) {
-    err.write('nothing was attached; mend the rules first\n')
-    return FAILED
-  }
-  if (Buffer.byteLength(text) > MAX_RULES) {
-    const mend = 'write fewer rules, or inject the sidecar, which reads a ConfigMap'
-    throw new UsageError('BAD_FILE', 'the rules have more than 64KiB', mend)
-  }
+  const text = await attachableRules(request, { out, err })
+  if (text === undefined) return FAILED
   return withClient(request, async (client, namespace, signal) => {
     const place = { namespace, name: request.pod }
     await refuseNamespace(client, namespace, request, signal)
-    const { timeoutMs, cluster, pod } = request
+    const { timeoutMs, cluster, pod, json } = request
     const wait = { timeoutMs, signal, readToken: cluster.readToken }
     const { image, pullPolicy, port, forMs } = request
     const startBefore = new Date(Date.now() + timeoutMs)
@@ -51,22 +43,32 @@ export async function attachCommand(
     const made = await attachToPod(client, place, { ...attachment, env }, wait)
     const where = `${namespace}/${pod}`
     const undo = `squall detach ${pod} -n ${namespace}`
-    err.write(`${where}: container ${made.name} added; it ends by itself, or by: ${undo}\n`)
-    if (made.probePaths.length > 0) {
-      err.write(`${where}: no rule acts on ${made.probePaths.join(', ')}, which probes ask\n`)
+    const ports = made.ports.map(({ number }) => number)
+    const { name: container, probePaths } = made
+    const report = { namespace, pod, container, ports, probePaths }
+    const tell = (said: string): void => void (json || err.write(`${where}: ${said}\n`))
+    tell(`container ${container} added; it ends by itself, or by: ${undo}`)
+    if (probePaths.length > 0) {
+      tell(`no rule acts on ${probePaths.join(', ')}, which probes ask`)
     }
     try {
       const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
       const trouble = await recordAttached(client, place, 'attached', `, until ${until}`, signal)
-      if (trouble !== undefined) err.write(`${where}: no event was recorded: ${trouble.message}\n`)
-      const state = await awaitAttached(client, place, made.name, text, wait)
-      const ports = made.ports.map(({ number }) => number).join(', ')
-      out.write(`attached to ${where}: port ${ports}, ${armedText(state)}, until ${until}\n`)
+      if (trouble !== undefined) tell(`no event was recorded: ${trouble.message}`)
+      const state = await awaitAttached(client, place, container, text, wait)
+      const words = `port ${ports.join(', ')}, ${armedText(state)}, until ${until}`
+      const { armed, reasons } = state
+      out.write(
+        json
+          ? document({ ok: true, ...report, armed, reasons, until })
+          : `attached to ${where}: ${words}\n`,
+      )
       return 0
     } catch (error) {
       if (!(error instanceof KubeError)) throw error
-      const look = `kubectl -n ${namespace} logs ${pod} -c ${made.name}`
-      err.write(`${where}: ${plain(error.message)}; look with ${look}, and end it with ${undo}\n`)
+      const look = `kubectl -n ${namespace} logs ${pod} -c ${container}`
+      if (json) out.write(document({ ok: false, ...report, trouble: error.message }))
+      tell(`${plain(error.message)}; look with ${look}, and end it with ${undo}`)
       return FAILED
     }
   })
@@ -78,7 +80,7 @@ export function detachCommand(
   { out, err }: ApplyOutput = { out: process.stdout, err: process.stderr },
 ): Promise<number> {
   return withClient(request, async (client, namespace, signal) => {
-    const { timeoutMs, pod, cluster } = request
+    const { timeoutMs, pod, cluster, json } = request
     const wait = { timeoutMs, signal, readToken: cluster.readToken }
     const place = { namespace, name: pod }
     const said = await detachFromPod(client, place, wait)
@@ -86,9 +88,10 @@ export function detachCommand(
       const trouble = await recordAttached(client, place, 'detached', '', signal)
       if (trouble !== undefined) err.write(`no event was recorded: ${trouble.message}\n`)
     }
-    const text =
+    const detail =
       said === undefined ? 'nothing is attached' : said.replace(/^(?!detached)/, 'ended: ')
-    out.write(`${namespace}/${pod}: ${plain(text)}\n`)
+    const report = { ok: true, namespace, pod, detached: said !== undefined, detail }
+    out.write(json ? document(report) : `${namespace}/${pod}: ${plain(detail)}\n`)
     return 0
   })
 }
@@ -106,6 +109,29 @@ async function recordAttached(
   const reason = action === 'attached' ? 'SquallAttached' : 'SquallDetached'
   const message = `a sidecar was ${action} by ${by}${more}`
   return recordEvent(client, { kind: 'Pod', ...place, uid }, { reason, message }, { signal })
+}
+
+/** Returns the rules; undefined where they have mistakes, which are shown. */
+async function attachableRules(
+  { file, json }: AttachRequest,
+  { out, err }: ApplyOutput,
+): Promise<string | undefined> {
+  const { text, problems } = await readCheckedRules(file)
+  if (problems.length > 0 && json) out.write(problemsJson(problems))
+  else if (problems.length > 0) {
+    for (const each of problems) err.write(problemLines(each))
+    err.write('nothing was attached; mend the rules first\n')
+  }
+  if (problems.length > 0) return undefined
+  if (Buffer.byteLength(text) > MAX_RULES) {
+    const mend = 'write fewer rules, or inject the sidecar, which reads a ConfigMap'
+    throw new UsageError('BAD_FILE', 'the rules have more than 64KiB', mend)
+  }
+  return text
+}
+
+function document(report: object): string {
+  return `${JSON.stringify(report, null, 2)}\n`
 }
 
 async function withClient(

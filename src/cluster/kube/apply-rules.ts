@@ -47,6 +47,12 @@ export interface AwaitedPod {
   readonly isReached: boolean
 }
 
+/** A ConfigMap after it was written. */
+export interface WrittenRules {
+  readonly change: 'created' | 'changed' | 'unchanged'
+  readonly kept: Fields
+}
+
 /** The ConfigMap with the new rules in it would not be good as a whole. */
 export class MergedRulesError extends Error {
   override readonly name = 'MergedRulesError'
@@ -87,22 +93,30 @@ export async function readConfigMap(
 }
 
 /**
- * What each sidecar will tell once it has read the new rules. Throws where a sidecar that reads all
- * keys would refuse them together.
+ * Returns the keys with the new rules among them. Throws where a sidecar that reads all keys would
+ * reject them together.
  */
-export function awaited(
+export function keysTogether(
   before: Fields | undefined,
-  { key, text }: RulesTarget,
+  target: RulesTarget,
   targets: readonly PodTarget[],
-): readonly AwaitedPod[] {
-  const keys = new Map(configMapKeys(before ?? {}))
-  keys.set(key, Buffer.from(text, 'utf8'))
+): ConfigMapKeys {
+  const keys = keysWith(before, target)
   const places = new Map(targets.map(({ pod: { rules } }) => [JSON.stringify(rules), rules]))
   for (const place of places.values()) {
     if (place === undefined || place.key !== undefined) continue
     const version = parseKeys(keys, place)
     if (version.kind === 'rejected') throw new MergedRulesError(version)
   }
+  return keys
+}
+
+/** Returns the digest that each sidecar reports once it has read these keys. */
+export function awaited(
+  keys: ConfigMapKeys,
+  key: string,
+  targets: readonly PodTarget[],
+): readonly AwaitedPod[] {
   return targets.map(({ pod, isReached }) => {
     const { rules } = pod
     const reads = rules !== undefined && readsKey(rules, key)
@@ -110,15 +124,20 @@ export function awaited(
   })
 }
 
-/** Writes the rules into their key of the ConfigMap and leaves the other keys alone. */
+/**
+ * Writes the rules into their key of the ConfigMap and leaves the other keys alone. The result has the
+ * ConfigMap as the API server keeps it: a webhook may have changed other keys, too.
+ */
 export async function writeConfigMap(
   client: KubeClient,
   target: RulesTarget,
   before: Fields | undefined,
   limits: Limits,
-): Promise<'created' | 'changed' | 'unchanged'> {
+): Promise<WrittenRules> {
   const { namespace, configMap, key, text, prefix, by } = target
-  if (before !== undefined && fieldsOf(before['data'])[key] === text) return 'unchanged'
+  if (before !== undefined && fieldsOf(before['data'])[key] === text) {
+    return { change: 'unchanged', kept: before }
+  }
   const place = { kind: CONFIG_MAPS, namespace, name: configMap }
   const data = { [key]: text }
   const label = `${prefix}${RULES_LABEL}`
@@ -132,8 +151,7 @@ export async function writeConfigMap(
     }
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
     try {
-      await createResource(client, place, body, limits)
-      return 'created'
+      return { change: 'created', kept: await createResource(client, place, body, limits) }
     } catch (error) {
       // Somebody made it a moment ago.
       if (!isKubeError(error, 'exists')) throw error
@@ -141,15 +159,18 @@ export async function writeConfigMap(
   }
   const known = metadataOf(before ?? {}).labels[label]
   const labels = { [label]: known ?? labelFor(before, target) }
-  await patchResource(client, place, 'merge', { metadata: { labels, annotations }, data }, limits)
-  return 'changed'
+  const patch = { metadata: { labels, annotations }, data }
+  return { change: 'changed', kept: await patchResource(client, place, 'merge', patch, limits) }
 }
 
 /** Says how the webhook is to check the keys: together, unless they cannot be for one sidecar. */
-function labelFor(before: Fields | undefined, { key, text }: RulesTarget): string {
-  const keys = new Map(configMapKeys(before ?? {}))
-  keys.set(key, Buffer.from(text, 'utf8'))
-  return parseKeys(keys, ALL_PLACES).kind === 'rejected' ? SEPARATE_KEYS : ALL_KEYS
+function labelFor(before: Fields | undefined, target: RulesTarget): string {
+  const { kind } = parseKeys(keysWith(before, target), ALL_PLACES)
+  return kind === 'rejected' ? SEPARATE_KEYS : ALL_KEYS
+}
+
+function keysWith(before: Fields | undefined, { key, text }: RulesTarget): ConfigMapKeys {
+  return new Map(configMapKeys(before ?? {})).set(key, Buffer.from(text, 'utf8'))
 }
 
 function parseKeys(keys: ConfigMapKeys, place: RulesPlace): RulesVersion {

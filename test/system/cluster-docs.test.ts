@@ -1,0 +1,152 @@
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Bare, startBare } from './cluster/bare.ts'
+import { missingForCluster, note, POLL, ROLLOUT, since } from './cluster/installed.ts'
+import type { CommandRun } from './cluster/namespaces.ts'
+import { clusterProgram } from './cluster/programs.ts'
+import { workload } from './cluster/workloads.ts'
+import { HELM } from './helm.ts'
+import { SQUALL_IMAGE } from './pod-images.ts'
+
+// A reader with a fresh cluster and docs/kubernetes.md: every command is copied from the page. The
+// tests are one story.
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const PROGRAM = process.env['SQUALL_PROGRAM'] ?? `${ROOT}dist/cli/main.js`
+const [REPOSITORY, TAG] = SQUALL_IMAGE.split(/:(?=[^:]*$)/)
+
+/** What stands in for the reader's own names. */
+const SUBSTITUTIONS: readonly (readonly [page: string, here: string])[] = [
+  ['registry.example.com/squall', `${REPOSITORY},image.tag=${TAG},image.pullPolicy=Never`],
+  ['deployment/NAME', 'deployment/mcp-server'],
+]
+
+/** Beginnings of the blocks that are not run, with the reason. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  'docker build': 'there is no Docker and no registry; the test builds the image and imports it',
+  'kubectl -n squall-system logs job/squall-uninstall': 'only after a failed helm uninstall',
+}
+
+/** Calls as a client makes them; the page leaves them to the reader. */
+const CALLS = `for i in 1 2 3; do
+  curl -s -o answer -H 'content-type: application/json' -H 'accept: application/json, text/event-stream' \
+    -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_docs","arguments":{}}}' http://ADDRESS:3000/mcp
+done`
+
+let bare: Bare
+let blocks: readonly string[]
+let rules: string
+const taken = new Set<string>()
+
+describe.skipIf(missingForCluster() !== undefined)('docs/kubernetes.md', () => {
+  beforeAll(async () => {
+    const page = await readFile(`${ROOT}docs/kubernetes.md`, 'utf8')
+    const fences = [...page.matchAll(/^```(\w*)\n([^]*?)^```$/gm)]
+    blocks = fences.filter(([, kind]) => kind !== 'yaml').map(([, , text]) => text!)
+    rules = fences.find(([, kind]) => kind === 'yaml')![2]!
+    bare = await startBare('shop')
+    await makeHome()
+    expect(await bare.stage.refusal('shop', workload('mcp-server', {}))).toBe('')
+  }, 480_000)
+
+  afterAll(() => bare?.cluster.close(), 60_000)
+
+  test('installs the webhook, and a Deployment gets the sidecar and rules', async () => {
+    const begun = performance.now()
+    expect(await run(block('helm install'))).toContain('successfully rolled out')
+    await expect.poll(() => bare.stage.wouldRefuse(), POLL).toBe('')
+    await run(block('kubectl -n shop patch'))
+    await bare.stage.kubectl('-n', 'shop', 'rollout', 'status', 'deploy/mcp-server', ROLLOUT)
+    const [, show] = lines('kubectl -n shop patch')
+    expect(await run(show!)).toMatch(/mcp-server-\S+ +\{.*"mode":"\w+"/)
+    await writeFile(join(home(), 'rules.yaml'), rules)
+    expect(await run(block('squall validate'))).toContain('active rules in 1 of 1 pods')
+    note(`active rules by the page after ${since(begun)}`)
+  }, 150_000)
+
+  test('finds why faults do not fire', async () => {
+    expect(await run(block("kubectl -n shop get pod POD -o jsonpath='{"))).toContain('"mode"')
+    await run(block('kubectl -n shop get events'))
+    expect(await run(block('kubectl -n squall-system get deployment'))).toMatch(
+      /injected[^]*notAfter=/,
+    )
+    const forward = block('kubectl -n shop port-forward')
+    const text = await run(
+      `trap 'kill $!' EXIT`,
+      CALLS,
+      forward,
+      block('curl -s localhost:15390/api/rules'),
+      block('curl -s localhost:15390/api/state'),
+      block("curl -s localhost:15390/metrics | grep '^squall_rule"),
+    )
+    expect(text).toMatch(/^squall_calls_total\{/m)
+    expect(text).toContain('"search-is-down"')
+    expect(text).toMatch(/"armed": ?true/)
+    expect(text).toMatch(/^squall_rule_evaluations_total\{.*result="applied".*\} [1-9]/m)
+    expect(await run(block('kubectl -n shop logs POD'))).toContain('search-is-down')
+  }, 60_000)
+
+  test('runs as kubectl plugin, by the command of docs/cluster-cli.md', async () => {
+    const page = await readFile(`${ROOT}docs/cluster-cli.md`, 'utf8')
+    const [, link, use] = /as kubectl plugin \| `([^`]+)`; then `([^`]+)`/.exec(page)!
+    expect(await run(link!, use!)).toMatch(/^shop +mcp-server-\S+ +\w+ +armed +1 /m)
+    expect(await run(`${use!} --json`)).toContain('"search-is-down"')
+  })
+
+  test('upgrades and uninstalls', async () => {
+    expect(await run(block('helm upgrade'))).toContain('has been upgraded')
+    expect(await run(block('helm uninstall'))).toMatch(/uninstalled[^]*squall-system" deleted/)
+  }, 120_000)
+
+  test('has no command that is neither run nor left out for a reason', () => {
+    const left = Object.keys(NOT_RUN)
+    const missed = blocks.filter(
+      (text) => !taken.has(text) && !left.some((start) => text.startsWith(start)),
+    )
+    expect(missed).toEqual([])
+  })
+})
+
+/** The block of the page that begins so. */
+function block(start: string): string {
+  const found = blocks.filter((text) => text.startsWith(start))
+  expect(found, `blocks that begin with ${start}`).toHaveLength(1)
+  taken.add(found[0]!)
+  return found[0]!
+}
+
+function lines(start: string): readonly string[] {
+  return block(start).trim().split('\n')
+}
+
+/** Runs commands as the reader does; a failed one ends them. The result is what they print. */
+async function run(...commands: readonly string[]): Promise<string> {
+  const [pod] = await bare.stage.pods('shop', 'app=mcp-server')
+  const script = SUBSTITUTIONS.reduce(
+    (text, [page, here]) => text.replaceAll(page, here),
+    commands.join('\n'),
+  )
+    .replaceAll(/\bPOD\b(?!:)/g, pod!.metadata.name)
+    .replaceAll('ADDRESS', pod!.status.podIP ?? '')
+  const env = { PATH: `${home()}/.local/bin:${home()}/bin:${process.env['PATH']}` }
+  const ran: CommandRun = await bare.cluster.user('sh', ['-ec', `cd "$HOME"\n${script}`], { env })
+  expect(ran.ok, `${script}\n${ran.text}`).toBe(true)
+  return ran.text
+}
+
+function home(): string {
+  return bare.cluster.namespaces.directory
+}
+
+/** A reader's machine: programs on PATH, and a checkout. */
+async function makeHome(): Promise<void> {
+  await mkdir(join(home(), 'bin'))
+  await mkdir(join(home(), '.local/bin'), { recursive: true })
+  const squall = join(home(), 'bin/squall')
+  await writeFile(squall, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`)
+  await chmod(squall, 0o755)
+  await symlink(clusterProgram('kubectl'), join(home(), 'bin/kubectl'))
+  await symlink(HELM, join(home(), 'bin/helm'))
+  await symlink(`${ROOT}deploy`, join(home(), 'deploy'))
+}
