@@ -83,7 +83,7 @@ describe.skipIf(missingForCluster() !== undefined)('docs/kubernetes.md', () => {
     expect(text).toMatch(/^squall_calls_total\{/m)
     expect(text).toContain('"search-is-down"')
     expect(text).toMatch(/"armed": ?true/)
-    expect(text).toMatch(/^squall_rule_evaluations_total\{.*result="applied".*\} [1-9]/m)
+    expect(text).toMatch(/^squall_rule_evaluations_total\{.*result="injected".*\} [1-9]/m)
     expect(await run(block('kubectl -n shop logs POD'))).toContain('search-is-down')
   }, 60_000)
 
