@@ -30,7 +30,7 @@ if ! buildah "$@" inspect --type image "$base" >/dev/null 2>&1; then
   mkdir -p "$root/usr/local/bin" "$root/usr/local/lib/node_modules" "$root/root" "$root/tmp" "$root/etc"
   # Programs name /bin and /lib, wherever they are.
   for directory in bin sbin lib lib64; do
-    mkdir -p "$root/usr/$folder" && ln -s "usr/$folder" "$root/$folder"
+    mkdir -p "$root/usr/$directory" && ln -s "usr/$directory" "$root/$directory"
   done
   # shellcheck disable=SC2086 -- they are words
   PATH=$PATH:/usr/sbin:/sbin sh deploy/image/gather.sh "$root" $tools nft
