@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 const FAIR_PACE = 1024 / 1000
 
 /** Returns whether bytes are not whole in time, and do not come at a fair pace either. */
-export function comesTooSlowly(held: number, size: number, timeout: number): boolean {
+function comesTooSlowly(held: number, size: number, timeout: number): boolean {
   return held > timeout && size < held * FAIR_PACE
 }
 
@@ -30,15 +30,19 @@ export class HoldTimer {
   readonly #timeout: number
   readonly #size: () => number
   readonly #late: () => void
-  readonly #since = performance.now()
+  readonly #since: number
   #timer: NodeJS.Timeout
 
-  /** Calls `late` when as many bytes as `size` returns are too few for the time, or none come. */
-  constructor(timeout: number, size: () => number, late: () => void) {
+  /**
+   * Calls `late` when as many bytes as `size` returns are too few for the time, or none come. Of the
+   * time, so many milliseconds were spent `before`.
+   */
+  constructor(timeout: number, size: () => number, late: () => void, before = 0) {
+    this.#since = performance.now() - before
     this.#timeout = timeout
     this.#size = size
     this.#late = late
-    this.#timer = this.#after(timeout)
+    this.#timer = this.#after(timeout - before)
   }
 
   stop(): void {

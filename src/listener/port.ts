@@ -84,7 +84,7 @@ export class Port {
       },
     })
     this.#inFlight = new InFlightRequests(options, telemetry, now)
-    const push = faults && new PushStreams(options.maxBody)
+    const push = faults && new PushStreams(options.maxBody, options.holdTimeout)
     const planner =
       faults &&
       push &&

@@ -57,6 +57,11 @@ export class SseFramer {
     this.#room = room
   }
 
+  /** How many bytes are held of an event that is not whole. */
+  get held(): number {
+    return this.#size
+  }
+
   /** True where an event has ended and the next one has not begun. */
   get between(): boolean {
     return this.#fresh
@@ -147,6 +152,12 @@ export class SseFramer {
   /** The stream is over: returns what is left of an event that was never completed. */
   end(): Uint8Array {
     return this.#taken()
+  }
+
+  /** Passes on what is held of an event that is not whole; the rest of it follows in pieces. */
+  letGo(emit: EmitFrame): void {
+    this.#oversized ||= this.#size > 0
+    this.#release(emit)
   }
 
   #pass(quiet: Buffer, emit: EmitFrame): void {

@@ -49,7 +49,7 @@ function pushedCall(id: number): PushedCall {
 function stage(limit: number) {
   const sent: Buffer[] = []
   const watch = new SseFramer(limit)
-  const streams = new PushStreams(limit)
+  const streams = new PushStreams(limit, 120_000)
   const stream = streams.open()
   const sink: ResponseSink = {
     info: () => undefined,

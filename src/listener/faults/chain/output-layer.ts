@@ -3,7 +3,7 @@ import type { Output } from '../../../filters/fault.ts'
 import type { ResponseHead } from '../../../http/headers.ts'
 import type { FaultTurn } from './fault-turn.ts'
 import { checkedHead } from './checked-head.ts'
-import { OutputTap, type ByteFlow } from './output-tap.ts'
+import { HeldTooLong, OutputTap, type ByteFlow, type HoldBound } from './output-tap.ts'
 
 /** A response between two faults. */
 export interface OutputFlow {
@@ -18,6 +18,8 @@ export interface LayerSetting {
   readonly turn: FaultTurn
   /** Bytes that a transform took and has not given are kept up to this many. */
   readonly limit: number
+  /** … and for so long while more is waited for. */
+  readonly bound: HoldBound
   /** The client gets something else than the app sent. */
   readonly changed: () => void
   /** The status alone says how a call ends: another body makes no difference to that. */
@@ -29,20 +31,21 @@ export interface LayerSetting {
  * that fails loses nothing: what it took and did not pass on goes on as it came, and so does the rest.
  */
 export async function outputLayer(setting: LayerSetting, input: OutputFlow): Promise<OutputFlow> {
-  const { turn, limit, changed } = setting
-  const tap = new OutputTap(input.body, limit, turn.memory)
+  const { turn, limit, bound, changed } = setting
+  const tap = new OutputTap(input.body, limit, turn.memory, bound)
   turn.heard = true
   turn.inOutput = true
   let output: Output
   try {
     const transform = turn.fault.onOutput!(turn.context)
     output = await transform({ head: input.head, body: tap })
+    tap.holdsHead = false
     checkedHead(output.head, input.head)
     // In time for the head to carry the mark.
     turn.tell()
   } catch (error) {
     stopped(setting, tap, error)
-    return { ...input, body: untouched(tap, input.body) }
+    return { ...input, body: untouched(tap) }
   }
   if (output.head.status !== input.head.status) changed()
   if (output.body === tap && !tap.touched) {
@@ -91,7 +94,7 @@ async function* transformed(
       over = true
       stopped(setting, tap, error)
     }
-    yield* untouched(tap, input)
+    yield* untouched(tap)
     return undefined
   } finally {
     // Not waited for: what a fault still holds wakes up with the end of the exchange. A transform that
@@ -111,15 +114,16 @@ function stopped({ turn, changed }: LayerSetting, tap: OutputTap, error: unknown
   if (tap.broken === undefined) {
     // The bytes that were held too long to be kept are missing now.
     if (tap.lost) changed()
-    turn.failed(error)
+    if (error instanceof HeldTooLong) turn.revoke('too_slow')
+    else turn.failed(error)
   } else turn.settle()
 }
 
 /** What a transform took and did not pass on, and all that follows. */
-async function* untouched(tap: OutputTap, input: ByteFlow): AsyncGenerator<Uint8Array, undefined> {
+async function* untouched(tap: OutputTap): AsyncGenerator<Uint8Array, undefined> {
   yield* tap.takeInHand()
   if (tap.broken !== undefined) throw tap.broken.error
-  for (let step = await input.next(); step.done !== true; step = await input.next()) {
+  for (let step = await tap.rest(); step.done !== true; step = await tap.rest()) {
     yield step.value
   }
   tap.exhausted = true

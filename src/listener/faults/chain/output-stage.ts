@@ -91,13 +91,14 @@ export class OutputStage {
 
   /** Never rejects. */
   async #lead(head: ResponseHead): Promise<void> {
+    const { maxBody: limit, holdTimeout: timeout } = this.#run.options
+    const bound = { timeout, isExcused: () => this.#run.all.some(({ waits }) => waits) }
     let flow: OutputFlow = { head, body: this.#queue, whole: () => true }
     try {
       for (const { owner, turn } of this.#run.outputs) {
         const changed = (): void => this.#run.changedBy(owner)
-        const limit = this.#run.options.maxBody
         const endsByStatus = this.#endsByStatus(flow.head.status, owner)
-        flow = await outputLayer({ turn, limit, changed, endsByStatus }, flow)
+        flow = await outputLayer({ turn, limit, bound, changed, endsByStatus }, flow)
         if (this.#over) return
       }
       const headers = withMarks(flow.head.headers, this.#run.takeHeadMarks())

@@ -16,3 +16,13 @@ export function ownerOf(
   if (token === undefined) return undefined
   return calls.find(({ call }) => call!.progressToken === token)
 }
+
+/** Returns the call that a message ends; undefined when it ends none. */
+export function endedBy(
+  calls: readonly CallRun[],
+  message: Message | undefined,
+): CallRun | undefined {
+  if (message?.kind !== 'result' && message?.kind !== 'error') return undefined
+  const own = calls.find(({ call }) => call!.id === message.id)
+  return own ?? (message.id === null && calls.length === 1 ? calls[0] : undefined)
+}

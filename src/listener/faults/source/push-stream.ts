@@ -5,7 +5,7 @@ import {
   type ResponseHead,
 } from '../../../http/headers.ts'
 import { eventMessage } from '../../../mcp/event-message.ts'
-import type { SseFrame, SseFramer } from '../../../mcp/sse-framer.ts'
+import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import type { Failure, ResponseSink, Transfer } from '../../../http/transfer.ts'
 import { codingOf } from '../../../http/content-coding.ts'
 import type { Cut } from '../../exchange.ts'
@@ -14,6 +14,7 @@ import { PushOutlet, type PushPosition } from '../emit/push-outlet.ts'
 import type { PushSession } from './push-session.ts'
 import type { PushStreams } from './push-streams.ts'
 import type { PushedCall } from './pushed-call.ts'
+import { TimedFramer } from './timed-framer.ts'
 
 /**
  * One stream that a client has opened by GET, on its way from the app. Its bytes pass as they come,
@@ -27,6 +28,7 @@ export class PushStream implements ResponseSink, Transfer {
   cutByFault = false
   readonly #streams: PushStreams
   readonly #limit: number
+  readonly #holdTimeout: number
   #sink: ResponseSink | undefined
   #app: Transfer | undefined
   #position: PushPosition | undefined
@@ -34,15 +36,16 @@ export class PushStream implements ResponseSink, Transfer {
   #session: PushSession | undefined
   #lanes: PushChains | undefined
   /** Only while the stream is read event by event. */
-  #framer: SseFramer | undefined
+  #framer: TimedFramer | undefined
   #coded = false
   #busy = false
   #paused = false
   #ending = false
   #over = false
 
-  constructor(streams: PushStreams, limit: number) {
+  constructor(streams: PushStreams, limit: number, holdTimeout: number) {
     this.#streams = streams
+    this.#holdTimeout = holdTimeout
     this.#limit = limit
   }
 
@@ -158,7 +161,9 @@ export class PushStream implements ResponseSink, Transfer {
     const wanted = this.#session?.armed === true || this.#lanes?.active === true || outlet.waits
     if (wanted === (this.#framer !== undefined)) return
     if (wanted && !this.#ending) {
-      this.#framer = this.#position!.follow()
+      this.#framer = new TimedFramer(this.#position!.follow(), this.#holdTimeout, {
+        isBehind: () => this.#paused,
+      })
     } else {
       const rest = this.#framer?.end()
       this.#framer = undefined

@@ -9,15 +9,20 @@ import { PushStream } from './push-stream.ts'
 export class PushStreams implements PushChannel, PushChainsOf {
   readonly #sessions = new Map<string, PushSession>()
   readonly #maxEvent: number
+  readonly #holdTimeout: number
 
-  /** Events of more than `maxEvent` bytes pass unread, and faults hold no more than that of one stream. */
-  constructor(maxEvent: number) {
+  /**
+   * Events of more than `maxEvent` bytes pass unread, and faults hold no more than that of one stream.
+   * Half an event is held for so many milliseconds at most.
+   */
+  constructor(maxEvent: number, holdTimeout: number) {
     this.#maxEvent = maxEvent
+    this.#holdTimeout = holdTimeout
   }
 
   /** A stream that is about to be asked for. */
   open(): PushStream {
-    return new PushStream(this, this.#maxEvent)
+    return new PushStream(this, this.#maxEvent, this.#holdTimeout)
   }
 
   /** How many sessions are known by a stream or by a call. */

@@ -4,7 +4,6 @@ import type { Verdict } from '../../../filters/fault.ts'
 import { eventMessage } from '../../../mcp/event-message.ts'
 import { ForeignComments } from '../../../http/renamed-markers.ts'
 import { headerValue, type HeaderLines } from '../../../http/headers.ts'
-import type { Message } from '../../../mcp/message.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
 import { saysNothing } from '../../../mcp/sse-fields.ts'
 import type { Failure } from '../../../http/transfer.ts'
@@ -16,8 +15,9 @@ import { FrameChain } from '../chain/frame-chain.ts'
 import { forChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpResponse, replyMessage } from '../emit/injected-response.ts'
 import { AppFrame, isOpen, QuietFrame, SealedFrame, type ChainFrame } from '../chain/frame.ts'
-import { ownerOf } from './event-owner.ts'
+import { endedBy, ownerOf } from './event-owner.ts'
 import { SseFeed, type FeedEnd } from './sse-feed.ts'
+import { TimedFramer } from './timed-framer.ts'
 import { SseOutlet } from '../emit/sse-outlet.ts'
 import { unfit } from '../request/unfit.ts'
 
@@ -28,7 +28,7 @@ import { unfit } from '../request/unfit.ts'
 export class SseResponse implements ResponsePart {
   readonly #setting: ResponseSetting
   readonly #out: SseOutlet
-  readonly #framer: SseFramer
+  readonly #framer: TimedFramer
   readonly #feed: SseFeed
   readonly #decoder: Transform | undefined
   readonly #lanes = new Map<CallRun, FrameChain>()
@@ -39,17 +39,20 @@ export class SseResponse implements ResponsePart {
   constructor(setting: ResponseSetting) {
     const { run, outlet, head, coding, replies } = setting
     this.#setting = setting
+    const { maxBody, holdTimeout } = run.options
     const sized = headerValue(head.headers, 'content-length') !== undefined
     const same = coding === 'identity' && replies.length === 0 && !sized
     const sent = same ? head : { ...head, headers: forChangedBody(head.headers) }
     // A status can only be given while the head is held back. It is, until the app speaks.
-    this.#out = new SseOutlet(
-      outlet,
-      sent,
-      run.all.some((each) => each.mayReplace) ? run.options.holdTimeout : 0,
-    )
+    const hold = run.all.some((each) => each.mayReplace) ? holdTimeout : 0
+    this.#out = new SseOutlet(outlet, sent, hold)
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
-    const framer = (this.#framer = new SseFramer(run.options.maxBody, run.memory))
+    const half = {
+      isBehind: () => this.#feedBehind,
+      late: () => run.leaveResponse('too_slow'),
+    }
+    const whole = new SseFramer(maxBody, run.memory)
+    const framer = (this.#framer = new TimedFramer(whole, holdTimeout, half))
     const relieved = (): void => this.#relieved()
     const take: FeedEnd['take'] = (bytes, emit) => this.#out.joined(() => framer.push(bytes, emit))
     const read = (frame: SseFrame): void => this.#frame(frame)
@@ -137,6 +140,7 @@ export class SseResponse implements ResponsePart {
   stop(): void {
     for (const lane of this.#all) lane.drop()
     this.#feed.drop()
+    this.#framer.stop()
     this.#out.stop()
     this.#decoder?.destroy()
   }
@@ -195,16 +199,9 @@ export class SseResponse implements ResponsePart {
       this.#first(new QuietFrame(frame.raw))
       return
     }
-    this.#first(new AppFrame('event', frame.raw, message, this.#isLast(message), id))
-  }
-
-  #isLast(message: Message | undefined): boolean {
-    if (message?.kind !== 'result' && message?.kind !== 'error') return false
-    const { calls, options } = this.#setting.run
-    const own = calls.find(({ call }) => call!.id === message.id)
-    const isLast = own !== undefined || (message.id === null && calls.length === 1)
-    if (isLast) options.onResponded?.((own ?? calls[0]!).call)
-    return isLast
+    const ended = endedBy(run.calls, message)
+    if (ended !== undefined) run.options.onResponded?.(ended.call)
+    this.#first(new AppFrame('event', frame.raw, message, ended !== undefined, id))
   }
 
   #first(frame: ChainFrame): void {
