@@ -1,6 +1,6 @@
 import type { EditCall } from '../../../filters/fault.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
-import { strictText } from '../../../base/bytes.ts'
+import { asBuffer } from '../../../base/bytes.ts'
 import { toMessage } from '../../../mcp/json-rpc.ts'
 import { headerValue, type HeaderLines, type RequestHead } from '../../../http/headers.ts'
 import type { Body } from '../../../http/transfer.ts'
@@ -44,13 +44,16 @@ export class CallTexts {
     this.#limit = limit
   }
 
-  /** The text of the call at a place, edited as far as it is; undefined when it cannot be read. */
+  /**
+   * The text of the call at a place, edited as far as it is; undefined when it cannot be read. What is
+   * no UTF-8 was not read as MCP, and has no calls.
+   */
   async text(place: number): Promise<string | undefined> {
     const edited = this.#edits.get(place)
     if (edited !== undefined) return edited.toString()
     const parts = await this.#taken()
     const element = parts?.elements[parts.places[place] ?? -1]
-    return element === undefined ? undefined : strictText(element)
+    return element === undefined ? undefined : asBuffer(element).toString()
   }
 
   /** Edits the call at a place, or says why that cannot be. */
@@ -141,9 +144,8 @@ export class CallTexts {
 }
 
 function isCall(element: Uint8Array): boolean {
-  const text = strictText(element) ?? Buffer.from(element).toString()
   try {
-    return toMessage(parseJson(text))?.kind === 'request'
+    return toMessage(parseJson(asBuffer(element).toString()))?.kind === 'request'
   } catch {
     return false
   }
