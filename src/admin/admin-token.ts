@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { readBounded } from '../base/small-file.ts'
 
 /** The shortest token that is taken: as many characters as 96 random bits have in base 64. */
-export const MIN_TOKEN = 16
+const MIN_TOKEN = 16
 /** The longest token that is taken. */
 export const MAX_TOKEN = 512
 

@@ -1,6 +1,3 @@
-/** Reads a value as a person writes it; undefined when it is none. */
-export type ReadWritten = (text: string) => number | undefined
-
 const MILLISECONDS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1000,

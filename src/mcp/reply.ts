@@ -41,7 +41,7 @@ export function errorReply({ id, code, message, data }: ErrorReply): Reply {
 }
 
 /** A result, marked complete where the call's protocol version wants every result to say what it is. */
-export function resultReply(call: Call, result: Readonly<Record<string, unknown>>): Reply {
+function resultReply(call: Call, result: Readonly<Record<string, unknown>>): Reply {
   const whole =
     isModern(call.protocolVersion) && result['resultType'] === undefined
       ? { resultType: 'complete', ...result }

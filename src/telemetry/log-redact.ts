@@ -13,7 +13,7 @@ const judged = new Map<string, boolean>()
  * True for names of headers and fields whose value is a secret. Tokens that count or order things
  * are spared by their exact names.
  */
-export function isSecretName(name: string): boolean {
+function isSecretName(name: string): boolean {
   if (name.length > MAX_KEY) return false
   const known = judged.get(name)
   if (known !== undefined) return known

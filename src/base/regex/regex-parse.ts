@@ -18,7 +18,7 @@ export type RegexNode =
       readonly max: number
     }
 
-export const MAX_PATTERN = 1000
+const MAX_PATTERN = 1000
 const MAX_DEPTH = 50
 const MAX_COUNT = 1000
 const CLASSES: Readonly<Record<string, CharSet>> = {

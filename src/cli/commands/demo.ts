@@ -17,7 +17,7 @@ export const DEMO = defineCommand({
 })
 
 /** Checks the command line and the environment. Throws nothing but a `UsageError`. */
-export function parseDemoOptions(raw: RawFlags, env: Environment): DemoOptions {
+function parseDemoOptions(raw: RawFlags, env: Environment): DemoOptions {
   const flags = new FlagValues<DemoFlag>(DEMO_FLAGS, raw, env)
   return {
     json: flags.switch('json'),

@@ -15,12 +15,7 @@ export interface Connection {
 
 /** A client for whoever runs this, as kubectl would choose the cluster. */
 export function connectKube(connection: Connection): KubeClient {
-  return clientOf(accessOf(connection), connection.version)
-}
-
-/** A client for a pod's own service account. */
-export function connectInCluster(env: Connection['env'], version: string): KubeClient {
-  return clientOf(inClusterAccess(env), version)
+  return createKubeClient(accessOf(connection), `squall/${connection.version}`)
 }
 
 function accessOf({ kubeconfig, context, env }: Connection): ClusterAccess {
@@ -28,8 +23,4 @@ function accessOf({ kubeconfig, context, env }: Connection): ClusterAccess {
   const asksForOne = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG']
   if (!asksForOne && isInCluster(env)) return inClusterAccess(env)
   return kubeconfigAccess(readKubeconfig(paths, kubeconfig !== undefined), context)
-}
-
-function clientOf(access: ClusterAccess, version: string): KubeClient {
-  return createKubeClient(access, `squall/${version}`)
 }

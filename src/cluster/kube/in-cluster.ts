@@ -6,7 +6,7 @@ import { readKubeFile } from './kube-file.ts'
 import { TokenFile } from './token.ts'
 
 /** Where a pod finds its service account. */
-export const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

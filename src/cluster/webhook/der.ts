@@ -12,7 +12,7 @@ const CONTEXT = 0x80
 const CONSTRUCTED = 0x20
 
 /** One value in the distinguished encoding: tag, length, contents. */
-export function derValue(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+function derValue(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(contents)
   return Buffer.concat([Buffer.from([tag]), lengthOf(body.length), body])
 }

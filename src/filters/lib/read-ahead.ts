@@ -1,7 +1,7 @@
 import { Fifo } from '../../base/fifo.ts'
 
 /** As much as is taken in while nothing goes out. */
-export const READ_AHEAD = 1024 * 1024
+const READ_AHEAD = 1024 * 1024
 
 /**
  * Takes in pieces before they are asked for, so that their sender is not kept waiting; with more than

@@ -14,7 +14,7 @@ export interface ToolScript {
 }
 
 /** Which tools fail, how often and how: known beforehand, so that the count can be checked. */
-export const FAILURE_SCRIPT: Readonly<Record<string, ToolScript>> = {
+const FAILURE_SCRIPT: Readonly<Record<string, ToolScript>> = {
   query_db: { oneIn: 25, ways: ['http_error', 'rpc_error'] },
   get_weather: { oneIn: 50, ways: ['rpc_error'] },
   summarize: { oneIn: 20, ways: ['tool_error', 'reset'] },

@@ -23,7 +23,7 @@ export interface HistoryEntry {
 }
 
 /** The file's name in the directory of experiments. */
-export const HISTORY_FILE = 'history.jsonl'
+const HISTORY_FILE = 'history.jsonl'
 const MAX_BYTES = 64 * 1024 * 1024
 
 /** The line of a result. */

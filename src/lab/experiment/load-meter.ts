@@ -7,7 +7,7 @@ const WINDOW_MS = 5000
 /** And at most, until there are enough calls. */
 const MAX_WINDOW_MS = 60_000
 /** Fewer calls say nothing. */
-export const MIN_CALLS = 10
+const MIN_CALLS = 10
 /** So long no call may have ended before that itself counts as slowness. */
 const STALL_MS = 1000
 

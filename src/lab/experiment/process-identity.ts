@@ -25,7 +25,7 @@ export async function isAlive({ pid, began }: ProcessIdentity): Promise<boolean>
 }
 
 /** When a process began; undefined when it is gone, or where the system does not tell. */
-export async function beganOf(pid: number): Promise<string | undefined> {
+async function beganOf(pid: number): Promise<string | undefined> {
   return (await statOf(pid))?.began
 }
 

@@ -4,7 +4,7 @@ import type { Plan } from './plan.ts'
 import { widest } from './stage-steps.ts'
 
 /** So many runs of the same plan in a row have to hold. */
-export const GREENS = 3
+const GREENS = 3
 
 const MAX_TOOLS = 20
 

@@ -1,5 +1,5 @@
 /** Why an experiment is not begun. The codes are stable. */
-export const REFUSAL_CODES = [
+const REFUSAL_CODES = [
   'NO_GATE',
   'NO_ENVIRONMENT',
   'PRODUCTION',

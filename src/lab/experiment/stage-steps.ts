@@ -1,9 +1,9 @@
 import type { Refusal } from './refusal.ts'
 
 /** The first stage is no larger, in percent. */
-export const FIRST_STAGE = 25
+const FIRST_STAGE = 25
 /** No stage is more than so many times the one before. */
-export const MAX_FACTOR = 3
+const MAX_FACTOR = 3
 /** No stage is more than so many points above the one before. */
 export const MAX_POINTS = 40
 

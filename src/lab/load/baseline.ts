@@ -5,7 +5,7 @@ import { LoadError } from './load-error.ts'
 import { commonShape, lacksOf, type Shape, shapeOf } from './shape.ts'
 
 /** The form of a file that holds a baseline. */
-export const BASELINE_SCHEMA = 'squall.baseline/1'
+const BASELINE_SCHEMA = 'squall.baseline/1'
 
 /** How results looked in a clean run. */
 export interface Baseline {

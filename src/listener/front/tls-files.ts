@@ -86,7 +86,7 @@ export class TlsFiles {
 }
 
 /** Reads the files and checks that a TLS context can be made of them. */
-export function readMaterial(paths: TlsPaths): SecureContextOptions {
+function readMaterial(paths: TlsPaths): SecureContextOptions {
   const material: SecureContextOptions = {}
   for (const part of ['cert', 'key', 'ca'] as const) {
     const path = paths[part]

@@ -38,7 +38,7 @@ export function resolved(node: SchemaNode, definitions: SchemaNode['definitions'
 }
 
 /** What a reference names, and what is there. */
-export function definitionOf(
+function definitionOf(
   ref: string,
   definitions: SchemaNode['definitions'],
 ): { readonly name: string; readonly target: SchemaNode } {

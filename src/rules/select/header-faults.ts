@@ -20,7 +20,7 @@ export interface HeaderFaultOptions {
 }
 
 /** The rule that stands for what callers ask for by headers. */
-export const HEADER_FAULTS = 'header-faults'
+const HEADER_FAULTS = 'header-faults'
 /** No delay that a caller asks for is longer, whatever it asks. */
 export const MAX_ASKED_DELAY_MS = 300_000
 /** As many faults at a time as a rules file allows where it says nothing. */

@@ -18,7 +18,7 @@ export interface NamedState {
 }
 
 /** What rules beyond the bound on names are counted as. */
-export const OTHER_RULE = 'other'
+const OTHER_RULE = 'other'
 
 const MAX_NAMES = 2_000
 // Calls that outlive their rule are few; plans that were never finished must not add up.

@@ -19,7 +19,7 @@ export function callArguments(params: unknown): unknown {
 }
 
 /** A header's first value, read as the text that it stands for. */
-export function headerText(lines: HeaderLines, name: string): string | undefined {
+function headerText(lines: HeaderLines, name: string): string | undefined {
   const value = headerValue(lines, name)
   return value === undefined ? undefined : readHeaderText(name, value)
 }

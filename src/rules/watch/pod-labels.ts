@@ -7,7 +7,7 @@ export type PodLabels = Readonly<Record<string, string>>
 const LINE = /^([^=\s"]+)=("(?:[^"\\]|\\.)*")$/
 
 /** Returns the labels in a file of the downward API, or undefined when it holds anything else. */
-export function parsePodLabels(text: string): PodLabels | undefined {
+function parsePodLabels(text: string): PodLabels | undefined {
   const labels: Record<string, string> = Object.create(null) as Record<string, string>
   for (const line of text.split('\n')) {
     if (line === '') continue

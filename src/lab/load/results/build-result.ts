@@ -65,7 +65,7 @@ export function buildResult(
 }
 
 /** A URL without what may be a secret in it. */
-export function shownTarget(url: URL): string {
+function shownTarget(url: URL): string {
   return `${url.origin}${url.pathname}`
 }
 

@@ -10,7 +10,7 @@ import { TimelineRecorder } from './timeline-recorder.ts'
 import { ToolRecorder } from './tool-recorder.ts'
 
 /** A call that starts so much after its time is counted as late. */
-export const LATE_MS = 50
+const LATE_MS = 50
 
 /** Counts everything that happens in a run. */
 export class Recorder {

@@ -5,7 +5,7 @@ import type { Indicators } from '../../indicators/indicators.ts'
 export const LOAD_SCHEMA = 'squall.load/1'
 
 /** How a call can end without a result. */
-export const ERROR_KINDS = [
+const ERROR_KINDS = [
   'http',
   'rpc',
   'tool',

@@ -6,7 +6,7 @@ import { httpResponse, type InjectedResponse } from './injected-response.ts'
 import type { Behalf } from '../chain/turn-setting.ts'
 
 /** What servers of the official SDKs say of a session that they do not know. */
-export const SESSION_NOT_FOUND = { code: -32001, message: 'Session not found' } as const
+const SESSION_NOT_FOUND = { code: -32001, message: 'Session not found' } as const
 
 /** The response to whoever names a session that a fault has ended. */
 export function expiredResponse(
