@@ -28,6 +28,16 @@ async function cut(rule: never, app: typeof jsonApp) {
   return { stage, client, fate, asked }
 }
 
+/**
+ * Cuts until the client sees the reset. libuv reports data and a reset that arrive together as data
+ * and an end, so a single try on a busy machine may show the end.
+ */
+async function cutByReset(rule: never, app: typeof jsonApp) {
+  let got = await cut(rule, app)
+  for (let tries = 1; tries < 10 && got.fate !== 'reset'; tries++) got = await cut(rule, app)
+  return got
+}
+
 it.each([
   ['rst', 'reset'],
   ['fin', 'fin'],
@@ -52,7 +62,8 @@ it.each([
   [{ after: { bytes: 0 } }, ''],
 ])('ends it in the middle of a stream, after %j', async (config, before) => {
   for (const how of ['rst', 'fin']) {
-    const got = await cut(reset({ at: 'stream', how, ...config }), sseApp)
+    const rule = reset({ at: 'stream', how, ...config })
+    const got = await (how === 'rst' ? cutByReset : cut)(rule, sseApp)
     expect(got.fate).toBe(how === 'rst' ? 'reset' : 'fin')
     expect(got.client.responses[0]!.body.toString()).toBe(before)
     expect(got.client.text).not.toContain('\r\n0\r\n')
@@ -64,7 +75,7 @@ it.each([
 })
 
 it('ends it in the middle of a JSON response, under its whole length', async () => {
-  const got = await cut(reset({ at: 'stream', after: { bytes: 20 } }), jsonApp)
+  const got = await cutByReset(reset({ at: 'stream', after: { bytes: 20 } }), jsonApp)
   const [response] = got.client.responses
   expect(got.fate).toBe('reset')
   expect(response!.body.toString()).toBe(resultText(1).slice(0, 20))
