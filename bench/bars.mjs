@@ -162,7 +162,7 @@ export const TARGETS = [
     measured: ({ startsMs }) => median(startsMs),
   },
   {
-    what: 'rules file renamed until in force, p99',
+    what: 'rules file renamed until active, p99',
     section: 'reload',
     peers: ['squall'],
     bar: 50,

@@ -38,7 +38,7 @@ export function rulesText(count, { delay, asked = true } = {}) {
   const own = []
   if (asked) {
     own.push(
-      `  - name: asked\n    match: { tool: ${ASKED} }\n    faults: [abort: { toolError: in force, at: request }]\n`,
+      `  - name: asked\n    match: { tool: ${ASKED} }\n    faults: [abort: { toolError: active, at: request }]\n`,
     )
   }
   if (delay !== undefined) {

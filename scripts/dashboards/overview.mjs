@@ -175,7 +175,7 @@ export function overview() {
     variables: ['datasource', 'cluster', 'job', 'namespace', 'workload', 'pod', 'tool', 'rule'],
     annotations: [
       markers({
-        name: 'Rules came into force',
+        name: 'Rules became active',
         colour: COLOURS.injected,
         expr: `squall_rules_last_reload_timestamp_seconds{${POD}} * 1000
           and on (cluster, job, instance) squall_rules_last_reload_success{${POD}} == 1`,

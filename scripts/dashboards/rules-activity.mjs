@@ -87,7 +87,7 @@ export const activity = [
   }),
 ]
 
-/** How the rules came into force. */
+/** How the rules became active. */
 export const reloads = [
   states({
     title: 'Last reload',
@@ -116,7 +116,7 @@ export const reloads = [
     by: ['cluster', 'namespace', 'workload', 'pod', 'instance', 'generation', 'digest'],
     queries: [
       {
-        column: 'in force',
+        column: 'active',
         expr: `max by (cluster, namespace, workload, pod, instance, digest, generation) (squall_rules_info{${POD}})`,
       },
     ],

@@ -68,9 +68,9 @@ const now = [
     instant: true,
   }),
   stat({
-    title: 'Versions in force',
+    title: 'Active versions',
     description:
-      'Different rules files in force in the chosen pods. More than one within a workload means that its replicas do not agree, as for a minute after an edit.',
+      'Different rules files active in the chosen pods. More than one within a workload means that its replicas do not agree, as for a minute after an edit.',
     unit: 'short',
     decimals: 0,
     thresholds: lessIsBetter(2, 4),

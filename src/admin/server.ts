@@ -106,7 +106,7 @@ export function createAdmin(options: AdminOptions): Admin {
   }
 }
 
-/** Where no rule can ever come into force there is nothing to show. */
+/** Where no rule can ever become active there is nothing to show. */
 function apiOf(options: AdminOptions): Api | undefined {
   const { rules, recent, tools, readiness, version, environment, namespace, token, logger } =
     options

@@ -16,7 +16,7 @@ export interface ResponseHead {
   readonly headers: HeaderLines
 }
 
-/** First value of a header, or undefined. `name` must be given in lower case. */
+/** First value of a header, or undefined. `name` must be in lower case. */
 export function headerValue(lines: HeaderLines, name: string): string | undefined {
   for (let i = 0; i + 1 < lines.length; i += 2) {
     const key = lines[i]!
@@ -27,7 +27,7 @@ export function headerValue(lines: HeaderLines, name: string): string | undefine
   return undefined
 }
 
-/** All values of a header, in order. `name` must be given in lower case. */
+/** All values of a header, in order. `name` must be in lower case. */
 export function headerValues(lines: HeaderLines, name: string): string[] {
   const values: string[] = []
   for (let i = 0; i + 1 < lines.length; i += 2) {

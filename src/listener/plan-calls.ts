@@ -12,7 +12,7 @@ import type { RedirectedPost } from './redirected-calls.ts'
 export interface CallRequest {
   readonly head: RequestHead
   readonly posted: PostedMessages
-  /** The key of the session in the ledger; empty where there is none. */
+  /** The key of the session in the table of in-flight requests; empty where there is none. */
   readonly session: string
   /** How many bytes the body has. */
   readonly size: number

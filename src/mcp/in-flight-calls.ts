@@ -14,7 +14,7 @@ interface Entry<T> {
   older: Entry<T> | undefined
 }
 
-/** Bounds of a table of pending calls. */
+/** Bounds of a table of in-flight requests. */
 export interface PendingLimits {
   /** Most entries at one time. */
   readonly limit: number

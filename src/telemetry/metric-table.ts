@@ -274,7 +274,7 @@ export const LABELS: Readonly<Record<(typeof METRICS)[number]['labels'][number],
   result:
     'For reloads `applied`, `rejected`, `absent`. For rules `disarmed`, `other_pod`, `not_yet`, `expired`, `quota_used`, `not_selected`, `not_sampled`, `forbidden`; and for calls that were sampled `dry_run`, `injected`, `concurrency_limit`, `within_limit`, `not_applicable`, `not_reached`.',
   digest: 'Of the rules as they were read.',
-  generation: 'How many versions of the rules came into force.',
+  generation: 'How many versions of the rules became active.',
   table: '`sessions`, `pending_calls`, `endpoints`, `redirects`.',
   version: "Squall's version.",
   node: "Node's version.",

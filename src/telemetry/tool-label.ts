@@ -9,6 +9,6 @@ export const MAX_TOOL_LABEL = 128
  */
 export function toolLabel(name: string): string {
   const cut = name.length > MAX_TOOL_LABEL ? name.slice(0, MAX_TOOL_LABEL) : name
-  // Through bytes and back: mends lone surrogates, and keeps no reference to a long parent string.
+  // Through bytes and back: fixes lone surrogates, and keeps no reference to a long parent string.
   return replaceUnseen(Buffer.from(cut, 'utf8').toString('utf8'), () => '\ufffd')
 }

@@ -195,7 +195,7 @@ test('many held streams are held without a warning', async () => {
   }
 })
 
-test('what is wrong with a command line is said with how to mend it, and never with a secret', () => {
+test('what is wrong with a command line is said with how to fix it, and never with a secret', () => {
   const wrong = (...args: readonly string[]): string => {
     try {
       asked(['load', '--target', 'http://localhost/mcp', ...args])

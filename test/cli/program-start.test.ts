@@ -79,7 +79,7 @@ describe('squall run', () => {
 })
 
 describe('from the cache', () => {
-  it.concurrent('rules that have a thread of their own come into force', async () => {
+  it.concurrent('rules that have a thread of their own become active', async () => {
     const rules = join(directory, 'many.yaml')
     const many = Array.from({ length: 300 }, (_, n) => RULE.replace('name: a', `name: a${n}`))
     await writeFile(rules, `rules: [${many.join(', ')}]\n`)

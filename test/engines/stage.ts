@@ -58,7 +58,7 @@ export interface StageParts {
   readonly echo: Echo
 }
 
-/** Starts one engine, with rules or with none that could ever come into force. */
+/** Starts one engine, with rules or with none that could ever become active. */
 export async function startStage(
   engine: Engine,
   { settings, rules, turns, echo }: StageParts,

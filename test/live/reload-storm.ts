@@ -74,7 +74,7 @@ const WAYS: readonly ((mounted: MountedRules, text: string | Uint8Array) => Prom
   },
 ]
 
-/** Swaps in so many versions under load. No call may fail, and the last good one is always in force. */
+/** Swaps in so many versions under load. No call may fail, and the last good one is always active. */
 export async function reloadStorm(versions: number): Promise<void> {
   const closers: (() => Promise<void>)[] = []
   try {
@@ -132,7 +132,7 @@ async function storm(versions: number, closers: (() => Promise<void>)[]): Promis
   late.sort((a, b) => a - b)
   const median = late[late.length >> 1]!
   console.log(
-    `${versions} versions, ${told.calls} calls beside them; good ones in force after ${median.toFixed(1)} ms (median), ${late[Math.floor(late.length * 0.99)]!.toFixed(1)} ms (p99), ${late.at(-1)!.toFixed(1)} ms (slowest)`,
+    `${versions} versions, ${told.calls} calls beside them; good ones active after ${median.toFixed(1)} ms (median), ${late[Math.floor(late.length * 0.99)]!.toFixed(1)} ms (p99), ${late.at(-1)!.toFixed(1)} ms (slowest)`,
   )
   expect(told.failed).toEqual([])
   expect(told.calls).toBeGreaterThan(versions)

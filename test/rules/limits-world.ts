@@ -9,7 +9,7 @@ import { binomialBounds } from './binomial.ts'
 import { facts } from './facts.ts'
 import { accepted } from './rules-text.ts'
 
-/** When the rules of a world come into force. */
+/** When the rules of a world become active. */
 export const START = Date.UTC(2026, 2, 1, 9)
 /** How many hits may run ahead of the highest share. */
 export const HEAD_START = 10

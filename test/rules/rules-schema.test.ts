@@ -112,7 +112,7 @@ describe('the reference page', () => {
   })
 
   it('says what must be given and what is usual', () => {
-    expect(page).toContain('| `name` | text | must be given |')
+    expect(page).toContain('| `name` | text | required |')
     expect(page).toContain('| `max` | duration | `"1h"` |')
     expect(page).toContain('### abort')
   })

@@ -21,7 +21,7 @@ export interface RuleStage {
   readonly injected: InjectedRecord[]
   readonly notApplicable: NotApplicableRecord[]
   readonly broken: unknown[]
-  /** Other rules come into force. */
+  /** Other rules become active. */
   take(rules: readonly RuleSpec[]): void
   /** What became of the calls that an active rule matched. */
   counts(index?: number): RuleCounts

@@ -15,7 +15,7 @@ type Upstream = string | RequestListener | RawAppOptions
 export interface StartOptions<U extends Upstream = Upstream>
   extends Partial<Omit<SidecarOptions, 'pairs'>>, RuleStageOptions {
   readonly upstream: U
-  /** Undefined for a sidecar that no rules can come into force in. */
+  /** Undefined for a sidecar that no rules can become active in. */
   readonly rules?: readonly RuleSpec[]
 }
 

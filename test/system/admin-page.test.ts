@@ -53,7 +53,7 @@ describe('the admin page in a browser', () => {
   it('shows what is going on without being asked again', async () => {
     await open()
     await page.reads('#armed', /^Armed$/)
-    await page.reads('#reload-result', /^In force$/)
+    await page.reads('#reload-result', /^Active$/)
     await page.reads('#tools-rows', /No call has ended yet/)
     busy.startCalls()
     await page.reads(
@@ -107,7 +107,7 @@ describe('the admin page in a browser', () => {
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(PHONE[0])
     expect(await page.evaluate<string[]>(TOO_WIDE)).toEqual([])
     await busy.mounted.swap(RULES.replace('percent: 40', 'percent: 41'))
-    await page.reads('#reload-result', /^In force$/)
+    await page.reads('#reload-result', /^Active$/)
     expect(await page.text('#problems')).toBe('')
   })
 

@@ -159,7 +159,7 @@ describe('the overview', () => {
     expect(lines('What disarms').filter(({ values }) => values[0] === 1)).not.toHaveLength(0)
   })
 
-  it('marks when rules came into force', () => {
+  it('marks when rules became active', () => {
     const { markers } = pictures.get('Squall / Overview')!
     const { armed } = chapters
     expect(markers.some(({ at }) => at > armed.from - 5 && at < armed.from + 2)).toBe(true)

@@ -4,7 +4,7 @@ import { foreign, many, moment } from './format.js'
 const SHORT_DIGEST = 12
 const WORDS = {
   none: 'Nothing yet',
-  applied: 'In force',
+  applied: 'Active',
   refused: 'Refused',
   absent: 'No rules file',
 }

@@ -176,6 +176,6 @@ export function refuseAdmin({ text, source }: Given, redirects: readonly Redirec
   )
 }
 
-function bad(source: string, wrong: string, mend: string): UsageError {
-  return new UsageError('BAD_VALUE', `${source}: ${wrong}`, mend)
+function bad(source: string, wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_VALUE', `${source}: ${wrong}`, fix)
 }

@@ -108,6 +108,6 @@ function parsePlace(text: string): Place {
   return { host: parts.host, port }
 }
 
-function bad(wrong: string, mend: string): UsageError {
-  return new UsageError('BAD_ADDRESS', wrong, mend)
+function bad(wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_ADDRESS', wrong, fix)
 }

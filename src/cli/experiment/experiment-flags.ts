@@ -11,7 +11,7 @@ const EXPERIMENTS = {
   value: 'directory',
   default: 'experiments',
   group: PLACES,
-  help: 'folder of the history and of the reports',
+  help: 'directory of the history and of the reports',
 } as const satisfies FlagSpec
 
 const JSON_OUT = {
@@ -67,7 +67,7 @@ export const EXPERIMENT_RUN_FLAGS = [
     name: 'state-dir',
     value: 'directory',
     group: PLACES,
-    help: 'folder of the locks that keep two experiments from one target (default: squall in XDG_STATE_HOME or ~/.local/state)',
+    help: 'directory of the locks that keep two experiments from one target (default: squall in XDG_STATE_HOME or ~/.local/state)',
   },
   JSON_OUT,
 ] as const satisfies readonly FlagSpec[]

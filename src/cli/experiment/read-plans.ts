@@ -53,8 +53,8 @@ export function complaints(file: string, read: ReadPlan): string {
   return read.refusals.map((refusal) => refusalLine(file, refusal)).join('')
 }
 
-function refusalLine(file: string, { line, column, code, wrong, mend }: PlacedRefusal): string {
-  return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(mend)}\n`
+function refusalLine(file: string, { line, column, code, wrong, fix }: PlacedRefusal): string {
+  return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(fix)}\n`
 }
 
 async function textOf(path: string): Promise<string> {

@@ -25,11 +25,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
   const { read, kept } = await readAsked(request)
   if (!read.ok) {
     process.stderr.write(complaints(kept.file, read))
-    throw new UsageError(
-      'BAD_FILE',
-      `${quoted(kept.file)} is no plan`,
-      'mend what is wrong with it',
-    )
+    throw new UsageError('BAD_FILE', `${quoted(kept.file)} is no plan`, 'fix what is wrong with it')
   }
   if (read.refusals.length > 0) return refused(read.refusals, json, complaints(kept.file, read))
   const headers = { ...request.headers, ...(await bearer(request.authTokenFile)) }

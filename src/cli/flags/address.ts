@@ -174,6 +174,6 @@ export function adminToAsk({ text, source }: Given): ListenAddress {
   return { kind: 'tcp', host: '127.0.0.1', port: address.port }
 }
 
-function bad(source: string, wrong: string, mend: string): UsageError {
-  return new UsageError('BAD_ADDRESS', `${source}: ${wrong}`, mend)
+function bad(source: string, wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_ADDRESS', `${source}: ${wrong}`, fix)
 }

@@ -2,7 +2,7 @@ import type { CommanderError } from 'commander'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The parser's complaint as one line that says how to mend it. */
+/** The parser's complaint as one line that says how to fix it. */
 export function commandLineError(error: CommanderError, command: string): UsageError {
   const help = helpOf(command)
   const named = /'([^]*)'/.exec(withoutSuggestion(error.message))?.[1] ?? ''

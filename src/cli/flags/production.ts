@@ -47,9 +47,9 @@ export function parseProductionNames(flags: FlagValues<'production-names'>): rea
   const patterns = given.flatMap(({ text, source }) =>
     text.split(',').map((part) => {
       const pattern = part.trim()
-      const mend = productionPatternProblem(pattern)
-      if (mend === undefined) return pattern
-      throw new UsageError('BAD_VALUE', `${source}: ${quoted(part)} is no pattern`, mend)
+      const fix = productionPatternProblem(pattern)
+      if (fix === undefined) return pattern
+      throw new UsageError('BAD_VALUE', `${source}: ${quoted(part)} is no pattern`, fix)
     }),
   )
   if (patterns.length <= MAX_PATTERNS) return patterns

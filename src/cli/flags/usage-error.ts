@@ -16,13 +16,13 @@ export type UsageCode =
   | 'CANNOT_LISTEN'
   | 'PRODUCTION'
 
-/** Bad input on the command line or in the environment: what is wrong, and how to mend it. */
+/** Bad input on the command line or in the environment: what is wrong, and how to fix it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
   readonly code: UsageCode
 
-  constructor(code: UsageCode, wrong: string, mend: string) {
-    super(oneLine(`${wrong}; ${mend}`, MAX_MESSAGE))
+  constructor(code: UsageCode, wrong: string, fix: string) {
+    super(oneLine(`${wrong}; ${fix}`, MAX_MESSAGE))
     this.code = code
   }
 }

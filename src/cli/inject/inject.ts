@@ -90,7 +90,7 @@ export function checked<In, Out>(read: (input: In) => Out): (input: In) => Out {
       return read(input)
     } catch (error) {
       if (!(error instanceof ManifestError)) throw error
-      throw new UsageError('BAD_FILE', error.message, 'mend the manifest')
+      throw new UsageError('BAD_FILE', error.message, 'fix the manifest')
     }
   }
 }

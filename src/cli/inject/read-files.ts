@@ -27,7 +27,7 @@ export async function readSettings(file: string): Promise<unknown> {
     assertShallow(text)
     return parse(text)
   } catch (error) {
-    throw new UsageError('BAD_FILE', `${quoted(file)}: ${reasonOf(error)}`, 'mend it')
+    throw new UsageError('BAD_FILE', `${quoted(file)}: ${reasonOf(error)}`, 'fix it')
   }
 }
 

@@ -19,7 +19,7 @@ export function textForPods(text: string, selector: string | undefined): string 
   }
   const targeted = targetText(text, labels)
   if (targeted.ok) return targeted.text
-  throw new UsageError('BAD_COMBINATION', targeted.wrong, targeted.mend)
+  throw new UsageError('BAD_COMBINATION', targeted.wrong, targeted.fix)
 }
 
 /** The present rules, and when they are replaced. */

@@ -188,7 +188,7 @@ function refused(
   if (json) out.write(problemsJson(problems))
   else {
     for (const file of problems) err.write(problemLines(file))
-    err.write('nothing was applied; mend the rules first\n')
+    err.write('nothing was applied; fix the rules first\n')
   }
   return FAILED
 }
@@ -219,7 +219,7 @@ function outcomeText(outcome: Outcome, { wait, dryRun, timeoutMs }: ApplyRequest
   const next = stopped
     ? `stopped; the configmap stays changed and kubelet goes on: squall status -n ${namespace}\n`
     : count('rejected') > 0
-      ? 'the sidecars keep their last good rules; mend the file and apply it again\n'
+      ? 'the sidecars keep their last good rules; fix the file and apply it again\n'
       : count('waiting') > 0
         ? `not done after ${timeoutMs / 1000} s; look again with squall status -n ${namespace}, and at a sidecar with kubectl logs -n ${namespace} POD -c squall\n`
         : ''

@@ -42,13 +42,13 @@ export function parseAttach(
   const flags = new FlagValues<AttachFlag>(ATTACH_FLAGS, raw, env)
   const file = flags.optional('filename')
   if (file === undefined) {
-    const mend = 'name one with -f, or - for standard input'
-    throw new UsageError('MISSING_VALUE', 'no rules file', mend)
+    const fix = 'name one with -f, or - for standard input'
+    throw new UsageError('MISSING_VALUE', 'no rules file', fix)
   }
   const port = flags.optional('port')
   if (port !== undefined && !PORT.test(port.text)) {
-    const mend = 'write its number, or its name as the pod declares it'
-    throw new UsageError('BAD_VALUE', `${port.source}: it is no port`, mend)
+    const fix = 'write its number, or its name as the pod declares it'
+    throw new UsageError('BAD_VALUE', `${port.source}: it is no port`, fix)
   }
   const policy = flags.optional('image-pull-policy')
   const duration = flags.required('for')

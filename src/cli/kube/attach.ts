@@ -120,12 +120,12 @@ async function attachableRules(
   if (problems.length > 0 && json) out.write(problemsJson(problems))
   else if (problems.length > 0) {
     for (const each of problems) err.write(problemLines(each))
-    err.write('nothing was attached; mend the rules first\n')
+    err.write('nothing was attached; fix the rules first\n')
   }
   if (problems.length > 0) return undefined
   if (Buffer.byteLength(text) > MAX_RULES) {
-    const mend = 'write fewer rules, or inject the sidecar, which reads a ConfigMap'
-    throw new UsageError('BAD_FILE', 'the rules have more than 64KiB', mend)
+    const fix = 'write fewer rules, or inject the sidecar, which reads a ConfigMap'
+    throw new UsageError('BAD_FILE', 'the rules have more than 64KiB', fix)
   }
   return text
 }

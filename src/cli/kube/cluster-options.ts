@@ -59,8 +59,8 @@ export async function clientFor({ kubeconfig, context, env }: ClusterOptions): P
     return connectKube({ kubeconfig, context, env, version: readVersion() })
   } catch (error) {
     if (!isKubeError(error, 'config')) throw error
-    const [wrong = '', ...mend] = (error as Error).message.split('; ')
-    throw new UsageError('BAD_FILE', wrong, mend.join('; ') || 'mend it')
+    const [wrong = '', ...fix] = (error as Error).message.split('; ')
+    throw new UsageError('BAD_FILE', wrong, fix.join('; ') || 'fix it')
   }
 }
 

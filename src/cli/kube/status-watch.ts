@@ -43,7 +43,7 @@ export async function watchStatus(options: WatchOptions): Promise<number> {
         view ??= viewFor(options, stop)
         view.show(status)
       } catch (error) {
-        // What is wrong from the beginning does not mend itself.
+        // What is wrong from the beginning does not fix itself.
         if (!(error instanceof KubeError) || view === undefined) throw error
         view.fail(plain(error.message))
       }

@@ -33,7 +33,7 @@ export async function readAs<T>(
     return read(Buffer.from(bytes).toString('utf8'))
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
-    throw new UsageError('BAD_FILE', `${source}: ${error.wrong}`, error.mend)
+    throw new UsageError('BAD_FILE', `${source}: ${error.wrong}`, error.fix)
   }
 }
 

@@ -149,7 +149,7 @@ export const LOAD_FLAGS = [
     value: 'number',
     default: '0',
     group: CLIENT,
-    help: 'further attempts of a call that failed in a way that another one may mend',
+    help: 'further attempts of a call that failed in a way that another one may fix',
   },
   {
     name: 'retry-budget',

@@ -79,6 +79,6 @@ function asUsage<T>({ source }: Given, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
-    throw new UsageError('BAD_VALUE', `${source}: ${error.wrong}`, error.mend)
+    throw new UsageError('BAD_VALUE', `${source}: ${error.wrong}`, error.fix)
   }
 }

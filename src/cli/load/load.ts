@@ -76,8 +76,8 @@ export async function loadCommand(request: LoadRequest): Promise<number> {
 }
 
 function unnamed({ wrong, names, mayConsent }: ToolsNotNamedError): UsageError {
-  const mend = `name what may be called: --tools '${names}'`
-  return new UsageError('MISSING_VALUE', wrong, mayConsent ? `${mend}, or add --yes` : mend)
+  const fix = `name what may be called: --tools '${names}'`
+  return new UsageError('MISSING_VALUE', wrong, mayConsent ? `${fix}, or add --yes` : fix)
 }
 
 async function writeResult(

@@ -114,8 +114,8 @@ function subjectOf(flags: Flags): ExplainSubject {
   }
 }
 
-function contradiction(wrong: string, mend: string): UsageError {
-  return new UsageError('BAD_COMBINATION', wrong, mend)
+function contradiction(wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_COMBINATION', wrong, fix)
 }
 
 function pathOf(given: Given | undefined): string {

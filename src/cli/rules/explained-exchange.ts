@@ -53,9 +53,9 @@ async function recorded(file: string, request: ExplainRequest): Promise<Explaine
 
 function callOf(
   { method, name, args }: Extract<ExplainSubject, { readonly kind: 'call' }>,
-  { transport, protocolVersion: era }: ExplainRequest,
+  { transport, protocolVersion }: ExplainRequest,
 ): Call {
   const key = method.startsWith('resources/') ? 'uri' : 'name'
   const params = { ...(name === undefined ? {} : { [key]: name }), arguments: args }
-  return { id: 1, method, name, params, transport, protocolVersion: era, progressToken: undefined }
+  return { id: 1, method, name, params, transport, protocolVersion, progressToken: undefined }
 }

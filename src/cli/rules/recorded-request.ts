@@ -10,7 +10,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 const MAX_HEADERS = 1000
 const START = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) (\S+) HTTP\/[0-9](?:\.[0-9])?$/
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-const MEND = 'give an HTTP request with its head, or a JSON-RPC message'
+const FIX = 'give an HTTP request with its head, or a JSON-RPC message'
 
 /** Reads a request that was recorded, `-` being standard input. Throws nothing but a `UsageError`. */
 export async function readRecordedRequest(path: string): Promise<RecordedHttp> {
@@ -80,5 +80,5 @@ function httpOf(text: string): RecordedHttp {
 }
 
 function wrong(what: string): UsageError {
-  return new UsageError('BAD_FILE', `--request: ${what}`, MEND)
+  return new UsageError('BAD_FILE', `--request: ${what}`, FIX)
 }

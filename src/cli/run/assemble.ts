@@ -24,7 +24,7 @@ export interface Running {
   readonly admin: BoundAddress | undefined
   readonly sidecar: Sidecar
   readonly metrics: Metrics
-  /** Undefined where no rule can ever come into force. */
+  /** Undefined where no rule can ever become active. */
   readonly rules: ActiveRules | undefined
   /** Finishes what is in flight, bounded in time, and ends. */
   drain(): Promise<void>
@@ -102,7 +102,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   })
 }
 
-/** Undefined where no rule can ever come into force: then nothing of what reads rules is loaded. */
+/** Undefined where no rule can ever become active: then nothing of what reads rules is loaded. */
 async function rulesEngine(
   options: RunRules,
   metrics: Metrics,

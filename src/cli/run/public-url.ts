@@ -19,6 +19,6 @@ export function parsePublicUrl({ text, source }: Given): string {
   return origin + pathname.replace(/\/+$/, '')
 }
 
-function bad(source: string, wrong: string, mend: string): UsageError {
-  return new UsageError('BAD_ADDRESS', `${source}: ${wrong}`, mend)
+function bad(source: string, wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_ADDRESS', `${source}: ${wrong}`, fix)
 }

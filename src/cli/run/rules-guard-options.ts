@@ -158,10 +158,10 @@ function neverArmed(
 const RULES_PATH = 'name a rules file, or a directory of them'
 const LABELS_PATH = 'name the file in which the downward API writes metadata.labels'
 
-function pathOf(given: Given | undefined, mend: string): string | undefined {
+function pathOf(given: Given | undefined, fix: string): string | undefined {
   if (given === undefined) return undefined
   if (given.text !== '' && !given.text.includes('\u0000')) return given.text
-  throw new UsageError('BAD_VALUE', `${given.source}: ${quoted(given.text)} is not a path`, mend)
+  throw new UsageError('BAD_VALUE', `${given.source}: ${quoted(given.text)} is not a path`, fix)
 }
 
 function workloadOf(given: Given | undefined): string | undefined {
@@ -187,13 +187,13 @@ function podOf(given: Given | undefined, env: Environment): string | undefined {
 }
 
 /** The elements of lists with commas; undefined when there is no list. */
-function listOf(lists: readonly Given[], mend: string): readonly Given[] | undefined {
+function listOf(lists: readonly Given[], fix: string): readonly Given[] | undefined {
   if (lists.length === 0) return undefined
   return lists.flatMap(({ text, source }) =>
     text.split(',').map((part) => {
       const element = part.trim()
       if (element !== '') return { text: element, source }
-      throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} has an empty place`, mend)
+      throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} has an empty place`, fix)
     }),
   )
 }

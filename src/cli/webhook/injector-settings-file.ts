@@ -13,7 +13,7 @@ export function readInjectorSettings(file: string | undefined, version: string):
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     const from = file === undefined ? '' : `--settings: ${quoted(file)}: `
-    throw new UsageError('BAD_FILE', `${from}${error.message}`, 'mend the settings')
+    throw new UsageError('BAD_FILE', `${from}${error.message}`, 'fix the settings')
   }
 }
 
@@ -34,6 +34,6 @@ function readYaml(file: string): unknown {
     return parse(text, { maxAliasCount: 20, logLevel: 'error' }) as unknown
   } catch (error) {
     const [why = ''] = (error as Error).message.split('\n')
-    throw new UsageError('BAD_FILE', `--settings: ${quoted(file)} is no YAML: ${why}`, 'mend it')
+    throw new UsageError('BAD_FILE', `--settings: ${quoted(file)} is no YAML: ${why}`, 'fix it')
   }
 }

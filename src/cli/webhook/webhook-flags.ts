@@ -51,7 +51,7 @@ export const WEBHOOK_FLAGS = [
     name: 'tls-dir',
     value: 'directory',
     group: CERTIFICATE,
-    help: 'folder with tls.crt and tls.key, which is watched',
+    help: 'directory with tls.crt and tls.key, which is watched',
   },
   {
     name: 'tls-secret',

@@ -111,6 +111,6 @@ function hostName({ text, source }: Given): string {
   )
 }
 
-function bad(wrong: string, mend: string): UsageError {
-  return new UsageError('BAD_COMBINATION', wrong, mend)
+function bad(wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_COMBINATION', wrong, fix)
 }

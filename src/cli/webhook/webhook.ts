@@ -77,8 +77,8 @@ async function clientOf({ cluster }: WebhookRequest, version: string): Promise<K
     return connectKube({ kubeconfig, context, env, version })
   } catch (error) {
     if (!isKubeError(error, 'config')) throw error
-    const [wrong = '', ...mend] = (error as Error).message.split('; ')
-    throw new UsageError('BAD_FILE', wrong, mend.join('; ') || 'mend it')
+    const [wrong = '', ...fix] = (error as Error).message.split('; ')
+    throw new UsageError('BAD_FILE', wrong, fix.join('; ') || 'fix it')
   }
 }
 

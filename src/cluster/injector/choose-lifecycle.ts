@@ -50,7 +50,7 @@ export function chooseLifecycle(
   const { restartPolicy = 'Always' } = pod.spec ?? {}
   if (restartPolicy !== 'Always') {
     warnings.push(
-      `the pod never ends by itself beside a plain container, whatever restartPolicy ${restartPolicy} says; ${key}: "true" mends that from Kubernetes 1.${FIRST} on`,
+      `the pod never ends by itself beside a plain container, whatever restartPolicy ${restartPolicy} says; ${key}: "true" fixes that from Kubernetes 1.${FIRST} on`,
     )
   }
   return { native, warnings }

@@ -34,8 +34,8 @@ export function chooseMode(
   const against = againstRedirect(pod, context)
   if (wanted === 'redirect') {
     if (against !== undefined) {
-      const mend = `${against.mend}, or use ${prefix}mode: port`
-      throw new Refusal(against.reason, `redirect cannot be used: ${against.why}`, mend)
+      const fix = `${against.fix}, or use ${prefix}mode: port`
+      throw new Refusal(against.reason, `redirect cannot be used: ${against.why}`, fix)
     }
     return { mode: 'redirect', why: 'asked for' }
   }
@@ -54,19 +54,19 @@ export function chooseMode(
 interface Obstacle {
   readonly reason: 'pod_security' | 'mesh'
   readonly why: string
-  readonly mend: string
+  readonly fix: string
 }
 
 function againstRedirect(pod: Pod, context: InjectionContext): Obstacle | undefined {
   const level = context.namespace.labels[ENFORCE]
   if (level !== undefined && level !== '' && level !== 'privileged') {
     const why = `the namespace enforces the Pod Security level ${quoted(level)}, which forbids NET_ADMIN`
-    return { reason: 'pod_security', why, mend: `use a namespace with ${ENFORCE}=privileged` }
+    return { reason: 'pod_security', why, fix: `use a namespace with ${ENFORCE}=privileged` }
   }
   const mesh = meshOf(pod, context)
   if (mesh === undefined) return undefined
   const why = `${mesh}, which redirects the same traffic`
-  return { reason: 'mesh', why, mend: 'take the pod out of the mesh' }
+  return { reason: 'mesh', why, fix: 'take the pod out of the mesh' }
 }
 
 /** There the sidecar itself listens in this mode. */

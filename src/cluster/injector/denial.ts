@@ -5,8 +5,8 @@ export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly reason: RefusedReason
 
-  constructor(reason: RefusedReason, wrong: string, mend: string) {
-    super(`${wrong}: ${mend}`)
+  constructor(reason: RefusedReason, wrong: string, fix: string) {
+    super(`${wrong}: ${fix}`)
     this.reason = reason
   }
 }

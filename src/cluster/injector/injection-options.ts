@@ -39,8 +39,8 @@ export function refuseUnknownKeys(pod: Pod, prefix: string): void {
   for (const key of ownKeys(labels ?? {}, prefix)) {
     if (key === 'inject' || MARKS.includes(key)) continue
     refuseUnknown(key, 'pod', prefix)
-    const mend = 'write it as an annotation: the only label is inject'
-    throw new Refusal('unknown_key', `the label ${prefix}${key} does nothing`, mend)
+    const fix = 'write it as an annotation: the only label is inject'
+    throw new Refusal('unknown_key', `the label ${prefix}${key} does nothing`, fix)
   }
 }
 
@@ -73,10 +73,10 @@ function take(
     if (MARKS.includes(key) || key === INJECTION_LABEL) continue
     refuseUnknown(key, place, prefix, who)
     const value = texts[`${prefix}${key}`] ?? ''
-    const mend = checked(key, value)
-    if (mend !== undefined) {
+    const fix = checked(key, value)
+    if (fix !== undefined) {
       const wrong = `${prefix}${key} of ${who} is ${quoted(value)}`
-      throw new Refusal('bad_value', wrong, mend)
+      throw new Refusal('bad_value', wrong, fix)
     }
     options.set(key as AnnotationKey, value)
   }

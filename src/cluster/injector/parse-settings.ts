@@ -8,7 +8,7 @@ import { parseQuantity } from './quantity.ts'
 import { cpu, image, memory, memoryRequest, objectName, type ValueCheck } from './value-checks.ts'
 import { checked } from './injection-options.ts'
 
-/** What is wrong with settings, and how to mend it. */
+/** What is wrong with settings, and how to fix it. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
   readonly code = 'BAD_INJECTOR_SETTINGS'
@@ -82,8 +82,8 @@ function defaults(value: unknown): Readonly<Record<string, string>> {
   const given = object(value, 'defaults', known)
   for (const [key, each] of Object.entries(given)) {
     if (typeof each !== 'string') throw bad(`defaults.${key}`, 'write text, in quotes')
-    const mend = checked(key, each)
-    if (mend !== undefined) throw bad(`defaults.${key}: ${quoted(each)}`, mend)
+    const fix = checked(key, each)
+    if (fix !== undefined) throw bad(`defaults.${key}: ${quoted(each)}`, fix)
   }
   return given as Readonly<Record<string, string>>
 }
@@ -110,8 +110,8 @@ function resources(value: unknown): SidecarResources {
 function productionNames(given: Fields): readonly string[] {
   const patterns = texts(given, 'productionEnvironments', PRODUCTION_NAMES)
   for (const each of patterns) {
-    const mend = productionPatternProblem(each)
-    if (mend !== undefined) throw bad(`productionEnvironments: ${quoted(each)}`, mend)
+    const fix = productionPatternProblem(each)
+    if (fix !== undefined) throw bad(`productionEnvironments: ${quoted(each)}`, fix)
   }
   return patterns
 }
@@ -146,8 +146,8 @@ function object(value: unknown, where: string, known: readonly string[]): Fields
 function text(given: Fields, key: string, fallback: string, check: ValueCheck): string {
   const value = given[key] ?? fallback
   if (typeof value !== 'string') throw bad(key, 'write text, in quotes')
-  const mend = check(value)
-  if (mend !== undefined) throw bad(`${key}: ${quoted(value)}`, mend)
+  const fix = check(value)
+  if (fix !== undefined) throw bad(`${key}: ${quoted(value)}`, fix)
   return value
 }
 
@@ -178,10 +178,10 @@ function flag(given: Fields, key: string, fallback: boolean): boolean {
   throw bad(key, 'write true or false')
 }
 
-function like(pattern: RegExp, mend: string): ValueCheck {
-  return (value) => (pattern.test(value) ? undefined : mend)
+function like(pattern: RegExp, fix: string): ValueCheck {
+  return (value) => (pattern.test(value) ? undefined : fix)
 }
 
-function bad(wrong: string, mend: string): SettingsError {
-  return new SettingsError(`${wrong}: ${mend}`)
+function bad(wrong: string, fix: string): SettingsError {
+  return new SettingsError(`${wrong}: ${fix}`)
 }

@@ -19,15 +19,15 @@ export function oneOf(...words: readonly string[]): ValueCheck {
 }
 
 /** A pattern, with words that say what it lets through. */
-export function like(pattern: RegExp, mend: string): ValueCheck {
-  return (value) => (pattern.test(value) ? undefined : mend)
+export function like(pattern: RegExp, fix: string): ValueCheck {
+  return (value) => (pattern.test(value) ? undefined : fix)
 }
 
 /** A duration such as `300ms`, `5s` or `1.5h`, within bounds in milliseconds. */
-export function duration(min: number, max: number, mend: string): ValueCheck {
+export function duration(min: number, max: number, fix: string): ValueCheck {
   return (value) => {
     const ms = readDuration(value)
-    return ms !== undefined && ms >= min && ms <= max ? undefined : mend
+    return ms !== undefined && ms >= min && ms <= max ? undefined : fix
   }
 }
 
@@ -81,9 +81,9 @@ export function containerName(value: string): string | undefined {
 
 /** Numbers and names of ports, with commas between them. */
 export function ports(value: string): string | undefined {
-  const mend = `write numbers or names of ports with commas between them, such as 3000 or mcp, at most ${MAX_PORTS}`
+  const fix = `write numbers or names of ports with commas between them, such as 3000 or mcp, at most ${MAX_PORTS}`
   const parts = portList(value)
-  return parts.length <= MAX_PORTS && parts.every(isPort) ? undefined : mend
+  return parts.length <= MAX_PORTS && parts.every(isPort) ? undefined : fix
 }
 
 /** The ports that a value names. */

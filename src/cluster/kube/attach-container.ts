@@ -218,6 +218,6 @@ function ephemeral(pod: Fields): readonly Fields[] {
   return listOf(fieldsOf(pod['spec'])['ephemeralContainers'])
 }
 
-function refusal(wrong: string, mend: string): KubeError {
-  return new KubeError('invalid', `nothing was attached: ${wrong}; ${mend}`)
+function refusal(wrong: string, fix: string): KubeError {
+  return new KubeError('invalid', `nothing was attached: ${wrong}; ${fix}`)
 }

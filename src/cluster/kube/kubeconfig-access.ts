@@ -45,7 +45,7 @@ function partOf(
   const part = typeof name === 'string' ? parts.get(name) : undefined
   if (part !== undefined) return part
   const which = typeof name === 'string' ? `"${oneLine(name)}", which is not there` : 'none'
-  throw bad(config, `context "${oneLine(context)}" names as its ${kind} ${which}; mend it`)
+  throw bad(config, `context "${oneLine(context)}" names as its ${kind} ${which}; fix it`)
 }
 
 function serverOf({ fields, file }: KubeconfigPart): URL {
@@ -129,7 +129,7 @@ function fileOrData({ fields, directory, file }: KubeconfigPart, name: string): 
         ? undefined
         : readKubeFile(resolve(directory, path), name)
   if (text !== undefined && !text.includes('-----BEGIN ')) {
-    throw new KubeError('config', `kubeconfig: ${file}: ${name} is not PEM; mend it`)
+    throw new KubeError('config', `kubeconfig: ${file}: ${name} is not PEM; fix it`)
   }
   return text
 }

@@ -71,12 +71,12 @@ function parsed(file: string): Fields {
   } catch (error) {
     if (error instanceof KubeError) throw error
     if (error instanceof DeepYamlError) {
-      throw new KubeError('config', `kubeconfig: ${file}: ${error.message}; mend it`)
+      throw new KubeError('config', `kubeconfig: ${file}: ${error.message}; fix it`)
     }
     // What the parser says may quote the line, and a line may hold a secret.
     const { linePos } = error as { linePos?: [{ line: number }] }
     const where = linePos === undefined ? '' : ` (line ${linePos[0].line})`
-    throw new KubeError('config', `kubeconfig: ${file} is not YAML${where}; mend it`)
+    throw new KubeError('config', `kubeconfig: ${file} is not YAML${where}; fix it`)
   }
   if (document === null || document === undefined) return {}
   if (!isRecord(document)) throw new KubeError('config', `kubeconfig: ${file} is no kubeconfig`)

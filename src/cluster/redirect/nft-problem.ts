@@ -2,13 +2,13 @@
 export type NftProblem =
   'NOT_FOUND' | 'NOT_ALLOWED' | 'NOT_SUPPORTED' | 'TIMED_OUT' | 'REFUSED' | 'CANNOT_START'
 
-/** `nft` did not do what it was asked: what is wrong, and how to mend it. */
+/** `nft` did not do what it was asked: what is wrong, and how to fix it. */
 export class NftError extends Error {
   override readonly name = 'NftError'
   readonly code: NftProblem
 
-  constructor(code: NftProblem, wrong: string, mend: string) {
-    super(`${wrong}; ${mend}`)
+  constructor(code: NftProblem, wrong: string, fix: string) {
+    super(`${wrong}; ${fix}`)
     this.code = code
   }
 }
@@ -48,8 +48,8 @@ export function endProblem(stderr: string): NftError {
       'load nft_chain_nat and nft_redir on the node (modprobe), or use squall.dev/mode: port',
     )
   }
-  const mend = 'check that this nft is version 0.9.6 or newer'
-  return new NftError('REFUSED', `nft refused the rules: ${quoted(stderr)}`, mend)
+  const fix = 'check that this nft is version 0.9.6 or newer'
+  return new NftError('REFUSED', `nft refused the rules: ${quoted(stderr)}`, fix)
 }
 
 function quoted(stderr: string): string {

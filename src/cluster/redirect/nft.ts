@@ -19,8 +19,8 @@ export function applyRules(
     let stderr = ''
     const timer = setTimeout(() => {
       child.kill('SIGKILL')
-      const mend = 'whether its rules are active is not known: try again'
-      reject(new NftError('TIMED_OUT', `${program} did not end in ${timeoutMs} ms`, mend))
+      const fix = 'whether its rules are active is not known: try again'
+      reject(new NftError('TIMED_OUT', `${program} did not end in ${timeoutMs} ms`, fix))
     }, timeoutMs)
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (stderr.length < MAX_STDERR) stderr += text

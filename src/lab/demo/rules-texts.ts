@@ -21,5 +21,5 @@ export const OUTAGE = `${SLOW_SEARCH}  - name: no-database
     faults: [abort: { toolError: connection to db-7 lost }]
 `
 
-/** An edit with a slip in it. */
+/** An edit with an error in it. */
 export const MISTAKEN = OUTAGE.replace('percent: 20', 'precent: 20')

@@ -58,7 +58,7 @@ export class Arming {
 
   /**
    * Brings the rules of a stage, or the marker alone, and waits until the sidecar says that they are
-   * in force. Throws a `RefusedError` when they do not come into force.
+   * active. Throws a `RefusedError` when they do not become active.
    */
   async arm(stage: Stage | undefined, signal: AbortSignal): Promise<void> {
     clearTimeout(this.#timer)
@@ -175,7 +175,7 @@ function isCalm({ reasons }: SidecarState): boolean {
 function notInForce(why: string): Error {
   return refuse(
     'RULES_NOT_IN_FORCE',
-    `the rules did not come into force: ${why}`,
+    `the rules did not become active: ${why}`,
     'sidecar.rulesFile has to be the one file that the sidecar at sidecar.admin was given by --rules',
   )
 }

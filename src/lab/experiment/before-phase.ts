@@ -73,6 +73,6 @@ export async function beforehand(context: Context): Promise<Before> {
 
 function refuseUnnamed(error: unknown): never {
   if (!(error instanceof ToolsNotNamedError)) throw error
-  const mend = `name in the plan what may be called: load: { tools: [${error.names}] }`
-  throw refuse('TOOLS_NOT_NAMED', error.wrong, mend)
+  const fix = `name in the plan what may be called: load: { tools: [${error.names}] }`
+  throw refuse('TOOLS_NOT_NAMED', error.wrong, fix)
 }

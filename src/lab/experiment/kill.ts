@@ -29,7 +29,7 @@ export async function findVictim(victim: Victim): Promise<ProcessIdentity> {
   }
   const { state, began } = (await statOf(pid)) ?? {}
   if (began === undefined || state === 'Z') {
-    throw unsafe(`process ${pid} does not run`, 'start it, or mend what writes the file')
+    throw unsafe(`process ${pid} does not run`, 'start it, or fix what writes the file')
   }
   const owner = await stat(`/proc/${pid}`).catch(() => undefined)
   if (owner?.uid !== process.getuid?.()) {
@@ -111,6 +111,6 @@ async function isAncestor(pid: number): Promise<boolean> {
   return false
 }
 
-function unsafe(wrong: string, mend: string): Error {
-  return refuse('PID_FILE_UNSAFE', `kill.pidFile: ${wrong}`, mend)
+function unsafe(wrong: string, fix: string): Error {
+  return refuse('PID_FILE_UNSAFE', `kill.pidFile: ${wrong}`, fix)
 }

@@ -80,7 +80,7 @@ function environmentRefusal(
       found === undefined
         ? `the plan is for "${wanted}", and the sidecar names no environment`
         : `the plan is for "${wanted}", and the sidecar says "${found}"`,
-    mend: 'check sidecar.admin and target.environment; squall run says it by --environment',
+    fix: 'check sidecar.admin and target.environment; squall run says it by --environment',
   }
 }
 
@@ -94,7 +94,7 @@ function disarmedRefusal({ dryRun, reasons }: SidecarState): Refusal | undefined
   return {
     code: 'SIDECAR_DISARMED',
     wrong: `no rule would act in the sidecar: ${why}`,
-    mend: dryRun ? 'start it without --dry-run' : 'arm it again when the reason is gone',
+    fix: dryRun ? 'start it without --dry-run' : 'arm it again when the reason is gone',
   }
 }
 
@@ -104,7 +104,7 @@ function rejectedRefusal({ lastReload: last }: SidecarState): Refusal | undefine
   return {
     code: 'RULES_NOT_IN_FORCE',
     wrong: `the sidecar rejected its rules file, so that it could not be put back: ${firstProblem(last)}`,
-    mend: 'fix sidecar.rulesFile first; squall validate shows every error in it',
+    fix: 'fix sidecar.rulesFile first; squall validate shows every error in it',
   }
 }
 
@@ -121,7 +121,7 @@ function ruleRefusals(
       {
         code: 'EXPERIMENT_RUNNING',
         wrong: `the experiment ${other.name.slice(MARKER.length)} runs in this sidecar, begun elsewhere`,
-        mend: 'wait until it is over',
+        fix: 'wait until it is over',
       },
     ]
   }
@@ -134,7 +134,7 @@ function ruleRefusals(
     {
       code: 'OTHER_RULES',
       wrong: `the sidecar has active rules: ${names.join(', ')}${own.length > 5 ? ', …' : ''}`,
-      mend: 'take them out, or let them rest meanwhile: sidecar.replaceRules: true',
+      fix: 'take them out, or let them rest meanwhile: sidecar.replaceRules: true',
     },
   ]
 }

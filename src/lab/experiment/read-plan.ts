@@ -155,7 +155,7 @@ async function callsOf(
   try {
     return parseCalls(await readText(resolve(directory, load.calls)))
   } catch (error) {
-    const reason = error instanceof LoadError ? `${error.wrong}; ${error.mend}` : reasonOf(error)
+    const reason = error instanceof LoadError ? `${error.wrong}; ${error.fix}` : reasonOf(error)
     const where = document.place(['load', 'calls'])
     return { file: name, problems: [{ ...at('unreadable', reason, 'load.calls'), ...where }] }
   }

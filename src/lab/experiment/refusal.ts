@@ -22,11 +22,11 @@ const REFUSAL_CODES = [
 /** The code of one reason. */
 export type RefusalCode = (typeof REFUSAL_CODES)[number]
 
-/** One reason not to begin: what is wrong, and how to mend it. */
+/** One reason not to begin: what is wrong, and how to fix it. */
 export interface Refusal {
   readonly code: RefusalCode
   readonly wrong: string
-  readonly mend: string
+  readonly fix: string
   /** What in the plan it is about, where it is about the plan. */
   readonly path?: readonly (string | number)[]
 }
@@ -37,12 +37,12 @@ export class RefusedError extends Error {
   readonly refusals: readonly Refusal[]
 
   constructor(...refusals: readonly Refusal[]) {
-    super(refusals.map(({ code, wrong, mend }) => `${code}: ${wrong}; ${mend}`).join('\n'))
+    super(refusals.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`).join('\n'))
     this.refusals = refusals
   }
 }
 
 /** Short for one reason alone. */
-export function refuse(code: RefusalCode, wrong: string, mend: string): RefusedError {
-  return new RefusedError({ code, wrong, mend })
+export function refuse(code: RefusalCode, wrong: string, fix: string): RefusedError {
+  return new RefusedError({ code, wrong, fix })
 }

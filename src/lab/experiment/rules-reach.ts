@@ -20,7 +20,7 @@ export function hitNothing(
     return {
       code: 'RULES_HIT_NOTHING',
       wrong: rules.length === 0 ? 'there is no rule' : 'all rules are dry runs',
-      mend: 'an experiment needs a rule that acts',
+      fix: 'an experiment needs a rule that acts',
     }
   }
   if (tools.length === 0 || acting.some((rule) => mayHit(rule, tools, headers))) return undefined
@@ -30,7 +30,7 @@ export function hitNothing(
   return {
     code: 'RULES_HIT_NOTHING',
     wrong: `no rule can hit a call of ${shownTools(tools)}`,
-    mend: `name these tools and the headers of the load in \`match\`${hint}; squall explain says which dimension fails`,
+    fix: `name these tools and the headers of the load in \`match\`${hint}; squall explain says which dimension fails`,
   }
 }
 

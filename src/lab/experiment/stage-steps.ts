@@ -20,14 +20,14 @@ export function stageRefusals(
       refusals.push({
         code: 'STAGES_NOT_ASCENDING',
         wrong: `the stage ${share}% does not widen ${before === undefined ? 'anything' : `the ${before}% before it`}`,
-        mend: 'write stages from the smallest to the largest, each above the one before',
+        fix: 'write stages from the smallest to the largest, each above the one before',
         path,
       })
     } else if (share > widest(before)) {
       refusals.push({
         code: 'STAGE_SKIPPED',
         wrong: `${before === undefined ? 'the first stage' : `from ${before}% to`} ${share}% skips a stage`,
-        mend:
+        fix:
           before === undefined
             ? `begin with ${FIRST_STAGE}% or less`
             : `go to ${widest(before)}% at most: no more than ${MAX_FACTOR} times, and ${MAX_POINTS} points, at a time`,

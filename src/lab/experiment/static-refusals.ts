@@ -47,7 +47,7 @@ function gateRefusals({ file, steady, aborts }: Considered): Refusal[] {
     refusals.push({
       code: 'NO_GATE',
       wrong: 'the plan has no number at which it would end',
-      mend: 'add abortOn: { errors: ">5% for 30s" }, or an slo',
+      fix: 'add abortOn: { errors: ">5% for 30s" }, or an slo',
       path: [],
     })
   }
@@ -55,7 +55,7 @@ function gateRefusals({ file, steady, aborts }: Considered): Refusal[] {
     refusals.push({
       code: 'NO_GATE',
       wrong: 'the steady state has no number',
-      mend: 'add at least one of errors, success, p50, p95 and p99 to steadyState',
+      fix: 'add at least one of errors, success, p50, p95 and p99 to steadyState',
       path: ['steadyState'],
     })
   }
@@ -69,7 +69,7 @@ function environmentRefusals({ file, production }: Considered): Refusal[] {
       {
         code: 'NO_ENVIRONMENT',
         wrong: 'the plan names no environment',
-        mend: 'write the one of the sidecar as target.environment, such as staging',
+        fix: 'write the one of the sidecar as target.environment, such as staging',
         path: ['target'],
       },
     ]
@@ -91,7 +91,7 @@ export function productionRefusal(found: Production): Refusal {
   return {
     code: 'PRODUCTION',
     wrong: productionText(found),
-    mend: 'run experiments elsewhere; nothing lifts this but another name, or other --production-names',
+    fix: 'run experiments elsewhere; nothing lifts this but another name, or other --production-names',
   }
 }
 
@@ -102,7 +102,7 @@ function ruleRefusals({ rules, enabled }: RulesSource, file: PlanFile): Refusal[
     refusals.push({
       code: 'RULES_HIT_NOTHING',
       wrong: 'the rules say `enabled: false`',
-      mend: 'take that out',
+      fix: 'take that out',
       path: ['rules'],
     })
   }
@@ -113,7 +113,7 @@ function ruleRefusals({ rules, enabled }: RulesSource, file: PlanFile): Refusal[
     refusals.push({
       code: 'RULES_STAGED',
       wrong: `the rule "${rule.name}" has \`${key}\`, and the plan has stages`,
-      mend: 'take it out of the rule: the experiment widens it',
+      fix: 'take it out of the rule: the experiment widens it',
       path: inline ? ['rules', index, key] : ['rules'],
     })
   }

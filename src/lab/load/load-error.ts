@@ -12,17 +12,17 @@ export type LoadErrorCode =
   | 'BAD_INPUT'
   | 'CANNOT_MERGE'
 
-/** A load that could not begin: what is wrong, and how to mend it. */
+/** A load that could not begin: what is wrong, and how to fix it. */
 export class LoadError extends Error {
   override readonly name = 'LoadError'
   readonly code: LoadErrorCode
   readonly wrong: string
-  readonly mend: string
+  readonly fix: string
 
-  constructor(code: LoadErrorCode, wrong: string, mend: string) {
-    super(`${wrong}; ${mend}`)
+  constructor(code: LoadErrorCode, wrong: string, fix: string) {
+    super(`${wrong}; ${fix}`)
     this.code = code
     this.wrong = wrong
-    this.mend = mend
+    this.fix = fix
   }
 }

@@ -51,7 +51,7 @@ export interface FaultPlannerParts {
 export interface PostedExchange {
   readonly head: RequestHead
   readonly posted: PostedMessages
-  /** What the ledger knows the session by; empty where there is none. */
+  /** What the table of in-flight requests knows the session by; empty where there is none. */
   readonly session: string
   readonly requestBytes: number
   /** How much memory its calls take, as the budget has counted it. */

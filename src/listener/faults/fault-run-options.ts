@@ -26,7 +26,7 @@ export interface FaultRunOptions extends TurnSetting {
   readonly exchangePlan?: Plan | undefined
   /** Asked for the rules about the response's status when there is one. */
   readonly planResponse?: PlanResponse | undefined
-  /** What the ledger knows the session by. */
+  /** What the table of in-flight requests knows the session by. */
   readonly session: string
   /** Answers up to this size are held for faults that need all of them. */
   readonly maxBody: number

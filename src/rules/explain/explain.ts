@@ -57,7 +57,7 @@ export interface Explanation {
 
 /**
  * Says what each rule makes of a call or an exchange, were it the next. Changes nothing. Without
- * states it speaks of rules that have just come into force. `batched` says that the call is one of
+ * states it speaks of rules that have just become active. `batched` says that the call is one of
  * several that share an exchange.
  */
 export function explain(

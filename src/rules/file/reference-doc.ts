@@ -82,7 +82,7 @@ function code(text: string): string {
 }
 
 function usual(node: SchemaNode, isRequired: boolean): string {
-  if (isRequired) return 'must be given'
+  if (isRequired) return 'required'
   return node.default === undefined ? '' : code(JSON.stringify(node.default))
 }
 

@@ -12,7 +12,7 @@ import { unknownKey } from './unknown-key.ts'
 /** Objects with more keys are not told by their keys. */
 const MAX_LISTED = 4
 
-/** What a misfit means to the person who wrote the file. */
+/** What a violation means to the person who wrote the file. */
 export function findingOf(
   { keyword, node, value, path, key }: Violation,
   root: SchemaNode,

@@ -38,7 +38,7 @@ type Inside = (key: string | number, node: SchemaNode, member: unknown) => void
 const expressions = new Map<string, RegExp>()
 
 /**
- * All misfits of a value, in the order of the schema. The schema is walked as it is: a process reads a
+ * All violations of a value, in the order of the schema. The schema is walked as it is: a process reads a
  * handful of rules, for which nothing that is compiled or generated first would pay.
  */
 export function violationsOf(

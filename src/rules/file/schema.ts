@@ -158,7 +158,7 @@ const rule = section({
   ),
   dryRun: Type.Boolean({
     default: false,
-    description: 'Everything is matched, drawn and counted; nothing is done.',
+    description: 'Everything is matched, sampled and counted; nothing is done.',
   }),
   marker: Type.Boolean({
     default: true,

@@ -9,7 +9,7 @@ export type Labels = Readonly<Record<string, string>>
 /** The text of rules for certain pods, or why there can be none. */
 export type TargetedText =
   | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly wrong: string; readonly mend: string }
+  | { readonly ok: false; readonly wrong: string; readonly fix: string }
 
 /** Writes `match.podLabels` into every rule of a file that is right, so that no other pod is armed. */
 export function targetText(text: string, labels: Labels): TargetedText {
@@ -22,7 +22,7 @@ export function targetText(text: string, labels: Labels): TargetedText {
       return {
         ok: false,
         wrong: `the rule ${name} is for pods with ${key}=${own}, and the selector wants ${key}=${value}: it would act nowhere`,
-        mend: 'take podLabels out of the rule, or apply without -l',
+        fix: 'take podLabels out of the rule, or apply without -l',
       }
     }
   }
@@ -33,7 +33,7 @@ export function targetText(text: string, labels: Labels): TargetedText {
   return {
     ok: false,
     wrong: 'the rules are written in a way in which podLabels cannot be added to each of them',
-    mend: `write match: { podLabels: ${JSON.stringify(labels)} } into each rule, and apply without -l`,
+    fix: `write match: { podLabels: ${JSON.stringify(labels)} } into each rule, and apply without -l`,
   }
 }
 

@@ -18,7 +18,7 @@ export interface RuleLimits {
   readonly denyTools?: readonly string[] | undefined
   /** Paths, or globs of them; no rule hits what is asked there. */
   readonly excludePaths?: readonly string[] | undefined
-  /** Everything is matched, drawn and counted; nothing is done. */
+  /** Everything is matched, sampled and counted; nothing is done. */
   readonly dryRun?: boolean | undefined
 }
 

@@ -44,7 +44,7 @@ export class HeaderFaults {
     options: HeaderFaultOptions,
     limits: RuleLimits,
     states: RuleStates,
-    /** When it came into force, in milliseconds since the epoch. */
+    /** When it became active, in milliseconds since the epoch. */
     now: number,
   ) {
     this.#forbidsDelay = forbiddenFault(['delay'], limits) !== undefined

@@ -69,7 +69,7 @@ export class RuleStates {
     return this.#disarmed
   }
 
-  /** Rules come into force: unchanged ones keep their state, others begin anew, the rest is retired. */
+  /** Rules become active: unchanged ones keep their state, others begin anew, the rest is retired. */
   adopt(ruleSet: RuleSet, now: number): void {
     this.active.limit = Math.min(this.#maxActive, ruleSet.maxActive)
     const before = this.#states
@@ -98,7 +98,7 @@ export class RuleStates {
     if (!ruleSet.enabled) this.#wakeAll()
   }
 
-  /** The state of a rule; undefined when it is no longer in force. */
+  /** The state of a rule; undefined when it is no longer active. */
   of(rule: CompiledRule): RuleState | undefined {
     if (this.#rules[rule.index] === rule) return this.#inOrder[rule.index]
     return this.#states.get(rule.digest) ?? this.#builtIn.get(rule.digest)

@@ -40,7 +40,7 @@ export class RuleTotals {
   readonly #maxLeaving: number
   readonly #names = new Set<string>()
   readonly #settled = new Map<string, RuleCounts>()
-  /** In force for good, whatever is adopted. */
+  /** Active for good, whatever is adopted. */
   readonly #kept: NamedState[] = []
   #isActive: readonly NamedState[] = []
   #leaving: NamedState[] = []
@@ -55,7 +55,7 @@ export class RuleTotals {
     return this.#names.has(name) ? name : OTHER_RULE
   }
 
-  /** Rules come into force in the place of those before. */
+  /** Rules become active in the place of those before. */
   adopt(isActive: readonly NamedState[]): void {
     const kept = new Set(isActive.map(({ state }) => state))
     for (const { name } of isActive) this.#learn(name)

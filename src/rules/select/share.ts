@@ -7,7 +7,7 @@ export interface ShareConfig {
   readonly stages?: { readonly shares: readonly number[]; readonly each: number } | undefined
 }
 
-/** The share after `elapsed` milliseconds in force. */
+/** The share after `elapsed` milliseconds active. */
 export function shareAt(config: ShareConfig, elapsed: number): number {
   const { share, ramp, stages } = config
   if (stages !== undefined) {

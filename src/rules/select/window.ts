@@ -2,7 +2,7 @@
 export interface WindowConfig {
   readonly from?: number | undefined
   readonly until?: number | undefined
-  /** Milliseconds, counted from when the rule came into force, and not before `from`. */
+  /** Milliseconds, counted from when the rule became active, and not before `from`. */
   readonly for?: number | undefined
 }
 
@@ -19,7 +19,7 @@ export function ruleStart(appliedAt: number | undefined, now: number): number {
   return appliedAt > now && appliedAt - now <= MAX_SKEW ? now : appliedAt
 }
 
-/** When the rule begins to act, given when it came into force. */
+/** When the rule begins to act, given when it became active. */
 export function windowStart(config: WindowConfig, since: number): number {
   return config.from !== undefined && config.from > since ? config.from : since
 }

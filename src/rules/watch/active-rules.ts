@@ -12,7 +12,7 @@ export interface Reload {
   readonly version: RulesVersion
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Counts the versions that came into force. */
+  /** Counts the versions that became active. */
   readonly generation: number
 }
 
@@ -75,7 +75,7 @@ export class ActiveRules {
   }
 
   /**
-   * A version was found. A refused one changes nothing. Large ones come into force a little later:
+   * A version was found. A refused one changes nothing. Large ones become active a little later:
    * versions stay in order, and one that is overtaken never does.
    */
   take(version: RulesVersion): void {
@@ -114,7 +114,7 @@ export class ActiveRules {
     else this.#takeLater(version, refused).catch(() => undefined)
   }
 
-  /** No version comes into force any more. */
+  /** No version becomes active any more. */
   close(): void {
     this.#closed = true
     this.#compiling?.overtaken.abort()

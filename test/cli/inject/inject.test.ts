@@ -184,7 +184,7 @@ other: *meta
   })
 
   it.each([
-    ['that is no YAML', 'a: [', /0\.yaml:1: .*mend the manifest/],
+    ['that is no YAML', 'a: [', /0\.yaml:1: .*fix the manifest/],
     ['with a mistake further down', 'a: 1\n---\nb: {\n', /0\.yaml:\d: /],
     ['with an alias bomb', bomb(), /cannot be read: .*alias/],
     ['that is nested too deeply', '['.repeat(20_000), /0\.yaml:1: /],

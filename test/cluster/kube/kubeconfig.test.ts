@@ -282,5 +282,5 @@ test.each([
   ['maps of YAML', Array.from({ length: 2_000 }, (_, n) => `${' '.repeat(n)}a:`).join('\n')],
 ])('%s that nest without end are refused, and take no stack', async (name, text) => {
   const kubeconfig = await write(`deep ${name}`, text)
-  await expect(works({ kubeconfig })).rejects.toThrow(/nested more than 200 levels deep; mend it/)
+  await expect(works({ kubeconfig })).rejects.toThrow(/nested more than 200 levels deep; fix it/)
 })

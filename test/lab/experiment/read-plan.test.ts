@@ -204,5 +204,5 @@ test.each([
   if (!found.ok) throw new Error(await complaints(text))
   expect(found.refusals).toMatchObject([{ code: 'PRODUCTION' }])
   expect(found.refusals[0]!.wrong).toContain(said)
-  expect(found.refusals[0]!.mend).toContain('--production-names')
+  expect(found.refusals[0]!.fix).toContain('--production-names')
 })

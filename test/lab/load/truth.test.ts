@@ -108,7 +108,7 @@ test('answers that are streams, cut or no JSON are told apart', async () => {
   expect(result.counts).toMatchObject({ tasks: 4, failedTasks: 2, hitTasks: 1, success: 2 })
 })
 
-test('retries mend what they can, are counted apart, and leave alone what is final', async () => {
+test('retries fix what they can, are counted apart, and leave alone what is final', async () => {
   server = await startScripted([
     ...(['status 503', 'reset', 'ok'] as const),
     ...(['bad arguments', 'rpc error', 'ok'] as const),

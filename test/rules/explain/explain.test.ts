@@ -60,7 +60,7 @@ describe('an explanation', () => {
     }
   })
 
-  it('speaks of rules that have just come into force when it knows no state', () => {
+  it('speaks of rules that have just become active when it knows no state', () => {
     const ruleSet = compileRules({ rules: [rule({ first: 1, for: 10 }), rule({ from: 99 }, 1)] })
     const { rules } = explain(ruleSet, facts(), 5)
     expect(rules.map((outlook) => outlook.result)).toEqual(['sampled', 'not_yet'])

@@ -58,7 +58,7 @@ function different(
   return told
 }
 
-/** Values for a node: misfits, what is just inside and outside of its bounds, and its members' in turn. */
+/** Values for a node: violations, what is just inside and outside of its bounds, and its members' in turn. */
 function* probes(node: SchemaNode, seen: readonly string[] = []): Generator {
   const { $ref, anyOf, properties, patternProperties, items } = node
   if ($ref !== undefined) {

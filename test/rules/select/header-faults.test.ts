@@ -29,7 +29,7 @@ describe('what a caller gets', () => {
     expectShare(hits, 20_000, share)
   })
 
-  it('is drawn as a rule is, once for both faults', () => {
+  it('is sampled as a rule is, once for both faults', () => {
     const counter = new Counter()
     const headers = {
       'x-envoy-fault-delay-request': '5',

@@ -72,7 +72,7 @@ describe('a reload', () => {
     expect(bench.counts().disarmed).toBe(1)
   })
 
-  it('plans nothing by a file that is no longer in force', () => {
+  it('plans nothing by a file that is no longer active', () => {
     const bench = new Bench([{ name: 'a' }])
     const old = bench.rules[0]!
     bench.load([])

@@ -70,13 +70,13 @@ export const editedLive: Phase = {
           ok: live,
           word: 'live',
           text: live
-            ? `an edit is active after ${millis(takenMs)} ms; one with a slip changes nothing`
+            ? `an edit is active after ${millis(takenMs)} ms; one with an error changes nothing`
             : 'not every edit did what it should',
         },
       ],
       run: {
         column: 'edited live',
-        about: `${TITLE}. Saved while it ran: a slow search, an outage of the database, a slip, and nothing. Each is active up to ${millis(takenMs)} ms later.`,
+        about: `${TITLE}. Saved while it ran: a slow search, an outage of the database, an error, and nothing. Each is active up to ${millis(takenMs)} ms later.`,
         result: loaded.result,
         faults: loaded.told.total().faults - markedOf(edits),
       },
@@ -114,7 +114,7 @@ async function editing(stage: Stage, screen: Screen): Promise<Edits> {
   const stillDuring = await probe(port, 'query_db')
   const problem = problemOf(mistaken)
   screen.line(
-    `   saved: a slip. rules.yaml:${problem?.line}:${problem?.column} ${problem?.hint ?? problem?.message}`,
+    `   saved: an error. rules.yaml:${problem?.line}:${problem?.column} ${problem?.hint ?? problem?.message}`,
   )
   await wait(BETWEEN_MS)
   const emptied = await stage.edit('')
@@ -159,7 +159,7 @@ function checksOf({ result, told, truth, squall, edits }: Seen): Check[] {
         endings.real + endings.unattributed + failed === real,
     },
     {
-      what: 'edits take effect at once, both ways, and one with a slip changes nothing',
+      what: 'edits take effect at once, both ways, and one with an error changes nothing',
       ok:
         during.marked === during.calls &&
         stillDuring.marked === stillDuring.calls &&

@@ -19,7 +19,7 @@ export interface LoadPhase {
 const DURATION_MS = 1_300
 const SEED = 7
 
-/** A phase that loads the sidecar with the rules of its own in force. */
+/** A phase that loads the sidecar with the rules of its own active. */
 export function loadPhase(spec: LoadPhase): Phase {
   const { key, title, column, lines, rules, resilience = {} } = spec
   return {

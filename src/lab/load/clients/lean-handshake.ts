@@ -24,14 +24,14 @@ export async function findProtocolVersion(
   wanted: string | undefined,
 ): Promise<Handshake> {
   if (wanted === undefined || isModern(wanted)) {
-    const revision = wanted ?? FIRST_MODERN_PROTOCOL_VERSION
+    const version = wanted ?? FIRST_MODERN_PROTOCOL_VERSION
     const response = await ask(
       wire,
       'server/discover',
       {},
-      { protocolVersion: revision, session: undefined },
+      { protocolVersion: version, session: undefined },
     )
-    if (response.kind === 'ok') return discovered(response, revision)
+    if (response.kind === 'ok') return discovered(response, version)
     if (response.kind !== 'http' && response.kind !== 'rpc') throw endpointError(response)
     const refused = response.code === 401 || response.code === 403 || (response.code ?? 0) >= 500
     if (refused || MODERN_ERRORS.has(response.code ?? 0)) throw endpointError(response)
@@ -46,8 +46,8 @@ export async function openSession(wire: LeanWire, wanted: string): Promise<Hands
   const response = await ask(wire, 'initialize', params, undefined)
   if (response.kind !== 'ok' || !isRecord(response.result)) throw endpointError(response)
   const { protocolVersion, serverInfo } = response.result
-  const revision = typeof protocolVersion === 'string' ? protocolVersion : wanted
-  const speaking = { protocolVersion: revision, session: response.session }
+  const version = typeof protocolVersion === 'string' ? protocolVersion : wanted
+  const speaking = { protocolVersion: version, session: response.session }
   await wire.tell('notifications/initialized', speaking)
   return { server: nameOf(serverInfo), speaking }
 }
@@ -63,12 +63,12 @@ export function ask(
   return wire.ask(method, params, speaking, { timeoutMs: TIMEOUT_MS, signal })
 }
 
-function discovered({ result }: CallResponse, revision: string): Handshake {
+function discovered({ result }: CallResponse, version: string): Handshake {
   const { serverInfo, _meta } = isRecord(result) ? result : {}
   const told: unknown = isRecord(_meta) ? _meta['io.modelcontextprotocol/serverInfo'] : undefined
   return {
     server: nameOf(serverInfo ?? told),
-    speaking: { protocolVersion: revision, session: undefined },
+    speaking: { protocolVersion: version, session: undefined },
   }
 }
 

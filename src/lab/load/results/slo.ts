@@ -122,6 +122,6 @@ function limitOf(text: string, unit: Unit, number: number, suffix: string): numb
   return number
 }
 
-function bad(text: string, why: string, mend: string): LoadError {
-  return new LoadError('BAD_INPUT', `the gate "${text.slice(0, 60)}" ${why}`, mend)
+function bad(text: string, why: string, fix: string): LoadError {
+  return new LoadError('BAD_INPUT', `the gate "${text.slice(0, 60)}" ${why}`, fix)
 }

@@ -40,7 +40,7 @@ export class PushSession {
   ownerOf(message: Message | undefined): PushedCall | undefined {
     if (message?.kind === 'result' || message?.kind === 'error') {
       const { id } = message
-      // An id that is used again belongs to the newer call: so does the ledger see it.
+      // An id that is used again belongs to the newer call: so does the table of in-flight requests see it.
       return this.#calls.findLast(({ call }) => call.id === id)
     }
     if (message?.kind !== 'notification' || message.method !== 'notifications/progress') {
