@@ -188,10 +188,10 @@ describe.each(boards.map((board): [string, Dashboard] => [board.title, board]))(
       await tab.open(page.url)
       await eventually(async () => {
         if (tab.complaints.length > 0) throw new Error(tab.complaints.join('\n'))
-        return (await tab.evaluate('document.title')) === 'sampled' ? undefined : 'nothing is drawn'
+        return (await tab.evaluate('document.title')) === 'drawn' ? undefined : 'nothing is drawn'
       }, PATIENCE)
-      const sampled = await tab.evaluate<number>(`document.querySelectorAll('[data-drawn]').length`)
-      expect(sampled).toBe(panelsOf(board).length)
+      const drawn = await tab.evaluate<number>(`document.querySelectorAll('[data-drawn]').length`)
+      expect(drawn).toBe(panelsOf(board).length)
       await tab.screenshot(`${PICTURES}${board.file.replace('.json', '.png')}`)
       expect(tab.requests.filter((url) => !url.startsWith(new URL('/', page.url).href))).toEqual([])
       await tab.close()

@@ -55,11 +55,11 @@ async function draw() {
       none.textContent = 'No data'
       box.append(none)
     } else KINDS[type](box, shown, picture)
-    box.dataset.sampled = 'yes'
+    box.dataset.drawn = 'yes'
   }
   grid.style.height = `${bottom}px`
   grid.style.width = `${24 * COLUMN}px`
-  document.title = 'sampled'
+  document.title = 'drawn'
 }
 
 await draw()
