@@ -64,7 +64,7 @@ describe('squall top in a real terminal', () => {
     await terminal.resize(132, 45)
     await terminal.shows(/ACTIVE {2}ENVIRONMENT/)
     await terminal.shows(/ staging$/m)
-    await terminal.shows(/onerror="document\.title=1">\\u\{202e\}evil/)
+    await terminal.shows(/onerror="document\.title=1">\ufffdevil/)
     await writeFile(join(PICTURES, '132.txt'), await terminal.screen())
 
     await terminal.press('d')
