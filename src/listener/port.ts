@@ -5,7 +5,7 @@ import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { formatUpstream, type UpstreamAddress } from '../upstream/address.ts'
-import { App } from '../upstream/http-upstream.ts'
+import { UpstreamConnections } from '../upstream/http-upstream.ts'
 import { createConnector, type Connector } from '../upstream/connector.ts'
 import { UpstreamDiagnosis } from '../upstream/diagnosis.ts'
 import { probe } from '../upstream/probe.ts'
@@ -39,7 +39,7 @@ const PROBE_TTL = 1_000
 export class Port {
   readonly upstreamName: string
   readonly #front: HttpFront
-  readonly #app: App
+  readonly #app: UpstreamConnections
   readonly #tunnel: Tunnel
   readonly #inFlight: InFlightRequests
   readonly #diagnosis: UpstreamDiagnosis
@@ -63,7 +63,7 @@ export class Port {
     this.upstreamName = formatUpstream(address)
     this.#connector = createConnector({ address, timeout: options.connectTimeout, tls })
     const now = (): number => performance.now()
-    this.#app = new App({
+    this.#app = new UpstreamConnections({
       address,
       fast: options.engine === 'fast',
       connector: this.#connector,

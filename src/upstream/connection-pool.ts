@@ -1,22 +1,21 @@
-/** What a lane tells its pool. */
-export interface ConnectionEvents<L> {
+/** Reports a connection's state to its pool. */
+export interface ConnectionEvents<C> {
   connected(): void
-  disconnected(lane: L): void
+  disconnected(connection: C): void
 }
 
 /** A connection to the app, as a pool sees it. */
 export interface PooledConnection {
   alive: boolean
   busy: boolean
-  /** It was kept for as long as it may be. */
+  /** Returns true when the idle time of the connection has ended. */
   isStale(now: number): boolean
   /** Ends the connection at once, whatever it is doing. */
   destroy(): void
 }
 
-/** What a pool works with. */
-export interface ConnectionPoolOptions<L> {
-  readonly open: (events: ConnectionEvents<L>) => L
+export interface ConnectionPoolOptions<C> {
+  readonly open: (events: ConnectionEvents<C>) => C
   /** False when no further connection may be opened. */
   readonly mayOpen: () => boolean
   /** False ends each connection after one exchange. */
@@ -29,14 +28,14 @@ export interface ConnectionPoolOptions<L> {
  * Connections to one app. The one used last is used first, so that as few as possible idle towards
  * the app's own timeout.
  */
-export class ConnectionPool<L extends PooledConnection> {
-  readonly #options: ConnectionPoolOptions<L>
-  readonly #idle: L[] = []
-  readonly #lanes = new Set<L>()
-  readonly #events: ConnectionEvents<L>
+export class ConnectionPool<C extends PooledConnection> {
+  readonly #options: ConnectionPoolOptions<C>
+  readonly #idle: C[] = []
+  readonly #connections = new Set<C>()
+  readonly #events: ConnectionEvents<C>
   #connected = 0
 
-  constructor(options: ConnectionPoolOptions<L>) {
+  constructor(options: ConnectionPoolOptions<C>) {
     this.#options = options
     this.#events = {
       connected: () => this.#count(1),
@@ -55,83 +54,91 @@ export class ConnectionPool<L extends PooledConnection> {
 
   /** Connections that are open, or being opened. */
   get size(): number {
-    return this.#lanes.size
+    return this.#connections.size
   }
 
-  /** Whether a lane is open and free. */
+  /** True when a connection is open and free. */
   get hasIdle(): boolean {
-    return this.#idle.some((lane) => lane.alive)
+    return this.#idle.some((connection) => connection.alive)
   }
 
-  /** A lane that is open and free, if there is one. */
-  acquireIdle(): L | undefined {
+  /** Returns an open and free connection, or undefined when none exists. */
+  acquireIdle(): C | undefined {
     if (this.#idle.length === 0) return undefined
     const now = this.#options.now()
-    for (let lane = this.#idle.pop(); lane !== undefined; lane = this.#idle.pop()) {
-      if (!lane.alive) continue
-      if (lane.isStale(now)) {
-        this.discard(lane)
+    for (
+      let connection = this.#idle.pop();
+      connection !== undefined;
+      connection = this.#idle.pop()
+    ) {
+      if (!connection.alive) continue
+      if (connection.isStale(now)) {
+        this.discard(connection)
         continue
       }
-      lane.busy = true
-      return lane
+      connection.busy = true
+      return connection
     }
     return undefined
   }
 
-  /** A free lane, or undefined when the bound is met. */
-  acquire(): L | undefined {
+  /** Returns a free or new connection, or undefined when the bound is met. */
+  acquire(): C | undefined {
     const idle = this.acquireIdle()
     if (idle !== undefined) return idle
     return this.#options.mayOpen() ? this.adopt(this.#options.open) : undefined
   }
 
-  /** Takes in a lane that is opened in a way of its own, whatever the bound. */
-  adopt(open: (events: ConnectionEvents<L>) => L): L {
-    const lane = open(this.#events)
-    lane.busy = true
-    this.#lanes.add(lane)
-    return lane
+  /** Opens a connection with `open` and adds it, whatever the bound. */
+  adopt(open: (events: ConnectionEvents<C>) => C): C {
+    const connection = open(this.#events)
+    connection.busy = true
+    this.#connections.add(connection)
+    return connection
   }
 
-  /** Gives a lane back after an exchange that left its connection in order. */
-  release(lane: L): void {
-    lane.busy = false
-    if (this.#options.reuse) this.#idle.push(lane)
-    else this.discard(lane)
+  /** Returns a reusable connection to the pool after an exchange. */
+  release(connection: C): void {
+    connection.busy = false
+    if (this.#options.reuse) this.#idle.push(connection)
+    else this.discard(connection)
   }
 
-  /** Ends a lane whose connection cannot be used again. */
-  discard(lane: L): void {
-    this.#lanes.delete(lane)
-    lane.destroy()
+  /** Ends a connection that cannot be used again. */
+  discard(connection: C): void {
+    this.#connections.delete(connection)
+    connection.destroy()
   }
 
-  /** Forgets a lane whose connection goes on elsewhere. */
-  leave(lane: L): void {
-    this.#lanes.delete(lane)
+  /** Removes a connection that another reader takes over, without ending it. */
+  detach(connection: C): void {
+    this.#connections.delete(connection)
   }
 
-  /** Ends a connection that nobody uses, the one that has waited longest; false when there is none. */
-  giveUpIdle(): boolean {
-    for (let lane = this.#idle.shift(); lane !== undefined; lane = this.#idle.shift()) {
-      if (!lane.alive) continue
-      this.discard(lane)
+  /** Ends the connection that has been idle longest; false when none is idle. */
+  closeIdle(): boolean {
+    for (
+      let connection = this.#idle.shift();
+      connection !== undefined;
+      connection = this.#idle.shift()
+    ) {
+      if (!connection.alive) continue
+      this.discard(connection)
       return true
     }
     return false
   }
 
-  /** Ends idle connections that were kept for long enough. */
+  /** Ends connections whose idle time has ended. */
   sweep(now: number): void {
-    for (const lane of this.#idle) if (lane.alive && lane.isStale(now)) this.discard(lane)
-    this.#forget()
+    for (const connection of this.#idle)
+      if (connection.alive && connection.isStale(now)) this.discard(connection)
+    this.#prune()
   }
 
-  /** Ends every connection. */
   close(): void {
-    for (const lane of this.#lanes) lane.destroy()
-    this.#lanes.clear()
+    for (const connection of this.#connections) connection.destroy()
+    this.#connections.clear()
     this.#idle.length = 0
   }
 
@@ -140,17 +147,17 @@ export class ConnectionPool<L extends PooledConnection> {
     this.#options.onConnections(delta)
   }
 
-  #retire(lane: L): void {
-    lane.alive = false
-    this.#lanes.delete(lane)
-    this.#forget()
+  #retire(connection: C): void {
+    connection.alive = false
+    this.#connections.delete(connection)
+    this.#prune()
   }
 
-  /** Forgets lanes that were closed while idle, without a walk for each of them. */
-  #forget(): void {
+  /** Drops connections that closed while idle; amortized, because each close would otherwise scan the list. */
+  #prune(): void {
     while (this.#idle.length > 0 && !this.#idle[this.#idle.length - 1]!.alive) this.#idle.pop()
-    if (this.#idle.length < this.#lanes.size * 2 + 16) return
-    const kept = this.#idle.filter((lane) => lane.alive)
+    if (this.#idle.length < this.#connections.size * 2 + 16) return
+    const kept = this.#idle.filter((connection) => connection.alive)
     this.#idle.length = 0
     this.#idle.push(...kept)
   }

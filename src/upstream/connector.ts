@@ -2,12 +2,12 @@ import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:
 import type { ConnectionOptions } from 'node:tls'
 import type { UpstreamAddress } from './address.ts'
 
-/** No connection to the app could be made. */
+/** Reports that no connection to the app could be made. */
 export class ConnectError extends Error {
   readonly code = 'SQUALL_CONNECT'
 }
 
-/** How to reach the app. TLS material is asked for at each connection, so a swapped file takes effect. */
+/** Configures connections to the app. `tls` is called for each connection, so a swapped file takes effect. */
 export interface ConnectorOptions {
   readonly address: UpstreamAddress
   readonly timeout: number
@@ -17,14 +17,13 @@ export interface ConnectorOptions {
 /** Opens connections to the app, with a bound on the time it takes. */
 export type Connector = (
   done: (error: Error | null, socket: Socket | null) => void,
-  /** Takes what arrives instead of the stream, where the connection is not TLS. */
+  /** Receives the incoming bytes instead of the stream, on connections without TLS. */
   onread?: OnReadOpts,
 ) => Socket
 
 /** Clients that hold a connection open for hours must notice when the other host has gone. */
 const TCP_KEEP_ALIVE = 60_000
 
-/** Makes the one way in which connections to an address are opened. */
 export function createConnector(options: ConnectorOptions): Connector {
   return (done, onread) => {
     const socket = open(options, onread)
@@ -41,7 +40,7 @@ export function createConnector(options: ConnectorOptions): Connector {
     const onError = (error: Error): void => {
       clearTimeout(timer)
       socket.off(ready, onReady).off('close', onClose)
-      // However it went wrong, nothing of the request was sent.
+      // Every error here is a connect error: nothing of the request was sent.
       done(error instanceof ConnectError ? error : new ConnectError(reasonOf(error)), null)
     }
     const onClose = (): void => onError(new ConnectError('closed while connecting'))
@@ -66,20 +65,20 @@ function open({ address, tls }: ConnectorOptions, onread: OnReadOpts | undefined
     host: address.host,
     port: address.port,
     noDelay: true,
-    // The app's end is undici's to answer, at its own time: see the socket guard.
+    // undici decides when to answer the app's FIN: see SocketGuard.
     allowHalfOpen: true,
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE,
   }
   if (!address.tls) return connectTcp({ ...target, ...reading })
   const secure = tls()
-  const servername = nameToAskFor(address.host, secure)
-  // Loaded with the first connection that needs it: most apps are reached without.
+  const servername = serverNameFor(address.host, secure)
+  // Loaded with the first TLS connection: most apps are reached without TLS.
   const { connect } = process.getBuiltinModule('node:tls')
   return connect({ ...target, ALPNProtocols: ['http/1.1'], ...secure, servername })
 }
 
-/** The name in a TLS handshake: as told, or else the host, which is none where it is an address. */
-export function nameToAskFor(host: string, { servername }: ConnectionOptions): string {
+/** Returns the server name for a TLS handshake: the configured one, or the host, or '' for an IP address. */
+export function serverNameFor(host: string, { servername }: ConnectionOptions): string {
   return servername ?? (isIP(host) === 0 ? host : '')
 }

@@ -4,69 +4,69 @@ import { networkInterfaces } from 'node:os'
 import type { Failure } from '../http/transfer.ts'
 import { formatUpstream, type UpstreamAddress } from './address.ts'
 
-/** A mistake in how an app is reached, with what to do about it. */
+/** Describes a wrong upstream setting, with its fix. */
 export interface UpstreamProblem {
   readonly kind: 'speaks_tls' | 'loopback_only'
   readonly message: string
 }
 
-/** The parts that a diagnosis works with. */
-export interface DiagnosisParts {
+/** Configures a diagnosis. */
+export interface DiagnosisOptions {
   readonly address: UpstreamAddress
   /** In milliseconds. */
   readonly now: () => number
   readonly found: (problem: UpstreamProblem) => void
 }
 
-/** An app is looked at no more often than this, in milliseconds. */
+/** The minimum time between two probes of an app, in milliseconds. */
 const PAUSE = 10_000
 const HANDSHAKE = 3_000
-/** After so many looks at an app that answers something else than TLS it is not looked at again. */
-const MOST_LOOKS = 3
+/** An app that did not speak TLS this often is not probed again. */
+const MOST_PROBES = 3
 const MOST_SOCKETS = 4 * 2 ** 20
 const LISTENS = '0A'
 const SOCKETS = ['/proc/net/tcp', '/proc/net/tcp6'] as const
-/** As the kernel writes them: each 32 bits the wrong way round. */
+/** Match loopback as the kernel writes it: each 32 bits in reverse byte order. */
 const LOOPBACKS = [/^[0-9A-F]{6}7F$/, /^0{24}01000000$/, /^0{16}FFFF0000[0-9A-F]{6}7F$/]
 
 /**
  * Finds out why an app gives no usable response to plain HTTP: it speaks TLS, or it listens on loopback
- * and is reached by the address of the pod. Looks seldom, a bounded number of times, and only after
- * something failed.
+ * and is reached by the address of the pod. Probes only after a failure, seldom, and a bounded number
+ * of times.
  */
 export class UpstreamDiagnosis {
-  readonly #parts: DiagnosisParts
-  #lookedAt = -Infinity
-  #looks = 0
+  readonly #options: DiagnosisOptions
+  #probedAt = -Infinity
+  #probes = 0
   #busy = false
   #closed = false
 
-  constructor(parts: DiagnosisParts) {
-    this.#parts = parts
+  constructor(options: DiagnosisOptions) {
+    this.#options = options
   }
 
-  /** An exchange got no response that can be used: it failed, was cut, or was called a bad request. */
+  /** Starts a probe after an exchange that failed, was cut, or was answered with 400. */
   suspect(failure?: Failure): void {
-    const { address, now } = this.#parts
+    const { address, now } = this.#options
     if (address.kind !== 'tcp' || address.tls || this.#busy || this.#closed) return
-    if (now() - this.#lookedAt < PAUSE) return
+    if (now() - this.#probedAt < PAUSE) return
     const isRefused = failure?.kind === 'connect'
-    if (failure?.kind === 'overload' || (!isRefused && this.#looks >= MOST_LOOKS)) return
-    this.#lookedAt = now()
+    if (failure?.kind === 'overload' || (!isRefused && this.#probes >= MOST_PROBES)) return
+    this.#probedAt = now()
     this.#busy = true
-    void this.#look(address, isRefused)
+    void this.#probe(address, isRefused)
   }
 
   close(): void {
     this.#closed = true
   }
 
-  async #look(address: TcpAddress, isRefused: boolean): Promise<void> {
+  async #probe(address: TcpAddress, isRefused: boolean): Promise<void> {
     try {
       const problem = await (isRefused ? this.#sockets(address) : this.#handshake(address))
-      if (problem !== undefined && !this.#closed) this.#parts.found(problem)
+      if (problem !== undefined && !this.#closed) this.#options.found(problem)
     } catch {
-      // Nothing was found out.
+      // The cause stays unknown.
     } finally {
       this.#busy = false
     }
@@ -74,10 +74,10 @@ export class UpstreamDiagnosis {
 
   async #handshake(address: TcpAddress): Promise<UpstreamProblem | undefined> {
     if (!(await speaksTls(address))) {
-      this.#looks++
+      this.#probes++
       return undefined
     }
-    this.#looks = 0
+    this.#probes = 0
     return {
       kind: 'speaks_tls',
       message: `the app at ${formatUpstream(address)} speaks TLS, and is sent plain HTTP: begin --upstream with https://; in a pod, write the annotations squall.dev/upstream-tls and squall.dev/tls-secret`,
@@ -96,12 +96,12 @@ export class UpstreamDiagnosis {
 
 type TcpAddress = Extract<UpstreamAddress, { kind: 'tcp' }>
 
-/** True when what answers a handshake speaks TLS, whether it agrees or not. */
+/** Returns true when the app answers a TLS handshake, even with an alert. */
 function speaksTls({ host, port }: TcpAddress): Promise<boolean> {
   const { connect } = process.getBuiltinModule('node:tls')
   return new Promise((resolve) => {
     const servername = isIP(host) === 0 ? host : ''
-    // Nothing is sent behind the handshake, so that whose certificate it is does not matter.
+    // Nothing is sent after the handshake, so the certificate need not be verified.
     const socket = connect({ host, port, servername, rejectUnauthorized: false })
     const end = (result: boolean): void => {
       socket.destroy()
@@ -114,14 +114,14 @@ function speaksTls({ host, port }: TcpAddress): Promise<boolean> {
   })
 }
 
-/** True for addresses of this machine, or pod, that are not loopback. */
+/** Returns true for addresses of this machine or pod that are not loopback. */
 function isOwnAddress(host: string): boolean {
   return Object.values(networkInterfaces()).some((list) =>
     list?.some(({ address, internal }) => address === host && !internal),
   )
 }
 
-/** True when something listens on a port, and only for clients of the same machine. */
+/** Returns true when every listener of a port is bound to loopback, and at least one exists. */
 async function listensOnLoopbackAlone(port: number): Promise<boolean> {
   const hosts: string[] = []
   for (const path of SOCKETS) {
@@ -134,7 +134,7 @@ async function listensOnLoopbackAlone(port: number): Promise<boolean> {
   return hosts.length > 0 && hosts.every((host) => LOOPBACKS.some((each) => each.test(host)))
 }
 
-/** The text of a file that may not be there. */
+/** Reads a file that may not exist, up to a bound. */
 async function bounded(path: string): Promise<string> {
   let text = ''
   try {
@@ -142,7 +142,7 @@ async function bounded(path: string): Promise<string> {
       text += String(part)
     }
   } catch {
-    // Elsewhere than on Linux there is no such file.
+    // The file exists on Linux only.
   }
   return text
 }

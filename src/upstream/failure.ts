@@ -1,7 +1,7 @@
 import type { Failure } from '../http/transfer.ts'
 import type { SocketFate } from './undici-connection.ts'
 
-/** Tells what happened to a transfer from undici's error and from what the socket itself reported. */
+/** Classifies a failed transfer by undici's error and the socket's own events. */
 export function failureOf(error: Error, fate: SocketFate): Failure {
   const code = (error as NodeJS.ErrnoException).code ?? ''
   const { message } = error
@@ -19,7 +19,7 @@ export function failureOf(error: Error, fate: SocketFate): Failure {
   return { kind: 'closed', message }
 }
 
-/** By name, since undici's parser errors have no code of their own. */
+/** Checks the name, because undici's parser errors have no code. */
 function isUnreadable(error: Error, code: string): boolean {
   return error.name === 'HTTPParserError' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
 }

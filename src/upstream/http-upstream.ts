@@ -7,34 +7,34 @@ import { FastUpstream } from './fast/fast-upstream.ts'
 import { undiciClient } from './undici-module.ts'
 import { UndiciUpstream } from './undici-upstream.ts'
 
-/** How the connections to one app are made and bounded. */
-export interface AppOptions extends ConnectionOptions {
+/** Configures how the connections to one app are opened and limited. */
+export interface UpstreamConnectionsOptions extends ConnectionOptions {
   readonly address: UpstreamAddress
-  /** False takes every exchange through undici. */
+  /** False sends every exchange through undici. */
   readonly fast: boolean
   /** False ends each connection after one exchange. */
   readonly reuse: boolean
   readonly maxConnections: number
-  /** Connections to the app that are opened elsewhere, and count towards the bound. */
+  /** Returns the number of connections opened elsewhere (tunnels), which count towards the bound. */
   readonly others: () => number
   readonly onConnections: (delta: number) => void
   /** In milliseconds. */
   readonly now: () => number
 }
 
-/** One app, with all connections to it. */
-export class App {
+/** Holds all connections to one app. */
+export class UpstreamConnections {
   readonly upstream: Upstream
-  readonly #options: AppOptions
+  readonly #options: UpstreamConnectionsOptions
   readonly #standard: ConnectionPool<UndiciConnection>
   readonly #fast: ConnectionPool<FastConnection>
 
-  constructor(options: AppOptions) {
+  constructor(options: UpstreamConnectionsOptions) {
     this.#options = options
     const { maxConnections, onConnections, now, address, reuse } = options
     const mayOpen =
       (other: () => ConnectionPool<UndiciConnection> | ConnectionPool<FastConnection>) => () =>
-        this.#connections < maxConnections || other().giveUpIdle()
+        this.#connections < maxConnections || other().closeIdle()
     const common = { onConnections, now, reuse }
     this.#standard = new ConnectionPool<UndiciConnection>({
       ...common,
@@ -48,19 +48,18 @@ export class App {
     })
     const standard = new UndiciUpstream(this.#standard, options)
     const isFast = options.fast && !(address.kind === 'tcp' && address.tls)
-    // Here the first call needs it for sure, and must not wait for it.
+    // Loaded now because the first call needs undici, and must not wait until it is loaded.
     if (!isFast) undiciClient()
     this.upstream = isFast ? new FastUpstream(this.#fast, standard) : standard
   }
 
-  /** Whether one more connection may be opened elsewhere; one that nobody uses makes room for it. */
+  /** Returns true when a connection may be opened elsewhere; closes an idle connection to make room. */
   get hasRoom(): boolean {
     const { maxConnections } = this.#options
     if (this.#connections < maxConnections) return true
-    return this.#fast.giveUpIdle() || this.#standard.giveUpIdle()
+    return this.#fast.closeIdle() || this.#standard.closeIdle()
   }
 
-  /** Connections that are open right now. */
   get connected(): number {
     return this.#standard.connected + this.#fast.connected
   }
@@ -70,12 +69,11 @@ export class App {
     return this.#standard.size + this.#fast.size + this.#options.others()
   }
 
-  /** Ends idle connections that were kept for long enough. Called once a second. */
+  /** Ends connections whose idle time has ended. Called once a second. */
   sweep(now: number): void {
     this.#fast.sweep(now)
   }
 
-  /** Ends every connection. */
   close(): void {
     this.#standard.close()
     this.#fast.close()

@@ -1,19 +1,18 @@
 import type { Socket } from 'node:net'
 import { linesText, type HeaderLines } from '../http/headers.ts'
 
-/** undici wrote something other than the one head that was announced. */
+/** Reports that undici wrote text other than the announced head. */
 export class RequestHeadError extends Error {
-  readonly code = 'SQUALL_HEAD_LANE'
+  readonly code = 'SQUALL_REQUEST_HEAD'
 }
 
-const CHUNKED_MARK = 'transfer-encoding: chunked\r\n'
+const CHUNKED_HEADER = 'transfer-encoding: chunked\r\n'
 const LAST_CHUNK = '\r\n0\r\n\r\n'
 
 /**
- * Puts the client's own head in the place of the one that undici would write. undici lower-cases
- * `Host`, moves it to the front and drops trailers; an app behind a proxy that nobody notices must
- * see neither. undici writes text for heads and chunk framing and bytes for bodies, so every text
- * passes here and no body byte does.
+ * Writes the client's own head instead of undici's. undici lower-cases `Host`, moves it to the front and
+ * drops trailers; behind a transparent proxy the app must see none of that. undici writes strings for
+ * heads and chunk framing and bytes for bodies, so only strings are translated here.
  */
 export class RequestHeadWriter {
   #text: string | undefined
@@ -30,15 +29,15 @@ export class RequestHeadWriter {
   }
 
   /**
-   * Announces a head with the whole of its body, as latin1: one character is one byte. undici is not
-   * told of the body, and both leave in one write.
+   * Announces a head with its whole body as latin1 (one character is one byte). undici does not see the
+   * body; both are sent in one write.
    */
   announceWhole(text: string, body: string): void {
     this.announce(text, undefined)
     this.#body = body
   }
 
-  /** Takes over the text that is written on a new connection. */
+  /** Intercepts the strings that undici writes to a new connection. */
   attach(socket: Socket): void {
     const write = socket.write.bind(socket) as (
       chunk: unknown,
@@ -60,8 +59,8 @@ export class RequestHeadWriter {
   #head(written: string, text: string): string {
     this.#text = undefined
     if (!this.#chunked) return `${text}\r\n${this.#body}`
-    if (written.endsWith(CHUNKED_MARK)) return text
-    // The stream was empty and undici chose a length of 0, but the head says chunked.
+    if (written.endsWith(CHUNKED_HEADER)) return text
+    // The stream was empty: undici wrote a length of 0, but the client's head is chunked.
     return text + this.#lastChunk()
   }
 

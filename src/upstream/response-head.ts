@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import type { HeaderLines } from '../http/headers.ts'
 
-/** What `toString('latin1')` comes down to; a head has a dozen of these. */
+/** Declares Node's untyped `latin1Slice`, which is faster than `toString` for the many short header fields. */
 type Latin1 = Buffer & { latin1Slice(): string }
 
-/** Header bytes as latin1 strings: one character is one byte, so they go out as they came in. */
+/** Decodes header bytes as latin1: one character is one byte, so the bytes are sent unchanged. */
 export function headerLines(raw: readonly (Buffer | string)[]): HeaderLines {
   const lines: string[] = []
   for (let i = 0; i < raw.length; i++) {
@@ -14,7 +14,7 @@ export function headerLines(raw: readonly (Buffer | string)[]): HeaderLines {
   return lines
 }
 
-/** The usual phrase where the given one is no more than its last piece. */
+/** Returns the standard reason phrase when the given one is only its last piece. */
 export function usualReason(status: number, reason: string): string {
   const usual = STATUS_CODES[status]
   return usual !== undefined && usual.endsWith(reason) ? usual : reason

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
 
-/** Whoever has a request on the connection. */
+/** Handles errors of the transfer on a connection. */
 export interface SocketOwner {
-  /** undici threw at the end of the connection: the transfer on it must end by other means. */
+  /** Ends the transfer after undici threw at the end of the connection. */
   threw(): void
 }
 
 /**
- * Keeps a connection's end away from undici while undici is paused. Its parser asserts that nobody
- * ends it then, and throws where nothing catches: out of the socket's own event.
+ * Holds back the end of a connection while undici is paused. undici's parser asserts that the connection
+ * does not end meanwhile, and throws from the socket's event, where nothing catches the error.
  */
 export class SocketGuard {
   owner: SocketOwner | undefined
@@ -19,7 +19,7 @@ export class SocketGuard {
     this.#paused = false
     this.#heldEnd = undefined
     const emit = socket.emit.bind(socket) as (event: string | symbol, value?: unknown) => boolean
-    // No event of a socket carries more than one value, and a rest parameter is an array each time.
+    // Socket events carry at most one value; a rest parameter would allocate an array for each event.
     const guarded = (event: string | symbol, value?: unknown): boolean => {
       if (event !== 'end' && event !== 'error' && event !== 'close') return emit(event, value)
       if (event === 'end' && this.#paused) {
@@ -36,12 +36,11 @@ export class SocketGuard {
     socket.emit = guarded
   }
 
-  /** undici waits for `resume`. */
   pause(): void {
     this.#paused = true
   }
 
-  /** undici goes on: an end that was held back comes now. */
+  /** Emits an end that was held back. */
   resume(): void {
     this.#paused = false
     const held = this.#heldEnd

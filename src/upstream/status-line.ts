@@ -1,24 +1,24 @@
 import type { Socket } from 'node:net'
 
-/** Heads of 1xx answers longer than this are not looked through for what follows them. */
+/** The reason phrase is not searched for behind more bytes of 1xx responses than this. */
 const MOST = 8 * 1024
 const FINAL = /^HTTP\/1\.[01] [2-9]\d\d(?: ([^\r\n]*))?\r?\n/
 const FOREIGN = /^HTTP\/(?!1\.[01] )[^ ]+ /
 const INFORMATIONAL = /^HTTP\/1\.[01] 1\d\d/
 
 /**
- * Reads the reason phrase as the app wrote it. undici decodes it as UTF-8 and keeps only the last
- * piece of one that arrives in several.
+ * Reads the reason phrase as the app wrote it. undici decodes the phrase as UTF-8, and keeps only its last
+ * piece when the phrase arrives in several.
  */
 export class StatusLine {
-  /** The phrase of the response whose head has arrived; undefined when it was not found. */
+  /** The reason phrase of the current response; undefined when it was not found. */
   reason: string | undefined
-  /** The response is of another version of HTTP than 1.0 and 1.1. */
+  /** True when the response has another HTTP version than 1.0 and 1.1. */
   foreign = false
   #wanted = false
   #text = ''
 
-  /** A request goes out: the next bytes are its response. */
+  /** Expects a response next, after a request was sent. */
   expect(): void {
     this.#wanted = true
     this.#text = ''
@@ -26,7 +26,7 @@ export class StatusLine {
     this.foreign = false
   }
 
-  /** Looks on while undici reads from a new connection. */
+  /** Observes the bytes that undici reads from a new connection. */
   attach(socket: Socket): void {
     const read = socket.read.bind(socket)
     socket.read = (size?: number): unknown => {
@@ -37,7 +37,7 @@ export class StatusLine {
   }
 
   #look(chunk: Buffer): void {
-    if (this.#text === '' && this.#plain(chunk)) return
+    if (this.#text === '' && this.#readFast(chunk)) return
     this.#text += chunk.toString('latin1', 0, Math.min(chunk.length, MOST))
     while (INFORMATIONAL.test(this.#text)) {
       const end = this.#text.indexOf('\r\n\r\n')
@@ -52,8 +52,8 @@ export class StatusLine {
     this.reason = match === null ? undefined : (match[1] ?? '')
   }
 
-  /** The usual case, without a regular expression: a final status line, whole in the first bytes. */
-  #plain(chunk: Buffer): boolean {
+  /** Reads the common case without a regular expression: a whole final status line in the first bytes. */
+  #readFast(chunk: Buffer): boolean {
     const digit = chunk[9]
     // HTTP/2.0 has its digits in the same places.
     if (chunk[5] !== 0x31) return false

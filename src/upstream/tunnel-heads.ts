@@ -1,12 +1,12 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { withoutOwnNames } from '../http/renamed-markers.ts'
 
-/** As Node finds it. */
+/** Matches as Node does. */
 const CHUNKED = /(?:^|\W)chunked(?:$|\W)/i
 
 /**
- * Puts the client's own request line and header lines in the place of http-proxy's, which lower-cases
- * names, merges repeats and folds double slashes.
+ * Sends the client's own request line and header lines instead of http-proxy's, which lower-cases names,
+ * merges repeats and folds double slashes.
  */
 export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage): void {
   proxyReq.path = req.url ?? '/'
@@ -14,15 +14,15 @@ export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage):
   const isChunked = CHUNKED.test(req.headers['transfer-encoding'] ?? '')
   for (const [name, values] of grouped(req.rawHeaders)) {
     const known = name.toLowerCase()
-    // Node waits for the one, and throws at the other where no trailers can follow.
+    // Node waits after `expect`, and throws for `trailer` where no trailers can follow.
     if (known === 'expect' || (known === 'trailer' && !isChunked)) continue
     proxyReq.setHeader(name, values.length === 1 ? values[0]! : values)
   }
 }
 
 /**
- * Gives http-proxy the app's own header lines to write. Where the app answered an upgrade with an
- * ordinary response, its body is ended by the connection, because its framing was taken off on the way.
+ * Gives http-proxy the app's own header lines to write. Where the app declined the upgrade with an ordinary
+ * response, the end of the connection ends its body, because Node's parser has removed the framing.
  */
 export function keepResponseLines(res: IncomingMessage): void {
   const headers = Object.fromEntries(grouped(withoutOwnNames(res.rawHeaders)))

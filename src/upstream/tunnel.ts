@@ -1,27 +1,29 @@
 import { type ClientRequest, type IncomingMessage, Agent as HttpAgent } from 'node:http'
+import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import type httpProxy from 'http-proxy'
 import type { UpstreamAddress } from './address.ts'
-import { nameToAskFor } from './connector.ts'
-import { httpProxyModule } from './http-proxy-module.ts'
+import { serverNameFor } from './connector.ts'
 import { keepResponseLines, keepRequestLines } from './tunnel-heads.ts'
 
-/** What becomes of an upgrade. */
+const require = createRequire(import.meta.url)
+
+/** Receives the events of tunnels. */
 export interface TunnelEvents {
   opened(): void
   closed(): void
-  /** The app answered: 101, or what it said instead. */
+  /** Reports the status of the app's response: 101, or another one. */
   responded(status: number): void
-  /** The upstream declined the upgrade. True takes over the socket, and the response with its body. */
+  /** Reports that the app declined the upgrade. True takes over the socket, and the response with its body. */
   declined(req: IncomingMessage, res: IncomingMessage, socket: Socket): boolean
-  /** The app could not be reached; the client's socket is still open and has got nothing. */
+  /** Reports that the app could not be reached; the client's socket is open and has received nothing. */
   failed(message: string, socket: Socket): void
-  /** The app's side broke in the middle. */
+  /** Reports that the app's connection broke after its response. */
   broken(socket: Socket): void
 }
 
-/** http-proxy lets only WebSocket through this pass; any other upgrade is as good. */
+/** The http-proxy pass that accepts WebSocket only; it is removed so that any upgrade passes. */
 const WEBSOCKET_ONLY = 'checkMethodAndHeader'
 
 type Target = NonNullable<httpProxy.ServerOptions['target']>
@@ -30,11 +32,10 @@ interface Passes {
   wsPasses: ((...args: unknown[]) => unknown)[]
 }
 
-/** The client's socket behind a request for an upgrade. */
-interface Carried {
+/** Holds the client's socket of an upgrade; `closed` ends the count of the tunnel. */
+interface OpenTunnel {
   readonly socket: Socket
-  /** Stops counting it. */
-  readonly over: () => void
+  readonly closed: () => void
 }
 
 function destroyed(this: Socket): void {
@@ -43,12 +44,12 @@ function destroyed(this: Socket): void {
 
 /** Carries upgraded connections (WebSocket and others) to the app, through http-proxy. */
 export class Tunnel {
-  /** Made for the first upgrade: most sidecars never see one. */
+  /** Created with the first upgrade: most sidecars never see one. */
   #proxy: httpProxy | undefined
   readonly #address: UpstreamAddress
   readonly #tls: () => ConnectionOptions
   readonly #events: TunnelEvents
-  readonly #open = new Map<IncomingMessage, Carried>()
+  readonly #open = new Map<IncomingMessage, OpenTunnel>()
   readonly #responded = new WeakSet<IncomingMessage>()
 
   constructor(address: UpstreamAddress, tls: () => ConnectionOptions, events: TunnelEvents) {
@@ -63,10 +64,12 @@ export class Tunnel {
 
   /** Takes over a socket whose request asked for an upgrade. */
   carry(req: IncomingMessage, socket: Socket, head: Buffer): void {
-    const over = (): void => this.#over(req)
-    this.#open.set(req, { socket, over })
+    const closed = (): void => {
+      if (this.#open.delete(req)) this.#events.closed()
+    }
+    this.#open.set(req, { socket, closed })
     this.#events.opened()
-    socket.once('close', over)
+    socket.once('close', closed)
     socket.on('error', destroyed)
     const proxy = this.#proxyFor(socket)
     if (proxy === undefined) return
@@ -78,44 +81,41 @@ export class Tunnel {
     try {
       proxy.ws(req, socket, head, options, failed)
     } catch (error) {
-      // Node refuses to write some heads that it has read.
+      // Node rejects some heads on writing that it accepted on reading.
       failed(error as Error)
     }
   }
 
-  /** Ends every tunnel. */
   close(): void {
     for (const { socket } of this.#open.values()) socket.destroy()
   }
 
-  /** Undefined where it cannot be loaded now, with every file handle in use: then the socket is answered. */
+  /** Returns undefined, and reports the failure, when http-proxy cannot be loaded (no free file handle). */
   #proxyFor(socket: Socket): httpProxy | undefined {
     try {
       this.#proxy ??= this.#createProxy()
       return this.#proxy
     } catch (error) {
-      // The message has paths of this machine, which are not for clients.
-      const why = (error as NodeJS.ErrnoException).code ?? 'an error of its own'
+      // Clients must not see the message, which contains local paths.
+      const why = (error as NodeJS.ErrnoException).code ?? 'unknown error'
       this.#events.failed(`http-proxy cannot be loaded: ${why}`, socket)
       return undefined
     }
   }
 
   #createProxy(): httpProxy {
-    const proxy = httpProxyModule().createProxyServer({ xfwd: false, changeOrigin: false })
+    // Loaded synchronously: no event of the waiting socket may be lost meanwhile.
+    const library = require('http-proxy') as typeof httpProxy
+    const proxy = library.createProxyServer({ xfwd: false, changeOrigin: false })
     const passes = proxy as unknown as Passes
     passes.wsPasses = passes.wsPasses.filter((pass) => pass.name !== WEBSOCKET_ONLY)
     proxy.on('proxyReqWs', (proxyReq, req) => this.#started(proxyReq, req))
     return proxy
   }
 
-  #over(req: IncomingMessage): void {
-    if (this.#open.delete(req)) this.#events.closed()
-  }
-
   #started(proxyReq: ClientRequest, req: IncomingMessage): void {
     keepRequestLines(proxyReq, req)
-    const { socket, over } = this.#open.get(req)!
+    const { socket, closed } = this.#open.get(req)!
     const end = (): void => void proxyReq.destroy()
     socket.once('close', end)
     const responded = (res: IncomingMessage): void => {
@@ -128,14 +128,14 @@ export class Tunnel {
       if (!this.#events.declined(req, res, socket)) return false
       socket.off('error', destroyed)
       res.once('close', () => {
-        socket.off('close', over).off('close', end)
-        over()
+        socket.off('close', closed).off('close', end)
+        closed()
       })
       return true
     }
-    // This runs before http-proxy's own listener, which writes what it finds in the response's headers.
+    // This runs before http-proxy's own listener, which writes the response's headers.
     proxyReq.once('upgrade', responded)
-    // By then http-proxy has its listener in place, which would end the client's connection.
+    // Now http-proxy has added its listener, which would end the client's connection.
     proxyReq.once('socket', () => {
       const [pass] = proxyReq.listeners('response')
       proxyReq.removeAllListeners('response')
@@ -158,7 +158,7 @@ export class Tunnel {
     if (address.kind !== 'tcp' || !address.tls) return new HttpAgent({ keepAlive: false })
     const secure = this.#tls()
     // Without a name Node would ask for the one in the client's Host header.
-    const servername = nameToAskFor(address.host, secure)
+    const servername = serverNameFor(address.host, secure)
     const { Agent: HttpsAgent } = process.getBuiltinModule('node:https')
     return new HttpsAgent({ ...secure, servername, keepAlive: false })
   }

@@ -7,7 +7,7 @@ import { SocketGuard } from './socket-guard.ts'
 import { StatusLine } from './status-line.ts'
 import { undiciClient } from './undici-module.ts'
 
-/** Settings of the connections behind one upstream. */
+/** Configures the connections of one upstream. */
 export interface ConnectionOptions {
   readonly connector: Connector
   /** An idle connection is retired after this, or 2 s before the app says it would close it. */
@@ -15,7 +15,7 @@ export interface ConnectionOptions {
   readonly maxResponseHead: number
 }
 
-/** How the connection ended, as the socket itself told it: `broken` by an error on this side. */
+/** The end of a connection as the socket reported it; `broken` is an error on this side. */
 export type SocketFate = 'open' | 'reset' | 'closed' | 'broken'
 
 /** The app closes at its own time; retiring ours this much earlier keeps requests off dying connections. */
@@ -63,12 +63,11 @@ export class UndiciConnection implements PooledConnection {
     this.#client.dispatch(options, handler)
   }
 
-  /** undici itself ends what has idled for too long. */
+  /** Returns false: undici itself ends idle connections. */
   isStale(): boolean {
     return false
   }
 
-  /** Ends the connection at once, whatever it is doing. */
   destroy(): void {
     this.alive = false
     this.#connecting?.destroy()

@@ -20,9 +20,9 @@ import type { ConnectionEvents, ConnectionPool } from './connection-pool.ts'
 import { headerLines, usualReason } from './response-head.ts'
 
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
-/** Bodies up to this leave in one write with their head, which costs less than two in one system call. */
+/** Bodies up to this size are written together with their head, which is cheaper than two corked writes. */
 const ONE_WRITE = 16 * 1024
-/** Interim responses to one request; an app that sends more is taken for broken. */
+/** The interim responses to one request, beyond which the response is a protocol failure. */
 const MOST_INTERIM = 64
 const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
 
@@ -36,38 +36,37 @@ export class UndiciUpstream implements Upstream {
     this.#options = options
   }
 
-  /** Whether a connection is open here that nobody uses. */
   get hasIdle(): boolean {
     return this.#pool.hasIdle
   }
 
-  /** Reads the response to a request that was sent already, on a connection that comes from elsewhere. */
-  goOn(socket: Socket, sink: ResponseSink, begun = false): Transfer {
+  /** Reads the response to a request that was sent already, on a connection that another reader opened. */
+  takeOver(socket: Socket, sink: ResponseSink, begun = false): Transfer {
     let connections = 0
     const connector: Connector = (done) => {
-      if (connections++ > 0 && transfer.over) return this.#options.connector(done)
-      // The request was sent once, and must not be sent again where undici found the end too early.
+      if (connections++ > 0 && transfer.done) return this.#options.connector(done)
+      // undici reconnects when the connection ends early: the request must not be sent twice.
       const ended = connections > 1 ? new Error('the app closed the connection') : null
       process.nextTick(done, ended, ended === null ? socket : null)
       return socket
     }
     const open = (events: ConnectionEvents<UndiciConnection>): UndiciConnection =>
       new UndiciConnection({ ...this.#options, connector }, events)
-    let lane: UndiciConnection
+    let connection: UndiciConnection
     try {
-      lane = this.#pool.adopt(open)
+      connection = this.#pool.adopt(open)
     } catch (error) {
-      // The first lane loads undici, which takes file handles. Nobody above this would answer.
+      // The first connection loads undici, which needs file handles. No caller handles this error.
       socket.destroy()
-      // The message has paths of this machine, which are not for clients.
-      const why = (error as NodeJS.ErrnoException).code ?? 'an error of its own'
+      // Clients must not see the message, which contains local paths.
+      const why = (error as NodeJS.ErrnoException).code ?? 'unknown error'
       sink.fail({ kind: 'overload', message: `the app's response cannot be read now: ${why}` })
       return IDLE_TRANSFER
     }
-    lane.statusLine.expect()
-    const transfer = new UndiciTransfer(this.#pool, lane, sink, begun)
-    lane.head.announceWhole('', '')
-    lane.dispatch(dispatchOptions('POST', null, undefined), transfer)
+    connection.statusLine.expect()
+    const transfer = new UndiciTransfer(this.#pool, connection, sink, begun)
+    connection.head.announceWhole('', '')
+    connection.dispatch(dispatchOptions('POST', null, undefined), transfer)
     return transfer
   }
 
@@ -75,19 +74,19 @@ export class UndiciUpstream implements Upstream {
     const stream = body === null || body instanceof Uint8Array ? undefined : body
     const chunked = stream !== undefined && stream.length === undefined
     const text = requestHeadText(head, chunked)
-    const lane = this.#pool.acquire()
-    if (lane === undefined) {
+    const connection = this.#pool.acquire()
+    if (connection === undefined) {
       sink.fail(OVERLOAD)
       return IDLE_TRANSFER
     }
-    lane.statusLine.expect()
-    const transfer = new UndiciTransfer(this.#pool, lane, sink)
+    connection.statusLine.expect()
+    const transfer = new UndiciTransfer(this.#pool, connection, sink)
     if (body instanceof Uint8Array && body.byteLength <= ONE_WRITE) {
-      lane.head.announceWhole(text, latin1(body))
-      lane.dispatch(dispatchOptions(head.method, null, undefined), transfer)
+      connection.head.announceWhole(text, latin1(body))
+      connection.dispatch(dispatchOptions(head.method, null, undefined), transfer)
     } else {
-      lane.head.announce(text, chunked ? () => stream.trailers() : undefined)
-      lane.dispatch(dispatchOptions(head.method, body, stream), transfer)
+      connection.head.announce(text, chunked ? () => stream.trailers() : undefined)
+      connection.dispatch(dispatchOptions(head.method, body, stream), transfer)
     }
     return transfer
   }
@@ -97,7 +96,7 @@ function latin1(bytes: Uint8Array): string {
   return asBuffer(bytes).toString('latin1')
 }
 
-/** undici is told only what it needs to frame the body: the head itself is written by the lane. */
+/** Returns only the options that undici needs to frame the body: `RequestHeadWriter` writes the head. */
 function dispatchOptions(
   method: string,
   body: Body,
@@ -112,35 +111,34 @@ function dispatchOptions(
   }
 }
 
-/** One request under way: undici's callbacks on one side, the sink on the other. */
+/** Passes undici's callbacks for one request to its sink. */
 class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandler {
   readonly #pool: ConnectionPool<UndiciConnection>
-  readonly #lane: UndiciConnection
+  readonly #connection: UndiciConnection
   #sink: ResponseSink
-  /** Another parser has read the head, and a part of what is behind it. */
+  /** True when another parser has delivered the head and a part of the body. */
   readonly #begun: boolean
   #resume: (() => void) | undefined
   #done = false
-  /** The sink has the whole response, while the connection is not done with it. */
+  /** True when the sink has the whole response, but undici does not. */
   #ended = false
   #paused = false
   #interim = 0
 
   constructor(
     pool: ConnectionPool<UndiciConnection>,
-    lane: UndiciConnection,
+    connection: UndiciConnection,
     sink: ResponseSink,
     begun = false,
   ) {
     this.#begun = begun
     this.#pool = pool
-    this.#lane = lane
+    this.#connection = connection
     this.#sink = sink
-    lane.guard.owner = this
+    connection.guard.owner = this
   }
 
-  /** Nothing more will come of it. */
-  get over(): boolean {
+  get done(): boolean {
     return this.#done
   }
 
@@ -148,28 +146,28 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     if (this.#done) return
     this.#paused = false
     this.#resume?.()
-    if (!this.#paused) this.#lane.guard.resume()
+    if (!this.#paused) this.#connection.guard.resume()
   }
 
   abort(): void {
     if (this.#done) return
     this.#done = true
-    this.#pool.discard(this.#lane)
+    this.#pool.discard(this.#connection)
   }
 
   onConnect(): void {
-    // The lane is destroyed to abort: undici's own way needs a connection first.
+    // `abort` destroys the connection itself, because undici's abort needs an open connection.
   }
 
   onHeaders(status: number, lines: Buffer[], resume: () => void, reason: string): boolean {
     if (this.#done) return true
-    if (this.#lane.statusLine.foreign) {
-      this.#refuse('its version is not HTTP/1.0 or HTTP/1.1')
+    if (this.#connection.statusLine.foreign) {
+      this.#reject('its version is not HTTP/1.0 or HTTP/1.1')
       return true
     }
     if (status < 200) {
       if (++this.#interim > MOST_INTERIM) {
-        this.#refuse(`more than ${MOST_INTERIM} interim responses`)
+        this.#reject(`more than ${MOST_INTERIM} interim responses`)
         return true
       }
       const headers = withoutOwnNames(headerLines(lines))
@@ -178,14 +176,14 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
     }
     const head = {
       status,
-      reason: this.#lane.statusLine.reason ?? reason,
+      reason: this.#connection.statusLine.reason ?? reason,
       headers: withoutOwnNames(headerLines(lines)),
     }
     this.#resume = resume
     this.#sink.head(head)
     if (!this.#begun) this.#sink = unmarked(head, this.#sink)
-    // Nothing can follow. A 304 may declare the length that the body would have, and undici would
-    // take the missing bytes for a broken response.
+    // No body follows. A 304 may declare the length of the omitted body, and undici would report the
+    // missing bytes as a broken response.
     if ((status === 204 || status === 304) && !this.#done) {
       this.#ended = true
       this.#sink.end([])
@@ -194,10 +192,10 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   }
 
   onData(chunk: Buffer): boolean {
-    // After a pause undici may come with no bytes at all, and a pause for those would have no end.
+    // After a pause undici may deliver an empty chunk; pausing for that would never end.
     if (this.#done || chunk.length === 0 || this.#sink.data(chunk)) return true
     this.#paused = true
-    this.#lane.guard.pause()
+    this.#connection.guard.pause()
     return false
   }
 
@@ -208,33 +206,33 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
   onComplete(trailers: string[] | Buffer[] | null): void {
     if (this.#done) return
     this.#done = true
-    const lane = this.#lane
+    const connection = this.#connection
     if (this.#ended) {
-      this.#pool.release(lane)
+      this.#pool.release(connection)
       return
     }
-    if (lane.fate === 'reset') {
-      // A body that ends with the connection ends cleanly only by FIN.
-      this.#pool.discard(lane)
+    if (connection.fate === 'reset') {
+      // A body without a length ends cleanly only by FIN.
+      this.#pool.discard(connection)
       this.#sink.fail({ kind: 'reset', message: 'the app reset the connection' })
       return
     }
-    this.#pool.release(lane)
+    this.#pool.release(connection)
     this.#sink.end(trailers === null ? [] : withoutOwnNames(headerLines(trailers)))
   }
 
-  /** Ends an exchange of which the app's response cannot be used. */
-  #refuse(message: string): void {
+  /** Ends an exchange whose response cannot be used. */
+  #reject(message: string): void {
     this.#done = true
-    this.#pool.discard(this.#lane)
+    this.#pool.discard(this.#connection)
     this.#sink.fail({ kind: 'protocol', message })
   }
 
   onError(error: Error): void {
     if (this.#done) return
     this.#done = true
-    const failure = failureOf(error, this.#lane.fate)
-    this.#pool.discard(this.#lane)
+    const failure = failureOf(error, this.#connection.fate)
+    this.#pool.discard(this.#connection)
     if (this.#ended) return
     this.#sink.fail(failure)
   }

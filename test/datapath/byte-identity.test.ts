@@ -12,7 +12,7 @@ import { rounds } from '../support/rounds.ts'
 const COUNT = rounds(300, 2000)
 const MIB = 1024 * 1024
 const BIGS = [20 * MIB, 5 * MIB, 3 * MIB]
-const LANES = 6
+const WORKERS = 6
 /** An exchange that takes longer has got stuck, which is a difference like any other. */
 const STUCK = 4000
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding'])
@@ -70,7 +70,7 @@ async function run(
 ): Promise<Map<string, object>> {
   const seen = new Map<string, object>()
   const queue = plan.entries()
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     for (const [index, { exchanges, pipelined }] of queue) {
       const random = new Random(seed + index)
       const client = await RawClient.connect(port, { keepBytes: false })
@@ -96,7 +96,7 @@ async function run(
       })
     }
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
+  await Promise.all(Array.from({ length: WORKERS }, worker))
   for (const request of app.requests) {
     const id = valueOf(request.headers, 'x-script')!
     const soFar = seen.get(id)

@@ -12,7 +12,7 @@ import { valuesOf } from '../support/wire.ts'
 import { rounds } from '../support/rounds.ts'
 
 const CASES = rounds(500, 3200)
-const LANES = 8
+const WORKERS = 8
 /** How long an unfinished request is waited for before the client hangs up. */
 const SILENCE = 40
 /** What a hop may keep for itself; an Expect that it has answered itself is one of these. */
@@ -134,7 +134,7 @@ interface LaneResult {
   readonly accepted: number
 }
 
-async function runLane(next: () => Buffer | undefined): Promise<LaneResult> {
+async function runWorker(next: () => Buffer | undefined): Promise<LaneResult> {
   const squall = await startSidecar({ upstream: {} })
   const { app } = squall
   const node = await startNodeServer()
@@ -167,10 +167,10 @@ test(
     const random = new Random(seed)
     let left = CASES
     const next = (): Buffer | undefined => (left-- > 0 ? mutatedRequest(random) : undefined)
-    const lanes = await Promise.all(Array.from({ length: LANES }, () => runLane(next)))
-    const problems = lanes.flatMap((lane) => lane.problems)
-    const passed = lanes.reduce((sum, lane) => sum + lane.passed, 0)
-    const accepted = lanes.reduce((sum, lane) => sum + lane.accepted, 0)
+    const workers = await Promise.all(Array.from({ length: WORKERS }, () => runWorker(next)))
+    const problems = workers.flatMap((worker) => worker.problems)
+    const passed = workers.reduce((sum, worker) => sum + worker.passed, 0)
+    const accepted = workers.reduce((sum, worker) => sum + worker.accepted, 0)
     const message = `SQUALL_TEST_SEED=${seed}: ${problems.length} problems, ${passed} passed, ${accepted} accepted by Node`
     expect(problems.slice(0, 8), message).toEqual([])
     // A proxy that refuses everything would agree as well.

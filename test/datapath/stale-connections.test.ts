@@ -52,10 +52,10 @@ test('an app that closes idle connections at the moment of reuse never gets a ca
     },
   })
   const clients = await Promise.all(
-    Array.from({ length: 4 }, async (_, lane) => {
+    Array.from({ length: 4 }, async (_, worker) => {
       for (let i = 0; i < CALLS; i++) {
         const client = await RawClient.connect(squall.port)
-        await client.send(toolCall(`${lane}-${i}`), 'POST')
+        await client.send(toolCall(`${worker}-${i}`), 'POST')
         count(tally, await client.response())
         client.close()
         if (i % 3 === 0) await sleep(i % 4)
@@ -115,18 +115,18 @@ test.each(KEPT)(
     const squall = await startSidecar({
       upstream: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     })
-    const lanes = Array.from({ length: 24 }, async (_, lane) => {
+    const workers = Array.from({ length: 24 }, async (_, worker) => {
       const client = await RawClient.connect(squall.port)
-      // Node closes somewhat later than it says; each lane tries another moment around it.
-      const pause = keepAlive + (lane - 8) * 60
+      // Node closes somewhat later than it says; each worker tries another moment around it.
+      const pause = keepAlive + (worker - 8) * 60
       for (let i = 0; i < 2; i++) {
-        await client.send(toolCall(`${lane}-${i}`), 'POST')
+        await client.send(toolCall(`${worker}-${i}`), 'POST')
         count(tally, await client.response(i))
         if (i === 0) await sleep(pause)
       }
       client.close()
     })
-    await Promise.all(lanes)
+    await Promise.all(workers)
     await squall.close()
     server.closeAllConnections()
     server.close()

@@ -17,7 +17,7 @@ export interface CampaignOptions {
   /** About as many exchanges are made, with each engine. */
   readonly exchanges: number
   /** Blocks of scripts that are played at the same time. */
-  readonly lanes: number
+  readonly workers: number
   /** Of the blocks, one in so many is played, the first of them this one. */
   readonly share?: number
   readonly of?: number
@@ -78,8 +78,8 @@ export class Campaign {
   static async run(options: CampaignOptions): Promise<CampaignResult> {
     const echo = await Echo.start()
     const campaign = new Campaign(options, echo)
-    const lanes = options.block === undefined ? options.lanes : 1
-    await Promise.all(Array.from({ length: lanes }, () => campaign.#lane()))
+    const workers = options.block === undefined ? options.workers : 1
+    await Promise.all(Array.from({ length: workers }, () => campaign.#worker()))
     echo.stop()
     return {
       exchanges: campaign.#exchanges,
@@ -96,7 +96,7 @@ export class Campaign {
     return this.#exchanges >= this.#options.exchanges || this.#differing >= ENOUGH
   }
 
-  async #lane(): Promise<void> {
+  async #worker(): Promise<void> {
     const { of = 1, block } = this.#options
     while (!this.#done) {
       const number = this.#next

@@ -4,7 +4,7 @@ import { Campaign } from './campaign.ts'
 import { resultText } from './report.ts'
 
 const EXCHANGES = 700
-const LANES = 16
+const WORKERS = 16
 
 test(
   'both engines do the same, to the byte, whatever clients and apps say',
@@ -16,7 +16,7 @@ test(
       engines: ['standard', 'fast'],
       seed,
       exchanges: EXCHANGES,
-      lanes: LANES,
+      workers: WORKERS,
       block: block === undefined ? undefined : Number(block),
     })
     expect(result.differing, resultText(seed, result)).toBe(0)

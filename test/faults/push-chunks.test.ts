@@ -25,7 +25,7 @@ const call = (id: number): Call => ({
   progressToken: undefined,
 })
 
-/** A call without a fault: its events take the way of the lane and come out as they were. */
+/** A call without a fault: its events pass unchanged. */
 function pushedCall(id: number): PushedCall {
   const stop = new Stop()
   const listener = {

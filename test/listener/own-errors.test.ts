@@ -10,7 +10,7 @@ import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { GaugeName, Telemetry } from '../../src/telemetry/telemetry.ts'
 import { createConnector } from '../../src/upstream/connector.ts'
-import { App } from '../../src/upstream/http-upstream.ts'
+import { UpstreamConnections } from '../../src/upstream/http-upstream.ts'
 import { closers } from '../support/closers.ts'
 import { metricOf } from '../support/metric.ts'
 import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
@@ -58,7 +58,9 @@ async function stand(
   const now = (): number => performance.now()
   const fast = ENGINE_UNDER_TEST === 'fast'
   const onConnections = (): void => undefined
-  const behind = opened(new App({ address, connector, fast, ...bounds, onConnections, now }))
+  const behind = opened(
+    new UpstreamConnections({ address, connector, fast, ...bounds, onConnections, now }),
+  )
   const limits = { maxPending: 100, pendingTtl: 60_000, maxSessions: 100 }
   const pipeline = new Pipeline({
     upstream: behind.upstream,

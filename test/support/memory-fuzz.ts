@@ -180,7 +180,7 @@ async function attack(random: Random, port: number): Promise<void> {
 export async function fuzzMemory(
   random: Random,
   seconds: number,
-  lanes: number,
+  workers: number,
   engine: string,
 ): Promise<FuzzResult> {
   const directory = mkdtempSync(join(tmpdir(), 'squall-'))
@@ -205,7 +205,7 @@ export async function fuzzMemory(
   const end = performance.now() + seconds * 1000
   const isOver = (): boolean => performance.now() > end || died !== undefined
   let attacks = 0
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (!isOver()) {
       attacks++
       await attack(random, squall.port).catch(() => undefined)
@@ -216,7 +216,7 @@ export async function fuzzMemory(
     }
   }
   try {
-    await Promise.all([...Array.from({ length: lanes }, lane), look(squall, watch, isOver)])
+    await Promise.all([...Array.from({ length: workers }, worker), look(squall, watch, isOver)])
     const left = died === undefined ? await settled(squall) : ''
     const survived = died
     const waits = watch.waits.toSorted((a, b) => a - b)

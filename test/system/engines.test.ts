@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const OUT = `${ROOT}build/engines`
 const EXCHANGES = Number(process.env['SQUALL_ENGINES_EXCHANGES'] ?? 500_000)
 const PROCESSES = 2
-const LANES = 40
+const WORKERS = 40
 /** On a machine that is busy with other things a few waits are given up too early. */
 const UNSTEADY = 1 / 200
 
@@ -72,7 +72,7 @@ test(`both engines do the same in ${EXCHANGES} exchanges`, { timeout: 900_000 },
         engines: ['standard', 'fast'],
         seed,
         exchanges: EXCHANGES / processes,
-        lanes: LANES,
+        workers: WORKERS,
         share,
         of: processes,
         block: block === undefined ? undefined : Number(block),

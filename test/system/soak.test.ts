@@ -10,7 +10,7 @@ import { startSidecarProcess, type SidecarProcess } from '../support/sidecar-pro
 const SECONDS = Number(process.env['SQUALL_SOAK_SECONDS'] ?? 300)
 /** The first part of the run fills caches and pools; growth is measured from its end. */
 const WARM_UP = 0.3
-const LANES = 24
+const WORKERS = 24
 /** A short run is too noisy for the real bound. */
 const GROWTH = SECONDS < 120 ? 1.4 : 1.05
 
@@ -106,7 +106,7 @@ test(
     const warm: number[] = []
     const late: number[] = []
     let calls = 0
-    const lane = async (index: number): Promise<void> => {
+    const worker = async (index: number): Promise<void> => {
       const random = new Random(seed + index)
       while (elapsed() < SECONDS) {
         const made = await visit(random)
@@ -121,7 +121,7 @@ test(
       if (share > WARM_UP && share < WARM_UP + 0.2) warm.push(squall.rss())
       if (share > 0.8) late.push(squall.rss())
     }, 500)
-    await Promise.all(Array.from({ length: LANES }, (_, index) => lane(index)))
+    await Promise.all(Array.from({ length: WORKERS }, (_, index) => worker(index)))
     clearInterval(watch)
 
     // Idle connections to the app are retired within seconds; then only the listeners are left.

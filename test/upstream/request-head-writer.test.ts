@@ -5,7 +5,7 @@ import { RequestHeadWriter, RequestHeadError } from '../../src/upstream/request-
 
 let near: Socket
 let far: Socket
-let lane: RequestHeadWriter
+let writer: RequestHeadWriter
 
 beforeEach(async () => {
   const server = createServer()
@@ -14,8 +14,8 @@ beforeEach(async () => {
   near = connect((server.address() as AddressInfo).port, '127.0.0.1')
   ;[far] = (await once(server, 'connection')) as [Socket]
   server.close()
-  lane = new RequestHeadWriter()
-  lane.attach(near)
+  writer = new RequestHeadWriter()
+  writer.attach(near)
 })
 
 afterEach(() => {
@@ -34,10 +34,10 @@ async function received(): Promise<string> {
 const OWN = 'POST / HTTP/1.1\r\nhost: squall.invalid\r\n'
 
 test('the announced head goes out in the place of the one that is written', async () => {
-  lane.announce('POST /x HTTP/1.1\r\nhOST: pod\r\n', undefined)
+  writer.announce('POST /x HTTP/1.1\r\nhOST: pod\r\n', undefined)
   near.write(`${OWN}content-length: 2\r\n\r\n`, 'latin1')
   near.write(Buffer.from([0xff, 0x00]))
-  lane.announce('GET /y HTTP/1.1\r\n', undefined)
+  writer.announce('GET /y HTTP/1.1\r\n', undefined)
   near.write(`${OWN}\r\n`)
   expect(await received()).toBe(
     'POST /x HTTP/1.1\r\nhOST: pod\r\n\r\n\xff\0GET /y HTTP/1.1\r\n\r\n',
@@ -45,13 +45,13 @@ test('the announced head goes out in the place of the one that is written', asyn
 })
 
 test('a whole body leaves with its head, byte by byte as it came', async () => {
-  lane.announceWhole('POST /x HTTP/1.1\r\n', '\x00\xe9\xff')
+  writer.announceWhole('POST /x HTTP/1.1\r\n', '\x00\xe9\xff')
   near.write(`${OWN}\r\n`)
   expect(await received()).toBe('POST /x HTTP/1.1\r\n\r\n\x00\xe9\xff')
 })
 
 test('chunks pass, and trailers follow the last one', async () => {
-  lane.announce('POST /x HTTP/1.1\r\n', () => ['X-Sum', '1', 'X-Sum', '2'])
+  writer.announce('POST /x HTTP/1.1\r\n', () => ['X-Sum', '1', 'X-Sum', '2'])
   near.write(`${OWN}transfer-encoding: chunked\r\n`)
   near.write('\r\n2\r\n')
   near.write(Buffer.from('hi'))
@@ -62,14 +62,14 @@ test('chunks pass, and trailers follow the last one', async () => {
 })
 
 test('a chunked body that turns out empty is still chunked', async () => {
-  lane.announce('POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n', () => [])
+  writer.announce('POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n', () => [])
   near.write(`${OWN}content-length: 0\r\n\r\n`)
   expect(await received()).toBe('POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n')
 })
 
 test('text that nobody announced does not leave', async () => {
   expect(() => near.write('GET / HTTP/1.1\r\n\r\n')).toThrow(RequestHeadError)
-  lane.announce('GET /x HTTP/1.1\r\n', undefined)
+  writer.announce('GET /x HTTP/1.1\r\n', undefined)
   near.write(`${OWN}\r\n`)
   expect(() => near.write('GET /twice HTTP/1.1\r\n\r\n')).toThrow(RequestHeadError)
   expect(await received()).toBe('GET /x HTTP/1.1\r\n\r\n')

@@ -35,7 +35,7 @@ test('a response that nobody can be had to read fails, and its connection ends',
   const socket = await connected()
   const closed = once(socket, 'close')
   const failures: Failure[] = []
-  const transfer = upstream.goOn(socket, {
+  const transfer = upstream.takeOver(socket, {
     info: never,
     head: never,
     data: never,

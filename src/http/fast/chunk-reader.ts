@@ -15,17 +15,17 @@ export interface PieceTaker {
 }
 
 /**
- * How far the reading got: `more` wants the next bytes, `whole` is the end of the body, `odd` is a
+ * How far the reading got: `more` wants the next bytes, `whole` is the end of the body, `unsupported` is a
  * form that another parser must judge, and `broken` one that nobody takes.
  */
-export type ChunksState = 'more' | 'whole' | 'odd' | 'broken'
+export type ChunksState = 'more' | 'whole' | 'unsupported' | 'broken'
 
 /** One for all bodies: a run is over before the next one is read. */
 const RUN = new ChunkRun()
 
 /** Reads the plainest chunked bodies: sizes without extensions, and no trailers. */
 export class ChunkReader {
-  /** Behind what was read: of an odd form it is the place where its chunk begins. */
+  /** Behind what was read: of an unsupported form it is the place where its chunk begins. */
   at = 0
   /** What is left of the chunk that is being read, its line break included. */
   #left = 0
@@ -45,7 +45,7 @@ export class ChunkReader {
     return kept
   }
 
-  /** Reads bytes up to `end`. Where it says `odd`, what was kept belongs in front of the place. */
+  /** Reads bytes up to `end`. Where it says `unsupported`, what was kept belongs in front of the place. */
   read(bytes: Buffer, from: number, end: number, taker: PieceTaker): ChunksState {
     this.at = from
     for (;;) {
@@ -117,12 +117,12 @@ export class ChunkReader {
       if (digit < 0) break
       size = size * 16 + digit
     }
-    if (at === begin ? begin < limit : at - begin > DIGITS) return 'odd'
+    if (at === begin ? begin < limit : at - begin > DIGITS) return 'unsupported'
     // The last chunk has another line break behind it.
     const tail = at > begin && size === 0 ? LAST : LINE
     for (let i = 0; i < tail.length; i++) {
       if (at + i >= limit) return this.#keep(source, begin, limit)
-      if (source[at + i] !== tail[i]) return 'odd'
+      if (source[at + i] !== tail[i]) return 'unsupported'
     }
     this.at += at + tail.length - begin - (kept?.length ?? 0)
     this.#kept = undefined

@@ -2,36 +2,36 @@ import { Duplex } from 'node:stream'
 import type { Socket } from 'node:net'
 
 /**
- * A connection on which a request is under way already, as its next reader sees it. The request that
- * this reader writes at first is the one that was sent, and goes nowhere.
+ * Presents a connection with a request in flight as a new socket to undici. The first write, which is the
+ * request that was sent already, is discarded.
  */
 export class BridgedSocket extends Duplex {
   readonly #socket: Socket
-  readonly #wanted: () => void
-  /** What came before the reader has written: it would take that for bytes that nobody asked for. */
+  readonly #resume: () => void
+  /** Bytes, end or error that arrived before the first write: undici rejects bytes before its request. */
   #early: (Buffer | null | Error)[] | undefined = []
 
-  constructor(socket: Socket, wanted: () => void) {
+  constructor(socket: Socket, resume: () => void) {
     super({ decodeStrings: false, allowHalfOpen: true, emitClose: true })
     this.#socket = socket
-    this.#wanted = wanted
+    this.#resume = resume
   }
 
-  /** Takes what came from the app; null is its end. False asks for a pause. */
+  /** Passes on bytes from the app; null is the end of the stream. False asks for a pause. */
   feed(bytes: Buffer | null): boolean {
     if (this.#early === undefined) return this.push(bytes)
     this.#early.push(bytes)
     return true
   }
 
-  /** The connection is over, by an error or not. */
-  over(error?: Error): void {
+  /** Reports that the connection has closed, with or without an error. */
+  disconnected(error?: Error): void {
     if (this.#early === undefined) this.destroy(error)
     else this.#early.push(error ?? new Error('the app closed the connection'))
   }
 
   override _read(): void {
-    this.#wanted()
+    this.#resume()
   }
 
   override _write(
@@ -43,10 +43,10 @@ export class BridgedSocket extends Duplex {
     if (early !== undefined) {
       this.#early = undefined
       done()
-      for (const given of early) {
-        // What came before an error is read before it.
-        if (given instanceof Error) setImmediate(() => this.destroy(given))
-        else this.push(given)
+      for (const event of early) {
+        // The error waits until the bytes before it are read.
+        if (event instanceof Error) setImmediate(() => this.destroy(event))
+        else this.push(event)
       }
       return
     }
@@ -60,18 +60,16 @@ export class BridgedSocket extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    // As of the connection itself, which closes a moment later.
+    // 'close' must not come before that of the real socket.
     if (this.#socket.closed) done(error)
     else this.#socket.once('close', () => done(error)).destroy()
   }
 
-  /** As of a socket. */
   ref(): this {
     this.#socket.ref()
     return this
   }
 
-  /** As of a socket. */
   unref(): this {
     this.#socket.unref()
     return this

@@ -8,7 +8,7 @@ import { ConnectError, type Connector } from '../connector.ts'
 import type { ConnectionEvents, PooledConnection } from '../connection-pool.ts'
 import { BridgedSocket } from './bridged-socket.ts'
 
-/** Settings of the connections behind one upstream. */
+/** Configures the connections of one upstream. */
 export interface FastConnectionOptions {
   readonly connector: Connector
   /** An idle connection is retired after this, or 2 s before the app says it would close it. */
@@ -17,25 +17,25 @@ export interface FastConnectionOptions {
   readonly now: () => number
 }
 
-/** Whoever has a request on the lane. */
+/** Receives the response to the request on a connection. */
 export interface ConnectionUser {
   head(head: ResponseReader['head'], whole: boolean): void
   data(chunk: Buffer): boolean
   chunks(run: ChunkRun): boolean
-  /** The response is whole; `reusable` says whether the connection is in order. */
+  /** Ends a complete response; `reusable` is true when the connection can carry another request. */
   end(reusable: boolean): void
   fail(failure: Failure): void
-  /** The response is not plain: from here on somebody else reads the connection. */
-  odd(socket: BridgedSocket, begun: boolean): void
+  /** Hands the connection to another parser; `begun` is true when the head was delivered already. */
+  handOver(socket: BridgedSocket, begun: boolean): void
 }
 
 /** The app closes at its own time; retiring ours this much earlier keeps requests off dying connections. */
 const RETIRE_BEFORE_APP = 2_000
-/** Nor is an app believed that says more than this. */
+/** The most that a `keep-alive: timeout` of the app is trusted for. */
 const LONGEST_IDLE = 600_000
 const READ_SIZE = 64 * 1024
 
-/** Above this a response is read into buffers of its own, which need no copy. */
+/** A longer rest of a response is read into fresh buffers, which need no copy. */
 const BULK = 2 * READ_SIZE
 
 const RESET: Failure = { kind: 'reset', message: 'the app reset the connection' }
@@ -44,10 +44,10 @@ const CLOSED: Failure = {
   message: 'the app closed the connection before its response was whole',
 }
 
-/** All lanes read into this: what is kept of it is copied before the read is over. */
+/** The read buffer that all connections share: kept bytes are copied before the read returns. */
 const INPUT = Buffer.allocUnsafeSlow(READ_SIZE)
 
-/** One connection to the app that is read without an HTTP parser, as long as its responses are plain. */
+/** Connects to the app without an HTTP parser; hands over to one when a response is not plain. */
 export class FastConnection implements PooledConnection, PieceTaker {
   alive = true
   busy = false
@@ -58,17 +58,17 @@ export class FastConnection implements PooledConnection, PieceTaker {
   readonly #socket: Socket
   #user: ConnectionUser | undefined
   #ready = false
-  /** What to send once there is a connection. */
+  /** The request that waits for the connection. */
   #waiting: [text: string, body: Uint8Array | undefined] | undefined
-  /** What the next read goes into. */
+  /** The buffer of the next read. */
   #input: Buffer | undefined
   #bulk = false
-  /** Left of a body of known length, or `CHUNKED`; undefined while the head is awaited. */
+  /** Remaining bytes of a body of known length, or `CHUNKED`; undefined while the head is awaited. */
   #left: number | undefined
   #paused = false
   #reset = false
   #staleAt = Infinity
-  /** What went wrong on this side; told when the connection has closed. */
+  /** A failure found on this side; reported when the connection has closed. */
   #failure: Failure | undefined
   #bridge: BridgedSocket | undefined
 
@@ -93,7 +93,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
     return now >= this.#staleAt
   }
 
-  /** Sends a request; the body is apart where it is too large to be text. */
+  /** Sends a request; `body` holds a body that is too large to be part of `text`. */
   send(user: ConnectionUser, text: string, body: Uint8Array | undefined): void {
     this.#user = user
     this.#left = undefined
@@ -115,7 +115,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
 
   piece(bytes: Buffer, from: number, to: number): void {
     const user = this.#user
-    // Whoever was told of an earlier piece may have given up.
+    // An earlier piece of the same read may have aborted the transfer.
     if (user === undefined) return
     // A small piece would keep the whole buffer alive.
     const isCopied = bytes === INPUT || to - from < READ_SIZE / 4
@@ -127,7 +127,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
     if (user !== undefined && !user.chunks(run)) this.#pause()
   }
 
-  /** Asked after each read; nothing where the same buffer serves again. */
+  /** Returns the buffer of the next read; undefined keeps the current one. */
   #nextInput(): Buffer {
     const next = this.#bulk ? Buffer.allocUnsafeSlow(READ_SIZE) : INPUT
     const same = next === this.#input
@@ -158,7 +158,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
     socket.on('end', () => this.#ended())
     socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#reset = error.code === 'ECONNRESET' || error.code === 'EPIPE'
-      this.#bridge?.over(error)
+      this.#bridge?.disconnected(error)
     })
     socket.on('close', () => this.#closed())
     this.#ready = true
@@ -184,7 +184,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
     const user = this.#user
     const input = this.#input!
     if (user === undefined) {
-      // Nobody asked: whatever this is, the next request must not take it for its response.
+      // Unsolicited bytes must not be read as the response to the next request.
       if (!isBlank(input, 0, size)) this.destroy()
       return
     }
@@ -192,7 +192,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
     if (this.#left === undefined) {
       const responses = this.#responses
       if (!responses.read(input, 0, size)) {
-        this.#odd(input.subarray(0, size), false)
+        this.#handOver(input.subarray(0, size), false)
         return
       }
       at = responses.size
@@ -220,15 +220,15 @@ export class FastConnection implements PooledConnection, PieceTaker {
       case 'whole':
         this.#whole(isBlank(input, chunks.at, size))
         return
-      case 'odd':
-        this.#oddChunk(input.subarray(chunks.at, size))
+      case 'unsupported':
+        this.#handOverChunk(input.subarray(chunks.at, size))
         return
       case 'broken':
         this.#fail({ kind: 'protocol', message: 'a chunk does not end where it says' })
     }
   }
 
-  /** The response is there; `clean` says that nothing came behind it. */
+  /** Ends a complete response; `clean` is true when no bytes follow it. */
   #whole(clean: boolean): void {
     const user = this.#user
     if (user === undefined) return
@@ -243,13 +243,13 @@ export class FastConnection implements PooledConnection, PieceTaker {
     user.end(clean && !closes && idle > 0 && this.alive)
   }
 
-  #oddChunk(rest: Buffer): void {
+  #handOverChunk(rest: Buffer): void {
     const kept = this.#chunks.takeKept()
-    this.#odd(kept === undefined ? rest : Buffer.concat([kept, rest]), true)
+    this.#handOver(kept === undefined ? rest : Buffer.concat([kept, rest]), true)
   }
 
-  /** Somebody else reads on, who must be shown the head again where it was read here. */
-  #odd(bytes: Buffer, begun: boolean): void {
+  /** Hands the connection to another parser, which needs the head again where it was read here. */
+  #handOver(bytes: Buffer, begun: boolean): void {
     const user = this.#user
     if (user === undefined) return
     this.#user = undefined
@@ -257,7 +257,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
     this.#bridge = bridge
     this.resume()
     this.#events.disconnected(this)
-    user.odd(bridge, begun)
+    user.handOver(bridge, begun)
     bridge.feed(begun ? Buffer.concat([this.#responses.bytes, bytes]) : Buffer.from(bytes))
   }
 
@@ -279,7 +279,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
 
   #closed(): void {
     if (this.#bridge !== undefined) {
-      this.#bridge.over()
+      this.#bridge.disconnected()
       return
     }
     this.alive = false
@@ -290,7 +290,7 @@ export class FastConnection implements PooledConnection, PieceTaker {
   }
 }
 
-/** Line breaks between messages mean nothing. */
+/** Returns true for line breaks, which mean nothing between messages. */
 function isBlank(bytes: Buffer, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (bytes[at] !== 13 && bytes[at] !== 10) return false
   return true

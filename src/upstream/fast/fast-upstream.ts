@@ -12,14 +12,13 @@ import type { BridgedSocket } from './bridged-socket.ts'
 import type { ConnectionUser, FastConnection } from './fast-connection.ts'
 
 const OVERLOAD: Failure = { kind: 'overload', message: 'all upstream connections are in use' }
-/** Bodies up to this leave in one write with their head. */
+/** Bodies up to this size are written together with their head. */
 const ONE_WRITE = 16 * 1024
 const IDLE_TRANSFER: Transfer = { resume: () => undefined, abort: () => undefined }
 
 /**
- * Sends requests whose body is at hand as bytes over connections of its own, and reads the responses
- * as long as they are plain. What is not plain goes to undici: the request, or the connection with
- * what it has answered so far.
+ * Sends requests whose whole body is in memory, and reads the responses as long as they are plain.
+ * undici takes the rest: other requests, and connections whose response turns out not to be plain.
  */
 export class FastUpstream implements Upstream {
   readonly #pool: ConnectionPool<FastConnection>
@@ -34,20 +33,20 @@ export class FastUpstream implements Upstream {
     if (!isPlain(head, body)) return this.#standard.send(head, body, sink)
     const text = head instanceof FastRequestHead ? head.text : `${requestHeadText(head, false)}\r\n`
     const pool = this.#pool
-    let lane = pool.acquireIdle()
-    if (lane === undefined) {
-      // An app whose responses are never plain must not cost a connection for each of them.
+    let connection = pool.acquireIdle()
+    if (connection === undefined) {
+      // An app whose responses are never plain must not get a new connection for each request.
       if (this.#standard.hasIdle) return this.#standard.send(head, body, sink)
-      lane = pool.acquire()
-      if (lane === undefined) {
+      connection = pool.acquire()
+      if (connection === undefined) {
         sink.fail(OVERLOAD)
         return IDLE_TRANSFER
       }
     }
-    const transfer = new FastTransfer(pool, lane, sink, this.#standard)
-    if (body === null) lane.send(transfer, text, undefined)
-    else if (body.length > ONE_WRITE) lane.send(transfer, text, body)
-    else lane.send(transfer, text + asBuffer(body).toString('latin1'), undefined)
+    const transfer = new FastTransfer(pool, connection, sink, this.#standard)
+    if (body === null) connection.send(transfer, text, undefined)
+    else if (body.length > ONE_WRITE) connection.send(transfer, text, body)
+    else connection.send(transfer, text + asBuffer(body).toString('latin1'), undefined)
     return transfer
   }
 }
@@ -58,31 +57,31 @@ function isPlain(head: RequestHead, body: Body): body is Uint8Array | null {
   return method === 'POST' || method === 'GET' || method === 'DELETE'
 }
 
-/** One request under way. */
+/** Carries one request on the fast path. */
 class FastTransfer implements Transfer, ConnectionUser {
   readonly #pool: ConnectionPool<FastConnection>
-  readonly #lane: FastConnection
+  readonly #connection: FastConnection
   #sink: ResponseSink
   readonly #standard: UndiciUpstream
   #done = false
-  /** Who has the request after the response turned out odd. */
+  /** The transfer of undici, after the response was handed over. */
   #next: Transfer | undefined
 
   constructor(
     pool: ConnectionPool<FastConnection>,
-    lane: FastConnection,
+    connection: FastConnection,
     sink: ResponseSink,
     standard: UndiciUpstream,
   ) {
     this.#pool = pool
-    this.#lane = lane
+    this.#connection = connection
     this.#sink = sink
     this.#standard = standard
   }
 
   resume(): void {
     if (this.#next !== undefined) this.#next.resume()
-    else if (!this.#done) this.#lane.resume()
+    else if (!this.#done) this.#connection.resume()
   }
 
   abort(): void {
@@ -92,7 +91,7 @@ class FastTransfer implements Transfer, ConnectionUser {
     }
     if (this.#done) return
     this.#done = true
-    this.#pool.discard(this.#lane)
+    this.#pool.discard(this.#connection)
   }
 
   head(head: ResponseHead, whole: boolean): void {
@@ -113,26 +112,26 @@ class FastTransfer implements Transfer, ConnectionUser {
 
   end(reusable: boolean): void {
     this.#done = true
-    if (reusable) this.#pool.release(this.#lane)
-    else this.#pool.discard(this.#lane)
+    if (reusable) this.#pool.release(this.#connection)
+    else this.#pool.discard(this.#connection)
     this.#sink.end([])
   }
 
   fail(failure: Failure): void {
     this.#done = true
-    this.#pool.discard(this.#lane)
+    this.#pool.discard(this.#connection)
     this.#sink.fail(failure)
   }
 
-  odd(socket: BridgedSocket, begun: boolean): void {
-    this.#pool.leave(this.#lane)
-    const sink = begun ? behindHead(this.#sink) : this.#sink
-    this.#next = this.#standard.goOn(socket as unknown as Socket, sink, begun)
+  handOver(socket: BridgedSocket, begun: boolean): void {
+    this.#pool.detach(this.#connection)
+    const sink = begun ? withoutHead(this.#sink) : this.#sink
+    this.#next = this.#standard.takeOver(socket as unknown as Socket, sink, begun)
   }
 }
 
-/** A sink that has had the head already, and is spared it when it comes again. */
-function behindHead(sink: ResponseSink): ResponseSink {
+/** Wraps a sink that has the head already, and drops the repeated one. */
+function withoutHead(sink: ResponseSink): ResponseSink {
   return {
     info: () => undefined,
     head: () => undefined,

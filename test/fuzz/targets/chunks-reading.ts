@@ -6,8 +6,8 @@ import { same } from '../disagreement.ts'
 /** How chunks were read that came in some pieces. */
 export interface ChunksReading {
   readonly body: string
-  readonly state: 'more' | 'whole' | 'odd' | 'broken'
-  /** Behind what was read, as an offset into all pieces together; of an odd chunk, where it begins. */
+  readonly state: 'more' | 'whole' | 'unsupported' | 'broken'
+  /** Behind what was read, as an offset into all pieces together; of an unsupported chunk, where it begins. */
   readonly at: number
 }
 
@@ -43,7 +43,7 @@ export function readChunks(pieces: readonly Buffer[], offset: number): ChunksRea
     bytes.fill(0x2a)
     if (state !== 'more') {
       const kept = chunks.takeKept()
-      return { body, state, at: state === 'odd' ? at - (kept?.length ?? 0) : at }
+      return { body, state, at: state === 'unsupported' ? at - (kept?.length ?? 0) : at }
     }
     before += piece.length
     if (at !== before) throw new Error(`read up to ${at} of ${before}`)

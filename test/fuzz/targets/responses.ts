@@ -18,12 +18,12 @@ const NOT_PLAIN: Tried = { kind: 'not plain', compared: false }
 /** How the framers read a response. */
 interface OurReading {
   readonly body: string
-  readonly state: 'more' | 'whole' | 'odd' | 'broken'
-  /** Behind what was read, or where the odd chunk begins. */
+  readonly state: 'more' | 'whole' | 'unsupported' | 'broken'
+  /** Behind what was read, or where the unsupported chunk begins. */
   readonly at: number
 }
 
-/** Reads the bytes of one response as the lanes do, and holds it against what undici says of them. */
+/** Reads the bytes of one response as the fast path does, and compares the result with undici. */
 export async function checkResponse(bytes: Buffer): Promise<Tried> {
   const responses = new ResponseReader(MAX_HEADER_SIZE)
   if (!responses.read(bytes, 0, bytes.length)) return NOT_PLAIN
@@ -33,8 +33,8 @@ export async function checkResponse(bytes: Buffer): Promise<Tried> {
   const theirs = await undiciReads(around(bytes, ours), MAX_HEADER_SIZE)
   const { status, reason, headers } = responses.head
   same('the heads', [{ status, reason, headers }], theirs.heads)
-  same('refused', ours.state === 'broken', theirs.refused && ours.state !== 'odd')
-  if (ours.state === 'odd') {
+  same('refused', ours.state === 'broken', theirs.refused && ours.state !== 'unsupported')
+  if (ours.state === 'unsupported') {
     await goesOn(bytes, size, ours, theirs)
   } else {
     same('the body', ours.body, theirs.body)
@@ -83,7 +83,7 @@ function around(bytes: Buffer, { at, state }: OurReading): Buffer[] {
   return pieces.filter((piece) => piece.length > 0)
 }
 
-/** What undici says from the odd place on is what it would have said of the whole. */
+/** What undici says from the unsupported place on is what it would have said of the whole. */
 async function goesOn(
   bytes: Buffer,
   size: number,
@@ -93,12 +93,16 @@ async function goesOn(
   const handed = Buffer.concat([bytes.subarray(0, size), bytes.subarray(ours.at)])
   const rest = await undiciReads([handed], MAX_HEADER_SIZE)
   if (!theirs.body.startsWith(ours.body)) {
-    throw new Disagreement('the pieces before an odd chunk', JSON.stringify(ours.body))
+    throw new Disagreement('the pieces before an unsupported chunk', JSON.stringify(ours.body))
   }
   const { heads, ...both } = rest
   same('the head once more', heads, theirs.heads)
   const expected = { ...theirs, heads: undefined }
-  same('behind an odd chunk', { ...both, body: ours.body + both.body, heads: undefined }, expected)
+  same(
+    'behind an unsupported chunk',
+    { ...both, body: ours.body + both.body, heads: undefined },
+    expected,
+  )
 }
 
 function latin1(bytes: Buffer, from: number, to: number): string {

@@ -59,7 +59,7 @@ describe('chunks are read', () => {
         const size = data.length.toString(16)
         return `${upper ? size.toUpperCase() : size}\r\n${data}\r\n`
       })
-    const odd = fc.constantFrom(
+    const unsupported = fc.constantFrom(
       '0\r\n\r\n',
       '00\r\n\r\n',
       '0\r\nA: b\r\n\r\n',
@@ -67,7 +67,9 @@ describe('chunks are read', () => {
       'x',
       '1\r\nxx',
     )
-    const body = fc.tuple(fc.array(sized), odd, fc.string()).map((parts) => parts.flat().join(''))
+    const body = fc
+      .tuple(fc.array(sized), unsupported, fc.string())
+      .map((parts) => parts.flat().join(''))
     fc.assert(
       fc.property(body, fc.array(fc.nat(60), { maxLength: 12 }), (text, cuts) => {
         const bytes = Buffer.from(text, 'latin1')

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { ChunkRun } from '../../../src/http/chunk-run.ts'
 import type { RequestHead } from '../../../src/http/headers.ts'
 import type { ResponseSink } from '../../../src/http/transfer.ts'
-import { App } from '../../../src/upstream/http-upstream.ts'
+import { UpstreamConnections } from '../../../src/upstream/http-upstream.ts'
 import { createConnector } from '../../../src/upstream/connector.ts'
 import { closers } from '../../support/closers.ts'
 import { STREAM_HEAD } from '../../support/mcp-bytes.ts'
@@ -20,12 +20,12 @@ const NOTHING: ResponseSink = {
   fail: () => undefined,
 }
 
-function appAt({ url }: RawApp): App {
+function appAt({ url }: RawApp): UpstreamConnections {
   const port = Number(new URL(url).port)
   const address = { kind: 'tcp', tls: false, host: '127.0.0.1', port } as const
   const connector = createConnector({ address, timeout: 5000, tls: () => ({}) })
   return opened(
-    new App({
+    new UpstreamConnections({
       address,
       fast: true,
       connector,
@@ -71,7 +71,7 @@ class SlowSink implements ResponseSink {
 }
 
 /** A whole exchange beside it: what the app sent before has come by then, were it read. */
-async function meanwhile(upstream: App['upstream']): Promise<void> {
+async function meanwhile(upstream: UpstreamConnections['upstream']): Promise<void> {
   await new Promise<void>((resolve) => {
     upstream.send({ ...HEAD, target: '/other' }, null, { ...NOTHING, end: () => resolve() })
   })
