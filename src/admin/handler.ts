@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from '../telemetry/log.ts'
-import type { AdminRefusal } from '../telemetry/metrics.ts'
+import type { AdminRejection } from '../telemetry/metrics.ts'
 import { type AdminResponse, jsonResponse } from './admin-response.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import type { ReadGuard } from './read-guard.ts'
@@ -21,7 +21,7 @@ export interface HandlerParts {
   readonly readGuard: ReadGuard
   readonly logger: Logger
   /** Counts what was refused. */
-  readonly refused: (reason: AdminRefusal) => void
+  readonly refused: (reason: AdminRejection) => void
   /** How long a request's body may take. */
   readonly bodyTimeoutMs: number
 }

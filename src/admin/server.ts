@@ -4,7 +4,7 @@ import { bind, type BoundAddress } from '../listener/front/bind.ts'
 import type { RecentFaults } from '../listener/faults/recent-faults.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { AdminRefusal, Exposition } from '../telemetry/metrics.ts'
+import type { AdminRejection, Exposition } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
 import { type Api, createApi } from './api-routes.ts'
@@ -20,7 +20,7 @@ import { createRoutes, type Readiness } from './routes.ts'
 export interface AdminOptions {
   readonly metrics: {
     render(format: TextFormat): Promise<Exposition>
-    adminRefused?(reason: AdminRefusal): void
+    adminRefused?(reason: AdminRejection): void
   }
   readonly readiness: () => Readiness | Promise<Readiness>
   readonly logger: Logger

@@ -4,7 +4,7 @@ import { factsOf, type HeadFacts } from '../mcp/request-facts.ts'
 import type { ResponseHead } from '../http/headers.ts'
 import { FastRequestHead } from '../http/fast/fast-request-head.ts'
 import type { Failure, Upstream } from '../http/transfer.ts'
-import type { RefusalReason } from '../telemetry/telemetry.ts'
+import type { RejectionReason } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from '../http/ambiguity.ts'
 import { appFailure } from './upstream-failure.ts'
 import type { CallEntry } from './call-entry.ts'
@@ -62,7 +62,7 @@ export class Pipeline implements ExchangeRunOwner {
     }
   }
 
-  refuse(exchange: Exchange, status: number, reason: RefusalReason, message: string): void {
+  refuse(exchange: Exchange, status: number, reason: RejectionReason, message: string): void {
     const { response } = exchange
     // Where a request cannot be trusted, its end cannot be either.
     if (reason === 'ambiguous_request') response.closeAfter()
@@ -281,7 +281,7 @@ export class Pipeline implements ExchangeRunOwner {
     this.#responseFor(way, 500, 'internal_error', 'an error of its own')
   }
 
-  #responseFor(way: ExchangeRun, status: number, reason: RefusalReason, message: string): void {
+  #responseFor(way: ExchangeRun, status: number, reason: RejectionReason, message: string): void {
     const { telemetry, inFlight } = this.#parts
     const { response } = way.exchange
     const calls: Call[] = way.entries.map(({ call }) => call)

@@ -1,7 +1,7 @@
 import type { Call } from '../mcp/call.ts'
 import type { ResponseHead } from '../http/headers.ts'
 import { asJson, errorReply } from '../mcp/reply.ts'
-import type { RefusalReason } from '../telemetry/telemetry.ts'
+import type { RejectionReason } from '../telemetry/telemetry.ts'
 import type { ClientResponse } from './exchange.ts'
 
 /** JSON-RPC code of an error that was made on the way and not by the app. */
@@ -13,7 +13,7 @@ export const ERROR_HEADER = 'x-squall-error'
 /** Why an exchange is answered by Squall. */
 export interface Refusal {
   readonly status: number
-  readonly reason: RefusalReason
+  readonly reason: RejectionReason
   readonly message: string
 }
 

@@ -1,9 +1,9 @@
 import type { Failure } from '../http/transfer.ts'
-import type { RefusalReason } from '../telemetry/telemetry.ts'
+import type { RejectionReason } from '../telemetry/telemetry.ts'
 
 /** What the client is told when the app gave no response. Resets and closes are passed on as such. */
 export interface AppFailure {
-  readonly reason: RefusalReason
+  readonly reason: RejectionReason
   readonly status: number
   readonly message: string
 }
@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<Failure['kind'], Answerable>> = {
   closed: UNREACHABLE,
 }
 
-const TEXTS: Readonly<Partial<Record<RefusalReason, string>>> = {
+const TEXTS: Readonly<Partial<Record<RejectionReason, string>>> = {
   upstream_unreachable: 'the app cannot be reached',
   upstream_protocol: 'the app answered with something that is not HTTP',
 }

@@ -2,7 +2,7 @@ import { exemplified, type Exemplar } from './exemplar.ts'
 import { boundText, seriesText, type TextFormat } from './text-format.ts'
 import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
 
-/** Counts of one histogram series: plain numbers, so that a call costs no allocation. */
+/** Counts one histogram series in plain numbers, so that a call costs no allocation. */
 export class BucketCounts {
   readonly #bounds: Float64Array
   readonly #counts: Float64Array
@@ -15,7 +15,7 @@ export class BucketCounts {
   }
 
   observe(seconds: number, trace?: string): void {
-    // One wrong clock reading must not turn the sum into NaN for good.
+    // One wrong clock reading must not turn the sum into NaN forever.
     const value = seconds > 0 && seconds < Infinity ? seconds : 0
     const bounds = this.#bounds
     let i = 0
@@ -25,14 +25,14 @@ export class BucketCounts {
     if (trace !== undefined) this.#exemplify(i, trace, value)
   }
 
-  /** Adds the number of values in each bucket to what is there. */
+  /** Adds the count of each bucket to `totals`. */
   addTo(totals: Float64Array): void {
     for (let i = 0; i < this.#counts.length; i++) totals[i]! += this.#counts[i]!
   }
 
-  /** Writes the lines of the series; `series` has what stands before each number. */
+  /** Writes the lines of the series; `series` has the text before each number. */
   write(out: TextWriter, series: HistogramText, format: TextFormat): void {
-    const { buckets, sum, count } = series.of(format)
+    const { buckets, sum, count } = series.in(format)
     const exemplars = format === 'openmetrics' ? this.#exemplars : undefined
     let total = 0
     for (let i = 0; i < this.#counts.length; i++) {
@@ -55,7 +55,7 @@ interface Parts {
   readonly count: LineStart
 }
 
-/** What stands before the numbers of one histogram series: written once, when somebody scrapes. */
+/** Holds the text before the numbers of one histogram series, made at the first scrape. */
 export class HistogramText {
   readonly #name: string
   readonly #labels: string
@@ -63,24 +63,24 @@ export class HistogramText {
   #prometheus: Parts | undefined
   #openmetrics: Parts | undefined
 
-  /** `labels` as they stand between the braces. */
+  /** `labels` is the text between the braces. */
   constructor(name: string, labels: string, bounds: Float64Array) {
     this.#name = name
     this.#labels = labels
     this.#bounds = bounds
   }
 
-  of(format: TextFormat): Parts {
+  in(format: TextFormat): Parts {
     if (format === 'prometheus') return (this.#prometheus ??= this.#make(format))
     return (this.#openmetrics ??= this.#make(format))
   }
 
   #make(format: TextFormat): Parts {
-    const own = this.#labels === '' ? '' : `${this.#labels},`
+    const before = this.#labels === '' ? '' : `${this.#labels},`
     const bounds = [...this.#bounds, Infinity]
     return {
       buckets: bounds.map((bound) =>
-        lineStart(seriesText(`${this.#name}_bucket`, `${own}le="${boundText(bound, format)}"`)),
+        lineStart(seriesText(`${this.#name}_bucket`, `${before}le="${boundText(bound, format)}"`)),
       ),
       sum: lineStart(seriesText(`${this.#name}_sum`, this.#labels)),
       count: lineStart(seriesText(`${this.#name}_count`, this.#labels)),

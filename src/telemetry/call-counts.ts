@@ -1,5 +1,5 @@
 import { KNOWN_METHODS } from '../mcp/known-methods.ts'
-import { endPlace, ENDS } from './outcome-places.ts'
+import { endIndex, ENDS } from './outcome-index.ts'
 import type { CallRecord } from './telemetry.ts'
 import { labelsText, seriesText, type TextFormat } from './text-format.ts'
 import { type Counts, ToolCell } from './tool-cell.ts'
@@ -10,7 +10,7 @@ import type { ToolSample } from './tool-sample.ts'
 const TOOL_CALL = 'tools/call'
 const OTHER = 'other'
 
-/** Everything that is counted for one pair of method and tool. */
+/** Counts the calls of one pair of method and tool. */
 class CallCell {
   readonly ends = new Float64Array(ENDS.length)
   readonly tool: ToolCell
@@ -38,7 +38,7 @@ class CallCell {
   }
 }
 
-/** Counts calls: one map lookup per call, and then plain numbers. */
+/** Counts calls with one map lookup per call. */
 export class CallCounts {
   readonly #noTool = new ToolCell('')
   readonly #methods = new Map<string, CallCell>()
@@ -46,14 +46,14 @@ export class CallCounts {
   readonly #tools = new Map<string, CallCell>()
   readonly #otherTool = new CallCell(TOOL_CALL, new ToolCell(OTHER))
   readonly #capacity: number
-  /** Calls whose tool fell to `other` because the bound was reached. */
+  /** Calls counted under `other` because the bound on tools was reached. */
   dropped = 0
 
   constructor(maxTools: number) {
     for (const method of KNOWN_METHODS) {
       this.#methods.set(method, new CallCell(method, this.#noTool))
     }
-    // Labels that are not a client's to take up room with.
+    // Labels that do not count towards the bound.
     this.#tools.set('', this.#methods.get(TOOL_CALL) ?? new CallCell(TOOL_CALL, this.#noTool))
     this.#tools.set(OTHER, this.#otherTool)
     this.#capacity = maxTools + this.#tools.size
@@ -65,19 +65,19 @@ export class CallCounts {
       method === TOOL_CALL
         ? (this.#toolCell(record.name ?? '') ?? this.#droppedTool())
         : (this.#methods.get(method) ?? this.#otherMethod)
-    const end = endPlace(record.outcome, record.origin)
+    const end = endIndex(record.outcome, record.origin)
     cell.ends[end]!++
     cell.tool.add(record, end)
   }
 
-  /** The label that a tool has in all metrics. */
-  toolOf(name: string): string {
+  /** Returns the label of a tool in all metrics. */
+  labelOf(name: string): string {
     return (this.#toolCell(name) ?? this.#otherTool).tool.tool
   }
 
-  /** Undefined when the tool is one too many. */
+  /** Returns undefined when the tool exceeds the bound. */
   #toolCell(name: string): CallCell | undefined {
-    // The length first: no hashing of a name of a megabyte.
+    // Checks the length first, because a long name would be hashed in full.
     const known = name.length <= MAX_TOOL_LABEL ? this.#tools.get(name) : undefined
     return known ?? this.#unknownTool(name)
   }
@@ -97,7 +97,7 @@ export class CallCounts {
     return this.#otherTool
   }
 
-  /** Writes the lines of the calls that ended, bit by bit. */
+  /** Writes the lines of the calls that ended. */
   *ended(out: TextWriter): Iterable<void> {
     for (const cell of this.#cells()) yield cell.ended(out)
   }
@@ -112,7 +112,7 @@ export class CallCounts {
     }
   }
 
-  /** Writes the lines of the calls that ended well although a fault changed them. */
+  /** Writes the lines of the calls that ended well, but changed by a fault. */
   *changed(out: TextWriter, format: TextFormat): Iterable<void> {
     for (const [tool, cells] of this.#byTool()) {
       // Shown from the first call on, so that the first increase is seen.
@@ -125,12 +125,12 @@ export class CallCounts {
     for (const tool of this.#byTool().keys()) yield tool.durations(out, format)
   }
 
-  /** Writes the lines of what the app took. */
+  /** Writes the lines of the app's response times. */
   *upstreamDurations(out: TextWriter, format: TextFormat): Iterable<void> {
     for (const tool of this.#byTool().keys()) yield tool.upstreamDurations(out, format)
   }
 
-  /** What there is of each tool that was called; all other methods share the empty tool. */
+  /** Returns the counts of each tool that was called; all other methods share the empty tool. */
   tools(): ToolSample[] {
     const samples: ToolSample[] = []
     for (const [tool, cells] of this.#byTool()) {

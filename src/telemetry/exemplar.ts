@@ -1,12 +1,12 @@
-/** How long a sampled trace is kept although others come that were not sampled. */
+/** A sampled trace is not replaced by an unsampled one for this long. */
 const KEEP_MS = 60_000
 
-/** Where the parts of a trace are: version 2, trace id 32, span id 16, flags 2, dashes between them. */
+/** Offsets in a traceparent: version 2, trace id 32, span id 16, flags 2, joined by dashes. */
 const TRACE_ID = 3
 const SPAN_ID = 36
 const FLAGS = 53
 
-/** The trace that was seen last in one place of a metric: plain fields, written over and over. */
+/** Holds the last trace of one series or bucket, in fields that are overwritten in place. */
 export class Exemplar {
   #trace = ''
   #value = 0
@@ -15,14 +15,14 @@ export class Exemplar {
   /** `trace` is a valid traceparent of 55 characters. */
   take(trace: string, value: number): void {
     const now = Date.now()
-    // A trace that nobody recorded leads nowhere: it does not take the place of one that leads there.
+    // An unsampled trace was not recorded, so its link leads nowhere: it must not replace a sampled one.
     if (isSampled(this.#trace) && !isSampled(trace) && now - this.#at < KEEP_MS) return
     this.#trace = trace
     this.#value = value
     this.#at = now
   }
 
-  /** As OpenMetrics has it behind a sample. */
+  /** The exemplar as OpenMetrics writes it behind a sample. */
   get text(): string {
     const trace = this.#trace.slice(TRACE_ID, SPAN_ID - 1)
     const span = this.#trace.slice(SPAN_ID, FLAGS - 1)
@@ -30,7 +30,7 @@ export class Exemplar {
   }
 }
 
-/** The exemplar of a place, made when it is first needed, with one more trace. */
+/** Stores a trace in an exemplar, which is created at the first trace. */
 export function exemplified(held: Exemplar | undefined, trace: string, value = 1): Exemplar {
   const exemplar = held ?? new Exemplar()
   exemplar.take(trace, value)

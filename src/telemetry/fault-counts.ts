@@ -8,22 +8,22 @@ import { MAX_TOOL_LABEL, toolLabel } from './tool-label.ts'
 
 const OTHER = 'other'
 const MAX_RULES = 2_000
-// Every rule could meet every tool: beyond this a new pair is counted without its tool.
+// Bounds the pairs of rule and tool: beyond this a new pair is counted under the tool `other`.
 const MAX_SERIES = 20_000
 const FAULTS = 'squall_faults_injected_total'
 const DELAY = 'squall_injected_delay_seconds'
 const DELAY_BOUNDS = bucketsOf(DELAY)
 
-/** How often one fault of one rule hit one tool. */
+/** Counts the injections of one fault of one rule into one tool. */
 interface Cell {
   readonly tool: string
   count: number
   exemplar: Exemplar | undefined
-  /** What stands before the count; written once, when somebody scrapes. */
+  /** The text before the count, made at the first scrape. */
   start: LineStart | undefined
 }
 
-/** Everything that is counted for one rule. */
+/** Counts the injections of one rule. */
 class RuleCell {
   readonly rule: string
   readonly faults = new Map<string, Map<string, Cell>>()
@@ -55,14 +55,14 @@ class RuleCell {
   }
 }
 
-/** Counts what faults did: three lookups per fault, and then plain numbers. */
+/** Counts injections with three lookups per injected fault. */
 export class FaultCounts {
   readonly #toolOf: (name: string) => string
   readonly #rules = new Map<string, RuleCell>()
   readonly #otherRule = new RuleCell(OTHER)
   #series = 0
 
-  /** `toolOf` gives the label that all metrics know a tool by. */
+  /** `toolOf` returns the label of a tool in all metrics. */
   constructor(toolOf: (name: string) => string) {
     this.#toolOf = toolOf
     this.#rules.set(OTHER, this.#otherRule)
@@ -82,7 +82,7 @@ export class FaultCounts {
     for (const rule of this.#rules.values()) yield rule.injected(out, format)
   }
 
-  /** Writes the lines of how long faults made calls wait, rule by rule. */
+  /** Writes the lines of the injected delays, rule by rule. */
   *delays(out: TextWriter, format: TextFormat): Iterable<void> {
     for (const rule of this.#rules.values()) yield rule.delayed(out, format)
   }

@@ -2,7 +2,7 @@ import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf
 import type { Registry } from 'prom-client'
 import Histogram from 'prom-client/lib/histogram.js'
 
-/** Nobody reads any more who has not done so for this long; no scraper waits as long between two. */
+/** Observation stops when nobody has scraped for this long; scrape intervals are shorter. */
 const UNREAD_MS = 15 * 60_000
 const MS = 1000
 
@@ -14,10 +14,10 @@ const KINDS: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /**
- * How long V8 collects garbage, under the name that prom-client gives it. For each collection that is
- * watched, Node makes objects that only a large collection frees: 5 KiB and 100 µs for each of a hundred
- * small ones a second. So they are watched from the first reading on, and as long as somebody reads:
- * whoever takes rates of what was read misses nothing.
+ * Registers the durations of garbage collections under prom-client's name. For each observed collection
+ * Node creates objects that only a major collection frees: 5 KiB and 100 µs for each of a hundred minor
+ * collections a second. So collections are observed only from the first scrape on, and while scrapes
+ * continue; rates between scrapes stay complete.
  */
 export function gcDurations(registry: Registry, now = (): number => performance.now()): void {
   let lastRead = 0

@@ -1,4 +1,4 @@
-import { ORIGIN, ORIGINS } from './outcome-places.ts'
+import { ORIGIN, ORIGINS } from './outcome-index.ts'
 import type { HttpRecord } from './telemetry.ts'
 import type { Sample } from './text-format.ts'
 
@@ -14,7 +14,7 @@ export class HttpCounts {
 
   add(record: HttpRecord): void {
     const { status } = record
-    // What the app sends as a status is not ours to trust as a label.
+    // The app's status is untrusted: only known ones become labels.
     const code =
       status >= 100 && status < STATUSES ? Math.trunc(status) : status === 0 ? NONE : OTHER
     const row = CLASS[record.class] * ORIGINS.length + ORIGIN[record.origin]

@@ -1,21 +1,21 @@
-/** How long the event loop waits for one piece of work at a time, in milliseconds. */
+/** The longest time for which one slice blocks the event loop, in milliseconds. */
 const SLICE_MS = 0.5
 
 /**
- * Does work that is done step by step, and lets everything else go on in between: calls wait for it no
- * longer than for one slice of it.
+ * Runs the steps of long work in slices and yields to the event loop between them, so that calls wait for
+ * one slice at most.
  */
 export async function inSlices(steps: Iterable<unknown>): Promise<void> {
-  // What was done before this is a piece of work of its own.
-  await nextTurn()
+  // The caller's work before this counts as a slice.
+  await yieldToLoop()
   let began = performance.now()
   for (const _ of steps) {
     if (performance.now() - began < SLICE_MS) continue
-    await nextTurn()
+    await yieldToLoop()
     began = performance.now()
   }
 }
 
-function nextTurn(): Promise<void> {
+function yieldToLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -2,7 +2,7 @@ import { plain } from '../base/text/foreign-text.ts'
 
 const HIDDEN = new Set(['level', 'time', 'msg'])
 
-/** One line for people out of one JSON line: time of day, level, message, then fields as key=value. */
+/** Formats a JSON log line for people: time of day, level, message, then fields as key=value. */
 export function formatPretty(line: string): string {
   let entry: unknown
   try {

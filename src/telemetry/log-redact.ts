@@ -1,24 +1,21 @@
 const REDACTED = '[redacted]'
 // Deeper values are not printed in full by pino either.
 const MAX_DEPTH = 8
-// What refers to itself in many ways would otherwise be copied without end.
+// Bounds copies of values that refer to themselves.
 const MAX_VALUES = 2_000
 const SECRET_WORDS = ['authorization', 'cookie', 'apikey', 'token', 'secret', 'password'] as const
 const MAX_KEY = 64
-// The fields of lines are the same few again and again.
-const MAX_JUDGED = 1_000
-const judged = new Map<string, boolean>()
+// Remembers names, because log lines repeat the same few fields.
+const MAX_CHECKED = 1_000
+const checked = new Map<string, boolean>()
 
-/**
- * True for names of headers and fields whose value is a secret. Tokens that count or order things
- * are spared by their exact names.
- */
+/** Returns true for names of headers and fields whose value is a secret; `progressToken` is an identifier. */
 function isSecretName(name: string): boolean {
   if (name.length > MAX_KEY) return false
-  const known = judged.get(name)
+  const known = checked.get(name)
   if (known !== undefined) return known
   const secret = looksSecret(name)
-  if (judged.size < MAX_JUDGED) judged.set(name, secret)
+  if (checked.size < MAX_CHECKED) checked.set(name, secret)
   return secret
 }
 
@@ -28,7 +25,7 @@ function looksSecret(name: string): boolean {
   return SECRET_WORDS.some((word) => plain.includes(word))
 }
 
-/** A copy of a log line's fields without the values of secrets, at any depth. */
+/** Copies the fields of a log line without the values of secrets, at any depth. */
 export function redact(fields: Record<string, unknown>): Record<string, unknown> {
   return copyObject(fields, 0, { left: MAX_VALUES })
 }
@@ -53,7 +50,7 @@ function copyValue(value: unknown, depth: number, budget: Budget): unknown {
 function copyObject(source: object, depth: number, budget: Budget): Record<string, unknown> {
   const copy: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(source)) {
-    // Not an assignment: a key named __proto__ would change the copy instead of joining it.
+    // Assignment to a key named __proto__ would change the prototype of the copy.
     Object.defineProperty(copy, key, {
       value: isSecretName(key) ? REDACTED : copyValue(value, depth, budget),
       enumerable: true,
@@ -64,7 +61,7 @@ function copyObject(source: object, depth: number, budget: Budget): Record<strin
   return copy
 }
 
-/** Headers are often kept as name, value, name, value: what follows a secret's name is hidden. */
+/** Copies an array; hides the value after a secret's name, because headers are often name, value, name, value. */
 function copyArray(source: readonly unknown[], depth: number, budget: Budget): unknown[] {
   return source.map((value, i) => {
     const before = source[i - 1]
@@ -74,7 +71,7 @@ function copyArray(source: readonly unknown[], depth: number, budget: Budget): u
   })
 }
 
-/** What an error says of itself; whatever else hangs on it (a request, its headers) stays out. */
+/** Copies the standard fields of an error; other properties (a request, its headers) are left out. */
 function copyError(error: Error, depth: number, budget: Budget): Record<string, unknown> {
   const copy: Record<string, unknown> = { type: error.name, message: error.message }
   if ('code' in error) copy['code'] = copyValue(error.code, depth, budget)

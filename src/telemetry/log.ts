@@ -3,7 +3,7 @@ import { pino, type DestinationStream, type Logger as Pino } from 'pino'
 import { formatPretty } from './log-pretty.ts'
 import { redact } from './log-redact.ts'
 
-/** What the rest of the program needs of a logger; pino's own fits it. */
+/** Logs structured lines; pino's logger satisfies this interface. */
 export interface Logger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -14,44 +14,39 @@ export interface Logger {
 
 /** Log levels, most talkative first. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-/** A log level. */
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** How ids of calls are shown: cut short, by the start of a hash, or not at all. */
+/** Ways to log ids of calls: shortened, as the start of a hash, or not at all. */
 export const LOG_IDS = ['full', 'hash', 'off'] as const
-
-/** One of them. */
 export type LogIds = (typeof LOG_IDS)[number]
 
-/** `json` for machines, `pretty` for people. */
+/** Log formats: `json` for machines, `pretty` for people. */
 export const LOG_FORMATS = ['json', 'pretty'] as const
-/** A log format. */
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
-/** Takes whole lines; one that holds lines back can be told to write them out. */
+/** Takes whole lines; `flushSync` writes buffered ones. */
 export interface LogDestination extends DestinationStream {
   flushSync?(): void
 }
 
-/** How to log. */
+/** Configures a logger. */
 export interface LoggerOptions {
   readonly level: LogLevel
   readonly format: LogFormat
-  /** Takes whole lines; standard output when left out. */
+  /** Standard output by default. */
   readonly destination?: LogDestination
 }
 
-/** A logger that can be asked to write out what it still holds. */
+/** A logger that can write its buffered lines. */
 export interface FlushableLogger extends Logger {
   child(fields: object): FlushableLogger
   flush(): void
 }
 
-// Where standard output takes lines later, a reader that stands still must not cost memory without
-// bound: it loses lines instead.
+// Bounds the lines buffered for a reader of standard output that has stalled; further lines are dropped.
 const MAX_BUFFERED = 4 * 1024 * 1024
 
-/** A logger with one line per event. */
+/** Creates a logger with one line per event and without the values of secrets. */
 export function createLogger(options: LoggerOptions): FlushableLogger {
   const output = options.destination ?? standardOutput()
   const destination = lineStream(output, options.format === 'pretty' ? formatPretty : plainLine)
@@ -60,7 +55,7 @@ export function createLogger(options: LoggerOptions): FlushableLogger {
       level: options.level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      // Errors were made plain by the redaction already.
+      // Redaction has converted errors to plain objects.
       serializers: { err: (plain: unknown) => plain },
       formatters: { level: (level) => ({ level }), log: redact },
     },
@@ -95,14 +90,14 @@ class RedactingLogger implements FlushableLogger {
   }
 
   child(fields: object): FlushableLogger {
-    // pino formats a child's fields once and passes them by the formatter above.
+    // pino formats the fields of a child once, without the formatter above.
     return new RedactingLogger(this.#pino.child(redact({ ...fields })), this.flush)
   }
 }
 
 function standardOutput(): LogDestination {
   const { stdout } = process
-  // A reader that has gone is no reason to stop carrying traffic.
+  // Traffic continues when the reader of the log has gone.
   stdout.on('error', () => {})
   return {
     write: (line) => {

@@ -1,6 +1,6 @@
 import { LABELS, METRICS, type MetricSpec } from './metric-table.ts'
 
-/** The reference of all metrics as two Markdown tables: the series, and what their labels hold. */
+/** Writes the reference of all metrics as two Markdown tables: series and labels. */
 export function metricsMarkdown(): string {
   const specs: readonly MetricSpec[] = METRICS
   const lines = ['| Name | Type | Labels | Meaning |', '| --- | --- | --- | --- |']

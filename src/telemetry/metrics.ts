@@ -1,17 +1,15 @@
 import { BucketCounts, HistogramText } from './bucket-counts.ts'
 import { CallCounts } from './call-counts.ts'
-import { Chunks } from './chunks.ts'
 import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
-import type { MemorySource } from './memory-source.ts'
 import { NodeMetrics } from './node-metrics.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
-import { CONTENT_TYPE, END, headOf, samplesText } from './text-format.ts'
+import { CONTENT_TYPE, END, familyText, samplesText } from './text-format.ts'
 import type { Sample, TextFormat } from './text-format.ts'
-import { TextWriter } from './text-writer.ts'
+import { ChunkPool, TextWriter } from './text-writer.ts'
 import type { ToolSample } from './tool-sample.ts'
 import type {
   CallRecord,
@@ -19,54 +17,50 @@ import type {
   GuardReason,
   HttpRecord,
   InjectedFault,
-  RefusalReason,
+  MemorySource,
+  RejectionReason,
   ReloadResult,
   Telemetry,
   UnclassifiedReason,
 } from './telemetry.ts'
-import { noneRefused } from './refused.ts'
-import { noneUnclassified } from './unclassified.ts'
+import { zeroRejections, zeroUnclassified } from './zero-counts.ts'
 
-/** What a scrape is answered with. */
+/** Holds the metrics of one scrape. */
 export interface Exposition {
   readonly contentType: string
-  /** In pieces, as it was made. */
   readonly body: readonly Uint8Array[]
-  /** All of it as text. */
+  /** The whole body as text. */
   readonly text: string
-  /**
-   * Told once by each that asked, when it has no more use for the body: its memory is used again. Who
-   * never tells leaves it to the garbage collector.
-   */
+  /** Releases the body for reuse; each caller calls it once, or leaves the body to the garbage collector. */
   readonly done?: () => void
 }
 
-/** What is being written, for all that ask meanwhile. */
+/** Shares one rendering between scrapes that overlap. */
 interface Rendering {
   readonly exposition: Promise<Exposition>
   readers: number
 }
 
-/** Why the admin port refused a request. */
-export type AdminRefusal = 'host' | 'token' | 'change'
+/** The cause of a rejected request on the admin port. */
+export type AdminRejection = 'host' | 'token' | 'change'
 
-/** Telemetry that can be scraped. */
+/** Collects telemetry and renders it for scrapes. */
 export interface Metrics extends Telemetry {
-  /** The admin port refused a request. */
-  adminRefused(reason: AdminRefusal): void
-  /** From here on scrapes show these rules. */
+  /** Counts a request that the admin port rejected. */
+  adminRefused(reason: AdminRejection): void
+  /** Shows these rules in later scrapes. */
   showRules(source: RulesSource): void
-  /** The budget that scrapes show. */
+  /** The memory budget that scrapes show. */
   memory: MemorySource
-  /** Loads what scrapes need, so that no call waits for that at the first one. */
+  /** Loads the modules of scrapes, so that no call waits for them at the first scrape. */
   prepare(): Promise<void>
-  /** In Prometheus' own format unless told otherwise; exemplars are in OpenMetrics only. */
+  /** Renders in Prometheus' format by default; only OpenMetrics has exemplars. */
   render(format?: TextFormat): Promise<Exposition>
-  /** The calls by tool, for whoever shows them otherwise than by a scrape. */
+  /** Returns the calls by tool, for displays other than scrapes. */
   tools(): readonly ToolSample[]
 }
 
-/** What metrics need to know of the program. */
+/** Configures metrics. */
 export interface MetricsOptions {
   readonly version: string
   /** Distinct tool names before the rest is counted as `other`. */
@@ -78,7 +72,7 @@ const OVERHEAD_BOUNDS = bucketsOf(OVERHEAD)
 
 type TableName = Parameters<Telemetry['evicted']>[0]
 
-/** Counters and gauges with a registry of their own. */
+/** Creates counters and gauges. */
 export function createMetrics(options: MetricsOptions): Metrics {
   return new PromMetrics(options)
 }
@@ -90,9 +84,9 @@ class PromMetrics implements Metrics {
   readonly #http = new HttpCounts()
   readonly #overhead = new BucketCounts(OVERHEAD_BOUNDS)
   readonly #overheadText = new HistogramText(OVERHEAD, '', OVERHEAD_BOUNDS)
-  readonly #unclassified = noneUnclassified()
-  readonly #refused = noneRefused()
-  readonly #adminRefused: Record<AdminRefusal, number> = { host: 0, token: 0, change: 0 }
+  readonly #unclassified = zeroUnclassified()
+  readonly #refused = zeroRejections()
+  readonly #adminRefused: Record<AdminRejection, number> = { host: 0, token: 0, change: 0 }
   readonly #gauges: Record<GaugeName, number> = {
     client_connections: 0,
     upstream_connections: 0,
@@ -114,12 +108,12 @@ class PromMetrics implements Metrics {
     redirects: 0,
   }
   readonly #rendering = new Map<TextFormat, Rendering>()
-  readonly #chunks = new Chunks()
+  readonly #pool = new ChunkPool()
 
   constructor(options: MetricsOptions) {
     const calls = new CallCounts(options.maxTools ?? 200)
     this.#calls = calls
-    this.#faults = new FaultCounts((name) => calls.toolOf(name))
+    this.#faults = new FaultCounts((name) => calls.labelOf(name))
     this.#build = { version: options.version, node: process.versions.node }
   }
 
@@ -135,11 +129,11 @@ class PromMetrics implements Metrics {
     this.#unclassified[reason]++
   }
 
-  refused(reason: RefusalReason): void {
+  refused(reason: RejectionReason): void {
     this.#refused[reason]++
   }
 
-  adminRefused(reason: AdminRefusal): void {
+  adminRefused(reason: AdminRejection): void {
     this.#adminRefused[reason]++
   }
 
@@ -179,7 +173,6 @@ class PromMetrics implements Metrics {
     return this.#calls.tools()
   }
 
-  /** Scrapes that overlap share one rendering, so that many scrapers cost what one does. */
   render(format: TextFormat = 'prometheus'): Promise<Exposition> {
     const rendering = this.#rendering.get(format) ?? this.#begin(format)
     rendering.readers++
@@ -197,7 +190,7 @@ class PromMetrics implements Metrics {
   async #render(format: TextFormat, isLast: () => boolean): Promise<Exposition> {
     const node = await this.#node.read(format)
     this.#rules.refresh()
-    const out = new TextWriter(this.#chunks)
+    const out = new TextWriter(this.#pool)
     await inSlices(this.#steps(out, format, node))
     const body = out.end()
     return {
@@ -212,18 +205,18 @@ class PromMetrics implements Metrics {
     }
   }
 
-  /** Writes everything, with a step for each part that can be parted from the next one. */
+  /** Writes all metrics; yields where the work can be interrupted. */
   *#steps(out: TextWriter, format: TextFormat, node: readonly string[]): Iterable<void> {
     const sources = this.#sources(out, format)
     for (const spec of METRICS) {
-      out.text(headOf(spec, format))
+      out.text(familyText(spec, format))
       yield* sources[spec.name](spec.name)
     }
     for (const text of node) yield out.text(text)
     out.text(END[format])
   }
 
-  /** Where each metric of the table takes its lines from. */
+  /** Maps each metric of the table to the function that writes its lines. */
   #sources(
     out: TextWriter,
     format: TextFormat,
@@ -246,7 +239,7 @@ class PromMetrics implements Metrics {
       squall_faults_injected_total: () => this.#faults.injected(out, format),
       squall_injected_delay_seconds: () => this.#faults.delays(out, format),
       squall_rule_matches_total: (name) => this.#rules.matches(out, name),
-      squall_rule_sampled_total: (name) => this.#rules.draws(out, name),
+      squall_rule_sampled_total: (name) => this.#rules.sampled(out, name),
       squall_rule_evaluations_total: (name) => this.#rules.evaluations(out, name),
       squall_rule_values_too_long_total: (name) => this.#rules.valuesTooLong(out, name),
       squall_active_faults: (name) => this.#rules.active(out, name),

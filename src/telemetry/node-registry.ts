@@ -12,10 +12,10 @@ import { gcDurations } from './gc-durations.ts'
 const MICROS = 1e6
 
 /**
- * The default metrics of prom-client, in its order, without those that list every open file or socket at
- * each scrape: with thousands of them that takes milliseconds in which no traffic moves. Each is taken
- * from its own file: the package as a whole loads four times as much, most of it a tracing API that its
- * metrics of CPU time refer to, which are therefore made here, as is the one of collections.
+ * Registers the default metrics of prom-client, in its order, without those that list every open file or
+ * socket at each scrape: with thousands of open files that blocks traffic for milliseconds. Each metric is
+ * imported from its own file: the whole package loads four times as much, most of it a tracing API that its
+ * metrics of CPU time need. Those metrics are therefore made here, as is the one of garbage collections.
  */
 export function createNodeRegistry(): Registry {
   const registry = new Registry()
@@ -31,7 +31,7 @@ export function createNodeRegistry(): Registry {
   return registry
 }
 
-/** Counted from the moment when this is called, as prom-client does. */
+/** Counts CPU time from this call on, as prom-client does. */
 function cpuTimes(registry: Registry): void {
   let last = process.cpuUsage()
   const counter = (name: string, help: string, collect?: () => void): Counter =>

@@ -1,27 +1,25 @@
 import type { RuleSample, RulesSample, RulesSource } from './rules-sample.ts'
-import { RuleLabel } from './rule-label.ts'
-import type { Sample } from './text-format.ts'
-import type { TextWriter } from './text-writer.ts'
+import { labelsText, seriesText, type Sample } from './text-format.ts'
+import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
 import { toolLabel } from './tool-label.ts'
 
-// Shown from the start, so that the first increase is seen.
+// Exposed from the start, so that rates include the first increase.
 const ALWAYS_SHOWN = 'injected'
-// Counted besides what became of a call.
+// Counts that are not results of a call.
 const NO_RESULTS: ReadonlySet<string> = new Set(['matched', 'sampled', 'value_too_long'])
 
 interface LabelledRule extends RuleSample {
   readonly label: RuleLabel
 }
 
-/** The metrics of rules: their numbers are kept elsewhere and asked for once per scrape. */
+/** Writes the metrics of rules from one sample per scrape. */
 export class RuleMetrics {
   source: RulesSource | undefined
   #sample: RulesSample | undefined
   #rules: readonly LabelledRule[] = []
-  /** The label of each rule by its name: written once. */
   #labels: ReadonlyMap<string, RuleLabel> = new Map()
 
-  /** Asks for the rules as they are now: all metrics of one scrape tell of the same moment. */
+  /** Samples the rules, so that all metrics of one scrape show the same moment. */
   refresh(): void {
     this.#sample = this.source?.()
     this.#label(this.#sample?.rules ?? [])
@@ -31,7 +29,7 @@ export class RuleMetrics {
     return this.#each(out, name, ({ counts }) => counts['matched'])
   }
 
-  draws(out: TextWriter, name: string): Iterable<void> {
+  sampled(out: TextWriter, name: string): Iterable<void> {
     return this.#each(out, name, ({ counts }) => counts['sampled'])
   }
 
@@ -43,7 +41,7 @@ export class RuleMetrics {
     return this.#each(out, name, ({ counts }) => counts['value_too_long'])
   }
 
-  /** Active rules, and those taken back whose faults have not ended. */
+  /** Writes the lines of active rules, and of withdrawn rules whose faults have not ended. */
   active(out: TextWriter, name: string): Iterable<void> {
     return this.#each(out, name, ({ active, isActive }) =>
       isActive || active > 0 ? active : undefined,
@@ -74,7 +72,7 @@ export class RuleMetrics {
 
   lastReloadSuccess(): Sample[] {
     const last = this.#sample?.lastReload
-    return last === undefined ? [] : [{ labels: {}, value: Number(last.taken) }]
+    return last === undefined ? [] : [{ labels: {}, value: Number(last.applied) }]
   }
 
   lastReloadTime(): Sample[] {
@@ -83,9 +81,9 @@ export class RuleMetrics {
   }
 
   info(): Sample[] {
-    const isActive = this.#sample?.isActive
-    if (isActive === undefined) return []
-    const { digest, generation } = isActive
+    const version = this.#sample?.version
+    if (version === undefined) return []
+    const { digest, generation } = version
     return [{ labels: { digest: toolLabel(digest), generation: String(generation) }, value: 1 }]
   }
 
@@ -110,7 +108,7 @@ export class RuleMetrics {
     }
   }
 
-  /** Gives rules their labels; names that come out alike are one series. */
+  /** Labels the rules; rules with equal labels become one series. */
   #label(rules: readonly RuleSample[]): void {
     const labels = new Map<string, RuleLabel>()
     const byText = new Map<string, LabelledRule>()
@@ -129,4 +127,36 @@ function sum(a: RuleSample, b: RuleSample): RuleSample {
   const counts: Record<string, number> = { ...a.counts }
   for (const [key, value] of Object.entries(b.counts)) counts[key] = (counts[key] ?? 0) + value
   return { ...a, counts, active: a.active + b.active, isActive: a.isActive || b.isActive }
+}
+
+/** Holds the text before a rule's numbers, made at the first scrape. */
+class RuleLabel {
+  /** The text between the braces. */
+  readonly text: string
+  readonly #starts = new Map<string, LineStart>()
+  readonly #startsWithResult = new Map<string, LineStart>()
+
+  constructor(rule: string) {
+    this.text = labelsText({ rule })
+  }
+
+  /** Returns the start of a line of the named metric. */
+  start(name: string): LineStart {
+    return kept(this.#starts, name, () => seriesText(name, this.text))
+  }
+
+  /** Returns the start of a line of the one metric that has the result as a label. */
+  startWithResult(name: string, result: string): LineStart {
+    return kept(this.#startsWithResult, result, () =>
+      seriesText(name, `${labelsText({ result })},${this.text}`),
+    )
+  }
+}
+
+function kept(starts: Map<string, LineStart>, key: string, text: () => string): LineStart {
+  const known = starts.get(key)
+  if (known !== undefined) return known
+  const start = lineStart(text())
+  starts.set(key, start)
+  return start
 }

@@ -1,35 +1,34 @@
-/** What a rule of some name came to since the process began. */
+/** Counts of a rule name since the process began. */
 export interface RuleSample {
   readonly name: string
-  /** Whether a rule of this name is active. */
+  /** True when the active rules have a rule of this name. */
   readonly isActive: boolean
   readonly active: number
-  /** How many calls matched, how many were sampled, and how each of them ended, by result. */
+  /** Matched calls, sampled calls, and the results of both, by name. */
   readonly counts: Readonly<Record<string, number>>
 }
 
-/** The version of the active rules. */
+/** Identifies a version of the rules. */
 export interface RulesVersionSample {
   readonly digest: string
   readonly generation: number
 }
 
-/** The rules as a scrape shows them: plain data, so that metrics need to know nothing of rules. */
+/** Describes the rules at a scrape in plain data, so that telemetry does not depend on `rules`. */
 export interface RulesSample {
   readonly rules: readonly RuleSample[]
-  /** Whether rules may act. */
   readonly armed: boolean
-  /** Everything that may disarm rules, by one word, and whether it does right now. */
+  /** Maps each reason that can disarm the rules to true while it does. */
   readonly disarmed: Readonly<Record<string, boolean>>
-  /** Undefined before there was one. */
-  readonly isActive: RulesVersionSample | undefined
-  /** Header values by which callers asked for faults, and that could not be read. */
+  /** The version of the active rules; undefined before the first. */
+  readonly version: RulesVersionSample | undefined
+  /** Number of header values that asked for faults and could not be read. */
   readonly ignoredHeaders?: number | undefined
-  /** Rules whose times count from the start of the sidecar. */
+  /** Number of rules whose times count from the start of the sidecar. */
   readonly unanchored: number
-  /** The version that was seen last, taken or refused; seconds since the epoch. */
-  readonly lastReload: { readonly taken: boolean; readonly at: number } | undefined
+  /** The last version that was read; `at` in seconds since the epoch. */
+  readonly lastReload: { readonly applied: boolean; readonly at: number } | undefined
 }
 
-/** Asked for the rules at each scrape. */
+/** Returns the rules at a scrape. */
 export type RulesSource = () => RulesSample

@@ -2,7 +2,7 @@ import type { Origin, Outcome } from '../mcp/call.ts'
 import type { Doubt } from '../mcp/doubt.ts'
 import type { BodyProblem } from '../mcp/json-rpc.ts'
 
-/** What is told of one call when it has ended. */
+/** Records a call that has ended. */
 export interface CallRecord {
   readonly method: string
   /** Tool, prompt or resource name; undefined where the method has none. */
@@ -11,32 +11,32 @@ export interface CallRecord {
   readonly origin: Origin
   /** From the request's last byte to the response's; undefined for calls that are meant to stay open. */
   readonly seconds: number | undefined
-  /** What the app took, from the request sent to the response whole; undefined when it was never asked. */
+  /** From the request sent to the app to its whole response; undefined when the app did not get the call. */
   readonly upstreamSeconds: number | undefined
-  /** It ended well although a fault changed what it asked or brought. */
+  /** True when the call ended well, but a fault changed its request or response. */
   readonly changed?: boolean
   /** The first 55 characters of a valid `traceparent` that came with the request. */
   readonly trace?: string | undefined
 }
 
-/** What is told of one exchange that carried no call. */
+/** Records an exchange that carried no call. */
 export interface HttpRecord {
   /** `mcp` (streams, notifications, session ends), `http`, or `upgrade`. */
   readonly class: 'mcp' | 'http' | 'upgrade'
-  /** The status, or 0 when there was none. */
+  /** The HTTP status, or 0 without a response. */
   readonly status: number
   readonly origin: Origin
 }
 
-/** Why a request that looked like MCP was passed on unread. */
+/** The cause for passing on a request unread that looked like MCP. */
 export type UnclassifiedReason =
   'too_large' | 'encoding' | 'memory' | 'internal_error' | BodyProblem | Doubt
 
-/** Why Squall itself answered, or turned something away. */
-export type RefusalReason =
+/** The cause of an error response by Squall itself, or of a dropped connection. */
+export type RejectionReason =
   | 'upstream_unreachable'
   | 'upstream_protocol'
-  /** Found out behind such failures: the app speaks TLS, or listens on loopback alone. */
+  /** Diagnosed after failures: the app speaks TLS, or listens on loopback only. */
   | 'upstream_misconfigured'
   | 'overload'
   | 'ambiguous_request'
@@ -44,7 +44,7 @@ export type RefusalReason =
   | 'internal_error'
   | 'slow_client'
 
-/** What is told of each effect of a fault. */
+/** Records one effect of a fault. */
 export interface InjectedFault {
   readonly rule: string
   readonly fault: string
@@ -52,19 +52,18 @@ export interface InjectedFault {
   readonly tool: string | undefined
   /** False when the same fault took effect on the same call before, as with each event of a stream. */
   readonly first: boolean
-  /** How long it makes the call wait; undefined when it does not, or when nobody can say. */
+  /** The delay of the call; undefined when there is none, or its length is unknown. */
   readonly delaySeconds: number | undefined
-  /** As of a call. */
   readonly trace?: string | undefined
 }
 
-/** What became of a version of the rules. */
+/** The result of reading a version of the rules. */
 export type ReloadResult = 'applied' | 'rejected' | 'absent'
 
-/** Why the guard disarmed all rules. */
+/** The cause for which the guard disarmed all rules. */
 export type GuardReason = 'error_rate'
 
-/** What is counted as open right now. */
+/** The gauges that are counted up and down. */
 export type GaugeName =
   | 'client_connections'
   | 'upstream_connections'
@@ -74,22 +73,26 @@ export type GaugeName =
   | 'sessions'
   | 'pending_calls'
 
-/** The one place that is told what happened: once per call, once per exchange. */
+/** Receives each call once, each exchange without a call once, and other events of a sidecar. */
 export interface Telemetry {
   call(record: CallRecord): void
   http(record: HttpRecord): void
   unclassified(reason: UnclassifiedReason): void
-  refused(reason: RefusalReason): void
-  /** Squall's own share of one exchange's time, on both ways; told when the exchange is over. */
+  refused(reason: RejectionReason): void
+  /** Records the time that Squall itself spent on an exchange, after its end. */
   overhead(seconds: number): void
-  /** Adds to a gauge that is kept by counting up and down. */
   gauge(name: GaugeName, delta: number): void
-  /** A table dropped an entry because it was full. */
+  /** Records that a full table dropped an entry. */
   evicted(table: 'sessions' | 'pending_calls' | 'endpoints' | 'redirects'): void
-  /** A fault took effect. */
   injected(record: InjectedFault): void
-  /** A version of the rules was found. */
   reloaded(result: ReloadResult): void
-  /** The guard disarmed all rules. */
   guardTripped(reason: GuardReason): void
+}
+
+/** Supplies the state of the memory budget to scrapes. */
+export interface MemorySource {
+  readonly limit: number
+  readonly held: number
+  readonly kept: number
+  readonly pressure: Readonly<Record<string, number>>
 }

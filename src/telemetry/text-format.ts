@@ -1,28 +1,28 @@
 import type { MetricSpec } from './metric-table.ts'
 
-/** The two formats in which metrics are written. */
+/** A format of metrics. */
 export type TextFormat = 'prometheus' | 'openmetrics'
 
-/** What each format is called on the wire. */
+/** The media type of each format. */
 export const CONTENT_TYPE: Readonly<Record<TextFormat, string>> = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 }
 
-/** What each format ends with. */
+/** The last line of each format. */
 export const END: Readonly<Record<TextFormat, string>> = {
   prometheus: '',
   openmetrics: '# EOF\n',
 }
 
-/** One line of a small metric. */
+/** One line of a metric. */
 export interface Sample {
   readonly value: number
   readonly labels: Readonly<Record<string, string | number>>
 }
 
-/** The lines that introduce a metric. */
-export function headOf(
+/** Writes the HELP and TYPE lines of a metric. */
+export function familyText(
   { name, type, help }: Pick<MetricSpec, 'name' | 'type' | 'help'>,
   format: TextFormat,
 ): string {
@@ -34,19 +34,19 @@ export function headOf(
   return `# HELP ${family} ${quoted}\n# TYPE ${family} ${type}\n`
 }
 
-/** Labels as they stand between the braces. */
+/** Writes the labels between the braces. */
 export function labelsText(labels: Readonly<Record<string, string | number>>): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${escaped(String(value))}"`)
     .join(',')
 }
 
-/** A series up to its value, with the space before that. */
+/** Writes a series up to its value, with the space before the value. */
 export function seriesText(name: string, labels: string): string {
   return labels === '' ? `${name} ` : `${name}{${labels}} `
 }
 
-/** The lines of a small metric. */
+/** Writes the sample lines of a metric. */
 export function samplesText(name: string, samples: readonly Sample[]): string {
   let text = ''
   for (const { labels, value } of samples) {
@@ -55,13 +55,13 @@ export function samplesText(name: string, samples: readonly Sample[]): string {
   return text
 }
 
-/** A value as both formats have it. */
+/** Writes a value as both formats require it. */
 export function numberText(value: number): string {
   if (Number.isFinite(value)) return String(value)
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
 }
 
-/** The upper bound of a bucket; OpenMetrics asks for one spelling of each number. */
+/** Writes the upper bound of a bucket; OpenMetrics requires one spelling of each number. */
 export function boundText(bound: number, format: TextFormat): string {
   if (bound === Infinity || format === 'prometheus') return numberText(bound)
   if (bound < 1e-4) return bound.toExponential().replace(/e-(\d)$/, 'e-0$1')

@@ -1,33 +1,51 @@
-import type { Chunks } from './chunks.ts'
 import { numberText } from './text-format.ts'
 
+const CHUNK_BYTES = 64 * 1024
+/** Enough for a scrape of 20,000 series; further chunks are left to the garbage collector. */
+const MOST_KEPT = 64
 /** The longest number, and the end of its line. */
 const NUMBER_BYTES = 32
 const MOST_BYTES_OF_A_UNIT = 3
 const NEWLINE = 0x0a
 const ZERO = 0x30
 
-/** What stands before a line's number, as bytes: made once for a series, and copied at each scrape. */
+/** The bytes before a line's number: made once for a series, copied at each scrape. */
 export type LineStart = Uint8Array
 
-/** The start of the lines of a series. */
+/** Encodes the start of a line. */
 export function lineStart(text: string): LineStart {
   return Buffer.from(text, 'utf8')
 }
 
+/** Reuses buffers between scrapes. Allocating external memory for each scrape would trigger garbage collections. */
+export class ChunkPool {
+  readonly #kept: Buffer[] = []
+
+  /** Returns an uninitialized buffer of at least `bytes`. */
+  take(bytes: number): Buffer {
+    const kept = bytes <= CHUNK_BYTES ? this.#kept.pop() : undefined
+    return kept ?? Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, bytes))
+  }
+
+  /** Takes a buffer back that nobody reads or writes any more. */
+  giveBack(chunk: Buffer): void {
+    if (chunk.length === CHUNK_BYTES && this.#kept.length < MOST_KEPT) this.#kept.push(chunk)
+  }
+}
+
 /**
- * Writes text into chunks of bytes. Lines of numbers make no strings: the garbage of tens of thousands
- * of them would be collected while calls wait.
+ * Writes text into chunks of bytes. Numbers are written without strings, because collecting tens of
+ * thousands of strings would delay calls.
  */
 export class TextWriter {
-  readonly #chunks: Chunks
+  readonly #pool: ChunkPool
   readonly #taken: Buffer[] = []
   readonly #full: Buffer[] = []
   #chunk: Buffer
   #length = 0
 
-  constructor(chunks: Chunks) {
-    this.#chunks = chunks
+  constructor(chunks: ChunkPool) {
+    this.#pool = chunks
     this.#chunk = this.#take(0)
   }
 
@@ -37,7 +55,7 @@ export class TextWriter {
     this.#length += this.#chunk.write(text, this.#length, 'utf8')
   }
 
-  /** One line of a series; `exemplar` is what stands behind the number. */
+  /** Writes one line of a series; `exemplar` is the text behind the number. */
   line(start: LineStart, value: number, exemplar = ''): void {
     this.#makeRoom(start.length + NUMBER_BYTES)
     this.#chunk.set(start, this.#length)
@@ -49,14 +67,14 @@ export class TextWriter {
     this.#chunk[this.#length++] = NEWLINE
   }
 
-  /** All that was written. Nothing may be written afterwards. */
+  /** Returns all written bytes; nothing may be written afterwards. */
   end(): readonly Buffer[] {
     return [...this.#full, this.#chunk.subarray(0, this.#length)]
   }
 
-  /** Nobody reads what was written any more. */
+  /** Gives the chunks back when nobody reads the written bytes any more. */
   giveBack(): void {
-    for (const chunk of this.#taken.splice(0)) this.#chunks.giveBack(chunk)
+    for (const chunk of this.#taken.splice(0)) this.#pool.giveBack(chunk)
   }
 
   #digits(value: number): void {
@@ -79,7 +97,7 @@ export class TextWriter {
   }
 
   #take(bytes: number): Buffer {
-    const chunk = this.#chunks.take(bytes)
+    const chunk = this.#pool.take(bytes)
     this.#taken.push(chunk)
     return chunk
   }

@@ -2,7 +2,7 @@ import type { Origin } from '../mcp/call.ts'
 import { BucketCounts, HistogramText } from './bucket-counts.ts'
 import { exemplified, type Exemplar } from './exemplar.ts'
 import { bucketsOf } from './metric-table.ts'
-import { ENDS, ORIGIN, ORIGINS } from './outcome-places.ts'
+import { ENDS, ORIGIN, ORIGINS } from './outcome-index.ts'
 import type { CallRecord } from './telemetry.ts'
 import { labelsText, seriesText, type TextFormat } from './text-format.ts'
 import { type LineStart, lineStart, type TextWriter } from './text-writer.ts'
@@ -13,10 +13,10 @@ const UPSTREAM = 'squall_upstream_duration_seconds'
 const CALL_BOUNDS = bucketsOf(CALL)
 const UPSTREAM_BOUNDS = bucketsOf(UPSTREAM)
 
-/** Calls or errors by who made them so, as they are added up. */
+/** Mutable counts by origin. */
 export type Counts = Record<Origin, number>
 
-/** What is counted by tool alone; the calls of all other methods share the empty tool. */
+/** Counts by tool alone; the calls of all other methods share the empty tool. */
 export class ToolCell {
   readonly tool: string
   readonly #call: (BucketCounts | undefined)[] = ORIGINS.map(() => undefined)
@@ -30,7 +30,7 @@ export class ToolCell {
     this.tool = tool
   }
 
-  /** `end` is where the call is counted among all that ended. */
+  /** `end` is the index of the call's outcome and origin. */
   add(record: CallRecord, end: number): void {
     const { origin, seconds, upstreamSeconds, trace } = record
     const from = ORIGIN[origin]
@@ -53,12 +53,12 @@ export class ToolCell {
     }
   }
 
-  /** Writes the lines of what the app took. */
+  /** Writes the lines of the app's response times. */
   upstreamDurations(out: TextWriter, format: TextFormat): void {
     this.#upstream?.write(out, this.#texts.upstream, format)
   }
 
-  /** Writes the lines of the calls that failed; `ends` has how many calls ended how. */
+  /** Writes the lines of the calls that failed; `ends` counts calls by outcome and origin. */
   failed(out: TextWriter, ends: Float64Array, format: TextFormat): void {
     for (let i = 0; i < ends.length; i++) {
       const value = ends[i]!
@@ -68,13 +68,13 @@ export class ToolCell {
     }
   }
 
-  /** Writes the line of the calls that ended well although a fault changed them. */
+  /** Writes the line of the calls that ended well, but changed by a fault. */
   changed(out: TextWriter, format: TextFormat): void {
     const exemplar = format === 'openmetrics' ? this.#changedExemplar : undefined
     out.line(this.#texts.changed, this.#changed, exemplar?.text)
   }
 
-  /** The durations, with no calls counted yet. */
+  /** Returns the durations, and zeros for the calls. */
   sample(): ToolSample & { calls: Counts; errors: Counts } {
     const seconds = new Float64Array(CALL_BOUNDS.length + 1)
     const upstreamSeconds = new Float64Array(UPSTREAM_BOUNDS.length + 1)
@@ -101,7 +101,7 @@ export class ToolCell {
   }
 }
 
-/** What stands before a tool's numbers: written once, when somebody scrapes. */
+/** Holds the text before a tool's numbers, made at the first scrape. */
 class ToolText {
   readonly call: readonly HistogramText[]
   readonly upstream: HistogramText

@@ -1,11 +1,11 @@
 import { replaceUnseen } from '../base/text/foreign-text.ts'
 
-/** Longest tool name that becomes a label value, in UTF-16 units. */
+/** The length of the longest label value, in UTF-16 code units. */
 export const MAX_TOOL_LABEL = 128
 
 /**
- * A label value for a name that a client made up. Applying it twice changes nothing more, and two
- * names that come out alike are one series.
+ * Returns a label value for an untrusted name. Applying the function twice changes nothing more, and names
+ * with equal labels are one series.
  */
 export function toolLabel(name: string): string {
   const cut = name.length > MAX_TOOL_LABEL ? name.slice(0, MAX_TOOL_LABEL) : name

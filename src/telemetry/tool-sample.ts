@@ -1,28 +1,28 @@
 import type { Origin } from '../mcp/call.ts'
 
-/** How many, by who made it so. */
+/** Counts by origin. */
 export type ByOrigin = Readonly<Record<Origin, number>>
 
-/** How many calls took how long. */
+/** A histogram of durations. */
 export interface Durations {
   /** Upper bounds in seconds, ascending. */
   readonly bounds: Float64Array
-  /** One number for each of the bounds, and one for all that is longer; not cumulative. */
+  /** One count for each bound, and one for longer durations; not cumulative. */
   readonly counts: Float64Array
 }
 
-/** What the calls of one tool came to since the process began: plain data, for whoever shows it. */
+/** Counts of one tool since the process began. */
 export interface ToolSample {
-  /** As in metrics; empty for the calls of all other methods together. */
+  /** The label as in metrics; empty for the calls of all other methods together. */
   readonly tool: string
   readonly calls: ByOrigin
-  /** Those of them that did not end well. */
+  /** The calls that did not end well. */
   readonly errors: ByOrigin
-  /** As the client saw it. */
+  /** Durations as the client saw them. */
   readonly seconds: Durations
-  /** What the app took. */
+  /** Durations of the app's responses. */
   readonly upstreamSeconds: Durations
 }
 
-/** Asked for the tools whenever somebody looks. */
+/** Returns the current counts of the tools. */
 export type ToolsSource = () => readonly ToolSample[]

@@ -78,10 +78,10 @@ describe('a scrape', () => {
       ],
       armed: true,
       disarmed: { operator: false },
-      isActive: { digest: 'abc', generation: 1 },
+      version: { digest: 'abc', generation: 1 },
       ignoredHeaders: 0,
       unanchored: 0,
-      lastReload: { taken: true, at: 1 },
+      lastReload: { applied: true, at: 1 },
     }))
     const families = await scrape(metrics)
     for (const spec of METRICS) {

@@ -35,7 +35,7 @@ function showing(metrics: Metrics, rules: readonly RuleSample[]): void {
     rules,
     armed: true,
     disarmed: {},
-    isActive: undefined,
+    version: undefined,
     unanchored: 0,
     lastReload: undefined,
   }))

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Chunks } from '../../src/telemetry/chunks.ts'
 import { createMetrics, type Exposition, type Metrics } from '../../src/telemetry/metrics.ts'
 import { numberText } from '../../src/telemetry/text-format.ts'
-import { lineStart, TextWriter } from '../../src/telemetry/text-writer.ts'
+import { ChunkPool, lineStart, TextWriter } from '../../src/telemetry/text-writer.ts'
 
 /** One piece of text, or one line. */
 type Part = string | { readonly start: string; readonly value: number; readonly exemplar?: string }
@@ -59,7 +58,7 @@ function memoryOf({ body }: Exposition): Set<ArrayBufferLike> {
 
 describe('text written into chunks', () => {
   it('is what strings would have been', () => {
-    const chunks = new Chunks()
+    const chunks = new ChunkPool()
     fc.assert(
       fc.property(fc.array(PART, { maxLength: 50 }), fc.nat({ max: 65_536 }), (some, before) => {
         // The end of a chunk falls anywhere.
@@ -74,7 +73,7 @@ describe('text written into chunks', () => {
 
   it('may be longer than a chunk in one piece', () => {
     const parts = ['a', 'ä'.repeat(100_000), { start: 'b'.repeat(100_000), value: 1 }, 'c']
-    expect(written(new TextWriter(new Chunks()), parts)).toBe(expected(parts))
+    expect(written(new TextWriter(new ChunkPool()), parts)).toBe(expected(parts))
   })
 })
 

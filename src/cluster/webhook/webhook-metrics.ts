@@ -5,7 +5,7 @@ import {
   boundText,
   CONTENT_TYPE,
   END,
-  headOf,
+  familyText,
   type Sample,
   samplesText,
   type TextFormat,
@@ -79,7 +79,7 @@ export function createWebhookMetrics(version: string): WebhookMetrics {
     },
     render: async (format) => {
       const own = WEBHOOK_METRICS.map(
-        (spec) => headOf(spec, format) + sources[spec.name](spec.name, format),
+        (spec) => familyText(spec, format) + sources[spec.name](spec.name, format),
       )
       const text = [...own, ...(await node.read(format)), END[format]].join('')
       return { contentType: CONTENT_TYPE[format], body: [Buffer.from(text)], text }

@@ -24,7 +24,7 @@ export function sampleRules(rules: ActiveRules, ignoredHeaders?: number): RulesS
     unanchored: states.unanchored.length,
     armed: reasons.length === 0 && ruleSet.enabled,
     disarmed,
-    isActive: current && { digest: current.version.digest, generation: current.generation },
-    lastReload: last && { taken: last.version.kind !== 'rejected', at: last.at / 1000 },
+    version: current && { digest: current.version.digest, generation: current.generation },
+    lastReload: last && { applied: last.version.kind !== 'rejected', at: last.at / 1000 },
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
-import type { RefusalReason, Telemetry } from '../../telemetry/telemetry.ts'
+import type { RejectionReason, Telemetry } from '../../telemetry/telemetry.ts'
 import { findAmbiguity } from '../../http/ambiguity.ts'
 import { cutSocket } from './cut-socket.ts'
 import { rejectBadRequest } from './bad-request.ts'
@@ -21,7 +21,7 @@ import { FastClientConnection, type FastHost } from './fast/fast-connection.ts'
 /** Where a front hands over what it took in. */
 export interface FrontTarget {
   handle(exchange: Exchange): void
-  refuse(exchange: Exchange, status: number, reason: RefusalReason, message: string): void
+  refuse(exchange: Exchange, status: number, reason: RejectionReason, message: string): void
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void
 }
 
@@ -276,7 +276,7 @@ export class HttpFront {
     }
   }
 
-  #bad(socket: Socket, status: number, reason: RefusalReason, message: string): void {
+  #bad(socket: Socket, status: number, reason: RejectionReason, message: string): void {
     this.#telemetry.refused(reason)
     // What comes behind it is not read, and so not refused once more.
     const connection = this.#connections.get(socket)

@@ -1,5 +1,5 @@
 import type { MetricSpec } from '../../../telemetry/metric-table.ts'
-import { headOf, type Sample, samplesText } from '../../../telemetry/text-format.ts'
+import { familyText, type Sample, samplesText } from '../../../telemetry/text-format.ts'
 import { toolLabel } from '../../../telemetry/tool-label.ts'
 import { indicatorsOf } from '../../indicators/indicators.ts'
 import type { Recorder } from './recorder.ts'
@@ -63,7 +63,7 @@ class Page {
   text = ''
 
   head(name: string, type: MetricSpec['type'], help: string): void {
-    this.text += headOf({ name, type, help }, 'prometheus')
+    this.text += familyText({ name, type, help }, 'prometheus')
   }
 
   line(name: string, labels: Sample['labels'], value: number): void {

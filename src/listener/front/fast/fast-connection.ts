@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { factsOf } from '../../../mcp/request-facts.ts'
 import { RequestReader } from '../../../http/fast/request-reader.ts'
-import type { RefusalReason } from '../../../telemetry/telemetry.ts'
+import type { RejectionReason } from '../../../telemetry/telemetry.ts'
 import { MOST_OPEN, type ClientConnection } from '../client-connection.ts'
 import type { Cut } from '../../exchange.ts'
 import { ResponseQueue } from './response-queue.ts'
@@ -25,7 +25,7 @@ export interface FastHost {
   begin(exchange: FastExchange): void
   /** The standard path goes on with these bytes, which were read and not understood. */
   handOver(socket: Socket, connection: ClientConnection, bytes: Buffer): void
-  bad(socket: Socket, status: number, reason: RefusalReason, message: string): void
+  bad(socket: Socket, status: number, reason: RejectionReason, message: string): void
 }
 
 /** Bytes that are kept for another reader; beyond them the client has to wait. */

@@ -11,27 +11,27 @@ const OUTCOME: Readonly<Record<Outcome, number>> = {
   incomplete: 7,
   abandoned: 8,
 }
-/** The position of each origin in arrays of counters. */
+/** The index of each origin in arrays of counters. */
 export const ORIGIN: Readonly<Record<Origin, number>> = { upstream: 0, injected: 1, squall: 2 }
-/** Origins by position. */
+/** Origins by index. */
 export const ORIGINS = Object.keys(ORIGIN) as readonly Origin[]
 const OUTCOMES = Object.keys(OUTCOME) as readonly Outcome[]
-// A client that gives a call up and says so is no error of anybody's.
+// A cancelled call is not an error of either side.
 const NO_ERROR = new Set<Outcome>(['ok', 'cancelled'])
 
-/** One way for a call to end: a position in arrays of counters. */
+/** Describes one index in arrays of counters: an outcome with its origin. */
 export interface End {
   readonly outcome: Outcome
   readonly origin: Origin
   readonly isError: boolean
 }
 
-/** All ways for a call to end, by position. */
+/** All pairs of outcome and origin, by index. */
 export const ENDS: readonly End[] = ORIGINS.flatMap((origin) =>
   OUTCOMES.map((outcome) => ({ outcome, origin, isError: !NO_ERROR.has(outcome) })),
 )
 
-/** Where a call that ended so is counted. */
-export function endPlace(outcome: Outcome, origin: Origin): number {
+/** Returns the index of an outcome and its origin. */
+export function endIndex(outcome: Outcome, origin: Origin): number {
   return ORIGIN[origin] * OUTCOMES.length + OUTCOME[outcome]
 }
