@@ -92,10 +92,10 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
       text: 'rules: []\n',
       prefix: 'squall.dev/',
     }
-    expect(await writeConfigMap(client, target, undefined, {})).toBe('created')
-    expect(await writeConfigMap(client, { ...target, text: '# none\n' }, undefined, {})).toBe(
-      'changed',
-    )
+    const first = await writeConfigMap(client, target, undefined, {})
+    expect(first.change).toBe('created')
+    const second = await writeConfigMap(client, { ...target, text: '# none\n' }, undefined, {})
+    expect(second.change).toBe('changed')
     const pods = { kind: PODS, namespace: 'default' }
     for (const name of ['one', 'two', 'three']) {
       await createResource(
