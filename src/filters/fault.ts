@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Call, ClientInfo } from '../mcp/call.ts'
 import type { Keeping } from '../base/room.ts'
 import type { ResponseHead } from '../http/headers.ts'
-import type { Message } from '../mcp/message.ts'
+import type { Message } from '../mcp/json-rpc.ts'
 import type { NotApplicableReason } from './lib/not-applicable.ts'
 import type { Outlook, OutlookSetting } from './lib/outlook.ts'
 

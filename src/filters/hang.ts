@@ -1,7 +1,7 @@
 import { durationText } from '../base/units.ts'
 import { after, afterProblems } from './lib/after-parameter.ts'
 import { canHavePlace, fromPlace, isEventStream, type ResponsePlace } from './lib/response-place.ts'
-import { forChangedBody } from '../http/changed-body-headers.ts'
+import { headersForChangedBody } from '../http/changed-body-headers.ts'
 import { headerValue } from '../http/headers.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
@@ -98,7 +98,7 @@ function hanging(ctx: FaultContext, config: HangConfig): OutputTransform {
     const keepAlive = config.keepAlive && isEventStream(head)
     const grows = keepAlive && headerValue(head.headers, 'content-length') !== undefined
     return {
-      head: grows ? { ...head, headers: forChangedBody(head.headers) } : head,
+      head: grows ? { ...head, headers: headersForChangedBody(head.headers) } : head,
       body: fromPlace(body, place, ctx.call, (rest) =>
         atHead || takesEffect(ctx) ? silence(ctx, ms, rest, keepAlive) : rest,
       ),

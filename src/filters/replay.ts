@@ -1,6 +1,6 @@
 import { isRecord } from '../base/values.ts'
 import { canonicalJson } from '../base/json/canonical-json.ts'
-import type { Message } from '../mcp/message.ts'
+import type { Message } from '../mcp/json-rpc.ts'
 import { isModern } from '../mcp/protocol-version.ts'
 import { audience, type SharedBy } from './lib/audience.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'

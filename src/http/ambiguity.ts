@@ -1,14 +1,14 @@
 import { headerValues, type RequestHead } from './headers.ts'
 
-/** A request that two servers could read in two ways; it is turned away before the app sees it. */
+/** Rejects a request that two servers could read differently, before the app sees it. */
 export interface Ambiguity {
   readonly status: 400 | 501 | 505
   readonly message: string
 }
 
 /**
- * Looks for what the strict parser lets through and a laxer app could read differently. Anything
- * found here would be a way past a rule, or past whatever else stands in front of the app.
+ * Finds forms that the strict parser accepts and a laxer app could read differently: they would bypass
+ * rules, or any other filter in front of the app.
  */
 export function findAmbiguity(head: RequestHead): Ambiguity | undefined {
   const { headers } = head

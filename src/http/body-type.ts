@@ -1,14 +1,14 @@
-/** The kind of body that a Content-Type names: JSON, or why a server may read it as JSON anyway. */
+/** Classifies a Content-Type: JSON, or the reason for which a server may read the body as JSON anyway. */
 export type BodyType = 'json' | 'charset' | 'content_type' | 'other' | 'none'
 
 const JSON_TYPE = 'application/json'
 const CHARSET = /^\s*charset/i
 const UTF8 = /^\s*charset\s*=\s*"?utf-?8"?\s*$/i
 
-/** Reads a Content-Type. JSON is what is JSON in UTF-8 to every server. */
+/** Reads a Content-Type. `json` means JSON in UTF-8 to every server. */
 export function bodyType(value: string): BodyType {
   if (value === JSON_TYPE) return 'json'
-  // Some servers look for the name of the type anywhere in the value.
+  // Some servers accept the type anywhere in the value.
   if (!/json/i.test(value)) return 'other'
   const [type = '', ...parameters] = value.split(';')
   if (type.trim().toLowerCase() !== JSON_TYPE || value.includes(',')) return 'content_type'

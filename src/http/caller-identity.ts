@@ -1,16 +1,16 @@
 import type { RequestHead } from './headers.ts'
 
-/** Headers that say how to send, read or trace a request, and nothing of who sent it. */
+/** Headers that control sending, reading or tracing, and do not identify the caller. */
 const NEUTRAL =
   /^(?:accept(?:-.*)?|age|b3|baggage|cache-control|cdn-loop|cf-ray|connection|content-.*|date|dnt|expect|if-.*|idempotency-key|keep-alive|last-event-id|mcp-(?:method|name|param-.*|protocol-version|session-id)|newrelic|pragma|priority|sec-.*|te|trace(?:parent|state)|trailer|transfer-encoding|upgrade(?:-.*)?|user-agent|via|x-amzn-trace-id|x-b3-.*|x-cloud-trace-context|x-datadog-.*|x-envoy-.*|x-request-start|x-squall-.*|.*(?:request|correlation|trace|span|transaction)-?id|(?:sentry|uber)-trace.*)$/
-/** Names of headers and of parameters in the target by which servers know their callers. */
+/** Names of headers and query parameters by which servers identify callers. */
 const IDENTIFYING =
   /auth|cookie|token|secret|credential|password|api-?key|client-?(?:cert|id)|jwt|oidc|saml|assertion|identity|principal|signature|dpop|(?:^|-)(?:key|cert|dn|user|user-?(?:id|name)|login|email|subject|account|tenant|customer|org|organization|session|session-?id|sig|pass)(?:-|$)/
 
 /**
- * Returns a text that differs between callers: all of a request's target and headers but what only
- * says how to send, read or trace it. Undefined where nothing says whose the request is. It holds
- * secrets, and is not to be kept.
+ * Returns a text that differs between callers: the target and all headers except those that only control
+ * sending, reading or tracing. Undefined when nothing identifies the caller. The text contains secrets and
+ * must not be stored.
  */
 export function callerText(
   { target, headers }: Pick<RequestHead, 'target' | 'headers'>,
@@ -25,7 +25,7 @@ export function callerText(
     identified ||= headers[i + 1] !== '' && identifies(name)
   }
   if (!identified) return undefined
-  // Lines of one name keep their order, those of others may come in any.
+  // Sorting makes the order of different headers irrelevant.
   return JSON.stringify([target, session ?? null, lines.toSorted()])
 }
 
@@ -33,7 +33,7 @@ function identifies(name: string): boolean {
   return IDENTIFYING.test(name.replaceAll('_', '-'))
 }
 
-/** A key or a user among the parameters of the target: `?api_key=…`. */
+/** Returns true when a query parameter identifies the caller: `?api_key=…`. */
 function namesCaller(target: string): boolean {
   const start = target.indexOf('?')
   if (start < 0) return false

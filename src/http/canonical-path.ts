@@ -1,8 +1,8 @@
 const UNRESERVED = /[\w.~-]/
 
 /**
- * Returns a path as RFC 3986 compares paths: unreserved characters not encoded, no empty segment inside,
- * dot segments resolved. An encoded slash, or an escape that is none, stays as it is.
+ * Normalizes a path for comparison (RFC 3986): decodes unreserved characters, removes empty segments and
+ * resolves dot segments. Encoded slashes and invalid escapes stay unchanged.
  */
 export function canonicalPath(path: string): string {
   if (!/%|\/\/|\/\./.test(path)) return path

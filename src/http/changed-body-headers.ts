@@ -1,7 +1,7 @@
 import { linesWithout, type HeaderLines } from './headers.ts'
 
-/** Lines that speak of the body as it was framed and coded, and are wrong for another one. */
-const OF_BODY = new Set([
+/** Headers that describe the original body and would be wrong for a changed one. */
+const BODY_HEADERS = new Set([
   'content-length',
   'content-encoding',
   'content-md5',
@@ -14,9 +14,9 @@ const OF_BODY = new Set([
   'trailer',
 ])
 
-/** The lines for a body that was changed; without a length it is sent in chunks. */
-export function forChangedBody(lines: HeaderLines, length?: number): string[] {
-  const kept = linesWithout(lines, (name) => OF_BODY.has(name))
+/** Returns the header lines for a changed body; without `length` the body is sent in chunks. */
+export function headersForChangedBody(lines: HeaderLines, length?: number): string[] {
+  const kept = linesWithout(lines, (name) => BODY_HEADERS.has(name))
   if (length !== undefined) kept.push('Content-Length', String(length))
   return kept
 }

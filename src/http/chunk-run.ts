@@ -1,37 +1,37 @@
 import { copyOf } from '../base/bytes.ts'
 
-/** More chunks than these make another run. */
+/** The chunks of one run; further chunks begin another run. */
 const MOST = 512
 
 /**
- * Chunks of a body that are whole and came together, each as `size CRLF data CRLF` with its size as
- * node:http writes it, so that they can be passed on as they are. The bytes are only lent: they hold
- * for as long as the call lasts that is given the run.
+ * Holds whole chunks of a body that arrived together, each as `size CRLF data CRLF` with its size as
+ * node:http writes it, so that they can be forwarded unchanged. The bytes are valid only until the
+ * callback that receives the run returns.
  */
 export class ChunkRun {
-  /** How many chunks there are. */
+  /** The number of chunks. */
   count = 0
-  /** What the chunks lie in. */
+  /** The buffer that contains the chunks. */
   bytes!: Buffer
-  /** Where the first one begins. */
+  /** The offset of the first chunk. */
   from = 0
-  /** Behind the last one. */
+  /** The offset behind the last chunk. */
   to = 0
-  /** Where the data of each chunk begins and ends. */
-  readonly #places = new Uint32Array(2 * MOST)
+  /** The offsets at which the data of each chunk begins and ends. */
+  readonly #offsets = new Uint32Array(2 * MOST)
   #text: string | undefined
 
-  /** No chunk can be added. */
+  /** True when no further chunk can be added. */
   get full(): boolean {
     return this.count === MOST
   }
 
-  /** All of it, framing included, each byte a character: made once, as it is both written and read. */
+  /** The run with its framing as latin1; cached, because it is both written and searched. */
   get text(): string {
     return (this.#text ??= this.bytes.toString('latin1', this.from, this.to))
   }
 
-  /** Says that bytes of the run are about to be changed. */
+  /** Drops the cached text before bytes of the run are changed. */
   change(): void {
     this.#text = undefined
   }
@@ -45,30 +45,30 @@ export class ChunkRun {
     this.#text = undefined
   }
 
-  /** Adds the chunk that comes next, with its data between two places. */
+  /** Adds the next chunk, with its data from `begin` to `end`. */
   add(begin: number, end: number): void {
     const at = 2 * this.count++
-    this.#places[at] = begin
-    this.#places[at + 1] = end
+    this.#offsets[at] = begin
+    this.#offsets[at + 1] = end
     this.to = end + 2
   }
 
-  /** Where the data of a chunk begins. */
+  /** Returns the offset of a chunk's data. */
   begins(chunk: number): number {
-    return this.#places[2 * chunk]!
+    return this.#offsets[2 * chunk]!
   }
 
-  /** Where the data of a chunk ends. */
+  /** Returns the offset behind a chunk's data. */
   ends(chunk: number): number {
-    return this.#places[2 * chunk + 1]!
+    return this.#offsets[2 * chunk + 1]!
   }
 
-  /** A copy of it all, framing included. */
+  /** Copies the run with its framing. */
   copy(): Buffer {
     return copyOf(this.bytes, this.from, this.to)
   }
 
-  /** Gives each chunk's data, as a copy, to someone who takes no runs; false where one asks for a pause. */
+  /** Passes a copy of each chunk's data to `take`; returns false when `take` asked for a pause. */
   each(take: (chunk: Buffer) => boolean | void): boolean {
     let more = true
     for (let i = 0; i < this.count; i++) {

@@ -1,7 +1,7 @@
 import * as zlib from 'node:zlib'
 import type { Transform } from 'node:stream'
 
-/** Node can read Zstandard from 22.15 and 23.8 on. */
+/** Declares Zstandard, which Node supports since 22.15 and 23.8. */
 interface Zstandard {
   readonly zstdDecompressSync?: (bytes: Uint8Array, options: zlib.ZlibOptions) => Buffer
   readonly createZstdDecompress?: () => Transform
@@ -9,7 +9,7 @@ interface Zstandard {
 
 const { zstdDecompressSync, createZstdDecompress } = zlib as typeof zlib & Zstandard
 
-/** What is known of a body's coding: plain, one that can be read, or one that cannot. */
+/** A content coding: `identity`, one that can be decoded, or `unknown`. */
 export type Coding = 'identity' | 'gzip' | 'deflate' | 'br' | 'zstd' | 'unknown'
 
 /** Reads a Content-Encoding value. */
@@ -22,16 +22,16 @@ export function codingOf(value: string | undefined): Coding {
   return 'unknown'
 }
 
-/** Bodies that grow by more than this are not decoded, unless they stay below `SMALL`. */
+/** Bodies with a higher compression ratio are not decoded, unless they stay below `SMALL`. */
 export const MAX_RATIO = 100
 const SMALL = 256 * 1024
 
-/** Returns how many bytes a body may be decoded to. */
+/** Returns the bound on the decoded size of a body. */
 export function decodedLimit(coded: number, limit: number): number {
   return Math.min(limit, Math.max(SMALL, coded * MAX_RATIO))
 }
 
-/** Decodes a copy of a whole body; undefined when it is damaged, larger than `limit`, or packed too densely. */
+/** Decodes a copy of a whole body; undefined when the body is damaged or exceeds its decoded limit. */
 export function decodeWhole(
   coding: Coding,
   bytes: Uint8Array,
@@ -45,14 +45,14 @@ export function decodeWhole(
     if (coding === 'deflate') return zlib.inflateSync(bytes, options)
     if (coding === 'br') return zlib.brotliDecompressSync(bytes, options)
     const plain = zstdDecompressSync!(bytes, options)
-    // Where Node finds no end it gives nothing, and no error.
+    // Node returns nothing, and no error, for a truncated body.
     return plain.length > 0 ? plain : undefined
   } catch {
     return undefined
   }
 }
 
-/** Decodes a stream as it goes, each piece as soon as it can be read. */
+/** Creates a decoder for a stream that emits each piece as soon as possible. */
 export function decoderFor(coding: Coding): Transform | undefined {
   const { constants } = zlib
   const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }

@@ -18,9 +18,9 @@ const EXACT: ReadonlySet<string> = new Set([
 ])
 const DIRECTORIES = ['/oauth/', '/oauth2/', '/health/', '/healthz/', '/livez/', '/readyz/'] as const
 
-/** True for paths that only a rule naming them may touch: discovery, OAuth and health probes. */
+/** Returns true for paths that a rule must name explicitly: discovery, OAuth and health probes. */
 export function isExemptPath(path: string): boolean {
-  // OpenID discovery may sit below the issuer's own path, so the directory counts at any depth.
+  // OpenID discovery may be below the issuer's path, so the directory counts at any depth.
   if (path.includes('/.well-known/')) return true
   const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   if (EXACT.has(bare)) return true

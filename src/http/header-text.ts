@@ -1,7 +1,7 @@
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** Headers that say how the message is framed: a wrong one would damage the connection, not the call. */
+/** Headers of message framing: a wrong value would break the connection, not the call. */
 const FRAMING = new Set([
   'connection',
   'content-length',
@@ -13,7 +13,7 @@ const FRAMING = new Set([
   'upgrade',
 ])
 
-/** Why a header cannot be sent as it is; undefined when it can. */
+/** Returns the reason for which a header cannot be sent; undefined when it can. */
 export function headerProblem(name: string, value: string): string | undefined {
   if (!NAME.test(name)) return 'not a header name'
   if (FRAMING.has(name.toLowerCase())) return 'this header frames the message and cannot be set'

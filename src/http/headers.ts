@@ -1,4 +1,4 @@
-/** Header lines exactly as they stood on the wire: name, value, name, value, … */
+/** Header lines exactly as on the wire: name, value, name, value, … */
 export type HeaderLines = readonly string[]
 
 /** The head of a request. Values are latin1 strings: one character is one byte. */
@@ -16,7 +16,7 @@ export interface ResponseHead {
   readonly headers: HeaderLines
 }
 
-/** First value of a header, or undefined. `name` must be in lower case. */
+/** Returns the first value of a header, or undefined. `name` must be in lower case. */
 export function headerValue(lines: HeaderLines, name: string): string | undefined {
   for (let i = 0; i + 1 < lines.length; i += 2) {
     const key = lines[i]!
@@ -27,7 +27,7 @@ export function headerValue(lines: HeaderLines, name: string): string | undefine
   return undefined
 }
 
-/** All values of a header, in order. `name` must be in lower case. */
+/** Returns all values of a header, in order. `name` must be in lower case. */
 export function headerValues(lines: HeaderLines, name: string): string[] {
   const values: string[] = []
   for (let i = 0; i + 1 < lines.length; i += 2) {
@@ -37,30 +37,30 @@ export function headerValues(lines: HeaderLines, name: string): string[] {
   return values
 }
 
-/** The lines without those whose name, in lower case, is to go. */
-export function linesWithout(lines: HeaderLines, goes: (name: string) => boolean): string[] {
+/** Returns the lines without those that `isDropped` selects by their lower-case name. */
+export function linesWithout(lines: HeaderLines, isDropped: (name: string) => boolean): string[] {
   const kept: string[] = []
   for (let i = 0; i + 1 < lines.length; i += 2) {
-    if (!goes(lines[i]!.toLowerCase())) kept.push(lines[i]!, lines[i + 1]!)
+    if (!isDropped(lines[i]!.toLowerCase())) kept.push(lines[i]!, lines[i + 1]!)
   }
   return kept
 }
 
-/** The lines as they stand on the wire, without the blank line at their end. */
+/** Writes the lines for the wire, without the blank line at the end. */
 export function linesText(lines: HeaderLines): string {
   let text = ''
   for (let i = 0; i + 1 < lines.length; i += 2) text += `${lines[i]!}: ${lines[i + 1]!}\r\n`
   return text
 }
 
-/** The media type of a Content-Type or Accept element, lower-cased and without parameters. */
+/** Returns the media type of a Content-Type or Accept element, lower-cased and without parameters. */
 export function mediaType(value: string | undefined): string {
   if (value === undefined) return ''
   const end = value.indexOf(';')
   return (end < 0 ? value : value.slice(0, end)).trim().toLowerCase()
 }
 
-/** The path of a request target, without query, in origin form or absolute form. */
+/** Returns the path of a request target in origin or absolute form, without the query. */
 export function targetPath(target: string): string {
   let start = 0
   if (!target.startsWith('/')) {

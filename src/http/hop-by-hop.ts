@@ -1,6 +1,6 @@
 import { linesWithout, type HeaderLines } from './headers.ts'
 
-/** Headers that speak of one connection and are written anew for the next. */
+/** Headers that apply to one connection and are written anew for the next. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -11,8 +11,8 @@ const HOP_BY_HOP = new Set([
 ])
 
 /**
- * Headers that `Connection: <name>` cannot take away. Naming them there is either a mistake or an
- * attempt to make the app see a request without its credentials or its framing.
+ * Headers that `Connection: <name>` cannot remove. Nominating them is either an error or an attempt to make
+ * the app see a request without its credentials or its framing.
  */
 const ESSENTIAL = new Set([
   'host',
@@ -30,14 +30,14 @@ function isEssential(name: string): boolean {
   return ESSENTIAL.has(name) || name.startsWith('mcp-') || name.startsWith('x-forwarded-')
 }
 
-/** Most headers are told apart from these by their length alone. */
+/** Excludes most headers by their length, without comparing names. */
 function mayBeHopByHop(length: number): boolean {
   return length === 10 || length === 17 || length === 2 || length === 7 || length === 16
 }
 
 /**
- * The end-to-end header lines: the same array when nothing had to go. `TE: trailers` stays, because
- * trailers are passed on.
+ * Returns the end-to-end header lines: the same array when none was dropped. `TE: trailers` is kept, because
+ * trailers are forwarded.
  */
 export function endToEnd(lines: HeaderLines): HeaderLines {
   let kept: string[] | undefined

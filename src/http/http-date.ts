@@ -1,6 +1,6 @@
-/** A point in time as HTTP headers write it. */
+/** Formats a time as an HTTP date. */
 export function httpDate(ms: number): string {
-  // Writes a time that was given, and asks no clock.
+  // The time is passed in; no clock is read.
   // oxlint-disable-next-line no-restricted-globals
   return new Date(ms).toUTCString()
 }

@@ -1,19 +1,19 @@
 import { headerValue, type RequestHead, type ResponseHead } from './headers.ts'
 
-/** Where a response sends the client that is to repeat its request as it was. */
+/** The target of a redirect that keeps the method and the body. */
 export interface RedirectTarget {
   /** Path and query of the repeated request. */
   readonly target: string
-  /** False where the client is sent to another host, and may never be seen again. */
+  /** False when the redirect leads to another host, whose traffic may not pass Squall. */
   readonly sameHost: boolean
 }
 
-/** True for the statuses by which a client repeats method and body elsewhere. */
+/** Returns true for redirects after which the client repeats method and body. */
 export function keepsMethod(status: number): boolean {
   return status === 307 || status === 308
 }
 
-/** Returns where the repeated request goes; undefined where no client can follow. */
+/** Returns the target of the repeated request; undefined when no client can follow. */
 export function redirectTarget(
   request: RequestHead,
   response: ResponseHead,

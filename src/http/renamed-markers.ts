@@ -4,21 +4,21 @@ import type { HeaderLines, ResponseHead } from './headers.ts'
 import { responseFactsOf } from './response-facts.ts'
 import type { ResponseSink } from './transfer.ts'
 
-/** Names of headers with which Squall says what it did begin like this. */
+/** The prefix of Squall's own response headers. */
 const OWN = 'x-squall-'
 const RENAMED = 'x-upstream-squall-'
 
-/** True for a header that only Squall may give to a client. */
-export function isOwnName(name: string): boolean {
+/** Returns true for a header that only Squall may send to a client. */
+export function isSquallHeader(name: string): boolean {
   return name.length > OWN.length && name.slice(0, OWN.length).toLowerCase() === OWN
 }
 
-/** Renames the headers by which an upstream says, as Squall would, that a fault was injected. */
-export function withoutOwnNames(lines: HeaderLines): HeaderLines {
+/** Renames upstream headers that a client could take for Squall's own. */
+export function renameSquallHeaders(lines: HeaderLines): HeaderLines {
   for (let i = 0; i < lines.length; i += 2) {
-    if (!isOwnName(lines[i]!)) continue
+    if (!isSquallHeader(lines[i]!)) continue
     return lines.map((part, at) =>
-      at % 2 === 0 && isOwnName(part) ? RENAMED + part.slice(OWN.length) : part,
+      at % 2 === 0 && isSquallHeader(part) ? RENAMED + part.slice(OWN.length) : part,
     )
   }
   return lines
@@ -27,23 +27,23 @@ export function withoutOwnNames(lines: HeaderLines): HeaderLines {
 const COMMENT = Buffer.from(`: ${OWN}`)
 const LF = 10
 const CR = 13
-const INSTEAD = '_'.charCodeAt(0)
+const REPLACEMENT = '_'.charCodeAt(0)
 
 /**
- * Finds the comments of an event stream that look like Squall's own, and makes them other ones: one
- * byte of theirs is replaced, where it stands, so that lengths and chunks stay as they are.
+ * Changes comments of an event stream that look like Squall's markers: one byte is replaced in place, so
+ * that lengths and chunks stay the same.
  */
-export class ForeignComments {
-  /** How much of the beginning of such a comment this line has; -1 where it is another line. */
+export class MarkerRenamer {
+  /** The number of bytes of the prefix that the current line has; -1 for another line. */
   #matched = 0
 
-  /** Goes over the next bytes of a stream. */
+  /** Cleans the next bytes of a stream. */
   clean(bytes: Uint8Array): void {
     const isQuiet = this.#isQuiet(bytes, bytes.length) && !asBuffer(bytes).includes(OWN)
     if (!isQuiet) this.#clean(bytes, 0, bytes.length)
   }
 
-  /** Goes over the next chunks of a stream. */
+  /** Cleans the next chunks of a stream. */
   cleanRun(run: ChunkRun): void {
     const { bytes, count } = run
     let isQuiet = true
@@ -53,7 +53,7 @@ export class ForeignComments {
     for (let i = 0; i < count; i++) this.#clean(bytes, run.begins(i), run.ends(i))
   }
 
-  /** True where no comment goes beyond these bytes: they begin and end with a line, as most events do. */
+  /** Returns true when these bytes begin and end at a line, as most events do. */
   #isQuiet(bytes: Uint8Array, end: number): boolean {
     const last = bytes[end - 1]
     return this.#matched === 0 && (last === LF || last === CR)
@@ -67,7 +67,7 @@ export class ForeignComments {
       else if (matched >= 0) {
         if (byte !== COMMENT[matched]) matched = -1
         else if (++matched === COMMENT.length) {
-          bytes[at] = INSTEAD
+          bytes[at] = REPLACEMENT
           matched = -1
         }
       }
@@ -76,21 +76,21 @@ export class ForeignComments {
   }
 }
 
-/** Returns the sink for the body behind a head: marks in a stream are not passed on as Squall's. */
-export function unmarked(head: ResponseHead, sink: ResponseSink): ResponseSink {
+/** Returns a sink for the body behind a head that changes foreign markers in event streams. */
+export function renameMarkers(head: ResponseHead, sink: ResponseSink): ResponseSink {
   const { streams, coding } = responseFactsOf(head)
-  // Compressed bodies are not read here, and no marker in them is Squall's.
-  return streams && coding === undefined ? new UnmarkedSink(sink) : sink
+  // Compressed bodies are not read: Squall writes no markers into them.
+  return streams && coding === undefined ? new RenamingSink(sink) : sink
 }
 
-class UnmarkedSink implements ResponseSink {
+class RenamingSink implements ResponseSink {
   readonly info: ResponseSink['info']
   readonly head: ResponseSink['head']
   readonly end: ResponseSink['end']
   readonly fail: ResponseSink['fail']
   readonly chunks?: (run: ChunkRun) => boolean
   readonly #sink: ResponseSink
-  readonly #comments = new ForeignComments()
+  readonly #comments = new MarkerRenamer()
 
   constructor(sink: ResponseSink) {
     this.#sink = sink

@@ -1,18 +1,18 @@
 import { endToEnd } from './hop-by-hop.ts'
 import type { RequestHead } from './headers.ts'
 
-/** A head that must not be sent: its parts would not stay apart on the wire. */
+/** Rejects a head that would be split differently on the wire. */
 export class UnsafeHeadError extends Error {
   readonly code = 'SQUALL_UNSAFE_HEAD'
 }
 
-/** Line breaks and NUL would let one header become two. The parser in front refuses them already. */
-// oxlint-disable-next-line no-control-regex -- these are the very characters that must not pass
+/** Line breaks and NUL would turn one header into two. The front's parser rejects them already. */
+// oxlint-disable-next-line no-control-regex -- matches the control characters on purpose
 const UNSAFE = /[\r\n\0]/
 
 /**
- * The head as it goes to the app, without the blank line at its end. Order, casing and repeats are
- * the client's own; only connection headers are written anew.
+ * Writes the head for the app, without the blank line at its end. Order, casing and repeats are the
+ * client's; only connection headers are replaced.
  */
 export function requestHeadText(head: RequestHead, chunked: boolean): string {
   const lines = endToEnd(head.headers)

@@ -1,21 +1,20 @@
 import { headerValue, mediaType, type ResponseHead } from './headers.ts'
 import { FastResponseHead } from './fast/fast-response-head.ts'
 
-/** What a response's head says of how its body is to be read. */
+/** Properties of a response's body, as its head declares them. */
 export interface ResponseFacts {
-  /** The coding of the body. */
   readonly coding: string | undefined
-  /** The body is a stream of events. */
+  /** True for an event stream. */
   readonly streams: boolean
 }
 
-/** Reads a head once; of one that is known by its bytes, what was read before. */
+/** Reads the facts of a head; caches them for fast heads. */
 export function responseFactsOf(head: ResponseHead): ResponseFacts {
   if (!(head instanceof FastResponseHead)) return readFacts(head)
-  return (head.notes.facts ??= readFacts(head))
+  return (head.cache.facts ??= readFacts(head))
 }
 
-/** The length that a head declares for its body; NaN where it declares none. */
+/** Returns the declared length of the body; NaN when none is declared. */
 export function declaredLength(head: ResponseHead): number {
   if (head instanceof FastResponseHead) return head.length < 0 ? NaN : head.length
   return Number(headerValue(head.headers, 'content-length'))

@@ -1,18 +1,18 @@
 import type { ChunkRun } from './chunk-run.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from './headers.ts'
 
-/** A request body that is still arriving, or that came in chunks. */
+/** A request body that is still arriving, or is chunked. */
 export interface StreamBody extends AsyncIterable<Uint8Array> {
   /** Declared length; undefined means chunked. */
   readonly length: number | undefined
-  /** Trailer lines, known once the stream has ended. */
+  /** Returns the trailer lines, after the stream has ended. */
   trailers(): HeaderLines
 }
 
-/** A request body: none, all of it with a declared length, or a stream. */
+/** A request body: none, the whole body with a declared length, or a stream. */
 export type Body = null | Uint8Array | StreamBody
 
-/** Why an upstream could not answer, or not to the end. */
+/** The reason for which an upstream gave no response, or an incomplete one. */
 export type FailureKind =
   /** No connection could be made: nothing was sent. */
   | 'connect'
@@ -22,7 +22,7 @@ export type FailureKind =
   | 'reset'
   /** The app closed the connection before its response was whole (FIN). */
   | 'closed'
-  /** What the app sent is not HTTP. */
+  /** The app's response is not valid HTTP. */
   | 'protocol'
 
 /** A failed transfer. */
@@ -31,29 +31,29 @@ export interface Failure {
   readonly message: string
 }
 
-/** Takes one response, in this order: info*, head, data*, then end or fail. `fail` may come at any point. */
+/** Receives one response in this order: info*, head, data*, then end or fail. `fail` may come at any point. */
 export interface ResponseSink {
-  /** A 1xx answer. */
+  /** Receives an interim response (1xx). */
   info(head: ResponseHead): void
-  /** With `whole` the rest of the response follows before anything else happens. */
+  /** Receives the head; with `whole` the rest of the response follows synchronously. */
   head(head: ResponseHead, whole?: boolean): void
   /** False asks the sender to pause until `Transfer.resume`. */
   data(chunk: Uint8Array): boolean
-  /** As `data` for each chunk of a run; who has it not is given the chunks. */
+  /** Receives a run of chunks; a sink without this method gets `data` for each chunk. */
   chunks?(run: ChunkRun): boolean
   end(trailers: HeaderLines): void
   fail(failure: Failure): void
 }
 
-/** A request under way. */
+/** Controls a request in flight. */
 export interface Transfer {
-  /** Go on after `data` answered false. */
+  /** Continues after `data` returned false. */
   resume(): void
-  /** The client is gone: drop the connection, call the sink no more. */
+  /** Drops the connection after the client has left; the sink is not called again. */
   abort(): void
 }
 
-/** Where requests go. */
+/** Sends requests. */
 export interface Upstream {
   send(head: RequestHead, body: Body, sink: ResponseSink): Transfer
 }

@@ -2,9 +2,9 @@ import type { Call, JsonRpcId, Origin, Outcome } from '../mcp/call.ts'
 import { CANCELLED, cancelledId, outcomeOfCancellation } from '../mcp/cancellation.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import { Endpoints } from '../mcp/endpoints.ts'
-import type { Message } from '../mcp/message.ts'
+import type { Message } from '../mcp/json-rpc.ts'
 import { outcomeOf } from '../mcp/outcome.ts'
-import { PendingCalls } from '../mcp/in-flight-calls.ts'
+import { InFlightCalls } from '../mcp/in-flight-calls.ts'
 import { Sessions } from '../mcp/sessions.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry, Caller } from './call-entry.ts'
@@ -30,7 +30,7 @@ export class InFlightRequests {
   readonly sessions: Sessions
   readonly endpoints: Endpoints
   readonly redirects: RedirectedCalls
-  readonly #pending: PendingCalls<CallEntry>
+  readonly #pending: InFlightCalls<CallEntry>
   readonly #sessionless = new SessionlessCalls()
   readonly #telemetry: Telemetry
   readonly #now: () => number
@@ -47,7 +47,7 @@ export class InFlightRequests {
       // A client that is sent to another host is not expected back: nothing has failed here.
       for (const entry of entries) this.settle(entry, sameHost ? 'http_error' : 'ok', 'upstream')
     })
-    this.#pending = new PendingCalls<CallEntry>(
+    this.#pending = new InFlightCalls<CallEntry>(
       { limit: options.maxPending, ttl: options.pendingTtl },
       (entry, full) => {
         if (full) telemetry.evicted('pending_calls')

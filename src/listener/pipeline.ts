@@ -82,7 +82,7 @@ export class Pipeline implements ExchangeRunOwner {
     }
     const { inFlight, telemetry, maxBody, memory, now } = this.#parts
     const facts = factsOf(head)
-    if (facts.doubt !== undefined) this.#reader.unclassified(head, facts.doubt)
+    if (facts.ambiguity !== undefined) this.#reader.unclassified(head, facts.ambiguity)
     switch (facts.kind) {
       case 'post':
         exchange.listener = this.#unread

@@ -1,6 +1,6 @@
 import { bodyType } from '../http/body-type.ts'
 import { strictText } from '../base/bytes.ts'
-import { forChangedBody } from '../http/changed-body-headers.ts'
+import { headersForChangedBody } from '../http/changed-body-headers.ts'
 import type { ChunkRun } from '../http/chunk-run.ts'
 import {
   headerValue,
@@ -97,7 +97,7 @@ class PublicSink implements ResponseSink {
     }
     this.drop()
     const bytes = Buffer.from(rewritten)
-    this.#sink.head({ ...head, headers: forChangedBody(head.headers, bytes.length) })
+    this.#sink.head({ ...head, headers: headersForChangedBody(head.headers, bytes.length) })
     this.#sink.data(bytes)
     this.#sink.end([])
   }

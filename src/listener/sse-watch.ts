@@ -60,7 +60,7 @@ export class SseWatch {
 
   /** A framer that goes on behind what was seen. */
   follow(): SseFramer {
-    return this.#framer.follow()
+    return this.#framer.fork()
   }
 
   push(chunk: Uint8Array): void {

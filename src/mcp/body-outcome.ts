@@ -1,14 +1,14 @@
 import { asBuffer } from '../base/bytes.ts'
 import type { Call, JsonRpcId, Outcome } from './call.ts'
 import { parseMessages } from './json-rpc.ts'
-import type { Message } from './message.ts'
+import type { Message } from './json-rpc.ts'
 import { outcomeOf } from './outcome.ts'
 import { isModern } from './protocol-version.ts'
 
-/** A body below this is always parsed: looking through it first would save nothing. */
-const WORTH_SKIPPING = 16 * 1024
+/** Bodies up to this size are always parsed: a search first would save nothing. */
+const ALWAYS_PARSED = 16 * 1024
 
-/** How the calls of one exchange ended by a whole response that is not a stream, call by call. */
+/** Returns the outcome of each call of an exchange from a complete response that is not a stream. */
 export function outcomeOfJsonBody(
   calls: readonly Call[],
   status: number,
@@ -17,9 +17,9 @@ export function outcomeOfJsonBody(
   if (status >= 200 && status < 300) {
     // 202 and 204 carry no response, whatever follows them.
     if (status === 202 || status === 204) return calls.map(() => 'incomplete')
-    if (calls.length === 1 && isPlainResult(calls[0]!, body)) return ['ok']
+    if (calls.length === 1 && isCertainResult(calls[0]!, body)) return ['ok']
     const responses = read(body)
-    // A body that cannot be read may be a valid response: only its status tells.
+    // An unreadable body may be a valid response: only the status decides.
     if (responses === undefined) return calls.map(() => 'ok')
     if (calls.length === 1 && responses.length === 1)
       return [outcomeOfOnly(calls[0]!, responses[0]!)]
@@ -38,7 +38,7 @@ export function outcomeOfJsonBody(
   })
 }
 
-/** How an app says that it does not speak the protocol version, or the transport, of a handshake. */
+/** Returns true for the status of an app that rejects the protocol version or transport of a handshake. */
 function isNegotiationStatus(method: string, status: number): boolean {
   return (
     (method === 'server/discover' || method === 'initialize') &&
@@ -46,14 +46,14 @@ function isNegotiationStatus(method: string, status: number): boolean {
   )
 }
 
-/** One call and one message, as nearly always: an error without an id is about the whole body. */
+/** Handles the usual case of one call and one message; an error without an id is about the whole body. */
 function outcomeOfOnly(call: Call, response: Message): Outcome {
   const responses = response.kind === 'result' || response.kind === 'error'
   if (!responses || (response.id !== call.id && response.id !== null)) return 'incomplete'
   return outcomeOf(call, response)
 }
 
-/** Takes the response out, so that of two calls with one id each gets its own. */
+/** Removes a call's response from the list, so that two calls with the same id get one response each. */
 function takeResponse(responses: Message[], call: Call, orNull: boolean): Message | undefined {
   let nameless: Message | undefined
   for (let i = 0; i < responses.length; i++) {
@@ -63,13 +63,13 @@ function takeResponse(responses: Message[], call: Call, orNull: boolean): Messag
       responses.splice(i, 1)
       return response
     }
-    // An error without an id is about the whole body: it answers every call that has nothing else.
+    // An error without an id is about the whole body: it answers every call without another response.
     if (response.id === null) nameless ??= response
   }
   return orNull ? nameless : undefined
 }
 
-/** Undefined for a body that is too complex to be read. */
+/** Returns undefined for a body that is too complex to be read. */
 function read(body: string | Uint8Array): Message[] | undefined {
   const text = typeof body === 'string' ? body : asBuffer(body).toString('utf8')
   const parsed = parseMessages(text)
@@ -78,12 +78,12 @@ function read(body: string | Uint8Array): Message[] | undefined {
 }
 
 /**
- * True only for a large response that is plainly this call's result and cannot be an error. JSON can
- * spell a letter of a key as \u00XX: a body with such an escape is parsed. What is not looked for is
- * whether the body is JSON throughout, and says its id once: a client that cares has the bytes.
+ * Returns true only for a large response that is certainly this call's result and not an error, without
+ * parsing it. JSON can escape a letter of a key as \u00XX: a body with such an escape is parsed. The check
+ * ignores invalid JSON and a repeated id inside the body, which the client receives anyway.
  */
-function isPlainResult(call: Call, body: string | Uint8Array): boolean {
-  if (body.length <= WORTH_SKIPPING || call.method === 'tasks/get') return false
+function isCertainResult(call: Call, body: string | Uint8Array): boolean {
+  if (body.length <= ALWAYS_PARSED || call.method === 'tasks/get') return false
   const hay = typeof body === 'string' ? body : asBuffer(body)
   return (
     isFramedAs(call.id, textOf(hay, 0, EDGE), textOf(hay, hay.length - EDGE, hay.length)) &&
@@ -92,29 +92,29 @@ function isPlainResult(call: Call, body: string | Uint8Array): boolean {
 }
 
 /**
- * What must not be in it: `error` and `isError`, `method`, and a letter by its number. They are looked
- * for by their ends, as in JSON a search that stops at each quote is ten times as slow.
+ * Parts of `error`, `isError`, `method` and escaped letters, which a result must not contain. The ends of
+ * the words are searched, because a search that stops at each quote is ten times as slow in JSON.
  */
 const SIGNS = ['rror"', 'ethod"', 'u00']
 
-/** What is looked at of both ends of a body. */
+/** The bytes that are checked at both ends of a body. */
 const EDGE = 256
-/** The members in front of a result, and those behind it. */
+/** The members before a result, and those behind it. */
 const FRONT = /^\{ ?((?:"(?:jsonrpc|id)": ?(?:"[^"\\]*"|-?\d+), ?)*)"result": ?\{/
 const BACK = /\}((?:, ?"(?:jsonrpc|id)": ?(?:"[^"\\]*"|-?\d+))*) ?\}[\r\n]*$/
 const MEMBER = /"(jsonrpc|id)": ?("[^"\\]*"|-?\d+)/g
 
-/** Whether a message whose ends are these has such an id. Any other spelling is parsed. */
+/** Returns true when the ends of a message have this id in plain spelling. */
 function isFramedAs(id: JsonRpcId, front: string, back: string): boolean {
   const before = FRONT.exec(front)?.[1]
   const behind = BACK.exec(back)?.[1]
   if (before === undefined || behind === undefined) return false
-  const said = new Map<string, string>()
+  const members = new Map<string, string>()
   for (const [, name, value] of (before + behind).matchAll(MEMBER)) {
-    // As in JSON, what is said last holds.
-    said.set(name!, value!)
+    // As in JSON, the last value of a repeated key counts.
+    members.set(name!, value!)
   }
-  return said.get('jsonrpc') === '"2.0"' && said.get('id') === JSON.stringify(id)
+  return members.get('jsonrpc') === '"2.0"' && members.get('id') === JSON.stringify(id)
 }
 
 function textOf(hay: string | Buffer, from: number, to: number): string {

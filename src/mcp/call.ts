@@ -1,30 +1,30 @@
-/** A JSON-RPC id. `1` and `"1"` are two ids, and `0` is a legal one. */
+/** A JSON-RPC id. `1` and `"1"` are different ids, and `0` is valid. */
 export type JsonRpcId = string | number
 
-/** How MCP travels over HTTP. */
+/** A transport of MCP over HTTP. */
 export type Transport = 'streamable-http' | 'http+sse'
 
-/** Who a client said it is. */
+/** The name and version that a client states. */
 export interface ClientInfo {
   readonly name: string
   readonly version: string
 }
 
-/** One JSON-RPC request from the client: the unit that rules, faults and counters are about. */
+/** One JSON-RPC request from the client: the unit of rules, faults and counters. */
 export interface Call {
   readonly id: JsonRpcId
   readonly method: string
   /** Tool or prompt name, resource URI or task id, by method; undefined where the method has none. */
   readonly name: string | undefined
-  /** Let go of when no fault can ask for it. */
+  /** Released when no fault can read it any more. */
   params: unknown
   readonly transport: Transport
-  /** As the request states it; undefined when nothing in the request says so. */
+  /** The version that the request states, if any. */
   readonly protocolVersion: string | undefined
   readonly progressToken: string | number | undefined
 }
 
-/** How a call ended, seen from the client. `cancelled` is on purpose, and no error. */
+/** The result of a call as its client sees it. `cancelled` is intentional, and not an error. */
 export type Outcome =
   | 'ok'
   | 'tool_error'
@@ -36,5 +36,5 @@ export type Outcome =
   | 'incomplete'
   | 'abandoned'
 
-/** Who made the outcome: the app, a fault, or Squall itself. */
+/** The cause of the outcome: the app, a fault, or Squall itself. */
 export type Origin = 'upstream' | 'injected' | 'squall'

@@ -2,21 +2,21 @@ import { isRecord } from '../base/values.ts'
 import type { JsonRpcId, Outcome } from './call.ts'
 import { isId } from './json-rpc.ts'
 
-/** The notification by which a client gives a call up. */
+/** The notification with which a client cancels a call. */
 export const CANCELLED = 'notifications/cancelled'
 
-/** A reason that means that the client's patience ran out. */
+/** Matches the reason of a client that timed out. */
 const TIMED_OUT = /time(?:d[ -]?)?\s?out|deadline|time limit/i
 
-/** Reads which call a cancellation is about; undefined when it names none. */
+/** Returns the id of the cancelled call; undefined when the cancellation names none. */
 export function cancelledId(params: unknown): JsonRpcId | undefined {
   const id = isRecord(params) ? params['requestId'] : undefined
   return isId(id) ? id : undefined
 }
 
 /**
- * Tells from the reason of a cancellation how its call ended. Without a reason nobody can say whether
- * the client's patience ran out: such a call counts as an error, so that no hang reads as none.
+ * Returns the outcome of a cancelled call from the reason. Without a reason the client may have timed out:
+ * the call counts as an error, so that no hang goes unnoticed.
  */
 export function outcomeOfCancellation(params: unknown): Outcome {
   const reason = isRecord(params) ? params['reason'] : undefined

@@ -1,27 +1,27 @@
 import { isRecord } from '../base/values.ts'
 import { asBuffer, strictText } from '../base/bytes.ts'
 import type { Call, ClientInfo, Transport } from './call.ts'
-import { findDoubt, nameKey, type Doubt } from './doubt.ts'
+import { findBodyAmbiguity, nameKey, type BodyAmbiguity } from './body-ambiguity.ts'
 import type { HeadFacts } from './request-facts.ts'
 import { parseMessages } from './json-rpc.ts'
 import type { BodyProblem } from './json-rpc.ts'
-import type { Message } from './message.ts'
+import type { Message } from './json-rpc.ts'
 
 /** A notification from the client. */
 export type NotificationMessage = Extract<Message, { kind: 'notification' }> & {
-  /** How many calls stand before it in the same body. */
+  /** The number of calls before the notification in the same body. */
   readonly callsBefore: number
 }
 
-/** A POST body that was read as JSON-RPC. */
+/** A POST body read as JSON-RPC. */
 export interface PostedMessages {
   readonly kind: 'messages'
   readonly batch: boolean
   readonly calls: readonly Call[]
   readonly notifications: readonly NotificationMessage[]
-  /** How many results and errors the client posted. */
+  /** The number of results and errors that the client posted. */
   readonly responses: number
-  /** What the first call states, else what the header states. */
+  /** The version that the first call states, else that of the header. */
   readonly protocolVersion: string | undefined
   /** The session header's value. */
   readonly session: string | undefined
@@ -30,7 +30,7 @@ export interface PostedMessages {
 
 /** A POST body, read or not. */
 export type PostClass =
-  PostedMessages | { readonly kind: 'unclassified'; readonly reason: BodyProblem | Doubt }
+  PostedMessages | { readonly kind: 'unclassified'; readonly reason: BodyProblem | BodyAmbiguity }
 
 const META = 'io.modelcontextprotocol/'
 const META_PROTOCOL_VERSION = `${META}protocolVersion`
@@ -38,21 +38,21 @@ const META_CLIENT = `${META}clientInfo`
 const MAX_PROTOCOL_VERSION = 64
 const MAX_CLIENT_TEXT = 256
 
-/** What must be known of a head to read the body behind it. */
+/** The facts of a head that reading its body needs. */
 export type BodyFacts = Pick<HeadFacts, 'session' | 'protocolVersion' | 'mcpMethod' | 'mcpName'>
 
 /**
- * Reads a POST body. What a server might read in another way is not read at all, so that no call is
- * taken for another one.
+ * Reads a POST body. A body that a server might read differently is left unread, so that no call is mistaken
+ * for another.
  */
 export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: boolean): PostClass {
   const text = asBuffer(bytes).toString()
   const parsed = parseMessages(text)
   if (!parsed.ok) return unclassified(parsed.reason)
-  // A replacement character may be one that the client sent.
+  // The client may have sent the replacement character itself.
   if (text.includes('\ufffd') && strictText(bytes) === undefined) return unclassified('not_utf8')
-  const doubt = findDoubt(bytes, parsed.value, head)
-  if (doubt !== undefined) return unclassified(doubt)
+  const ambiguity = findBodyAmbiguity(bytes, parsed.value, head)
+  if (ambiguity !== undefined) return unclassified(ambiguity)
   const { session } = head
   const stated = boundedProtocolVersion(head.protocolVersion)
   const transport: Transport = isSsePost ? 'http+sse' : 'streamable-http'
@@ -97,7 +97,7 @@ export function classifyBody(head: BodyFacts, bytes: Uint8Array, isSsePost: bool
   }
 }
 
-/** True for what only a rule naming the method may touch: without it no session comes about. */
+/** Returns true for methods that a rule must name explicitly: sessions depend on them. */
 export function isHandshake(method: string): boolean {
   return (
     method === 'initialize' ||
@@ -107,14 +107,14 @@ export function isHandshake(method: string): boolean {
   )
 }
 
-/** What a call is about, from the parameter that its method names things by. */
+/** Returns the tool, prompt, resource or task of a call, from the parameter that its method uses. */
 function nameOf(method: string, params: Record<string, unknown>): string | undefined {
   const key = nameKey(method)
   const value = key === undefined ? undefined : params[key]
   return typeof value === 'string' ? value : undefined
 }
 
-function unclassified(reason: BodyProblem | Doubt): PostClass {
+function unclassified(reason: BodyProblem | BodyAmbiguity): PostClass {
   return { kind: 'unclassified', reason }
 }
 
@@ -127,7 +127,7 @@ function clientInfo(value: unknown): ClientInfo | undefined {
 
 function bounded(text: string): string {
   if (text.length <= MAX_CLIENT_TEXT) return text
-  // A plain slice would keep the whole original alive for as long as the session is known.
+  // A plain slice would keep the whole original alive as long as the session.
   return Buffer.from(text.slice(0, MAX_CLIENT_TEXT), 'utf8').toString('utf8')
 }
 
@@ -137,7 +137,10 @@ function boundedProtocolVersion(value: unknown): string | undefined {
     : undefined
 }
 
-function recordAt(of: Record<string, unknown>, key: string): Record<string, unknown> | undefined {
-  const value = of[key]
+function recordAt(
+  fields: Record<string, unknown>,
+  key: string,
+): Record<string, unknown> | undefined {
+  const value = fields[key]
   return isRecord(value) ? value : undefined
 }

@@ -2,16 +2,15 @@ import { LruMap } from '../base/lru-map.ts'
 
 const MAX_TARGET = 2048
 
-/** The message endpoints that HTTP+SSE streams have announced: a POST to one belongs to its stream. */
+/** Holds the message endpoints that HTTP+SSE streams announced: a POST to an endpoint belongs to its stream. */
 export class Endpoints {
-  /** How many open streams share an endpoint: simple servers announce the same to everybody. */
+  /** The number of open streams per endpoint: simple servers announce the same endpoint to every client. */
   readonly #streams: LruMap<number>
 
   constructor(limit: number, onEvict?: (key: string) => void) {
     this.#streams = new LruMap(limit, onEvict)
   }
 
-  /** How many endpoints are known. */
   get size(): number {
     return this.#streams.size
   }
@@ -23,16 +22,16 @@ export class Endpoints {
     return key
   }
 
-  /** The key of the session that a POST to this target belongs to. */
+  /** Returns the key of the session to which a POST to this target belongs. */
   lookup(postTarget: string): string | undefined {
     if (this.#streams.size === 0) return undefined
     if (this.#streams.get(postTarget) !== undefined) return postTarget
-    // Clients may spell the same target in another way, or send it in absolute form.
+    // Clients may spell the target differently, or send it in absolute form.
     const key = resolve('/', postTarget)
     return key !== undefined && this.#streams.get(key) !== undefined ? key : undefined
   }
 
-  /** One stream of this endpoint has ended; true when it was the last. */
+  /** Removes a stream of an endpoint; returns true when it was the last. */
   forget(key: string): boolean {
     const streams = this.#streams.get(key)
     if (streams === undefined) return false
@@ -42,15 +41,12 @@ export class Endpoints {
   }
 }
 
-/**
- * Path and query alone: the host in an absolute URI is how the app believes it is reached from
- * outside, which says nothing about what arrives here.
- */
+/** Returns path and query only: the host in an absolute URI is the app's external name, which may differ here. */
 function resolve(base: string, reference: string): string | undefined {
   if (base.length > MAX_TARGET || reference.length > MAX_TARGET) return undefined
   let url: URL
   try {
-    // A relative path that starts with two slashes would be read as a host in a base.
+    // As a base, a path that starts with two slashes would be read as a host.
     url = new URL(reference, base.startsWith('/') ? `http://localhost${base}` : base)
   } catch {
     return undefined

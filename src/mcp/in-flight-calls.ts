@@ -2,7 +2,7 @@ import type { JsonRpcId } from './call.ts'
 import { Chain } from '../base/linked-list.ts'
 import { SessionCalls } from './session-calls.ts'
 
-/** Keys longer than this are not kept: the table's bound is a number of entries, not of bytes. */
+/** The length of the longest key, because the table bounds entries and not bytes. */
 const MAX_KEY = 1024
 
 interface Entry<T> {
@@ -14,44 +14,43 @@ interface Entry<T> {
   older: Entry<T> | undefined
 }
 
-/** Bounds of a table of in-flight requests. */
-export interface PendingLimits {
-  /** Most entries at one time. */
+/** Bounds a table of in-flight requests. */
+export interface InFlightLimits {
+  /** The most entries at one time. */
   readonly limit: number
-  /** How long an entry stays, in the unit of the `now` that it is added with. */
+  /** The lifetime of an entry, in the unit of `now`. */
   readonly ttl: number
 }
 
 /**
- * Calls that will be answered on another connection, by session and id. Every value that was added
- * leaves exactly once: through `take`, `expire`, `dropSession` or `onEvict`.
+ * Holds calls whose response may come on another connection, by session and id. Every added value leaves
+ * exactly once: through `take`, `expire`, `dropSession` or `onEvict`.
  */
-export class PendingCalls<T> {
+export class InFlightCalls<T> {
   readonly #limit: number
   readonly #ttl: number
   readonly #onEvict: (value: T, full: boolean) => void
   readonly #sessions = new Map<string, SessionCalls<Entry<T>>>()
-  /** Sessions without a call: their next one mostly comes before `expire` clears them away. */
+  /** Sessions without a call, kept until `expire` because the next call mostly comes earlier. */
   #emptied: SessionCalls<Entry<T>>[] = []
   readonly #order = new Chain<Entry<T>>()
   #size = 0
 
   /**
-   * `onEvict` gets what leaves early: the oldest of a full table (`full`), one whose id is used again,
-   * or one whose key is too long to be kept.
+   * `onEvict` gets values that leave early: the oldest of a full table (`full`), a value whose id is used
+   * again, or one whose key is too long.
    */
-  constructor(limits: PendingLimits, onEvict: (value: T, full: boolean) => void) {
+  constructor(limits: InFlightLimits, onEvict: (value: T, full: boolean) => void) {
     this.#limit = Math.max(1, limits.limit)
     this.#ttl = limits.ttl
     this.#onEvict = onEvict
   }
 
-  /** How many calls are pending. */
   get size(): number {
     return this.#size
   }
 
-  /** Keeps a value. `now` must not go backwards from one call to the next. */
+  /** Adds a value. `now` must not decrease between calls. */
   add(session: string, id: JsonRpcId, value: T, now: number): void {
     if (session.length > MAX_KEY || (typeof id === 'string' && id.length > MAX_KEY)) {
       this.#onEvict(value, false)
@@ -62,7 +61,7 @@ export class PendingCalls<T> {
     const evicted = replaced ?? (this.#size >= this.#limit ? this.#order.oldest : undefined)
     if (evicted !== undefined) {
       this.#remove(evicted)
-      // It may have been the session's only one, and the session be cleared away with it.
+      // The evicted call may have been the last of the session, which is then removed.
       calls = this.#sessions.get(session)
     }
     const entry: Entry<T> = {
@@ -77,26 +76,26 @@ export class PendingCalls<T> {
     calls.add(entry)
     this.#order.add(entry)
     this.#size++
-    // Last, so that a callback that looks at the table finds it whole.
+    // Called last, so that the callback sees a consistent table.
     if (evicted !== undefined) this.#onEvict(evicted.value, replaced === undefined)
   }
 
-  /** The value for an id; it stays. */
+  /** Returns the value of an id without removing it. */
   peek(session: string, id: JsonRpcId): T | undefined {
     return this.#sessions.get(session)?.get(id)?.value
   }
 
-  /** The value for an id; it leaves. Where only one value is meant, no other leaves in its place. */
-  take(session: string, id: JsonRpcId, meant?: T): T | undefined {
+  /** Removes and returns the value of an id; with `expected`, only that value. */
+  take(session: string, id: JsonRpcId, expected?: T): T | undefined {
     const calls = this.#sessions.get(session)
     const entry = calls?.get(id)
     if (entry === undefined) return undefined
-    if (meant !== undefined && entry.value !== meant) return undefined
+    if (expected !== undefined && entry.value !== expected) return undefined
     this.#remove(entry, calls)
     return entry.value
   }
 
-  /** Takes out what has been here for the whole time to live, oldest first. */
+  /** Removes and returns the expired values, oldest first. */
   expire(now: number): T[] {
     this.#clear()
     const expired: T[] = []
@@ -108,12 +107,12 @@ export class PendingCalls<T> {
     }
   }
 
-  /** The values of a session. */
+  /** Iterates over the values of a session. */
   *ofSession(session: string): Iterable<T> {
     for (const { value } of this.#sessions.get(session)?.values() ?? []) yield value
   }
 
-  /** Takes out all calls of a session, oldest first. */
+  /** Removes and returns all values of a session, oldest first. */
   dropSession(session: string): T[] {
     const calls = this.#sessions.get(session)
     if (calls === undefined) return []

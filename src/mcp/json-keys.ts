@@ -5,13 +5,10 @@ import { MAX_JSON_DEPTH } from '../base/json/json-bounds.ts'
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
-/** In longer strings the next quote is searched for by the machine's own means. */
+/** In longer strings the next quote is found by `indexOf`. */
 const LONG = 64
 
-/**
- * Returns the number of keys in a JSON text, the same one as often as it stands there. The text is
- * known to be valid.
- */
+/** Counts the keys in a valid JSON text, repeated keys each time. */
 export function countKeys(bytes: Uint8Array): number {
   let keys = 0
   const size = bytes.length
@@ -23,7 +20,7 @@ export function countKeys(bytes: Uint8Array): number {
   return keys
 }
 
-/** Returns where the quote is that ends a string. */
+/** Returns the offset of the quote that ends a string. */
 function endOfString(bytes: Uint8Array, start: number): number {
   const size = bytes.length
   let near = Math.min(start + LONG, size)
@@ -31,7 +28,7 @@ function endOfString(bytes: Uint8Array, start: number): number {
     if (i >= near) {
       const quote = asBuffer(bytes).indexOf(QUOTE, i)
       if (quote < 0) return size
-      // Backslashes in front of it say whether it ends the string: they are read one by one again.
+      // The backslashes before the quote decide: the loop reads them again one by one.
       let first = quote
       while (first > i && bytes[first - 1] === BACKSLASH) first--
       i = first
@@ -44,7 +41,7 @@ function endOfString(bytes: Uint8Array, start: number): number {
   return size
 }
 
-/** Returns the number of keys in a parsed value; NaN where it is too deep to be counted. */
+/** Counts the keys in a parsed value; returns NaN when it is nested too deeply. */
 export function countMembers(value: unknown, depth = 0): number {
   if (depth > MAX_JSON_DEPTH) return Number.NaN
   let members = 0

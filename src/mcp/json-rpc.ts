@@ -1,15 +1,26 @@
 import { isRecord } from '../base/values.ts'
 import type { JsonRpcId } from './call.ts'
 import { isTooComplex } from '../base/json/json-bounds.ts'
-import type { Message } from './message.ts'
 
-/** More messages than this in one body are not read: they would all have to be planned at once. */
+/** A JSON-RPC message, classified by its members. */
+export type Message =
+  | {
+      readonly kind: 'request'
+      readonly id: JsonRpcId
+      readonly method: string
+      readonly params: unknown
+    }
+  | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
+  | { readonly kind: 'result'; readonly id: JsonRpcId; readonly result: unknown }
+  | { readonly kind: 'error'; readonly id: JsonRpcId | null; readonly error: unknown }
+
+/** The most messages in one body that are read, because all of them are planned at once. */
 export const MAX_MESSAGES = 100
 
-/** Why a body could not be read as JSON-RPC. */
+/** The reason for which a body could not be read as JSON-RPC. */
 export type BodyProblem = 'not_json' | 'not_json_rpc' | 'too_many_messages' | 'too_complex'
 
-/** A body read as JSON-RPC, or why it could not be. */
+/** A body read as JSON-RPC, or the reason of the failure. */
 export type ParsedBody =
   | {
       readonly ok: true
@@ -30,7 +41,7 @@ export function parseMessages(text: string): ParsedBody {
   if (isTooComplex(text)) return TOO_COMPLEX
   let value: unknown
   try {
-    // Servers that decode UTF-8 the web's way drop a leading byte order mark, so it hides no call.
+    // Servers that decode UTF-8 as browsers do drop a leading byte order mark, so it must not hide a call.
     value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
   } catch {
     return NOT_JSON
@@ -46,14 +57,14 @@ export function parseMessages(text: string): ParsedBody {
   const messages: Message[] = []
   for (const element of value) {
     const message = toMessage(element)
-    // Servers turn down a batch with one bad element as a whole, so nothing in it is a call.
+    // Servers reject a batch with one invalid element as a whole, so nothing in it is a call.
     if (message === undefined) return NOT_JSON_RPC
     messages.push(message)
   }
   return { ok: true, batch: true, messages, value }
 }
 
-/** Tells what kind of message a parsed JSON value is; undefined when it is none. */
+/** Reads a parsed JSON value as a message; undefined when it is none. */
 export function toMessage(value: unknown): Message | undefined {
   if (!isRecord(value) || value['jsonrpc'] !== '2.0') return undefined
   const { id, method } = value
@@ -63,7 +74,7 @@ export function toMessage(value: unknown): Message | undefined {
   }
   if (method !== undefined) return undefined
   const { result, error } = value
-  // Some servers write `error: null` beside a result, meaning that there was none.
+  // Some servers write `error: null` beside a result.
   if (error !== undefined && error !== null) {
     if (isId(id)) return { kind: 'error', id, error }
     return id === undefined || id === null ? { kind: 'error', id: null, error } : undefined
@@ -71,7 +82,7 @@ export function toMessage(value: unknown): Message | undefined {
   return result !== undefined && isId(id) ? { kind: 'result', id, result } : undefined
 }
 
-/** True for a legal request id. A number too large for a double parses as Infinity and is none. */
+/** Returns true for a valid request id. A number too large for a double parses as Infinity and is invalid. */
 export function isId(value: unknown): value is JsonRpcId {
   return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
 }

@@ -1,4 +1,4 @@
-/** Requests that a client may send, over all protocol versions; any other method is counted as `other`. */
+/** The requests of a client in all protocol versions; any other method is counted as `other`. */
 export const KNOWN_METHODS: readonly string[] = [
   'initialize',
   'ping',

@@ -2,17 +2,17 @@ const PREFIX = '=?base64?'
 const SUFFIX = '?='
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 const PLAIN = /^[\t\x20-\x7e]*$/
-// Built once: `fatal` refuses broken UTF-8, and a leading U+FEFF is part of the name.
+// `fatal` rejects invalid UTF-8; a leading U+FEFF is part of the name.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The text that an `Mcp-Name` or `Mcp-Param-*` value stands for; undefined when it is malformed. */
+/** Decodes an `Mcp-Name` or `Mcp-Param-*` value; undefined when it is malformed. */
 export function decodeHeaderValue(value: string): string | undefined {
   const trimmed = trimOws(value)
   if (!looksEncoded(trimmed)) return PLAIN.test(trimmed) ? trimmed : undefined
   const payload = trimmed.slice(PREFIX.length, -SUFFIX.length)
   if (payload.length % 4 !== 0 || !BASE64.test(payload)) return undefined
   const bytes = Buffer.from(payload, 'base64')
-  // One text has one spelling: stray bits behind the last byte are refused, as servers do.
+  // Stray bits behind the last byte are rejected, as servers do.
   if (bytes.toString('base64') !== payload) return undefined
   try {
     return utf8.decode(bytes)
@@ -21,7 +21,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   }
 }
 
-/** The header value for a text: as it is where that is safe, else in the base64 form. */
+/** Encodes a text as a header value: unchanged where that is safe, else in base64. */
 export function encodeHeaderValue(text: string): string {
   const plain = text !== '' && PLAIN.test(text) && trimOws(text) === text && !looksEncoded(text)
   return plain ? text : `${PREFIX}${Buffer.from(text, 'utf8').toString('base64')}${SUFFIX}`
@@ -35,7 +35,7 @@ function looksEncoded(value: string): boolean {
   )
 }
 
-/** Header values carry optional spaces and tabs around them, and nothing else that may be cut. */
+/** Removes optional whitespace (spaces and tabs) around a header value. */
 function trimOws(value: string): string {
   let start = 0
   let end = value.length

@@ -1,16 +1,16 @@
 import { isRecord } from '../base/values.ts'
 import type { Call, Outcome } from './call.ts'
-import type { Message } from './message.ts'
+import type { Message } from './json-rpc.ts'
 import { isModern } from './protocol-version.ts'
 
-/** What a result or an error message says by itself, whatever was called. */
+/** Returns the outcome of a message, independent of the called method. */
 export function outcomeOfMessage(message: Message): Outcome {
   if (message.kind === 'error') return 'rpc_error'
   if (message.kind !== 'result') return 'incomplete'
   return isFailedResult(message.result) ? 'tool_error' : 'ok'
 }
 
-/** How a call ended that was answered by this message. */
+/** Returns the outcome of a call from its response. */
 export function outcomeOf(call: Call, message: Message): Outcome {
   if (message.kind === 'error') {
     return isNegotiation(call.method, message.error) ? 'ok' : 'rpc_error'
@@ -22,14 +22,14 @@ export function outcomeOf(call: Call, message: Message): Outcome {
   return outcome
 }
 
-/** Tool and task results say so themselves when the work failed. */
+/** Returns true for tool and task results that report a failure. */
 function isFailedResult(result: unknown): boolean {
   return isRecord(result) && result['isError'] === true
 }
 
 /**
- * Since 2026-07-28 a task's end stands in `tasks/get` itself. Before, `tasks/result` brings it, and a
- * failed status seen while polling would count the same failure twice.
+ * Returns the outcome of `tasks/get`. Since 2026-07-28 it contains the result of the task. Before, `tasks/result`
+ * returns the result, and counting a failed status here would count the same failure twice.
  */
 function outcomeOfTask(call: Call, result: unknown): Outcome {
   if (!isRecord(result)) return 'ok'
@@ -39,7 +39,7 @@ function outcomeOfTask(call: Call, result: unknown): Outcome {
   return isModern(call.protocolVersion) ? 'tool_error' : 'ok'
 }
 
-/** Clients try the newest handshake first; being told 'not here' is how they learn the protocol version. */
+/** Returns true for errors by which clients, which try the newest handshake first, find the protocol version. */
 function isNegotiation(method: string, error: unknown): boolean {
   if (!isRecord(error)) return false
   const code = error['code']
@@ -49,7 +49,7 @@ function isNegotiation(method: string, error: unknown): boolean {
   }
   if (method !== 'initialize') return false
   if (code === -32601 || code === -32022) return true
-  // The older way to say 'not this protocol version, but these'.
+  // The older form of an unsupported protocol version.
   const data = error['data']
   return code === -32602 && isRecord(data) && Array.isArray(data['supported'])
 }

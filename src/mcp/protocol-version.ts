@@ -1,7 +1,7 @@
-/** The first protocol version without sessions, where every request says its protocol version itself. */
+/** The first protocol version without sessions, in which every request states its protocol version. */
 export const FIRST_MODERN_PROTOCOL_VERSION = '2026-07-28'
 
-/** True when the protocol version is a date: only dates can be put in order. */
+/** Returns true when the protocol version is a date: only dates can be ordered. */
 export function isProtocolVersionDate(protocolVersion: string): boolean {
   if (protocolVersion.length !== 10) return false
   for (let i = 0; i < 10; i++) {
@@ -11,7 +11,7 @@ export function isProtocolVersionDate(protocolVersion: string): boolean {
   return true
 }
 
-/** True from protocol version 2026-07-28 on; false for older, unknown and missing ones. */
+/** Returns true since protocol version 2026-07-28; false for older, unknown and missing ones. */
 export function isModern(protocolVersion: string | undefined): boolean {
   return (
     protocolVersion !== undefined &&

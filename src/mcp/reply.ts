@@ -4,7 +4,7 @@ import { headerValues } from '../http/headers.ts'
 import type { RequestHead } from '../http/headers.ts'
 import { isModern } from './protocol-version.ts'
 
-/** A JSON-RPC response that Squall makes itself. */
+/** A JSON-RPC response that Squall creates. */
 export type Reply =
   | {
       readonly jsonrpc: '2.0'
@@ -17,13 +17,13 @@ export type Reply =
       readonly error: { readonly code: number; readonly message: string; readonly data?: unknown }
     }
 
-/** A response's body in the framing that the client reads. */
+/** A response body in JSON or as an event stream. */
 export interface FramedReply {
   readonly contentType: 'application/json' | 'text/event-stream'
   readonly bytes: Uint8Array
 }
 
-/** What an error reply says. */
+/** The content of an error reply. */
 export interface ErrorReply {
   readonly id: JsonRpcId | null
   readonly code: number
@@ -31,7 +31,7 @@ export interface ErrorReply {
   readonly data?: unknown
 }
 
-/** A JSON-RPC error. */
+/** Creates a JSON-RPC error. */
 export function errorReply({ id, code, message, data }: ErrorReply): Reply {
   return {
     jsonrpc: '2.0',
@@ -40,7 +40,7 @@ export function errorReply({ id, code, message, data }: ErrorReply): Reply {
   }
 }
 
-/** A result, marked complete where the call's protocol version wants every result to say what it is. */
+/** Creates a result; adds the `resultType` that newer protocol versions require. */
 function resultReply(call: Call, result: Readonly<Record<string, unknown>>): Reply {
   const whole =
     isModern(call.protocolVersion) && result['resultType'] === undefined
@@ -49,28 +49,28 @@ function resultReply(call: Call, result: Readonly<Record<string, unknown>>): Rep
   return { jsonrpc: '2.0', id: call.id, result: whole }
 }
 
-/** A tool result that says that the tool failed. */
+/** Creates a tool result with `isError`. */
 export function toolErrorReply(call: Call, text: string): Reply {
   return resultReply(call, { content: [{ type: 'text', text }], isError: true })
 }
 
-/** One reply as a JSON object, or several as a batch: an array stays one also with a single element. */
+/** Encodes one reply as a JSON object, or an array of replies as a batch. */
 export function asJson(messages: Reply | readonly Reply[]): FramedReply {
   return { contentType: 'application/json', bytes: Buffer.from(JSON.stringify(messages), 'utf8') }
 }
 
-/** One reply as an event of a stream. JSON has no raw line ends, so one data line holds it. */
+/** Encodes a reply as an event with one data line, because JSON contains no raw line breaks. */
 export function asSseEvent(message: Reply): FramedReply {
   const text = `event: message\ndata: ${JSON.stringify(message)}\n\n`
   return { contentType: 'text/event-stream', bytes: Buffer.from(text, 'utf8') }
 }
 
-/** True when the client takes an event stream. */
+/** Returns true when the client accepts an event stream. */
 export function acceptsSse({ headers }: RequestHead): boolean {
   return headerValues(headers, 'accept').some((value) => acceptsType(value, 'text/event-stream'))
 }
 
-/** True when the client takes an event stream and nothing that a JSON response could be. */
+/** Returns true when the client accepts an event stream and no JSON. */
 export function wantsSse(head: RequestHead): boolean {
   let stream = false
   for (const value of headerValues(head.headers, 'accept')) {
@@ -86,7 +86,7 @@ export function wantsSse(head: RequestHead): boolean {
   return stream
 }
 
-/** False for integers that a double cannot hold: a reply would carry another id than the call. */
+/** Returns false for integers that a double cannot represent: a reply would have another id than the call. */
 export function isExactId(id: JsonRpcId): boolean {
   return typeof id === 'string' || !Number.isInteger(id) || Number.isSafeInteger(id)
 }

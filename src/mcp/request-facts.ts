@@ -1,12 +1,12 @@
 import { acceptsType } from '../http/accept.ts'
 import { inOnePiece } from '../base/bytes.ts'
-import type { HeadDoubt } from './doubt.ts'
+import type { HeaderAmbiguity } from './body-ambiguity.ts'
 import { bodyType, type BodyType } from '../http/body-type.ts'
 import { targetPath, type RequestHead } from '../http/headers.ts'
 import { FastRequestHead } from '../http/fast/fast-request-head.ts'
-import { traceIn } from '../http/traceparent.ts'
+import { parseTraceparent } from '../http/traceparent.ts'
 
-/** What a request may be by its head alone. */
+/** Classifies a request by its head. */
 export type HeadClass =
   /** A POST whose body may be JSON-RPC. */
   | 'post'
@@ -17,33 +17,30 @@ export type HeadClass =
   /** Everything else. */
   | 'http'
 
-/** What a head says that the way of its request depends on. */
+/** The facts of a head that decide how the request is handled. */
 export interface HeadFacts {
   readonly kind: HeadClass
-  /** The session header's value. */
+  /** The values of `Mcp-Session-Id` and `MCP-Protocol-Version`. */
   readonly session: string | undefined
-  /** The protocol version that the header states. */
   readonly protocolVersion: string | undefined
-  /** The coding of the body. */
   readonly coding: string | undefined
   /** The first 55 characters of a valid `traceparent`. */
   readonly trace: string | undefined
   /** The values of `Mcp-Method` and `Mcp-Name`, not decoded. */
   readonly mcpMethod: string | undefined
   readonly mcpName: string | undefined
-  /** It says that a body follows. */
   readonly hasBody: boolean
-  /** Why the body, which looks like MCP, is not read; undefined where nothing speaks against it. */
-  readonly doubt: HeadDoubt | undefined
+  /** The reason for not reading a body that looks like MCP, if any. */
+  readonly ambiguity: HeaderAmbiguity | undefined
 }
 
-/** Reads a head once; of one that is known by its bytes, what was read before. */
+/** Reads the facts of a head; caches them for fast heads. */
 export function factsOf(head: RequestHead): HeadFacts {
   if (!(head instanceof FastRequestHead)) return readFacts(head)
-  return (head.notes.facts ??= lasting(readFacts(head))) as HeadFacts
+  return (head.cache.facts ??= lasting(readFacts(head))) as HeadFacts
 }
 
-/** The session is looked up with each call, and outlives the head that it was a part of. */
+/** Flattens the session's string, which is looked up with each call and outlives the head. */
 function lasting(facts: HeadFacts): HeadFacts {
   const { session } = facts
   return session === undefined ? facts : { ...facts, session: inOnePiece(session) }
@@ -59,7 +56,7 @@ const LENGTH = 'content-length'
 const TRANSFER = 'transfer-encoding'
 const TRACE = 'traceparent'
 const ACCEPT = 'accept'
-/** Headers by which frameworks take a request for one of another method. */
+/** Headers with which frameworks override the method. */
 const OVERRIDES: readonly string[] = [
   'x-http-method',
   'x-method-override',
@@ -79,18 +76,18 @@ class Lines {
   traces = 0
   trace: string | undefined
   overrides = false
-  /** A header that is read once is there twice. */
+  /** True when a header with a single value appears twice. */
   repeats = false
   #length: string | undefined
 
   constructor({ method, headers }: RequestHead) {
     for (let i = 0; i + 1 < headers.length; i += 2) this.#line(headers[i]!, headers[i + 1]!)
-    // Facts are kept for heads that differ in the declared length, which only a POST has then.
+    // Facts are cached for heads that differ only in the declared length, which only a POST has.
     if (this.#length !== undefined) this.hasBody ||= this.#length !== '0' || method === 'POST'
   }
 
   #line(name: string, value: string): void {
-    // By length first: most lines are none of these.
+    // Compares the length first, because most lines are other headers.
     switch (name.length) {
       case ACCEPT.length:
         if (!this.streams && is(name, ACCEPT)) this.streams = asksForStream(value)
@@ -109,7 +106,7 @@ class Lines {
       case TYPE.length:
         if (is(name, TYPE)) this.#type(value)
         break
-      // As long as `content-length`.
+      // `content-length` has the same length.
       case SESSION.length:
         if (is(name, SESSION)) this.session = this.#once(this.session, value)
         else if (is(name, LENGTH)) this.#length = value
@@ -150,14 +147,14 @@ class Lines {
 function readFacts(head: RequestHead): HeadFacts {
   const lines = new Lines(head)
   const { session, protocolVersion, coding, mcpMethod, mcpName, hasBody, traces } = lines
-  const doubt = doubtOf(head, lines)
-  const kind = classOf(head, lines, doubt)
-  // Of two traces nobody can say which one is meant.
-  const trace = traces === 1 ? traceIn(lines.trace!) : undefined
-  return { kind, session, protocolVersion, coding, trace, mcpMethod, mcpName, hasBody, doubt }
+  const ambiguity = ambiguityOf(head, lines)
+  const kind = classOf(head, lines, ambiguity)
+  // Two traces are ambiguous.
+  const trace = traces === 1 ? parseTraceparent(lines.trace!) : undefined
+  return { kind, session, protocolVersion, coding, trace, mcpMethod, mcpName, hasBody, ambiguity }
 }
 
-function doubtOf({ method }: RequestHead, lines: Lines): HeadDoubt | undefined {
+function ambiguityOf({ method }: RequestHead, lines: Lines): HeaderAmbiguity | undefined {
   const { type, hasBody, repeats, overrides } = lines
   if (type === 'other' || type === 'none') {
     const isMcp =
@@ -174,11 +171,11 @@ function doubtOf({ method }: RequestHead, lines: Lines): HeadDoubt | undefined {
 function classOf(
   { method, target }: RequestHead,
   { type, streams, session }: Lines,
-  doubt: HeadDoubt | undefined,
+  ambiguity: HeaderAmbiguity | undefined,
 ): HeadClass {
   switch (method) {
     case 'POST':
-      return type === 'json' && doubt === undefined ? 'post' : 'http'
+      return type === 'json' && ambiguity === undefined ? 'post' : 'http'
     case 'GET':
       return streams && !targetPath(target).includes('/.well-known/') ? 'stream' : 'http'
     case 'DELETE':

@@ -1,20 +1,19 @@
 import type { JsonRpcId } from './call.ts'
 
-/** Above this many, a Map is faster than looking through a list. */
+/** With more entries a Map is faster than a list. */
 const FEW = 16
 
-/** What is kept by id. */
 interface Identified {
   readonly id: JsonRpcId
 }
 
 /**
- * The open calls of one session by id; `1` and `"1"` are two. Nearly always they are few, and a Map
- * that is filled and emptied with every call costs more than the call's whole bookkeeping.
+ * Holds the open calls of one session by id; `1` and `"1"` are different ids. A session mostly has few calls,
+ * and filling and emptying a Map for every call costs more than the rest of its bookkeeping.
  */
 export class SessionCalls<E extends Identified> {
   readonly session: string
-  /** True while it waits to be cleared away. */
+  /** True while the empty session waits for removal. */
   idle = false
   #few: E[] = []
   #many: Map<JsonRpcId, E> | undefined
@@ -33,7 +32,7 @@ export class SessionCalls<E extends Identified> {
     return undefined
   }
 
-  /** Adds an entry whose id is not there. */
+  /** Adds an entry with a new id. */
   add(entry: E): void {
     if (this.#many === undefined && this.#few.length < FEW) {
       this.#few.push(entry)

@@ -1,36 +1,35 @@
 import type { ClientInfo, Transport } from './call.ts'
 import { LruMap } from '../base/lru-map.ts'
 
-/** Longer ids are not learned: the table's bound is a number of sessions, not of bytes. */
+/** The length of the longest id, because the table bounds sessions and not bytes. */
 const MAX_ID = 1024
 
-/** What is known of a session. */
+/** Facts of a session. */
 export interface Session {
   readonly transport: Transport
   readonly client?: ClientInfo | undefined
   readonly protocolVersion?: string | undefined
 }
 
-/** What sessions said of themselves when they began, for as long as there is room. */
+/** Remembers the facts that sessions stated at their start, least recently used ones first to go. */
 export class Sessions {
   readonly #known: LruMap<Session>
-  readonly #over: LruMap<true>
+  readonly #ended: LruMap<true>
 
   constructor(limit: number, onEvict?: (id: string, session: Session) => void) {
     this.#known = new LruMap(limit, onEvict)
-    this.#over = new LruMap(limit)
+    this.#ended = new LruMap(limit)
   }
 
-  /** How many sessions are known. */
   get size(): number {
     return this.#known.size
   }
 
-  /** Adds to what is known of a session; what is undefined here leaves the known as it is. */
+  /** Updates the facts of a session; undefined fields keep their value. */
   learn(id: string, session: Session): void {
     if (id.length > MAX_ID) return
     const known = this.#known.get(id)
-    this.#over.delete(id)
+    this.#ended.delete(id)
     this.#known.set(id, {
       transport: session.transport,
       client: session.client ?? known?.client,
@@ -38,7 +37,6 @@ export class Sessions {
     })
   }
 
-  /** What is known of a session. */
   get(id: string): Session | undefined {
     return this.#known.get(id)
   }
@@ -46,11 +44,11 @@ export class Sessions {
   /** Forgets a session that has ended. */
   forget(id: string): void {
     this.#known.delete(id)
-    if (id.length <= MAX_ID) this.#over.set(id, true)
+    if (id.length <= MAX_ID) this.#ended.set(id, true)
   }
 
-  /** Returns true for one of the sessions that have ended lately. */
-  isOver(id: string): boolean {
-    return this.#over.get(id) === true
+  /** Returns true for a session that has ended recently. */
+  hasEnded(id: string): boolean {
+    return this.#ended.get(id) === true
   }
 }

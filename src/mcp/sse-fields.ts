@@ -1,6 +1,6 @@
-/** What one event stream event says. */
+/** The fields of an event. */
 export interface SseFields {
-  /** Undefined also when empty: both mean a plain `message`. */
+  /** Undefined when missing or empty: both mean `message`. */
   readonly event: string | undefined
   readonly id: string | undefined
   readonly retry: number | undefined
@@ -8,7 +8,7 @@ export interface SseFields {
   readonly data: string | undefined
 }
 
-/** The fields of an event of which nothing is known, such as a comment. */
+/** The fields of an event without any, such as a comment. */
 export const NO_FIELDS: SseFields = {
   event: undefined,
   id: undefined,
@@ -17,11 +17,11 @@ export const NO_FIELDS: SseFields = {
 }
 
 /** Returns true for an event that has none of the fields. */
-export function saysNothing({ data, event, id, retry }: SseFields): boolean {
+export function hasNoFields({ data, event, id, retry }: SseFields): boolean {
   return data === undefined && event === undefined && id === undefined && retry === undefined
 }
 
-/** Reads the lines of one event. `first` says that the bytes open the stream and may carry a BOM. */
+/** Reads the lines of one event. With `first` the bytes begin the stream and may have a BOM. */
 export function parseSseFields(raw: Buffer, first: boolean): SseFields {
   const text = raw.toString('utf8')
   let event: string | undefined
@@ -31,7 +31,7 @@ export function parseSseFields(raw: Buffer, first: boolean): SseFields {
   /** The data lines behind the first. */
   let more: string[] | undefined
   let start = first && text.charCodeAt(0) === 0xfeff ? 1 : 0
-  // Each position is searched for again only once it is behind, so that all searching is linear.
+  // A position is searched again only after the loop has passed it, which keeps the search linear.
   let lf = -1
   let cr = -1
   while (start < text.length) {
@@ -67,7 +67,7 @@ function positionOf(text: string, what: string, from: number): number {
   return at < 0 ? text.length : at
 }
 
-/** Field names are short: a colon further away than the longest known one does not matter. */
+/** Finds the colon of a field; a colon behind the longest known name does not matter. */
 function colonBefore(text: string, start: number, end: number): number {
   const limit = Math.min(end, start + 6)
   for (let i = start; i < limit; i++) if (text.charCodeAt(i) === 0x3a) return i
@@ -78,7 +78,7 @@ function isField(text: string, name: string, start: number, colon: number): bool
   return colon - start === name.length && text.startsWith(name, start)
 }
 
-/** What follows the colon, less one space. A line without a colon has the empty value. */
+/** Returns the text behind the colon, without one leading space; a line without a colon has an empty value. */
 function valueOf(text: string, colon: number, end: number): string {
   if (colon === end) return ''
   const from = text.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1

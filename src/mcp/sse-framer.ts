@@ -4,88 +4,86 @@ import { ENDLESS, type Room } from '../base/room.ts'
 import { NO_FIELDS, parseSseFields } from './sse-fields.ts'
 import type { SseFields } from './sse-fields.ts'
 
-/** One event of a stream, or a piece of one that is too large to hold. */
+/** One event of a stream, or a piece of an event that is too large to buffer. */
 export interface SseFrame extends SseFields {
-  /** Every byte of the event, its closing blank line included. */
+  /** The bytes of the event, with its blank line. */
   readonly raw: Uint8Array
-  /** True for what is passed on and not read: pieces of an event above the limit, and too complex ones. */
+  /** True for frames that are forwarded unread: pieces of an event above the limit, and too complex events. */
   readonly oversized: boolean
-  /** False for a piece after which the same event goes on. */
+  /** False for a piece that more of the same event follows. */
   readonly ends: boolean
 }
 
-/** Takes frames in the order of the stream. */
+/** Receives frames in the order of the stream. */
 export type EmitFrame = (frame: SseFrame) => void
 
 const LF = 10
 const CR = 13
 const COLON = 0x3a
 const NOTHING = Buffer.alloc(0)
-/** An event of more lines is not read. */
+/** The most lines of an event that is read. */
 const MAX_LINES = 10_000
 
 /**
- * Cuts an event stream into events without changing a byte: all `raw` in order, and what `end`
- * returns, are the input. An event leaves with its blank line and waits for nothing more: when that
- * line ends in a CR at the end of a chunk and the next chunk starts with the LF that belongs to it,
- * this LF follows as a frame of its own that says nothing. Comments and blank lines that come together
- * are one such frame, however many they are.
+ * Splits an event stream into events without changing a byte: all `raw` in order, and the bytes that `end`
+ * returns, equal the input. An event is emitted with its blank line, without waiting for more: when that line
+ * ends in a CR at the end of a chunk and the next chunk starts with its LF, the LF follows as a separate frame
+ * without fields. Comments and blank lines that arrive together form one frame without fields.
  */
 export class SseFramer {
   readonly #limit: number
   readonly #room: Room
-  /** The start of an event whose end has not been seen; its first `#size` bytes count. */
+  /** The start of an incomplete event; its first `#size` bytes are valid. */
   #held: Buffer = NOTHING
   #size = 0
-  /** Nothing of the current line was seen yet. */
+  /** True at the beginning of a line. */
   #lineEmpty = true
-  /** The last byte was a CR that ended a line, so that an LF right behind it belongs to it. */
+  /** True after a CR that ended a line: a following LF belongs to it. */
   #afterCr = false
-  /** Nothing of the current event was seen yet. */
+  /** True at the beginning of an event. */
   #fresh = true
-  /** The current event has more than comments. */
-  #says = false
+  /** True when the current event has more than comments. */
+  #hasFields = false
   #oversized = false
   #first = true
 
   /**
-   * Events of more than `limit` bytes, or for which there is no room, are passed on in pieces and not
-   * read. Whoever gives room tells the `end`.
+   * Events of more than `limit` bytes, or beyond the room, are forwarded in pieces and not read. A caller
+   * that passes `room` must call `end`.
    */
   constructor(limit: number, room = ENDLESS) {
     this.#limit = limit
     this.#room = room
   }
 
-  /** How many bytes are held of an event that is not whole. */
+  /** The buffered bytes of an incomplete event. */
   get held(): number {
     return this.#size
   }
 
-  /** True where an event has ended and the next one has not begun. */
+  /** True between two events. */
   get between(): boolean {
     return this.#fresh
   }
 
   /**
-   * A framer that goes on where this one is. Of an event that is under way it has nothing: the rest
-   * leaves it in pieces, like an event above the limit.
+   * Returns a framer that continues at this point. It has nothing of an incomplete event: the rest of that
+   * event is emitted in pieces, like an event above the limit.
    */
-  follow(): SseFramer {
+  fork(): SseFramer {
     const next = new SseFramer(this.#limit, this.#room)
     next.#lineEmpty = this.#lineEmpty
     next.#afterCr = this.#afterCr
     next.#fresh = this.#fresh
-    next.#says = this.#says
+    next.#hasFields = this.#hasFields
     next.#oversized = !this.#fresh
     next.#first = this.#first
     return next
   }
 
   /**
-   * Whether bytes that come next are whole events and no more, told by how they end. Then this framer
-   * need not see them, and is ready for what follows. Never for the first event, which may begin with
-   * a mark of its own.
+   * Returns true when the next bytes are whole events, judged by their end. The framer then need not see them.
+   * False for the first event, which may begin with a BOM.
    */
   passes(bytes: Buffer, from: number, to: number): boolean {
     if (!this.#fresh || this.#afterCr || this.#first) return false
@@ -94,13 +92,13 @@ export class SseFramer {
     return bytes[to - 2] === LF || (bytes[to - 2] === CR && bytes[to - 3] === LF)
   }
 
-  /** Takes the next bytes; emits every event that they complete. */
+  /** Reads the next bytes and emits every completed event. */
   push(chunk: Uint8Array, emit: EmitFrame): void {
     const bytes = asBuffer(chunk)
     const length = bytes.length
     if (length === 0) return
     let begin = 0
-    /** Behind the comments and blank lines that begin there. */
+    /** The end of the comments and blank lines that start at `begin`. */
     let quiet = 0
     let at = 0
     let lf = -1
@@ -121,7 +119,7 @@ export class SseFramer {
       if (cr < at) cr = positionOf(bytes, CR, at)
       const eol = lf < cr ? lf : cr
       if (eol > at) {
-        if (this.#lineEmpty && bytes[at] !== COLON) this.#says = true
+        if (this.#lineEmpty && bytes[at] !== COLON) this.#hasFields = true
         this.#lineEmpty = false
       }
       if (eol === length) break
@@ -131,7 +129,8 @@ export class SseFramer {
         else if (bytes[at] === LF) at++
       }
       if (this.#lineEmpty) {
-        const apart = this.#says || this.#size > 0 || this.#oversized || at - quiet > this.#limit
+        const apart =
+          this.#hasFields || this.#size > 0 || this.#oversized || at - quiet > this.#limit
         if (begin < quiet && (apart || at - begin > this.#limit)) {
           this.#pass(bytes.subarray(begin, quiet), emit)
           begin = quiet
@@ -141,7 +140,7 @@ export class SseFramer {
           begin = at
         }
         quiet = at
-        this.#says = false
+        this.#hasFields = false
       }
       this.#lineEmpty = true
     }
@@ -149,13 +148,13 @@ export class SseFramer {
     if (quiet < length) this.#keep(bytes.subarray(quiet), emit)
   }
 
-  /** The stream is over: returns what is left of an event that was never completed. */
+  /** Ends the stream; returns the buffered bytes of an incomplete event. */
   end(): Uint8Array {
     return this.#taken()
   }
 
-  /** Passes on what is held of an event that is not whole; the rest of it follows in pieces. */
-  letGo(emit: EmitFrame): void {
+  /** Emits the buffered part of an incomplete event; the rest follows in pieces. */
+  flush(emit: EmitFrame): void {
     this.#oversized ||= this.#size > 0
     this.#release(emit)
   }
@@ -195,13 +194,12 @@ export class SseFramer {
     }
   }
 
-  /** Lets go of what was held of an event that has turned out too large. */
+  /** Emits the buffered part of an event that is too large. */
   #release(emit: EmitFrame): void {
     if (this.#size === 0) return
     emit(new Frame(this.#taken(), true, false, NO_FIELDS))
   }
 
-  /** Takes the bytes that were held. */
   #taken(): Buffer {
     const taken = this.#held.subarray(0, this.#size)
     this.#room.give(this.#held.length)
@@ -211,8 +209,8 @@ export class SseFramer {
   }
 
   /**
-   * Copies, so that a byte of a large chunk does not keep all of it; doubles, so that this stays
-   * linear. False when there is no room.
+   * Copies `part`, because a slice would keep its whole chunk alive; doubles the buffer to stay linear.
+   * Returns false when there is no room.
    */
   #append(part: Buffer): boolean {
     const size = this.#size + part.length
@@ -229,7 +227,7 @@ export class SseFramer {
   }
 }
 
-/** Reads its fields when they are first asked for: most frames only pass. */
+/** Parses its fields on first access, because most frames are only forwarded. */
 class Frame implements SseFrame {
   readonly raw: Buffer
   readonly ends: boolean

@@ -1,9 +1,9 @@
 const LF = 10
 const CR = 13
-/** Events are read out of so many bytes at a time: they take far more room and time than their bytes. */
+/** The bytes that are read at a time, because parsed events take far more memory and time. */
 const SLICE = 4 * 1024
 
-/** Returns where the slice of whole events ends that begins at a place; the length where none ends. */
+/** Returns the end of the slice of whole events at `begin`, or the length of the bytes. */
 export function endOfSlice(bytes: Uint8Array, begin: number): number {
   for (let at = begin + SLICE; at < bytes.length; at++) {
     const byte = bytes[at]

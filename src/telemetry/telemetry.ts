@@ -1,5 +1,5 @@
 import type { Origin, Outcome } from '../mcp/call.ts'
-import type { Doubt } from '../mcp/doubt.ts'
+import type { BodyAmbiguity } from '../mcp/body-ambiguity.ts'
 import type { BodyProblem } from '../mcp/json-rpc.ts'
 
 /** Records a call that has ended. */
@@ -30,7 +30,7 @@ export interface HttpRecord {
 
 /** The cause for passing on a request unread that looked like MCP. */
 export type UnclassifiedReason =
-  'too_large' | 'encoding' | 'memory' | 'internal_error' | BodyProblem | Doubt
+  'too_large' | 'encoding' | 'memory' | 'internal_error' | BodyProblem | BodyAmbiguity
 
 /** The cause of an error response by Squall itself, or of a dropped connection. */
 export type RejectionReason =

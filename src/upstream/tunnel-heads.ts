@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { withoutOwnNames } from '../http/renamed-markers.ts'
+import { renameSquallHeaders } from '../http/renamed-markers.ts'
 
 /** Matches as Node does. */
 const CHUNKED = /(?:^|\W)chunked(?:$|\W)/i
@@ -25,7 +25,7 @@ export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage):
  * response, the end of the connection ends its body, because Node's parser has removed the framing.
  */
 export function keepResponseLines(res: IncomingMessage): void {
-  const headers = Object.fromEntries(grouped(withoutOwnNames(res.rawHeaders)))
+  const headers = Object.fromEntries(grouped(renameSquallHeaders(res.rawHeaders)))
   if (res.statusCode !== 101) {
     for (const name of Object.keys(headers)) {
       if (/^(?:transfer-encoding|connection|keep-alive)$/i.test(name)) delete headers[name]

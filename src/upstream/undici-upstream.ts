@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { asBuffer } from '../base/bytes.ts'
-import { unmarked, withoutOwnNames } from '../http/renamed-markers.ts'
+import { renameMarkers, renameSquallHeaders } from '../http/renamed-markers.ts'
 import type { RequestHead } from '../http/headers.ts'
 import { requestHeadText } from '../http/request-text.ts'
 import type {
@@ -170,18 +170,18 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
         this.#reject(`more than ${MOST_INTERIM} interim responses`)
         return true
       }
-      const headers = withoutOwnNames(headerLines(lines))
+      const headers = renameSquallHeaders(headerLines(lines))
       this.#sink.info({ status, reason: usualReason(status, reason), headers })
       return true
     }
     const head = {
       status,
       reason: this.#connection.statusLine.reason ?? reason,
-      headers: withoutOwnNames(headerLines(lines)),
+      headers: renameSquallHeaders(headerLines(lines)),
     }
     this.#resume = resume
     this.#sink.head(head)
-    if (!this.#begun) this.#sink = unmarked(head, this.#sink)
+    if (!this.#begun) this.#sink = renameMarkers(head, this.#sink)
     // No body follows. A 304 may declare the length of the omitted body, and undici would report the
     // missing bytes as a broken response.
     if ((status === 204 || status === 304) && !this.#done) {
@@ -218,7 +218,7 @@ class UndiciTransfer implements Transfer, SocketOwner, Dispatcher.DispatchHandle
       return
     }
     this.#pool.release(connection)
-    this.#sink.end(trailers === null ? [] : withoutOwnNames(headerLines(trailers)))
+    this.#sink.end(trailers === null ? [] : renameSquallHeaders(headerLines(trailers)))
   }
 
   /** Ends an exchange whose response cannot be used. */

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import { forChangedBody } from '../../src/http/changed-body-headers.ts'
+import { headersForChangedBody } from '../../src/http/changed-body-headers.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient, type ClientResponse } from '../support/raw-client.ts'
@@ -54,7 +54,7 @@ const FAILURES: readonly [string, Fault, string][] = [
     'behind a head of its own',
     {
       onOutput: () => (out) => ({
-        head: { ...out.head, headers: forChangedBody(out.head.headers) },
+        head: { ...out.head, headers: headersForChangedBody(out.head.headers) },
         body: (async function* () {
           for await (const chunk of out.body) {
             if (chunk.length === 0) yield chunk

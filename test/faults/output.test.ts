@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import { forChangedBody } from '../../src/http/changed-body-headers.ts'
+import { headersForChangedBody } from '../../src/http/changed-body-headers.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
@@ -47,7 +47,7 @@ it('changes head and body, faults in the order written, and marks the head', asy
       const bytes = await whole(body)
       ctx.injected(letter)
       const status = head.status + 1
-      const headers = [...forChangedBody(head.headers, bytes.length + 1), 'X-Way', letter]
+      const headers = [...headersForChangedBody(head.headers, bytes.length + 1), 'X-Way', letter]
       return {
         head: { ...head, status, headers },
         body: one(Buffer.concat([bytes, Buffer.from(letter)])),
@@ -81,7 +81,10 @@ it('takes what the other hooks made of the response', async () => {
   const early: Fault = {
     onOutput: () => async (out) => {
       const bytes = Buffer.from(`<${(await whole(out.body)).toString()}>`)
-      return { head: { ...out.head, headers: forChangedBody(out.head.headers) }, body: one(bytes) }
+      return {
+        head: { ...out.head, headers: headersForChangedBody(out.head.headers) },
+        body: one(bytes),
+      }
     },
   }
   const late: Fault = {

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PendingCalls } from '../../src/mcp/in-flight-calls.ts'
+import { InFlightCalls } from '../../src/mcp/in-flight-calls.ts'
 
 function table(limit = 3, ttl = 10) {
   const evicted: string[] = []
   return {
     evicted,
-    calls: new PendingCalls<string>({ limit, ttl }, (value) => evicted.push(value)),
+    calls: new InFlightCalls<string>({ limit, ttl }, (value) => evicted.push(value)),
   }
 }
 

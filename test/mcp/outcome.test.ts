@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { outcomeOfJsonBody } from '../../src/mcp/body-outcome.ts'
 import type { Call, JsonRpcId } from '../../src/mcp/call.ts'
-import type { Message } from '../../src/mcp/message.ts'
+import type { Message } from '../../src/mcp/json-rpc.ts'
 import { outcomeOf, outcomeOfMessage } from '../../src/mcp/outcome.ts'
 
 const MODERN = '2026-07-28'

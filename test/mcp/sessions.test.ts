@@ -13,9 +13,9 @@ test('the session that was not used for longest is forgotten first', () => {
   expect(sessions.get('b')).toBeUndefined()
   sessions.forget('a')
   expect(sessions.size).toBe(1)
-  expect(sessions.isOver('a')).toBe(true)
+  expect(sessions.hasEnded('a')).toBe(true)
   sessions.learn('a', { transport: 'streamable-http' })
-  expect(sessions.isOver('a')).toBe(false)
+  expect(sessions.hasEnded('a')).toBe(false)
 })
 
 test('what is learned adds to what is known', () => {

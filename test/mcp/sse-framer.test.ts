@@ -174,7 +174,7 @@ test('a framer that follows another cuts where that one cuts', () => {
       const framer = new SseFramer(1000)
       framer.push(bytes.subarray(0, cut), () => undefined)
       const half = !framer.between
-      const follower = framer.follow()
+      const follower = framer.fork()
       const ends: Record<'first' | 'second', number[]> = { first: [], second: [] }
       // What the first one has kept of an event that is under way is not the second one's.
       let first = frame(bytes.subarray(0, cut)).frames.reduce((sum, { raw }) => sum + raw.length, 0)

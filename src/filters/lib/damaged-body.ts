@@ -1,4 +1,4 @@
-import { forChangedBody } from '../../http/changed-body-headers.ts'
+import { headersForChangedBody } from '../../http/changed-body-headers.ts'
 import { headerValue, linesWithout, type HeaderLines } from '../../http/headers.ts'
 import { DAMAGE, type DamageMode } from './damage.ts'
 import type { FaultContext, Output } from '../fault.ts'
@@ -24,7 +24,7 @@ export async function damagedBody(
   const goesOn = !ended && (mode === 'bitflip' || mode === 'invalid-utf8')
   const length = goesOn ? grown(head.headers, out.length - bytes.length) : out.length
   // Of bits the other way round there are as many, and coded ones stay coded.
-  const headers = mode === 'bitflip' ? head.headers : forChangedBody(head.headers, length)
+  const headers = mode === 'bitflip' ? head.headers : headersForChangedBody(head.headers, length)
   return {
     head: { ...head, headers: type === undefined ? headers : withType(headers, type) },
     body: goesOn ? followed(out, rest) : followed(out),

@@ -1,4 +1,4 @@
-import type { Message } from '../../mcp/message.ts'
+import type { Message } from '../../mcp/json-rpc.ts'
 import type { Frame } from '../fault.ts'
 
 const METHOD = /^notifications\/(?:tools|prompts|resources)\/list_changed$/

@@ -3,49 +3,49 @@ import { ChunkRun } from '../chunk-run.ts'
 const CR = 13
 const LF = 10
 const ZERO = 0x30
-/** More digits than these are left to another parser: 256 MiB is a long chunk. */
+/** The most digits of a chunk size; longer sizes (from 256 MiB) go to the standard parser. */
 const DIGITS = 7
 
-/** Takes the pieces of a body as they are found. */
+/** Receives the data of a body. */
 export interface PieceTaker {
-  /** The bytes from `from` to `to` of what is being read are body. */
+  /** Receives the body bytes from `from` to `to`. */
   piece(bytes: Buffer, from: number, to: number): void
-  /** These chunks are body. */
+  /** Receives whole chunks. */
   run(run: ChunkRun): void
 }
 
 /**
- * How far the reading got: `more` wants the next bytes, `whole` is the end of the body, `unsupported` is a
- * form that another parser must judge, and `broken` one that nobody takes.
+ * The result of reading: `more` needs more bytes, `whole` is the end of the body, `unsupported` goes to the
+ * standard parser, and `broken` is invalid for every parser.
  */
 export type ChunksState = 'more' | 'whole' | 'unsupported' | 'broken'
 
-/** One for all bodies: a run is over before the next one is read. */
+/** Shared by all bodies: a run is consumed before the next one is read. */
 const RUN = new ChunkRun()
 
-/** Reads the plainest chunked bodies: sizes without extensions, and no trailers. */
+/** Reads chunked bodies without chunk extensions and trailers. */
 export class ChunkReader {
-  /** Behind what was read: of an unsupported form it is the place where its chunk begins. */
+  /** The offset behind the bytes that were read, or of the chunk that is unsupported. */
   at = 0
-  /** What is left of the chunk that is being read, its line break included. */
+  /** The remaining bytes of the current chunk, with its line break. */
   #left = 0
-  /** The beginning of a chunk whose size was not whole. */
+  /** The incomplete size line of a chunk. */
   #kept: Buffer | undefined
 
-  /** Gets ready for another body. */
+  /** Prepares for another body. */
   reset(): void {
     this.#left = 0
     this.#kept = undefined
   }
 
-  /** The first bytes of a chunk that came with an earlier read, and are not yet judged. */
+  /** Takes the incomplete size line that arrived with an earlier read. */
   takeKept(): Buffer | undefined {
     const kept = this.#kept
     this.#kept = undefined
     return kept
   }
 
-  /** Reads bytes up to `end`. Where it says `unsupported`, what was kept belongs in front of the place. */
+  /** Reads bytes up to `end`. With `unsupported`, the kept bytes (`takeKept`) precede those at `at`. */
   read(bytes: Buffer, from: number, end: number, taker: PieceTaker): ChunksState {
     this.at = from
     for (;;) {
@@ -57,12 +57,12 @@ export class ChunkReader {
       while (more) more = this.#run(bytes, end, taker)
       const size = this.#size(bytes, end)
       if (typeof size === 'string') return size
-      // The line break behind the data is read with it.
+      // The chunk's bytes include the line break behind its data.
       this.#left = size + 2
     }
   }
 
-  /** Passes on the chunks that are whole, and framed as node:http would; true where they fill a run. */
+  /** Passes on the whole chunks that are framed as by node:http; returns true when they fill a run. */
   #run(bytes: Buffer, end: number, taker: PieceTaker): boolean {
     const first = this.at
     RUN.begin(bytes, first)
@@ -88,7 +88,7 @@ export class ChunkReader {
     return RUN.full
   }
 
-  /** Passes on what there is of a chunk; false where its line break is missing. */
+  /** Passes on the available data of a chunk; returns false when its line break is missing. */
   #data(bytes: Buffer, end: number, taker: PieceTaker): boolean {
     const data = Math.min(this.#left - 2, end - this.at)
     if (data > 0) {
@@ -104,7 +104,7 @@ export class ChunkReader {
     return true
   }
 
-  /** The size of the chunk that begins here, or why there is none. */
+  /** Reads the size of the chunk that begins here; returns a state when there is none. */
   #size(bytes: Buffer, end: number): number | ChunksState {
     const kept = this.#kept
     const source = kept === undefined ? bytes : joined(kept, bytes, this.at, end)
@@ -118,7 +118,7 @@ export class ChunkReader {
       size = size * 16 + digit
     }
     if (at === begin ? begin < limit : at - begin > DIGITS) return 'unsupported'
-    // The last chunk has another line break behind it.
+    // A second line break follows the last chunk.
     const tail = at > begin && size === 0 ? LAST : LINE
     for (let i = 0; i < tail.length; i++) {
       if (at + i >= limit) return this.#keep(source, begin, limit)
@@ -138,7 +138,7 @@ export class ChunkReader {
 
 const LINE: readonly number[] = [CR, LF]
 const LAST: readonly number[] = [CR, LF, CR, LF]
-/** No line of a size is longer than this. */
+/** The longest size line. */
 const LONGEST = DIGITS + 1 + LAST.length
 
 function joined(kept: Buffer, bytes: Buffer, from: number, end: number): Buffer {

@@ -1,29 +1,29 @@
 import type { HeaderLines, RequestHead } from '../headers.ts'
 
-/** What has been found out about heads that differ in the declared length alone. */
-export interface HeadNotes {
-  /** The facts that `factsOf` reads from such a head; it alone knows their type. */
+/** Caches facts of heads that differ only in the declared length. */
+export interface RequestHeadCache {
+  /** The result of `factsOf`, whose type `http` does not know. */
   facts: object | undefined
 }
 
-/** A head that is known to be plain, with what the app gets of it. A copy of its parts is none. */
+/** A plain head with the text that the app gets. Only instances count as plain; copies of the fields do not. */
 export class FastRequestHead implements RequestHead {
   readonly method: string
   readonly target: string
   readonly version = '1.1'
   readonly headers: HeaderLines
-  /** The head as it goes to the app, with its blank line. */
+  /** The head as the app gets it, with the blank line. */
   readonly text: string
-  readonly notes: HeadNotes
+  readonly cache: RequestHeadCache
 
   constructor(
     method: string,
     target: string,
     headers: HeaderLines,
     text: string,
-    notes: HeadNotes = { facts: undefined },
+    cache: RequestHeadCache = { facts: undefined },
   ) {
-    this.notes = notes
+    this.cache = cache
     this.method = method
     this.target = target
     this.headers = headers

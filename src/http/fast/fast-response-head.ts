@@ -1,41 +1,41 @@
 import type { ResponseFacts } from '../response-facts.ts'
 import type { HeaderLines, ResponseHead } from '../headers.ts'
 
-/** A head as clients get it, around the digits of its declared length where it has one. */
-export interface TextAround {
-  /** Who wrote it so. */
+/** The head as clients get it, split around the digits of its declared length, if any. */
+export interface SplitHeadText {
+  /** Identifies the writer of the text. */
   readonly by: object
   readonly before: string
   readonly after: string
   readonly framing: 'length' | 'chunked' | 'none'
 }
 
-/** What has been found out about heads that differ in the declared length alone. */
-export interface ResponseNotes {
+/** Caches facts of heads that differ only in the declared length. */
+export interface ResponseHeadCache {
   facts: ResponseFacts | undefined
-  text: TextAround | undefined
+  text: SplitHeadText | undefined
 }
 
-/** A head that is known to be plain. A copy of its parts is none. */
+/** A plain head. Only instances count as plain; copies of the fields do not. */
 export class FastResponseHead implements ResponseHead {
   readonly status: number
   readonly reason: string
   readonly headers: HeaderLines
   /** The declared length; -1 without one. */
   readonly length: number
-  readonly notes: ResponseNotes
+  readonly cache: ResponseHeadCache
 
   constructor(
     status: number,
     reason: string,
     headers: HeaderLines,
     length: number,
-    notes: ResponseNotes = { facts: undefined, text: undefined },
+    cache: ResponseHeadCache = { facts: undefined, text: undefined },
   ) {
     this.status = status
     this.reason = reason
     this.headers = headers
     this.length = length
-    this.notes = notes
+    this.cache = cache
   }
 }

@@ -1,14 +1,14 @@
 import type { HeaderLines } from '../headers.ts'
 
 /**
- * One header line in its plainest form: one space behind the colon, visible ASCII and single or
- * several spaces inside, none at the end. Servers and clients read it alike, whichever they are.
+ * Matches a header line that every server and client reads alike: one space behind the colon, visible ASCII
+ * with spaces inside, and no space at the end.
  */
 const LINE = /([!#$%&'*+\-.^_`|~\w]+): ([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\r\n/y
 
 const CR = 13
 
-/** Reads header lines up to the blank one that ends the text; undefined where one is not plain. */
+/** Reads header lines up to the blank line that ends the text; undefined when one is not plain. */
 export function plainLines(text: string, from: number): HeaderLines | undefined {
   const lines: string[] = []
   const end = text.length - 2
@@ -21,7 +21,7 @@ export function plainLines(text: string, from: number): HeaderLines | undefined 
   return text.charCodeAt(end) === CR ? lines : undefined
 }
 
-/** The value of a decimal number without sign, spaces and leading zeros; -1 for anything else. */
+/** Parses a decimal number without sign, spaces and leading zeros; returns -1 for anything else. */
 export function plainNumber(text: string): number {
   return /^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : -1
 }

@@ -6,43 +6,43 @@ import { requestHeadText } from '../request-text.ts'
 import { HeadMemo } from './head-memo.ts'
 import { plainLines, plainNumber } from './header-lines.ts'
 
-/** Heads above this are left to the standard path. */
+/** The largest head in bytes; larger ones take the standard path. */
 const MOST = 16 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 const START = /(GET|POST|DELETE) (\/[\w\-.~!$&'()*+,;=:@%/?]*) HTTP\/1\.1\r\n/y
 
-/** What is known of a head by its bytes. */
+/** Facts of a head that `HeadMemo` recognizes. */
 interface Known {
   readonly head: FastRequestHead
-  /** Place of the declared length among the lines; -1 without one. */
+  /** The index of the declared length among the lines; -1 without one. */
   readonly lengthAt: number
-  /** What the app gets in front of the declared length, and behind it. */
+  /** The text for the app before the declared length, and behind it. */
   readonly before: string
   readonly after: string
 }
 
 /**
- * Reads the heads of the plainest HTTP/1.1 requests: a path as target, one Host, a POST with one
- * Content-Length or a GET or DELETE without any, nothing that changes framing or connection.
- * Whatever is not of this form is for another parser to judge.
+ * Reads the heads of plain HTTP/1.1 requests: a path as target, one Host, a POST with one Content-Length or
+ * a GET or DELETE without one, and no header that changes framing or connection. All other heads go to the
+ * standard parser.
  */
 export class RequestReader {
-  /** What was read last: valid after `read` returned true, and until it is called again. */
+  /** The last head: valid after `read` returned true, until the next `read`. */
   head!: FastRequestHead
-  /** The declared length of its body. */
+  /** The declared length of the body. */
   length = 0
-  /** How many bytes the head has. */
+  /** The size of the head in bytes. */
   size = 0
   readonly #most: number
   readonly #memo = new HeadMemo<Known>()
   #known: Known | undefined
 
-  /** No head that `limit` bytes cannot hold is read. */
+  /** Heads of `limit` bytes or more are not read. */
   constructor(limit: number) {
     this.#most = Math.min(limit - 1, MOST)
   }
 
-  /** Reads the head that begins at a place; false where it is not plain, or not whole. */
+  /** Reads the head at `at`; returns false when it is not plain or incomplete. */
   read(bytes: Buffer, at: number): boolean {
     const memo = this.#memo
     const limit = Math.min(bytes.length, at + this.#most)
@@ -53,7 +53,7 @@ export class RequestReader {
     return true
   }
 
-  /** Lets go of what was read before. */
+  /** Drops the kept head. */
   forget(): void {
     this.#memo.forget()
   }
@@ -86,7 +86,7 @@ export class RequestReader {
     const headers = head.headers.slice()
     headers[lengthAt] = digits
     const text = before + digits + after
-    this.head = new FastRequestHead(head.method, head.target, headers, text, head.notes)
+    this.head = new FastRequestHead(head.method, head.target, headers, text, head.cache)
   }
 }
 
@@ -96,7 +96,7 @@ function parse(text: string): Known | undefined {
   if (start === null) return undefined
   const headers = plainLines(text, START.lastIndex)
   if (headers === undefined) return undefined
-  const lengthAt = judge(headers)
+  const lengthAt = lengthIndex(headers)
   if (lengthAt === undefined) return undefined
   const method = start[1]!
   if ((method === 'POST') === lengthAt < 0) return undefined
@@ -118,8 +118,8 @@ function parse(text: string): Known | undefined {
   return { head, lengthAt, before, after }
 }
 
-/** Place of the declared length, or -1; undefined where a line makes the request other than plain. */
-function judge(lines: HeaderLines): number | undefined {
+/** Returns the index of the declared length, or -1; undefined when the request is not plain. */
+function lengthIndex(lines: HeaderLines): number | undefined {
   let lengthAt = -1
   let hosts = 0
   for (let i = 0; i < lines.length; i += 2) {
@@ -144,7 +144,7 @@ function judge(lines: HeaderLines): number | undefined {
   return hosts === 1 ? lengthAt : undefined
 }
 
-/** Lines by which a request is more than a head and a body of known length. */
+/** Headers of requests that are not plain. */
 const SPECIAL_NAMES: ReadonlySet<string> = new Set([
   'te',
   'expect',

@@ -1,21 +1,21 @@
-import { isOwnName } from '../renamed-markers.ts'
+import { isSquallHeader } from '../renamed-markers.ts'
 import type { HeaderLines } from '../headers.ts'
 import { HeadMemo } from './head-memo.ts'
 import { FastResponseHead } from './fast-response-head.ts'
 import { plainLines, plainNumber } from './header-lines.ts'
 
-/** Heads above this are left to the standard path. */
+/** The largest head in bytes; larger ones take the standard path. */
 const MOST = 16 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 const START = /HTTP\/1\.1 ([2-5]\d\d) ([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)\r\n/y
 
-/** The length of a body that comes in chunks. */
+/** Stands for the length of a chunked body. */
 export const CHUNKED = -1
 
-/** What is known of a head by its bytes. */
+/** Facts of a head that `HeadMemo` recognizes. */
 interface Known {
   readonly head: FastResponseHead
-  /** Place of the declared length among the lines; -1 without one. */
+  /** The index of the declared length among the lines; -1 without one. */
   readonly lengthAt: number
   readonly chunked: boolean
   readonly closes: boolean
@@ -23,41 +23,41 @@ interface Known {
 }
 
 /**
- * Reads the heads of the plainest HTTP/1.1 answers: a final status with its phrase, a body that has
- * one declared length, or is chunked, or cannot be. Anything else is for another parser to judge.
+ * Reads the heads of plain HTTP/1.1 responses: a final status with a reason phrase, and one declared
+ * length, chunked framing, or a status without a body. All other heads go to the standard parser.
  */
 export class ResponseReader {
-  /** What was read last: valid after `read` returned true, and until it is called again. */
+  /** The last head: valid after `read` returned true, until the next `read`. */
   head!: FastResponseHead
-  /** The declared length of its body, or `CHUNKED`. */
+  /** The declared length of the body, or `CHUNKED`. */
   length = 0
-  /** How many bytes the head has. */
+  /** The size of the head in bytes. */
   size = 0
   readonly #most: number
   readonly #memo = new HeadMemo<Known>()
   #known!: Known
 
-  /** No head that `limit` bytes cannot hold is read. */
+  /** Heads of `limit` bytes or more are not read. */
   constructor(limit: number) {
     this.#most = Math.min(limit - 1, MOST)
   }
 
-  /** The app ends the connection after this response. */
+  /** True when the app ends the connection after this response. */
   get closes(): boolean {
     return this.#known.closes
   }
 
-  /** For how many milliseconds the app says that it keeps an idle connection. */
+  /** The milliseconds for which the app announces to keep an idle connection. */
   get keptFor(): number | undefined {
     return this.#known.keptFor
   }
 
-  /** A copy of the bytes of the head that was read last. */
+  /** A copy of the bytes of the last head. */
   get bytes(): Buffer {
     return this.#memo.bytes(this.#known.lengthAt < 0 ? '' : String(this.length))
   }
 
-  /** Reads the head that begins at a place, up to `end`; false where it is not plain, or not whole. */
+  /** Reads the head at `at`, up to `end`; returns false when it is not plain or incomplete. */
   read(bytes: Buffer, at: number, end: number): boolean {
     const memo = this.#memo
     const limit = Math.min(end, at + this.#most)
@@ -69,7 +69,7 @@ export class ResponseReader {
     return true
   }
 
-  /** Lets go of what was read before. */
+  /** Drops the kept head. */
   forget(): void {
     this.#memo.forget()
   }
@@ -96,7 +96,7 @@ export class ResponseReader {
     if (lengthAt < 0 || head.length === length) return
     const headers = head.headers.slice()
     headers[lengthAt] = String(length)
-    this.head = new FastResponseHead(head.status, head.reason, headers, length, head.notes)
+    this.head = new FastResponseHead(head.status, head.reason, headers, length, head.cache)
   }
 }
 
@@ -107,11 +107,11 @@ function parse(text: string): Known | undefined {
   const headers = plainLines(text, START.lastIndex)
   if (headers === undefined) return undefined
   const status = Number(start[1])
-  const framing = judge(headers)
+  const framing = framingOf(headers)
   if (framing === undefined) return undefined
   const { lengthAt, chunked } = framing
   if (status === 204 || status === 304) {
-    // A length that no body follows is read in two ways.
+    // Parsers disagree about a length without a body.
     if (chunked || lengthAt >= 0) return undefined
   } else if (chunked === lengthAt >= 0) {
     return undefined
@@ -122,8 +122,8 @@ function parse(text: string): Known | undefined {
 
 type Framing = Omit<Known, 'head'>
 
-/** What the lines say of the body and the connection; undefined where one is other than plain. */
-function judge(lines: HeaderLines): Framing | undefined {
+/** Reads the framing and the connection headers; undefined when the response is not plain. */
+function framingOf(lines: HeaderLines): Framing | undefined {
   let lengthAt = -1
   let chunked = false
   let closes = false
@@ -142,9 +142,9 @@ function judge(lines: HeaderLines): Framing | undefined {
         chunked = true
         break
       case 'connection': {
-        const said = value.toLowerCase()
-        if ((said !== 'close' && said !== 'keep-alive') || connections++ > 0) return undefined
-        closes = said === 'close'
+        const option = value.toLowerCase()
+        if ((option !== 'close' && option !== 'keep-alive') || connections++ > 0) return undefined
+        closes = option === 'close'
         break
       }
       case 'keep-alive':
@@ -156,14 +156,14 @@ function judge(lines: HeaderLines): Framing | undefined {
       case 'proxy-connection':
         return undefined
       default:
-        // Not passed on as it stands.
-        if (isOwnName(name)) return undefined
+        // The standard path renames these headers.
+        if (isSquallHeader(name)) return undefined
     }
   }
   return { lengthAt, chunked, closes, keptFor: keptFor === Infinity ? undefined : keptFor }
 }
 
-/** Milliseconds; Infinity where none are said, -1 where there are too many digits to be plain. */
+/** Returns the timeout in milliseconds: Infinity when none is given, -1 when it has too many digits. */
 function timeoutIn(value: string): number {
   const digits = /timeout=(\d+)/.exec(value)?.[1]
   if (digits === undefined) return Infinity

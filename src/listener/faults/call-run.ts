@@ -1,6 +1,6 @@
 import type { Call, Origin } from '../../mcp/call.ts'
 import type { ResponseHead } from '../../http/headers.ts'
-import type { Message } from '../../mcp/message.ts'
+import type { Message } from '../../mcp/json-rpc.ts'
 import { outcomeOf } from '../../mcp/outcome.ts'
 import { ENDLESS, type Room } from '../../base/room.ts'
 import type { EditCall, Verdict } from '../../filters/fault.ts'

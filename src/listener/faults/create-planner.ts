@@ -79,7 +79,7 @@ function hostOf(session: string, expired: ExpiredSessions, host: PlannerHost): E
       if (isEndpoint) host.endpoints.announce('/', session)
       return true
     },
-    isSessionOver: () => expired.of(session) !== undefined || host.sessions.isOver(session),
+    isSessionOver: () => expired.of(session) !== undefined || host.sessions.hasEnded(session),
     refuseConnections: (ms, { retired }) => {
       const until = performance.now() + ms
       host.refuseWhile(() => performance.now() < until && !retired.aborted)

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { withoutOwnNames } from '../../http/renamed-markers.ts'
+import { renameSquallHeaders } from '../../http/renamed-markers.ts'
 import { headerValue } from '../../http/headers.ts'
 import type { Exchange } from '../exchange.ts'
 import { Relay } from '../relay.ts'
@@ -41,7 +41,7 @@ export function passDeclined(res: IncomingMessage, exchange: Exchange): void {
   relay.head({
     status: res.statusCode ?? 0,
     reason: res.statusMessage ?? '',
-    headers: withoutOwnNames(res.rawHeaders),
+    headers: renameSquallHeaders(res.rawHeaders),
   })
   res.on('data', (chunk: Buffer) => {
     if (!relay.data(chunk)) res.pause()

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { asBuffer } from '../../base/bytes.ts'
 import type { ChunkRun } from '../../http/chunk-run.ts'
 import type { RequestHead, ResponseHead } from '../../http/headers.ts'
-import { unmarked } from '../../http/renamed-markers.ts'
+import { renameMarkers } from '../../http/renamed-markers.ts'
 import { FastRequestHead } from '../../http/fast/fast-request-head.ts'
 import { requestHeadText } from '../../http/request-text.ts'
 import type { Body, Failure, ResponseSink, Transfer, Upstream } from '../../http/transfer.ts'
@@ -96,7 +96,7 @@ class FastTransfer implements Transfer, ConnectionUser {
 
   head(head: ResponseHead, whole: boolean): void {
     const sink = this.#sink
-    this.#sink = unmarked(head, sink)
+    this.#sink = renameMarkers(head, sink)
     sink.head(head, whole)
   }
 

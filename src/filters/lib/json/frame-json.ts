@@ -1,7 +1,7 @@
 import { asBuffer } from '../../../base/bytes.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
 import { toMessage } from '../../../mcp/json-rpc.ts'
-import type { Message } from '../../../mcp/message.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Frame } from '../../fault.ts'
 
 const BOM = '\uFEFF'

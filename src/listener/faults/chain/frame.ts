@@ -1,4 +1,4 @@
-import type { Message } from '../../../mcp/message.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Frame, InjectedReply } from '../../../filters/fault.ts'
 
 /** A piece of a response as the app sent it. */

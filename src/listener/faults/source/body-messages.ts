@@ -1,7 +1,7 @@
 import { headerValue, mediaType, type ResponseHead } from '../../../http/headers.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
 import { parseMessages, toMessage } from '../../../mcp/json-rpc.ts'
-import type { Message } from '../../../mcp/message.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 import { jsonElements } from './json-array.ts'
 
 /** Returns the only message of a batch that has no other. */

@@ -14,7 +14,7 @@ import { changedBatch, jsonBytes } from './body-batch.ts'
 import type { CallRun } from '../call-run.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import { FrameQueue } from '../chain/frame-queue.ts'
-import { forChangedBody } from '../../../http/changed-body-headers.ts'
+import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { hasNoBody, httpResponse, replyMessage } from '../emit/injected-response.ts'
 import { jsonArray, withElementsInFront } from './json-array.ts'
 import { AppFrame, SealedFrame, UnreadFrame, type ChainFrame } from '../chain/frame.ts'
@@ -95,7 +95,7 @@ export class BodyResponse implements ResponsePart {
             start,
             replies.map((reply) => jsonBytes(reply)),
           )
-    const headers = front === undefined ? head.headers : forChangedBody(head.headers)
+    const headers = front === undefined ? head.headers : headersForChangedBody(head.headers)
     outlet.head({ ...head, headers })
     const chunks = [...this.#pieces.list]
     this.#setting.run.memory.give(this.#pieces.size)
@@ -270,7 +270,7 @@ export class BodyResponse implements ResponsePart {
   /** A body of another make. One of messages that a fault gave needs a head that brings messages. */
   #send(bytes: Uint8Array, messages: boolean): void {
     const { run, outlet, head } = this.#setting
-    const headers = forChangedBody(head.headers, bytes.length)
+    const headers = headersForChangedBody(head.headers, bytes.length)
     const { status } = head
     if (messages && (status >= 300 || status === 202 || status === 204 || isStream(head))) {
       const lines = [...linesWithout(headers, isContentType), 'Content-Type', 'application/json']
@@ -287,7 +287,7 @@ export class BodyResponse implements ResponsePart {
     const { outlet, head, coding } = this.#setting
     if (out.length > 0) {
       // The length that was announced is what shows the client that something is missing.
-      const headers = coding === 'identity' ? head.headers : forChangedBody(head.headers)
+      const headers = coding === 'identity' ? head.headers : headersForChangedBody(head.headers)
       outlet.head({ ...head, headers })
       for (const frame of out) outlet.data(frame.raw)
     }

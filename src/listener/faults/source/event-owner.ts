@@ -1,5 +1,5 @@
 import { isRecord } from '../../../base/values.ts'
-import type { Message } from '../../../mcp/message.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 import type { CallRun } from '../call-run.ts'
 
 /** Which call of the exchange an event belongs to; undefined when nothing says so. */

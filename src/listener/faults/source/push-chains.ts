@@ -1,4 +1,4 @@
-import type { Message } from '../../../mcp/message.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
 import { parseSseFields } from '../../../mcp/sse-fields.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'

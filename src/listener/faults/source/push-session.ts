@@ -1,5 +1,5 @@
 import { isRecord } from '../../../base/values.ts'
-import type { Message } from '../../../mcp/message.ts'
+import type { Message } from '../../../mcp/json-rpc.ts'
 import type { PushedCall } from './pushed-call.ts'
 import type { PushStream } from './push-stream.ts'
 

@@ -2,17 +2,17 @@ import type { Transform } from 'node:stream'
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import { eventMessage } from '../../../mcp/event-message.ts'
-import { ForeignComments } from '../../../http/renamed-markers.ts'
+import { MarkerRenamer } from '../../../http/renamed-markers.ts'
 import { headerValue, type HeaderLines } from '../../../http/headers.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
-import { saysNothing } from '../../../mcp/sse-fields.ts'
+import { hasNoFields } from '../../../mcp/sse-fields.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
 import { decoderFor } from '../../../http/content-coding.ts'
 import type { ResponsePart, ResponseSetting } from './response-part.ts'
 import type { CallRun } from '../call-run.ts'
 import { FrameChain } from '../chain/frame-chain.ts'
-import { forChangedBody } from '../../../http/changed-body-headers.ts'
+import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpResponse, replyMessage } from '../emit/injected-response.ts'
 import { AppFrame, isOpen, QuietFrame, SealedFrame, type ChainFrame } from '../chain/frame.ts'
 import { endedBy, ownerOf } from './event-owner.ts'
@@ -42,7 +42,7 @@ export class SseResponse implements ResponsePart {
     const { maxBody, holdTimeout } = run.options
     const sized = headerValue(head.headers, 'content-length') !== undefined
     const same = coding === 'identity' && replies.length === 0 && !sized
-    const sent = same ? head : { ...head, headers: forChangedBody(head.headers) }
+    const sent = same ? head : { ...head, headers: headersForChangedBody(head.headers) }
     // A status can only be given while the head is held back. It is, until the app speaks.
     const hold = run.all.some((each) => each.mayReplace) ? holdTimeout : 0
     this.#out = new SseOutlet(outlet, sent, hold)
@@ -83,7 +83,7 @@ export class SseResponse implements ResponsePart {
       )
     }
     this.#decoder = decoderFor(coding)
-    const comments = new ForeignComments()
+    const comments = new MarkerRenamer()
     this.#decoder?.on('data', (chunk: Uint8Array) => {
       comments.clean(chunk)
       this.#feed.push(chunk)
@@ -195,7 +195,7 @@ export class SseResponse implements ResponsePart {
     const { id } = frame
     if (id !== undefined) run.mayResume()
     const message = eventMessage(frame)
-    if (message === undefined && saysNothing(frame)) {
+    if (message === undefined && hasNoFields(frame)) {
       this.#first(new QuietFrame(frame.raw))
       return
     }

@@ -66,6 +66,6 @@ export class TimedFramer {
       return
     }
     this.#half.late?.()
-    this.#framer.letGo(this.#emit)
+    this.#framer.flush(this.#emit)
   }
 }

@@ -1,7 +1,7 @@
 import { inOnePiece } from '../../../base/bytes.ts'
 import { endToEnd } from '../../../http/hop-by-hop.ts'
 import { headerValue, linesText, type ResponseHead } from '../../../http/headers.ts'
-import { FastResponseHead, type TextAround } from '../../../http/fast/fast-response-head.ts'
+import { FastResponseHead, type SplitHeadText } from '../../../http/fast/fast-response-head.ts'
 import { assertSafeReason } from '../response-head.ts'
 
 /** A response's head as the client gets it, and how its body is framed. */
@@ -27,10 +27,10 @@ export class ResponseTexts {
     if (!stays) return responseText(head, CLOSE)
     if (!(head instanceof FastResponseHead)) return responseText(head, this.#keep)
     // Apps say the same again and again, and what reads it knows it again.
-    let around = head.notes.text
+    let around = head.cache.text
     if (around?.by !== this) {
       around = split(responseText(head, this.#keep), this)
-      head.notes.text = around
+      head.cache.text = around
     }
     const { before, after, framing } = around
     return { text: head.length < 0 ? before : before + String(head.length) + after, framing }
@@ -40,7 +40,7 @@ export class ResponseTexts {
 const LENGTH = /\r\ncontent-length: /i
 
 /** Splits a plain head, which has one such line at most and no line break inside its parts. */
-function split({ text, framing }: ResponseText, by: object): TextAround {
+function split({ text, framing }: ResponseText, by: object): SplitHeadText {
   const line = LENGTH.exec(text)
   if (line === null) return { by, before: inOnePiece(text), after: '', framing }
   const start = line.index + line[0].length

@@ -6,34 +6,34 @@ import { KNOWN_METHODS } from './known-methods.ts'
 import { decodeHeaderValue } from './name-header.ts'
 import { isModern } from './protocol-version.ts'
 
-/** Why a server might read another call in a request than is read here. */
-export type Doubt =
-  /** An object has the same key twice: decoders take the first one, the last one or none. */
+/** The reason for which a server might read a different call than Squall. */
+export type BodyAmbiguity =
+  /** An object has the same key twice: decoders use the first, the last or neither. */
   | 'duplicate_key'
-  /** A key is one of JSON-RPC's but for case, blanks or the like, which some decoders overlook. */
+  /** A key differs from one of JSON-RPC only in case, blanks or the like, which some decoders ignore. */
   | 'key_variant'
-  /** A method, or a name that is no string, that a lenient server takes for one that it knows. */
+  /** A lenient server may take the method, or a name that is not a string, for a known one. */
   | 'unclear_name'
-  /** Bytes that are no UTF-8, which decoders replace, drop or refuse. */
+  /** The body is not UTF-8: decoders replace, drop or reject the bytes. */
   | 'not_utf8'
-  /** Values nested deeper than Squall reads. */
+  /** Values are nested deeper than Squall reads. */
   | 'too_complex'
-  /** From protocol version 2026-07-28 on: `Mcp-Method` or `Mcp-Name` say something else than the body. */
+  /** Since protocol version 2026-07-28: `Mcp-Method` or `Mcp-Name` contradict the body. */
   | 'header_mismatch'
-  | HeadDoubt
+  | HeaderAmbiguity
 
 /** Reasons in the headers for not reading the body. */
-export type HeadDoubt =
+export type HeaderAmbiguity =
   /** The Content-Type names another charset than UTF-8. */
   | 'charset'
-  /** The Content-Type is not JSON's, and the request looks like MCP all the same. */
+  /** The Content-Type is not JSON, but the request looks like MCP. */
   | 'content_type'
-  /** A header that says how to read the request is there twice. */
+  /** A header that determines how the request is read appears twice. */
   | 'repeated_header'
-  /** The method is not POST, or a header asks for another one. */
+  /** The method is not POST, or a header overrides it. */
   | 'http_method'
 
-/** Header values that a body has to agree with. */
+/** The header values that the body must match. */
 export type StatedFacts = Pick<HeadFacts, 'mcpMethod' | 'mcpName' | 'protocolVersion'>
 
 const MESSAGE_KEYS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
@@ -45,13 +45,13 @@ const PARAMS_VARIANTS = new Set([
   ...Array.from(PARAMS_KEYS, (key) => key.toLowerCase()),
 ])
 /** Some decoders end a key at a NUL. */
-// oxlint-disable-next-line no-control-regex -- these are the very characters that are looked for
+// oxlint-disable-next-line no-control-regex -- matches the control characters on purpose
 const CONTROL = /[\0-\x1f\x7f]/
 const PLAIN_KEY = /^\w{1,32}$/
 const METHODS = new Set(KNOWN_METHODS)
 const METHOD_VARIANTS = new Set(KNOWN_METHODS.map((method) => bare(method)))
 
-/** Returns the parameter that says what a call of a method is about; undefined where none does. */
+/** Returns the parameter that names the tool, prompt, resource or task of a method, if any. */
 export function nameKey(method: string): 'name' | 'uri' | 'taskId' | undefined {
   switch (method) {
     case 'tools/call':
@@ -66,20 +66,24 @@ export function nameKey(method: string): 'name' | 'uri' | 'taskId' | undefined {
   }
 }
 
-/** Looks for what makes a body ambiguous that was read as JSON-RPC. */
-export function findDoubt(bytes: Uint8Array, value: unknown, head: StatedFacts): Doubt | undefined {
+/** Finds the first ambiguity in a body that was parsed as JSON-RPC. */
+export function findBodyAmbiguity(
+  bytes: Uint8Array,
+  value: unknown,
+  head: StatedFacts,
+): BodyAmbiguity | undefined {
   const members = countMembers(value)
   if (Number.isNaN(members)) return 'too_complex'
   if (members !== countKeys(bytes)) return 'duplicate_key'
-  if (!Array.isArray(value)) return doubtOf(value, head)
+  if (!Array.isArray(value)) return ambiguityOf(value, head)
   for (const message of value) {
-    const doubt = doubtOf(message, head)
-    if (doubt !== undefined) return doubt
+    const ambiguity = ambiguityOf(message, head)
+    if (ambiguity !== undefined) return ambiguity
   }
   return undefined
 }
 
-function doubtOf(message: unknown, head: StatedFacts): Doubt | undefined {
+function ambiguityOf(message: unknown, head: StatedFacts): BodyAmbiguity | undefined {
   if (!isRecord(message)) return undefined
   if (hasVariant(message, MESSAGE_KEYS, MESSAGE_VARIANTS)) return 'key_variant'
   const { method, params } = message
@@ -97,7 +101,7 @@ function doubtOf(message: unknown, head: StatedFacts): Doubt | undefined {
   return agrees(head, method, key, name, params) ? undefined : 'header_mismatch'
 }
 
-/** Before protocol version 2026-07-28, nobody reads what the headers say. */
+/** Compares the headers with the body; servers ignore the headers before protocol version 2026-07-28. */
 function agrees(
   { mcpMethod, mcpName, protocolVersion }: StatedFacts,
   method: string,
@@ -121,28 +125,28 @@ function metaProtocolVersion(params: unknown): string | undefined {
 }
 
 function hasVariant(
-  of: Record<string, unknown>,
+  fields: Record<string, unknown>,
   keys: ReadonlySet<string>,
   variants: ReadonlySet<string>,
 ): boolean {
-  for (const key in of) {
+  for (const key in fields) {
     if (!keys.has(key) && (variants.has(spelled(key)) || CONTROL.test(key))) return true
   }
   return false
 }
 
-/** A key as a decoder may read it that overlooks case, blanks and what cannot be seen. */
+/** Returns a key as read by a decoder that ignores case, blanks and invisible characters. */
 function spelled(key: string): string {
   if (PLAIN_KEY.test(key)) return key.toLowerCase()
   return folded(key).replace(/[^\p{L}\p{N}_]/gu, '')
 }
 
-/** The letters of a method alone. */
+/** Returns only the letters of a method. */
 function bare(method: string): string {
   return folded(method).replace(/[^\p{L}]/gu, '')
 }
 
-/** Halves of surrogate pairs are replaced by some servers, and kept by others. */
+/** Returns true for a string without lone surrogates, which some servers replace and others keep. */
 function isText(name: unknown): boolean {
   return typeof name === 'string' && name.isWellFormed()
 }
