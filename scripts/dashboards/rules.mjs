@@ -6,16 +6,16 @@ import { activity, reloads } from './rules-activity.mjs'
 import { POD, RULE } from './variables.mjs'
 
 const MATCHES = 'squall_rule_matches_total'
-const DRAWS = 'squall_rule_sampled_total'
+const SAMPLED = 'squall_rule_sampled_total'
 const RESULTS = 'squall_rule_evaluations_total'
 const DELAY = 'squall_injected_delay_seconds'
 // What callers ask for by headers is no rule of the file.
 const OF_FILE = `${RULE}, rule!="header-faults"`
-const APPLIED = `${OF_FILE}, result="injected"`
-const HITS = `${OF_FILE}, result=~"injected|dry_run"`
-const IN_FORCE = `squall_active_faults{${OF_FILE}}`
+const INJECTED = `${OF_FILE}, result="injected"`
+const SELECTED = `${OF_FILE}, result=~"injected|dry_run"`
+const ACTIVE = `squall_active_faults{${OF_FILE}}`
 // A rule that does nothing stands out; what it does otherwise is neither good nor bad.
-const ANY_HIT = [
+const ANY_SELECTED = [
   { value: null, color: BAD },
   { value: 0.5, color: 'transparent' },
 ]
@@ -25,7 +25,7 @@ const ANY_AT_ALL = [
 ]
 
 /** Active rules that have hit nothing since their processes began; one that only looks hits, too. */
-const WITHOUT_HITS = `(sum by (rule) (${RESULTS}{${HITS}}) == 0) and on (rule) ${IN_FORCE}`
+const IDLE = `(sum by (rule) (${RESULTS}{${SELECTED}}) == 0) and on (rule) ${ACTIVE}`
 
 const now = [
   stat({
@@ -34,17 +34,17 @@ const now = [
     unit: 'short',
     decimals: 0,
     thresholds: NEUTRAL,
-    queries: [{ expr: orZero(`count(count by (rule) (${IN_FORCE}))`), legend: 'rules' }],
+    queries: [{ expr: orZero(`count(count by (rule) (${ACTIVE}))`), legend: 'rules' }],
     instant: true,
   }),
   stat({
-    title: 'Rules without a hit',
+    title: 'Idle rules',
     description:
-      'Active rules that have hit nothing in any chosen pod since its process began. A rule in a dry run hits what it would have acted on.',
+      'Active rules that injected nothing in any chosen pod since its process began. A dry run counts as an injection.',
     unit: 'short',
     decimals: 0,
     thresholds: NONE_IS_GOOD,
-    queries: [{ expr: orZero(`count(${WITHOUT_HITS})`), legend: 'without a hit' }],
+    queries: [{ expr: orZero(`count(${IDLE})`), legend: 'idle rules' }],
     instant: true,
   }),
   stat({
@@ -99,11 +99,11 @@ const rules = [
   table({
     title: 'Rules',
     description:
-      'What became of the calls that each rule matched, over the time shown. Hits are what it acted on, or would have, if it is in a dry run. Orange: nothing was hit. Yellow: nothing was matched, often a name that nobody calls.',
+      'Results of each rule for the calls that it matched, over the time shown. Selected: calls into which a fault was injected, or would be in a dry run. Orange: none. Yellow: the rule matched no call; often nobody calls that name.',
     unit: 'short',
     size: [24, 9],
     by: ['rule'],
-    sortBy: { column: 'Hits', desc: false },
+    sortBy: { column: 'Selected', desc: false },
     queries: [
       {
         column: 'Matched',
@@ -111,16 +111,16 @@ const rules = [
         decimals: 0,
         thresholds: ANY_AT_ALL,
       },
-      { column: 'Drawn', expr: increase(DRAWS, OF_FILE, 'rule'), decimals: 0 },
+      { column: 'Sampled', expr: increase(SAMPLED, OF_FILE, 'rule'), decimals: 0 },
       {
-        column: 'Hits',
-        expr: increase(RESULTS, HITS, 'rule'),
+        column: 'Selected',
+        expr: increase(RESULTS, SELECTED, 'rule'),
         decimals: 0,
-        thresholds: ANY_HIT,
+        thresholds: ANY_SELECTED,
       },
       {
-        column: 'Applied',
-        expr: increase(RESULTS, APPLIED, 'rule'),
+        column: 'Injected',
+        expr: increase(RESULTS, INJECTED, 'rule'),
         decimals: 0,
         role: 'injected',
       },
@@ -142,7 +142,7 @@ const rules = [
         expr: increase('squall_rule_values_too_long_total', OF_FILE, 'rule'),
         decimals: 0,
       },
-      { column: 'Acting now', expr: `sum by (rule) (${IN_FORCE})`, decimals: 0, role: 'injected' },
+      { column: 'Acting now', expr: `sum by (rule) (${ACTIVE})`, decimals: 0, role: 'injected' },
       {
         column: 'Delay, mean',
         expr: mean(DELAY, OF_FILE, 'rule', '$__range'),
@@ -152,16 +152,16 @@ const rules = [
     ],
   }),
   table({
-    title: 'Rules without a hit',
+    title: 'Idle rules',
     description:
-      'Active rules that have hit nothing since their processes began, with how many calls they matched. `squall explain` with a call that one was meant for says which condition fails.',
+      'Active rules that injected nothing since their processes began, with the number of calls they matched. `squall explain` shows which condition of a rule fails for a call.',
     unit: 'short',
     size: [12, 7],
     by: ['rule'],
     queries: [
       {
         column: 'Matched',
-        expr: `sum by (rule) (${MATCHES}{${OF_FILE}}) and on (rule) (${WITHOUT_HITS})`,
+        expr: `sum by (rule) (${MATCHES}{${OF_FILE}}) and on (rule) (${IDLE})`,
         decimals: 0,
         thresholds: [{ value: null, color: BAD }],
       },
@@ -170,7 +170,7 @@ const rules = [
   series({
     title: 'Why calls were skipped',
     description:
-      'Calls per second that a rule matched and had no effect on, by rule and reason: grey where it was not picked, blue where the rule was not to act, orange where it was picked in vain. The reasons are explained with the rules file.',
+      'Calls per second that a rule matched without effect, by rule and reason. Grey: not sampled. Blue: the rule was inactive. Orange: sampled, but not injected. The reference of the rules file explains the reasons.',
     unit: 'ops',
     stack: true,
     size: [12, 7],

@@ -56,7 +56,7 @@ function showRule(rule: CompiledRule, state: RuleState, now: number): Omit<Rule,
     until: isoTime(end),
     phase: !selection.inPod ? 'other_pod' : now < start ? 'not_yet' : now >= end ? 'expired' : 'on',
     percent: builtIn ? null : percent,
-    hits: counts.sampled,
+    sampled: counts.sampled,
     active: active.active,
   }
 }

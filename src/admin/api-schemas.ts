@@ -134,7 +134,7 @@ const rule = Type.Object({
     type: ['number', 'null'],
     description: 'Its share of calls now, which `ramp` and `stages` move; `null` for `builtIn`.',
   }),
-  hits: count('Calls that were sampled.'),
+  sampled: count('Calls that were sampled.'),
   active: count('Its faults in progress.'),
   counts: Type.Unsafe<Readonly<Partial<RuleCounts>>>({
     type: 'object',

@@ -107,7 +107,7 @@ describe('the rules', () => {
           until: null,
           phase: 'on',
           percent: 100,
-          hits: 2,
+          sampled: 2,
           active: 0,
           counts: { ...noCounts, matched: 2, sampled: 2, injected: 2 },
         },
@@ -121,7 +121,7 @@ describe('the rules', () => {
           until: new Date(NOW + 3_600_000).toISOString(),
           phase: 'on',
           percent: 0.5,
-          hits: 0,
+          sampled: 0,
           active: 0,
           counts: { ...noCounts, matched: 0, sampled: 0 },
         },
@@ -139,7 +139,7 @@ describe('a rule that stands in no file', () => {
     const { count, rules: shown } = (await get('/api/rules')) as { count: number; rules: object[] }
     expect(count).toBe(2)
     expect(shown).toMatchObject([
-      { name: faults.rule.name, builtIn: true, percent: null, hits: 0 },
+      { name: faults.rule.name, builtIn: true, percent: null, sampled: 0 },
       { name: 'slow' },
       { name: 'never' },
     ])

@@ -143,7 +143,7 @@ async function askedOf(listener: RequestListener, timeoutMs = 10_000): Promise<s
 // what it sends must not fill the memory, reach a terminal, or pass for the numbers of a sidecar.
 it('bounds and checks what a program that is no sidecar sends', async () => {
   const rule = { name: '\u001b[2J', faults: [], about: 'calls', since: AT, appliedAt: null }
-  const rest = { from: null, until: null, phase: 'on', percent: 1, hits: 1, active: 0 }
+  const rest = { from: null, until: null, phase: 'on', percent: 1, sampled: 1, active: 0 }
   const rules = (more: object, many = 1): string =>
     JSON.stringify({
       generation: 1,
@@ -159,7 +159,7 @@ it('bounds and checks what a program that is no sidecar sends', async () => {
   const [good, ...bad] = await Promise.all([
     askedOf(send(rules({ counts: JSON.parse('{"matched":1,"__proto__":{"a":1},"A":1}') }, 2_000))),
     askedOf(send(rules({ phase: 'sometimes' }))),
-    askedOf(send(rules({ hits: -1 }))),
+    askedOf(send(rules({ sampled: -1 }))),
     askedOf(send('{"generation":1}')),
     askedOf(send('[]')),
     askedOf(send('<html>')),
@@ -180,7 +180,7 @@ it('bounds and checks what a program that is no sidecar sends', async () => {
   const doubt = '; is it another version of Squall?'
   expect(bad).toEqual([
     `/api/rules is not understood: rules[].phase is not what a sidecar sends${doubt}`,
-    `/api/rules is not understood: rules[].hits is not what a sidecar sends${doubt}`,
+    `/api/rules is not understood: rules[].sampled is not what a sidecar sends${doubt}`,
     `/api/rules is not understood: digest is missing${doubt}`,
     `/api/rules is not understood: the response is not what a sidecar sends${doubt}`,
     '/api/rules: the response is not JSON',

@@ -6,7 +6,7 @@ export interface Told {
   readonly at: string
   readonly state: { readonly armed: boolean; readonly lastReload: object | null }
   readonly rules: {
-    readonly rules: readonly { readonly name: string; readonly hits: number }[]
+    readonly rules: readonly { readonly name: string; readonly sampled: number }[]
   }
   readonly tools: readonly { readonly tool: string; readonly calls: object }[]
   readonly latency: object

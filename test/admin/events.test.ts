@@ -44,7 +44,7 @@ describe('the event stream', () => {
     expect(await reader.next()).toMatchObject({
       at: new Date(NOW).toISOString(),
       state: { armed: true, canChange: true, version: '1.2.3', lastReload: { result: 'applied' } },
-      rules: { count: 2, rules: [{ name: 'slow', hits: 0 }, { name: 'never' }] },
+      rules: { count: 2, rules: [{ name: 'slow', sampled: 0 }, { name: 'never' }] },
       tools: [],
       faults: { whole: true, total: 1, faults: [{ id: 1 }] },
     })
@@ -64,8 +64,8 @@ describe('the event stream', () => {
       state: { armed: false, reasons: [{ by: 'guard' }] },
       rules: {
         rules: [
-          { name: 'slow', hits: 1, counts: { matched: 1, sampled: 1, injected: 1 } },
-          { hits: 0, counts: {} },
+          { name: 'slow', sampled: 1, counts: { matched: 1, sampled: 1, injected: 1 } },
+          { sampled: 0, counts: {} },
         ],
       },
       tools: [

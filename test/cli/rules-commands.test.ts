@@ -61,7 +61,7 @@ describe('squall explain', () => {
     const { code, stdout } = await runHere(['explain', good, '--tool', 'search_docs'])
     expect(code).toBe(0)
     expect(stdout).toContain('slow-search: matches')
-    expect(stdout).toContain('hits below 0.3')
+    expect(stdout).toContain('needs less than 0.3')
   })
 
   test('tells which dimension failed', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Draw } from '../../src/rules/select/sampling.ts'
+import { SampleHash } from '../../src/rules/select/sampling.ts'
 import { fates, met, type Agent } from './agent.ts'
 import { examples } from './example.ts'
 
@@ -30,7 +30,7 @@ it('missing-tool: for some sessions, in the list and when called alike', async (
   let missing = 0
   for (let n = 0; n < 12; n++) {
     const agent = await v2()
-    const isMissing = Draw.of('2', 'missing-tool').number(agent.session!) < 0.2
+    const isMissing = SampleHash.of('2', 'missing-tool').number(agent.session!) < 0.2
     expect(await lists(agent, 'search_docs')).toBe(!isMissing)
     const unknown = 'tool error: MCP error -32602: Tool search_docs not found'
     const fate = isMissing ? unknown : 'ok'

@@ -54,7 +54,7 @@ describe('squall top in a real terminal', () => {
     await terminal.shows(/1 sidecar, 1 armed/)
     expect(await terminal.tell('#{alternate_on} #{cursor_flag}')).toBe('1 0')
     await terminal.shows(/^ slow-search +delay +on +\d+ +[1-9]/m)
-    await terminal.shows(/^ never-called +abort +NO HITS +0 +0 +0/m)
+    await terminal.shows(/^ never-called +abort +IDLE +0 +0 +0/m)
     await terminal.shows(/^ query_db +[\d.]+ +[\d.]+ +[\d.]+ +[1-9]\d* +\d+ +0/m)
     expect(await terminal.coloured()).toContain('\u001b[')
     await terminal.shows(/injected errors\/s +[\d.]+ +[▁▂▃▄▅▆▇█]{4}/)

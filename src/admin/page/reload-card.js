@@ -39,7 +39,7 @@ export function createReloadCard() {
 function about(reload, { generation, since }) {
   if (reload === null) return 'No version of the rules was found yet.'
   const when = moment(reload.at)
-  if (reload.result === 'applied') return `Taken at ${when}.`
+  if (reload.result === 'applied') return `Active since ${when}.`
   if (reload.result === 'absent') return `Since ${when}: ${foreign(reload.reason, 300)}`
   const stays =
     generation === 0

@@ -11,15 +11,15 @@ const WHY_NOT = [
   ['expired', 'expired'],
   ['quota_used', 'used up'],
   ['not_selected', 'not selected'],
-  ['not_sampled', 'not drawn'],
-  ['dry_run', 'dry_run'],
-  ['concurrency_limit', 'one too many'],
-  ['within_limit', 'within_limit'],
+  ['not_sampled', 'not sampled'],
+  ['dry_run', 'dry run'],
+  ['concurrency_limit', 'concurrency limit'],
+  ['within_limit', 'within limit'],
   ['not_applicable', 'not applicable'],
   ['not_reached', 'not reached'],
 ]
 
-/** Shows the rules with their hits; those without any stand out. */
+/** Shows the rules with their counts; idle rules stand out. */
 export function createRulesTable() {
   const rows = new Rows(byId('rules-rows'), {
     key: ({ name, builtIn }) => `${builtIn === true}${name}`,
@@ -39,10 +39,11 @@ export function createRulesTable() {
 /** @param {readonly import('../api.ts').Rule[]} rules */
 function about(rules, all) {
   if (rules.length === 0) return ''
-  const idle = rules.filter(({ hits }) => hits === 0).length
+  const idle = rules.filter(({ sampled }) => sampled === 0).length
   const own = rules.filter(({ builtIn }) => builtIn !== true).length
   const left = all > own ? ` ${many(all - own, 'more rule')} of the file not shown.` : ''
-  const said = idle === 0 ? 'Every rule has hits.' : `${idle} of ${rules.length} without a hit yet.`
+  const said =
+    idle === 0 ? 'Every rule has sampled calls.' : `${idle} of ${rules.length} sampled no call yet.`
   return `${said}${left} Counts are of this version of each rule.`
 }
 
@@ -52,11 +53,11 @@ function createRow({ name, faults, about: what, builtIn, dryRun }) {
   const details = [
     faults.map((fault) => foreign(fault, 40)).join(' + '),
     ...(what === 'http' ? ['HTTP'] : []),
-    ...(dryRun === true ? ['dryRun'] : []),
-    ...(builtIn === true ? ['asked for by headers'] : []),
+    ...(dryRun === true ? ['dry run'] : []),
+    ...(builtIn === true ? ['requested by headers'] : []),
   ]
   const whyNot = make('small', { class: 'muted' })
-  const [share, hits] = [1, 2].map(() => make('td', { class: 'number' }))
+  const [share, sampled] = [1, 2].map(() => make('td', { class: 'number' }))
   const [matched, active] = [1, 2].map(() => make('td', { class: 'number roomy' }))
   const badge = make('span', { class: 'badge' })
   const until = make('small', { class: 'muted' })
@@ -72,7 +73,7 @@ function createRow({ name, faults, about: what, builtIn, dryRun }) {
     ),
     share,
     matched,
-    hits,
+    sampled,
     active,
     make('td', {}, badge, until),
   )
@@ -82,7 +83,7 @@ function createRow({ name, faults, about: what, builtIn, dryRun }) {
     row.dataset.status = status.kind
     setText(share, rule.percent === null ? '–' : `${+rule.percent.toFixed(2)} %`)
     setText(matched, count(rule.counts.matched ?? 0))
-    setText(hits, count(rule.hits))
+    setText(sampled, count(rule.sampled))
     setText(active, count(rule.active))
     setText(badge, status.text)
     setText(until, rule.phase === 'on' && rule.until !== null ? `until ${moment(rule.until)}` : '')
@@ -92,11 +93,11 @@ function createRow({ name, faults, about: what, builtIn, dryRun }) {
 }
 
 /** @param {import('../api.ts').Rule & { armed: boolean }} rule */
-function statusOf({ phase, hits, from, until, armed }) {
+function statusOf({ phase, sampled, from, until, armed }) {
   if (phase === 'expired') return { kind: 'over', text: `Over since ${moment(until)}` }
   if (phase === 'not_yet') return { kind: 'over', text: `From ${moment(from)}` }
   if (phase === 'other_pod') return { kind: 'over', text: 'Other pods' }
-  if (hits === 0) return { kind: 'idle', text: 'No hits' }
+  if (sampled === 0) return { kind: 'idle', text: 'Idle' }
   return armed ? { kind: 'on', text: 'On' } : { kind: 'over', text: 'Disarmed' }
 }
 

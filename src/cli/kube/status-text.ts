@@ -11,7 +11,7 @@ export interface Status extends SidecarOverview {
   readonly productionTrouble: string | undefined
 }
 
-const HEAD = ['NAMESPACE', 'POD', 'MODE', 'STATE', 'RULES', 'DIGEST', 'HITS'] as const
+const HEAD = ['NAMESPACE', 'POD', 'MODE', 'STATE', 'RULES', 'DIGEST', 'SAMPLED'] as const
 const MAX_RULES = 20
 
 /** Returns whether a sidecar is absent or cannot be asked, or is armed in production. */
@@ -62,7 +62,7 @@ function productionNote({ namespace, armed, why, isAllowed }: ArmedProduction): 
 
 /** Returns the cells of the table for one pod. */
 export function rowOf({ pod, state, rules, digest }: SidecarReport): readonly string[] {
-  const hits = rules.reduce((sum, rule) => sum + rule.hits, 0)
+  const sampled = rules.reduce((sum, rule) => sum + rule.sampled, 0)
   const known = state !== undefined
   return [
     plain(pod.namespace),
@@ -72,7 +72,7 @@ export function rowOf({ pod, state, rules, digest }: SidecarReport): readonly st
     known ? String(state.rules.count) : '-',
     // Different ones stand out.
     known ? `${shortDigest(state.rules.digest)}${digest === 'other' ? ' !' : ''}` : '-',
-    known ? String(hits) : '-',
+    known ? String(sampled) : '-',
   ]
 }
 
@@ -105,11 +105,11 @@ function notesOf(report: SidecarReport): readonly string[] {
       `${name}: the time counts from the start of the pod, and again in every new one: ${list}; squall apply writes when rules were applied`,
     )
   }
-  const idle = rules.filter(({ hits, builtIn }) => hits === 0 && !builtIn)
+  const idle = rules.filter(({ sampled, builtIn }) => sampled === 0 && !builtIn)
   if (idle.length > 0) {
     const named = idle.slice(0, MAX_RULES).map((rule) => `${rule.name} (${rule.phase})`)
     const more = idle.length > MAX_RULES ? `, and ${idle.length - MAX_RULES} more` : ''
-    notes.push(`${name}: never hit: ${named.join(', ')}${more}`)
+    notes.push(`${name}: sampled no call: ${named.join(', ')}${more}`)
   }
   return notes
 }
@@ -139,7 +139,7 @@ export function statusDocument(status: Status): object {
       digestIs: digest,
       warnings,
       state: state ?? null,
-      hits: rules.reduce((sum, rule) => sum + rule.hits, 0),
+      sampled: rules.reduce((sum, rule) => sum + rule.sampled, 0),
       rules,
     })),
   }

@@ -77,7 +77,7 @@ function withdrawal(
         return { code: 'RULES_CHANGED', why: 'somebody else has written the rules file' }
       }
       if (found === 'not yet' && lastResponse > until) {
-        return { code: 'NOT_IN_FORCE', why: 'the sidecar did not go back to the rules of before' }
+        return { code: 'NOT_ACTIVE', why: 'the sidecar did not go back to the rules of before' }
       }
       if (found === 'withdrawn' && !withdrawn) tell(lastResponse)
       withdrawn ||= found === 'withdrawn'

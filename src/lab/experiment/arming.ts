@@ -174,7 +174,7 @@ function isCalm({ reasons }: SidecarState): boolean {
 
 function notInForce(why: string): Error {
   return refuse(
-    'RULES_NOT_IN_FORCE',
+    'RULES_NOT_ACTIVE',
     `the rules did not become active: ${why}`,
     'sidecar.rulesFile has to be the one file that the sidecar at sidecar.admin was given by --rules',
   )

@@ -16,13 +16,13 @@ export type EndCode =
   | 'TARGET_LOST'
   | 'NOT_RESTARTED'
   | 'NOT_RECOVERED'
-  | 'NO_HITS'
+  | 'NO_INJECTIONS'
   | 'NO_CALLS'
   | 'INTERRUPTED'
   | 'RULES_CHANGED'
   | 'DISARMED'
   | 'SIDECAR_LOST'
-  | 'NOT_IN_FORCE'
+  | 'NOT_ACTIVE'
 
 /** A time before, between or after stages. */
 export interface PhaseResult {

@@ -65,7 +65,7 @@ export function experimentMarkdown(result: ExperimentResult): string {
 
 function row(phase: PhaseResult | StageResult): string {
   const { label, load } = phase
-  const hits = 'sampled' in phase ? [String(phase.sampled), String(phase.applied)] : ['', '']
+  const counts = 'sampled' in phase ? [String(phase.sampled), String(phase.applied)] : ['', '']
   const indicators = load?.indicators
   const failed = indicators?.etaResponded
   const cells = [
@@ -74,7 +74,7 @@ function row(phase: PhaseResult | StageResult): string {
     shownMeasure('success', indicators?.tcsr ?? null),
     shownMeasure('errors', failed === undefined || failed === null ? null : 1 - failed),
     shownMeasure('p95', load?.latency.summary.p95 ?? null),
-    ...hits,
+    ...counts,
   ]
   return `| ${cells.join(' | ')} |`
 }

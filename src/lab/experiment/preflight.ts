@@ -102,7 +102,7 @@ function disarmedRefusal({ dryRun, reasons }: SidecarState): Refusal | undefined
 function rejectedRefusal({ lastReload: last }: SidecarState): Refusal | undefined {
   if (last?.result !== 'rejected') return undefined
   return {
-    code: 'RULES_NOT_IN_FORCE',
+    code: 'RULES_NOT_ACTIVE',
     wrong: `the sidecar rejected its rules file, so that it could not be put back: ${firstProblem(last)}`,
     fix: 'fix sidecar.rulesFile first; squall validate shows every error in it',
   }

@@ -88,7 +88,7 @@ async function readPrevious(path: string): Promise<Previous> {
 
 function unusable(why: string): Error {
   return refuse(
-    'RULES_NOT_IN_FORCE',
+    'RULES_NOT_ACTIVE',
     `sidecar.rulesFile cannot be taken over: ${why}`,
     'name the very file that the sidecar reads, and run where you may write it',
   )

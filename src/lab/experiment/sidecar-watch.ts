@@ -3,21 +3,20 @@ import type { End } from './phase.ts'
 import type { Context } from './context.ts'
 import { askRules, askState } from './sidecar-admin.ts'
 
-/** What the sidecar says of the rules of a stage, all together. */
-export interface Hits {
+/** The counts of the rules of a stage, summed. */
+export interface Totals {
   readonly matched: number
   readonly sampled: number
   readonly applied: number
 }
 
-/** Nothing yet. */
-export const NO_HITS: Hits = { matched: 0, sampled: 0, applied: 0 }
+export const NO_TOTALS: Totals = { matched: 0, sampled: 0, applied: 0 }
 
-/** A sidecar that cannot be asked for so long is lost. */
+/** A sidecar that does not respond for this long is lost. */
 export const LOST_MS = 3000
 
-/** Asks what became of the calls of the rules. Throws an `AdminError`. */
-export async function ruleHits({ plan, names }: Context, signal?: AbortSignal): Promise<Hits> {
+/** Reads the counts of the rules. Throws an `AdminError`. */
+export async function ruleTotals({ plan, names }: Context, signal?: AbortSignal): Promise<Totals> {
   const own = new Set(names)
   const rules = (await askRules(plan.admin, signal)).filter(({ name }) => own.has(name))
   const sum = (key: 'matched' | 'sampled' | 'injected'): number =>
@@ -25,10 +24,10 @@ export async function ruleHits({ plan, names }: Context, signal?: AbortSignal): 
   return { matched: sum('matched'), sampled: sum('sampled'), applied: sum('injected') }
 }
 
-/** Looks whether the rules are still active, and tells what they hit. */
+/** Checks that the rules are still active, and reports their counts. */
 export function sidecarWatch(
   context: Context,
-  tell: (hits: Hits) => void,
+  report: (totals: Totals) => void,
 ): (signal: AbortSignal) => Promise<End | undefined> {
   const { plan } = context
   let lastResponse = performance.now()
@@ -37,7 +36,7 @@ export function sidecarWatch(
       const state = await askState(plan.admin, signal)
       lastResponse = performance.now()
       const end = endOf(state, context)
-      if (end === undefined) tell(await ruleHits(context, signal))
+      if (end === undefined) report(await ruleTotals(context, signal))
       return end
     } catch (error) {
       if (!(error instanceof AdminError)) throw error

@@ -8,7 +8,7 @@ import type { Stage } from './plan.ts'
 import { RefusedError } from './refusal.ts'
 import { RulesChangedError } from './rules-place.ts'
 import type { Context, Stages } from './context.ts'
-import { type Hits, NO_HITS, ruleHits, sidecarWatch } from './sidecar-watch.ts'
+import { NO_TOTALS, ruleTotals, sidecarWatch, type Totals } from './sidecar-watch.ts'
 import { anyBroken } from './steadiness.ts'
 
 /** The target may just have been killed, or answer late. */
@@ -55,13 +55,13 @@ async function runStage(
   onEvent({ kind: 'phase', label: stage.label, stage: { index, count }, durationMs })
   const began = performance.now()
   steadiness.injected(began)
-  let hits: Hits = NO_HITS
+  let totals: Totals = NO_TOTALS
   let restartMs: number | null = null
   let watched = false
   let rolledBack: Promise<number> | undefined
   const tick = ({ at, load, steady, calls, draining }: Moment): End | undefined => {
     const elapsedMs = at - began
-    const { applied } = hits
+    const { applied } = totals
     onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
     if (draining) return undefined
     const loose = anyBroken(plan.aborts, load)
@@ -87,7 +87,7 @@ async function runStage(
     beginWithinMs: BEGIN_MS,
     tick,
     seen,
-    beside: sidecarWatch(context, (latest) => (hits = latest)),
+    beside: sidecarWatch(context, (latest) => (totals = latest)),
     ...(plan.file.kill !== undefined && {
       begun: async (signal: AbortSignal): Promise<End | undefined> => {
         const { end, ms } = await killOnce(context, signal)
@@ -96,8 +96,9 @@ async function runStage(
       },
     }),
   })
-  if (phase.end === undefined && !stop.aborted) hits = await ruleHits(context).catch(() => hits)
-  const result = { ...phase.result, share: stage.share ?? null, ...hits, restartMs }
+  if (phase.end === undefined && !stop.aborted)
+    totals = await ruleTotals(context).catch(() => totals)
+  const result = { ...phase.result, share: stage.share ?? null, ...totals, restartMs }
   const end = phase.end ?? (stop.aborted ? undefined : judged(context, result, watched))
   if (end !== undefined && rolledBack === undefined) seen(end)
   const text = end === undefined ? stageWords(result) : end.why
@@ -110,7 +111,7 @@ function notArmed(error: unknown): End {
     return { code: 'RULES_CHANGED', why: 'somebody else has written the rules file' }
   }
   if (!(error instanceof RefusedError)) throw error
-  return { code: 'NOT_IN_FORCE', why: error.refusals[0]?.wrong ?? '' }
+  return { code: 'NOT_ACTIVE', why: error.refusals[0]?.wrong ?? '' }
 }
 
 /** What speaks against going on after a stage that was held to its end. */
@@ -133,14 +134,14 @@ function judged(
   }
   const broken = load.slo.find(({ ok }) => !ok)
   if (broken !== undefined) {
-    return { code: 'SLO', why: `${broken.gate} did not hold` }
+    return { code: 'SLO', why: `${broken.gate} failed` }
   }
   if (share !== null && applied === 0) {
     const why =
       matched === 0
         ? 'the sidecar saw no call that the rules match: is target.url behind sidecar.admin?'
-        : `none of the ${matched} calls that the rules match was hit: more load, or a longer hold`
-    return { code: 'NO_HITS', why }
+        : `none of the ${matched} calls that the rules match was injected: more load, or a longer hold`
+    return { code: 'NO_INJECTIONS', why }
   }
   return undefined
 }

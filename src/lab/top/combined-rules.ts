@@ -60,7 +60,7 @@ function combineOne(all: readonly Seen[]): CombinedRule {
     on: all.filter((each) => each.state === 'on').length,
     of: all.length,
     matched: sum(({ matched }) => matched),
-    sampled: sum(({ hits }) => hits),
+    sampled: sum(({ sampled }) => sampled),
     applied: sum(({ applied }) => applied),
     active: sum(({ active }) => active),
   }

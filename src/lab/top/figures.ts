@@ -28,8 +28,8 @@ export function shortDigest(digest: string): string {
 }
 
 /** How many calls the rules of a sidecar picked. */
-export function hits({ snapshot }: SidecarView): number {
-  return snapshot?.rules.reduce((sum, rule) => sum + rule.hits, 0) ?? 0
+export function sampledCalls({ snapshot }: SidecarView): number {
+  return snapshot?.rules.reduce((sum, rule) => sum + rule.sampled, 0) ?? 0
 }
 
 /** Bars for the newest values, the lowest for nothing, a gap where nothing was heard. */

@@ -1,6 +1,6 @@
 import type { Board } from './board.ts'
 import { combine } from './combined.ts'
-import { hits } from './figures.ts'
+import { sampledCalls } from './figures.ts'
 import type { Rates } from './rates.ts'
 import type { SidecarView } from './sidecar-view.ts'
 
@@ -40,7 +40,7 @@ function showSidecar(view: SidecarView): object {
     generation,
     ruleCount: snapshot.ruleCount,
     lastReload: snapshot.lastReload ?? null,
-    hits: hits(view),
+    sampled: sampledCalls(view),
     faultsTotal: snapshot.faults.total,
     perSecond: showRates(rates),
   }

@@ -6,7 +6,7 @@ import { onStopSignal } from './stop-signals.ts'
 import type { Output } from './terminal.ts'
 import type { Board } from './board.ts'
 import { differingDigests } from './combined.ts'
-import { count, hits, rate, shortDigest } from './figures.ts'
+import { count, rate, sampledCalls, shortDigest } from './figures.ts'
 import type { SidecarView } from './sidecar-view.ts'
 
 const EVERY_MS = 1_000
@@ -57,6 +57,6 @@ function said(view: SidecarView, differing: boolean): string {
     `calls/s=${rate(rates?.calls)}`,
     `injected/s=${rate(rates?.injected)}`,
     `real/s=${rate(rates?.real)}`,
-    `hits=${count(hits(view))}`,
+    `sampled=${count(sampledCalls(view))}`,
   ].join(' ')
 }

@@ -16,7 +16,7 @@ export interface Fault extends Pick<api.Fault, 'rule' | 'fault'> {
 /** One rule of a sidecar. */
 export interface Rule extends Pick<
   api.Rule,
-  'name' | 'faults' | 'phase' | 'percent' | 'hits' | 'active'
+  'name' | 'faults' | 'phase' | 'percent' | 'sampled' | 'active'
 > {
   readonly builtIn: boolean
   readonly dryRun: boolean
@@ -97,9 +97,20 @@ function reloadOf({
 }
 
 function ruleOf(rule: api.Rule): Rule {
-  const { name, faults, builtIn = false, dryRun = false, phase, percent, hits, active } = rule
+  const { name, faults, builtIn = false, dryRun = false, phase, percent, sampled, active } = rule
   const { matched = 0, injected = 0 } = rule.counts
-  return { name, faults, builtIn, dryRun, phase, percent, hits, active, matched, applied: injected }
+  return {
+    name,
+    faults,
+    builtIn,
+    dryRun,
+    phase,
+    percent,
+    sampled,
+    active,
+    matched,
+    applied: injected,
+  }
 }
 
 function faultOf({ at, rule, fault, tool, method, id, ...more }: api.Fault): Fault {

@@ -1,6 +1,7 @@
 import { NOT_APPLICABLE } from '../../filters/lib/not-applicable.ts'
 import type { Explanation, FaultOutlook, RuleOutlook } from './explain.ts'
 import type { ResponseKind, ResponseOutlook } from './fault-outlook.ts'
+import type { RuleResult } from '../select/rule-counts.ts'
 import type { Forecast } from '../select/rule-state.ts'
 import { wrapped } from '../file/wrapped-text.ts'
 
@@ -27,16 +28,16 @@ function linesOf(rule: RuleOutlook): string[] {
   return [
     ...wrapped(`${rule.rule}: matches, ${saysResult(rule)}`),
     ...timeLines(rule),
-    ...drawLines(rule.forecast),
+    ...sampleLines(rule.forecast),
     ...rule.faults.flatMap(faultLines),
   ]
 }
 
-const RESULT: Readonly<Record<string, string>> = {
-  sampled: 'and hits this call',
-  dryRun: 'and would hit this call, but is a dry run',
-  not_sampled: 'but its draw does not hit this call',
-  exhausted: 'but its `times` are used up',
+const RESULT: Readonly<Partial<Record<RuleResult | 'sampled' | 'stopped', string>>> = {
+  sampled: 'and samples this call',
+  dry_run: 'and would sample this call, but is a dry run',
+  not_sampled: 'but does not sample this call',
+  quota_used: 'but its `times` are used up',
   expired: 'but its time is over',
   not_yet: 'but its time has not come',
   other_pod: 'but this pod is not among its share of pods',
@@ -44,12 +45,13 @@ const RESULT: Readonly<Record<string, string>> = {
 }
 
 function saysResult({ result, forecast, limit, stoppedBy }: RuleOutlook): string {
-  if (result === 'stopped') return `but ${stoppedBy ?? 'an earlier rule'} hits and says then: stop`
+  if (result === 'stopped')
+    return `but ${stoppedBy ?? 'an earlier rule'} samples it and says then: stop`
   if (result === 'forbidden') return `but a limit forbids it: ${limit ?? 'it has had its share'}`
   if (result === 'not_selected') {
     return `but \`first\`, \`after\` or \`every\` leaves out call ${forecast?.ordinal ?? 0}`
   }
-  return RESULT[result ?? ''] ?? ''
+  return (result && RESULT[result]) ?? ''
 }
 
 function timeLines({ appliedAt, until }: RuleOutlook): string[] {
@@ -58,16 +60,16 @@ function timeLines({ appliedAt, until }: RuleOutlook): string[] {
   return wrapped(`ends ${until}, ${from}`, '  ')
 }
 
-function drawLines(forecast: Forecast | undefined): string[] {
-  if (forecast?.draw === undefined) return []
-  const { draw, key, share, burst, ordinal } = forecast
+function sampleLines(forecast: Forecast | undefined): string[] {
+  if (forecast?.sample === undefined) return []
+  const { sample, key, share, burst, ordinal } = forecast
   const lines: string[] = []
   if (burst !== undefined) {
-    lines.push(`  burst: draws ${short(burst.draw)}, hits below ${short(burst.chance)}`)
+    lines.push(`  burst: sample ${short(burst.sample)}, needs less than ${short(burst.chance)}`)
   }
   if (share < 1) {
-    const sampled = `draws ${short(draw)}, hits below ${short(share)}`
-    lines.push(...wrapped(`call ${ordinal}, key ${key ?? ''}: ${sampled}`, '  '))
+    const compared = `sample ${short(sample)}, needs less than ${short(share)}`
+    lines.push(...wrapped(`call ${ordinal}, key ${key ?? ''}: ${compared}`, '  '))
   }
   return lines
 }
@@ -112,7 +114,7 @@ function legend(rules: readonly RuleOutlook[]): string[] {
   const reasons = new Set(responses.flatMap(({ reason }) => reason ?? []))
   const lines = [...reasons].flatMap((reason) => wrapped(`${reason}: ${NOT_APPLICABLE[reason]}`))
   if (responses.some(({ here }) => !here))
-    lines.push('In brackets: answers that this call does not get.')
+    lines.push('In brackets: responses that this call does not get.')
   return lines.length === 0 ? [] : ['', ...lines]
 }
 

@@ -36,9 +36,9 @@ export interface RuleOutlook {
   readonly failing: readonly Mismatch[]
   /** What would become of the call; undefined when the rule does not match. */
   readonly result: RuleResult | 'sampled' | 'stopped' | undefined
-  /** Why nothing is done whatever is drawn, where a limit says so. */
+  /** The limit that forbids the rule to act. */
   readonly limit: string | undefined
-  /** Name of the rule that says `then: stop` and hits first. */
+  /** Name of the rule that says `then: stop` and samples the call first. */
   readonly stoppedBy: string | undefined
   readonly forecast: Forecast | undefined
   /** When it was applied, where that was written, and when it ends. */
@@ -56,7 +56,7 @@ export interface Explanation {
 }
 
 /**
- * Says what each rule makes of a call or an exchange, were it the next. Changes nothing. Without
+ * Predicts what each rule does with the next call or exchange. Changes nothing. Without
  * states it speaks of rules that have just become active. `batched` says that the call is one of
  * several that share an exchange.
  */
@@ -85,22 +85,22 @@ export function explain(
         stoppedBy[chain],
       )
       const isMereDryRun = rule.dryRun && states?.dryRun !== true
-      const hits = outcome.result === 'sampled' || outcome.result === 'dry_run'
-      if (hits && rule.stop && !isMereDryRun) stoppedBy[chain] ??= rule.name
+      const samples = outcome.result === 'sampled' || outcome.result === 'dry_run'
+      if (samples && rule.stop && !isMereDryRun) stoppedBy[chain] ??= rule.name
       return { ...outcome, faults: faultsOf(rule, facts, outcome.matches, batched) }
     })
   return { disarmed, rules: together(rules, ruleSet, batched) }
 }
 
-/** The faults of the rules that hit, as they come one after another. */
+/** Returns the faults of the rules that sample the call, as they come one after another. */
 function together(
   rules: readonly RuleOutlook[],
   { rules: compiled }: RuleSet,
   batched: boolean,
 ): readonly RuleOutlook[] {
   const isHttp = new Set(compiled.filter((rule) => rule.isHttp).map(({ name }) => name))
-  const hitting = rules.filter(({ result }) => result === 'sampled')
-  const faults = hitting.flatMap(({ rule, faults: own }) =>
+  const sampling = rules.filter(({ result }) => result === 'sampled')
+  const faults = sampling.flatMap(({ rule, faults: own }) =>
     own.map(({ fault, responses }) => ({
       name: `${rule}/${fault}`,
       isHttp: isHttp.has(rule),

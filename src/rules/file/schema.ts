@@ -72,7 +72,7 @@ const stickyBy = Type.Unsafe<
   ],
   default: 'ordinal',
   description:
-    'What the draw is a function of. `ordinal`: the k-th matching call has the same fate in every run. With `session`, `args`, `trace` or `{header: name}`, calls that share it share their fate, on every replica.',
+    'Selects the key by which calls are sampled. `ordinal`: the k-th matching call gets the same result in every run. `session`, `args`, `trace` or `{header: name}`: calls that share the value get the same result, on every replica.',
 })
 
 const rule = section({
@@ -80,12 +80,12 @@ const rule = section({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
     minLength: 1,
     maxLength: 63,
-    description: 'Names the rule in metrics, logs and marks; no two rules share one.',
+    description: 'The name of the rule in metrics, logs and markers; unique in the file.',
   }),
   match: Type.Optional(matchRef),
   percent: Type.Optional(
     percentage({
-      description: 'The share of matching calls to hit. 0 never hits, 100 always does.',
+      description: 'The percentage of matching calls to sample, from 0 (none) to 100 (all).',
     }),
   ),
   probability: Type.Optional(
@@ -94,7 +94,7 @@ const rule = section({
   first: Type.Optional(count(1, 'Only the first n matching calls.')),
   after: Type.Optional(count(0, 'Only after n matching calls.')),
   every: Type.Optional(count(1, 'Only each n-th matching call.')),
-  times: Type.Optional(count(1, 'At most n hits in all.')),
+  times: Type.Optional(count(1, 'At most n sampled calls in all.')),
   burst: Type.Optional(
     section(
       {
@@ -153,24 +153,24 @@ const rule = section({
     Type.Unsafe<'stop'>({
       type: 'string',
       enum: ['stop'],
-      description: 'Later rules are not considered for a call that this one hit.',
+      description: 'Later rules are skipped for a call that this rule sampled.',
     }),
   ),
   dryRun: Type.Boolean({
     default: false,
-    description: 'Everything is matched, sampled and counted; nothing is done.',
+    description: 'Matches, samples and counts, but injects nothing.',
   }),
   marker: Type.Boolean({
     default: true,
     description:
-      'Answers say in a header or a comment which rule and fault touched them; `false` leaves the wire unmarked. Logs and metrics tell in any case.',
+      'Adds a header or a comment with the rule and fault to each response that a fault touched. Logs and metrics record the fault in any case.',
   }),
   faults: Type.Unsafe<readonly FaultUse[]>({
     type: 'array',
     items: faultItem,
     minItems: 1,
     maxItems: 20,
-    description: 'What happens to a call that is hit, in this order.',
+    description: 'The faults for a sampled call, in this order.',
   }),
 })
 
@@ -189,7 +189,7 @@ const file = section({
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
     default: 0,
-    description: 'The same seed and the same calls meet the same faults.',
+    description: 'The same seed and the same calls give the same faults.',
   }),
   enabled: Type.Boolean({ default: true, description: '`false` disarms everything at once.' }),
   maxActive: Type.Unsafe<number>({
@@ -198,7 +198,7 @@ const file = section({
     maximum: 1_000_000,
     default: 100,
     description:
-      'Faults in progress at the same moment, over all rules. What is beyond passes untouched and is counted.',
+      'The most faults in progress at the same time, over all rules. Further calls pass untouched and are counted.',
   }),
   appliedAt: Type.Optional(
     instant({

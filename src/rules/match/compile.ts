@@ -8,7 +8,7 @@ import { RuleIndex } from './rule-set.ts'
 import type { RuleSet } from './rule-set.ts'
 import type { RuleFileSpec, RuleSpec } from '../file/rule-spec.ts'
 import { forbiddenFault, type RuleLimits } from '../guard/rule-limits.ts'
-import { isPodIn, ruleDraws } from '../select/selection.ts'
+import { isPodIn, ruleHashes } from '../select/selection.ts'
 import type { Selection } from '../select/selection.ts'
 
 /** What is not in the file: where this is, and what the file cannot loosen. */
@@ -70,7 +70,7 @@ export function compileRule(
     tests: match.tests,
     rest: match.rest,
     selection: Object.freeze(selectionOf(rule, seed, options, elsewhere.length === 0)),
-    draws: ruleDraws(seed, rule.name),
+    hashes: ruleHashes(seed, rule.name),
     uses: rule.faults,
     faults: Object.freeze(rule.faults.map((use) => createFault(use))),
     forbidden: forbiddenFault(

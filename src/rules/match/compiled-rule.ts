@@ -3,7 +3,7 @@ import type { Fault } from '../../filters/fault.ts'
 import type { MatchNode } from './match-node.ts'
 import type { MatchTest } from './match-test.ts'
 import type { PodMismatch } from './pod-match.ts'
-import type { RuleDraws, Selection } from '../select/selection.ts'
+import type { RuleHashes, Selection } from '../select/selection.ts'
 
 /** A rule, ready to be planned with. */
 export interface CompiledRule {
@@ -23,7 +23,7 @@ export interface CompiledRule {
   readonly tests: readonly MatchTest[]
   readonly rest: readonly MatchTest[]
   readonly selection: Selection
-  readonly draws: RuleDraws
+  readonly hashes: RuleHashes
   readonly uses: readonly FaultUse[]
   /** Parallel to `uses`. */
   readonly faults: readonly Fault[]

@@ -11,7 +11,7 @@ import { forbiddenFault, type RuleLimits } from '../guard/rule-limits.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleState } from './rule-state.ts'
 import type { RuleStates } from './rule-states.ts'
-import { ruleDraws } from './selection.ts'
+import { ruleHashes } from './selection.ts'
 
 /** What callers may ask for. */
 export interface HeaderFaultOptions {
@@ -84,7 +84,7 @@ export class HeaderFaults {
       counts.forbidden++
       return undefined
     }
-    return this.#draw(asked, facts, this.#underSeed(ruleSet.seed), clock)
+    return this.#sample(asked, facts, this.#underSeed(ruleSet.seed), clock)
   }
 
   #forbids(asked: AskedFaults): boolean {
@@ -92,8 +92,8 @@ export class HeaderFaults {
     return this.#forbidsAbort && asked.abort !== undefined
   }
 
-  /** One draw for both faults, so that the smaller share is a part of the larger one. */
-  #draw(
+  /** Samples once for both faults, so that the smaller share is a part of the larger one. */
+  #sample(
     asked: AskedFaults,
     facts: CallFacts,
     rule: CompiledRule,
@@ -102,9 +102,9 @@ export class HeaderFaults {
     const delayShare = Math.min(asked.delayPercent, this.#maxPercent) / 100
     const abortShare = Math.min(asked.abortPercent, this.#maxPercent) / 100
     const selection = { ...rule.selection, share: Math.max(delayShare, abortShare) }
-    const key = this.state.draw({ selection, draws: rule.draws }, facts, clock())
+    const key = this.state.sample({ selection, hashes: rule.hashes }, facts, clock())
     if (key === undefined) return undefined
-    const sampled = rule.draws.share.number(key)
+    const sampled = rule.hashes.share.number(key)
     const hits = {
       ...asked,
       delay: sampled < delayShare ? asked.delay : undefined,
@@ -118,7 +118,7 @@ export class HeaderFaults {
   #underSeed(seed: string): CompiledRule {
     if (seed !== this.#seed) {
       this.#seed = seed
-      this.#ofSeed = Object.freeze({ ...this.rule, draws: ruleDraws(seed, HEADER_FAULTS) })
+      this.#ofSeed = Object.freeze({ ...this.rule, hashes: ruleHashes(seed, HEADER_FAULTS) })
     }
     return this.#ofSeed
   }

@@ -11,7 +11,7 @@ export class MatchedRule {
   readonly state: RuleState
   /** Everything is counted and nothing is done: the faults must not be run. */
   readonly dryRun: boolean
-  /** What the draw was made of. */
+  /** The key by which the call was sampled. */
   readonly key: string
   readonly #all: ActiveLimit
   #acting = 0
@@ -48,7 +48,7 @@ export class MatchedRule {
 
   /** The numbers of the rule's fault at an index: the same for the same seed, rule, key and index. */
   random(fault: number): () => number {
-    return this.rule.draws.fault.with(String(fault)).with(this.key).numbers()
+    return this.rule.hashes.fault.with(String(fault)).with(this.key).numbers()
   }
 
   /**

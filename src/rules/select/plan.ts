@@ -130,7 +130,7 @@ function planOf(
       continue
     }
     if (Number.isNaN(now)) now = clock()
-    const key = state.draw(rule, facts, now)
+    const key = state.sample(rule, facts, now)
     if (key === undefined) continue
     const isDryRun = rule.dryRun || states.dryRun
     const hit = new MatchedRule(rule, state, states.active, key, isDryRun)

@@ -4,32 +4,32 @@ import { isConsidered } from './ordinals.ts'
 import { noCounts } from './rule-counts.ts'
 import type { RuleCounts, RuleResult } from './rule-counts.ts'
 import { stickyKey } from './sticky-key.ts'
-import type { RuleDraws, Selection } from './selection.ts'
+import type { RuleHashes, Selection } from './selection.ts'
 import type { Facts } from '../match/call-facts.ts'
 import { shareAt } from './share.ts'
 import { ruleStart, windowEnd, windowStart } from './window.ts'
 
-/** How many hits may run ahead of the highest share: enough for the first few calls to be hit at all. */
+/** How far the sampled calls may run ahead of the highest share: enough for the first few calls. */
 const HEAD_START = 10
 
-/** What a rule's draw for the next call depends on besides its state. */
-export interface Drawable {
+/** The parts of a rule that decide whether it samples a call, besides its state. */
+export interface SampledRule {
   readonly selection: Selection
-  readonly draws: RuleDraws
+  readonly hashes: RuleHashes
 }
 
-/** What would become of the next matching call. */
+/** The result that the next matching call would get. */
 export interface Forecast {
   readonly result: RuleResult | 'sampled'
   /** The call's ordinal. */
   readonly ordinal: number
-  /** What the draw is made of, and the draw; undefined when it does not come to a draw. */
+  /** The key that is hashed, and its sample from 0 to below 1; undefined when the rule does not get to sampling. */
   readonly key: string | undefined
-  readonly draw: number | undefined
-  /** A draw below this hits. */
+  readonly sample: number | undefined
+  /** The rule samples the call when the sample is below this. */
   readonly share: number
-  /** The draw that moves the burst on, and what it has to be below. */
-  readonly burst: { readonly draw: number; readonly chance: number } | undefined
+  /** The sample that moves the burst on, and the chance that it must be below. */
+  readonly burst: { readonly sample: number; readonly chance: number } | undefined
 }
 
 /**
@@ -42,7 +42,7 @@ export class RuleState {
   readonly active: ActiveLimit
   readonly #burst: BurstChain | undefined
   #ordinal = 0
-  #hits = 0
+  #sampled = 0
   #retirement: AbortController | undefined
   readonly #memories = new Map<number, unknown>()
   #appliedAt: number | undefined
@@ -78,8 +78,8 @@ export class RuleState {
   }
 
   /** How many of `times` are used up. */
-  get hits(): number {
-    return this.#hits
+  get sampled(): number {
+    return this.#sampled
   }
 
   /** Aborted when the rule is taken back or disarmed, so that what waits for it wakes up. */
@@ -102,53 +102,53 @@ export class RuleState {
     for (const memory of this.#memories.values()) (memory as { close?(): void }).close?.()
   }
 
-  /** The key that a matching call is hit by, or undefined when it is not hit. Counts either way. */
-  draw(rule: Drawable, facts: Facts, now: number): string | undefined {
+  /** Returns the key by which a matching call is sampled, or undefined when it is not sampled. Counts either way. */
+  sample(rule: SampledRule, facts: Facts, now: number): string | undefined {
     const { selection } = rule
-    const refused = this.#outOfForce(selection, now)
+    const refused = this.#outOfWindow(selection, now)
     if (refused !== undefined) return this.#refuse(refused)
     const ordinal = ++this.#ordinal
-    if (this.#isExhausted(selection)) return this.#refuse('quota_used')
+    if (this.#quotaUsed(selection)) return this.#refuse('quota_used')
     if (!isConsidered(selection, ordinal)) return this.#refuse('not_selected')
-    if (this.#burst?.next(rule.draws.burst.number(String(ordinal))) === false) {
+    if (this.#burst?.next(rule.hashes.burst.number(String(ordinal))) === false) {
       return this.#refuse('not_sampled')
     }
     const share = shareAt(selection, now - windowStart(selection, this.since))
     const key = stickyKey(selection.stickyBy, facts, ordinal)
-    if (share < 1 && (share <= 0 || rule.draws.share.number(key) >= share)) {
+    if (share < 1 && (share <= 0 || rule.hashes.share.number(key) >= share)) {
       return this.#refuse('not_sampled')
     }
     if (this.#isAhead(selection, ordinal)) return this.#refuse('forbidden')
-    this.#hits++
+    this.#sampled++
     this.counts.sampled++
     return key
   }
 
-  /** A hit that the caps turned away leaves its place among `times` to another. */
+  /** Gives a sampled call that a concurrency limit turned away back to `times`. */
   giveBack(): void {
-    this.#hits--
+    this.#sampled--
   }
 
-  /** What `draw` would answer, and why; changes nothing. */
-  forecast(rule: Drawable, facts: Facts, now: number): Forecast {
+  /** Returns what `sample` would decide, and why; changes nothing. */
+  forecast(rule: SampledRule, facts: Facts, now: number): Forecast {
     const { selection } = rule
     const ordinal = this.#ordinal + 1
     const share = shareAt(selection, now - windowStart(selection, this.since))
-    const without = { ordinal, key: undefined, draw: undefined, share, burst: undefined }
-    const refused = this.#outOfForce(selection, now)
+    const without = { ordinal, key: undefined, sample: undefined, share, burst: undefined }
+    const refused = this.#outOfWindow(selection, now)
     if (refused !== undefined) return { ...without, result: refused, ordinal: this.#ordinal }
-    if (this.#isExhausted(selection)) return { ...without, result: 'quota_used' }
+    if (this.#quotaUsed(selection)) return { ...without, result: 'quota_used' }
     if (!isConsidered(selection, ordinal)) return { ...without, result: 'not_selected' }
     const burst =
       this.#burst === undefined
         ? undefined
-        : { draw: rule.draws.burst.number(String(ordinal)), chance: this.#burst.chance }
+        : { sample: rule.hashes.burst.number(String(ordinal)), chance: this.#burst.chance }
     const key = stickyKey(selection.stickyBy, facts, ordinal)
-    const draw = rule.draws.share.number(key)
-    const isSampled = (burst === undefined || burst.draw < burst.chance) && draw < share
-    const isHit = isSampled && !this.#isAhead(selection, ordinal)
-    const result = isHit ? 'sampled' : isSampled ? 'forbidden' : 'not_sampled'
-    return { result, ordinal, key, draw, share, burst }
+    const sample = rule.hashes.share.number(key)
+    const isBelow = (burst === undefined || burst.sample < burst.chance) && sample < share
+    const isSampled = isBelow && !this.#isAhead(selection, ordinal)
+    const result = isSampled ? 'sampled' : isBelow ? 'forbidden' : 'not_sampled'
+    return { result, ordinal, key, sample, share, burst }
   }
 
   /** Wakes what waits on behalf of the rule. */
@@ -157,14 +157,14 @@ export class RuleState {
     this.#retirement = undefined
   }
 
-  #outOfForce(selection: Selection, now: number): RuleResult | undefined {
+  #outOfWindow(selection: Selection, now: number): RuleResult | undefined {
     if (!selection.inPod) return 'other_pod'
     if (now < windowStart(selection, this.since)) return 'not_yet'
     return now >= windowEnd(selection, this.since) ? 'expired' : undefined
   }
 
-  #isExhausted({ times }: Selection): boolean {
-    return times !== undefined && this.#hits >= times
+  #quotaUsed({ times }: Selection): boolean {
+    return times !== undefined && this.#sampled >= times
   }
 
   /**
@@ -172,7 +172,7 @@ export class RuleState {
    * share the whole. The limit is kept by counting, too.
    */
   #isAhead({ stickyBy, highest }: Selection, ordinal: number): boolean {
-    return stickyBy !== 'ordinal' && highest < 1 && this.#hits >= highest * ordinal + HEAD_START
+    return stickyBy !== 'ordinal' && highest < 1 && this.#sampled >= highest * ordinal + HEAD_START
   }
 
   #refuse(result: RuleResult): undefined {

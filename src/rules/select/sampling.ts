@@ -4,11 +4,11 @@ const FIRST_B = 0x13198a2e
 const END_OF_FIELD = 0x10000
 
 /**
- * A hash under way: two lanes of 32 bits that have taken in some fields of text. What a draw is a
- * function of is taken in field by field, the part that a rule knows beforehand only once.
- * The exact arithmetic is written down in docs/sampling.md; changing it changes every rule's draws.
+ * Hashes fields of text into a number from 0 to below 1, in two words of 32 bits. A rule hashes the
+ * fields that all calls share only once. docs/sampling.md specifies the arithmetic; changing it
+ * changes which calls every rule samples.
  */
-export class Draw {
+export class SampleHash {
   readonly #a: number
   readonly #b: number
 
@@ -17,15 +17,15 @@ export class Draw {
     this.#b = b
   }
 
-  /** The hash of these fields. */
-  static of(...fields: readonly string[]): Draw {
-    let draw = new Draw(FIRST_A | 0, FIRST_B | 0)
-    for (const field of fields) draw = draw.with(field)
-    return draw
+  /** Returns the hash of these fields. */
+  static of(...fields: readonly string[]): SampleHash {
+    let hash = new SampleHash(FIRST_A | 0, FIRST_B | 0)
+    for (const field of fields) hash = hash.with(field)
+    return hash
   }
 
-  /** The hash with one more field. */
-  with(field: string): Draw {
+  /** Returns the hash with one more field. */
+  with(field: string): SampleHash {
     let a = this.#a
     let b = this.#b
     for (let i = 0; i <= field.length; i++) {
@@ -35,10 +35,10 @@ export class Draw {
       a ^= b >>> 15
       b ^= a >>> 13
     }
-    return new Draw(a, b)
+    return new SampleHash(a, b)
   }
 
-  /** The number, from 0 to below 1, that belongs to the fields and one more. */
+  /** Returns the number, from 0 to below 1, for the fields and one more. */
   number(field: string): number {
     let a = this.#a
     let b = this.#b
@@ -56,7 +56,7 @@ export class Draw {
     return ((a >>> 5) * 67_108_864 + (b >>> 6)) / 9_007_199_254_740_992
   }
 
-  /** A source of numbers: the n-th is `number(String(n))`, counted from 0. */
+  /** Returns a source of numbers: the n-th is `number(String(n))`, counted from 0. */
   numbers(): () => number {
     let n = 0
     return () => this.number(String(n++))

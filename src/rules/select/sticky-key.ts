@@ -5,10 +5,10 @@ import { decodeHeaderValue } from '../../mcp/name-header.ts'
 import type { Facts } from '../match/call-facts.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 
-/** What a rule's draw is a function of. A header is named in lower case. */
+/** The property of a call that decides whether it is sampled. A header is named in lower case. */
 export type StickyBy = 'ordinal' | 'session' | 'args' | 'trace' | { readonly header: string }
 
-/** The key of a call's draw; the ordinal where the call lacks what is asked for. */
+/** Returns the sampling key of a call; its ordinal where the call lacks the property. */
 export function stickyKey(stickyBy: StickyBy, facts: Facts, ordinal: number): string {
   return sharedKey(stickyBy, facts) ?? String(ordinal)
 }

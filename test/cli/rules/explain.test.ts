@@ -90,12 +90,12 @@ describe('squall explain', () => {
     expect(code).toBe(0)
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     expect(text).toMatchInlineSnapshot(`
-      "slow: matches, but its draw does not hit this call
-        call 1, key 1: draws 0.87, hits below 0.5
+      "slow: matches, but does not sample this call
+        call 1, key 1: sample 0.87, needs less than 0.5
         delay {"fixed":2000,"max":3600000,"at":"request"}
           JSON, stream: the app gets it 2s late
           (HTTP+SSE, batch in JSON, batch by stream: the app gets it 2s late)
-      lost: matches, and hits this call
+      lost: matches, and samples this call
         truncate {"framing":"broken"}
           JSON, stream: its connection ends before the response is whole
           (HTTP+SSE: does not act (answered_elsewhere))
@@ -109,7 +109,7 @@ describe('squall explain', () => {
       answered_elsewhere: the call is answered on another connection than its own
       shared_exchange: it would hit the other calls of the batch
       nothing_to_act_on: there is nothing that it acts on
-      In brackets: answers that this call does not get.
+      In brackets: responses that this call does not get.
       "
     `)
   })

@@ -174,7 +174,7 @@ test('JSON has the outcome of each pod', async () => {
   expect(report.pods[0]!.digest).toMatch(/^[0-9a-f]{64}$/)
 })
 
-test('status tells who is armed, whose rules differ, and which rules never hit', async () => {
+test('status tells who is armed, whose rules differ, and which rules sampled no call', async () => {
   const { shop, write } = await start()
   const first = await shop.addPod('shop-1')
   await shop.addPod('shop-2', { isDeaf: true })
@@ -193,7 +193,7 @@ test('status tells who is armed, whose rules differ, and which rules never hit',
   const { code, out } = await shop.status('-n', 'shop')
   expect(code).toBe(1)
   const rows = out.split('\n').map((line) => line.split(/ {2,}/))
-  expect(rows[0]).toEqual(['NAMESPACE', 'POD', 'MODE', 'STATE', 'RULES', 'DIGEST', 'HITS'])
+  expect(rows[0]).toEqual(['NAMESPACE', 'POD', 'MODE', 'STATE', 'RULES', 'DIGEST', 'SAMPLED'])
   expect(rows[1]).toEqual([
     'shop',
     'shop-1',
@@ -206,13 +206,13 @@ test('status tells who is armed, whose rules differ, and which rules never hit',
   expect(rows[2]![5]).toMatch(/ !$/)
   expect(rows[3]![3]).toBe('disarmed')
   expect(rows[4]!.slice(1, 4)).toEqual(['shop-4', '?', 'absent'])
-  expect(out).toContain('shop/shop-1: never hit: never (on)')
+  expect(out).toContain('shop/shop-1: sampled no call: never (on)')
   expect(out).toContain('shop/shop-3: disarmed by environment')
   expect(out).toContain('shop/shop-4: it asks for a sidecar and has none')
   const all = JSON.parse((await shop.status('-A', '--json')).out) as {
-    pods: { pod: string; hits: number; digestIs: string }[]
+    pods: { pod: string; sampled: number; digestIs: string }[]
   }
-  expect(all.pods.map(({ pod, hits, digestIs }) => [pod, hits, digestIs])).toEqual([
+  expect(all.pods.map(({ pod, sampled, digestIs }) => [pod, sampled, digestIs])).toEqual([
     ['shop-1', 1, 'current'],
     ['shop-2', 0, 'other'],
     ['shop-3', 0, 'current'],

@@ -39,14 +39,14 @@ test('a sidecar that is in another environment', async () => {
 test('a sidecar that does not read the file', async () => {
   const rulesFile = join(stage.directory, 'another.yaml')
   const refused = await stage.refused({ sidecar: { rulesFile } }, { inForceMs: 200 })
-  expect(refused).toEqual(['RULES_NOT_IN_FORCE'])
+  expect(refused).toEqual(['RULES_NOT_ACTIVE'])
   expect(existsSync(rulesFile)).toBe(false)
 })
 
 test('a rules file that is a link', async () => {
   const rulesFile = join(stage.directory, 'link.yaml')
   await symlink(stage.rulesFile, rulesFile)
-  expect(await stage.refused({ sidecar: { rulesFile } })).toEqual(['RULES_NOT_IN_FORCE'])
+  expect(await stage.refused({ sidecar: { rulesFile } })).toEqual(['RULES_NOT_ACTIVE'])
   expect(await stage.rules()).toBe(BEFORE)
 })
 

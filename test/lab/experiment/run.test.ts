@@ -163,7 +163,7 @@ test('rules that hit nothing in a stage prove nothing', async () => {
     },
   ]
   const result = await stage.run({ rules, hold: '300ms' })
-  expect(result).toMatchObject({ verdict: 'inconclusive', code: 'NO_HITS', stage: '20%' })
+  expect(result).toMatchObject({ verdict: 'inconclusive', code: 'NO_INJECTIONS', stage: '20%' })
 })
 
 test('a renewal moves the end of the rules, and nothing else of them', async () => {

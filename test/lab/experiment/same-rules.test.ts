@@ -89,7 +89,7 @@ test('a file that was not there is gone again, and what follows is measured', as
 test('a file that the sidecar has rejected is not replaced: it could not be put back', async () => {
   await writeFile(stage.rulesFile, 'rules: [{ nmae: wrong }]\n')
   await stage.squall.logged('the rules have mistakes; nothing is injected')
-  expect(await stage.refused()).toEqual(['RULES_NOT_IN_FORCE'])
+  expect(await stage.refused()).toEqual(['RULES_NOT_ACTIVE'])
   expect(await stage.rules()).toBe('rules: [{ nmae: wrong }]\n')
 })
 

@@ -44,7 +44,7 @@ export function event(second: number, told: Told = {}): string {
 }
 
 /** A rule as the API tells it. */
-export function rule(name: string, hits: number, more: object = {}): object {
+export function rule(name: string, sampled: number, more: object = {}): object {
   return {
     name,
     faults: ['delay', 'abort'],
@@ -55,9 +55,9 @@ export function rule(name: string, hits: number, more: object = {}): object {
     until: null,
     phase: 'on',
     percent: 30,
-    hits,
+    sampled,
     active: 1,
-    counts: { matched: hits * 3, sampled: hits, injected: hits },
+    counts: { matched: sampled * 3, sampled, injected: sampled },
     ...more,
   }
 }

@@ -64,8 +64,8 @@ it('where there is no screen tells of several sidecars as lines or JSON, and fai
   expect(text).toMatch(/^[\u0020-\u007e\n\ufffd]*$/)
   expect(JSON.parse(text)).toMatchObject({
     sidecars: [
-      { link: 'live', armed: true, generation: 1, ruleCount: 1, hits: 3, faultsTotal: 3 },
-      { link: 'live', hits: 1, perSecond: { calls: 0, injected: 0, real: 0, squall: 0 } },
+      { link: 'live', armed: true, generation: 1, ruleCount: 1, sampled: 3, faultsTotal: 3 },
+      { link: 'live', sampled: 1, perSecond: { calls: 0, injected: 0, real: 0, squall: 0 } },
       { address: '127.0.0.1:1', link: 'lost', problem: 'connection refused' },
     ],
     differentRules: true,
@@ -85,7 +85,7 @@ it('where there is no screen tells of several sidecars as lines or JSON, and fai
   expect(alone.text).not.toContain('DIFFERENT')
   const [plain, gone] = lines.plain.split('\n')
   expect(plain).toMatch(
-    /^\d{4}-\S+Z 127\.0\.0\.1:\d+ armed rules=[0-9a-f]{8} g1 calls\/s=\S+ injected\/s=\S+ real\/s=\S+ hits=3$/,
+    /^\d{4}-\S+Z 127\.0\.0\.1:\d+ armed rules=[0-9a-f]{8} g1 calls\/s=\S+ injected\/s=\S+ real\/s=\S+ sampled=3$/,
   )
   expect(gone).toMatch(/ 127\.0\.0\.1:1 LOST, trying again: connection refused$/)
   expect(lines.plain).not.toContain('\u001b')
@@ -109,7 +109,7 @@ it('follows sidecars on a screen: changes, losses, and returns at the same port'
     times: TIMES,
   })
   await terminal.shows(/2 sidecars, 2 armed/)
-  expect(terminal.screen).toMatch(/one +abort +NO HITS +0 +0 +0/)
+  expect(terminal.screen).toMatch(/one +abort +IDLE +0 +0 +0/)
   expect(terminal.raw).toBe(true)
 
   terminal.press('2')

@@ -33,19 +33,19 @@ it('shows everything on 80 columns', () => {
   expect(shown().join('\n')).toBe(`\
  squall top  3 sidecars, 1 armed, 1 lost                           09:04:23 UTC
  ≠ DIFFERENT RULES: 9827943e in 1, c289a96b in 2
-  #  SIDECAR           STATE     RULES          CALLS/S   INJ/S  REAL/S    HITS
-  1  10.0.0.7:15390    armed     ≠9827943e g3       8.0     8.0       0      40
-  2  10.0.0.7:15391    DISARMED  ≠c289a96b g3         0       0       0       2
+  #  SIDECAR          STATE     RULES          CALLS/S   INJ/S  REAL/S  SAMPLED
+  1  10.0.0.7:15390   armed     ≠9827943e g3       8.0     8.0       0       40
+  2  10.0.0.7:15391   DISARMED  ≠c289a96b g3         0       0       0        2
      disarmed by operator at 09:03:11: deploy
-  3  10.0.0.7:15392    LOST                           -       -       -       -
+  3  10.0.0.7:15392   LOST                           -       -       -        -
      lost, trying again: connection refused
 
  injected errors/s    8.0                                             ▂█ 46 s
      real errors/s      0                                             ▂▁
 
- RULE                  FAULTS          STATE        MATCHED     DRAWN   APPLIED
+ RULE                  FAULTS          STATE        MATCHED   SAMPLED  INJECTED
  slow-search           delay+abort     on 1 of 2        126        42        42
- never-called          abort           NO HITS            0         0         0
+ never-called          abort           IDLE               0         0         0
 
  TOOL                        CALLS/S   INJ/S  REAL/S  INJECTED     REAL  SQUALL
  search                          8.0     8.0       0        10        1       0
@@ -68,15 +68,15 @@ it('shows more on 120 columns, and one sidecar alone', () => {
   expect(shown({ width: 120, focus: 1, paused: true, height: 20 }).join('\n')).toBe(`\
  squall top  sidecar 1 of 3                                                                        PAUSED  09:04:23 UTC
  ≠ DIFFERENT RULES: 9827943e in 1, c289a96b in 2
-  #  SIDECAR                             STATE     RULES          CALLS/S   INJ/S  REAL/S    HITS  ACTIVE  ENVIRONMENT
-  1  10.0.0.7:15390                      armed     ≠9827943e g3       8.0     8.0       0      40       2  staging
+  #  SIDECAR                            STATE     RULES          CALLS/S   INJ/S  REAL/S  SAMPLED  ACTIVE  ENVIRONMENT
+  1  10.0.0.7:15390                     armed     ≠9827943e g3       8.0     8.0       0       40       2  staging
 
  injected errors/s    8.0                                                                                     ▂█ 86 s
      real errors/s      0                                                                                     ▂▁
 
- RULE                                      FAULTS                      STATE        MATCHED     DRAWN   APPLIED  ACTIVE
+ RULE                                      FAULTS                      STATE        MATCHED   SAMPLED  INJECTED  ACTIVE
  slow-search                               delay+abort                 on               120        40        40       1
- never-called                              abort                       NO HITS            0         0         0       1
+ never-called                              abort                       IDLE               0         0         0       1
 
  TOOL                                                      CALLS/S   INJ/S  REAL/S     CALLS  INJECTED     REAL  SQUALL
  search                                                        8.0     8.0       0       111        10        1       0
@@ -89,7 +89,7 @@ it('shows more on 120 columns, and one sidecar alone', () => {
 `)
 })
 
-it('says how much finds no room, and how many of those rules have no hit', () => {
+it('says how much finds no room, and how many of those rules are idle', () => {
   const rules = Array.from({ length: 20 }, (_, i) => rule(`rule-${i}`, i < 10 ? i : 0))
   const tools = Array.from({ length: 20 }, (_, i) => tool(`tool-${i}`, [i, 0]))
   const lines = shown(
@@ -98,7 +98,7 @@ it('says how much finds no room, and how many of those rules have no hit', () =>
   )
   expect(lines).toHaveLength(25)
   expect(lines.filter((line) => line.startsWith(' …'))).toEqual([
-    ' … 17 more, 10 of them without a hit',
+    ' … 17 more, 10 of them idle',
     ' … 17 more',
     ' … 18 more',
   ])
@@ -166,6 +166,6 @@ it('does not tell of a sidecar that it lost as if it heard it', () => {
 
 it('shows help in place of the numbers', () => {
   const text = shown({ help: true }).join('\n')
-  expect(text).toContain('NO HITS')
+  expect(text).toContain('IDLE  ')
   expect(text).not.toContain('slow-search')
 })

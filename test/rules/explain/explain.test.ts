@@ -140,6 +140,20 @@ describe('an explanation', () => {
     expect(rules[0]!.failing).toEqual([{ dimension: 'http.path', wants: '/api/*', found: '/x' }])
   })
 
+  // Both read as nothing once, when results were renamed and the texts kept the old names.
+  it('says why a rule that matches does nothing', () => {
+    const bench = new Bench([
+      { name: 'once', times: 1 },
+      { name: 'dry', dryRun: true },
+      { name: 'later', after: 9 },
+    ])
+    bench.plan()
+    const text = explainText(explain(bench.ruleSet, facts(), bench.now, bench.states))
+    expect(text).toContain('once: matches, but its `times` are used up')
+    expect(text).toContain('dry: matches, and would sample this call, but is a dry run')
+    expect(text).toContain('later: matches, but `first`, `after` or `every` leaves out call 2')
+  })
+
   it('reads well', () => {
     const bench = new Bench([
       { name: 'slow', percent: 30 },
@@ -149,23 +163,23 @@ describe('an explanation', () => {
     ])
     expect(explainText(explain(bench.ruleSet, facts(), bench.now, bench.states)))
       .toMatchInlineSnapshot(`
-        "slow: matches, and hits this call
-          call 1, key 1: draws 0.1518, hits below 0.3
+        "slow: matches, and samples this call
+          call 1, key 1: sample 0.1518, needs less than 0.3
           abort {"toolError":"injected","at":"request"}
             JSON, stream: answered with a tool error
             (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
-        stops: matches, and hits this call
+        stops: matches, and samples this call
           abort {"toolError":"injected","at":"request"}
             JSON, stream: has no turn behind slow/abort
             (HTTP+SSE, batch in JSON, batch by stream: has no turn behind slow/abort)
-        late: matches, but stops hits and says then: stop
+        late: matches, but stops samples it and says then: stop
           abort {"toolError":"injected","at":"request"}
             JSON, stream: answered with a tool error
             (HTTP+SSE, batch in JSON, batch by stream: answered with a tool error)
         elsewhere: does not match
           tool: wants a or b*, found search
 
-        In brackets: answers that this call does not get.
+        In brackets: responses that this call does not get.
         "
       `)
     const off = new Bench([{ name: 'a' }], { enabled: false })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Draw } from '../../../src/rules/select/sampling.ts'
+import { SampleHash } from '../../../src/rules/select/sampling.ts'
 import { withHeaderFaults } from '../../../src/rules/select/header-faults.ts'
 import { finishPlan } from '../../../src/rules/select/plan.ts'
 import { RESULTS } from '../../../src/rules/select/rule-counts.ts'
@@ -38,8 +38,8 @@ describe('what a caller gets', () => {
       'x-envoy-fault-abort-request-percentage': '30',
     }
     for (let i = 1; i <= 500; i++) {
-      const draw = Draw.of('42', 'header-faults').number(String(i))
-      const expected = draw < 0.3 ? [delay(5), abort(503)] : draw < 0.6 ? [delay(5)] : []
+      const sample = SampleHash.of('42', 'header-faults').number(String(i))
+      const expected = sample < 0.3 ? [delay(5), abort(503)] : sample < 0.6 ? [delay(5)] : []
       expect(counter.uses(headers)).toEqual(expected)
     }
   })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { Draw } from '../../../src/rules/select/sampling.ts'
+import { SampleHash } from '../../../src/rules/select/sampling.ts'
 
 const N = 200_000
 
@@ -34,32 +34,32 @@ const kinds: readonly (readonly [string, (i: number) => string])[] = [
   ['arguments', (i) => `{"page":${i},"query":"squalls"}`],
 ]
 
-describe('a draw', () => {
+describe('a sample', () => {
   it.each(kinds)('is even over %s', (_, key) => {
-    const draw = Draw.of('42', 'slow-search')
+    const hash = SampleHash.of('42', 'slow-search')
     const counts = new Uint32Array(1000)
-    for (let i = 0; i < N; i++) counts[Math.floor(draw.number(key(i)) * 1000)]!++
+    for (let i = 0; i < N; i++) counts[Math.floor(hash.number(key(i)) * 1000)]!++
     expect(Math.abs(excess(counts, N))).toBeLessThan(5)
   })
 
   it.each(kinds)('of one of %s tells nothing of the next', (_, key) => {
-    const draw = Draw.of('42', 'slow-search')
+    const hash = SampleHash.of('42', 'slow-search')
     const pairs = new Uint32Array(32 * 32)
-    let last = draw.number(key(0))
+    let last = hash.number(key(0))
     for (let i = 1; i <= N; i++) {
-      const next = draw.number(key(i))
+      const next = hash.number(key(i))
       pairs[Math.floor(last * 32) * 32 + Math.floor(next * 32)]!++
       last = next
     }
     expect(Math.abs(excess(pairs, N))).toBeLessThan(5)
   })
 
-  it('for one rule tells nothing of the draw for another, nor under another seed', () => {
-    const one = Draw.of('42', 'rule-1')
+  it('for one rule says nothing about another, nor under another seed', () => {
+    const one = SampleHash.of('42', 'rule-1')
     for (const other of [
-      Draw.of('42', 'rule-2'),
-      Draw.of('43', 'rule-1'),
-      Draw.of('42', 'rule-1', 'burst'),
+      SampleHash.of('42', 'rule-2'),
+      SampleHash.of('43', 'rule-1'),
+      SampleHash.of('42', 'rule-1', 'burst'),
     ]) {
       const pairs = new Uint32Array(32 * 32)
       for (let i = 0; i < N; i++) {
@@ -72,8 +72,8 @@ describe('a draw', () => {
 
   it('is even over seeds and over names, for one key', () => {
     for (const make of [
-      (i: number) => Draw.of(String(i), 'r'),
-      (i: number) => Draw.of('1', `r${i}`),
+      (i: number) => SampleHash.of(String(i), 'r'),
+      (i: number) => SampleHash.of('1', `r${i}`),
     ]) {
       const counts = new Uint32Array(100)
       for (let i = 0; i < 20_000; i++) counts[Math.floor(make(i).number('1') * 100)]!++
@@ -82,10 +82,10 @@ describe('a draw', () => {
   })
 
   it('has all of its 53 bits in use', () => {
-    const draw = Draw.of('0', '')
+    const hash = SampleHash.of('0', '')
     const ones = new Uint32Array(53)
     for (let i = 0; i < 20_000; i++) {
-      let rest = draw.number(String(i))
+      let rest = hash.number(String(i))
       for (let bit = 0; bit < 53; bit++) {
         rest *= 2
         if (rest >= 1) {
@@ -100,20 +100,20 @@ describe('a draw', () => {
 
   it('keeps fields apart', () => {
     const numbers = new Set([
-      Draw.of('ab', 'c').number('d'),
-      Draw.of('a', 'bc').number('d'),
-      Draw.of('a', 'b').number('cd'),
-      Draw.of('ab').number('cd'),
-      Draw.of('abc', '').number('d'),
-      Draw.of('', 'abc').number('d'),
+      SampleHash.of('ab', 'c').number('d'),
+      SampleHash.of('a', 'bc').number('d'),
+      SampleHash.of('a', 'b').number('cd'),
+      SampleHash.of('ab').number('cd'),
+      SampleHash.of('abc', '').number('d'),
+      SampleHash.of('', 'abc').number('d'),
     ])
     expect(numbers.size).toBe(6)
   })
 
-  it('gives a source of numbers that is the draws of 0, 1, 2, …', () => {
-    const draw = Draw.of('7', 'x', 'fault', '0', 'key')
-    const next = draw.numbers()
-    expect([next(), next(), next()]).toEqual(['0', '1', '2'].map((n) => draw.number(n)))
+  it('gives a source of numbers that is the samples of 0, 1, 2, …', () => {
+    const hash = SampleHash.of('7', 'x', 'fault', '0', 'key')
+    const next = hash.numbers()
+    expect([next(), next(), next()]).toEqual(['0', '1', '2'].map((n) => hash.number(n)))
   })
 
   it('is what the documentation says, to the last digit', () => {
@@ -122,7 +122,7 @@ describe('a draw', () => {
     expect(rows.length).toBeGreaterThanOrEqual(6)
     for (const row of rows) {
       const fields = [...row[1]!.matchAll(/`"(.*?)"`/g)].map((field) => field[1]!)
-      expect(Draw.of(...fields.slice(0, -1)).number(fields.at(-1)!)).toBe(Number(row[2]))
+      expect(SampleHash.of(...fields.slice(0, -1)).number(fields.at(-1)!)).toBe(Number(row[2]))
     }
   })
 })

@@ -9,12 +9,12 @@ a      arm: lift what an operator or the guard disarmed (the same)
 ?      this help, and back
 
 INJ/S, INJECTED  errors that faults made
-REAL/S, REAL     errors of the app, with no fault to blame
-SQUALL           errors that Squall made itself, as when the app cannot be reached
-HITS, DRAWN      calls that rules picked; MATCHED were in their reach, APPLIED took effect
+REAL/S, REAL     errors of the MCP server, without a fault
+SQUALL           errors that Squall made itself, for example when the server cannot be reached
+MATCHED          calls that rules match; SAMPLED: chosen among them; INJECTED: a fault took effect
 g3               the third version of the rules in that process
 ≠                the sidecars have different rules: look at their digests
-NO HITS          the rule acts and picked no call yet: its match may be mistaken
+IDLE             the rule is active and sampled no call yet: check its match
 
 Rates are of the last second, all else counts since the start, of rules since their version.
 Times are UTC.`

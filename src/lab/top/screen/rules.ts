@@ -8,8 +8,8 @@ const COLUMNS: readonly Column[] = [
   { title: 'FAULTS', grow: 2 },
   { title: 'STATE', width: 10 },
   { title: 'MATCHED', width: 8, align: 'right' },
-  { title: 'DRAWN', width: 8, align: 'right' },
-  { title: 'APPLIED', width: 8, align: 'right' },
+  { title: 'SAMPLED', width: 8, align: 'right' },
+  { title: 'INJECTED', width: 8, align: 'right' },
   { title: 'ACTIVE', width: 6, align: 'right', from: 100 },
 ]
 
@@ -56,7 +56,7 @@ function row(rule: CombinedRule, live: number): readonly Span[] {
 }
 
 function stateOf({ state, on }: CombinedRule, live: number, idle: boolean): Span {
-  if (idle) return span('NO HITS', 'warn')
+  if (idle) return span('IDLE', 'warn')
   if (on > 0) return span(on < live ? `on ${on} of ${live}` : 'on', 'good')
   return span(WORDS[state], 'quiet')
 }

@@ -121,5 +121,5 @@ function warning(digests: Combined['digests']): readonly Line[] {
 function moreRules({ rules }: Combined, from: number): string {
   const hidden = rules.slice(from)
   const idle = hidden.filter(isIdle).length
-  return `${hidden.length} more${idle > 0 ? `, ${idle} of them without a hit` : ''}`
+  return `${hidden.length} more${idle > 0 ? `, ${idle} of them idle` : ''}`
 }

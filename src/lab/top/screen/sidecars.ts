@@ -1,4 +1,4 @@
-import { count, hits, rate, shortDigest, timeOfDay } from '../figures.ts'
+import { count, rate, sampledCalls, shortDigest, timeOfDay } from '../figures.ts'
 import type { SidecarView } from '../sidecar-view.ts'
 import type { Snapshot } from '../read-snapshot.ts'
 import { type Line, type Span, span, type Tone } from './line.ts'
@@ -12,7 +12,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'CALLS/S', width: 7, align: 'right' },
   { title: 'INJ/S', width: 6, align: 'right' },
   { title: 'REAL/S', width: 6, align: 'right' },
-  { title: 'HITS', width: 6, align: 'right' },
+  { title: 'SAMPLED', width: 7, align: 'right' },
   { title: 'ACTIVE', width: 6, align: 'right', from: 100 },
   { title: 'ENVIRONMENT', width: 12, from: 100 },
 ]
@@ -53,7 +53,7 @@ function row({ number, view }: Numbered, differing: boolean): readonly Span[] {
     span(rate(rates?.calls), tone),
     span(rate(rates?.injected), tone),
     span(rate(rates?.real), tone),
-    span(known ? count(hits(view)) : '-', tone),
+    span(known ? count(sampledCalls(view)) : '-', tone),
     span(known ? count(snapshot.activeFaults) : '-', tone),
     span(known ? snapshot.environment : '', tone),
   ]
