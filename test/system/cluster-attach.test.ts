@@ -93,7 +93,7 @@ describe.skipIf(missingForCluster() !== undefined)('a running pod', () => {
       expect(again.text).toContain('a sidecar is attached already; end it first: squall detach')
     })
 
-    test('is not restarted by its probe, whose path no rule hits although one names it', async () => {
+    test('is not restarted by its probe, although a rule names its path', async () => {
       const found = await bare.stage.client().get(`${place}/executed`)
       expect(found).toMatchObject({ status: 200, marker: null })
       expect(restarts(await target())).toBe(0)

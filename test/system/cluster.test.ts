@@ -128,10 +128,10 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       const { ok, out, text } = await stage.squall('status', '-n', 'shop', '--json')
       expect(ok, text).toBe(true)
       const told = JSON.parse(out) as {
-        pods: readonly { pod: string; mode: string; digestIs: string; hits: number }[]
+        pods: readonly { pod: string; mode: string; digestIs: string; sampled: number }[]
       }
       expect(told.pods).toMatchObject(
-        pods.map((pod) => ({ pod: nameOf(pod), mode: 'redirect', digestIs: 'current', hits: 1 })),
+        pods.map((pod) => ({ pod: nameOf(pod), mode: 'redirect', digestIs: 'current', sampled: 1 })),
       )
     })
 
@@ -169,7 +169,7 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       const name = nameOf(pods[0]!)
       const log = stage.followLog('shop', name, 'squall')
       const under = clients[0]!.call(...WEATHER)
-      await expect.poll(() => hitsOf('slow'), POLL).toBe(1)
+      await expect.poll(() => sampledOf('slow'), POLL).toBe(1)
       const begun = performance.now()
       await stage.kubectl('-n', 'shop', 'delete', 'pod', name)
       note(`a pod with a call under way ended after ${since(begun)}`)
@@ -183,13 +183,13 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
       expect(places).toEqual(places.toSorted((one, other) => one - other))
     })
 
-    async function hitsOf(rule: string): Promise<number> {
+    async function sampledOf(rule: string): Promise<number> {
       const { out } = await stage.squall('status', '-n', 'shop', '--json')
       const told = JSON.parse(out) as {
-        pods: readonly { rules: readonly { name: string; hits: number }[] }[]
+        pods: readonly { rules: readonly { name: string; sampled: number }[] }[]
       }
       const all = told.pods.flatMap(({ rules }) => rules.filter(({ name }) => name === rule))
-      return all.reduce((sum, { hits }) => sum + hits, 0)
+      return all.reduce((sum, { sampled }) => sum + sampled, 0)
     }
   })
 

@@ -213,13 +213,13 @@ describe('trouble', () => {
     'SquallArmedTooLong',
     'SquallLastReloadFailed',
     'SquallGuardTripped',
-    'SquallRuleWithoutHits',
+    'SquallRuleIdle',
     'SquallRealErrorsRising',
   ])('%s begins to count', async (name) => {
     const { expr = '' } = prometheusRules().find(({ alert }) => alert === name) ?? {}
     const found = await prometheus.instant(expr, troubled)
     expect(found[0]?.metric).toMatchObject(WORKLOAD)
-    if (name === 'SquallRuleWithoutHits') expect(found[0]?.metric['rule']).toBe('nobody-calls')
+    if (name === 'SquallRuleIdle') expect(found[0]?.metric['rule']).toBe('nobody-calls')
     if (name === 'SquallArmedTooLong') expect(found[0]?.values).toEqual([1])
   })
 

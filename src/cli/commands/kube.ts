@@ -26,7 +26,8 @@ pods are touched so that kubelet brings it at once.`,
 /** `squall status`. */
 export const STATUS = defineCommand({
   name: 'status',
-  description: 'say which pods have a sidecar, whether it is armed, and which rules sampled no call',
+  description:
+    'say which pods have a sidecar, whether it is armed, and which rules sampled no call',
   flags: STATUS_FLAGS,
   parse: (raw, env) => parseStatus(raw, env),
   start: async (request) => {
