@@ -4,6 +4,12 @@ import { renameSquallHeaders } from '../http/renamed-markers.ts'
 /** Matches as Node does. */
 const CHUNKED = /(?:^|\W)chunked(?:$|\W)/i
 
+/** Shows any upgrade to http-proxy as a WebSocket's: http-proxy refuses all others. */
+export function asWebSocket(req: IncomingMessage): IncomingMessage {
+  const headers = { connection: 'upgrade', upgrade: 'websocket' }
+  return Object.create(req, { headers: { value: headers } }) as IncomingMessage
+}
+
 /**
  * Sends the client's own request line and header lines instead of http-proxy's, which lower-cases names,
  * merges repeats and folds double slashes.
@@ -20,19 +26,27 @@ export function keepRequestLines(proxyReq: ClientRequest, req: IncomingMessage):
   }
 }
 
+/** Returns the app's own header lines by name, in the shape that http-proxy writes. */
+export function linesOf(res: IncomingMessage): Record<string, string[]> {
+  return Object.fromEntries(grouped(renameSquallHeaders(res.rawHeaders)))
+}
+
 /**
- * Gives http-proxy the app's own header lines to write. Where the app declined the upgrade with an ordinary
- * response, the end of the connection ends its body, because Node's parser has removed the framing.
+ * Returns the head of an ordinary response to an upgrade. The end of the connection ends its body, because
+ * Node's parser has removed the framing. A 101 that Node takes for such a response keeps its lines.
  */
-export function keepResponseLines(res: IncomingMessage): void {
-  const headers = Object.fromEntries(grouped(renameSquallHeaders(res.rawHeaders)))
+export function declinedHead(res: IncomingMessage): string {
+  const lines = linesOf(res)
   if (res.statusCode !== 101) {
-    for (const name of Object.keys(headers)) {
-      if (/^(?:transfer-encoding|connection|keep-alive)$/i.test(name)) delete headers[name]
+    for (const name of Object.keys(lines)) {
+      if (/^(?:transfer-encoding|connection|keep-alive)$/i.test(name)) delete lines[name]
     }
-    headers['Connection'] = ['close']
+    lines['Connection'] = ['close']
   }
-  Object.defineProperty(res, 'headers', { value: headers })
+  const text = Object.entries(lines).flatMap(([name, values]) =>
+    values.map((value) => `${name}: ${value}\r\n`),
+  )
+  return `HTTP/1.1 ${res.statusCode} ${res.statusMessage}\r\n${text.join('')}\r\n`
 }
 
 function grouped(raw: readonly string[]): Map<string, string[]> {

@@ -5,7 +5,7 @@ import type { ConnectionOptions } from 'node:tls'
 import type httpProxy from 'http-proxy'
 import type { UpstreamAddress } from './address.ts'
 import { serverNameFor } from './connector.ts'
-import { keepResponseLines, keepRequestLines } from './tunnel-heads.ts'
+import { asWebSocket, declinedHead, keepRequestLines, linesOf } from './tunnel-heads.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -23,20 +23,7 @@ export interface TunnelEvents {
   broken(socket: Socket): void
 }
 
-/** The http-proxy pass that accepts WebSocket only; it is removed so that any upgrade passes. */
-const WEBSOCKET_ONLY = 'checkMethodAndHeader'
-
 type Target = NonNullable<httpProxy.ServerOptions['target']>
-
-interface Passes {
-  wsPasses: ((...args: unknown[]) => unknown)[]
-}
-
-/** Holds the client's socket of an upgrade; `closed` ends the count of the tunnel. */
-interface OpenTunnel {
-  readonly socket: Socket
-  readonly closed: () => void
-}
 
 function destroyed(this: Socket): void {
   this.destroy()
@@ -44,13 +31,10 @@ function destroyed(this: Socket): void {
 
 /** Carries upgraded connections (WebSocket and others) to the app, through http-proxy. */
 export class Tunnel {
-  /** Created with the first upgrade: most sidecars never see one. */
-  #proxy: httpProxy | undefined
   readonly #address: UpstreamAddress
   readonly #tls: () => ConnectionOptions
   readonly #events: TunnelEvents
-  readonly #open = new Map<IncomingMessage, OpenTunnel>()
-  readonly #responded = new WeakSet<IncomingMessage>()
+  readonly #open = new Set<Socket>()
 
   constructor(address: UpstreamAddress, tls: () => ConnectionOptions, events: TunnelEvents) {
     this.#address = address
@@ -65,21 +49,48 @@ export class Tunnel {
   /** Takes over a socket whose request asked for an upgrade. */
   carry(req: IncomingMessage, socket: Socket, head: Buffer): void {
     const closed = (): void => {
-      if (this.#open.delete(req)) this.#events.closed()
+      if (this.#open.delete(socket)) this.#events.closed()
     }
-    this.#open.set(req, { socket, closed })
+    this.#open.add(socket)
     this.#events.opened()
     socket.once('close', closed)
     socket.on('error', destroyed)
-    const proxy = this.#proxyFor(socket)
+    const proxy = this.#createProxy(socket)
     if (proxy === undefined) return
-    const options = { target: this.#target(), agent: this.#agent(), toProxy: true }
+    let responded = false
+    const respond = (res: IncomingMessage): void => {
+      responded = true
+      this.#events.responded(res.statusCode ?? 0)
+    }
     const failed = (error: Error): void => {
-      if (this.#responded.has(req)) this.#events.broken(socket)
+      if (responded) this.#events.broken(socket)
       else if (!socket.destroyed) this.#events.failed(error.message, socket)
     }
+    proxy.once('proxyReqWs', (proxyReq: ClientRequest) => {
+      keepRequestLines(proxyReq, req)
+      const end = (): void => void proxyReq.destroy()
+      socket.once('close', end)
+      // Added before http-proxy's own listener, which writes the response's headers.
+      proxyReq.once('upgrade', (res: IncomingMessage) => {
+        res.headers = linesOf(res)
+        respond(res)
+      })
+      // By then http-proxy has added its own listener, which would end the client's connection.
+      proxyReq.once('socket', () => {
+        proxyReq.removeAllListeners('response').once('response', (res: IncomingMessage) => {
+          respond(res)
+          if (!this.#events.declined(req, res, socket)) return this.#passDeclined(res, socket)
+          socket.off('error', destroyed)
+          res.once('close', () => {
+            socket.off('close', closed).off('close', end)
+            closed()
+          })
+        })
+      })
+    })
+    const options = { target: this.#target(), agent: this.#agent(), toProxy: true }
     try {
-      proxy.ws(req, socket, head, options, failed)
+      proxy.ws(asWebSocket(req), socket, head, options, failed)
     } catch (error) {
       // Node rejects some heads on writing that it accepted on reading.
       failed(error as Error)
@@ -87,14 +98,15 @@ export class Tunnel {
   }
 
   close(): void {
-    for (const { socket } of this.#open.values()) socket.destroy()
+    for (const socket of this.#open) socket.destroy()
   }
 
   /** Returns undefined, and reports the failure, when http-proxy cannot be loaded (no free file handle). */
-  #proxyFor(socket: Socket): httpProxy | undefined {
+  #createProxy(socket: Socket): httpProxy | undefined {
     try {
-      this.#proxy ??= this.#createProxy()
-      return this.#proxy
+      // Loaded synchronously: no event of the waiting socket may be lost meanwhile.
+      const library = require('http-proxy') as typeof httpProxy
+      return library.createProxyServer()
     } catch (error) {
       // Clients must not see the message, which contains local paths.
       const why = (error as NodeJS.ErrnoException).code ?? 'unknown error'
@@ -103,44 +115,12 @@ export class Tunnel {
     }
   }
 
-  #createProxy(): httpProxy {
-    // Loaded synchronously: no event of the waiting socket may be lost meanwhile.
-    const library = require('http-proxy') as typeof httpProxy
-    const proxy = library.createProxyServer({ xfwd: false, changeOrigin: false })
-    const passes = proxy as unknown as Passes
-    passes.wsPasses = passes.wsPasses.filter((pass) => pass.name !== WEBSOCKET_ONLY)
-    proxy.on('proxyReqWs', (proxyReq, req) => this.#started(proxyReq, req))
-    return proxy
-  }
-
-  #started(proxyReq: ClientRequest, req: IncomingMessage): void {
-    keepRequestLines(proxyReq, req)
-    const { socket, closed } = this.#open.get(req)!
-    const end = (): void => void proxyReq.destroy()
-    socket.once('close', end)
-    const responded = (res: IncomingMessage): void => {
-      this.#responded.add(req)
-      keepResponseLines(res)
-      this.#events.responded(res.statusCode ?? 0)
-    }
-    const declined = (res: IncomingMessage): boolean => {
-      responded(res)
-      if (!this.#events.declined(req, res, socket)) return false
-      socket.off('error', destroyed)
-      res.once('close', () => {
-        socket.off('close', closed).off('close', end)
-        closed()
-      })
-      return true
-    }
-    // This runs before http-proxy's own listener, which writes the response's headers.
-    proxyReq.once('upgrade', responded)
-    // Now http-proxy has added its listener, which would end the client's connection.
-    proxyReq.once('socket', () => {
-      const [pass] = proxyReq.listeners('response')
-      proxyReq.removeAllListeners('response')
-      proxyReq.once('response', (res: IncomingMessage) => declined(res) || pass?.(res))
-    })
+  /** Passes an ordinary response; the end of the connection ends its body. */
+  #passDeclined(res: IncomingMessage, socket: Socket): void {
+    res.on('error', () => undefined)
+    res.once('close', () => res.complete || this.#events.broken(socket))
+    socket.write(declinedHead(res), 'latin1')
+    res.pipe(socket)
   }
 
   #target(): Target {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { once } from 'node:events'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 
@@ -9,6 +9,11 @@ const open: (() => Promise<void> | void)[] = []
 afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close()
 })
+
+/** Deprecations too, which Node reports once in a process, with the first upgrade. */
+const warnings: Error[] = []
+process.on('warning', (warning) => warnings.push(warning))
+afterAll(() => expect(warnings).toEqual([]))
 
 async function listen(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
@@ -215,6 +220,21 @@ describe('WebSocket', () => {
     expect(text).toContain('WWW-Authenticate: Bearer')
     expect(text.toLowerCase()).not.toContain('transfer-encoding')
     expect(text.endsWith('\r\n\r\nsorry')).toBe(true)
+  })
+
+  test('an upstream that breaks off a response that ends the connection resets it', async () => {
+    const app = createServer()
+    app.on('upgrade', (_req, socket) => {
+      socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nabc')
+      setImmediate(() => socket.destroy())
+    })
+    const sidecar = await inFront(await listen(app))
+    const client = await rawUpgrade(
+      sidecar.port,
+      'GET / HTTP/1.0\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    )
+    const [error] = (await once(client, 'error')) as [NodeJS.ErrnoException]
+    expect(error.code).toBe('ECONNRESET')
   })
 
   test('an app that is down gives a 502 of Squall', async () => {
