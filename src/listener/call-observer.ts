@@ -14,11 +14,11 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry } from './call-entry.ts'
 import { codingOf, decodedLimit, decodeWhole, type Coding } from '../http/content-coding.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
-import { heavyWork } from './heavy-work.ts'
+import { heavyWork } from './event-loop.ts'
 import type { Observer, ObserverBounds } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 
-/** Watches the response of a POST that carried calls, and closes each of them. */
+/** Observes the response to a POST with calls, and settles each call. */
 export class CallObserver implements Observer {
   readonly #inFlight: InFlightRequests
   readonly #telemetry: Telemetry
@@ -30,7 +30,7 @@ export class CallObserver implements Observer {
   #watch: SseWatch | undefined
   #sawEventIds = false
   readonly #pieces = new Pieces()
-  /** The response's, as far as it has come; infinite once it is too much to be kept. */
+  /** The bytes of the response so far; infinite when they are too many to keep. */
   #size = 0
 
   constructor(
@@ -51,7 +51,7 @@ export class CallObserver implements Observer {
     this.#status = head.status
     const { coding, streams } = responseFactsOf(head)
     this.#coding = codingOf(coding)
-    // Nothing is kept of what will be too much.
+    // A response that will be too large is not kept.
     if (declaredLength(head) > this.#bounds.limit) this.#size = Infinity
     if (head.status >= 300 || !streams) return
     this.#telemetry.gauge('request_streams', 1)
@@ -77,7 +77,7 @@ export class CallObserver implements Observer {
     }
     if (this.#size <= limit) memory.pressure.response_unread++
     this.#size = Infinity
-    this.#letGo()
+    this.#release()
   }
 
   chunks(run: ChunkRun): void {
@@ -88,17 +88,17 @@ export class CallObserver implements Observer {
   end(): void {
     const watch = this.#watch
     if (watch === undefined) {
-      heavyWork.do(this.#pieces.size, () => this.#responded())
+      heavyWork.run(this.#pieces.size, () => this.#responded())
       return
     }
-    this.#streamOver()
-    // What went by unread may have been the response: nothing says that it was none.
+    this.#streamEnded()
+    // Unread events may have contained the response.
     watch.end(() => (watch.missed ? this.#settleUnread() : this.#close('incomplete')))
   }
 
   fail(failure: Failure): void {
     const outcome = failure.kind === 'reset' || this.#status === 0 ? 'reset' : 'incomplete'
-    // Whatever its transport, a client whose POST got no status has nothing more to wait for.
+    // On any transport, a client whose POST got no status expects no response.
     if (this.#status === 0) this.#settle(outcome)
     else this.#cut(outcome)
   }
@@ -107,24 +107,24 @@ export class CallObserver implements Observer {
     this.#cut('abandoned')
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#bounds.memory.give(this.#pieces.size)
     this.#pieces.clear()
   }
 
-  /** A cut response may have brought whole events before. */
+  /** Closes the calls of a cut response, which may have contained whole events. */
   #cut(outcome: Outcome): void {
     const watch = this.#watch
     if (watch === undefined) {
-      this.#letGo()
+      this.#release()
       this.#close(outcome)
       return
     }
-    this.#streamOver()
+    this.#streamEnded()
     watch.end(() => this.#close(outcome))
   }
 
-  #streamOver(): void {
+  #streamEnded(): void {
     this.#watch = undefined
     this.#telemetry.gauge('request_streams', -1)
   }
@@ -141,19 +141,19 @@ export class CallObserver implements Observer {
     if (entry !== undefined) this.#inFlight.response(entry, message)
   }
 
-  /** A whole response that is no stream. */
+  /** Settles the calls by a complete response that is not a stream. */
   #responded(): void {
     const entries = this.#entries
-    // Servers of HTTP+SSE say 202, and some 200: either only means that the call was taken.
+    // HTTP+SSE servers answer 202, some 200: both only accept the call.
     if (entries[0]?.call.transport === 'http+sse' && this.#status < 300) {
-      this.#letGo()
+      this.#release()
       this.#close('incomplete')
       return
     }
     const calls = entries.map((entry) => entry.call)
     const body = this.#body()
-    this.#letGo()
-    // Too large, or coded in a way not known here: its status alone tells.
+    this.#release()
+    // A body that is too large, or has an unknown coding: only the status decides.
     if (body === undefined && this.#size > 0 && mayResponse(this.#status)) {
       this.#settleUnread()
       return
@@ -164,7 +164,7 @@ export class CallObserver implements Observer {
     }
   }
 
-  /** The body as text would have it; undefined when it cannot be read. */
+  /** Returns the decoded body; undefined when it cannot be read. */
   #body(): Uint8Array | undefined {
     const { limit, memory } = this.#bounds
     const { size } = this.#pieces
@@ -175,7 +175,7 @@ export class CallObserver implements Observer {
       memory.pressure.response_unread++
       return undefined
     }
-    // Counted while it is read, which ends before anything else begins.
+    // Decoding is synchronous: the memory is only checked, not held.
     memory.give(cost)
     return decodeWhole(this.#coding, this.#pieces.joined(), limit)
   }
@@ -184,15 +184,15 @@ export class CallObserver implements Observer {
     for (const entry of this.#entries) this.#inFlight.settle(entry, outcome, 'upstream')
   }
 
-  /** The response was not read. As the upstream gave it, nothing says that it was none. */
+  /** Settles calls whose response was not read: it counts as ok unless a fault may have damaged it. */
   #settleUnread(): void {
     for (const entry of this.#entries) {
-      const spoilt = entry.faults?.spoils(entry.call) === true
-      this.#inFlight.settle(entry, spoilt ? 'incomplete' : 'ok', 'upstream')
+      const isDamaged = entry.faults?.damages(entry.call) === true
+      this.#inFlight.settle(entry, isDamaged ? 'incomplete' : 'ok', 'upstream')
     }
   }
 
-  /** What is still open is left to another connection where the protocol has one, and closed otherwise. */
+  /** Closes the open calls, or leaves them to another connection where the protocol allows one. */
   #close(outcome: Outcome): void {
     for (const entry of this.#entries) {
       if (entry.settled) continue
@@ -205,7 +205,7 @@ export class CallObserver implements Observer {
   }
 }
 
-/** False for a status that says that the body is no response. */
+/** Returns false for statuses whose body is not a response. */
 function mayResponse(status: number): boolean {
   return status < 300 && status !== 202 && status !== 204
 }

@@ -2,67 +2,67 @@ import type { ChunkRun } from '../http/chunk-run.ts'
 import type { HeaderLines, RequestHead, ResponseHead } from '../http/headers.ts'
 import type { Body } from '../http/transfer.ts'
 
-/** How a connection to the client is ended in the middle of a response. */
+/** A way to end the client's connection during a response. */
 export type Cut = 'rst' | 'fin'
 
-/** The client's side of one exchange, as a response is written to it. */
+/** Writes the response to the client. */
 export interface ClientResponse {
-  /** Nothing more will be written. */
+  /** True when nothing more will be written. */
   readonly ended: boolean
-  /** True once the head is on its way: from then on an error can only be told by a cut. */
+  /** True once the head is sent: from then on only a cut can report an error. */
   readonly started: boolean
   info(head: ResponseHead): void
-  /** With `whole` the rest follows before anything else happens. */
+  /** Writes the head; with `whole` the rest of the response follows synchronously. */
   head(head: ResponseHead, whole?: boolean): void
-  /** False asks for a pause until the listener is told `drained`. */
+  /** Writes a part of the body; false asks for a pause until `drained`. */
   data(chunk: Uint8Array): boolean
-  /** As `data` for each chunk of a run. */
+  /** Writes a run of chunks, like `data`. */
   chunks(run: ChunkRun): boolean
   end(trailers: HeaderLines): void
-  /** Ends the client's connection: bytes already written arrive before a `fin`, not before an `rst`. */
+  /** Ends the client's connection: written bytes arrive before a `fin`, but not before an `rst`. */
   cut(how: Cut): void
-  /** Ends the connection after this response; nothing more is read from it. */
+  /** Ends the connection after this response and reads no more from it. */
   closeAfter(): void
 }
 
-/** Who is told what the client does while it is answered. */
+/** Receives the events of a client during a response. */
 export interface ExchangeListener {
-  /** The client takes data again after `data` answered false. */
+  /** The client accepts data again after `data` returned false. */
   drained(): void
-  /** The tick in which the head was written is over. */
-  tickOver(): void
-  /** The client's connection ended before the response was whole. */
+  /** The tick in which the head was written has ended. */
+  tickEnded(): void
+  /** The client's connection ended before the response was complete. */
   gone(): void
-  /** Squall ends the client's connection, because it does not read and memory runs out. */
+  /** Squall ends the connection of a client that does not read, because memory is short. */
   dropped(): void
 }
 
-/** Why a body is not read. */
-export type TooMuch = 'too_large' | 'memory'
+/** The reason for not reading a body. */
+export type UnreadReason = 'too_large' | 'memory'
 
-/** The request's body, read at the pipeline's will. */
+/** Reads the request's body on demand. */
 export interface IncomingBody {
   /**
-   * Reads up to `limit` bytes; null and the reason when there are more than that, or no memory for
-   * them. The bytes read are kept for `forSending`.
+   * Reads up to `limit` bytes; passes null and the reason when the body is larger, or memory is short. The
+   * bytes are kept for `forSending`.
    */
-  collect(limit: number, done: (bytes: Uint8Array | null, reason?: TooMuch) => void): void
-  /** The collected bytes, as long as the exchange is open; undefined where the body is not whole. */
+  collect(limit: number, done: (bytes: Uint8Array | null, reason?: UnreadReason) => void): void
+  /** The collected bytes while the exchange is open; undefined for an incomplete body. */
   readonly kept: Uint8Array | undefined
-  /** The whole body: what was collected and what is still to come. */
+  /** Returns the whole body: the collected bytes and the rest. */
   forSending(): Body
 }
 
-/** One HTTP request and its response, free of any server's types. */
+/** One HTTP request and its response, independent of the HTTP server. */
 export interface Exchange {
   readonly head: RequestHead
   readonly body: IncomingBody
   readonly response: ClientResponse
-  /** The address of the client's end of the connection, as long as that is open. */
+  /** The client's address while the connection is open. */
   readonly peer: string | undefined
   listener: ExchangeListener | undefined
-  /** Counts bytes that are kept until the exchange is over; false when there is no room for them. */
+  /** Counts bytes that are kept until the exchange ends; returns false when there is no room. */
   hold(bytes: number): boolean
-  /** The client takes no more for now. */
+  /** Records that the client accepts no more data for now. */
   stall(): void
 }

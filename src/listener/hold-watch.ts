@@ -1,31 +1,31 @@
 import type { Socket } from 'node:net'
 
-/** Bytes in a millisecond: a body that comes at this pace may take longer than the time for it. */
-const FAIR_PACE = 1024 / 1000
+/** Bytes per millisecond: a body at this rate may exceed the timeout. */
+const LEAST_RATE = 1024 / 1000
 
-/** Returns whether bytes are not whole in time, and do not come at a fair pace either. */
-function comesTooSlowly(held: number, size: number, timeout: number): boolean {
-  return held > timeout && size < held * FAIR_PACE
+/** Returns true when a body has exceeded the timeout and arrives below the least rate. */
+function isTooSlow(elapsed: number, size: number, timeout: number): boolean {
+  return elapsed > timeout && size < elapsed * LEAST_RATE
 }
 
-/** Watches how a body arrives that is held until it is whole. */
+/** Measures the rate of a request body that is held until it is complete. */
 export class HoldWatch {
   #since = -1
   #before = 0
 
-  /** Returns whether the body is not there in time, and does not come at a fair pace either. */
+  /** Returns true when the body has exceeded the timeout and arrives below the least rate. */
   tooLong(socket: Socket, now: number, timeout: number): boolean {
-    // Time in which nothing is read here is not the client's.
+    // Time in which Squall does not read does not count.
     if (this.#since < 0 || socket.isPaused()) {
       this.#since = now
       this.#before = socket.bytesRead
       return false
     }
-    return comesTooSlowly(now - this.#since, socket.bytesRead - this.#before, timeout)
+    return isTooSlow(now - this.#since, socket.bytesRead - this.#before, timeout)
   }
 }
 
-/** Bounds how long what an upstream sends is held until it is whole. */
+/** Limits the time for which a response is held until it is complete. */
 export class HoldTimer {
   readonly #timeout: number
   readonly #size: () => number
@@ -34,8 +34,8 @@ export class HoldTimer {
   #timer: NodeJS.Timeout
 
   /**
-   * Calls `late` when as many bytes as `size` returns are too few for the time, or none come. Of the
-   * time, so many milliseconds were spent `before`.
+   * Calls `late` when the bytes that `size` returns are too few for the elapsed time, of which `before`
+   * milliseconds have passed already.
    */
   constructor(timeout: number, size: () => number, late: () => void, before = 0) {
     this.#since = performance.now() - before
@@ -50,13 +50,13 @@ export class HoldTimer {
   }
 
   #after(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#look(), ms + 1).unref()
+    return setTimeout(() => this.#check(), ms + 1).unref()
   }
 
-  #look(): void {
-    const held = performance.now() - this.#since
+  #check(): void {
+    const elapsed = performance.now() - this.#since
     const size = this.#size()
-    if (comesTooSlowly(held, size, this.#timeout)) this.#late()
-    else this.#timer = this.#after(Math.max(this.#timeout, size / FAIR_PACE) - held)
+    if (isTooSlow(elapsed, size, this.#timeout)) this.#late()
+    else this.#timer = this.#after(Math.max(this.#timeout, size / LEAST_RATE) - elapsed)
   }
 }

@@ -8,23 +8,23 @@ import { InFlightCalls } from '../mcp/in-flight-calls.ts'
 import { Sessions } from '../mcp/sessions.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { CallEntry, Caller } from './call-entry.ts'
-import type { Departure } from './late-upstream.ts'
+import type { SendBarrier } from './send-barrier.ts'
 import { RedirectedCalls } from './redirected-calls.ts'
 import { SessionlessCalls } from './sessionless-calls.ts'
 
-/** Bounds of what is remembered between exchanges. */
+/** Bounds the tables that are kept between exchanges. */
 export interface InFlightOptions {
   readonly maxPending: number
   readonly pendingTtl: number
   readonly maxSessions: number
 }
 
-/** Calls that are meant to stay open: they have no duration worth a histogram, and a client ends them by leaving. */
+/** Calls that stay open until the client leaves: their duration is not measured. */
 const LONG_LIVED = new Set(['subscriptions/listen'])
 
 /**
- * Remembers which calls are open and closes each exactly once, whichever connection its response comes
- * by: its own, the stream of an HTTP+SSE session, or a resumed one.
+ * Tracks the open calls and settles each exactly once, whichever connection its response comes on: its own,
+ * the stream of an HTTP+SSE session, or a resumed one.
  */
 export class InFlightRequests {
   readonly sessions: Sessions
@@ -44,7 +44,7 @@ export class InFlightRequests {
     this.redirects = new RedirectedCalls(({ entries, faults }, { sameHost }, full) => {
       if (full) telemetry.evicted('redirects')
       faults?.unfollowed()
-      // A client that is sent to another host is not expected back: nothing has failed here.
+      // A client that was redirected to another host is not expected back: the call did not fail.
       for (const entry of entries) this.settle(entry, sameHost ? 'http_error' : 'ok', 'upstream')
     })
     this.#pending = new InFlightCalls<CallEntry>(
@@ -56,12 +56,12 @@ export class InFlightRequests {
     )
   }
 
-  /** Calls that have not ended, also those that the table does not hold. */
+  /** The number of open calls, with those that the table does not hold. */
   get pendingCalls(): number {
     return this.#open
   }
 
-  /** Opens a call. Calls of no session can only be answered on their own exchange. */
+  /** Opens a call. Calls without a session can only be answered on their own exchange. */
   open(
     call: Call,
     session: string,
@@ -91,26 +91,26 @@ export class InFlightRequests {
     return entry
   }
 
-  /** Closes a call, once. */
+  /** Settles a call once; later outcomes are ignored. */
   settle(entry: CallEntry, outcome: Outcome, origin: Origin): void {
     if (entry.settled) return
     entry.settled = true
     this.#open--
     const { call, session, sentAt, respondedAt } = entry
-    const made = origin === 'upstream' ? (entry.faults?.originOf(call) ?? origin) : origin
+    const cause = origin === 'upstream' ? (entry.faults?.originOf(call) ?? origin) : origin
     if (session === '') this.#sessionless.remove(entry)
     else this.#pending.take(session, call.id, entry)
-    // Its session may have ended before its exchange.
+    // The session may have ended before the exchange.
     const end = outcome === 'incomplete' ? entry.fallback : outcome
     const now = end === 'abandoned' && entry.leftAt >= 0 ? entry.leftAt : this.#now()
-    // What a fault held the response back for is none of the app's time.
+    // Time for which a fault held the response back is not the app's.
     const appEnd = respondedAt >= 0 ? respondedAt : now
     const timed = !LONG_LIVED.has(call.method)
     this.#telemetry.call({
       method: call.method,
       name: call.name,
       outcome: end === 'abandoned' && !timed ? 'cancelled' : end,
-      origin: made,
+      origin: cause,
       seconds: timed ? (now - entry.receivedAt) / 1000 : undefined,
       upstreamSeconds:
         timed && origin !== 'squall' && sentAt >= 0 ? (appEnd - sentAt) / 1000 : undefined,
@@ -125,47 +125,47 @@ export class InFlightRequests {
     return session === '' ? undefined : this.#pending.peek(session, id)
   }
 
-  /** Closes the call that a result or error responses. */
+  /** Settles the call that a result or error answers. */
   response(entry: CallEntry, message: Message): void {
-    entry.faults?.responses(entry.call)
+    entry.faults?.responded(entry.call)
     this.settle(entry, outcomeOf(entry.call, message), 'upstream')
   }
 
   /**
-   * Takes note of the earlier calls that a client gives up by `notifications/cancelled`. What a fault
-   * holds of them never goes to the upstream, which would get the call behind its cancellation
-   * otherwise. Returns what is to be waited for where several held calls may be meant.
+   * Abandons the earlier calls that `notifications/cancelled` names. Calls that a fault holds are not sent
+   * to the upstream, which would get them after their cancellation. Returns the barriers of the
+   * notification when it may name several held calls.
    */
   cancel(
     { notifications, calls }: PostedMessages,
     session: string,
     caller: Caller,
-  ): readonly Departure[] | undefined {
-    let behind: Departure[] | undefined
+  ): readonly SendBarrier[] | undefined {
+    let barriers: SendBarrier[] | undefined
     for (const { method, params, callsBefore } of notifications) {
       const id = method === CANCELLED ? cancelledId(params) : undefined
       if (id === undefined || calls.slice(0, callsBefore).some((call) => call.id === id)) continue
-      const isAlone = session === ''
-      const entry = isAlone ? this.#sessionless.find(id, caller) : this.find(session, id)
-      if (entry !== undefined) this.#giveUp(entry, outcomeOfCancellation(params))
-      else if (isAlone) {
-        const leaving = this.#sessionless.leaving(id, caller)
-        if (leaving !== undefined) (behind ??= []).push(leaving)
+      const isSessionless = session === ''
+      const entry = isSessionless ? this.#sessionless.find(id, caller) : this.find(session, id)
+      if (entry !== undefined) this.#abandon(entry, outcomeOfCancellation(params))
+      else if (isSessionless) {
+        const barrier = this.#sessionless.barrierFor(id, caller)
+        if (barrier !== undefined) (barriers ??= []).push(barrier)
       }
     }
-    return behind
+    return barriers
   }
 
-  /** Takes note of the calls that are given up in the body that they came in. */
+  /** Abandons the calls of a body that the same body cancels. */
   cancelOwn({ notifications }: PostedMessages, entries: readonly CallEntry[]): void {
     for (const { method, params, callsBefore } of notifications) {
       const id = method === CANCELLED ? cancelledId(params) : undefined
       const entry = entries.slice(0, callsBefore).find(({ call }) => call.id === id)
-      if (entry !== undefined) this.#giveUp(entry, outcomeOfCancellation(params))
+      if (entry !== undefined) this.#abandon(entry, outcomeOfCancellation(params))
     }
   }
 
-  /** The exchange that carried a call is over; a response may still come by another connection. */
+  /** Keeps a call open after its exchange has ended, because a response may come on another connection. */
   leaveOpen(entry: CallEntry, fallback: Outcome): void {
     if (entry.settled) return
     entry.exchangeOpen = false
@@ -174,58 +174,58 @@ export class InFlightRequests {
     if (this.find(entry.session, entry.call.id) !== entry) this.settle(entry, fallback, 'upstream')
   }
 
-  /** A stream of HTTP+SSE has ended, and with its last one goes the session. */
+  /** Closes a stream of HTTP+SSE; the last stream ends the session. */
   closeEndpoint(session: string, outcome: Outcome, origin: Origin = 'upstream'): void {
     if (this.endpoints.forget(session)) this.endSession(session, outcome, origin)
   }
 
   /**
-   * A client asks for the end of its session. What faults hold of its calls waits until it is known
-   * whether the session ends, so that no call comes behind that; tell it the upstream's status, or 0.
+   * Suspends the held calls of a session whose client asks for its end, so that no call follows that end.
+   * Returns a function to call with the upstream's status, or 0.
    */
   sessionEnding(session: string): (status: number) => void {
-    let go: () => void = () => undefined
-    const until = new Promise<void>((resolve) => (go = resolve))
+    let resume: () => void = () => undefined
+    const until = new Promise<void>((resolve) => (resume = resolve))
     for (const { faults } of this.#pending.ofSession(session)) faults?.suspend(until)
     return (status) => {
-      const isOver = (status >= 200 && status < 300) || status === 404
-      if (isOver) this.endSession(session, 'abandoned')
-      go()
+      const hasEnded = (status >= 200 && status < 300) || status === 404
+      if (hasEnded) this.endSession(session, 'abandoned')
+      resume()
     }
   }
 
-  /** A session is over. Calls that the upstream got are left to their exchange as long as that is open. */
+  /** Ends a session. Calls that were sent to the upstream stay open while their exchange is open. */
   endSession(session: string, outcome: Outcome, origin: Origin = 'upstream'): void {
     this.sessions.forget(session)
     for (const entry of this.#pending.dropSession(session)) {
-      if (!entry.exchangeOpen || entry.faults?.holds === true) this.#giveUp(entry, outcome, origin)
+      if (!entry.exchangeOpen || entry.faults?.holds === true) this.#abandon(entry, outcome, origin)
       else entry.fallback = outcome
     }
   }
 
-  /** Lets go of what nobody has answered for too long. */
+  /** Drops calls without a response for too long. */
   sweep(): void {
     const now = this.#now()
     this.redirects.expire(now)
     for (const entry of this.#pending.expire(now)) {
-      // As long as its exchange is open, its client may still give it up.
+      // While the exchange is open, the client may still cancel the call.
       if (entry.exchangeOpen) this.#pending.add(entry.session, entry.call.id, entry, now)
       else this.#dropped(entry)
     }
   }
 
-  /** Nobody waits for a call any more. Counted first, as long as it is known what holds it. */
-  #giveUp(entry: CallEntry, outcome: Outcome, origin: Origin = 'upstream'): void {
+  /** Settles a call for which nobody waits, before its faults forget it. */
+  #abandon(entry: CallEntry, outcome: Outcome, origin: Origin = 'upstream'): void {
     this.settle(entry, outcome, origin)
-    entry.faults?.giveUp(entry.call)
+    entry.faults?.abandon(entry.call)
   }
 
-  /** Nobody comes back any more. */
+  /** Settles the redirected calls. */
   close(): void {
     this.redirects.expire(Infinity)
   }
 
-  /** An entry left the table: its own exchange, if still open, will close it. */
+  /** Settles an entry that left the table, unless its exchange is open and will settle it. */
   #dropped(entry: CallEntry): void {
     if (!entry.exchangeOpen) this.settle(entry, entry.fallback, 'upstream')
   }

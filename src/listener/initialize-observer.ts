@@ -5,7 +5,7 @@ import type { Sessions } from '../mcp/sessions.ts'
 import type { Failure } from '../http/transfer.ts'
 import type { Observer } from './observer.ts'
 
-/** Learns which client a new session belongs to, beside what else watches the response. */
+/** Stores the client of a new session, and forwards all events to another observer. */
 export class InitializeObserver implements Observer {
   readonly #sessions: Sessions
   readonly #posted: PostedMessages

@@ -1,6 +1,7 @@
+import { getHeapStatistics } from 'node:v8'
 import type { Keeping, Kept, Room } from '../base/room.ts'
 
-/** Reasons for which the budget made something give way. */
+/** Measures that the budget takes when memory is short. */
 export type Pressure =
   | 'request_waited'
   | 'request_unread'
@@ -12,16 +13,20 @@ export type Pressure =
 /** Requests up to this size may use the reserve: ordinary calls are read while large ones wait. */
 const SMALL = 16 * 1024
 const RESERVE = 0.25
-/** Bytes that wait for a client that does not read, in its socket and in the one to the upstream. */
+/** Bytes in both socket buffers of an exchange whose client does not read. */
 const STALLED = 128 * 1024
-/** How long a request waits for room, and a client may do so without reading, in milliseconds. */
-const PATIENCE = 1_000
+/** The longest wait of a request for room, and of a client that does not read, in milliseconds. */
+const TIMEOUT = 1_000
+
+const HEAP_SHARE = 0.4
+const CONTAINER_SHARE = 0.2
+const LEAST = 4 * 1024 * 1024
 
 /** An exchange whose client does not read. */
 export interface Stalled {
   readonly stalledAt: number
   /** Ends the client's connection. */
-  giveUp(): void
+  disconnect(): void
 }
 
 interface Waiting {
@@ -30,7 +35,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout
 }
 
-/** Counts what all messages in flight hold in memory, against one limit. */
+/** Limits the memory of all messages in flight. */
 export class MemoryBudget implements Room, Keeping {
   readonly limit: number
   readonly pressure: Record<Pressure, number> = {
@@ -46,7 +51,7 @@ export class MemoryBudget implements Room, Keeping {
   readonly #kept = new Map<Kept, number>()
   #keptBytes = 0
   readonly #waiting: Waiting[] = []
-  /** The one that has waited longest comes first. */
+  /** Longest waiting first. */
   readonly #stalled = new Set<Stalled>()
 
   constructor(limit: number) {
@@ -61,7 +66,7 @@ export class MemoryBudget implements Room, Keeping {
     return this.#keptBytes
   }
 
-  /** True while more is held than there should be. */
+  /** True while more than the limit is held. */
   get exceeded(): boolean {
     return this.#held > this.limit
   }
@@ -74,7 +79,7 @@ export class MemoryBudget implements Room, Keeping {
     return true
   }
 
-  /** Counts what is held already; false when that is too much. */
+  /** Counts bytes that are held already; returns false when the limit is exceeded. */
   add(bytes: number): boolean {
     this.#held += bytes
     if (this.#held + this.#keptBytes > this.limit) this.#dropKept()
@@ -100,29 +105,29 @@ export class MemoryBudget implements Room, Keeping {
     if (this.#waiting.length > 0) this.#serve()
   }
 
-  /** Counts what waits for a client that does not read, until it is told to `goOn`. */
+  /** Counts the buffered bytes of a client that does not read, until `resume`. */
   stall(exchange: Stalled): void {
     this.#stalled.add(exchange)
     this.#held += STALLED
   }
 
-  /** The client reads on, or is gone. */
-  goOn(exchange: Stalled): void {
+  /** Ends `stall` when the client reads again or has left. */
+  resume(exchange: Stalled): void {
     if (this.#stalled.delete(exchange)) this.give(STALLED)
   }
 
-  /** Once a second: ends connections that have waited longest for their clients while there is too much. */
+  /** Ends the connections of the longest stalled clients while the limit is exceeded. Called once a second. */
   relieve(now: number): void {
     for (const exchange of this.#stalled) {
-      if (!this.exceeded || now - exchange.stalledAt < PATIENCE) return
+      if (!this.exceeded || now - exchange.stalledAt < TIMEOUT) return
       this.pressure.client_cut++
-      exchange.giveUp()
+      exchange.disconnect()
     }
   }
 
-  /** Takes bytes as soon as there is room for them; `done(false)` when there is none for too long. */
+  /** Takes bytes as soon as there is room; calls `done(false)` after a timeout. */
   wait(bytes: number, done: (isGranted: boolean) => void): void {
-    // A request that never fits need not wait.
+    // A request above the limit never fits.
     if (bytes > this.limit) {
       done(false)
       return
@@ -131,7 +136,7 @@ export class MemoryBudget implements Room, Keeping {
     const timer = setTimeout(() => {
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
       done(false)
-    }, PATIENCE)
+    }, TIMEOUT)
     const waiting: Waiting = { bytes, done, timer }
     this.#waiting.push(waiting)
   }
@@ -149,8 +154,17 @@ export class MemoryBudget implements Room, Keeping {
       if (!this.take(first.bytes)) return
       this.#waiting.shift()
       clearTimeout(first.timer)
-      // Not within whoever has given room.
+      // Called later, so that the caller of `give` is not re-entered.
       setImmediate(first.done, true)
     }
   }
+}
+
+/** Returns the default limit for messages in flight: a share of the heap and of the container's memory. */
+export function defaultMemoryBudget(): number {
+  // Without a limit the value is 0, or above the physical memory.
+  const container = process.constrainedMemory()
+  const byHeap = getHeapStatistics().heap_size_limit * HEAP_SHARE
+  const byContainer = container > 0 ? container * CONTAINER_SHARE : Infinity
+  return Math.max(LEAST, Math.floor(Math.min(byHeap, byContainer)))
 }

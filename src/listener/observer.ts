@@ -3,21 +3,21 @@ import type { HeaderLines, ResponseHead } from '../http/headers.ts'
 import type { Failure } from '../http/transfer.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 
-/** Limits of what an observer may keep. */
+/** Limits the memory of an observer. */
 export interface ObserverBounds {
   /** Longer responses, and longer events of a stream, are not read. */
   readonly limit: number
   readonly memory: MemoryBudget
 }
 
-/** Watches a response go by. It changes nothing and may fail without anyone noticing. */
+/** Observes a response without changing it; a failing observer does not affect the response. */
 export interface Observer {
   head(head: ResponseHead): void
   data(chunk: Uint8Array): void
-  /** As `data` for each chunk of a run. */
+  /** Observes a run of chunks, like `data`. */
   chunks(run: ChunkRun): void
   end(trailers: HeaderLines): void
   fail(failure: Failure): void
-  /** The client left before the end. */
+  /** Reports that the client left before the end. */
   gone(): void
 }

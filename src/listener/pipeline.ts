@@ -6,7 +6,6 @@ import { FastRequestHead } from '../http/fast/fast-request-head.ts'
 import type { Failure, Upstream } from '../http/transfer.ts'
 import type { RejectionReason } from '../telemetry/telemetry.ts'
 import { findAmbiguity } from '../http/ambiguity.ts'
-import { appFailure } from './upstream-failure.ts'
 import type { CallEntry } from './call-entry.ts'
 import { CallObserver } from './call-observer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
@@ -17,38 +16,35 @@ import type { PushStreams } from './faults/source/push-streams.ts'
 import { InitializeObserver } from './initialize-observer.ts'
 import type { InFlightRequests } from './in-flight-requests.ts'
 import type { Observer } from './observer.ts'
-import { ExchangeRun, type ExchangeRunOwner } from './exchange-run.ts'
-import { markSent, planCalls } from './plan-calls.ts'
-import { unreadListener } from './front/unread-listener.ts'
-import { PostedReader, type PostedReaderParts } from './posted-reader.ts'
-import { weightOf } from './call-weight.ts'
+import { ActiveExchange, upstreamFor, type ActiveExchangeOwner } from './active-exchange.ts'
+import { markSent, paramsWeight, planCalls } from './plan-calls.ts'
+import { PostedReader, unreadListener, type PostedReaderOptions } from './posted-reader.ts'
 import { PushObserver } from './push-observer.ts'
 import type { RareLog } from './rare-log.ts'
-import { refuse } from './rejection.ts'
+import { rejectionOf, sendRejection } from './rejection.ts'
 import { Relay } from './relay.ts'
-import { upstreamFor } from './exchange-upstream.ts'
 
-/** What the pipeline works with. */
-export interface PipelineParts extends PostedReaderParts {
+/** Configures a pipeline. */
+export interface PipelineOptions extends PostedReaderOptions {
   readonly upstream: Upstream
   readonly inFlight: InFlightRequests
   readonly suspect?: (failure?: Failure) => void
   readonly rareLog: RareLog
   readonly now: () => number
-  /** A request waits so long at most for others that it must not overtake, in milliseconds. */
+  /** The longest wait for requests that must not be overtaken, in milliseconds. */
   readonly holdTimeout: number
   readonly planner?: FaultPlanner | undefined
-  /** The streams by which the faults of calls act that are answered there. */
+  /** The push streams, on which faults act on responses that arrive there. */
   readonly push?: PushStreams | undefined
 }
 
-/** The way of every exchange: classify, send, relay, record. */
-export class Pipeline implements ExchangeRunOwner {
-  readonly #parts: PipelineParts
+/** Carries every exchange: classifies, sends, relays and records it. */
+export class Pipeline implements ActiveExchangeOwner {
+  readonly #parts: PipelineOptions
   readonly #reader: PostedReader
   readonly #unread: ExchangeListener
 
-  constructor(parts: PipelineParts) {
+  constructor(parts: PipelineOptions) {
     this.#parts = parts
     this.#reader = new PostedReader(parts)
     this.#unread = unreadListener(parts.telemetry)
@@ -62,22 +58,22 @@ export class Pipeline implements ExchangeRunOwner {
     }
   }
 
-  refuse(exchange: Exchange, status: number, reason: RejectionReason, message: string): void {
+  reject(exchange: Exchange, status: number, reason: RejectionReason, message: string): void {
     const { response } = exchange
-    // Where a request cannot be trusted, its end cannot be either.
+    // The end of an ambiguous request is ambiguous, too.
     if (reason === 'ambiguous_request') response.closeAfter()
     if (response.started) response.cut('rst')
-    else refuse(response, { status, reason, message }, [], false)
+    else sendRejection(response, { status, reason, message }, [], false)
     this.#parts.telemetry.refused(reason)
     this.#parts.telemetry.http({ class: 'http', status, origin: 'squall' })
   }
 
   #route(exchange: Exchange): void {
     const { head } = exchange
-    // What is plain can be read in one way only.
+    // Requests of the fast path are not ambiguous.
     const ambiguity = head instanceof FastRequestHead ? undefined : findAmbiguity(head)
     if (ambiguity !== undefined) {
-      this.refuse(exchange, ambiguity.status, 'ambiguous_request', ambiguity.message)
+      this.reject(exchange, ambiguity.status, 'ambiguous_request', ambiguity.message)
       return
     }
     const { inFlight, telemetry, maxBody, memory, now } = this.#parts
@@ -89,45 +85,40 @@ export class Pipeline implements ExchangeRunOwner {
         this.#reader.collect(exchange, facts, (bytes) => this.#tryPosted(exchange, facts, bytes))
         return
       case 'stream': {
-        if (this.#turnsAway(exchange, facts)) return
+        if (this.#rejectExpired(exchange, facts)) return
         const push = this.#parts.push?.open()
-        const observer = new PushObserver(
-          inFlight,
-          telemetry,
-          head,
-          { limit: maxBody, memory },
-          push,
-        )
-        this.#pass(this.#uncalled(exchange, 'mcp', now(), 0, observer, facts.hasBody), push)
+        const bounds = { limit: maxBody, memory }
+        const observer = new PushObserver(inFlight, telemetry, head, bounds, push)
+        this.#pass(this.#withoutCalls(exchange, 'mcp', now(), 0, observer, facts.hasBody), push)
         return
       }
       case 'session-end': {
         const session = facts.session ?? ''
-        if (this.#turnsAway(exchange, facts)) {
+        if (this.#rejectExpired(exchange, facts)) {
           inFlight.endSession(session, 'abandoned', 'injected')
           return
         }
-        const way = this.#uncalled(exchange, 'mcp', now(), 0, null, facts.hasBody)
-        way.over = inFlight.sessionEnding(session)
-        this.#pass(way)
+        const active = this.#withoutCalls(exchange, 'mcp', now(), 0, null, facts.hasBody)
+        active.sessionEnded = inFlight.sessionEnding(session)
+        this.#pass(active)
         return
       }
       case 'http':
-        this.#pass(this.#uncalled(exchange, 'http', now(), 0, null, facts.hasBody))
+        this.#pass(this.#withoutCalls(exchange, 'http', now(), 0, null, facts.hasBody))
     }
   }
 
-  /** An exchange without a call: only rules about HTTP can hit it. A body that is `unread` may hold any. */
-  #uncalled(
+  /** Creates an exchange without calls, which only HTTP rules can match. An `unread` body may contain calls. */
+  #withoutCalls(
     exchange: Exchange,
-    kind: ExchangeRun['class'],
+    kind: ActiveExchange['class'],
     receivedAt: number,
     requestBytes: number,
     observer: Observer | null = null,
     unread = false,
-  ): ExchangeRun {
+  ): ActiveExchange {
     const faults = this.#parts.planner?.forExchange(exchange.head, requestBytes, unread)
-    return new ExchangeRun(this, exchange, kind, receivedAt, observer, undefined, undefined, faults)
+    return new ActiveExchange(this, exchange, kind, receivedAt, observer, faults)
   }
 
   #tryPosted(exchange: Exchange, facts: HeadFacts, bytes: Uint8Array | null): void {
@@ -141,7 +132,7 @@ export class Pipeline implements ExchangeRunOwner {
   #posted(exchange: Exchange, facts: HeadFacts, bytes: Uint8Array | null): void {
     const receivedAt = this.#parts.now()
     if (bytes === null) {
-      this.#pass(this.#uncalled(exchange, 'http', receivedAt, 0, null, true))
+      this.#pass(this.#withoutCalls(exchange, 'http', receivedAt, 0, null, true))
       return
     }
     const repeats = this.#parts.inFlight.redirects.take(exchange, bytes)
@@ -151,26 +142,26 @@ export class Pipeline implements ExchangeRunOwner {
       const request = { head: exchange.head, posted, session, size: bytes.length, receivedAt }
       const faults = planCalls(this.#parts, request, entries, repeats)
       this.#pass(
-        new ExchangeRun(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults),
+        new ActiveExchange(this, exchange, 'mcp', receivedAt, observer, faults, entries, posted),
       )
       return
     }
     const endpoint = this.#parts.inFlight.endpoints.lookup(exchange.head.target)
     const posted = this.#reader.read(exchange.head, facts, bytes, endpoint !== undefined)
     if (posted === undefined) {
-      this.#pass(this.#uncalled(exchange, 'http', receivedAt, bytes.length, null, true))
+      this.#pass(this.#withoutCalls(exchange, 'http', receivedAt, bytes.length, null, true))
       return
     }
     const session = endpoint ?? posted.session ?? ''
-    if (this.#turnsAway(exchange, facts, session, posted.calls, receivedAt)) return
-    const behind = this.#parts.inFlight.cancel(posted, session, exchange)
-    const way = this.#open(exchange, facts, posted, session, bytes.length, receivedAt)
-    way.behind = behind
-    this.#pass(way)
+    if (this.#rejectExpired(exchange, facts, session, posted.calls, receivedAt)) return
+    const barriers = this.#parts.inFlight.cancel(posted, session, exchange)
+    const active = this.#open(exchange, facts, posted, session, bytes.length, receivedAt)
+    active.barriers = barriers
+    this.#pass(active)
   }
 
-  /** Answers for a session that a fault has ended; true when it has. */
-  #turnsAway(
+  /** Rejects a request of a session that a fault has ended; returns true when it did. */
+  #rejectExpired(
     exchange: Exchange,
     { session: named = '', trace }: HeadFacts,
     session = named,
@@ -178,8 +169,8 @@ export class Pipeline implements ExchangeRunOwner {
     receivedAt = 0,
   ): boolean {
     const { planner, inFlight, telemetry } = this.#parts
-    const by = planner?.turnsAway(session)
-    // A client that begins anew is let in, whatever session it still names.
+    const by = planner?.expiredBy(session)
+    // A new `initialize` is accepted, even with the id of an ended session.
     if (planner === undefined || by === undefined || calls[0]?.method === 'initialize') return false
     const entries = calls.map((call) => inFlight.open(call, '', receivedAt, trace))
     const { head, bytes } = expiredResponse(exchange.head, calls, by)
@@ -189,11 +180,11 @@ export class Pipeline implements ExchangeRunOwner {
     for (const entry of entries) inFlight.settle(entry, 'http_error', 'injected')
     const { status } = head
     if (calls.length === 0) telemetry.http({ class: 'mcp', status, origin: 'injected' })
-    planner.turnedAway(by, session, calls, trace)
+    planner.reportExpired(by, session, calls, trace)
     return true
   }
 
-  /** Opens the calls of a POST and takes note of what it tells about sessions. */
+  /** Opens the calls of a POST and records the facts of its session. */
   #open(
     exchange: Exchange,
     { trace }: HeadFacts,
@@ -201,14 +192,14 @@ export class Pipeline implements ExchangeRunOwner {
     session: string,
     size: number,
     receivedAt: number,
-  ): ExchangeRun {
+  ): ActiveExchange {
     const { inFlight, telemetry, maxBody, memory, planner } = this.#parts
     const { calls } = posted
-    const weight = planner?.mayHit(exchange.head, calls) === true ? weightOf(calls) : 0
+    const weight = planner?.mayHit(exchange.head, calls) === true ? paramsWeight(calls) : 0
     if (!this.#reader.keeps(exchange.head, weight)) {
-      return this.#uncalled(exchange, 'http', receivedAt, size, null, true)
+      return this.#withoutCalls(exchange, 'http', receivedAt, size, null, true)
     }
-    if (calls.length === 0) return this.#uncalled(exchange, 'mcp', receivedAt, size)
+    if (calls.length === 0) return this.#withoutCalls(exchange, 'mcp', receivedAt, size)
     const entries: CallEntry[] = []
     for (const call of calls)
       entries.push(inFlight.open(call, session, receivedAt, trace, exchange))
@@ -220,42 +211,42 @@ export class Pipeline implements ExchangeRunOwner {
     const request = { head: exchange.head, posted, session, size, receivedAt, weight }
     const faults = planCalls(this.#parts, request, entries)
     if (posted.batch) inFlight.cancelOwn(posted, entries)
-    return new ExchangeRun(this, exchange, 'mcp', receivedAt, observer, entries, posted, faults)
+    return new ActiveExchange(this, exchange, 'mcp', receivedAt, observer, faults, entries, posted)
   }
 
-  #pass(way: ExchangeRun, push?: PushStream): void {
+  #pass(active: ActiveExchange, push?: PushStream): void {
     const { now } = this.#parts
-    const { exchange, entries, faults, behind } = way
-    const relay = new Relay(exchange, way.observer, way, now)
+    const { exchange, entries, faults, barriers } = active
+    const relay = new Relay(exchange, active.observer, active, now)
     try {
-      const to = upstreamFor(way, this.#parts, push)
+      const to = upstreamFor(active, this.#parts, push)
       relay.attach(to.send(exchange.head, exchange.body.forSending(), relay))
     } catch (error) {
-      this.#unsent(way, error)
+      this.#unsent(active, error)
       return
     }
-    // Where the request is held back, it tells itself when it goes.
-    const isHeld = faults !== undefined || behind !== undefined
-    relay.handedOver((isHeld ? now() : markSent(entries, now)) - way.receivedAt)
+    // A held request reports itself when it is sent.
+    const isHeld = faults !== undefined || barriers !== undefined
+    relay.requestSent((isHeld ? now() : markSent(entries, now)) - active.receivedAt)
   }
 
-  finished(way: ExchangeRun, status: number): void {
+  finished(active: ActiveExchange, status: number): void {
     if (status === 0 || status === 400) this.#parts.suspect?.()
-    if (way.entries.length > 0) return
-    const origin = way.faults?.exchange.origin ?? 'upstream'
-    way.over?.(origin === 'upstream' ? status : 0)
-    this.#parts.telemetry.http({ class: way.class, status, origin })
+    if (active.entries.length > 0) return
+    const origin = active.faults?.exchange.origin ?? 'upstream'
+    active.sessionEnded?.(origin === 'upstream' ? status : 0)
+    this.#parts.telemetry.http({ class: active.class, status, origin })
   }
 
-  redirected(way: ExchangeRun, head: ResponseHead): boolean {
-    return this.#parts.inFlight.redirects.hold(way, head, this.#parts.now())
+  redirected(active: ActiveExchange, head: ResponseHead): boolean {
+    return this.#parts.inFlight.redirects.hold(active, head, this.#parts.now())
   }
 
-  /** The app could not be asked, or what it said was no response: Squall answers. */
-  unanswered(way: ExchangeRun, failure: Failure): void {
-    const { reason, status, message } = appFailure(failure)
+  /** Answers for an app that was unreachable, or gave no usable response. */
+  upstreamFailed(active: ActiveExchange, failure: Failure): void {
+    const { reason, status, message } = rejectionOf(failure)
     this.#parts.suspect?.(failure)
-    this.#responseFor(way, status, reason, message)
+    this.#responseFor(active, status, reason, message)
     this.#parts.rareLog.warn(reason, failure.message, 'answered for the app')
   }
 
@@ -263,38 +254,43 @@ export class Pipeline implements ExchangeRunOwner {
     this.#parts.telemetry.overhead(time / 1000)
   }
 
-  dropped(way: ExchangeRun): void {
-    for (const entry of way.entries) this.#parts.inFlight.settle(entry, 'incomplete', 'squall')
+  dropped(active: ActiveExchange): void {
+    for (const entry of active.entries) this.#parts.inFlight.settle(entry, 'incomplete', 'squall')
   }
 
-  /** Watching failed: the response goes on, its calls are closed as far as they can be known. */
-  blind(way: ExchangeRun, error: unknown): void {
+  /** Settles the calls of an exchange whose observer failed; the response continues. */
+  observerFailed(active: ActiveExchange, error: unknown): void {
     const { telemetry, inFlight, logger } = this.#parts
     logger.error({ err: error }, 'a response could not be read; it is passed on untouched')
     telemetry.unclassified('internal_error')
-    for (const entry of way.entries) inFlight.settle(entry, 'incomplete', 'squall')
+    for (const entry of active.entries) inFlight.settle(entry, 'incomplete', 'squall')
   }
 
-  /** Sending failed inside Squall, so that nobody else will ever close these calls. */
-  #unsent(way: ExchangeRun, error: unknown): void {
+  /** Settles the calls of an exchange that Squall could not send. */
+  #unsent(active: ActiveExchange, error: unknown): void {
     this.#parts.logger.error({ err: error }, 'an exchange failed inside Squall')
-    this.#responseFor(way, 500, 'internal_error', 'an error of its own')
+    this.#responseFor(active, 500, 'internal_error', 'internal error')
   }
 
-  #responseFor(way: ExchangeRun, status: number, reason: RejectionReason, message: string): void {
+  #responseFor(
+    active: ActiveExchange,
+    status: number,
+    reason: RejectionReason,
+    message: string,
+  ): void {
     const { telemetry, inFlight } = this.#parts
-    const { response } = way.exchange
-    const calls: Call[] = way.entries.map(({ call }) => call)
+    const { response } = active.exchange
+    const calls: Call[] = active.entries.map(({ call }) => call)
     if (response.started) response.cut('rst')
-    else refuse(response, { status, reason, message }, calls, way.posted?.batch ?? false)
+    else sendRejection(response, { status, reason, message }, calls, active.posted?.batch ?? false)
     telemetry.refused(reason)
-    for (const entry of way.entries) inFlight.settle(entry, 'http_error', 'squall')
-    if (calls.length === 0) telemetry.http({ class: way.class, status, origin: 'squall' })
-    way.over?.(0)
+    for (const entry of active.entries) inFlight.settle(entry, 'http_error', 'squall')
+    if (calls.length === 0) telemetry.http({ class: active.class, status, origin: 'squall' })
+    active.sessionEnded?.(0)
   }
 
   #broke(exchange: Exchange, error: unknown): void {
     this.#parts.logger.error({ err: error }, 'an exchange failed inside Squall')
-    this.refuse(exchange, 500, 'internal_error', 'an error of its own')
+    this.reject(exchange, 500, 'internal_error', 'internal error')
   }
 }

@@ -1,22 +1,23 @@
 import type { Call } from '../mcp/call.ts'
+import { jsonWeight } from '../base/json/json-weight.ts'
+import type { Room } from '../base/room.ts'
 import type { PostedMessages } from '../mcp/classify.ts'
 import type { RequestHead } from '../http/headers.ts'
 import type { CallEntry } from './call-entry.ts'
-import { letGoOfParams } from './call-weight.ts'
 import type { FaultPlanner } from './faults/fault-planner.ts'
 import type { FaultRun } from './faults/fault-run.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type { RedirectedPost } from './redirected-calls.ts'
 
-/** A POST that carries calls. */
+/** A POST with calls. */
 export interface CallRequest {
   readonly head: RequestHead
   readonly posted: PostedMessages
-  /** The key of the session in the table of in-flight requests; empty where there is none. */
+  /** The key of the session in the table of in-flight requests; empty without a session. */
   readonly session: string
-  /** How many bytes the body has. */
+  /** The size of the body in bytes. */
   readonly size: number
-  /** How much memory the arguments of its calls take; 0 where no rule may match them. */
+  /** The memory of the calls' arguments; 0 when no rule can match. */
   readonly weight?: number
   /** In milliseconds. */
   readonly receivedAt: number
@@ -28,15 +29,15 @@ interface Parts {
   readonly now: () => number
 }
 
-/** Asks the rules about the calls of a POST; those of a repeated request have been asked before. */
+/** Plans the faults of a POST's calls; calls of a repeated request keep their plan. */
 export function planCalls(
   { planner, now, memory }: Parts,
   { head, posted, session, size, receivedAt, weight = 0 }: CallRequest,
   entries: readonly CallEntry[],
   repeats?: RedirectedPost,
 ): FaultRun | undefined {
-  const isAsked = repeats !== undefined || weight > 0
-  const faults = !isAsked
+  const mayMatch = repeats !== undefined || weight > 0
+  const faults = !mayMatch
     ? undefined
     : planner?.forCalls({
         weight,
@@ -49,21 +50,34 @@ export function planCalls(
         onSent: () => markSent(entries, now),
         onResponded: (call) => markResponded(entries, call, now()),
       })
-  if (faults === undefined) letGoOfParams(posted.calls, weight, memory)
+  if (faults === undefined) releaseParams(posted.calls, weight, memory)
   for (const entry of entries) entry.faults = faults
   return faults
 }
 
-/** Notes that calls go to the app now. */
+/** Records that calls are sent to the app now. */
 export function markSent(entries: readonly CallEntry[], now: () => number): number {
   const sentAt = now()
   for (const entry of entries) entry.sentAt = sentAt
   return sentAt
 }
 
-/** Notes that the app's response to a call is there, or to all of them; faults may still keep it. */
+/** Records the app's response to one call or to all; faults may still hold the response. */
 function markResponded(entries: readonly CallEntry[], call: Call | undefined, at: number): void {
   for (const entry of entries) {
     if (call === undefined || entry.call === call) entry.respondedAt = at
   }
+}
+
+/** Returns the memory that the arguments of calls take. */
+export function paramsWeight(calls: readonly Call[]): number {
+  let weight = 0
+  for (const { params } of calls) weight += jsonWeight(params)
+  return weight
+}
+
+/** Drops the arguments, which only faults read: an open call may be kept for long. */
+function releaseParams(calls: readonly Call[], weight: number, memory: Room): void {
+  for (const call of calls) call.params = undefined
+  memory.give(weight)
 }

@@ -23,7 +23,7 @@ import { publicUpstream } from './public-upstream.ts'
 import type { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 
-/** What every port reports to. */
+/** Holds the parts that all ports share. */
 export interface PortContext {
   readonly telemetry: Telemetry
   readonly logger: Logger
@@ -32,10 +32,10 @@ export interface PortContext {
   readonly memory: MemoryBudget
 }
 
-/** A probe's answer is good for this long: readiness is asked for more often than it changes. */
+/** The result of a probe is reused for this long, in milliseconds. */
 const PROBE_TTL = 1_000
 
-/** One listener with everything behind it, up to the app. */
+/** Connects one listener with its app. */
 export class Port {
   readonly upstreamName: string
   readonly #front: HttpFront
@@ -46,7 +46,7 @@ export class Port {
   readonly #connector: Connector
   readonly #telemetry: Telemetry
   readonly #rareLog: RareLog
-  readonly #told = { sessions: 0, pending_calls: 0 }
+  readonly #reported = { sessions: 0, pending_calls: 0 }
   readonly #closing = new AbortController()
   #probedAt = -Infinity
   #accepts: Promise<boolean> = Promise.resolve(false)
@@ -95,7 +95,7 @@ export class Port {
         push,
         memory,
         closing: this.#closing.signal,
-        refuseWhile: (refused) => this.#front.refuseWhile(refused),
+        resetWhile: (isDown) => this.#front.resetWhile(isDown),
       })
     const { publicUrl } = options
     const { upstream } = this.#app
@@ -127,7 +127,7 @@ export class Port {
     })
     const target = {
       handle: pipeline.handle.bind(pipeline),
-      refuse: pipeline.refuse.bind(pipeline),
+      reject: pipeline.reject.bind(pipeline),
       upgrade: this.#upgrade.bind(this),
     }
     this.#front = new HttpFront(options, target, telemetry, listenTls, memory)
@@ -137,12 +137,12 @@ export class Port {
     return this.#front.server
   }
 
-  /** New TLS material, from the next handshake on. */
+  /** Uses new TLS material from the next handshake on. */
   secure(material: SecureContextOptions): void {
     ;(this.#front.server as TlsServer).setSecureContext(material)
   }
 
-  /** Known from open connections where there are any; only else is one made to find out. */
+  /** Resolves to true when the app accepts connections; probes it only without open connections. */
   upstreamAccepts(): Promise<boolean> {
     if (this.#app.connected > 0) return Promise.resolve(true)
     const now = performance.now()
@@ -157,8 +157,8 @@ export class Port {
     this.#front.sweep(now)
     this.#app.sweep(now)
     this.#inFlight.sweep()
-    this.#tell('sessions', this.#inFlight.sessions.size)
-    this.#tell('pending_calls', this.#inFlight.pendingCalls)
+    this.#report('sessions', this.#inFlight.sessions.size)
+    this.#report('pending_calls', this.#inFlight.pendingCalls)
   }
 
   /** Resolves when every connection has ended. */
@@ -168,7 +168,7 @@ export class Port {
     this.#app.close()
   }
 
-  /** Ends everything at once. */
+  /** Ends all connections at once. */
   close(): void {
     this.#closing.abort()
     this.#front.close()
@@ -178,9 +178,9 @@ export class Port {
     this.#app.close()
   }
 
-  #tell(name: 'sessions' | 'pending_calls', size: number): void {
-    this.#telemetry.gauge(name, size - this.#told[name])
-    this.#told[name] = size
+  #report(name: 'sessions' | 'pending_calls', size: number): void {
+    this.#telemetry.gauge(name, size - this.#reported[name])
+    this.#reported[name] = size
   }
 
   #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {

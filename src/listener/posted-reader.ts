@@ -3,35 +3,35 @@ import { isExemptPath } from '../http/exempt-path.ts'
 import { readingCost } from '../base/json/json-bounds.ts'
 import type { HeadFacts } from '../mcp/request-facts.ts'
 import { targetPath, type RequestHead } from '../http/headers.ts'
-import type { Exchange } from './exchange.ts'
-import { HEAVY, heavyWork } from './heavy-work.ts'
+import type { Exchange, ExchangeListener } from './exchange.ts'
+import { HEAVY, heavyWork } from './event-loop.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry, UnclassifiedReason } from '../telemetry/telemetry.ts'
 import { codingOf, decodedLimit, decodeWhole, MAX_RATIO } from '../http/content-coding.ts'
 
-/** What a reader works with. */
-export interface PostedReaderParts {
+/** Configures a reader. */
+export interface PostedReaderOptions {
   readonly telemetry: Telemetry
   readonly logger: Logger
   readonly memory: MemoryBudget
-  /** Bodies up to this size are read. */
+  /** The largest body that is read. */
   readonly maxBody: number
-  /** Fail, instead of passing on unread, when reading itself fails. */
+  /** Fails a request that could not be read because of an internal error, instead of forwarding it. */
   readonly strict: boolean
-  /** Reads a request body as MCP. */
+  /** Replaces `classifyBody` in tests. */
   readonly classify?: typeof classifyBody
 }
 
-/** Reads what is posted, and counts what looked like MCP and could not be read. */
+/** Reads posted bodies, and counts those that looked like MCP and could not be read. */
 export class PostedReader {
-  readonly #parts: PostedReaderParts
+  readonly #parts: PostedReaderOptions
 
-  constructor(parts: PostedReaderParts) {
+  constructor(parts: PostedReaderOptions) {
     this.#parts = parts
   }
 
-  /** Takes in a body; null for one that is not read. */
+  /** Collects a body; passes null when it is not read. */
   collect(exchange: Exchange, facts: HeadFacts, done: (bytes: Uint8Array | null) => void): void {
     const { maxBody } = this.#parts
     exchange.body.collect(maxBody, (bytes, reason = 'too_large') => {
@@ -41,14 +41,14 @@ export class PostedReader {
         return
       }
       const work = bytes.length * (facts.coding === undefined ? 1 : MAX_RATIO)
-      heavyWork.do(work, () => {
-        // The client may have left while it waited.
+      heavyWork.run(work, () => {
+        // The client may have left meanwhile.
         if (work < HEAVY || !exchange.response.ended) done(bytes)
       })
     })
   }
 
-  /** Reads a body as MCP; undefined when it is not, or cannot be read. */
+  /** Reads a body as MCP; returns undefined when it is not MCP or cannot be read. */
   read(
     head: RequestHead,
     facts: HeadFacts,
@@ -97,16 +97,27 @@ export class PostedReader {
     return undefined
   }
 
-  /** Counts what calls take that faults may ask for; false when there is no room. */
+  /** Counts the memory of arguments that faults may read; returns false when there is no room. */
   keeps(head: RequestHead, weight: number): boolean {
     if (this.#parts.memory.take(weight)) return true
     this.unclassified(head, 'memory')
     return false
   }
 
-  /** JSON that clients post to log in, or to probe, is no MCP that went unread. */
+  /** Counts an unread request, except on paths for login and probes. */
   unclassified(head: RequestHead, reason: UnclassifiedReason): void {
     if (reason === 'memory') this.#parts.memory.pressure.request_unread++
     if (!isExemptPath(targetPath(head.target))) this.#parts.telemetry.unclassified(reason)
+  }
+}
+
+/** Creates a listener that counts clients that leave before their request was read. */
+export function unreadListener(telemetry: Telemetry): ExchangeListener {
+  const nothing = (): void => undefined
+  return {
+    drained: nothing,
+    tickEnded: nothing,
+    dropped: nothing,
+    gone: () => telemetry.http({ class: 'mcp', status: 0, origin: 'upstream' }),
   }
 }

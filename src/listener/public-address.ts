@@ -8,14 +8,14 @@ const IN_HEADER = /(?<![a-z0-9+.-])https?:\/\/[^\s"',;<>\\/?#]+/gi
 const AT_START = /^https?:\/\/[^\s"',;<>\\/?#]+/i
 const LOOPBACK = /^(?:localhost|::1|127\.\d+\.\d+\.\d+)$/i
 
-/** Puts the public URL in the place of the origins by which an upstream names itself. */
+/** Replaces the origins of an upstream by the public URL. */
 export class PublicAddress {
   readonly #url: string
-  /** URLs at the public origin are public already. */
+  /** URLs at the public origin stay unchanged. */
   readonly #origin: string
   readonly #own: ReadonlySet<string>
 
-  /** `url` has no slash at its end. */
+  /** `url` must not end in a slash. */
   constructor(url: string, upstream: UpstreamAddress) {
     this.#url = url
     this.#origin = new URL(url).origin
@@ -27,7 +27,7 @@ export class PublicAddress {
     return this.#rewrite(value, IN_HEADER, this.#origins(host))
   }
 
-  /** Rewrites the string values that begin with such an origin; undefined for what is not JSON. */
+  /** Rewrites the string values that begin with an origin of the upstream; returns undefined for invalid JSON. */
   inJson(text: string, host: string | undefined): string | undefined {
     const root = readJson(text)
     if (root === undefined) return undefined
@@ -50,7 +50,7 @@ export class PublicAddress {
     return text.replace(urls, (url) => (own.has(originOf(url) ?? '') ? this.#url : url))
   }
 
-  /** Servers build URLs from `Host`, with whichever scheme they believe the client to use. */
+  /** Returns the upstream's origins, with those of `Host`: servers build URLs from it with either scheme. */
   #origins(host = ''): ReadonlySet<string> {
     const own = new Set(this.#own)
     for (const scheme of ['http', 'https']) {
@@ -69,7 +69,7 @@ function originsOf(upstream: UpstreamAddress): string[] {
   return names.map((name) => originOf(formatUpstream({ ...upstream, host: name })) ?? '')
 }
 
-/** Returns the origin in one spelling; undefined for what is no origin, as with a user name. */
+/** Normalizes an origin; returns undefined for other texts, such as URLs with a user name. */
 function originOf(text: string): string | undefined {
   if (text.includes('@') || !URL.canParse(text)) return undefined
   return new URL(text).origin

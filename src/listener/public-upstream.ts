@@ -21,14 +21,14 @@ const UNCHANGED = 'OAuth metadata was not rewritten'
 /** Larger metadata passes unchanged. */
 const MAX_METADATA = 64 * 1024
 
-/** Parts that the rewriting of documents needs. */
+/** Configures the rewriting of OAuth documents. */
 export interface PublicParts {
   readonly address: PublicAddress
   readonly log: RareLog
   readonly memory: Room
 }
 
-/** Returns the upstream with OAuth documents that name the public URL of Squall. */
+/** Wraps an upstream so that its OAuth documents name the public URL. */
 export function publicUpstream(upstream: Upstream, parts: PublicParts): Upstream {
   return {
     send: (head, body, sink) => {
@@ -44,7 +44,7 @@ export function publicUpstream(upstream: Upstream, parts: PublicParts): Upstream
   }
 }
 
-/** Rewrites challenges, and metadata once it is whole; passes on everything else as it comes. */
+/** Rewrites challenges, and metadata when it is complete; forwards everything else at once. */
 class PublicSink implements ResponseSink {
   readonly chunks?: (run: ChunkRun) => boolean
   readonly isMetadata: boolean
@@ -81,9 +81,9 @@ class PublicSink implements ResponseSink {
     if (this.#head === undefined) return this.#sink.data(chunk)
     const hasRoom = this.#parts.memory.take(chunk.length)
     this.#chunks.push(chunk)
-    if (!hasRoom) return this.#passOn('too much memory is in use')
+    if (!hasRoom) return this.#forward('too much memory is in use')
     this.#size += chunk.length
-    return this.#size <= MAX_METADATA || this.#passOn('larger than 64 KiB')
+    return this.#size <= MAX_METADATA || this.#forward('larger than 64 KiB')
   }
 
   end(trailers: HeaderLines): void {
@@ -91,7 +91,7 @@ class PublicSink implements ResponseSink {
     const text = head && this.#text(head)
     const rewritten = text === undefined ? undefined : this.#parts.address.inJson(text, this.#host)
     if (head === undefined || rewritten === undefined || rewritten === text) {
-      this.#passOn(rewritten === undefined ? 'not readable as JSON' : undefined)
+      this.#forward(rewritten === undefined ? 'not readable as JSON' : undefined)
       this.#sink.end(trailers)
       return
     }
@@ -103,11 +103,11 @@ class PublicSink implements ResponseSink {
   }
 
   fail(failure: Failure): void {
-    this.#passOn(undefined)
+    this.#forward(undefined)
     this.#sink.fail(failure)
   }
 
-  /** Nothing is held any more. */
+  /** Releases the held chunks. */
   drop(): void {
     this.#parts.memory.give(this.#size)
     this.#size = 0
@@ -128,8 +128,8 @@ class PublicSink implements ResponseSink {
     return plain && strictText(plain)
   }
 
-  /** Sends what is held, if anything, as it came, with the reason in the log; false asks for a pause. */
-  #passOn(reason: string | undefined): boolean {
+  /** Forwards the held response unchanged and logs the reason; false asks for a pause. */
+  #forward(reason: string | undefined): boolean {
     const head = this.#head
     if (head === undefined) return true
     if (reason !== undefined) this.#parts.log.warn('oauth_metadata', reason, UNCHANGED)

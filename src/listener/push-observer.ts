@@ -14,15 +14,15 @@ import type { Observer, ObserverBounds } from './observer.ts'
 import { SseWatch } from './sse-watch.ts'
 
 /**
- * Watches a stream that the client opened by GET: the push stream of a session, a resumed one, or
- * the answering half of HTTP+SSE. Answers to calls made elsewhere pass here.
+ * Observes a stream that the client opened by GET: the push stream of a session, a resumed stream, or the
+ * stream of HTTP+SSE. It carries responses to calls of other exchanges.
  */
 export class PushObserver implements Observer, PushPosition {
   readonly #inFlight: InFlightRequests
   readonly #telemetry: Telemetry
   readonly #target: string
   readonly #bounds: ObserverBounds
-  /** Undefined where no fault can be about the stream. */
+  /** Undefined when no fault can act on the stream. */
   readonly #stream: PushStream | undefined
   #session: string
   #endpoint: string | undefined
@@ -59,13 +59,13 @@ export class PushObserver implements Observer, PushPosition {
     this.#stream?.belongsTo(this.#session, false)
   }
 
-  /** Also true when nothing is watched any more, so that nothing waits for what will not be seen. */
+  /** True between two events, and when nothing is observed any more, so that nothing waits forever. */
   get between(): boolean {
     return this.#watch?.between ?? true
   }
 
-  follow(): SseFramer {
-    return this.#watch?.follow() ?? new SseFramer(this.#bounds.limit, this.#bounds.memory)
+  fork(): SseFramer {
+    return this.#watch?.fork() ?? new SseFramer(this.#bounds.limit, this.#bounds.memory)
   }
 
   data(chunk: Uint8Array): void {
@@ -91,22 +91,22 @@ export class PushObserver implements Observer, PushPosition {
   #close(outcome: Outcome): void {
     const watch = this.#watch
     if (watch === undefined) return
-    this.#streamOver()
-    watch.end(() => this.#over(outcome))
+    this.#streamEnded()
+    watch.end(() => this.#endSession(outcome))
   }
 
-  #streamOver(): void {
+  #streamEnded(): void {
     this.#watch = undefined
     this.#telemetry.gauge('push_streams', -1)
   }
 
-  /** With the stream of an HTTP+SSE session goes the session; others can be resumed. */
-  #over(outcome: Outcome): void {
+  /** Ends the session of an HTTP+SSE stream; other streams can be resumed. */
+  #endSession(outcome: Outcome): void {
     const origin = this.#stream?.cutByFault === true ? 'injected' : 'upstream'
     if (this.#endpoint !== undefined) this.#inFlight.closeEndpoint(this.#endpoint, outcome, origin)
   }
 
-  /** Until an endpoint is announced, an event of that name is one. */
+  /** Finds responses and, until an endpoint is announced, the `endpoint` event. */
   #sign(text: string, from: number): number {
     const sign = signIn(text, from, false)
     if (this.#endpoint !== undefined) return sign

@@ -1,20 +1,19 @@
 import type { Logger } from '../telemetry/log.ts'
 
-/** What is known of the lines with one reason. */
-interface Turn {
+interface LastLine {
   at: number
   leftOut: number
 }
 
 /**
- * Warns at most once per reason and interval: an app that is down must not turn every request into
- * a line. Reasons come from a fixed list, so that their number needs no bound of its own.
+ * Logs at most one warning per reason and interval, because an app that is down would otherwise cause a line
+ * for each request. Reasons come from a fixed list, so their number is bounded.
  */
 export class RareLog {
   readonly #logger: Logger
   readonly #now: () => number
   readonly #interval: number
-  readonly #turns = new Map<string, Turn>()
+  readonly #last = new Map<string, LastLine>()
 
   /** `interval` is in the unit of `now`. */
   constructor(logger: Logger, now: () => number, interval = 1_000) {
@@ -23,22 +22,22 @@ export class RareLog {
     this.#interval = interval
   }
 
-  /** Writes the line, with the number left out since the last one, or counts it as left out. */
+  /** Writes a line with the number of lines left out before, or counts the line as left out. */
   warn(reason: string, detail: string, message: string): void {
     const now = this.#now()
-    const turn = this.#turns.get(reason)
-    if (turn === undefined) {
-      this.#turns.set(reason, { at: now, leftOut: 0 })
+    const last = this.#last.get(reason)
+    if (last === undefined) {
+      this.#last.set(reason, { at: now, leftOut: 0 })
       this.#logger.warn({ reason, detail }, message)
       return
     }
-    if (now - turn.at < this.#interval) {
-      turn.leftOut++
+    if (now - last.at < this.#interval) {
+      last.leftOut++
       return
     }
-    const { leftOut } = turn
-    turn.at = now
-    turn.leftOut = 0
+    const { leftOut } = last
+    last.at = now
+    last.leftOut = 0
     this.#logger.warn(leftOut === 0 ? { reason, detail } : { reason, detail, leftOut }, message)
   }
 }

@@ -6,11 +6,11 @@ import type { CallEntry } from './call-entry.ts'
 import type { Exchange } from './exchange.ts'
 import type { FaultRun } from './faults/fault-run.ts'
 import type { Observer } from './observer.ts'
-import type { ExchangeRun } from './exchange-run.ts'
+import type { ActiveExchange } from './active-exchange.ts'
 
-/** The calls of a request that the upstream redirected, until the client repeats the request. */
+/** A POST that the upstream redirected, until the client repeats the request. */
 export interface RedirectedPost {
-  /** The head of the request that was redirected. */
+  /** The head of the first request. */
   readonly head: RequestHead
   readonly posted: PostedMessages
   readonly entries: readonly CallEntry[]
@@ -24,24 +24,24 @@ interface Held {
   readonly to: RedirectTarget
   readonly key: string
   readonly size: number
-  /** The number of request bytes that are kept. */
+  /** The kept bytes of the request. */
   readonly weight: number
   readonly expires: number
 }
 
-/** Clients follow at once; who takes longer than this, in milliseconds, begins a new call. */
-const PATIENCE = 10_000
+/** A repetition after more than this, in milliseconds, is a new call. */
+const FOLLOW_TIMEOUT = 10_000
 const MAX_POSTS = 1_000
-/** Bounds what the held calls keep of their requests. */
+/** Bounds the kept bytes of all requests. */
 const MAX_BYTES = 8 * 1024 * 1024
 
-/** Headers that tell clients apart, and that a client repeats when it follows a redirect. */
-const OF_THE_CLIENT = ['authorization', 'mcp-session-id', 'user-agent', 'x-forwarded-for']
+/** Headers that identify a client, and that it repeats after a redirect. */
+const CLIENT_HEADERS = ['authorization', 'mcp-session-id', 'user-agent', 'x-forwarded-for']
 
 /**
  * Keeps the calls of redirected requests open, so that a request and its repetition are one call. A
- * repetition comes from the same peer, with the same client headers and the same body, to where the
- * redirect leads; each redirect is followed once. Nothing else is taken for one.
+ * repetition comes from the same peer, with the same client headers and body, to the target of the redirect;
+ * each redirect is followed once.
  */
 export class RedirectedCalls {
   /** Oldest first. */
@@ -49,14 +49,14 @@ export class RedirectedCalls {
   #bytes = 0
   readonly #unfollowed: (post: RedirectedPost, to: RedirectTarget, full: boolean) => void
 
-  /** `unfollowed` gets what no client came back for, and what leaves a full table (`full`). */
+  /** `unfollowed` gets requests that were not repeated in time, or left a full table (`full`). */
   constructor(unfollowed: (post: RedirectedPost, to: RedirectTarget, full: boolean) => void) {
     this.#unfollowed = unfollowed
   }
 
-  /** Keeps the calls of an exchange that the upstream redirects. False where no client can follow. */
-  hold(way: ExchangeRun, response: ResponseHead, now: number): boolean {
-    const { exchange, entries, observer, posted, faults } = way
+  /** Keeps the calls of a redirected exchange; returns false when no client can follow. */
+  hold(active: ActiveExchange, response: ResponseHead, now: number): boolean {
+    const { exchange, entries, observer, posted, faults } = active
     const { head } = exchange
     if (posted === undefined || observer === null) return false
     const to = redirectTarget(head, response)
@@ -66,19 +66,19 @@ export class RedirectedCalls {
     const carried = faults?.followRedirect() === true ? faults : undefined
     const post = { head, posted, entries, observer, faults: carried }
     const key = keyOf(exchange, bytes)
-    this.#held.push({ post, to, key, size: bytes.length, weight, expires: now + PATIENCE })
+    this.#held.push({ post, to, key, size: bytes.length, weight, expires: now + FOLLOW_TIMEOUT })
     this.#bytes += weight
     while (this.#held.length > MAX_POSTS || this.#bytes > MAX_BYTES) this.#drop(true)
     return true
   }
 
-  /** Returns the redirected request that this one repeats; it leaves. */
+  /** Removes and returns the redirected request that this one repeats. */
   take(exchange: Exchange, bytes: Uint8Array): RedirectedPost | undefined {
     const { target } = exchange.head
     let key: string | undefined
     for (let at = 0; at < this.#held.length; at++) {
       const held = this.#held[at]!
-      // Most requests are told apart without reading their bodies once more.
+      // Compares the size and target first, because the key hashes the body.
       if (held.size !== bytes.length || held.to.target !== target) continue
       if (held.key !== (key ??= keyOf(exchange, bytes))) continue
       this.#held.splice(at, 1)
@@ -88,7 +88,7 @@ export class RedirectedCalls {
     return undefined
   }
 
-  /** Gives up what has been held for too long. */
+  /** Drops requests that were not repeated in time. */
   expire(now: number): void {
     while (this.#held[0] !== undefined && this.#held[0].expires <= now) this.#drop(false)
   }
@@ -102,6 +102,6 @@ export class RedirectedCalls {
 }
 
 function keyOf({ head, peer }: Exchange, bytes: Uint8Array): string {
-  const client = OF_THE_CLIENT.map((name) => headerValue(head.headers, name) ?? null)
+  const client = CLIENT_HEADERS.map((name) => headerValue(head.headers, name) ?? null)
   return hash('sha256', JSON.stringify([peer, ...client, hash('sha256', bytes)]))
 }

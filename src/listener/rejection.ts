@@ -2,32 +2,33 @@ import type { Call } from '../mcp/call.ts'
 import type { ResponseHead } from '../http/headers.ts'
 import { asJson, errorReply } from '../mcp/reply.ts'
 import type { RejectionReason } from '../telemetry/telemetry.ts'
+import type { Failure } from '../http/transfer.ts'
 import type { ClientResponse } from './exchange.ts'
 
-/** JSON-RPC code of an error that was made on the way and not by the app. */
+/** The JSON-RPC error code of Squall's own errors. */
 const SQUALL_ERROR = -32603
 
-/** Marks a response that Squall itself had to give: neither the app's nor a fault. */
+/** The header of Squall's own error responses, which come neither from the app nor from a fault. */
 export const ERROR_HEADER = 'x-squall-error'
 
-/** Why an exchange is answered by Squall. */
-export interface Refusal {
+/** Describes an error response of Squall. */
+export interface Rejection {
   readonly status: number
   readonly reason: RejectionReason
   readonly message: string
 }
 
-/** Answers in the app's stead: JSON-RPC shaped for calls, plain JSON for anything else. */
-export function refuse(
+/** Answers instead of the app: with JSON-RPC errors for calls, with plain JSON otherwise. */
+export function sendRejection(
   response: ClientResponse,
-  refusal: Refusal,
+  rejection: Rejection,
   calls: readonly Call[],
   batch: boolean,
 ): void {
-  const bytes = refusalBody(refusal, calls, batch)
+  const bytes = rejectionBody(rejection, calls, batch)
   const head: ResponseHead = {
-    status: refusal.status,
-    reason: REASONS[refusal.status] ?? '',
+    status: rejection.status,
+    reason: REASONS[rejection.status] ?? '',
     headers: [
       'Content-Type',
       'application/json',
@@ -36,7 +37,7 @@ export function refuse(
       'Cache-Control',
       'no-store',
       ERROR_HEADER,
-      refusal.reason,
+      rejection.reason,
     ],
   }
   response.head(head)
@@ -44,10 +45,14 @@ export function refuse(
   response.end([])
 }
 
-/** The body of a response that Squall gives. */
-export function refusalBody(refusal: Refusal, calls: readonly Call[], batch: boolean): Uint8Array {
-  const { reason } = refusal
-  const message = `squall: ${refusal.message}`
+/** Encodes the body of an error response of Squall. */
+export function rejectionBody(
+  rejection: Rejection,
+  calls: readonly Call[],
+  batch: boolean,
+): Uint8Array {
+  const { reason } = rejection
+  const message = `squall: ${rejection.message}`
   if (calls.length === 0) {
     return Buffer.from(`${JSON.stringify({ error: { origin: 'squall', reason, message } })}\n`)
   }
@@ -66,4 +71,26 @@ const REASONS: Readonly<Record<number, string>> = {
   502: 'Bad Gateway',
   503: 'Service Unavailable',
   505: 'HTTP Version Not Supported',
+}
+
+const UNREACHABLE: Omit<Rejection, 'message'> = { reason: 'upstream_unreachable', status: 502 }
+
+const KINDS: Readonly<Record<Failure['kind'], Omit<Rejection, 'message'>>> = {
+  connect: UNREACHABLE,
+  overload: { reason: 'overload', status: 503 },
+  protocol: { reason: 'upstream_protocol', status: 502 },
+  reset: UNREACHABLE,
+  closed: UNREACHABLE,
+}
+
+const TEXTS: Readonly<Partial<Record<RejectionReason, string>>> = {
+  upstream_unreachable: 'the app cannot be reached',
+  upstream_protocol: 'the app answered with something that is not HTTP',
+}
+
+/** Maps a failed transfer to an error response. Resets and closes without a response are passed on as such. */
+export function rejectionOf({ kind, message }: Failure): Rejection {
+  const { reason, status } = KINDS[kind]
+  const text = TEXTS[reason]
+  return { reason, status, message: text === undefined ? message : `${text}: ${message}` }
 }

@@ -3,30 +3,30 @@ import type { HeaderLines, ResponseHead } from '../http/headers.ts'
 import { keepsMethod } from '../http/redirect-target.ts'
 import type { Failure, ResponseSink, Transfer } from '../http/transfer.ts'
 import type { Exchange, ExchangeListener } from './exchange.ts'
-import { loopTurn } from './faults/chain/loop-turn.ts'
-import { spendShare } from './loop-share.ts'
+import { nextLoop } from './event-loop.ts'
+import { spendShare } from './event-loop.ts'
 import type { Observer } from './observer.ts'
 
-/** What a relay tells the pipeline. */
+/** Receives the events of a relay. */
 export interface RelayEnd {
-  /** The exchange is over: answered, broken off, or left by the client. 0 where no head was sent. */
+  /** The exchange has ended: completed, cut, or left by the client; 0 without a head. */
   finished(status: number): void
-  /** The client is sent elsewhere with its request. True takes the calls from whoever watches. */
+  /** The response redirects the request. True takes the calls from the observer. */
   redirected(head: ResponseHead): boolean
-  /** The app gave no usable response and none has been started: somebody has to. */
-  unanswered(failure: Failure): void
-  /** Watching the response failed; the response itself goes on. */
-  blind(error: unknown): void
+  /** The app gave no usable response: the receiver must answer. */
+  upstreamFailed(failure: Failure): void
+  /** The observer failed; the response continues. */
+  observerFailed(error: unknown): void
   /** Squall ends the connection of a client that does not read. */
   dropped(): void
-  /** Told last, once: the time that was spent here and not waiting, in the unit of the clock. */
+  /** Called last and once with the time that Squall spent without waiting, in the unit of the clock. */
   spent(time: number): void
 }
 
-/** A piece up to this size that comes with its head takes no time worth counting. */
+/** The time of a piece up to this size, together with its head, is not measured. */
 const SMALL = 16 * 1024
 
-/** Passes one response from the app to the client, with an observer looking on. */
+/** Passes one response from the app to the client and to an observer. */
 export class Relay implements ResponseSink, ExchangeListener {
   readonly #exchange: Exchange
   readonly #end: RelayEnd
@@ -34,10 +34,10 @@ export class Relay implements ResponseSink, ExchangeListener {
   #observer: Observer | null
   #transfer: Transfer | undefined
   #status = 0
-  #over = false
-  #handedOver = false
+  #ended = false
+  #requestSent = false
   #spent = 0
-  /** Since when the clock runs; negative while it stands. */
+  /** The start of the running clock; negative while it is stopped. */
   #since = -1
 
   constructor(exchange: Exchange, observer: Observer | null, end: RelayEnd, now: () => number) {
@@ -48,18 +48,18 @@ export class Relay implements ResponseSink, ExchangeListener {
     exchange.listener = this
   }
 
-  /** The relay ends this transfer when the client leaves. */
+  /** Sets the transfer, which the relay aborts when the client leaves. */
   attach(transfer: Transfer): void {
-    if (this.#over) transfer.abort()
+    if (this.#ended) transfer.abort()
     else this.#transfer = transfer
   }
 
-  /** The request is on its way; `spent` is what that took. */
-  handedOver(spent: number): void {
+  /** Records that the request was sent, which took `spent`. */
+  requestSent(spent: number): void {
     this.#spent += spent
-    this.#handedOver = true
-    // An app that cannot be asked has failed before this.
-    if (this.#over) this.#end.spent(this.#spent)
+    this.#requestSent = true
+    // An unreachable app has failed before this.
+    if (this.#ended) this.#end.spent(this.#spent)
   }
 
   info(head: ResponseHead): void {
@@ -67,7 +67,7 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   head(head: ResponseHead, whole?: boolean): void {
-    if (this.#over) return
+    if (this.#ended) return
     this.#begin()
     try {
       this.#exchange.response.head(head, whole)
@@ -85,12 +85,12 @@ export class Relay implements ResponseSink, ExchangeListener {
     try {
       this.#observer.head(head)
     } catch (error) {
-      this.#blind(error)
+      this.#observerFailed(error)
     }
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#over) return true
+    if (this.#ended) return true
     const started = this.#begin()
     const more = this.#exchange.response.data(chunk)
     if (!more) this.#exchange.stall()
@@ -98,14 +98,14 @@ export class Relay implements ResponseSink, ExchangeListener {
       try {
         this.#observer.data(chunk)
       } catch (error) {
-        this.#blind(error)
+        this.#observerFailed(error)
       }
     }
     return started || chunk.length > SMALL ? this.#paced(more) : more
   }
 
   chunks(run: ChunkRun): boolean {
-    if (this.#over) return true
+    if (this.#ended) return true
     const started = this.#begin()
     const more = this.#exchange.response.chunks(run)
     if (!more) this.#exchange.stall()
@@ -113,22 +113,22 @@ export class Relay implements ResponseSink, ExchangeListener {
       try {
         this.#observer.chunks(run)
       } catch (error) {
-        this.#blind(error)
+        this.#observerFailed(error)
       }
     }
     return started ? this.#paced(more) : more
   }
 
   end(trailers: HeaderLines): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#ended) return
+    this.#ended = true
     this.#begin()
     this.#exchange.response.end(trailers)
     if (this.#observer !== null) {
       try {
         this.#observer.end(trailers)
       } catch (error) {
-        this.#blind(error)
+        this.#observerFailed(error)
       }
     }
     this.#end.finished(this.#status)
@@ -136,12 +136,12 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   fail(failure: Failure): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#ended) return
+    this.#ended = true
     this.#begin()
     const { response } = this.#exchange
     if (!response.started && failure.kind !== 'reset' && failure.kind !== 'closed') {
-      this.#end.unanswered(failure)
+      this.#end.upstreamFailed(failure)
     } else {
       response.cut(failure.kind === 'closed' ? 'fin' : 'rst')
       this.#observe((observer) => observer.fail(failure))
@@ -155,8 +155,8 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   gone(): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#ended) return
+    this.#ended = true
     this.#begin()
     this.#transfer?.abort()
     this.#observe((observer) => observer.gone())
@@ -165,25 +165,25 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   dropped(): void {
-    if (!this.#over) this.#end.dropped()
+    if (!this.#ended) this.#end.dropped()
   }
 
   /**
-   * Stops the clock: what follows is waiting. Most responses are whole in the tick of their head, and
-   * reading the clock once for all of it costs a third of reading it for each part.
+   * Stops the clock, because waiting begins. Most responses are complete in the tick of their head, and one
+   * reading of the clock costs a third of a reading for each part.
    */
-  tickOver(): void {
+  tickEnded(): void {
     if (this.#since >= 0) this.#stop()
   }
 
-  /** Stops the clock, and asks for a pause where other calls are to have a turn. */
+  /** Stops the clock, and asks for a pause when other calls must be served. */
   #paced(more: boolean): boolean {
     if (!spendShare(this.#stop()) || !more) return more
-    void loopTurn().then(() => this.#over || this.drained())
+    void nextLoop().then(() => this.#ended || this.drained())
     return false
   }
 
-  /** Returns for how long the clock ran. */
+  /** Stops the clock and returns its time. */
   #stop(): number {
     const time = this.#now() - this.#since
     this.#spent += time
@@ -191,7 +191,7 @@ export class Relay implements ResponseSink, ExchangeListener {
     return time
   }
 
-  /** Starts the clock; false when it runs already. */
+  /** Starts the clock; returns false when it is running. */
   #begin(): boolean {
     if (this.#since >= 0) return false
     this.#since = this.#now()
@@ -199,8 +199,8 @@ export class Relay implements ResponseSink, ExchangeListener {
   }
 
   #account(): void {
-    this.tickOver()
-    if (this.#handedOver) this.#end.spent(this.#spent)
+    this.tickEnded()
+    if (this.#requestSent) this.#end.spent(this.#spent)
   }
 
   #observe(tell: (observer: Observer) => void): void {
@@ -208,19 +208,19 @@ export class Relay implements ResponseSink, ExchangeListener {
     try {
       tell(this.#observer)
     } catch (error) {
-      this.#blind(error)
+      this.#observerFailed(error)
     }
   }
 
-  #blind(error: unknown): void {
+  #observerFailed(error: unknown): void {
     const observer = this.#observer
     this.#observer = null
-    this.#end.blind(error)
+    this.#end.observerFailed(error)
     try {
-      // Its calls are closed by now; what it still holds must not stay counted as open.
+      // The calls are settled; `gone` releases the remaining resources of the observer.
       observer?.gone()
     } catch {
-      // It has failed once: there is nothing more to learn from it.
+      // The failure was reported already.
     }
   }
 }

@@ -1,10 +1,10 @@
 import type { JsonRpcId } from '../mcp/call.ts'
 import { Chain } from '../base/linked-list.ts'
 import { headerValue } from '../http/headers.ts'
-import { Departure } from './late-upstream.ts'
+import { SendBarrier } from './send-barrier.ts'
 import type { CallEntry, Caller } from './call-entry.ts'
 
-/** The headers that tell clients apart. */
+/** The headers that distinguish clients. */
 const CALLER = [
   'authorization',
   'cookie',
@@ -14,11 +14,11 @@ const CALLER = [
   'x-forwarded-for',
 ]
 
-/** Keeps the open calls of no session. Clients count their ids each for itself, so that one id may be open many times. */
+/** Holds the open calls without a session. Each client has its own ids, so one id may be open many times. */
 export class SessionlessCalls {
   readonly #calls = new Chain<CallEntry>()
-  /** By held calls: when they, and all older ones that the same cancellations fit, have left. */
-  readonly #leaving = new WeakMap<CallEntry, Departure>()
+  /** Barriers by held call: each also covers the older calls that the same cancellations match. */
+  readonly #barriers = new WeakMap<CallEntry, SendBarrier>()
 
   add(entry: CallEntry): void {
     this.#calls.add(entry)
@@ -28,7 +28,7 @@ export class SessionlessCalls {
     this.#calls.remove(entry)
   }
 
-  /** Returns the only open call with an id from a caller; undefined when there is none, or several. */
+  /** Returns the only open call with an id from a caller; undefined when there are none or several. */
   find(id: JsonRpcId, caller: Caller): CallEntry | undefined {
     let found: CallEntry | undefined
     for (let entry = this.#calls.oldest; entry !== undefined; entry = entry.newer) {
@@ -40,29 +40,29 @@ export class SessionlessCalls {
   }
 
   /**
-   * Returns the departure of the calls with an id from a caller that faults hold; undefined when they
-   * hold none. Each call is waited for once, however many cancellations fit it.
+   * Returns the barrier of the calls with an id from a caller that faults hold; undefined without held
+   * calls. A call belongs to one barrier, however many cancellations match it.
    */
-  leaving(id: JsonRpcId, caller: Caller): Departure | undefined {
+  barrierFor(id: JsonRpcId, caller: Caller): SendBarrier | undefined {
     const held: CallEntry[] = []
     const requests: Promise<unknown>[] = []
-    let known: Departure | undefined
+    let known: SendBarrier | undefined
     for (let entry = this.#calls.newest; entry !== undefined; entry = entry.older) {
       if (entry.call.id !== id) continue
       const going = entry.faults?.going
       if (going === undefined || !isSameCaller(entry.caller, caller)) continue
-      known = this.#leaving.get(entry)
-      if (known?.isOver === false) {
-        requests.push(known.over)
+      known = this.#barriers.get(entry)
+      if (known?.isPassed === false) {
+        requests.push(known.passed)
         break
       }
       requests.push(going)
       held.push(entry)
     }
     if (held.length === 0) return known
-    const departure = new Departure(requests)
-    for (const entry of held) this.#leaving.set(entry, departure)
-    return departure
+    const barrier = new SendBarrier(requests)
+    for (const entry of held) this.#barriers.set(entry, barrier)
+    return barrier
   }
 }
 

@@ -3,16 +3,16 @@ import type { ListenAddress } from '../http/address.ts'
 import type { FrontOptions } from './front/front-options.ts'
 import type { TlsPaths } from './front/tls-files.ts'
 
-/** One listener and the app behind it. */
+/** A listener and its app. */
 export interface Pair {
   readonly listen: ListenAddress
   readonly upstream: UpstreamAddress
 }
 
-/** What a sidecar is made of. */
+/** Configures a sidecar. */
 export interface SidecarOptions extends FrontOptions {
   readonly pairs: readonly Pair[]
-  /** Replaces the upstream's origin in OAuth documents, where it is given. */
+  /** Replaces the upstream's origin in OAuth documents. */
   readonly publicUrl?: string | undefined
   readonly listenTls: TlsPaths | undefined
   readonly upstreamTls: TlsPaths
@@ -20,7 +20,7 @@ export interface SidecarOptions extends FrontOptions {
   readonly upstreamInsecure: boolean
   readonly readyWithoutUpstream: boolean
   readonly strict: boolean
-  /** Bytes that messages in flight may hold; a share of the memory that there is unless told otherwise. */
+  /** The bound on bytes of messages in flight; a share of the available memory by default. */
   readonly maxMemory?: number | undefined
   readonly maxPending: number
   readonly pendingTtl: number
@@ -30,7 +30,7 @@ export interface SidecarOptions extends FrontOptions {
   readonly upstreamReuse: boolean
   readonly upstreamIdle: number
   readonly connectTimeout: number
-  /** False asks no upstream that fails whether it speaks TLS: a handshake is a connection of its own. */
+  /** False disables the TLS probe of a failing upstream, which opens an extra connection. */
   readonly diagnose?: boolean
   readonly drainTimeout: number
 }

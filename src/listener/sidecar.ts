@@ -4,24 +4,23 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { bind, type BoundAddress } from './front/bind.ts'
 import type { FaultParts } from './faults/create-planner.ts'
-import { MemoryBudget } from './memory-budget.ts'
-import { defaultMemoryBudget } from './memory-limit.ts'
+import { defaultMemoryBudget, MemoryBudget } from './memory-budget.ts'
 import { Port } from './port.ts'
 import { RareLog } from './rare-log.ts'
 import type { SidecarOptions } from './sidecar-options.ts'
 import { TlsFiles } from './front/tls-files.ts'
 
-/** Whether traffic should be sent here, and why not. */
+/** The readiness of a sidecar, with its reason. */
 export interface Readiness {
   readonly ready: boolean
   readonly reason: string
-  /** Whether traffic is taken, be the app there or not. */
+  /** True while the sidecar accepts connections, whatever the state of the app. */
   readonly listening: boolean
 }
 
 const SWEEP_INTERVAL = 1_000
 
-/** All listeners of one process, from start to drained. */
+/** Runs all listeners of the process. */
 export class Sidecar {
   readonly memory: MemoryBudget
   readonly #options: SidecarOptions
@@ -65,7 +64,7 @@ export class Sidecar {
     )
   }
 
-  /** Binds every listener; the addresses come back as they really are. */
+  /** Binds every listener and returns the bound addresses. */
   async listen(): Promise<BoundAddress[]> {
     const bound: BoundAddress[] = []
     try {
@@ -83,7 +82,7 @@ export class Sidecar {
     return bound
   }
 
-  /** Ready means listening, and the app behind each listener accepting connections. */
+  /** Returns ready when the sidecar listens and every app accepts connections. */
   async readiness(): Promise<Readiness> {
     const listening = this.#state === 'listening'
     if (!listening) return { ready: false, reason: this.#state, listening }
@@ -97,33 +96,33 @@ export class Sidecar {
     return { ready: true, reason: 'listening, upstream accepts', listening }
   }
 
-  /** Whether the app behind any listener accepts connections. */
+  /** Returns true when the app of at least one listener accepts connections. */
   async appAccepts(): Promise<boolean> {
     for (const port of this.#ports) if (await port.upstreamAccepts()) return true
     return false
   }
 
-  /** The pod ends: no fault acts any more, and traffic is served on until the drain. */
+  /** Disarms all rules because the pod terminates; traffic is served until the drain. */
   podEnds(): void {
     this.#arming?.disarm('draining', 'the pod is terminating')
   }
 
-  /** Bounded tables let go of what is stale, and gauges of table sizes are brought up to date. */
+  /** Drops stale table entries and updates the gauges of table sizes. */
   sweep(): void {
     this.memory.relieve(performance.now())
     for (const port of this.#ports) port.sweep(performance.now())
   }
 
   /**
-   * Stops accepting and lets what is in flight finish. What has not ended when the time is over is
-   * cut. Resolves when every connection is closed.
+   * Stops accepting and waits for the exchanges in flight, which are cut after the drain timeout. Resolves
+   * when every connection is closed.
    */
   drain(): Promise<void> {
     this.#drained ??= this.#drain()
     return this.#drained
   }
 
-  /** Ends everything at once. */
+  /** Ends all listeners and connections at once. */
   async close(): Promise<void> {
     this.#state = 'draining'
     clearInterval(this.#sweeper)
@@ -134,7 +133,7 @@ export class Sidecar {
 
   async #drain(): Promise<void> {
     this.#state = 'draining'
-    // What a fault holds back must not hold up the end.
+    // Held requests and responses must not delay the drain.
     this.#arming?.disarm('draining', 'the sidecar is draining')
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {

@@ -5,21 +5,21 @@ import { ENDLESS, type Room } from '../base/room.ts'
 import type { EmitFrame, SseFrame } from '../mcp/sse-framer.ts'
 import { SseFramer } from '../mcp/sse-framer.ts'
 import { decodedLimit, decoderFor, type Coding } from '../http/content-coding.ts'
-import { HEAVY, OrderedWork } from './heavy-work.ts'
+import { HEAVY, OrderedWork } from './event-loop.ts'
 
-/** Coded bytes that may wait to be decoded. */
+/** The bound on coded bytes that wait for the decoder. */
 const MOST_QUEUED = 1024 * 1024
-/** Memory that an event takes beside its bytes while it waits to be read. */
+/** Memory of a waiting event in addition to its bytes. */
 const EVENT = 256
 
-/** The place of the first thing worth reading in the text of whole events; Infinity where there is none. */
+/** Returns the offset of the first sign in the text of whole events; Infinity without a sign. */
 export type FindSign = (text: string, from: number) => number
 
-/** Reads the events of a stream that goes by, whatever its coding; the stream itself is not touched. */
+/** Reads the events of a stream in any coding, without affecting the stream. */
 export class SseWatch {
   readonly #framer: SseFramer
   readonly #room: Room
-  /** Made for the first large event. */
+  /** Created for the first large event. */
   #reading: OrderedWork | undefined
   readonly #emit: EmitFrame
   readonly #onFrame: EmitFrame
@@ -27,11 +27,11 @@ export class SseWatch {
   readonly #decoder: Transform | undefined
   readonly #readable: boolean
   #missed: boolean
-  /** Bytes that went into the decoder, and that came out. */
+  /** Bytes before and after decoding. */
   #coded = 0
   #plain = 0
 
-  /** Events without a sign may be left out. */
+  /** Events without a sign may be skipped. */
   constructor(coding: Coding, limit: number, sign: FindSign, onFrame: EmitFrame, room = ENDLESS) {
     this.#framer = new SseFramer(limit, room)
     this.#sign = sign
@@ -42,24 +42,24 @@ export class SseWatch {
     this.#missed = !this.#readable
     this.#decoder = decoderFor(coding)
     this.#decoder?.on('data', (chunk: Uint8Array) => this.#decoded(chunk))
-    // A damaged stream is the client's to complain about: here it only ends the reading.
+    // A damaged stream only ends the reading; the client gets its bytes.
     this.#decoder?.on('error', () => {
       this.#missed = true
     })
   }
 
-  /** True when something went by that could not be read: its coding, damage, or an event too large. */
+  /** True when an event could not be read, because of its coding, damage or size. */
   get missed(): boolean {
     return this.#missed
   }
 
-  /** True where another event may go behind what was seen. */
+  /** True between two events. */
   get between(): boolean {
     return this.#framer.between
   }
 
-  /** A framer that goes on behind what was seen. */
-  follow(): SseFramer {
+  /** Returns a framer that continues at this point. */
+  fork(): SseFramer {
     return this.#framer.fork()
   }
 
@@ -68,7 +68,7 @@ export class SseWatch {
     if (decoder === undefined) {
       if (this.#readable) this.#read(asBuffer(chunk))
     } else if (decoder.writableLength > MOST_QUEUED) {
-      // The stream itself must not wait for its reading, and memory must not pay for it.
+      // The stream must not wait for the decoder, and memory stays bounded.
       this.#missed = true
       decoder.destroy()
     } else if (!decoder.destroyed) {
@@ -82,27 +82,27 @@ export class SseWatch {
     else if (this.#readable) this.#readRun(run)
   }
 
-  /** Calls `done` when every event that came has been seen, also of a stream that was cut. */
+  /** Calls `done` when every event has been read, also of a stream that was cut. */
   end(done: () => void): void {
-    const over = (): void => {
+    const ended = (): void => {
       this.#framer.end()
       if (this.#reading === undefined) done()
-      else this.#reading.do(0, done)
+      else this.#reading.run(0, done)
     }
     if (this.#decoder === undefined || this.#decoder.destroyed) {
-      over()
+      ended()
       return
     }
-    this.#decoder.once('close', over)
+    this.#decoder.once('close', ended)
     this.#decoder.end()
     this.#decoder.resume()
   }
 
-  /** Reads an event at once; a large one when its turn has come, and those behind it after that. */
+  /** Reads an event at once; a large event, and those behind it, later. */
   #event(frame: SseFrame): void {
     const { length } = frame.raw
     if (length < HEAVY && this.#reading?.busy !== true) {
-      this.#tell(frame)
+      this.#deliver(frame)
       return
     }
     const size = length + EVENT
@@ -111,18 +111,18 @@ export class SseWatch {
       return
     }
     this.#reading ??= new OrderedWork()
-    this.#reading.do(length, () => {
+    this.#reading.run(length, () => {
       this.#room.give(size)
       try {
-        this.#tell(frame)
+        this.#deliver(frame)
       } catch {
-        // As in `#decoded`: there is nobody else to end with it.
+        // No caller can handle the error here.
         this.#missed = true
       }
     })
   }
 
-  #tell(frame: SseFrame): void {
+  #deliver(frame: SseFrame): void {
     if (frame.oversized) this.#missed = true
     else this.#onFrame(frame)
   }
@@ -148,11 +148,12 @@ export class SseWatch {
     }
   }
 
-  /** Runs outside of anybody's call: what goes wrong here has nobody else to end with. */
+  /** Reads decoded bytes; handles its errors, because no caller does. */
   #decoded(chunk: Uint8Array): void {
     this.#plain += chunk.length
     try {
-      if (this.#plain > decodedLimit(this.#coded, Infinity)) throw new Error('packed too densely')
+      if (this.#plain > decodedLimit(this.#coded, Infinity))
+        throw new Error('compression ratio too high')
       this.#read(asBuffer(chunk))
     } catch {
       this.#missed = true

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/front/http-front.ts'
 import { InFlightRequests } from '../../src/listener/in-flight-requests.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
-import { Pipeline, type PipelineParts } from '../../src/listener/pipeline.ts'
+import { Pipeline, type PipelineOptions } from '../../src/listener/pipeline.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { RawClient } from '../support/raw-client.ts'
@@ -87,7 +87,7 @@ test('a tunnel is counted while it is open', async () => {
 })
 
 /** A front and a pipeline with parts that break, and what they counted. */
-async function broken(parts: Partial<PipelineParts>) {
+async function broken(parts: Partial<PipelineOptions>) {
   const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   const metrics = createMetrics({ version: 'test' })
   const now = (): number => performance.now()
@@ -122,7 +122,7 @@ async function broken(parts: Partial<PipelineParts>) {
   }
   const target = {
     handle: pipeline.handle.bind(pipeline),
-    refuse: pipeline.refuse.bind(pipeline),
+    reject: pipeline.reject.bind(pipeline),
     upgrade: nothing,
   }
   const front = new HttpFront(limits, target, metrics, undefined)

@@ -1,4 +1,4 @@
-import type { Engine } from '../../src/listener/front/engine.ts'
+import type { Engine } from '../../src/listener/front/front-options.ts'
 import type { RulesFile } from '../../src/rules/file/schema.ts'
 import { differences, type Difference } from './compare.ts'
 import { Echo } from './echo.ts'

@@ -1,4 +1,4 @@
-import type { Engine } from '../../src/listener/front/engine.ts'
+import type { Engine } from '../../src/listener/front/front-options.ts'
 import { createPlanner } from '../../src/listener/faults/create-planner.ts'
 import { Sidecar } from '../../src/listener/sidecar.ts'
 import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'

@@ -66,7 +66,7 @@ function stage(limit: number) {
     get between() {
       return watch.between
     },
-    follow: () => watch.fork(),
+    fork: () => watch.fork(),
   })
   stream.into(sink)
   stream.attach({ resume: () => undefined, abort: () => undefined })

@@ -39,21 +39,21 @@ test('who waits is served in order as soon as there is room, or told that there 
   expect(budget.held).toBe(90 * KIB)
 })
 
-test('the clients that have not read for longest are given up, and no more than it takes', () => {
+test('the clients that have not read for longest are disconnected, and no more than necessary', () => {
   const budget = new MemoryBudget(256 * KIB)
   const [first, second, third, fresh] = [0, 1, 2, 90_000].map((stalledAt) => {
-    const giveUp = vi.fn(() => budget.goOn(exchange))
-    const exchange = { stalledAt, giveUp }
+    const disconnect = vi.fn(() => budget.resume(exchange))
+    const exchange = { stalledAt, disconnect }
     budget.stall(exchange)
     return exchange
   })
   budget.relieve(500)
-  expect(first!.giveUp).not.toHaveBeenCalled()
+  expect(first!.disconnect).not.toHaveBeenCalled()
   budget.relieve(90_001)
-  expect(first!.giveUp).toHaveBeenCalledOnce()
-  expect(second!.giveUp).toHaveBeenCalledOnce()
-  expect(third!.giveUp).not.toHaveBeenCalled()
-  expect(fresh!.giveUp).not.toHaveBeenCalled()
+  expect(first!.disconnect).toHaveBeenCalledOnce()
+  expect(second!.disconnect).toHaveBeenCalledOnce()
+  expect(third!.disconnect).not.toHaveBeenCalled()
+  expect(fresh!.disconnect).not.toHaveBeenCalled()
 })
 
 test('what is kept for later goes first, and all of it', () => {

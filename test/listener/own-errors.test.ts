@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { HttpFront } from '../../src/listener/front/http-front.ts'
 import { InFlightRequests } from '../../src/listener/in-flight-requests.ts'
 import { MemoryBudget } from '../../src/listener/memory-budget.ts'
-import { Pipeline, type PipelineParts } from '../../src/listener/pipeline.ts'
+import { Pipeline, type PipelineOptions } from '../../src/listener/pipeline.ts'
 import { RareLog } from '../../src/listener/rare-log.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -33,7 +33,7 @@ interface Stand {
 /** The parts of a listener put together by hand, so that single ones can be made to fail. */
 async function stand(
   script: Script,
-  parts: Partial<PipelineParts>,
+  parts: Partial<PipelineOptions>,
   broken: (telemetry: Telemetry) => Partial<Telemetry> = () => ({}),
 ): Promise<Stand> {
   const app = opened(await startRawApp({ script }))
@@ -89,7 +89,7 @@ async function stand(
     },
     {
       handle: (each) => pipeline.handle(each),
-      refuse: (...given) => pipeline.refuse(...given),
+      reject: (...given) => pipeline.reject(...given),
       upgrade: (_req, socket) => void socket.destroy(),
     },
     telemetry,

@@ -19,7 +19,7 @@ function stage(observer: Partial<Observer> = {}) {
   // As every response does, it says when the tick of its head is over.
   const begun = (): void => {
     work(10)()
-    process.nextTick(() => exchange.listener?.tickOver())
+    process.nextTick(() => exchange.listener?.tickEnded())
   }
   const exchange: Exchange = {
     head: { method: 'POST', target: '/', version: '1.1', headers: [] },
@@ -52,9 +52,9 @@ function stage(observer: Partial<Observer> = {}) {
   const end = {
     finished: (status: number) => told.push(`finished ${status}`),
     redirected: () => false,
-    unanswered: () => told.push('unanswered'),
+    upstreamFailed: () => told.push('upstreamFailed'),
     dropped: nothing,
-    blind: (error: unknown) => told.push(`blind: ${(error as Error).message}`),
+    observerFailed: (error: unknown) => told.push(`observerFailed: ${(error as Error).message}`),
     spent: (time: number) => told.push(`spent ${time}`),
   }
   const relay = new Relay(exchange, watching, end, () => now)
@@ -65,7 +65,7 @@ const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 test('the time of a response that is whole at once is told once, with that of the request', () => {
   const { relay, told } = stage()
-  relay.handedOver(1)
+  relay.requestSent(1)
   relay.head(HEAD)
   relay.data(Buffer.from('x'))
   relay.end([])
@@ -76,7 +76,7 @@ test('the time of a response that is whole at once is told once, with that of th
 
 test('waiting for the app is no time spent', async () => {
   const { relay, told, pass } = stage()
-  relay.handedOver(1)
+  relay.requestSent(1)
   pass(50_000)
   relay.head(HEAD)
   await tick()
@@ -95,7 +95,7 @@ test.each([
   ['gone', 10],
 ] as const)('an exchange that ends by %s tells its time, too', async (how, spent) => {
   const { relay, told, pass } = stage()
-  relay.handedOver(0)
+  relay.requestSent(0)
   relay.head(HEAD)
   await tick()
   pass(50_000)
@@ -109,13 +109,13 @@ test('an app that could not be asked has its time told after the sending', () =>
   const { relay, told } = stage()
   relay.fail({ kind: 'reset', message: '' })
   expect(told).toEqual(['finished 0'])
-  relay.handedOver(7)
+  relay.requestSent(7)
   expect(told).toEqual(['finished 0', 'spent 12'])
 })
 
 test('of a run of chunks the time is told once', async () => {
   const { relay, told, pass } = stage()
-  relay.handedOver(1)
+  relay.requestSent(1)
   relay.head(HEAD)
   await tick()
   pass(50_000)
@@ -131,11 +131,11 @@ test('a watcher that breaks at a run of chunks is let go of, and the response go
       throw new Error('chunks')
     },
   })
-  relay.handedOver(0)
+  relay.requestSent(0)
   relay.head(HEAD)
   relay.chunks(new ChunkRun())
   relay.end([])
-  expect(told).toEqual(['blind: chunks', 'observer: gone', 'finished 200', 'spent 1310'])
+  expect(told).toEqual(['observerFailed: chunks', 'observer: gone', 'finished 200', 'spent 1310'])
 })
 
 test.each(['head', 'data', 'end'] as const)(
@@ -146,11 +146,11 @@ test.each(['head', 'data', 'end'] as const)(
         throw new Error(at)
       },
     })
-    relay.handedOver(0)
+    relay.requestSent(0)
     relay.head(HEAD)
     relay.data(Buffer.from('x'))
     relay.data(Buffer.from('x'))
     relay.end([])
-    expect(told).toEqual([`blind: ${at}`, 'observer: gone', 'finished 200', 'spent 1210'])
+    expect(told).toEqual([`observerFailed: ${at}`, 'observer: gone', 'finished 200', 'spent 1210'])
   },
 )

@@ -1,7 +1,7 @@
 import { createControlSocket } from '../../admin/control-socket.ts'
 import { createAdmin } from '../../admin/server.ts'
 import type { BoundAddress } from '../../listener/front/bind.ts'
-import { connectionRoom, descriptorLimit } from '../../listener/front/descriptor-limit.ts'
+import { connectionLimits, descriptorLimit } from '../../listener/front/descriptor-limit.ts'
 import { Sidecar } from '../../listener/sidecar.ts'
 import type { SidecarOptions } from '../../listener/sidecar-options.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
@@ -39,7 +39,7 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   const engine = await rulesEngine(options.rules, metrics, logger, options.logIds)
   const telemetry = engine?.telemetry ?? metrics
   const asked = sidecarOptions(options)
-  const room = connectionRoom(descriptorLimit(), { ...asked, listeners: asked.pairs.length })
+  const room = connectionLimits(descriptorLimit(), { ...asked, listeners: asked.pairs.length })
   const sidecar = new Sidecar({ ...asked, ...room }, telemetry, logger, engine?.parts)
   metrics.memory = sidecar.memory
   if (options.admin !== undefined) await metrics.prepare()

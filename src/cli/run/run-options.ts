@@ -1,7 +1,7 @@
 import type { AppProbes } from '../../admin/probes/app-probe.ts'
 import type { ReadAccess } from '../../admin/read-guard.ts'
 import type { ListenAddress } from '../../http/address.ts'
-import { ENGINES, type Engine } from '../../listener/front/engine.ts'
+import { ENGINES, type Engine } from '../../listener/front/front-options.ts'
 import {
   LOG_FORMATS,
   LOG_IDS,

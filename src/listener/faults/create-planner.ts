@@ -39,7 +39,7 @@ export interface PlannerHost {
   /** Aborted when the listener drains or closes. */
   readonly closing: AbortSignal
   /** New connections are reset for as long as this says so. */
-  refuseWhile(refused: () => boolean): void
+  resetWhile(isDown: () => boolean): void
 }
 
 /** Makes the planner of one listener. */
@@ -82,7 +82,7 @@ function hostOf(session: string, expired: ExpiredSessions, host: PlannerHost): E
     isSessionOver: () => expired.of(session) !== undefined || host.sessions.hasEnded(session),
     refuseConnections: (ms, { retired }) => {
       const until = performance.now() + ms
-      host.refuseWhile(() => performance.now() < until && !retired.aborted)
+      host.resetWhile(() => performance.now() < until && !retired.aborted)
     },
   }
 }

@@ -103,12 +103,12 @@ export class FaultPlanner {
   }
 
   /** On whose behalf everything of a session is turned away; undefined when it is not. */
-  turnsAway(session: string): Behalf | undefined {
+  expiredBy(session: string): Behalf | undefined {
     return this.#parts.expired.of(session)
   }
 
   /** An exchange was turned away on behalf of a rule. */
-  turnedAway(
+  reportExpired(
     { place }: Behalf,
     session: string,
     calls: readonly Call[],

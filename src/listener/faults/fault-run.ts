@@ -102,8 +102,8 @@ export class FaultRun {
   }
 
   /** The client has given a call up: what the upstream has not got of it by now it never gets. */
-  giveUp(call: Call): void {
-    if (this.holds) this.#held.giveUp(this.calls, call)
+  abandon(call: Call): void {
+    if (this.holds) this.#held.abandon(this.calls, call)
   }
 
   /** Nothing goes to the upstream before this is settled. */
@@ -117,7 +117,7 @@ export class FaultRun {
   }
 
   /** True for a call whose response is not the app's own any more. Also to be asked after the end. */
-  spoils(call: Call): boolean {
+  damages(call: Call): boolean {
     const run = this.calls.find((each) => each.call === call)
     return !run?.edits.length && this.originOf(call) === 'injected'
   }
@@ -242,7 +242,7 @@ export class FaultRun {
   }
 
   /** What answers a call goes to the client now: whatever kept a response from it before is made good. */
-  responses(call: Call): void {
+  responded(call: Call): void {
     const run = this.calls.find((each) => each.call === call)
     // As long as the exchange is open, the response is what its faults made of it.
     if (run === undefined || !this.#finished || call.transport === 'http+sse') return

@@ -3,14 +3,14 @@ import type { Server } from 'node:net'
 import { connect } from 'node:net'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 
-/** Where a listener really is, once bound. */
+/** The address of a bound listener. */
 export interface BoundAddress {
   readonly text: string
   readonly host: string
   readonly port: number
 }
 
-/** A listener could not be bound. */
+/** Reports that a listener could not be bound. */
 export class BindError extends Error {
   readonly code = 'SQUALL_BIND'
   readonly problem: string
@@ -24,13 +24,13 @@ export class BindError extends Error {
   }
 }
 
-/** Binds a server. A Unix socket that nobody listens on any more is taken over. */
+/** Binds a server; replaces a Unix socket on which nobody listens any more. */
 export async function bind(server: Server, address: ListenAddress): Promise<BoundAddress> {
   try {
     await listen(server, address)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // A kernel without IPv6 has no address that takes both families.
+    // Without IPv6 in the kernel, `::` cannot be bound.
     if (code === 'EAFNOSUPPORT' && address.kind === 'tcp' && address.host === '::') {
       return bind(server, { ...address, host: '0.0.0.0' })
     }
@@ -60,9 +60,9 @@ function listen(server: Server, address: ListenAddress): Promise<void> {
   })
 }
 
-/** True for a socket that was left behind: only a refusal proves that nobody listens. */
+/** Returns true for an abandoned socket: only ECONNREFUSED proves that nobody listens. */
 function isStale(path: string): Promise<boolean> {
-  // Any other file refuses connections, too, and is not ours to delete.
+  // Other files also refuse connections, and must not be deleted.
   if (!lstatSync(path).isSocket()) return Promise.resolve(false)
   return new Promise((resolve) => {
     const socket = connect({ path })

@@ -1,60 +1,81 @@
 import type { Socket } from 'node:net'
-import { Chain } from '../../base/linked-list.ts'
+import { Chain, type Link } from '../../base/linked-list.ts'
+import type { ClientResponse } from '../exchange.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
-import type { OpenExchange } from './open-exchange.ts'
 import type { FastClientConnection } from './fast/fast-connection.ts'
 
-/** Requests that are open on one connection, before no more are read from it. */
+/** An open exchange of a connection, as the front sees it. */
+export interface OpenExchange extends Link<OpenExchange> {
+  readonly response: Pick<ClientResponse, 'closeAfter'>
+  readonly body: OpenBody
+  /** Reports that the client's connection has closed. */
+  closed(): void
+}
+
+/** A request body that may still be arriving. */
+export interface OpenBody {
+  readonly whole: boolean
+  /** True when the client has sent the whole body, read or not. */
+  readonly arrived: boolean
+  /** Returns the time since the client last sent bytes, in the unit of `now`. */
+  stalledFor(now: number): number
+  /** Returns true when the body is held until it is complete, and takes too long. */
+  heldTooLong(now: number, timeout: number): boolean
+  /** Ends the client's connection. */
+  destroy(): void
+}
+
+/** The most open requests of one connection; beyond them the connection is not read. */
 export const MOST_OPEN = 100
 
 /**
- * A client's connection and the exchanges that are open on it. Not a Set of them: the tables that a
- * Set discards keep exchanges that are long over from being collected early.
+ * Links the open exchanges of a client's connection in a list, because the discarded tables of a Set would keep
+ * ended exchanges from being collected early.
  */
 export class ClientConnection extends Chain<OpenExchange> {
   readonly memory: MemoryBudget
-  /** Nothing that still arrives here is read as a request. */
+  /** True when no further request is read. */
   closing = false
-  /** It came when the bound on connections was met, and is turned away as long as it is. */
+  /** True for a connection above the bound, which is rejected while the bound is met. */
   surplus = false
-  /** The request that came last, where it came behind others that were not answered; it may be over. */
+  /** The last request if it was pipelined behind open ones; it may have ended. */
   last: OpenExchange | undefined
-  /** Who reads it, as long as that is not node:http. */
+  /** The fast reader; undefined when node:http reads the connection. */
   fast: FastClientConnection | undefined
+  /** Requests that were ignored after the last one. */
+  #ignored = 0
+  /** Resumes node:http after a pause. */
+  #resume: (() => void) | undefined
+
   constructor(memory: MemoryBudget) {
     super()
     this.memory = memory
   }
 
-  /** Requests that came when none was read any more. */
-  #ignored = 0
-  /** Lets node:http read on, where it was made to wait. */
-  #goOn: (() => void) | undefined
-
-  /** Takes no part of a request that came too late; of a client that sends on and on nothing more is read. */
+  /** Ignores a request that came too late; stops reading after too many of them. */
   ignore(socket: Socket): void {
     if (++this.#ignored > MOST_OPEN) this.#hold(socket)
   }
 
-  /** Makes node:http wait while many requests are open: it would read on, and hold them all. */
+  /** Pauses node:http while too many requests are open, because it would read and hold all of them. */
   boundOpen(socket: Socket): void {
     if (this.size >= MOST_OPEN) this.#hold(socket)
   }
 
   override remove(link: OpenExchange): void {
     super.remove(link)
-    if (this.#goOn === undefined || this.size >= MOST_OPEN || this.#ignored > MOST_OPEN) return
-    this.#goOn()
-    this.#goOn = undefined
+    if (this.#resume === undefined || this.size >= MOST_OPEN || this.#ignored > MOST_OPEN) return
+    this.#resume()
+    this.#resume = undefined
   }
 
   #hold(socket: Socket): void {
-    if (this.#goOn !== undefined) return
+    if (this.#resume !== undefined) return
     // The reader of the request body resumes the socket.
     const pause = (): void => void socket.pause()
     socket.on('resume', pause)
     pause()
-    this.#goOn = () => {
+    this.#resume = () => {
       socket.off('resume', pause)
       socket.resume()
     }

@@ -1,10 +1,9 @@
-import type { ClientConnection } from './client-connection.ts'
+import type { ClientConnection, OpenBody, OpenExchange } from './client-connection.ts'
 import type { ClientResponse, ExchangeListener } from '../exchange.ts'
 import type { Stalled } from '../memory-budget.ts'
 import type { ResponseOwner } from './node-response.ts'
-import type { OpenBody, OpenExchange } from './open-exchange.ts'
 
-/** What exchanges have in common, whoever reads their requests: how they belong to a connection and end. */
+/** Implements what exchanges of both engines share: membership in a connection, memory and end. */
 export abstract class ClientExchange implements ResponseOwner, OpenExchange, Stalled {
   abstract readonly response: ClientResponse & { ended: boolean }
   abstract readonly body: OpenBody
@@ -12,10 +11,10 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange, Sta
   newer: OpenExchange | undefined
   older: OpenExchange | undefined
   stalledAt = -1
-  /** Bytes that the budget counts for it. */
+  /** Bytes that the budget counts for the exchange. */
   protected held = 0
   readonly #connection: ClientConnection
-  #over = false
+  #hasEnded = false
 
   constructor(connection: ClientConnection) {
     this.#connection = connection
@@ -23,24 +22,21 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange, Sta
     connection.add(this)
   }
 
-  /** No further request is read from this connection. */
   closing(): void {
     this.#connection.closing = true
   }
 
-  /** The tick in which the head was written is over. */
-  tickOver(): void {
-    this.listener?.tickOver()
+  tickEnded(): void {
+    this.listener?.tickEnded()
   }
 
-  /** Counts bytes that are kept until the exchange is over; false when there is no room for them. */
   hold(bytes: number): boolean {
-    if (this.#over || !this.#connection.memory.take(bytes)) return false
+    if (this.#hasEnded || !this.#connection.memory.take(bytes)) return false
     this.held += bytes
     return true
   }
 
-  /** As `hold`, after a wait for room where there is none. Not told once the exchange is over. */
+  /** Holds bytes like `hold`, but waits for room. Does not call `done` after the end of the exchange. */
   holdSoon(bytes: number, done: (isHeld: boolean) => void): void {
     if (this.hold(bytes)) {
       done(true)
@@ -48,7 +44,7 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange, Sta
     }
     const { memory } = this.#connection
     memory.wait(bytes, (isGranted) => {
-      if (this.#over) {
+      if (this.#hasEnded) {
         if (isGranted) memory.give(bytes)
         return
       }
@@ -57,44 +53,40 @@ export abstract class ClientExchange implements ResponseOwner, OpenExchange, Sta
     })
   }
 
-  /** The client takes no more for now. */
   stall(): void {
-    if (this.stalledAt >= 0 || this.#over) return
+    if (this.stalledAt >= 0 || this.#hasEnded) return
     this.stalledAt = performance.now()
     this.#connection.memory.stall(this)
   }
 
-  giveUp(): void {
+  disconnect(): void {
     this.listener?.dropped()
     this.body.destroy()
   }
 
-  /** The client takes data again. */
   drained(): void {
-    this.#goOn()
+    this.#unstall()
     this.listener?.drained()
   }
 
-  /** Nothing more will be written. */
-  over(): void {
-    if (this.#over) return
-    this.#over = true
-    this.#goOn()
+  ended(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#unstall()
     this.#connection.memory.give(this.held)
     this.#connection.remove(this)
   }
 
-  /** The client's connection is over. */
   closed(): void {
-    this.over()
+    this.ended()
     if (this.response.ended) return
     this.response.ended = true
     this.listener?.gone()
   }
 
-  #goOn(): void {
+  #unstall(): void {
     if (this.stalledAt < 0) return
     this.stalledAt = -1
-    this.#connection.memory.goOn(this)
+    this.#connection.memory.resume(this)
   }
 }

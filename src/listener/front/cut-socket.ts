@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
 import type { Cut } from '../exchange.ts'
 
-/** Under TLS the TCP socket that can be reset lies below the one that node:http knows. */
+/** Declares the TCP socket below a TLS socket: only that one can be reset. */
 interface Layered {
   readonly _parent?: Socket | null
 }
 
-/** Ends a client's connection by RST, or by FIN after what was written has left. */
+/** Ends a client's connection by RST, or by FIN after the written bytes. */
 export function cutSocket(socket: Socket, how: Cut): void {
-  // node:http corks the socket for the length of a tick: what was written before the cut must leave.
+  // node:http corks the socket for a tick: bytes written before the cut must be sent.
   while (socket.writableCorked > 0) socket.uncork()
   if (how === 'fin') {
     socket.destroySoon()
@@ -18,7 +18,7 @@ export function cutSocket(socket: Socket, how: Cut): void {
   try {
     lowest.resetAndDestroy()
   } catch {
-    // A pipe or Unix socket knows no reset.
+    // Pipes and Unix sockets have no reset.
   }
   socket.destroy()
 }

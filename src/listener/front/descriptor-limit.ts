@@ -1,39 +1,39 @@
 import { readFileSync } from 'node:fs'
 
-/** Bounds on connections that fit into a limit on open files. */
-export interface ConnectionRoom {
+/** Connection limits that fit into the limit on open files. */
+export interface ConnectionLimits {
   readonly maxConnections: number
   readonly maxUpstreamConnections: number
-  /** Connections of each listener above the bound that are still answered with 503. */
+  /** Connections of each listener above the limit that are answered with 503. */
   readonly overloadReserve: number
   readonly adminConnections: number
-  /** The limit that the bounds were derived from. */
+  /** The limit on open files. */
   readonly openFiles: number
-  /** Less is allowed than was asked for. */
+  /** True when fewer connections are allowed than requested. */
   readonly reduced: boolean
 }
 
-/** The bounds that were asked for, of each listener. */
-export interface AskedConnections {
+/** The requested limits of each listener. */
+export interface RequestedConnections {
   readonly maxConnections: number
   readonly maxUpstreamConnections: number
   readonly listeners: number
 }
 
-/** Descriptors for everything but connections: files, watches, listeners, modules that are loaded late. */
+/** Descriptors for files, watches, listeners and modules that are loaded later. */
 const OWN = 64
 const MOST_OVERLOADED = 256
 const MOST_ADMIN = 256
 const LEAST_ADMIN = 8
 
-/** Returns how many files and sockets this process may have open at a time; Infinity where it is not known. */
+/** Returns the limit on open files and sockets of this process; Infinity when it is unknown. */
 export function descriptorLimit(): number {
   try {
-    // Node has raised the soft limit to the hard one by now.
+    // Node has raised the soft limit to the hard limit at its start.
     const text = readFileSync('/proc/self/limits', 'utf8')
     return asLimit(/^Max open files +(\S+)/m.exec(text)?.[1])
   } catch {
-    // Not Linux. The report has the same, and takes longer to make.
+    // On other systems than Linux the report has the limit, but takes longer.
     const report = process.report.getReport() as {
       userLimits?: { open_files?: { soft?: string | number } }
     }
@@ -41,17 +41,19 @@ export function descriptorLimit(): number {
   }
 }
 
-function asLimit(told: string | number | undefined): number {
-  const limit = Number(told)
+function asLimit(value: string | number | undefined): number {
+  const limit = Number(value)
   return Number.isInteger(limit) && limit > 0 ? limit : Infinity
 }
 
 /**
- * Returns bounds under which clients can take no descriptor that the admin port or a connection to
- * the upstream needs: a client costs two, its own and the one to the upstream.
+ * Returns limits under which clients cannot use up the descriptors of the admin port and the upstream
+ * connections: a client needs two, its own and one to the upstream.
  */
-export function connectionRoom(limit: number, asked: AskedConnections): ConnectionRoom {
-  const { listeners, maxConnections, maxUpstreamConnections } = asked
+export function connectionLimits(
+  limit: number,
+  { listeners, maxConnections, maxUpstreamConnections }: RequestedConnections,
+): ConnectionLimits {
   const adminConnections = Math.min(MOST_ADMIN, Math.max(LEAST_ADMIN, Math.floor(limit / 16)))
   const each = Math.max(0, (limit - OWN - adminConnections) / listeners)
   const overloadReserve = Math.min(MOST_OVERLOADED, Math.max(1, Math.floor(each / 8)))

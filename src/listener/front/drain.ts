@@ -2,31 +2,31 @@ import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 
 /**
- * Takes no more connections. `close` of node:http would also end connections whose responses have not
- * left yet, and no longer watch the time that heads take.
+ * Stops accepting connections. `close` of node:http would also end connections with unsent responses, and
+ * stop the timeout of request heads.
  */
 export function stopListening(server: Server): void {
   NetServer.prototype.close.call(server)
 }
 
-/** Calls back when all that had arrived on the sockets by now has been read. */
+/** Calls `act` when all bytes that have arrived by now are read. */
 export function afterReads(act: () => void): void {
-  // The first one may come in the midst of the reads of this turn, and the second behind all of the next.
+  // The first callback may run between the reads of this iteration, the second runs after those of the next.
   setImmediate(() => setImmediate(act))
 }
 
-/** Returns the sockets on which node:http waits for a request of which nothing has arrived. */
+/** Returns the sockets on which node:http waits for the first byte of a request. */
 export function waitingSockets(server: Server, sockets: Iterable<Socket>): ReadonlySet<Socket> {
   const waiting = new Set<Socket>()
-  const asked = [...sockets]
-  // node:http tells by ending them alone; here they end once what was written to them has left.
-  for (const socket of asked) {
+  const candidates = [...sockets]
+  // node:http only destroys idle sockets: `destroy` is replaced to learn which they are.
+  for (const socket of candidates) {
     socket.destroy = () => {
       waiting.add(socket)
       return socket
     }
   }
   server.closeIdleConnections()
-  for (const socket of asked) delete (socket as Partial<Socket>).destroy
+  for (const socket of candidates) delete (socket as Partial<Socket>).destroy
   return waiting
 }

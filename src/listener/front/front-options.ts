@@ -1,17 +1,21 @@
-import type { Engine } from './engine.ts'
+/** The engines, the default first. */
+export const ENGINES = ['fast', 'standard'] as const
 
-/** Bounds of a listener, and how it carries exchanges. */
+/** Selects the data path: `fast` forwards plain exchanges as bytes, `standard` uses node:http and undici for all. */
+export type Engine = (typeof ENGINES)[number]
+
+/** Configures a listener. */
 export interface FrontOptions {
   readonly maxHeaderSize: number
   readonly headerTimeout: number
   readonly bodyTimeout: number
-  /** For bodies that are held until they are whole, and come slower than 1 KiB in a second. */
+  /** The timeout of bodies that are held until they are complete, and arrive slower than 1 KiB/s. */
   readonly holdTimeout: number
   readonly maxConnections: number
-  /** Connections above the bound that are still answered with 503; any more are closed at once. */
+  /** Connections above the limit that are answered with 503; further ones are closed at once. */
   readonly overloadReserve: number
   readonly clientKeepalive: number
-  /** Requests with more body than this are never read here. */
+  /** The largest request body that is read. */
   readonly maxBody: number
   readonly engine: Engine
 }

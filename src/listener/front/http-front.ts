@@ -13,21 +13,21 @@ import { ClientConnection } from './client-connection.ts'
 import { unreadableRequest, WRONG_VERSION, type ParserError } from './unreadable-request.ts'
 import { MemoryBudget } from '../memory-budget.ts'
 import { mayBeIgnored, withoutUpgrade } from './upgrade-offer.ts'
-import { canGoOn, passDeclined } from './declined-upgrade.ts'
+import { canContinue, relayDeclined } from './upgrade-offer.ts'
 import type { Exchange } from '../exchange.ts'
 import { ResponseTexts } from './fast/response-text.ts'
-import { FastClientConnection, type FastHost } from './fast/fast-connection.ts'
+import { FastClientConnection, type FastConnectionOwner } from './fast/fast-connection.ts'
 
-/** Where a front hands over what it took in. */
+/** Receives the exchanges and upgrades of a front. */
 export interface FrontTarget {
   handle(exchange: Exchange): void
-  refuse(exchange: Exchange, status: number, reason: RejectionReason, message: string): void
+  reject(exchange: Exchange, status: number, reason: RejectionReason, message: string): void
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void
 }
 
 const TOO_MANY = 'too many client connections'
 
-/** A node:http server as front end: sockets in, exchanges out. */
+/** Accepts connections and turns their requests into exchanges. */
 export class HttpFront {
   readonly server: Server
   readonly #limits: FrontOptions
@@ -35,14 +35,14 @@ export class HttpFront {
   readonly #telemetry: Telemetry
   readonly #connections = new Map<Socket, ClientConnection>()
   readonly #standard: (socket: Socket) => void
-  /** Undefined where every connection is node:http's from its first byte. */
-  readonly #fast: FastHost | undefined
+  /** Undefined when node:http reads every connection from its first byte. */
+  readonly #fast: FastConnectionOwner | undefined
   readonly #memory: MemoryBudget
   readonly #upgraded = new WeakSet<Socket>()
-  /** Responses to offers that were declined, until their request is read once more. */
+  /** Responses to declined offers, until their requests are read again. */
   readonly #declined = new WeakMap<Socket, IncomingMessage>()
   #draining = false
-  #refused: (() => boolean) | undefined
+  #isDown: (() => boolean) | undefined
   #onEmpty: (() => void) | undefined
 
   constructor(
@@ -58,8 +58,8 @@ export class HttpFront {
     this.#telemetry = telemetry
     const server = createNodeServer(options, tls)
     this.server = server
-    this.#fast = tls === undefined && options.engine === 'fast' ? this.#fastHost() : undefined
-    // Which connections node:http takes over is decided here.
+    this.#fast = tls === undefined && options.engine === 'fast' ? this.#fastOwner() : undefined
+    // The front decides which connections node:http reads.
     const arrival = tls === undefined ? 'connection' : 'secureConnection'
     const [standard] = server.listeners(arrival) as [(socket: Socket) => void]
     this.#standard = standard.bind(server)
@@ -72,7 +72,7 @@ export class HttpFront {
       this.#upgrade(req, socket, head),
     )
     server.on('connect', (_req: IncomingMessage, socket: Socket) =>
-      this.#bad(socket, 405, 'bad_request', 'CONNECT is not for this port'),
+      this.#rejectSocket(socket, 405, 'bad_request', 'CONNECT is not for this port'),
     )
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
       this.#clientError(error, socket),
@@ -83,8 +83,9 @@ export class HttpFront {
     return this.#connections.size
   }
 
-  refuseWhile(refused: () => boolean): void {
-    this.#refused = refused
+  /** Resets new connections while `isDown` returns true. */
+  resetWhile(isDown: () => boolean): void {
+    this.#isDown = isDown
   }
 
   sweep(now: number): void {
@@ -102,8 +103,8 @@ export class HttpFront {
   }
 
   /**
-   * No new connections; idle ones end now, others behind the request that came last on them, be it
-   * still arriving. Resolves when none is left, upgraded ones included.
+   * Stops accepting connections; ends idle ones now, and others after their last request, which may still be
+   * arriving. Resolves when all connections have ended, with upgraded ones.
    */
   drain(): Promise<void> {
     this.#draining = true
@@ -115,7 +116,7 @@ export class HttpFront {
     })
   }
 
-  /** Ends each connection behind the last request that has begun to arrive on it. */
+  /** Ends each connection after the last request that has begun to arrive. */
   #endAfterLast(): void {
     const waiting = waitingSockets(this.server, this.#connections.keys())
     for (const [socket, connection] of this.#connections) {
@@ -126,17 +127,17 @@ export class HttpFront {
         !this.#upgraded.has(socket) &&
         (connection.fast !== undefined || socket.bytesRead === 0 || waiting.has(socket))
       ) {
-        // A request that crosses with the end could not be answered, so it must not be carried out.
+        // A request that arrives now could not be answered, so it must not reach the app.
         connection.closing = true
         socket.destroySoon()
       }
     }
   }
 
-  /** Goes on with HTTP behind an upgrade that was declined; false where that cannot be done. */
+  /** Continues with HTTP after a declined upgrade; returns false when that is impossible. */
   decline(req: IncomingMessage, res: IncomingMessage, socket: Socket): boolean {
     const connection = this.#connections.get(socket)
-    if (this.#draining || connection?.oldest !== undefined || !canGoOn(req, res)) return false
+    if (this.#draining || connection?.oldest !== undefined || !canContinue(req, res)) return false
     this.#upgraded.delete(socket)
     this.#declined.set(socket, res)
     socket.unshift(withoutUpgrade(req))
@@ -152,12 +153,12 @@ export class HttpFront {
   }
 
   #connected(socket: Socket): void {
-    if (this.#refused !== undefined) {
-      if (this.#refused()) {
+    if (this.#isDown !== undefined) {
+      if (this.#isDown()) {
         cutSocket(socket, 'rst')
         return
       }
-      this.#refused = undefined
+      this.#isDown = undefined
     }
     const exchanges = new ClientConnection(this.#memory)
     this.#connections.set(socket, exchanges)
@@ -175,7 +176,7 @@ export class HttpFront {
     else exchanges.fast = new FastClientConnection(socket, exchanges, this.#fast, performance.now())
   }
 
-  #fastHost(): FastHost {
+  #fastOwner(): FastConnectionOwner {
     return {
       limits: this.#limits,
       texts: new ResponseTexts(this.#limits.clientKeepalive),
@@ -190,13 +191,14 @@ export class HttpFront {
         socket.resume()
         setImmediate(stopReading, socket)
       },
-      bad: (socket, status, reason, message) => this.#bad(socket, status, reason, message),
+      reject: (socket, status, reason, message) =>
+        this.#rejectSocket(socket, status, reason, message),
     }
   }
 
   #request(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
     const connection = this.#connections.get(req.socket)
-    // What a client sends behind a request that ends the connection may be part of that request.
+    // Bytes behind a request that ends the connection may be part of that request.
     if (connection === undefined || connection.closing) {
       connection?.ignore(req.socket)
       return
@@ -204,25 +206,25 @@ export class HttpFront {
     const exchange = new NodeExchange(req, res, awaitsContinue, connection)
     connection.boundOpen(req.socket)
     if (this.#draining) exchange.response.closeAfter()
-    // The client has said that this request is its last one here.
+    // The client announced this request as its last.
     else if (!res.shouldKeepAlive) connection.closing = true
     const declined = this.#declined.get(req.socket)
     if (declined !== undefined) {
       this.#declined.delete(req.socket)
-      passDeclined(declined, exchange)
+      relayDeclined(declined, exchange)
     } else if (req.httpVersionMajor !== 1) {
       exchange.response.closeAfter()
       const { status, reason, message } = WRONG_VERSION
-      this.#target.refuse(exchange, status, reason, message)
-    } else if (this.#turnsAway(connection)) {
+      this.#target.reject(exchange, status, reason, message)
+    } else if (this.#isOverload(connection)) {
       exchange.response.closeAfter()
-      this.#target.refuse(exchange, 503, 'overload', TOO_MANY)
+      this.#target.reject(exchange, 503, 'overload', TOO_MANY)
     } else {
       this.#target.handle(exchange)
     }
   }
 
-  #turnsAway(connection: ClientConnection | undefined): boolean {
+  #isOverload(connection: ClientConnection | undefined): boolean {
     if (connection === undefined || !connection.surplus) return false
     connection.surplus = this.#connections.size > this.#limits.maxConnections
     return connection.surplus
@@ -230,27 +232,27 @@ export class HttpFront {
 
   #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
     if (this.#draining) {
-      this.#bad(socket, 503, 'overload', 'shutting down')
-    } else if (this.#turnsAway(this.#connections.get(socket))) {
-      this.#bad(socket, 503, 'overload', TOO_MANY)
+      this.#rejectSocket(socket, 503, 'overload', 'shutting down')
+    } else if (this.#isOverload(this.#connections.get(socket))) {
+      this.#rejectSocket(socket, 503, 'overload', TOO_MANY)
     } else if (req.httpVersionMajor !== 1) {
       const { status, reason, message } = WRONG_VERSION
-      this.#bad(socket, status, reason, message)
+      this.#rejectSocket(socket, status, reason, message)
     } else if (mayBeIgnored(req)) {
       const open = this.#connections.get(socket)?.oldest
       if (open !== undefined) {
-        // node:http would lose count of responses that are due: the client asks again elsewhere.
+        // node:http would lose track of open responses: the client retries on a new connection.
         open.response.closeAfter()
         return
       }
-      // The offer may be ignored, and is: the request goes on as the plain HTTP/1.1 that it also is.
+      // The offer is ignored: the request continues as plain HTTP/1.1.
       socket.unshift(head)
       socket.unshift(withoutUpgrade(req))
       this.#standard(socket)
     } else {
       const ambiguity = findAmbiguity(requestHead(req))
       if (ambiguity !== undefined) {
-        this.#bad(socket, ambiguity.status, 'ambiguous_request', ambiguity.message)
+        this.#rejectSocket(socket, ambiguity.status, 'ambiguous_request', ambiguity.message)
         return
       }
       this.#upgraded.add(socket)
@@ -263,32 +265,29 @@ export class HttpFront {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
     } else if (connection?.closing === true && connection.newest?.body.arrived !== false) {
-      // Nothing that comes behind a request that ends the connection is read, be it valid or not.
+      // Bytes behind a request that ends the connection are not read, valid or not.
       if (connection.oldest === undefined) socket.destroySoon()
     } else if (connection === undefined) {
-      // The handshake has failed: whatever is said now would wait for it for good.
+      // The TLS handshake failed, so no response can be sent.
       const late = error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT'
       this.#telemetry.refused(late ? 'slow_client' : 'bad_request')
       socket.destroy()
     } else {
       const { status, reason, message } = unreadableRequest(error)
-      this.#bad(socket, status, reason, message)
+      this.#rejectSocket(socket, status, reason, message)
     }
   }
 
-  #bad(socket: Socket, status: number, reason: RejectionReason, message: string): void {
+  #rejectSocket(socket: Socket, status: number, reason: RejectionReason, message: string): void {
     this.#telemetry.refused(reason)
-    // What comes behind it is not read, and so not refused once more.
+    // Later bytes are not read, so that they are not rejected again.
     const connection = this.#connections.get(socket)
     if (connection !== undefined) connection.closing = true
     rejectBadRequest(socket, { status, reason, message })
   }
 }
 
-/**
- * Behind bytes that are put back a stream reads on by itself, also where a pause was asked for in the
- * meantime: it is asked for again.
- */
+/** Repeats a pause, which a stream ignores while it reads bytes that were put back. */
 function stopReading(socket: Socket): void {
   if (socket.isPaused()) socket.emit('pause')
 }

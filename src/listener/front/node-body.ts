@@ -3,21 +3,21 @@ import type { HeaderLines } from '../../http/headers.ts'
 import type { Body, StreamBody } from '../../http/transfer.ts'
 import { Pieces } from '../../base/pieces.ts'
 import type { ClientExchange } from './client-exchange.ts'
-import type { IncomingBody, TooMuch } from '../exchange.ts'
+import type { IncomingBody, UnreadReason } from '../exchange.ts'
 import { HoldWatch } from '../hold-watch.ts'
 
 type Holder = Pick<ClientExchange, 'hold' | 'holdSoon'>
-type Collected = (bytes: Uint8Array | null, reason?: TooMuch) => void
+type Collected = (bytes: Uint8Array | null, reason?: UnreadReason) => void
 
 const EMPTY = new Uint8Array(0)
 
-/** Reads a request's body from node:http. */
+/** Reads a request body from node:http. */
 export class NodeBody implements IncomingBody {
   readonly #req: IncomingMessage
   /** Declared length; undefined means chunked. */
   readonly #length: number | undefined
-  /** Called when bytes are wanted, so that a client that waits for `100 Continue` sends them. */
-  readonly #wanted: () => void
+  /** Called before the first read, so that `100 Continue` is sent to a waiting client. */
+  readonly #beforeRead: () => void
   readonly #holder: Holder
   readonly #pieces = new Pieces()
   #seenBytes = -1
@@ -29,12 +29,12 @@ export class NodeBody implements IncomingBody {
   constructor(
     req: IncomingMessage,
     length: number | undefined,
-    wanted: () => void,
+    beforeRead: () => void,
     holder: Holder,
   ) {
     this.#req = req
     this.#length = length
-    this.#wanted = wanted
+    this.#beforeRead = beforeRead
     this.#holder = holder
     this.whole = length === 0
   }
@@ -63,17 +63,16 @@ export class NodeBody implements IncomingBody {
   forSending(): Body {
     if (this.#length === 0) return null
     if (this.whole && this.#length !== undefined) return this.#joined()
-    if (!this.whole) this.#wanted()
+    if (!this.whole) this.#beforeRead()
     return this.#stream()
   }
 
-  /** How long the client has sent nothing, in the clock of the caller. */
   stalledFor(now: number): number {
     const req = this.#req
-    // It may be here in full and not have been taken: then it is not whole yet.
+    // A complete body may not have been read yet.
     if (req.complete || req.destroyed) return 0
     const bytes = req.socket.bytesRead
-    // Bytes that wait here to be taken are not the client's delay.
+    // Unread bytes in the buffer are not the client's delay.
     if (bytes !== this.#seenBytes || req.readableLength > 0 || req.socket.isPaused()) {
       this.#seenBytes = bytes
       this.#seenAt = now
@@ -87,16 +86,15 @@ export class NodeBody implements IncomingBody {
     return this.#hold.tooLong(this.#req.socket, now, timeout)
   }
 
-  /** Ends the client's connection. */
   destroy(): void {
     this.#req.socket.destroy()
   }
 
   #read(limit: number, done: Collected): void {
-    this.#wanted()
+    this.#beforeRead()
     this.#collecting = true
     const req = this.#req
-    const stop = (reason: TooMuch): void => {
+    const stop = (reason: UnreadReason): void => {
       req.off('data', onData).off('end', onEnd)
       req.pause()
       this.#collecting = false
@@ -137,7 +135,7 @@ export class NodeBody implements IncomingBody {
         yield* pieces.list
         if (whole) return
         pieces.clear()
-        // Leaving the loop early must not end the client's connection: its response may be on the way.
+        // Leaving the loop early must not end the client's connection: the response may still be sent.
         yield* req.iterator({ destroyOnReturn: false })
       },
     }

@@ -12,7 +12,7 @@ import type { Exchange } from '../exchange.ts'
 import { NodeResponse } from './node-response.ts'
 import { NodeBody } from './node-body.ts'
 
-/** One exchange of node:http. */
+/** Adapts a request and response of node:http to an exchange. */
 export class NodeExchange extends ClientExchange implements Exchange {
   readonly head: RequestHead
   readonly body: NodeBody
@@ -29,8 +29,8 @@ export class NodeExchange extends ClientExchange implements Exchange {
     this.#socket = req.socket
     const head = requestHead(req)
     this.head = awaitsContinue ? { ...head, headers: withoutExpect(head.headers) } : head
-    const wanted = awaitsContinue ? once(() => res.writeContinue()) : nothing
-    this.body = new NodeBody(req, declaredLength(req), wanted, this)
+    const beforeRead = awaitsContinue ? once(() => res.writeContinue()) : nothing
+    this.body = new NodeBody(req, declaredLength(req), beforeRead, this)
     this.response = new NodeResponse(res, this)
   }
 
@@ -39,7 +39,7 @@ export class NodeExchange extends ClientExchange implements Exchange {
   }
 }
 
-/** The head as it stood on the wire. */
+/** Returns the head as received. */
 export function requestHead(req: IncomingMessage): RequestHead {
   return {
     method: req.method ?? '',
@@ -49,7 +49,7 @@ export function requestHead(req: IncomingMessage): RequestHead {
   }
 }
 
-/** Length by the head; undefined means chunked. The parser has refused anything that is not a number. */
+/** Returns the declared length; undefined means chunked. The parser has rejected anything but a number. */
 function declaredLength(req: IncomingMessage): number | undefined {
   const lines = req.rawHeaders
   if (headerValue(lines, 'transfer-encoding') !== undefined) return undefined
@@ -57,13 +57,13 @@ function declaredLength(req: IncomingMessage): number | undefined {
   return value === undefined ? 0 : Number(value)
 }
 
-/** `100 Continue` is answered here, because the body is read here: the expectation is met. */
+/** Removes `Expect`: Squall itself sends `100 Continue`, because it reads the body. */
 function withoutExpect(lines: HeaderLines): HeaderLines {
   return linesWithout(lines, (name) => name === 'expect')
 }
 
 function nothing(): void {
-  // Most clients send their body without being asked.
+  // Most clients send the body without waiting for `100 Continue`.
 }
 
 function once(act: () => void): () => void {

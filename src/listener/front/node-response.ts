@@ -5,30 +5,30 @@ import type { HeaderLines, ResponseHead } from '../../http/headers.ts'
 import type { ClientResponse, Cut } from '../exchange.ts'
 import { cutSocket } from './cut-socket.ts'
 
-/** A held body is at most this. */
+/** The largest held piece of a body. */
 const ONE_WRITE = 16 * 1024
 
 const NO_BYTES = new Uint8Array(0)
 
-/** Is told how the writing goes. */
+/** Receives the events of a response. */
 export interface ResponseOwner {
   drained(): void
-  /** The tick in which the head was written is over. */
-  tickOver(): void
-  /** The connection ends after this response. */
+  /** Reports the end of the tick in which the head was written. */
+  tickEnded(): void
+  /** Reports that the connection ends after this response. */
   closing(): void
-  /** Nothing more will be written. */
-  over(): void
+  /** Reports that nothing more will be written. */
+  ended(): void
 }
 
-/** Writes one response through node:http without changing a line of it. */
+/** Writes one response through node:http without changing its lines. */
 export class NodeResponse implements ClientResponse {
   ended = false
   readonly #res: ServerResponse
   readonly #owner: ResponseOwner
   #flushAsked = false
   #draining = false
-  /** The first bytes of the body: a response that is whole in the same tick leaves in one write. */
+  /** The first piece of the body, held so that a response that is complete in one tick needs one write. */
   #held: Uint8Array | undefined
 
   constructor(res: ServerResponse, owner: ResponseOwner) {
@@ -46,13 +46,13 @@ export class NodeResponse implements ClientResponse {
     if (this.#res.headersSent) return
     const text = informationalText(head)
     if (socket !== null) socket.write(text, 'latin1')
-    // A pipelined response whose turn has not come has no socket yet.
+    // A pipelined response behind open ones has no socket yet.
     else this.#res.once('socket', (assigned) => assigned.write(text, 'latin1'))
   }
 
   head(head: ResponseHead): void {
     prepareHead(this.#res, head)
-    // The head leaves with the first bytes of the body, or alone when none came with it.
+    // The head is sent with the first bytes of the body, or alone after this tick.
     this.#flushAsked = true
     process.nextTick(flushHead, this)
   }
@@ -69,8 +69,8 @@ export class NodeResponse implements ClientResponse {
       this.#draining = true
       this.#res.once('drain', () => {
         this.#draining = false
-        // node:http says so also while a response behind this one is written, in the midst of reading it.
-        process.nextTick(tellDrained, this.#owner)
+        // node:http may emit `drain` while a later response is being read and written.
+        process.nextTick(notifyDrained, this.#owner)
       })
     }
     return false
@@ -88,23 +88,23 @@ export class NodeResponse implements ClientResponse {
     this.#held = undefined
     if (held === undefined) this.#res.end()
     else endWhole(this.#res, held)
-    this.#owner.over()
+    this.#owner.ended()
   }
 
   cut(how: Cut): void {
     this.ended = true
-    // A head of this same tick is as good as written.
+    // A head of the same tick must be sent before a FIN.
     if (this.#flushAsked && this.#held === undefined && how === 'fin') {
-      // Of a response that has no body node:http sends nothing before its end.
+      // node:http sends a response without a body only at its end.
       if (this.#bodyless) this.#res.end()
       else this.#res.write(NO_BYTES)
     }
     this.#flushAsked = false
     this.#release()
-    this.#owner.over()
+    this.#owner.ended()
     const { socket } = this.#res
     if (socket !== null) cutSocket(socket, how)
-    // Answers before this one on the same connection go out first.
+    // Earlier responses on the same connection are sent first.
     else this.#res.once('socket', (assigned) => process.nextTick(cutSocket, assigned, how))
   }
 
@@ -114,18 +114,18 @@ export class NodeResponse implements ClientResponse {
       this.#res.shouldKeepAlive = false
       return
     }
-    // node:http has taken the socket from the response by the time that it is finished.
+    // node:http detaches the socket from a finished response.
     const { socket } = this.#res.req
     if (this.#res.writableFinished) socket.destroySoon()
     else this.#res.once('finish', () => socket.destroySoon())
   }
 
-  /** Sends the head, and what little body came with it, when the end did not follow at once. */
+  /** Sends the head and the held piece when the end did not follow in the same tick. */
   flush(): void {
-    this.#owner.tickOver()
+    this.#owner.tickEnded()
     if (!this.#flushAsked || this.#res.destroyed) return
     this.#flushAsked = false
-    // Not flushHeaders: that one sends the head as UTF-8.
+    // `flushHeaders` would send the head as UTF-8.
     if (this.#held === undefined) this.#res.write(NO_BYTES)
     else this.#release()
   }
@@ -147,7 +147,7 @@ function flushHead(response: NodeResponse): void {
   response.flush()
 }
 
-function tellDrained(owner: ResponseOwner): void {
+function notifyDrained(owner: ResponseOwner): void {
   owner.drained()
 }
 

@@ -5,13 +5,13 @@ import type { FrontOptions } from './front-options.ts'
 const CHECK_INTERVAL = 1_000
 const TCP_KEEP_ALIVE = 60_000
 
-/** Makes the server that listens and that reads whatever is not read elsewhere. */
+/** Creates the server that listens, and that parses the connections of the standard path. */
 export function createNodeServer(
   options: FrontOptions,
   tls: SecureContextOptions | undefined,
 ): Server {
   const { maxHeaderSize, headerTimeout, clientKeepalive, maxConnections, overloadReserve } = options
-  const settings: ServerOptions = {
+  const server: ServerOptions = {
     maxHeaderSize: maxHeaderSize,
     headersTimeout: headerTimeout,
     requestTimeout: 0,
@@ -21,17 +21,17 @@ export function createNodeServer(
     keepAliveInitialDelay: TCP_KEEP_ALIVE,
     noDelay: true,
     insecureHTTPParser: false,
-    // A request without Host is the app's to refuse.
+    // The app decides about a request without Host.
     requireHostHeader: false,
   }
-  const server =
-    tls === undefined ? createHttpServer(settings) : createTlsServer(settings, headerTimeout, tls)
-  server.maxConnections = maxConnections + overloadReserve
-  server.maxHeadersCount = 0
-  return server
+  const created =
+    tls === undefined ? createHttpServer(server) : createTlsServer(server, headerTimeout, tls)
+  created.maxConnections = maxConnections + overloadReserve
+  created.maxHeadersCount = 0
+  return created
 }
 
-/** TLS is loaded where it is in use; most pods have none, and hold a megabyte less. */
+/** Creates a TLS server; loads TLS only on use, which saves a megabyte in most pods. */
 function createTlsServer(
   settings: ServerOptions,
   handshakeTimeout: number,

@@ -3,25 +3,25 @@ import { asBuffer } from '../../base/bytes.ts'
 import { endToEnd } from '../../http/hop-by-hop.ts'
 import { headerValue, linesText, type ResponseHead } from '../../http/headers.ts'
 
-/** A head that must not be sent: its parts would not stay apart on the wire. */
+/** Rejects a head that would be split differently on the wire. */
 export class UnsafeResponseError extends Error {
-  readonly code = 'SQUALL_UNSAFE_ANSWER'
+  readonly code = 'SQUALL_UNSAFE_RESPONSE'
 }
 
-/** Where node:http keeps the head that it is about to send. */
+/** Declares the fields in which node:http keeps the head before sending it. */
 interface Prepared {
   _header?: string | null
   _headerSent?: boolean
 }
 
-// oxlint-disable-next-line no-control-regex -- these are the very characters that must not pass
+// oxlint-disable-next-line no-control-regex -- matches the control characters on purpose
 const UNSAFE = /[\r\n\0]/
 const STATUS_LINE_END = '\r\n'
 
 /**
- * Lets node:http decide the framing and the connection lines, and writes the app's own lines in
- * front of them. Given all lines, node:http would refuse some that are legal (a Trailer line where no
- * trailer follows, a latin1 Content-Disposition) and change the bytes of others.
+ * Writes the app's own lines, followed by node:http's framing and connection lines. Given the app's lines,
+ * node:http would reject some valid ones (a Trailer line without a trailer, a latin1 Content-Disposition) and
+ * change the bytes of others.
  */
 export function prepareHead(res: ServerResponse, head: ResponseHead): void {
   const lines = endToEnd(head.headers)
@@ -40,14 +40,14 @@ export function prepareHead(res: ServerResponse, head: ResponseHead): void {
   prepared._header = text + own.slice(from)
 }
 
-/** Header lines come from a strict parser, the reason phrase from reading over its shoulder. */
+/** Checks the reason phrase, which, unlike the header lines, does not come from a strict parser. */
 export function assertSafeReason({ reason }: ResponseHead): void {
   if (reason !== 'OK' && UNSAFE.test(reason)) {
     throw new UnsafeResponseError('the reason phrase holds a line break or NUL')
   }
 }
 
-/** What node:http needs to know to frame the body; these lines are ours already. */
+/** Returns the lines that node:http needs to frame the body. */
 function framingLines(head: ResponseHead): readonly string[] {
   const length = headerValue(head.headers, 'content-length')
   return length === undefined ? NONE : ['Content-Length', length]
@@ -56,7 +56,7 @@ function framingLines(head: ResponseHead): readonly string[] {
 const NONE: readonly string[] = []
 const KEEP_ALIVE: readonly string[] = ['Connection', 'keep-alive']
 
-/** node:http ends an HTTP/1.0 connection after a response without a length, also where none is needed. */
+/** Returns true for responses without a body, after which node:http would needlessly end an HTTP/1.0 connection. */
 function keepsBodyless(res: ServerResponse, status: number): boolean {
   const { req, shouldKeepAlive } = res
   if (req.httpVersionMinor > 0 || !shouldKeepAlive) return false
@@ -64,8 +64,8 @@ function keepsBodyless(res: ServerResponse, status: number): boolean {
 }
 
 /**
- * Ends a response whose only bytes are these. node:http would hand head, body and an empty string to
- * the kernel as three pieces, which costs a tenth of the whole exchange more than one string.
+ * Ends a response with its whole body. node:http would pass head, body and an empty string to the kernel as
+ * three pieces, which makes an exchange a tenth more expensive.
  */
 export function endWhole(res: ServerResponse, bytes: Uint8Array): void {
   const body = asBuffer(bytes).toString('latin1')
@@ -85,7 +85,7 @@ export function endWhole(res: ServerResponse, bytes: Uint8Array): void {
   res.end()
 }
 
-/** A 1xx head as text. */
+/** Writes the head of an interim response. */
 export function informationalText(head: ResponseHead): string {
   return `HTTP/1.1 ${head.status} ${head.reason}\r\n${linesText(head.headers)}\r\n`
 }

@@ -4,24 +4,24 @@ import type { Logger } from '../../telemetry/log.ts'
 import type { WatchedFiles } from '../../rules/watch/watched-files.ts'
 import { readBounded } from '../../base/small-file.ts'
 
-/** Files that hold TLS material, by what they are to Node. */
+/** Paths of TLS files, by Node's option names. */
 export interface TlsPaths {
   readonly cert?: string | undefined
   readonly key?: string | undefined
   readonly ca?: string | undefined
 }
 
-/** A TLS file cannot be read, or its contents do not fit together. */
+/** Reports that TLS files cannot be read, or do not match. */
 export class TlsFileError extends Error {
   readonly code = 'SQUALL_TLS_FILE'
 }
 
-/** Several files change one after the other: wait for the last. */
+/** The wait for further files that change together. */
 const SETTLE = 100
-/** Not every file system tells of every change. */
-const LOOK_AGAIN = 30_000
+/** The interval of polling, because not every file system reports every change. */
+const POLL = 30_000
 
-/** TLS material from files, read again when they change. A bad change leaves the last good one in use. */
+/** Reads TLS material from files, again after each change. An invalid change keeps the last valid material. */
 export class TlsFiles {
   readonly #paths: TlsPaths
   readonly #logger: Logger
@@ -29,7 +29,7 @@ export class TlsFiles {
   #material: SecureContextOptions
   #files: WatchedFiles | undefined
   #closed = false
-  #complaint: string | undefined
+  #lastError: string | undefined
 
   constructor(
     paths: TlsPaths,
@@ -46,7 +46,6 @@ export class TlsFiles {
     return this.#material
   }
 
-  /** Starts to watch. */
   async watch(): Promise<void> {
     const files = Object.values(this.#paths).filter((path): path is string => path !== undefined)
     if (files.length === 0) return
@@ -54,25 +53,25 @@ export class TlsFiles {
     if (this.#closed) return
     this.#files = new WatchedFiles(files, () => this.reload(), {
       settleMs: SETTLE,
-      pollMs: LOOK_AGAIN,
+      pollMs: POLL,
       onError: (error) => this.#logger.warn({ err: error }, 'TLS files cannot be watched'),
     })
     await this.#files.start()
   }
 
-  /** Reads the files again now. */
+  /** Reads the files again. */
   reload(): void {
     let material: SecureContextOptions
     try {
       material = readMaterial(this.#paths)
     } catch (error) {
       const detail = (error as Error).message
-      if (detail === this.#complaint) return
-      this.#complaint = detail
+      if (detail === this.#lastError) return
+      this.#lastError = detail
       this.#logger.warn({ detail }, 'new TLS files cannot be used; the last good ones stay')
       return
     }
-    this.#complaint = undefined
+    this.#lastError = undefined
     if (sameMaterial(material, this.#material)) return
     this.#material = material
     this.#onChange(material)
@@ -85,7 +84,7 @@ export class TlsFiles {
   }
 }
 
-/** Reads the files and checks that a TLS context can be made of them. */
+/** Reads the files and checks that they form a TLS context. */
 function readMaterial(paths: TlsPaths): SecureContextOptions {
   const material: SecureContextOptions = {}
   for (const part of ['cert', 'key', 'ca'] as const) {

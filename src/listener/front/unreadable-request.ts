@@ -1,9 +1,9 @@
-import type { Refusal } from '../rejection.ts'
+import type { Rejection } from '../rejection.ts'
 
-/** An error of node:http about what a client has sent. */
+/** An error of node:http about a client's bytes. */
 export interface ParserError extends Error {
   readonly code?: string | undefined
-  /** The message of the parser. */
+  /** The parser's message. */
   readonly reason?: string
 }
 
@@ -12,22 +12,22 @@ const BOTH_LENGTHS = 'both Content-Length and Transfer-Encoding; send one of the
 const LINE_END = 'a line ends in something other than CR LF; end each line with CR LF'
 const VERSION = 'only HTTP/1.0 and HTTP/1.1 are spoken here; send HTTP/1.1'
 
-/** Tells a client of another protocol version. */
-export const WRONG_VERSION: Refusal = { status: 505, reason: 'bad_request', message: VERSION }
+/** Rejects other versions of HTTP. */
+export const WRONG_VERSION: Rejection = { status: 505, reason: 'bad_request', message: VERSION }
 
-const TOO_LATE: Refusal = {
+const TOO_LATE: Rejection = {
   status: 408,
   reason: 'slow_client',
   message: 'the request head did not arrive in time',
 }
 
-const TOO_LARGE: Refusal = {
+const TOO_LARGE: Rejection = {
   status: 431,
   reason: 'bad_request',
   message: 'the request head is too large',
 }
 
-const BY_CODE: Readonly<Record<string, Refusal>> = {
+const BY_CODE: Readonly<Record<string, Rejection>> = {
   HPE_HEADER_OVERFLOW: TOO_LARGE,
   ERR_HTTP_REQUEST_TIMEOUT: TOO_LATE,
   HPE_INVALID_VERSION: WRONG_VERSION,
@@ -53,8 +53,8 @@ const BY_CODE: Readonly<Record<string, Refusal>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: bad('the chunk extensions are too large; send none'),
 }
 
-/** Some codes stand for several things, which the parser tells apart by its words alone. */
-const BY_WORDS: Readonly<Record<string, Refusal>> = {
+/** Rejections by message, for codes that stand for several errors. */
+const BY_WORDS: Readonly<Record<string, Rejection>> = {
   'Expected CRLF after version': bad(LINE_END),
   'Unexpected whitespace after header value': bad(
     'a header is folded over several lines; send it as one line',
@@ -64,11 +64,11 @@ const BY_WORDS: Readonly<Record<string, Refusal>> = {
   "Transfer-Encoding can't be present with Content-Length": bad(BOTH_LENGTHS),
 }
 
-/** Returns what a client is told whose bytes node:http cannot read as a request. */
-export function unreadableRequest({ code, reason }: ParserError): Refusal {
+/** Maps a parser error to the rejection for the client. */
+export function unreadableRequest({ code, reason }: ParserError): Rejection {
   return BY_WORDS[reason ?? ''] ?? BY_CODE[code ?? ''] ?? bad(ANY)
 }
 
-function bad(message: string): Refusal {
+function bad(message: string): Rejection {
   return { status: 400, reason: 'bad_request', message }
 }

@@ -1,10 +1,61 @@
 import type { IncomingMessage } from 'node:http'
-import { headerValues, linesText, linesWithout } from '../../http/headers.ts'
+import { renameSquallHeaders } from '../../http/renamed-markers.ts'
+import { headerValue, headerValues, linesText, linesWithout } from '../../http/headers.ts'
+import type { Exchange } from '../exchange.ts'
 import { requestHead } from './node-exchange.ts'
+import { Relay } from '../relay.ts'
+
+/** The status whose Upgrade header an ordinary response would lose. */
+const UPGRADE_REQUIRED = 426
 
 /**
- * True when a request offers HTTP/2 in clear text and nothing else, as Java's client does by default,
- * or offers anything in a form that upgrades are not made in. An offer may be ignored.
+ * Returns true when the connection can be used after this response to an offer: the request has no body, so
+ * that the next request begins behind its headers.
+ */
+export function canContinue(req: IncomingMessage, res: IncomingMessage): boolean {
+  return (
+    req.httpVersion === '1.1' &&
+    // Node passes on a 101 without a Connection header as a response.
+    (res.statusCode ?? 0) >= 200 &&
+    res.statusCode !== UPGRADE_REQUIRED &&
+    headerValue(req.rawHeaders, 'content-length') === undefined &&
+    headerValue(req.rawHeaders, 'transfer-encoding') === undefined
+  )
+}
+
+/** Relays the upstream's response to a declined upgrade, framed for the client's connection. */
+export function relayDeclined(res: IncomingMessage, exchange: Exchange): void {
+  const relay = new Relay(
+    exchange,
+    null,
+    {
+      finished: () => undefined,
+      redirected: () => false,
+      upstreamFailed: () => exchange.response.cut('rst'),
+      observerFailed: () => undefined,
+      dropped: () => undefined,
+      spent: () => undefined,
+    },
+    () => 0,
+  )
+  relay.attach({ resume: () => res.resume(), abort: () => res.destroy() })
+  relay.head({
+    status: res.statusCode ?? 0,
+    reason: res.statusMessage ?? '',
+    headers: renameSquallHeaders(res.rawHeaders),
+  })
+  res.on('data', (chunk: Buffer) => {
+    if (!relay.data(chunk)) res.pause()
+  })
+  res.once('end', () => relay.end(res.rawTrailers))
+  res.on('error', () => undefined)
+  // Has no effect after `end`.
+  res.once('close', () => relay.fail({ kind: 'closed', message: 'the upstream closed early' }))
+}
+
+/**
+ * Returns true for an offer that may be ignored: only HTTP/2 in clear text, as Java's client sends by default,
+ * or a request that cannot be upgraded.
  */
 export function mayBeIgnored(req: IncomingMessage): boolean {
   if (req.method !== 'GET' || !(req.url ?? '').startsWith('/')) return true
@@ -14,7 +65,7 @@ export function mayBeIgnored(req: IncomingMessage): boolean {
 
 const OFFER = new Set(['upgrade', 'connection', 'http2-settings'])
 
-/** The same request without its offer, as bytes to be read again. */
+/** Encodes the request without its offer, to be read again. */
 export function withoutUpgrade(req: IncomingMessage): Buffer {
   const { method, target, version, headers } = requestHead(req)
   const lines = linesWithout(headers, (name) => OFFER.has(name))

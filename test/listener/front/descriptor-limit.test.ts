@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { connectionRoom, descriptorLimit } from '../../../src/listener/front/descriptor-limit.ts'
+import { connectionLimits, descriptorLimit } from '../../../src/listener/front/descriptor-limit.ts'
 
 const DEFAULTS = { maxConnections: 10_000, maxUpstreamConnections: 10_000, listeners: 1 }
 
@@ -8,7 +8,7 @@ test('the limit of this process is known', () => {
 })
 
 test.each([Infinity, 1_048_576, 65_536])('a limit of %d leaves the bounds as they are', (limit) => {
-  expect(connectionRoom(limit, DEFAULTS)).toEqual({
+  expect(connectionLimits(limit, DEFAULTS)).toEqual({
     maxConnections: 10_000,
     maxUpstreamConnections: 10_000,
     overloadReserve: 256,
@@ -20,7 +20,7 @@ test.each([Infinity, 1_048_576, 65_536])('a limit of %d leaves the bounds as the
 
 test.each([128, 256, 1024, 4096, 20_000])('a limit of %d is never exceeded', (limit) => {
   for (const listeners of [1, 3, 10]) {
-    const room = connectionRoom(limit, { ...DEFAULTS, listeners })
+    const room = connectionLimits(limit, { ...DEFAULTS, listeners })
     const { maxConnections, maxUpstreamConnections, overloadReserve, adminConnections } = room
     const each = maxConnections + maxUpstreamConnections + overloadReserve
     // The least that a listener needs to serve at all does not always fit.
@@ -33,6 +33,6 @@ test.each([128, 256, 1024, 4096, 20_000])('a limit of %d is never exceeded', (li
 })
 
 test('what a lower bound on clients leaves is for connections to the app', () => {
-  const room = connectionRoom(256, { ...DEFAULTS, maxConnections: 10 })
+  const room = connectionLimits(256, { ...DEFAULTS, maxConnections: 10 })
   expect(room).toMatchObject({ maxConnections: 10, maxUpstreamConnections: 144 })
 })

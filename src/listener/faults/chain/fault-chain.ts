@@ -1,6 +1,6 @@
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Frame, FrameTransform, Verdict } from '../../../filters/fault.ts'
-import { heavyWork } from '../../heavy-work.ts'
+import { heavyWork } from '../../event-loop.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import type { FaultTurn } from './fault-turn.ts'
 import { isOpen, QuietFrame, SealedFrame, UnreadFrame, type ChainFrame } from './frame.ts'
@@ -151,7 +151,7 @@ class Tap implements AsyncIterableIterator<Frame> {
       this.#turn.memory.take(frame.raw.length)
       if (frame.last) this.#turn.heard = true
       // Reading it took time, and so will what the fault does with it.
-      const turn = heavyWork.turn(frame.raw.length)
+      const turn = heavyWork.wait(frame.raw.length)
       if (turn !== undefined) await turn
       return { done: false, value: frame }
     }

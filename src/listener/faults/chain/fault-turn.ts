@@ -9,7 +9,7 @@ import type { FaultListener, FaultPlace, NotApplicableReason } from '../fault-ev
 import type { Behalf, TurnSetting } from './turn-setting.ts'
 import { faultMark } from '../emit/fault-marker.ts'
 import { interruptibleWait } from './interruptible-wait.ts'
-import { loopTurn } from './loop-turn.ts'
+import { nextLoop } from '../../event-loop.ts'
 import type { Stop } from './stop.ts'
 import { TurnOver } from './turn-over.ts'
 
@@ -93,7 +93,7 @@ export class FaultTurn {
       },
       random: hit.random(index),
       sleep: (ms) => this.#sleep(ms),
-      turn: loopTurn,
+      turn: nextLoop,
       retired: () => interruptibleWait(Infinity, this.#retired, host.stop).catch(() => undefined),
       injected: (effect) => this.#claim(effect),
       spare: () => this.#spare(),

@@ -1,4 +1,4 @@
-import { heavyWork } from '../../heavy-work.ts'
+import { heavyWork } from '../../event-loop.ts'
 import type { CallRun } from '../call-run.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import { FrameQueue } from './frame-queue.ts'
@@ -56,7 +56,7 @@ export class FrameChain {
   async #run(owner: CallRun, flow: FrameFlow, onward: Onward): Promise<void> {
     try {
       for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
-        const turn = heavyWork.turn(step.value.raw.length)
+        const turn = heavyWork.wait(step.value.raw.length)
         if (turn !== undefined) await turn
         const wait = onward(step.value)
         if (wait !== undefined) await wait

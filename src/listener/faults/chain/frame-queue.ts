@@ -17,7 +17,7 @@ export class FrameQueue extends PieceQueue<ChainFrame> {
   constructor(relieved: () => void = () => undefined, memory: Room = ENDLESS) {
     super({
       sizeOf: ({ raw }) => raw.length,
-      weightOf: ({ raw }) => raw.length * PARSED + FRAME,
+      paramsWeight: ({ raw }) => raw.length * PARSED + FRAME,
       memory,
       highWater: HIGH_WATER,
       relieved,

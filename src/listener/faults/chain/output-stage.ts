@@ -8,7 +8,7 @@ import { withMarks } from '../emit/fault-marker.ts'
 import type { FaultRun } from '../fault-run.ts'
 import { FramedExit } from './framed-exit.ts'
 import { hasNoBody } from '../emit/injected-response.ts'
-import { loopTurn, SLICE } from './loop-turn.ts'
+import { nextLoop, SLICE } from '../../event-loop.ts'
 import { outputLayer, type OutputFlow } from './output-layer.ts'
 
 /** What a stage tells whoever fills it. */
@@ -128,7 +128,7 @@ export class OutputStage {
       // Nobody waits for a client with an app that is gone: what is left is little.
       if (this.#blocked && !this.#appFailed) await this.#ready()
       // A fault may make many pieces of one.
-      if (++pieces % SLICE === 0) await loopTurn()
+      if (++pieces % SLICE === 0) await nextLoop()
       if (this.#over) return
     }
   }

@@ -1,6 +1,6 @@
 import { Fifo } from '../../../base/fifo.ts'
 import type { Room } from '../../../base/room.ts'
-import { loopTurn, SLICE } from './loop-turn.ts'
+import { nextLoop, SLICE } from '../../event-loop.ts'
 
 /** With more pieces than this waiting, the sender is asked to pause, however small they are. */
 const MOST_PIECES = 1024
@@ -16,7 +16,7 @@ interface Reader<Piece> {
 export interface QueueBounds<Piece> {
   readonly sizeOf: (piece: Piece) => number
   /** Returns how much of the shared memory a piece takes. */
-  readonly weightOf?: (piece: Piece) => number
+  readonly paramsWeight?: (piece: Piece) => number
   readonly memory?: Room
   /** With more bytes than this waiting, the sender is asked to pause. */
   readonly highWater: number
@@ -69,7 +69,7 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
     }
     this.#waiting.push(piece)
     this.#size += this.#bounds.sizeOf(piece)
-    const weight = this.#bounds.weightOf?.(piece) ?? 0
+    const weight = this.#bounds.paramsWeight?.(piece) ?? 0
     this.#weight += weight
     this.#bounds.memory?.take(weight)
   }
@@ -90,7 +90,7 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
     if (this.#waiting.length > 0) {
       if (++this.#taken < SLICE) return Promise.resolve(this.#take())
       this.#taken = 0
-      this.#turn = loopTurn().then(() => (this.#turn = undefined))
+      this.#turn = nextLoop().then(() => (this.#turn = undefined))
       return this.#turn.then(() => this.next())
     }
     this.#taken = 0
@@ -119,7 +119,7 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
     const wasBehind = this.behind
     const value = this.#waiting.shift()!
     this.#size -= this.#bounds.sizeOf(value)
-    const weight = this.#bounds.weightOf?.(value) ?? 0
+    const weight = this.#bounds.paramsWeight?.(value) ?? 0
     this.#weight -= weight
     this.#bounds.memory?.give(weight)
     if (wasBehind && !this.behind) this.relieved()

@@ -8,7 +8,7 @@ export interface PushPosition {
   /** True where another event may go: not inside of one. */
   readonly between: boolean
   /** A framer that goes on from here; an event that is under way leaves it in pieces. */
-  follow(): SseFramer
+  fork(): SseFramer
 }
 
 /** Bytes of ours that may wait for a client that does not read, or for the app to end an event. */

@@ -66,7 +66,7 @@ export class HeldRequest {
   }
 
   /** The client has given a call up: it is not sent. */
-  giveUp(calls: readonly CallRun[], call: Call): void {
+  abandon(calls: readonly CallRun[], call: Call): void {
     const run = calls.find((each) => each.call === call)
     if (run === undefined) return
     run.givenUp = true

@@ -6,7 +6,7 @@ import { jsonWeight } from '../../../base/json/json-weight.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
 import { decodedLimit, decodeWhole } from '../../../http/content-coding.ts'
-import { heavyWork } from '../../heavy-work.ts'
+import { heavyWork } from '../../event-loop.ts'
 import type { ResponsePart, ResponseSetting } from './response-part.ts'
 import { isStream, isThere, joined } from './body-messages.ts'
 import { onlyElement, onlyMessage, readMessage } from './body-messages.ts'
@@ -118,7 +118,7 @@ export class BodyResponse implements ResponsePart {
     const { size } = this.#pieces
     const { maxBody } = run.options
     const decoded = coding === 'identity' ? size : decodedLimit(size, maxBody)
-    await heavyWork.turn(decoded)
+    await heavyWork.wait(decoded)
     if (outlet.over) return
     const cost = readingCost(decoded)
     if (!run.memory.take(cost)) {
@@ -128,7 +128,7 @@ export class BodyResponse implements ResponsePart {
     }
     const original = this.#pieces.joined()
     const body = decodeWhole(coding, original, maxBody)
-    if (body !== original) await heavyWork.turn(decoded)
+    if (body !== original) await heavyWork.wait(decoded)
     if (outlet.over) return
     const message = body === undefined ? undefined : readMessage(body)
     if (body === undefined || message === 'too_complex') {
@@ -242,7 +242,7 @@ export class BodyResponse implements ResponsePart {
     else if (out.length !== 1 || out[0] !== frame) {
       const seen = owner === run.exchange && !run.shared ? (run.calls[0] ?? owner) : owner
       seen.appResponse = message
-      await heavyWork.turn(frame.raw.length)
+      await heavyWork.wait(frame.raw.length)
       seen.respondedBy(onlyMessage(joined(out)))
     }
     return out

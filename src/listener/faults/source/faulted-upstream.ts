@@ -1,7 +1,7 @@
 import type { RequestHead } from '../../../http/headers.ts'
 import type { Body, ResponseSink, Transfer, Upstream } from '../../../http/transfer.ts'
 import { sendCopies, type CopiedCall } from '../request/call-copies.ts'
-import { heavyWork } from '../../heavy-work.ts'
+import { heavyWork } from '../../event-loop.ts'
 import { CallTexts } from '../request/call-texts.ts'
 import type { CallRun } from '../call-run.ts'
 import { FaultedSink } from './faulted-sink.ts'
@@ -89,7 +89,7 @@ class FaultedTransfer implements Transfer {
   async #decide(): Promise<void> {
     const { request, batch, maxBody, weight = 0 } = this.#run.options
     // Reading the call took time, and so may what faults do with it.
-    await heavyWork.turn(weight)
+    await heavyWork.wait(weight)
     const texts = new CallTexts(this.#head, this.#body, maxBody)
     const outcome = await this.#run.request(texts)
     if (this.#outlet.over) return

@@ -161,7 +161,7 @@ export class PushStream implements ResponseSink, Transfer {
     const wanted = this.#session?.armed === true || this.#lanes?.active === true || outlet.waits
     if (wanted === (this.#framer !== undefined)) return
     if (wanted && !this.#ending) {
-      this.#framer = new TimedFramer(this.#position!.follow(), this.#holdTimeout, {
+      this.#framer = new TimedFramer(this.#position!.fork(), this.#holdTimeout, {
         isBehind: () => this.#paused,
       })
     } else {

@@ -2,9 +2,9 @@ import { Fifo } from '../../../base/fifo.ts'
 import type { Room } from '../../../base/room.ts'
 import { endOfSlice } from '../../../mcp/sse-slice.ts'
 import type { EmitFrame, SseFrame } from '../../../mcp/sse-framer.ts'
-import { HEAVY, OrderedWork } from '../../heavy-work.ts'
-import { spendShare } from '../../loop-share.ts'
-import { loopTurn } from '../chain/loop-turn.ts'
+import { HEAVY, OrderedWork } from '../../event-loop.ts'
+import { spendShare } from '../../event-loop.ts'
+import { nextLoop } from '../../event-loop.ts'
 
 /** The receiver of a feed. */
 export interface FeedEnd {
@@ -96,7 +96,7 @@ export class SseFeed {
       return
     }
     this.#memory.take(length)
-    this.#reading.do(length, () => {
+    this.#reading.run(length, () => {
       this.#memory.give(length)
       if (this.#isDropped) return
       try {
@@ -124,7 +124,7 @@ export class SseFeed {
 
   #rest(): void {
     this.#isResting = true
-    void loopTurn().then(() => this.#rested())
+    void nextLoop().then(() => this.#rested())
   }
 
   #rested(): void {

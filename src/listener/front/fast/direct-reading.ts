@@ -2,9 +2,8 @@ import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 
 /**
- * Takes what arrives on a socket as it is pushed into its stream, as long as nothing waits there to be
- * read. Behind that the stream would schedule a tick for each piece, only to ask for what comes anyway.
- * What the stream gets comes as `data`, as without this.
+ * Passes arriving bytes to `take` instead of the socket's stream, while the stream's buffer is empty: the
+ * stream would schedule a tick for each piece. Bytes that reach the stream are emitted as `data`.
  */
 export function readDirectly(socket: Socket, take: (chunk: Buffer) => void): void {
   socket.push = (chunk: Buffer | null, encoding?: BufferEncoding): boolean => {
@@ -16,8 +15,8 @@ export function readDirectly(socket: Socket, take: (chunk: Buffer) => void): voi
   }
 }
 
-/** Lets a socket be read as any other again. */
-export function readUsually(socket: Socket): void {
+/** Restores reading through the stream. */
+export function stopReadingDirectly(socket: Socket): void {
   socket.push = (chunk: unknown, encoding?: BufferEncoding): boolean =>
     Readable.prototype.push.call(socket, chunk, encoding)
 }

@@ -5,12 +5,12 @@ import type { RejectionReason } from '../../../telemetry/telemetry.ts'
 import { MOST_OPEN, type ClientConnection } from '../client-connection.ts'
 import type { Cut } from '../../exchange.ts'
 import { ResponseQueue } from './response-queue.ts'
-import { readDirectly, readUsually } from './direct-reading.ts'
+import { readDirectly, stopReadingDirectly } from './direct-reading.ts'
 import type { ResponseTexts } from './response-text.ts'
-import type { ResponseLine, FastResponse } from './fast-response.ts'
+import type { ResponseOutput, FastResponse } from './fast-response.ts'
 import { FastExchange } from './fast-exchange.ts'
 
-/** Bounds of what is read here; anything above them goes the standard path. */
+/** Bounds of the fast path; larger requests take the standard path. */
 export interface FastLimits {
   readonly maxHeaderSize: number
   readonly maxBody: number
@@ -18,49 +18,54 @@ export interface FastLimits {
   readonly clientKeepalive: number
 }
 
-/** Who gives connections here, and takes them over when they turn out other than plain. */
-export interface FastHost {
+/** Handles the requests of a fast connection, and takes connections over that are not plain. */
+export interface FastConnectionOwner {
   readonly limits: FastLimits
   readonly texts: ResponseTexts
   begin(exchange: FastExchange): void
-  /** The standard path goes on with these bytes, which were read and not understood. */
+  /** Continues on the standard path with these bytes. */
   handOver(socket: Socket, connection: ClientConnection, bytes: Buffer): void
-  bad(socket: Socket, status: number, reason: RejectionReason, message: string): void
+  reject(socket: Socket, status: number, reason: RejectionReason, message: string): void
 }
 
-/** Bytes that are kept for another reader; beyond them the client has to wait. */
+/** The bytes kept for the standard path, beyond which the socket is paused. */
 const MOST_ASIDE = 64 * 1024
 
-/** Reads plain requests from one client connection, until one comes that is not plain. */
-export class FastClientConnection implements ResponseLine {
+/** Reads plain requests from one client connection, until a request is not plain. */
+export class FastClientConnection implements ResponseOutput {
   readonly texts: ResponseTexts
   readonly #socket: Socket
   readonly #connection: ClientConnection
-  readonly #host: FastHost
+  readonly #owner: FastConnectionOwner
   readonly #requests: RequestReader
   readonly #queue: ResponseQueue
-  /** The request whose body is still arriving. */
+  /** The request whose body is arriving. */
   #arriving: FastExchange | undefined
-  /** What must wait until all that came before it is answered, as it will not be read here. */
+  /** The bytes for the standard path, which wait until the requests before them are answered. */
   #rest: Buffer | undefined
-  /** Since when nothing is under way; 0 while something is, or when nobody has looked. */
+  /** The start of the idle time; 0 while a request is open, or before `sweep` has seen the idle state. */
   #idleSince: number
   #fresh = true
 
-  constructor(socket: Socket, connection: ClientConnection, host: FastHost, now: number) {
+  constructor(
+    socket: Socket,
+    connection: ClientConnection,
+    owner: FastConnectionOwner,
+    now: number,
+  ) {
     this.#idleSince = now
     this.#socket = socket
     this.#connection = connection
-    this.#host = host
-    this.texts = host.texts
-    this.#requests = new RequestReader(host.limits.maxHeaderSize)
+    this.#owner = owner
+    this.texts = owner.texts
+    this.#requests = new RequestReader(owner.limits.maxHeaderSize)
     this.#queue = new ResponseQueue(socket)
     socket.on('data', this.#onData).on('end', this.#onEnd)
     readDirectly(socket, this.#onData)
     socket.on('error', this.#onError).on('drain', this.#onDrain)
   }
 
-  /** Once a second: ends a connection on which nothing happens for too long. */
+  /** Ends a connection that has been idle for too long. Called once a second. */
   sweep(now: number): void {
     if (this.#connection.oldest !== undefined || !this.#queue.empty) return
     if (this.#idleSince === 0) {
@@ -69,9 +74,14 @@ export class FastClientConnection implements ResponseLine {
       return
     }
     const idle = now - this.#idleSince
-    const { headerTimeout, clientKeepalive } = this.#host.limits
+    const { headerTimeout, clientKeepalive } = this.#owner.limits
     if (this.#fresh && idle > headerTimeout) {
-      this.#host.bad(this.#socket, 408, 'slow_client', 'the request head did not arrive in time')
+      this.#owner.reject(
+        this.#socket,
+        408,
+        'slow_client',
+        'the request head did not arrive in time',
+      )
     } else if (!this.#fresh && idle > clientKeepalive) {
       this.#socket.destroy()
     }
@@ -83,7 +93,7 @@ export class FastClientConnection implements ResponseLine {
 
   done(response: FastResponse, last: boolean): void {
     this.#queue.done(response, last ? 'fin' : undefined)
-    this.#goOn()
+    this.#handOverRest()
   }
 
   cut(response: FastResponse, how: Cut): void {
@@ -96,7 +106,7 @@ export class FastClientConnection implements ResponseLine {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#connection.closing) {
-      // The request that ends the connection is read to its end, and nothing behind it.
+      // Only the rest of the last request is read.
       if (this.#arriving !== undefined) this.#body(this.#arriving, chunk)
       return
     }
@@ -115,7 +125,7 @@ export class FastClientConnection implements ResponseLine {
       return
     }
     if (this.#queue.writing) this.#socket.destroy()
-    else this.#host.bad(this.#socket, 400, 'bad_request', 'the request is not valid HTTP/1.1')
+    else this.#owner.reject(this.#socket, 400, 'bad_request', 'the request is not valid HTTP/1.1')
   }
 
   readonly #onError = (): void => {
@@ -137,12 +147,12 @@ export class FastClientConnection implements ResponseLine {
       const start = at + size
       const end = Math.min(start + length, chunk.length)
       const whole = end - start === length
-      if (length > this.#host.limits.maxBody || (!whole && factsOf(head).kind !== 'post')) {
+      if (length > this.#owner.limits.maxBody || (!whole && factsOf(head).kind !== 'post')) {
         this.#setAside(at === 0 ? chunk : chunk.subarray(at))
         return
       }
       if (!this.#connection.memory.take(length)) {
-        // There, a request waits for room.
+        // The standard path waits for memory.
         this.#setAside(at === 0 ? chunk : chunk.subarray(at))
         return
       }
@@ -150,7 +160,7 @@ export class FastClientConnection implements ResponseLine {
       const exchange = new FastExchange(head, body, length, this.#socket, this.#connection, this)
       if (!whole) this.#arriving = exchange
       this.#queue.add(exchange.response)
-      this.#host.begin(exchange)
+      this.#owner.begin(exchange)
       at = end
     }
   }
@@ -159,7 +169,7 @@ export class FastClientConnection implements ResponseLine {
     return this.#rest === undefined && this.#queue.size < MOST_OPEN
   }
 
-  /** The body of a request goes on; the place behind it. */
+  /** Passes on bytes of a body; returns the offset behind them. */
   #body(exchange: FastExchange, chunk: Buffer): number {
     const end = Math.min(exchange.missing, chunk.length)
     if (exchange.missing === end) this.#arriving = undefined
@@ -167,23 +177,23 @@ export class FastClientConnection implements ResponseLine {
     return end
   }
 
-  /** Keeps bytes that are not read here, or not now, until what came before them is answered. */
+  /** Keeps bytes for the standard path until the requests before them are answered. */
   #setAside(bytes: Buffer): void {
     this.#rest = this.#rest === undefined ? bytes : Buffer.concat([this.#rest, bytes])
-    // Read on as far as can be, as a client that leaves is only seen by who reads.
+    // Reading continues up to a bound, because only reading detects that a client has left.
     if (this.#rest.length > MOST_ASIDE) this.#socket.pause()
-    this.#goOn()
+    this.#handOverRest()
   }
 
-  #goOn(): void {
+  #handOverRest(): void {
     const rest = this.#rest
     if (rest === undefined || !this.#queue.empty || this.#connection.closing) return
     this.#rest = undefined
     const socket = this.#socket
     socket.pause()
-    readUsually(socket)
+    stopReadingDirectly(socket)
     socket.off('data', this.#onData).off('end', this.#onEnd)
     socket.off('error', this.#onError).off('drain', this.#onDrain)
-    this.#host.handOver(socket, this.#connection, rest)
+    this.#owner.handOver(socket, this.#connection, rest)
   }
 }

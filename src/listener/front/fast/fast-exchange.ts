@@ -7,19 +7,19 @@ import type { ClientConnection } from '../client-connection.ts'
 import { ClientExchange } from '../client-exchange.ts'
 import type { Exchange, IncomingBody } from '../../exchange.ts'
 import { HoldWatch } from '../../hold-watch.ts'
-import type { OpenBody } from '../open-exchange.ts'
-import { FastResponse, type ResponseLine } from './fast-response.ts'
+import type { OpenBody } from '../client-connection.ts'
+import { FastResponse, type ResponseOutput } from './fast-response.ts'
 
 const EMPTY = Buffer.alloc(0)
 
-/** An exchange whose request was read without node:http: its body is whole, or will be before it is sent. */
+/** An exchange of the fast path; its body is sent when it is complete. */
 export class FastExchange extends ClientExchange implements Exchange, IncomingBody, OpenBody {
   readonly head: RequestHead
   readonly response: FastResponse
   readonly #socket: Socket
   readonly #length: number
   #bytes: Buffer
-  /** What has come of a body that is not whole. */
+  /** The pieces of an incomplete body. */
   #pieces: Pieces | undefined
   #missing: number
   #collected: ((bytes: Uint8Array) => void) | undefined
@@ -27,14 +27,14 @@ export class FastExchange extends ClientExchange implements Exchange, IncomingBo
   #seenAt = 0
   #hold: HoldWatch | undefined
 
-  /** The budget has counted the body's length. */
+  /** The caller has counted the body's length in the memory budget. */
   constructor(
     head: RequestHead,
     first: Buffer,
     length: number,
     socket: Socket,
     connection: ClientConnection,
-    line: ResponseLine,
+    output: ResponseOutput,
   ) {
     super(connection)
     this.head = head
@@ -47,7 +47,7 @@ export class FastExchange extends ClientExchange implements Exchange, IncomingBo
       this.#pieces = new Pieces()
       if (first.length > 0) this.#pieces.push(first)
     }
-    this.response = new FastResponse(line, this)
+    this.response = new FastResponse(output, this)
   }
 
   get body(): this {
@@ -70,7 +70,7 @@ export class FastExchange extends ClientExchange implements Exchange, IncomingBo
     return this.#missing === 0
   }
 
-  /** How many bytes of the body have not come. */
+  /** The bytes of the body that have not arrived. */
   get missing(): number {
     return this.#missing
   }
@@ -84,7 +84,7 @@ export class FastExchange extends ClientExchange implements Exchange, IncomingBo
     return this.#length === 0 ? null : this.#bytes
   }
 
-  /** More of the body, and no more than is missing. */
+  /** Adds a piece of the body, which must not exceed the missing bytes. */
   push(piece: Buffer): void {
     const pieces = this.#pieces
     if (pieces === undefined) return
@@ -118,8 +118,8 @@ export class FastExchange extends ClientExchange implements Exchange, IncomingBo
     this.#socket.destroy()
   }
 
-  override over(): void {
-    super.over()
+  override ended(): void {
+    super.ended()
     this.#bytes = EMPTY
   }
 }

@@ -6,55 +6,55 @@ import type { ClientResponse, Cut } from '../../exchange.ts'
 import type { ResponseOwner } from '../node-response.ts'
 import type { ResponseTexts } from './response-text.ts'
 
-/** Pieces up to this leave as text with what is around them, in one write. */
+/** Pieces up to this size are written together as text. */
 const ONE_WRITE = 16 * 1024
 
-/** Takes what answers write, in the order of their requests. */
-export interface ResponseLine {
+/** Writes responses in the order of their requests. */
+export interface ResponseOutput {
   readonly texts: ResponseTexts
   /** False asks for a pause. */
   write(response: FastResponse, piece: string | Uint8Array): boolean
-  /** The response is whole; with `last` the connection ends after it. */
+  /** Completes the response; with `last` the connection ends after it. */
   done(response: FastResponse, last: boolean): void
   cut(response: FastResponse, how: Cut): void
-  /** The connection ends behind the newest response, which is whole and may not have had its turn. */
+  /** Ends the connection after the newest response, which is complete and may still be queued. */
   endBehind(response: FastResponse): void
 }
 
-/** Writes one response straight to the socket, with the bytes that node:http would write. */
+/** Writes one response to the socket with the bytes that node:http would write. */
 export class FastResponse implements ClientResponse {
   ended = false
   started = false
-  /** The response to the request that came next. */
+  /** The response to the next request. */
   next: FastResponse | undefined
-  readonly #line: ResponseLine
+  readonly #output: ResponseOutput
   readonly #owner: ResponseOwner
-  /** What is written in one tick leaves in one write: the head, and the pieces of body behind it. */
+  /** The head and the pieces of one tick, which are sent in one write. */
   #text = ''
-  /** The piece that came last. */
+  /** The last piece. */
   #held: Uint8Array | undefined
   #bodyBegun = false
-  /** The client takes no more for now. */
+  /** True while the client accepts no more data. */
   #full = false
   #framing: 'length' | 'chunked' | 'none' = 'length'
   #flushAsked = false
   #last = false
 
-  constructor(line: ResponseLine, owner: ResponseOwner) {
-    this.#line = line
+  constructor(output: ResponseOutput, owner: ResponseOwner) {
+    this.#output = output
     this.#owner = owner
   }
 
   info(head: ResponseHead): void {
-    if (!this.started) this.#line.write(this, informationalText(head))
+    if (!this.started) this.#output.write(this, informationalText(head))
   }
 
   head(head: ResponseHead, whole = false): void {
-    const { text, framing } = this.#line.texts.of(head, !this.#last)
+    const { text, framing } = this.#output.texts.of(head, !this.#last)
     this.started = true
     this.#text = text
     this.#framing = framing
-    // It leaves with the first bytes of the body, or alone when none come in this tick.
+    // The head is sent with the first bytes of the body, or alone after this tick.
     if (whole) this.#flushAsked = true
     else this.#askFlush()
   }
@@ -91,36 +91,35 @@ export class FastResponse implements ClientResponse {
     this.ended = true
     const ending = this.#framing === 'chunked' ? `0\r\n${linesText(trailers)}\r\n` : ''
     const text = this.#taken() + ending
-    if (text !== '') this.#line.write(this, text)
-    this.#owner.over()
-    this.#line.done(this, this.#last)
+    if (text !== '') this.#output.write(this, text)
+    this.#owner.ended()
+    this.#output.done(this, this.#last)
   }
 
   cut(how: Cut): void {
     this.ended = true
-    // A head of this same tick is as good as written, but not where a reset would overtake it.
+    // A head of the same tick is sent before a FIN; a reset would overtake it.
     if (this.#flushAsked && !this.#bodyBegun && how === 'rst') this.#text = ''
     this.#flushAsked = false
     this.#release()
-    this.#owner.over()
-    this.#line.cut(this, how)
+    this.#owner.ended()
+    this.#output.cut(this, how)
   }
 
   closeAfter(): void {
     this.#owner.closing()
     this.#last = true
-    if (this.ended) this.#line.endBehind(this)
+    if (this.ended) this.#output.endBehind(this)
   }
 
-  /** Sends the head, and what little body came with it, when the end did not follow at once. */
+  /** Sends the head and the held pieces when the end did not follow in the same tick. */
   flush(): void {
-    this.#owner.tickOver()
+    this.#owner.tickEnded()
     if (!this.#flushAsked) return
     this.#flushAsked = false
     this.#release()
   }
 
-  /** The client takes data again. */
   drained(): void {
     this.#full = false
     this.#owner.drained()
@@ -139,12 +138,12 @@ export class FastResponse implements ClientResponse {
   }
 
   #write(piece: string | Uint8Array): boolean {
-    const more = this.#line.write(this, piece)
+    const more = this.#output.write(this, piece)
     this.#full = !more
     return more
   }
 
-  /** What has been kept back, as text. */
+  /** Takes the held text and piece. */
   #taken(): string {
     const held = this.#held
     const text = held === undefined ? this.#text : this.#text + this.#framed(held)
@@ -161,7 +160,7 @@ export class FastResponse implements ClientResponse {
     this.#text += `${chunk.length.toString(16)}\r\n`
     this.#release()
     const more = this.#write(chunk)
-    // Together with what follows in this tick.
+    // Written together with the next pieces of this tick.
     this.#text = '\r\n'
     this.#askFlush()
     return more

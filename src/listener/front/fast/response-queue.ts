@@ -3,22 +3,22 @@ import { cutSocket } from '../cut-socket.ts'
 import type { Cut } from '../../exchange.ts'
 import type { FastResponse } from './fast-response.ts'
 
-/** What a response has written before its turn. */
+/** The pieces of a response that waits for earlier ones. */
 interface Waiting {
   readonly pieces: (string | Uint8Array)[]
   size: number
   done: boolean
-  /** How the connection ends after it, where it does. */
+  /** The end of the connection after this response, if any. */
   ending: Cut | undefined
 }
 
-/** More than this is not taken from a response before its turn. */
+/** The bytes of a waiting response, beyond which it is paused. */
 const ENOUGH = 16 * 1024
 
-/** Brings the responses of one connection into the order of their requests. */
+/** Writes the responses of one connection in the order of their requests. */
 export class ResponseQueue {
   readonly #socket: Socket
-  /** The response whose turn it is; those behind it are linked to it. */
+  /** The response that is being written; later ones are linked to it. */
   #current: FastResponse | undefined
   #newest: FastResponse | undefined
   #size = 0
@@ -28,7 +28,7 @@ export class ResponseQueue {
     this.#socket = socket
   }
 
-  /** How many responses are not done. */
+  /** The number of open responses. */
   get size(): number {
     return this.#size
   }
@@ -37,12 +37,12 @@ export class ResponseQueue {
     return this.#current === undefined
   }
 
-  /** Whether a response has begun on the socket. */
+  /** True when a response has begun on the socket. */
   get writing(): boolean {
     return this.#current?.started === true
   }
 
-  /** The next response in order. */
+  /** Adds the next response. */
   add(response: FastResponse): void {
     this.#size++
     if (this.#current === undefined) this.#current = response
@@ -50,7 +50,7 @@ export class ResponseQueue {
     this.#newest = response
   }
 
-  /** False asks for a pause until the response is told `drained`. */
+  /** Writes or queues a piece; false asks for a pause until `drained` of the response. */
   write(response: FastResponse, piece: string | Uint8Array): boolean {
     if (response === this.#current) return this.#send(piece)
     const waiting = this.#waitingFor(response)
@@ -59,10 +59,10 @@ export class ResponseQueue {
     return waiting.size < ENOUGH
   }
 
-  /** The response writes no more; with an ending the connection ends behind it. */
+  /** Completes a response; with `ending` the connection ends after it. */
   done(response: FastResponse, ending: Cut | undefined): void {
     if (response === this.#current) {
-      this.#over(response, ending)
+      this.#finish(response, ending)
       return
     }
     const waiting = this.#waitingFor(response)
@@ -70,38 +70,38 @@ export class ResponseQueue {
     waiting.ending = ending
   }
 
-  /** The connection ends behind a response that is done, and behind which there is none. */
+  /** Ends the connection after the last response, which is complete. */
   endBehind(response: FastResponse): void {
     const waiting = this.#waiting?.get(response)
     if (waiting === undefined) cutSocket(this.#socket, 'fin')
     else waiting.ending ??= 'fin'
   }
 
-  /** The socket takes data again. */
+  /** Reports that the socket accepts data again. */
   drained(): void {
     this.#current?.drained()
   }
 
-  #over(response: FastResponse, ending: Cut | undefined): void {
+  #finish(response: FastResponse, ending: Cut | undefined): void {
     this.#size--
     const { next } = response
     response.next = undefined
     this.#current = next
     if (next === undefined) this.#newest = undefined
     if (ending !== undefined) cutSocket(this.#socket, ending)
-    else if (next !== undefined) this.#turn(next)
+    else if (next !== undefined) this.#start(next)
   }
 
-  #turn(response: FastResponse): void {
+  #start(response: FastResponse): void {
     const waiting = this.#waiting?.get(response)
     if (waiting === undefined) return
     this.#waiting!.delete(response)
     for (const piece of waiting.pieces) this.#send(piece)
-    if (waiting.done) this.#over(response, waiting.ending)
+    if (waiting.done) this.#finish(response, waiting.ending)
     else if (waiting.size >= ENOUGH && !this.#socket.writableNeedDrain) {
-      // Not at once: this may be the end of a response that a parser is still reading, and parsers
-      // cannot go on inside each other.
-      process.nextTick(goOn, response)
+      // Deferred, because a parser may still be reading the response that has just ended, and parsers
+      // must not be re-entered.
+      process.nextTick(notifyDrained, response)
     }
   }
 
@@ -117,12 +117,12 @@ export class ResponseQueue {
 
   #send(piece: string | Uint8Array): boolean {
     const socket = this.#socket
-    // The client has ended its side, and so this one: what comes now is for nobody.
+    // The client has ended the connection.
     if (!socket.writable) return true
     return typeof piece === 'string' ? socket.write(piece, 'latin1') : socket.write(piece)
   }
 }
 
-function goOn(response: FastResponse): void {
+function notifyDrained(response: FastResponse): void {
   response.drained()
 }

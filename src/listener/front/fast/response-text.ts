@@ -4,42 +4,42 @@ import { headerValue, linesText, type ResponseHead } from '../../../http/headers
 import { FastResponseHead, type SplitHeadText } from '../../../http/fast/fast-response-head.ts'
 import { assertSafeReason } from '../response-head.ts'
 
-/** A response's head as the client gets it, and how its body is framed. */
+/** A response's head for the client, and the framing of its body. */
 export interface ResponseText {
   readonly text: string
   readonly framing: 'length' | 'chunked' | 'none'
 }
 
-/** How the head of a response ends where the connection ends with it. */
+/** The connection header of a response that ends the connection. */
 const CLOSE = 'Connection: close\r\n'
 
-/** Writes the heads of responses, as node:http would for a POST, GET or DELETE of HTTP/1.1. */
+/** Writes the heads of responses as node:http would for a POST, GET or DELETE of HTTP/1.1. */
 export class ResponseTexts {
   readonly #keep: string
 
-  /** `keepAlive` is how long an idle connection is kept, in milliseconds. */
+  /** `keepAlive` is the idle time of connections in milliseconds. */
   constructor(keepAlive: number) {
     this.#keep = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAlive / 1000)}\r\n`
   }
 
-  /** The text of a head on a connection that stays or ends. */
+  /** Writes a head; `stays` is false when the connection ends after the response. */
   of(head: ResponseHead, stays: boolean): ResponseText {
     if (!stays) return responseText(head, CLOSE)
     if (!(head instanceof FastResponseHead)) return responseText(head, this.#keep)
-    // Apps say the same again and again, and what reads it knows it again.
-    let around = head.cache.text
-    if (around?.by !== this) {
-      around = split(responseText(head, this.#keep), this)
-      head.cache.text = around
+    // Apps repeat their heads, and `HeadMemo` recognizes them.
+    let parts = head.cache.text
+    if (parts?.by !== this) {
+      parts = split(responseText(head, this.#keep), this)
+      head.cache.text = parts
     }
-    const { before, after, framing } = around
+    const { before, after, framing } = parts
     return { text: head.length < 0 ? before : before + String(head.length) + after, framing }
   }
 }
 
 const LENGTH = /\r\ncontent-length: /i
 
-/** Splits a plain head, which has one such line at most and no line break inside its parts. */
+/** Splits a plain head around its Content-Length, which appears at most once. */
 function split({ text, framing }: ResponseText, by: object): SplitHeadText {
   const line = LENGTH.exec(text)
   if (line === null) return { by, before: inOnePiece(text), after: '', framing }

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { readDirectly, readUsually } from '../../../../src/listener/front/fast/direct-reading.ts'
+import {
+  readDirectly,
+  stopReadingDirectly,
+} from '../../../../src/listener/front/fast/direct-reading.ts'
 import { eventually } from '../../../support/eventually.ts'
 
 const ends: (() => void)[] = []
@@ -77,7 +80,7 @@ test('a socket that is read as usual again gives what arrives as data', async ()
   far.write('one')
   await soon(() => told.taken === 'one')
   near.pause()
-  readUsually(near)
+  stopReadingDirectly(near)
   near.unshift('back ')
   far.write('two')
   near.resume()
