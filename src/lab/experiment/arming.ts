@@ -128,7 +128,20 @@ export class Arming {
     this.#over = true
     clearTimeout(this.#timer)
     await this.#writing.catch(() => {})
-    return this.#place.restore()
+    const restored = await this.#place.restore()
+    if (restored) await this.#untilReplaced()
+    return restored
+  }
+
+  /** Waits until the sidecar has read what was put back: the next experiment would find it occupied. */
+  async #untilReplaced(): Promise<void> {
+    const until = performance.now() + this.#sidecar.inForceMs
+    while (performance.now() < until) {
+      const state = await askState(this.#plan.admin).catch(() => undefined)
+      const digest = state?.rules.digest ?? null
+      if (digest === null || ![...this.#digests, ...this.#digestsOfStage].includes(digest)) return
+      await sleep(POLL_MS)
+    }
   }
 
   /** Writes one after another: a renewal must not come after what takes it back. */

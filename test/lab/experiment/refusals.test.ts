@@ -134,3 +134,18 @@ test('tools that nobody named, and that do not say that they only read', async (
     await other.close()
   }
 })
+
+// An experiment that came at once found the marker of the one before, and was refused.
+test('is over only when the sidecar has read the rules that were put back', async () => {
+  const digest = async (): Promise<string | null> => {
+    const state = (await (await fetch(`${stage.squall.admin}/api/state`)).json()) as {
+      readonly rules: { readonly digest: string | null }
+    }
+    return state.rules.digest
+  }
+  const before = await digest()
+  for (let run = 1; run <= 3; run++) {
+    expect(await stage.refused({ steadyState: { p50: '0.001ms' } })).toEqual(['NOT_STEADY'])
+    expect(await digest()).toBe(before)
+  }
+})
