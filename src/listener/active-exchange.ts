@@ -4,7 +4,7 @@ import type { HttpRecord } from '../telemetry/telemetry.ts'
 import type { Failure } from '../http/transfer.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Exchange } from './exchange.ts'
-import type { FaultRun } from './faults/fault-run.ts'
+import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import type { Observer } from './observer.ts'
 import type { RelayEnd } from './relay.ts'
 import type { Upstream } from '../http/transfer.ts'
@@ -36,7 +36,7 @@ export class ActiveExchange implements RelayEnd {
   readonly entries: readonly CallEntry[]
   /** The posted messages; undefined without calls. */
   readonly posted: PostedMessages | undefined
-  readonly faults: FaultRun | undefined
+  readonly faults: ExchangeFaults | undefined
   /** Called once at the end of a session's DELETE with the upstream's status, or 0. */
   sessionEnded: ((status: number) => void) | undefined
   /** The requests that the exchange must not overtake. */
@@ -49,7 +49,7 @@ export class ActiveExchange implements RelayEnd {
     kind: HttpRecord['class'],
     receivedAt: number,
     observer: Observer | null,
-    faults: FaultRun | undefined,
+    faults: ExchangeFaults | undefined,
     entries: readonly CallEntry[] = NO_ENTRIES,
     posted?: PostedMessages,
   ) {

@@ -1,6 +1,6 @@
 import type { Call, Outcome } from '../mcp/call.ts'
 import type { Exchange } from './exchange.ts'
-import type { FaultRun } from './faults/fault-run.ts'
+import type { ExchangeFaults } from './faults/exchange-faults.ts'
 
 /** Identifies a client without a session. */
 export type Caller = Pick<Exchange, 'head' | 'peer'>
@@ -20,7 +20,7 @@ export interface CallEntry {
   /** The time at which the app responded, where a fault may hold the response; negative before. */
   respondedAt: number
   /** The faults of the exchange; undefined when no rule matched. */
-  faults: FaultRun | undefined
+  faults: ExchangeFaults | undefined
   /** True while the HTTP exchange that carried the request is open. */
   exchangeOpen: boolean
   settled: boolean

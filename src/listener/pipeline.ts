@@ -54,7 +54,7 @@ export class Pipeline implements ActiveExchangeOwner {
     try {
       this.#route(exchange)
     } catch (error) {
-      this.#broke(exchange, error)
+      this.#internalError(exchange, error)
     }
   }
 
@@ -125,7 +125,7 @@ export class Pipeline implements ActiveExchangeOwner {
     try {
       this.#posted(exchange, facts, bytes)
     } catch (error) {
-      this.#broke(exchange, error)
+      this.#internalError(exchange, error)
     }
   }
 
@@ -195,7 +195,7 @@ export class Pipeline implements ActiveExchangeOwner {
   ): ActiveExchange {
     const { inFlight, telemetry, maxBody, memory, planner } = this.#parts
     const { calls } = posted
-    const weight = planner?.mayHit(exchange.head, calls) === true ? paramsWeight(calls) : 0
+    const weight = planner?.mayMatch(exchange.head, calls) === true ? paramsWeight(calls) : 0
     if (!this.#reader.keeps(exchange.head, weight)) {
       return this.#withoutCalls(exchange, 'http', receivedAt, size, null, true)
     }
@@ -289,7 +289,7 @@ export class Pipeline implements ActiveExchangeOwner {
     active.sessionEnded?.(0)
   }
 
-  #broke(exchange: Exchange, error: unknown): void {
+  #internalError(exchange: Exchange, error: unknown): void {
     this.#parts.logger.error({ err: error }, 'an exchange failed inside Squall')
     this.reject(exchange, 500, 'internal_error', 'internal error')
   }

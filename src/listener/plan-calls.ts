@@ -5,7 +5,7 @@ import type { PostedMessages } from '../mcp/classify.ts'
 import type { RequestHead } from '../http/headers.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { FaultPlanner } from './faults/fault-planner.ts'
-import type { FaultRun } from './faults/fault-run.ts'
+import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import type { RedirectedPost } from './redirected-calls.ts'
 
@@ -35,7 +35,7 @@ export function planCalls(
   { head, posted, session, size, receivedAt, weight = 0 }: CallRequest,
   entries: readonly CallEntry[],
   repeats?: RedirectedPost,
-): FaultRun | undefined {
+): ExchangeFaults | undefined {
   const mayMatch = repeats !== undefined || weight > 0
   const faults = !mayMatch
     ? undefined

@@ -36,7 +36,7 @@ export class PushObserver implements Observer, PushPosition {
     stream?: PushStream,
   ) {
     this.#stream = stream
-    stream?.watchedBy(this)
+    stream?.setPosition(this)
     this.#inFlight = inFlight
     this.#telemetry = telemetry
     this.#target = head.target
@@ -56,7 +56,7 @@ export class PushObserver implements Observer, PushPosition {
       (frame) => this.#event(frame),
       this.#bounds.memory,
     )
-    this.#stream?.belongsTo(this.#session, false)
+    this.#stream?.setSession(this.#session, false)
   }
 
   /** True between two events, and when nothing is observed any more, so that nothing waits forever. */
@@ -118,7 +118,7 @@ export class PushObserver implements Observer, PushPosition {
     if (frame.event === 'endpoint' && this.#endpoint === undefined && frame.data !== undefined) {
       this.#endpoint = this.#inFlight.endpoints.announce(this.#target, frame.data)
       this.#session = this.#endpoint ?? this.#session
-      if (this.#endpoint !== undefined) this.#stream?.belongsTo(this.#endpoint, true)
+      if (this.#endpoint !== undefined) this.#stream?.setSession(this.#endpoint, true)
       return
     }
     const message = eventResponse(frame)

@@ -4,7 +4,7 @@ import { headerValue, linesText, type RequestHead, type ResponseHead } from '../
 import { redirectTarget, type RedirectTarget } from '../http/redirect-target.ts'
 import type { CallEntry } from './call-entry.ts'
 import type { Exchange } from './exchange.ts'
-import type { FaultRun } from './faults/fault-run.ts'
+import type { ExchangeFaults } from './faults/exchange-faults.ts'
 import type { Observer } from './observer.ts'
 import type { ActiveExchange } from './active-exchange.ts'
 
@@ -16,7 +16,7 @@ export interface RedirectedPost {
   readonly entries: readonly CallEntry[]
   readonly observer: Observer
   /** The faults that still act on the calls. */
-  readonly faults: FaultRun | undefined
+  readonly faults: ExchangeFaults | undefined
 }
 
 interface Held {

@@ -49,14 +49,14 @@ export class SessionlessCalls {
     let known: SendBarrier | undefined
     for (let entry = this.#calls.newest; entry !== undefined; entry = entry.older) {
       if (entry.call.id !== id) continue
-      const going = entry.faults?.going
-      if (going === undefined || !isSameCaller(entry.caller, caller)) continue
+      const whenSent = entry.faults?.whenSent
+      if (whenSent === undefined || !isSameCaller(entry.caller, caller)) continue
       known = this.#barriers.get(entry)
       if (known?.isPassed === false) {
         requests.push(known.passed)
         break
       }
-      requests.push(going)
+      requests.push(whenSent)
       held.push(entry)
     }
     if (held.length === 0) return known

@@ -1,4 +1,4 @@
-import type { FaultListener, FaultPlace } from '../../src/listener/faults/fault-events.ts'
+import type { FaultListener, FaultRef } from '../../src/listener/faults/fault-events.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import type { GaugeName, Telemetry } from '../../src/telemetry/telemetry.ts'
 
@@ -38,13 +38,13 @@ export class Recorder {
       reloaded: () => undefined,
       guardTripped: () => undefined,
     }
-    const place = ({ rule, fault, call }: FaultPlace): string =>
+    const place = ({ rule, fault, call }: FaultRef): string =>
       `${rule} ${fault} ${call === undefined ? '-' : `${call.method} ${String(call.id)}`}`
     this.faults = {
       injected: (record) =>
         tell('injected', place(record), record.effect, record.delayMs, record.first),
       notApplicable: (record) => tell('not applicable', place(record), record.reason),
-      broke: (record, error) => tell('broke', place(record), String(error)),
+      failed: (record, error) => tell('broke', place(record), String(error)),
     }
     this.logger = {
       debug: () => undefined,

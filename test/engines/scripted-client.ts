@@ -30,7 +30,7 @@ export class ScriptedClient {
   #waits = ''
   /** Requests at the app when the last response had come. */
   #responded = 0
-  #givenUp = false
+  #abandoned = false
   #ownEnd: 'fin' | 'rst' | undefined
   /** What had been seen when all steps were done. */
   #before: { readonly received: string; readonly end: End } | undefined
@@ -115,7 +115,7 @@ export class ScriptedClient {
   #did(step: Step): '' | 'm' | 'e' | 'q' {
     switch (step.do) {
       case 'send':
-        if (this.#over || this.#givenUp) return 'e'
+        if (this.#over || this.#abandoned) return 'e'
         if (step.asks !== undefined) this.#methods.push(...step.asks)
         this.#socket.write(step.bytes, 'latin1')
         this.#host.touch()
@@ -143,7 +143,7 @@ export class ScriptedClient {
   #awaited(count: number): '' | 'm' | 'e' | 'q' {
     const how = this.#waited(this.#responses >= count)
     const heads = this.#host.appHeads()
-    if (how === 'q' && heads > this.#responded) this.#givenUp = true
+    if (how === 'q' && heads > this.#responded) this.#abandoned = true
     if (how === 'm') this.#responded = heads
     return how
   }

@@ -1,13 +1,13 @@
 import { array, assert, asyncProperty, constantFrom, nat } from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import { FaultRun } from '../../src/listener/faults/fault-run.ts'
+import { ExchangeFaults } from '../../src/listener/faults/exchange-faults.ts'
 import { FaultedUpstream } from '../../src/listener/faults/source/faulted-upstream.ts'
 import type { HeaderLines, RequestHead } from '../../src/http/headers.ts'
 import type { ResponseSink } from '../../src/http/transfer.ts'
 import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
 import { Bench, facts } from '../rules/facts.ts'
-import { NO_SETTING } from './no-setting.ts'
+import { NO_CONTEXT } from './no-context.ts'
 
 const LOOKING: Fault = {
   beforeResponse: () => ({ kind: 'continue' }),
@@ -29,15 +29,15 @@ async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buf
     uses: [...planned.rule.uses, ...planned.rule.uses],
   }
   const hit = new MatchedRule(rule, planned.state, bench.states.active, planned.key, false)
-  const run = new FaultRun({
-    ...NO_SETTING,
+  const run = new ExchangeFaults({
+    ...NO_CONTEXT,
     request,
     calls: [{ call: facts().call, plan: { hits: [hit], dryRun: false } }],
     batch: false,
     session: '',
     maxBody: 200,
     holdTimeout: 120_000,
-    listener: { injected: fail, notApplicable: () => undefined, broke: fail },
+    listener: { injected: fail, notApplicable: () => undefined, failed: fail },
   })
   const out: Uint8Array[] = []
   await new Promise<void>((resolve, reject) => {

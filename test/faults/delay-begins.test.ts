@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
 import type { CallTexts } from '../../src/listener/faults/request/call-texts.ts'
-import { FaultRun } from '../../src/listener/faults/fault-run.ts'
-import { TurnOver } from '../../src/listener/faults/chain/turn-over.ts'
+import { ExchangeFaults } from '../../src/listener/faults/exchange-faults.ts'
+import { FaultStopped } from '../../src/listener/faults/chain/stop.ts'
 import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
 import { Bench, facts } from '../rules/facts.ts'
-import { NO_SETTING } from './no-setting.ts'
+import { NO_CONTEXT } from './no-context.ts'
 
 const TELLING = 300
 const DELAY = 400
@@ -20,8 +20,8 @@ async function requested(
   const { rule, state, key } = bench.plan()!.hits[0]!
   const own = { ...rule, faults, uses: faults.map(() => rule.uses[0]!) }
   const hit = new MatchedRule(own, state, bench.states.active, key, false)
-  const run = new FaultRun({
-    ...NO_SETTING,
+  const run = new ExchangeFaults({
+    ...NO_CONTEXT,
     request: { method: 'POST', target: '/', version: '1.1', headers: [] },
     calls: [{ call: facts().call, plan: { hits: [hit], dryRun: false } }],
     batch: false,
@@ -29,7 +29,7 @@ async function requested(
     maxBody: 1000,
     holdTimeout: 120_000,
     receivedAt,
-    listener: { injected: told, notApplicable: () => undefined, broke: () => undefined },
+    listener: { injected: told, notApplicable: () => undefined, failed: () => undefined },
   })
   await run.request({} as CallTexts)
   run.finish()
@@ -57,7 +57,7 @@ it('counts what it takes to tell of a delay as a part of it', async () => {
   const took = performance.now() - begun
   expect(took).toBeGreaterThanOrEqual(DELAY - 0.5)
   expect(took).toBeLessThan(DELAY + TELLING)
-  expect(signal?.reason).toBeInstanceOf(TurnOver)
+  expect(signal?.reason).toBeInstanceOf(FaultStopped)
 })
 
 it('counts the first delay from when the request was there, and another from the end of the first', async () => {

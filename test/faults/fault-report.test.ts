@@ -161,7 +161,7 @@ describe('a fault that does not', () => {
 
   it('says where it broke', () => {
     const { report, lines } = start()
-    report.of('s').broke({ rule: 'slow', fault: 'delay', call: CALL }, new TypeError('no'))
+    report.of('s').failed({ rule: 'slow', fault: 'delay', call: CALL }, new TypeError('no'))
     const [line] = lines()
     expect(line).toMatchObject({ level: 'error', rule: 'slow', fault: 'delay', tool: 'search' })
     const err = line!['err'] as { type: string; frames: string[] }
@@ -173,7 +173,7 @@ describe('a fault that does not', () => {
     'may break by throwing %j',
     (thrown) => {
       const { report, lines } = start()
-      report.of('s').broke({ rule: 'slow', fault: 'delay', call: undefined }, thrown)
+      report.of('s').failed({ rule: 'slow', fault: 'delay', call: undefined }, thrown)
       expect(lines()).toHaveLength(1)
     },
   )
@@ -194,11 +194,11 @@ describe('secrets', () => {
     } catch (error) {
       parserError = error
     }
-    listener.broke(place, parserError)
-    listener.broke(place, new Error(`x\n    at ${SECRET}`, { cause: new Error(SECRET) }))
-    listener.broke(place, SECRET)
-    listener.broke(place, { SECRET })
-    listener.broke(place, Object.assign(new Error('x'), { headers: { authorization: SECRET } }))
+    listener.failed(place, parserError)
+    listener.failed(place, new Error(`x\n    at ${SECRET}`, { cause: new Error(SECRET) }))
+    listener.failed(place, SECRET)
+    listener.failed(place, { SECRET })
+    listener.failed(place, Object.assign(new Error('x'), { headers: { authorization: SECRET } }))
     expect(lines()).toHaveLength(9)
     expect(text()).not.toContain(SECRET)
     expect(text()).not.toContain('hunter2')

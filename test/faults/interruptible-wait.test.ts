@@ -1,8 +1,12 @@
 import { expect, it } from 'vitest'
 import { interruptibleWait } from '../../src/listener/faults/chain/interruptible-wait.ts'
-import { faultMark, markComments, withMarks } from '../../src/listener/faults/emit/fault-marker.ts'
+import {
+  faultMarker,
+  markerComments,
+  withMarkers,
+} from '../../src/listener/faults/emit/fault-marker.ts'
 import { Stop } from '../../src/listener/faults/chain/stop.ts'
-import { TurnOver } from '../../src/listener/faults/chain/turn-over.ts'
+import { FaultStopped } from '../../src/listener/faults/chain/stop.ts'
 
 it('waits its time, and no timer is left when it is woken or stopped', async () => {
   const wake = new AbortController()
@@ -17,7 +21,7 @@ it('waits its time, and no timer is left when it is woken or stopped', async () 
   await Promise.all(waits)
   await interruptibleWait(600_000, wake.signal, stop.signal)
   stop.abort()
-  await expect(interruptibleWait(1, wake.signal, stop.signal)).rejects.toBeInstanceOf(TurnOver)
+  await expect(interruptibleWait(1, wake.signal, stop.signal)).rejects.toBeInstanceOf(FaultStopped)
 })
 
 it.each([1, 1.3, 2.6, 7, 20.4])('never ends half a millisecond early: %d ms', async (ms) => {
@@ -42,16 +46,15 @@ it('stops what waits, and whoever asks for a signal, with one word', async () =>
   stop.abort()
   stop.abort()
   const ends = await Promise.allSettled(waits)
-  expect(ends.map((end) => end.status === 'rejected' && end.reason instanceof TurnOver)).toEqual([
-    true,
-    true,
-  ])
+  expect(
+    ends.map((end) => end.status === 'rejected' && end.reason instanceof FaultStopped),
+  ).toEqual([true, true])
   expect(stop.sleepers.size).toBe(0)
   expect([early.aborted, new Stop().aborted, stop.signal]).toEqual([true, false, early])
   const late = new Stop()
   late.abort()
-  expect(late.signal.reason).toBeInstanceOf(TurnOver)
-  await expect(interruptibleWait(1, wake.signal, late)).rejects.toBeInstanceOf(TurnOver)
+  expect(late.signal.reason).toBeInstanceOf(FaultStopped)
+  await expect(interruptibleWait(1, wake.signal, late)).rejects.toBeInstanceOf(FaultStopped)
 })
 
 it('rejects all that waits when it is stopped, without a warning about their number', async () => {
@@ -72,9 +75,9 @@ it('rejects all that waits when it is stopped, without a warning about their num
 })
 
 it('marks in characters that can break neither a header nor a comment', () => {
-  const marker = faultMark('a\r\nb: ü/"', 'delay')
+  const marker = faultMarker('a\r\nb: ü/"', 'delay')
   expect(marker).toBe('a__b_____/delay')
-  expect(withMarks(['a', 'b'], [marker])).toEqual(['a', 'b', 'x-squall-fault', marker])
-  expect(markComments([marker]).toString()).toBe(`: x-squall-fault ${marker}\n\n`)
-  expect(faultMark('', 'x'.repeat(500))).toHaveLength(102)
+  expect(withMarkers(['a', 'b'], [marker])).toEqual(['a', 'b', 'x-squall-fault', marker])
+  expect(markerComments([marker]).toString()).toBe(`: x-squall-fault ${marker}\n\n`)
+  expect(faultMarker('', 'x'.repeat(500))).toHaveLength(102)
 })

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import type { Fault } from '../../src/filters/fault.ts'
-import { FaultRun } from '../../src/listener/faults/fault-run.ts'
+import { ExchangeFaults } from '../../src/listener/faults/exchange-faults.ts'
 import { FaultedUpstream } from '../../src/listener/faults/source/faulted-upstream.ts'
 import type { RequestHead } from '../../src/http/headers.ts'
 import type { ResponseSink } from '../../src/http/transfer.ts'
 import { MatchedRule } from '../../src/rules/select/matched-rule.ts'
 import { Bench, facts } from '../rules/facts.ts'
-import { NO_SETTING } from './no-setting.ts'
+import { NO_CONTEXT } from './no-context.ts'
 
 const request: RequestHead = { method: 'POST', target: '/', version: '1.1', headers: [] }
 
@@ -27,15 +27,19 @@ it('closes the generators of a client that has stopped reading and leaves', asyn
   const { rule, state, key } = bench.plan()!.hits[0]!
   const own = { ...rule, faults, uses: [rule.uses[0]!, rule.uses[0]!] }
   const hit = new MatchedRule(own, state, bench.states.active, key, false)
-  const run = new FaultRun({
-    ...NO_SETTING,
+  const run = new ExchangeFaults({
+    ...NO_CONTEXT,
     request,
     calls: [{ call: facts().call, plan: { hits: [hit], dryRun: false } }],
     batch: false,
     session: '',
     maxBody: 1000,
     holdTimeout: 120_000,
-    listener: { injected: () => undefined, notApplicable: () => undefined, broke: () => undefined },
+    listener: {
+      injected: () => undefined,
+      notApplicable: () => undefined,
+      failed: () => undefined,
+    },
   })
   let aborted = 0
   let told: () => void = () => undefined

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { CallRun } from '../../src/listener/faults/call-run.ts'
+import { CallFaults } from '../../src/listener/faults/call-faults.ts'
 import type { PushedCall } from '../../src/listener/faults/source/pushed-call.ts'
 import { PushStreams } from '../../src/listener/faults/source/push-streams.ts'
 import { Stop } from '../../src/listener/faults/chain/stop.ts'
@@ -9,7 +9,7 @@ import { eventMessage } from '../../src/mcp/event-message.ts'
 import type { ResponseSink } from '../../src/http/transfer.ts'
 import { SseFramer, type SseFrame } from '../../src/mcp/sse-framer.ts'
 import { request, result } from '../accounting/stage.ts'
-import { NO_SETTING } from './no-setting.ts'
+import { NO_CONTEXT } from './no-context.ts'
 
 const HEAD = { status: 200, reason: 'OK', headers: ['Content-Type', 'text/event-stream'] }
 const OURS = 'data: ours\n\n'
@@ -31,13 +31,13 @@ function pushedCall(id: number): PushedCall {
   const listener = {
     injected: () => undefined,
     notApplicable: () => undefined,
-    broke: (_: unknown, error: unknown) => {
+    failed: (_: unknown, error: unknown) => {
       throw error
     },
   }
   return {
     call: call(id),
-    run: new CallRun(call(id), undefined, { ...NO_SETTING, listener }, stop),
+    faults: new CallFaults(call(id), undefined, { ...NO_CONTEXT, listener }, stop),
     check: () => undefined,
     responded: () => undefined,
     wake: () => stop.abort(),
@@ -62,16 +62,16 @@ function stage(limit: number) {
     end: () => undefined,
     fail: () => undefined,
   }
-  stream.watchedBy({
+  stream.setPosition({
     get between() {
       return watch.between
     },
     fork: () => watch.fork(),
   })
-  stream.into(sink)
+  stream.setSink(sink)
   stream.attach({ resume: () => undefined, abort: () => undefined })
   stream.head(HEAD)
-  stream.belongsTo('/m', true)
+  stream.setSession('/m', true)
   return { streams, stream, sent, text: () => Buffer.concat(sent).toString() }
 }
 

@@ -63,7 +63,7 @@ export function ruleStage(
   const listener: FaultListener = {
     injected: (record) => void injected.push(record),
     notApplicable: (record) => void notApplicable.push(record),
-    broke: (_place, error) => void broken.push(error),
+    failed: (_place, error) => void broken.push(error),
   }
   return {
     rules,

@@ -8,20 +8,20 @@ import { ExpiredSessions } from './expired-sessions.ts'
 import type { FaultListener } from './fault-events.ts'
 import { FaultPlanner } from './fault-planner.ts'
 import type { PushStreams } from './source/push-streams.ts'
-import type { ExchangeHost } from './chain/turn-setting.ts'
+import type { ExchangeControl } from './chain/exchange-context.ts'
 
-/** What makes faults of rules. */
+/** Configures the faults of a sidecar. */
 export interface FaultParts {
   readonly rules: ActiveRules
-  /** Told of the faults of one session's exchanges. */
+  /** Returns the listener for the faults of one session's exchanges. */
   readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
-  /** Undefined where callers may ask for nothing. */
+  /** Undefined when faults by header are disabled. */
   readonly headerFaults?: HeaderFaults | undefined
-  /** Handed in, so that whoever has no rules need not load what makes faults. */
+  /** Passed in, so that a sidecar without rules does not load the planner. */
   readonly createPlanner: typeof createPlanner
 }
 
-/** Bounds, and what to do when planning itself fails. */
+/** Bounds of a planner; `strict` rethrows planning errors. */
 export interface PlannerLimits {
   readonly maxSessions: number
   readonly maxBody: number
@@ -29,8 +29,8 @@ export interface PlannerLimits {
   readonly strict: boolean
 }
 
-/** The listener that faults may reach out to. */
-export interface PlannerHost {
+/** The parts of the listener on which faults act. */
+export interface PlannerContext {
   readonly logger: Logger
   readonly sessions: Sessions
   readonly endpoints: Endpoints
@@ -38,51 +38,55 @@ export interface PlannerHost {
   readonly memory: MemoryBudget
   /** Aborted when the listener drains or closes. */
   readonly closing: AbortSignal
-  /** New connections are reset for as long as this says so. */
+  /** Resets new connections while `isDown` returns true. */
   resetWhile(isDown: () => boolean): void
 }
 
-/** Makes the planner of one listener. */
+/** Creates the planner of one listener. */
 export function createPlanner(
   { rules, listenerOf, headerFaults }: FaultParts,
   { maxSessions, maxBody, holdTimeout, strict }: PlannerLimits,
-  host: PlannerHost,
+  context: PlannerContext,
 ): FaultPlanner {
   const expired = new ExpiredSessions(maxSessions)
   return new FaultPlanner({
     rules,
-    sessions: host.sessions,
+    sessions: context.sessions,
     listenerOf,
     headerFaults,
     expired,
-    hostOf: (session) => hostOf(session, expired, host),
-    push: host.push,
-    memory: host.memory,
-    closing: host.closing,
+    controlOf: (session) => controlOf(session, expired, context),
+    push: context.push,
+    memory: context.memory,
+    closing: context.closing,
     maxBody,
     holdTimeout,
-    broke: (error) => {
+    onError: (error) => {
       if (strict) throw error
-      host.logger.error({ err: error }, 'rules could not be applied; the exchange passes')
+      context.logger.error({ err: error }, 'rules could not be applied; the exchange passes')
     },
   })
 }
 
-function hostOf(session: string, expired: ExpiredSessions, host: PlannerHost): ExchangeHost {
+function controlOf(
+  session: string,
+  expired: ExpiredSessions,
+  context: PlannerContext,
+): ExchangeControl {
   return {
     expireSession: (by) => {
       if (session === '') return false
-      const isEndpoint = host.endpoints.lookup(session) === session
+      const isEndpoint = context.endpoints.lookup(session) === session
       expired.add(session, by)
-      host.push.end(session, 'fin')
-      // Its endpoint went with its stream. What is still posted there is posted to the lost session.
-      if (isEndpoint) host.endpoints.announce('/', session)
+      context.push.end(session, 'fin')
+      // The endpoint ended with its stream; later POSTs to it belong to the ended session.
+      if (isEndpoint) context.endpoints.announce('/', session)
       return true
     },
-    isSessionOver: () => expired.of(session) !== undefined || host.sessions.hasEnded(session),
+    hasSessionEnded: () => expired.of(session) !== undefined || context.sessions.hasEnded(session),
     refuseConnections: (ms, { retired }) => {
       const until = performance.now() + ms
-      host.resetWhile(() => performance.now() < until && !retired.aborted)
+      context.resetWhile(() => performance.now() < until && !retired.aborted)
     },
   }
 }

@@ -1,21 +1,24 @@
 import { LruMap } from '../../base/lru-map.ts'
-import type { Behalf } from './chain/turn-setting.ts'
+import type { FaultOrigin } from './chain/exchange-context.ts'
 
-/** Sessions that a fault has ended: the app still knows them, and nobody gets through to it by them. */
+/**
+ * Holds the sessions that a fault has ended: the app still knows them, but their requests are
+ * rejected.
+ */
 export class ExpiredSessions {
-  readonly #sessions: LruMap<Behalf>
+  readonly #sessions: LruMap<FaultOrigin>
 
   constructor(limit: number) {
     this.#sessions = new LruMap(limit)
   }
 
-  /** Ends a session on behalf of a rule, for as long as that is active. */
-  add(session: string, by: Behalf): void {
+  /** Ends a session while the rule stays active. */
+  add(session: string, by: FaultOrigin): void {
     this.#sessions.set(session, by)
   }
 
-  /** On whose behalf a session is turned away; undefined when it is not. */
-  of(session: string): Behalf | undefined {
+  /** Returns the fault that ended a session, if any. */
+  of(session: string): FaultOrigin | undefined {
     if (session === '' || this.#sessions.size === 0) return undefined
     const by = this.#sessions.get(session)
     if (by?.retired.aborted !== true) return by

@@ -1,19 +1,19 @@
 import type { NotApplicableReason } from '../../filters/lib/not-applicable.ts'
 import type { Call } from '../../mcp/call.ts'
 
-/** Which fault of which rule, on which call. */
-export interface FaultPlace {
+/** Identifies a fault of a rule, and the call. */
+export interface FaultRef {
   readonly rule: string
   readonly fault: string
-  /** Undefined when a rule about HTTP hit an exchange without a call. */
+  /** Undefined when an HTTP rule matched an exchange without a call. */
   readonly call: Call | undefined
 }
 
-/** A fault took effect. */
-export interface InjectedRecord extends FaultPlace {
-  /** What it did, where the fault tells more than its name. */
+/** Records an effect of a fault. */
+export interface InjectedRecord extends FaultRef {
+  /** The effect, if the fault states more than its name. */
   readonly effect: string | undefined
-  /** How long it means to wait, in milliseconds; undefined when it does not. */
+  /** The intended delay in milliseconds, if any. */
   readonly delayMs: number | undefined
   /** False when the same fault took effect on the same call before, as with each event of a stream. */
   readonly first: boolean
@@ -21,15 +21,15 @@ export interface InjectedRecord extends FaultPlace {
 
 export type { NotApplicableReason }
 
-/** A fault was drawn, had its turn and could not act. */
-export interface NotApplicableRecord extends FaultPlace {
+/** Records a fault that was sampled and asked, but could not act. */
+export interface NotApplicableRecord extends FaultRef {
   readonly reason: NotApplicableReason
 }
 
-/** Is told what faults do. Must not throw. */
+/** Receives the effects of faults. Must not throw. */
 export interface FaultListener {
   injected(record: InjectedRecord): void
   notApplicable(record: NotApplicableRecord): void
-  /** A fault failed by itself. The traffic passes it untouched. */
-  broke(place: FaultPlace, error: unknown): void
+  /** Reports a fault that threw; its messages continue unchanged. */
+  failed(ref: FaultRef, error: unknown): void
 }

@@ -17,59 +17,58 @@ import type { RuleSet } from '../../rules/match/rule-set.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { RedirectedPost } from '../redirected-calls.ts'
 import type { FaultListener } from './fault-events.ts'
-import type { FaultRunOptions, PlanResponse, PlannedCall } from './fault-run-options.ts'
-import { FaultRun } from './fault-run.ts'
-import type { PushChannel } from './source/push-channel.ts'
-import type { PushChainsOf } from './source/pushed-call.ts'
+import type { ExchangeFaultsOptions, PlanResponse, PlannedCall } from './exchange-faults-options.ts'
+import { ExchangeFaults } from './exchange-faults.ts'
+import type { PushChannel } from './source/pushed-call.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
 import type { ExpiredSessions } from './expired-sessions.ts'
-import type { Behalf, ExchangeHost } from './chain/turn-setting.ts'
+import type { FaultOrigin, ExchangeControl } from './chain/exchange-context.ts'
 
-/** What faults are planned with. */
-export interface FaultPlannerParts {
+/** Configures a planner. */
+export interface FaultPlannerOptions {
   readonly rules: ActiveRules
   readonly sessions: Sessions
-  /** Told of the faults of one session's exchanges. */
+  /** Returns the listener for the faults of one session's exchanges. */
   readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
-  /** Undefined where callers may ask for nothing. */
+  /** Undefined when faults by header are disabled. */
   readonly headerFaults: HeaderFaults | undefined
   readonly expired: ExpiredSessions
-  readonly hostOf: (session: string) => ExchangeHost
-  readonly push: (PushChannel & PushChainsOf) | undefined
-  /** Aborted when the listener drains or closes: what outlives its exchange ends then. */
+  readonly controlOf: (session: string) => ExchangeControl
+  readonly push: PushChannel | undefined
+  /** Aborted when the listener drains or closes: copies and streams end then. */
   readonly closing: AbortSignal
-  /** Answers up to this size are held for faults that need all of them. */
+  /** The largest response that is held for faults that need all of it. */
   readonly maxBody: number
-  /** For as long, and longer where they come at a fair pace. */
+  /** The time for which a response is held; one at the least rate may take longer. */
   readonly holdTimeout: number
   readonly memory: MemoryBudget
-  /** Told when rules cannot be applied; the exchange passes, unless this throws. */
-  readonly broke: (error: unknown) => void
+  /** Receives planning errors; the exchange continues unless this throws. */
+  readonly onError: (error: unknown) => void
 }
 
-/** A POST that carries calls. */
+/** A POST with calls. */
 export interface PostedExchange {
   readonly head: RequestHead
   readonly posted: PostedMessages
-  /** What the table of in-flight requests knows the session by; empty where there is none. */
+  /** The key of the session in the table of in-flight requests; empty without a session. */
   readonly session: string
   readonly requestBytes: number
-  /** How much memory its calls take, as the budget has counted it. */
+  /** The memory of the calls that the budget has counted. */
   readonly weight: number
-  /** By the program's clock. */
+  /** By `performance.now()`. */
   readonly receivedAt: number
-  /** The request, or what is left of it, goes to the app now. */
+  /** Called when the request, or the rest of it, is sent to the app. */
   readonly onSent: () => void
-  /** What the app answers to a call is there; undefined stands for all calls. */
+  /** Called when the app's response to a call is complete; undefined stands for all calls. */
   readonly onResponded: (call: Call | undefined) => void
-  /** The redirected request that this one repeats: its calls have been planned. */
+  /** The redirected request that this one repeats: its calls are planned already. */
   readonly repeats?: RedirectedPost | undefined
 }
 
-type OwnFacts = ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
+type RequestFacts = ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
 
 type Planned = Pick<
-  FaultRunOptions,
+  ExchangeFaultsOptions,
   | 'calls'
   | 'exchangePlan'
   | 'planResponse'
@@ -81,70 +80,71 @@ type Planned = Pick<
   | 'onResponded'
 >
 
-/** Asks the active rules what is to become of an exchange. */
+/** Plans the faults of exchanges by the active rules. */
 export class FaultPlanner {
-  readonly #parts: FaultPlannerParts
+  readonly #parts: FaultPlannerOptions
 
-  constructor(parts: FaultPlannerParts) {
+  constructor(parts: FaultPlannerOptions) {
     this.#parts = parts
   }
 
-  /** False when nothing can hit any of the calls. */
-  mayHit({ headers }: RequestHead, calls: readonly Call[]): boolean {
+  /** Returns false when no rule can match any of the calls. */
+  mayMatch({ headers }: RequestHead, calls: readonly Call[]): boolean {
     const { rules, headerFaults } = this.#parts
     if (headerFaults !== undefined) return true
     const { ruleSet } = rules
     try {
       for (const call of calls) if (mayHit(ruleSet, call, headers)) return true
     } catch (error) {
-      this.#parts.broke(error)
+      this.#parts.onError(error)
     }
     return false
   }
 
-  /** On whose behalf everything of a session is turned away; undefined when it is not. */
-  expiredBy(session: string): Behalf | undefined {
+  /** Returns the fault that ended a session, if any. */
+  expiredBy(session: string): FaultOrigin | undefined {
     return this.#parts.expired.of(session)
   }
 
-  /** An exchange was turned away on behalf of a rule. */
+  /** Reports a request that was rejected because a fault ended its session. */
   reportExpired(
-    { place }: Behalf,
+    { ref }: FaultOrigin,
     session: string,
     calls: readonly Call[],
     trace: string | undefined,
   ): void {
     const listener = this.#parts.listenerOf(session, trace)
-    const told = { ...place, effect: 'expired', delayMs: undefined, first: true }
-    if (calls.length === 0) listener.injected({ ...told, call: undefined })
-    for (const call of calls) listener.injected({ ...told, call })
+    const callbacks = { ...ref, effect: 'expired', delayMs: undefined, first: true }
+    if (calls.length === 0) listener.injected({ ...callbacks, call: undefined })
+    for (const call of calls) listener.injected({ ...callbacks, call })
   }
 
-  /** The faults of a POST that carries calls; undefined when no rule hits. */
-  forCalls(exchange: PostedExchange): FaultRun | undefined {
+  /** Plans the faults of a POST with calls; undefined when no rule matches. */
+  forCalls(exchange: PostedExchange): ExchangeFaults | undefined {
     try {
       return this.#forCalls(exchange)
     } catch (error) {
       exchange.repeats?.faults?.unfollowed()
-      this.#parts.broke(error)
+      this.#parts.onError(error)
       return undefined
     }
   }
 
-  /** The faults of an exchange that carries no call; undefined when no rule about HTTP hits. */
-  forExchange(head: RequestHead, requestBytes: number, unread = false): FaultRun | undefined {
+  /** Plans the faults of an exchange without calls; undefined when no HTTP rule matches. */
+  forExchange(head: RequestHead, requestBytes: number, unread = false): ExchangeFaults | undefined {
     const { hasHttp, hasHttpResponse } = this.#parts.rules.ruleSet.index
     if (!hasHttp && !hasHttpResponse) return undefined
     try {
       return this.#forExchange(head, requestBytes, unread)
     } catch (error) {
-      this.#parts.broke(error)
+      this.#parts.onError(error)
       return undefined
     }
   }
 
-  #forCalls(exchange: PostedExchange): FaultRun | undefined {
-    const { head, posted, session, requestBytes, weight, receivedAt, repeats, ...told } = exchange
+  #forCalls(exchange: PostedExchange): ExchangeFaults | undefined {
+    const { head, posted, session, requestBytes, weight, receivedAt, repeats, ...callbacks } =
+      exchange
     const { ruleSet, states, clock } = this.#parts.rules
     const { client } = posted
     const isDenied = states.deniesAny(posted.calls)
@@ -163,22 +163,32 @@ export class FaultPlanner {
     }
     const calls = planned ?? posted.calls.map((call) => ({ call, plan: undefined }))
     const plans = { calls, exchangePlan, planResponse, batch: posted.batch }
-    return this.#run(head, facts, { ...plans, requestBytes, weight, receivedAt, ...told })
+    return this.#faultsFor(head, facts, {
+      ...plans,
+      requestBytes,
+      weight,
+      receivedAt,
+      ...callbacks,
+    })
   }
 
-  #forExchange(head: RequestHead, requestBytes: number, unread: boolean): FaultRun | undefined {
+  #forExchange(
+    head: RequestHead,
+    requestBytes: number,
+    unread: boolean,
+  ): ExchangeFaults | undefined {
     const { ruleSet, states, clock } = this.#parts.rules
     const session = headerValue(head.headers, 'mcp-session-id') ?? ''
-    // A body that is not read may hold any call.
+    // An unread body may contain any call.
     const facts = this.#facts(head, session, undefined, unread && states.deniesTools)
     const exchangePlan = acting(planHttp(ruleSet, facts, states, clock))
     const planResponse = this.#planResponse(ruleSet, facts)
     if (exchangePlan === undefined && planResponse === undefined) return undefined
     const plans = { calls: [], exchangePlan, planResponse, batch: false }
-    return this.#run(head, facts, { requestBytes, ...plans })
+    return this.#faultsFor(head, facts, { requestBytes, ...plans })
   }
 
-  /** Rules about the status can only be asked when the response begins. */
+  /** Plans the rules about the status when the response begins. */
   #planResponse(ruleSet: RuleSet, facts: ExchangeFacts): PlanResponse | undefined {
     if (!ruleSet.index.hasHttpResponse) return undefined
     const { states, clock } = this.#parts.rules
@@ -190,7 +200,7 @@ export class FaultPlanner {
     session: string,
     client: ClientInfo | undefined,
     untouchable: boolean,
-  ): OwnFacts {
+  ): RequestFacts {
     const known = session === '' ? undefined : this.#parts.sessions.get(session)
     return {
       headers: head.headers,
@@ -204,13 +214,13 @@ export class FaultPlanner {
 
   #planCalls(
     ruleSet: RuleSet,
-    facts: OwnFacts,
+    facts: RequestFacts,
     calls: readonly Call[],
   ): readonly PlannedCall[] | undefined {
     let planned: PlannedCall[] | undefined
     for (let index = 0; index < calls.length; index++) {
       const call = calls[index]!
-      const plan = acting(this.#planCall(ruleSet, ofCall(facts, call)))
+      const plan = acting(this.#planCall(ruleSet, callFacts(facts, call)))
       if (plan === undefined) continue
       planned ??= calls.map((each) => ({ call: each, plan: undefined }))
       planned[index] = { call, plan }
@@ -225,35 +235,38 @@ export class FaultPlanner {
     return withHeaderFaults(plan, headerFaults.plan(ruleSet, facts, rules.clock))
   }
 
-  #run(request: RequestHead, facts: ExchangeFacts, planned: Planned): FaultRun {
-    const { rules, listenerOf, hostOf, push, closing, maxBody, holdTimeout, memory } = this.#parts
+  #faultsFor(request: RequestHead, facts: ExchangeFacts, planned: Planned): ExchangeFaults {
+    const { rules, listenerOf, controlOf, push, closing, maxBody, holdTimeout, memory } =
+      this.#parts
     const session = facts.session ?? ''
-    return new FaultRun({
+    return new ExchangeFaults({
       ...planned,
       request,
       facts,
       session,
       now: rules.clock,
-      host: hostOf(session),
+      control: controlOf(session),
       maxBody,
       holdTimeout,
       keeping: memory,
       memory,
       listener: listenerOf(session, factsOf(request).trace),
       push,
-      lanes: push,
       closing,
     })
   }
 }
 
-/** Member by member: every call that a rule may hit comes by here, and a spread takes ten times as long. */
-function ofCall(facts: OwnFacts, call: Call): CallFacts {
+/**
+ * Copies member by member, because a spread is ten times as slow and every call that may match gets
+ * here.
+ */
+function callFacts(facts: RequestFacts, call: Call): CallFacts {
   const { headers, session, client, protocolVersion, http, untouchable } = facts
   return { headers, session, client, protocolVersion, http, untouchable, call }
 }
 
-/** A plan that has something to do. One of dry-run hits alone is over with being counted. */
+/** Returns a plan with faults to run; a plan of dry-run matches is finished at once. */
 function acting(plan: Plan | undefined): Plan | undefined {
   if (plan === undefined || !plan.dryRun) return plan
   finishPlan(plan)

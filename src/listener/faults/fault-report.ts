@@ -4,27 +4,27 @@ import type { LogIds, Logger } from '../../telemetry/log.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import type {
   FaultListener,
-  FaultPlace,
+  FaultRef,
   InjectedRecord,
   NotApplicableRecord,
 } from './fault-events.ts'
 import type { InjectedFaultEntry, RecentFaults } from './recent-faults.ts'
 import { shownError } from './emit/shown-error.ts'
 
-/** Where it is told what faults did. */
-export interface FaultReportParts {
+/** Configures the report of faults. */
+export interface FaultReportOptions {
   readonly telemetry: Pick<Telemetry, 'injected'>
   readonly logger: Logger
-  /** What a rule is called in metrics. */
+  /** Returns the label of a rule in metrics. */
   readonly ruleLabel: (rule: string) => string
   readonly recent: RecentFaults
-  /** Clients choose their ids: some have secrets or names of people in them. */
+  /** The form of logged ids: clients may put secrets or names of people into ids. */
   readonly ids?: LogIds
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-type CallPlace = Omit<InjectedFaultEntry, 'effect' | 'delayMs'>
+type RefFields = Omit<InjectedFaultEntry, 'effect' | 'delayMs'>
 
 const TOOL_CALL = 'tools/call'
 const MAX_ID = 64
@@ -32,31 +32,31 @@ const MAX_TEXT = 128
 const HASH_DIGITS = 8
 
 /**
- * Tells metrics and the log what faults do. A fault that takes effect on a call is one line and one
- * more in `squall_faults_injected_total`, however often it acts on that call, so that both agree; no
- * line is left out under load. Nothing that a client or an app wrote goes into the log, but for tool
- * names, methods and ids, cut short; ids can be hashed, or left out.
+ * Reports the effects of faults to metrics and the log. A fault that takes effect on a call is one
+ * log line and one count in `squall_faults_injected_total`, however often it acts on that call; no
+ * line is dropped under load. Of a client's or app's text the log has only tool names, methods and
+ * ids, shortened; ids can be hashed or omitted.
  */
 export class FaultReport {
-  readonly #parts: FaultReportParts
+  readonly #parts: FaultReportOptions
 
-  constructor(parts: FaultReportParts) {
+  constructor(parts: FaultReportOptions) {
     this.#parts = parts
   }
 
-  /** The listener of one exchange; its session's id is hashed and never shown. */
+  /** Creates the listener of one exchange; the session's id is only logged as a hash. */
   of(session: string | undefined, trace?: string): FaultListener {
     return new ExchangeReport(this.#parts, session, trace)
   }
 }
 
 class ExchangeReport implements FaultListener {
-  readonly #parts: FaultReportParts
+  readonly #parts: FaultReportOptions
   readonly #session: string | undefined
   readonly #trace: string | undefined
   #sessionHash: string | undefined
 
-  constructor(parts: FaultReportParts, session: string | undefined, trace: string | undefined) {
+  constructor(parts: FaultReportOptions, session: string | undefined, trace: string | undefined) {
     this.#parts = parts
     this.#session = session === '' ? undefined : session
     this.#trace = trace
@@ -65,7 +65,7 @@ class ExchangeReport implements FaultListener {
   injected(record: InjectedRecord): void {
     const { telemetry, logger, ruleLabel, recent, now } = this.#parts
     const { rule, fault, call, first, effect } = record
-    // A wait without end has no place among durations.
+    // An infinite wait has no duration.
     const delayMs = Number.isFinite(record.delayMs) ? record.delayMs : undefined
     telemetry.injected({
       rule: ruleLabel(rule),
@@ -77,7 +77,7 @@ class ExchangeReport implements FaultListener {
     })
     if (!first) return
     const entry: InjectedFaultEntry = {
-      ...this.#place(record),
+      ...this.#fields(record),
       effect: effect === undefined ? undefined : cut(effect, MAX_TEXT),
       delayMs: delayMs === undefined ? undefined : Math.round(delayMs * 1000) / 1000,
     }
@@ -87,17 +87,17 @@ class ExchangeReport implements FaultListener {
 
   notApplicable(record: NotApplicableRecord): void {
     this.#parts.logger.debug(
-      { ...this.#place(record), reason: record.reason },
+      { ...this.#fields(record), reason: record.reason },
       'a fault could not act',
     )
   }
 
-  broke(place: FaultPlace, error: unknown): void {
-    const fields = { ...this.#place(place), err: shownError(error) }
+  failed(ref: FaultRef, error: unknown): void {
+    const fields = { ...this.#fields(ref), err: shownError(error) }
     this.#parts.logger.error(fields, 'a fault failed by itself; the call passed without it')
   }
 
-  #place({ rule, fault, call }: FaultPlace): CallPlace {
+  #fields({ rule, fault, call }: FaultRef): RefFields {
     const isTool = call?.method === TOOL_CALL
     return {
       rule,
@@ -127,7 +127,7 @@ function hashed(text: string): string {
   return hash('sha256', text, 'hex').slice(0, HASH_DIGITS)
 }
 
-/** Short, and whole characters only; through bytes, so that no long parent string is kept alive. */
+/** Shortens a text to whole characters; the copy does not keep a long parent string alive. */
 function cut(text: string, most: number): string {
   return Buffer.from(text.slice(0, most), 'utf8').toString('utf8')
 }

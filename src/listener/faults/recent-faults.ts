@@ -1,14 +1,13 @@
-/** One fault that took effect, as logs and the admin port show it: no secret and nothing long in it. */
+/** An injected fault as in the log and on the admin port, without secrets and long texts. */
 export interface InjectedFaultEntry {
   readonly rule: string
   readonly fault: string
-  /** For calls of a tool. */
+  /** The tool of a `tools/call`. */
   readonly tool: string | undefined
-  /** For calls of another method. */
+  /** The method of another call. */
   readonly method: string | undefined
-  /** The call's JSON-RPC id. */
   readonly id: string | number | undefined
-  /** The start of a hash: tells sessions apart and gives none away. */
+  /** The start of a hash, which distinguishes sessions and reveals none. */
   readonly session: string | undefined
   readonly effect: string | undefined
   readonly delayMs: number | undefined
@@ -22,7 +21,7 @@ export interface RecentFault {
 
 const CAPACITY = 200
 
-/** Keeps the faults that took effect last. */
+/** Keeps the last injected faults. */
 export class RecentFaults {
   readonly #ring: RecentFault[] = []
   readonly #capacity: number
@@ -33,7 +32,7 @@ export class RecentFaults {
     this.#capacity = capacity
   }
 
-  /** How many there were, also those that were dropped again. */
+  /** The number of injected faults, with those dropped from the list. */
   get total(): number {
     return this.#total
   }
@@ -44,7 +43,7 @@ export class RecentFaults {
     this.#total++
   }
 
-  /** Newest first. */
+  /** Returns the kept faults, newest first. */
   list(): readonly RecentFault[] {
     return [...this.#ring.slice(this.#next), ...this.#ring.slice(0, this.#next)].toReversed()
   }

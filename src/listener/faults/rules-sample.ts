@@ -2,7 +2,7 @@ import type { DisarmedBy } from '../../rules/guard/arming.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { RulesSample } from '../../telemetry/rules-sample.ts'
 
-/** Who may disarm, and `file` for `enabled: false` in the rules themselves. */
+/** The parties that may disarm, and `file` for `enabled: false` in the rules. */
 const NOBODY: Readonly<Record<DisarmedBy | 'file', boolean>> = {
   environment: false,
   operator: false,
@@ -12,7 +12,7 @@ const NOBODY: Readonly<Record<DisarmedBy | 'file', boolean>> = {
   file: false,
 }
 
-/** The active rules as metrics show them. */
+/** Samples the active rules for metrics. */
 export function sampleRules(rules: ActiveRules, ignoredHeaders?: number): RulesSample {
   const { states, arming, ruleSet, current, last } = rules
   const { reasons } = arming

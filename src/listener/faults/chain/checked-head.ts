@@ -1,16 +1,16 @@
 import type { ResponseHead } from '../../../http/headers.ts'
 
-/** A fault gave a head that cannot be sent. */
+/** Rejects a head of a fault that cannot be sent. */
 export class UnsendableHeadError extends Error {
   readonly code = 'SQUALL_UNSENDABLE_HEAD'
 }
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** One character is one byte, and none of them ends a line. */
+/** Matches line breaks, NUL, and characters of more than one byte. */
 // oxlint-disable-next-line no-control-regex -- these are the very characters that must not pass
 const UNSAFE = /[\r\n\0\u0100-\uffff]/
 
-/** Refuses a head whose parts would not stay apart on the wire, or that is no final response. */
+/** Rejects a head that would be split differently on the wire, or that is not a final response. */
 export function checkedHead(head: ResponseHead, before: ResponseHead): void {
   if (head === before) return
   const { status, reason, headers } = head

@@ -2,10 +2,10 @@ import type { HeaderLines } from '../../../http/headers.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { PieceQueue } from './piece-queue.ts'
 
-/** With more than this waiting, the sender is asked to pause. */
+/** The waiting bytes beyond which the sender is asked to pause. */
 const HIGH_WATER = 64 * 1024
 
-/** The response was broken off: whoever reads it is to see no end where there was none. */
+/** Reports that the response was cut, so that no reader sees a regular end. */
 export class BrokenOff extends Error {
   readonly code = 'SQUALL_BROKEN_OFF'
   readonly failure: Failure
@@ -16,22 +16,22 @@ export class BrokenOff extends Error {
   }
 }
 
-/** Where the bytes of a response wait to be taken. */
+/** Queues the bytes of a response. */
 export class ChunkQueue extends PieceQueue<Uint8Array> {
   trailers: HeaderLines = []
 
-  /** `relieved` is called when there is room again. */
-  constructor(relieved: () => void) {
-    super({ sizeOf: ({ length }) => length, highWater: HIGH_WATER, relieved })
+  /** `onDrain` is called when the queue has room again. */
+  constructor(onDrain: () => void) {
+    super({ sizeOf: ({ length }) => length, highWater: HIGH_WATER, onDrain })
   }
 
-  /** Nothing more will come; what waits is still taken. */
+  /** Closes the queue; waiting bytes are still read. */
   close(trailers: HeaderLines): void {
     this.trailers = trailers
     this.end(undefined)
   }
 
-  /** Nothing more will come, and that is not the end: told after what waits is taken. */
+  /** Closes the queue with a failure, which is reported after the waiting bytes. */
   break(failure: Failure): void {
     this.end(new BrokenOff(failure))
   }

@@ -2,22 +2,22 @@ import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Frame, FrameTransform, Verdict } from '../../../filters/fault.ts'
 import { heavyWork } from '../../event-loop.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import type { FaultTurn } from './fault-turn.ts'
+import type { ActiveFault } from './active-fault.ts'
 import { isOpen, QuietFrame, SealedFrame, UnreadFrame, type ChainFrame } from './frame.ts'
 
-/** Frames on their way from one fault to the next. */
+/** The frames between two faults. */
 export type FrameFlow = AsyncIterator<ChainFrame, undefined>
 
-/** Tells why a verdict cannot be carried out any more. */
+/** Returns the reason for which a verdict cannot be carried out. */
 export type ResponseCheck = (verdict: Verdict) => NotApplicableReason | undefined
 
-/** Lets a fault replace the response once it is there. */
+/** Runs the `beforeResponse` hook of a fault, which may replace the response. */
 export async function* responseStage(
-  turn: FaultTurn,
+  active: ActiveFault,
   input: FrameFlow,
   check: ResponseCheck,
 ): AsyncGenerator<ChainFrame, undefined> {
-  const hook = turn.fault.beforeResponse!.bind(turn.fault)
+  const hook = active.fault.beforeResponse!.bind(active.fault)
   try {
     for (let step = await input.next(); step.done !== true; step = await input.next()) {
       const frame = step.value
@@ -26,12 +26,12 @@ export async function* responseStage(
         yield frame
         continue
       }
-      const verdict = await turn.decide(hook, check)
+      const verdict = await active.decide(hook, check)
       if (verdict.kind === 'reset') throw new CutResponse(verdict.how)
-      // When nobody waits for silence any more, the response goes on as it came.
-      if (verdict.kind === 'hang') await turn.hang().catch(() => undefined)
+      // After the end of the silence the response continues unchanged.
+      if (verdict.kind === 'hang') await active.hang().catch(() => undefined)
       yield verdict.kind === 'respond' ? SealedFrame.instead(frame, verdict.reply) : frame
-      turn.settle()
+      active.settle()
     }
   } finally {
     await input.return?.()
@@ -39,55 +39,55 @@ export async function* responseStage(
 }
 
 /**
- * Leads frames through a fault's transform. A transform that fails, or has no further say, loses
- * nothing: what it took and did not pass on goes on as it came. Nor does one that wants to cut the
- * response where `uncut` tells why that cannot be.
+ * Pipes frames through a fault's transform. A transform that fails or stops loses nothing: frames
+ * that it took and did not emit continue unchanged. The same holds for a transform that cuts the
+ * response where `uncut` gives a reason against it.
  */
 export async function* transformStage(
-  turn: FaultTurn,
+  active: ActiveFault,
   input: FrameFlow,
   uncut?: NotApplicableReason,
 ): AsyncGenerator<ChainFrame, undefined> {
   try {
-    yield* transformed(turn, new Tap(turn, input), input, uncut)
+    yield* transformed(active, new Tap(active, input), input, uncut)
   } finally {
     await input.return?.()
   }
 }
 
 async function* transformed(
-  turn: FaultTurn,
+  active: ActiveFault,
   tap: Tap,
   input: FrameFlow,
   uncut: NotApplicableReason | undefined,
 ): AsyncGenerator<ChainFrame, undefined> {
   let output: AsyncIterator<Frame> | undefined
   try {
-    const transform: FrameTransform = turn.fault.onResponse!(turn.context)
+    const transform: FrameTransform = active.fault.onResponse!(active.context)
     output = transform(tap)[Symbol.asyncIterator]()
     for (;;) {
       tap.await(output.next())
-      // The transform may wait for more while a comment is there that is not for it.
+      // The transform may wait for a frame while comments arrive, which pass it.
       for (let there = await tap.given(); !there; there = await tap.given()) yield* tap.takeQuiet()
       const step = tap.takeGiven()
-      turn.settle()
+      active.settle()
       yield* tap.takeQuiet()
       if (step.done === true) break
-      tap.letGo()
+      tap.release()
       yield step.value
     }
-    // A transform that ends before its input wants the rest not to be sent.
+    // A transform that ends before its input drops the rest.
     if (!tap.exhausted && tap.sealed === undefined) return
   } catch (error) {
-    if (!(error instanceof CutResponse)) turn.failed(error)
-    else if (uncut !== undefined) turn.revoke(uncut)
+    if (!(error instanceof CutResponse)) active.failed(error)
+    else if (uncut !== undefined) active.revoke(uncut)
     else {
-      turn.settle()
+      active.settle()
       throw error
     }
     yield* tap.takeQuiet()
     yield* tap.inHand
-    tap.letGo()
+    tap.release()
   } finally {
     await output?.return?.()
   }
@@ -100,25 +100,25 @@ async function* transformed(
   }
 }
 
-/** The frame that a transform returned, or the error that it threw. */
+/** The next frame of a transform, or its error. */
 type Given = { readonly step: IteratorResult<Frame> } | { readonly error: unknown }
 
-/** The input as a transform sees it: it outlives the transform, and ends where the chain has ended. */
+/** The input of a transform. It outlives the transform, and ends where the chain ends. */
 class Tap implements AsyncIterableIterator<Frame> {
-  /** Taken and not passed on yet. */
+  /** Frames that were taken and not emitted. */
   readonly inHand: Frame[] = []
   sealed: SealedFrame | undefined
   exhausted = false
   #held = 0
   #quiet: QuietFrame[] = []
-  /** The result of the transform, once it is there. */
+  /** The next result of the transform, if available. */
   #given: Given | undefined
-  #wanted: ((given: boolean) => void) | undefined
-  readonly #turn: FaultTurn
+  #resolve: ((given: boolean) => void) | undefined
+  readonly #active: ActiveFault
   readonly #input: FrameFlow
 
-  constructor(turn: FaultTurn, input: FrameFlow) {
-    this.#turn = turn
+  constructor(active: ActiveFault, input: FrameFlow) {
+    this.#active = active
     this.#input = input
   }
 
@@ -127,8 +127,8 @@ class Tap implements AsyncIterableIterator<Frame> {
   }
 
   async next(): Promise<IteratorResult<Frame>> {
-    // A fault that acted and asks for more has done away with what it held.
-    if (this.#turn.settle()) this.letGo()
+    // A fault that asks for more after an effect has consumed the frames that it held.
+    if (this.#active.settle()) this.release()
     if (this.exhausted || this.sealed !== undefined) return { done: true, value: undefined }
     for (;;) {
       const step = await this.#input.next()
@@ -139,7 +139,7 @@ class Tap implements AsyncIterableIterator<Frame> {
       const frame = step.value
       if (frame instanceof QuietFrame) {
         this.#quiet.push(frame)
-        this.#tell()
+        this.#notify()
         continue
       }
       if (frame instanceof SealedFrame) {
@@ -148,27 +148,27 @@ class Tap implements AsyncIterableIterator<Frame> {
       }
       this.inHand.push(frame)
       this.#held += frame.raw.length
-      this.#turn.memory.take(frame.raw.length)
-      if (frame.last) this.#turn.heard = true
-      // Reading it took time, and so will what the fault does with it.
-      const turn = heavyWork.wait(frame.raw.length)
-      if (turn !== undefined) await turn
+      this.#active.memory.take(frame.raw.length)
+      if (frame.last) this.#active.asked = true
+      // Parsing took time, and the fault may take as long.
+      const heavy = heavyWork.wait(frame.raw.length)
+      if (heavy !== undefined) await heavy
       return { done: false, value: frame }
     }
   }
 
-  /** Forgets the pieces in hand: they were passed on or dropped. */
-  letGo(): void {
+  /** Forgets the taken frames, which were emitted or dropped. */
+  release(): void {
     this.inHand.length = 0
-    this.#turn.memory.give(this.#held)
+    this.#active.memory.give(this.#held)
     this.#held = 0
   }
 
-  /** The transform was asked for its next frame. */
+  /** Awaits the next result of the transform. */
   await(step: Promise<IteratorResult<Frame>>): void {
     const keep = (given: Given): void => {
       this.#given = given
-      this.#tell()
+      this.#notify()
     }
     step.then(
       (given) => keep({ step: given }),
@@ -176,15 +176,15 @@ class Tap implements AsyncIterableIterator<Frame> {
     )
   }
 
-  /** Resolves with true when the transform has given something, or with false when something is to pass it. */
+  /** Resolves to true when the transform has a result, and to false when a comment must pass it. */
   given(): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#wanted = resolve
-      this.#tell()
+      this.#resolve = resolve
+      this.#notify()
     })
   }
 
-  /** Returns the result of the transform; throws the error that it threw. */
+  /** Takes the result of the transform; throws its error. */
   takeGiven(): IteratorResult<Frame> {
     const given = this.#given!
     this.#given = undefined
@@ -202,10 +202,10 @@ class Tap implements AsyncIterableIterator<Frame> {
     return Promise.resolve({ done: true, value: undefined })
   }
 
-  #tell(): void {
-    const wanted = this.#wanted
-    if (wanted === undefined || (this.#given === undefined && this.#quiet.length === 0)) return
-    this.#wanted = undefined
-    wanted(this.#given !== undefined)
+  #notify(): void {
+    const resolve = this.#resolve
+    if (resolve === undefined || (this.#given === undefined && this.#quiet.length === 0)) return
+    this.#resolve = undefined
+    resolve(this.#given !== undefined)
   }
 }

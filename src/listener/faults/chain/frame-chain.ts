@@ -1,32 +1,32 @@
 import { heavyWork } from '../../event-loop.ts'
-import type { CallRun } from '../call-run.ts'
+import type { CallFaults } from '../call-faults.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import { FrameQueue } from './frame-queue.ts'
 import type { ResponseCheck, FrameFlow } from './fault-chain.ts'
 import type { ChainFrame } from './frame.ts'
 
-/** Takes what comes out of a lane; a promise asks it to wait. */
-export type Onward = (frame: ChainFrame) => Promise<void> | undefined
+/** Receives the frames of a chain; a promise pauses the chain. */
+export type OnFrame = (frame: ChainFrame) => Promise<void> | undefined
 
-/** The way of one call's events through its faults. */
+/** Runs the events of one call through its faults. */
 export class FrameChain {
-  /** Settles when everything that was pushed has come out, or a fault has cut the response. */
+  /** Settles when all frames have left the chain, or a fault has cut the response. */
   readonly done: Promise<void>
   readonly #queue: FrameQueue
 
-  /** `uncut` tells why no fault may cut the response here, where none may. */
+  /** `uncut` is the reason for which no fault may cut the response, if any. */
   constructor(
-    owner: CallRun,
+    owner: CallFaults,
     check: ResponseCheck,
-    onward: Onward,
-    relieved: () => void,
+    onFrame: OnFrame,
+    onDrain: () => void,
     uncut?: NotApplicableReason,
   ) {
-    this.#queue = new FrameQueue(relieved, owner.memory)
-    this.done = this.#run(owner, owner.chain(this.#queue, check, uncut), onward)
+    this.#queue = new FrameQueue(onDrain, owner.memory)
+    this.done = this.#run(owner, owner.chain(this.#queue, check, uncut), onFrame)
   }
 
-  /** How many bytes wait for the faults. */
+  /** The bytes that wait for the faults. */
   get size(): number {
     return this.#queue.size
   }
@@ -43,30 +43,30 @@ export class FrameChain {
     return this.#queue.room()
   }
 
-  /** Nothing more will be pushed. */
+  /** Ends the input. */
   close(): void {
     this.#queue.close()
   }
 
-  /** Nothing more is wanted. */
+  /** Drops all waiting frames. */
   drop(): void {
     this.#queue.drop()
   }
 
-  async #run(owner: CallRun, flow: FrameFlow, onward: Onward): Promise<void> {
+  async #run(owner: CallFaults, flow: FrameFlow, onFrame: OnFrame): Promise<void> {
     try {
       for (let step = await flow.next(); step.done !== true; step = await flow.next()) {
-        const turn = heavyWork.wait(step.value.raw.length)
-        if (turn !== undefined) await turn
-        const wait = onward(step.value)
+        const heavy = heavyWork.wait(step.value.raw.length)
+        if (heavy !== undefined) await heavy
+        const wait = onFrame(step.value)
         if (wait !== undefined) await wait
       }
     } finally {
-      // Not waited for: what a fault still holds wakes up with the end of the exchange.
+      // Not awaited: a sleeping fault wakes at the end of the exchange.
       flow.return?.().catch(() => undefined)
       const dropped = !owner.responded && owner.appResponse !== undefined
       if (dropped && !owner.stop.aborted) owner.respondedBy(undefined)
-      // What a fault had no use for must not hold up the app.
+      // Frames that no fault reads must not hold up the app.
       this.#queue.drop()
     }
   }

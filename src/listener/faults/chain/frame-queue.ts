@@ -2,47 +2,47 @@ import { ENDLESS, type Room } from '../../../base/room.ts'
 import type { ChainFrame } from './frame.ts'
 import { PieceQueue } from './piece-queue.ts'
 
-/** With more than this waiting, the sender is asked to pause. */
+/** The waiting bytes beyond which the sender is asked to pause. */
 const HIGH_WATER = 16 * 1024
-/** Memory that a frame takes beside its bytes. */
+/** Memory of a frame in addition to its bytes. */
 const FRAME = 256
-/** A frame has its bytes, and the message in it. */
+/** The memory of a frame's bytes and its parsed message, as a multiple of the bytes. */
 const PARSED = 3
 
-/** Where frames wait for the chain to take them. */
+/** Queues frames for a chain. */
 export class FrameQueue extends PieceQueue<ChainFrame> {
   #room: (() => void) | undefined
 
-  /** `relieved` is called when there is room again. */
-  constructor(relieved: () => void = () => undefined, memory: Room = ENDLESS) {
+  /** `onDrain` is called when the queue has room again. */
+  constructor(onDrain: () => void = () => undefined, memory: Room = ENDLESS) {
     super({
       sizeOf: ({ raw }) => raw.length,
-      paramsWeight: ({ raw }) => raw.length * PARSED + FRAME,
+      weightOf: ({ raw }) => raw.length * PARSED + FRAME,
       memory,
       highWater: HIGH_WATER,
-      relieved,
+      onDrain,
     })
   }
 
-  /** Nothing more will come; what waits is still taken. */
+  /** Closes the queue; waiting frames are still read. */
   close(): void {
     this.end(undefined)
   }
 
   override drop(): void {
     super.drop()
-    this.relieved()
+    this.onDrain()
   }
 
-  /** Resolves when there is room. */
+  /** Resolves when the queue has room; returns undefined when it has. */
   room(): Promise<void> | undefined {
     if (!this.behind) return undefined
     return new Promise((resolve) => (this.#room = resolve))
   }
 
-  protected override relieved(): void {
+  protected override onDrain(): void {
     this.#room?.()
     this.#room = undefined
-    super.relieved()
+    super.onDrain()
   }
 }

@@ -1,13 +1,13 @@
 import type { Message } from '../../../mcp/json-rpc.ts'
 import type { Frame, InjectedReply } from '../../../filters/fault.ts'
 
-/** A piece of a response as the app sent it. */
+/** A part of a response as the app sent it. */
 export class AppFrame implements Frame {
   readonly kind: Frame['kind']
   readonly raw: Uint8Array
   readonly message: Message | undefined
   readonly last: boolean
-  /** The event's id, which a message put in its place has to keep: clients resume by it. */
+  /** The id of the event, which a replacement must keep, because clients resume by it. */
   readonly eventId: string | undefined
 
   constructor(
@@ -25,14 +25,14 @@ export class AppFrame implements Frame {
   }
 }
 
-/** A frame that the rest of the chain does not get: a reply that ended it, or what cannot be read. */
+/** A frame that skips the rest of the chain: a fault's reply, or unreadable bytes. */
 export class SealedFrame {
-  /** Undefined for bytes that are passed on as they are. */
+  /** Undefined for bytes that are forwarded unchanged. */
   readonly reply: InjectedReply | undefined
   readonly raw: Uint8Array
   readonly last: boolean
   readonly eventId: string | undefined
-  /** False when the same event goes on in the next frame. */
+  /** False when the next frame continues the same event. */
   readonly ends: boolean
 
   private constructor(
@@ -49,20 +49,22 @@ export class SealedFrame {
     this.ends = ends
   }
 
-  /** A reply in the place of a frame. */
+  /** Creates a frame that replaces another one by a reply. */
   static instead(of: Frame | UnreadFrame, reply: InjectedReply): SealedFrame {
-    // A frame that a fault has changed carries it on without being the app's own.
+    // A frame that a fault has changed keeps the id, although it is not an `AppFrame`.
     const { eventId } = of as Partial<AppFrame>
     return new SealedFrame(reply, of.raw, true, eventId, true)
   }
 
-  /** A piece of something too large to hold. */
+  /** Creates a frame for a part of an event that is too large to buffer. */
   static piece(raw: Uint8Array, ends: boolean): SealedFrame {
     return new SealedFrame(undefined, raw, false, undefined, ends)
   }
 }
 
-/** Bytes that say nothing, such as a comment: no fault is about them, and they keep their place. */
+/**
+ * Bytes without fields, such as a comment: faults do not see them, and they keep their position.
+ */
 export class QuietFrame {
   readonly raw: Uint8Array
 
@@ -71,13 +73,13 @@ export class QuietFrame {
   }
 }
 
-/** A response that no fault can read. It passes those that want to, and may be replaced as a whole. */
+/** A response that no fault can read; a fault may replace it as a whole. */
 export class UnreadFrame extends QuietFrame {}
 
-/** What flows through the chain of one call. */
+/** A frame in the chain of a call. */
 export type ChainFrame = Frame | SealedFrame | QuietFrame
 
-/** True for what faults get to see. */
+/** Returns true for frames that faults see. */
 export function isOpen(frame: ChainFrame): frame is Frame {
   return !(frame instanceof SealedFrame) && !(frame instanceof QuietFrame)
 }

@@ -1,19 +1,22 @@
 import { Stop } from './stop.ts'
-import { TurnOver } from './turn-over.ts'
+import { FaultStopped } from './stop.ts'
 
-/** A timer holds no more than this many milliseconds. */
+/** The longest delay of a timer, in milliseconds. */
 const MAX_TIMER = 2_147_483_647
 
-/** Half of what a timer can tell apart, in milliseconds. */
+/** Half of a timer's resolution, in milliseconds. */
 const CLOSE_ENOUGH = 0.5
 
-/** Waits; ends early when `wake` is aborted, and rejects when `stop` is. Infinity waits for these alone. */
+/**
+ * Waits for `ms` milliseconds; resolves early when `wake` aborts, and rejects when `stop` aborts.
+ * Infinity waits for the signals only.
+ */
 export function interruptibleWait(
   ms: number,
   wake: AbortSignal,
   stop: AbortSignal | Stop,
 ): Promise<void> {
-  if (stop.aborted) return Promise.reject(new TurnOver())
+  if (stop.aborted) return Promise.reject(new FaultStopped())
   if (wake.aborted || !(ms > 0)) return Promise.resolve()
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined
@@ -23,13 +26,13 @@ export function interruptibleWait(
       clearTimeout(timer)
       wakers.delete(settle)
       stoppers.delete(settle)
-      if (stop.aborted) reject(new TurnOver())
+      if (stop.aborted) reject(new FaultStopped())
       else resolve()
     }
     const due = performance.now() + ms
-    // Timers count whole milliseconds from when the loop last looked at the clock, so that one may fire
-    // up to one early or late. What is set to end too early is seldom late: then the rest is waited for,
-    // unless that would make it later than it is early.
+    // Timers count whole milliseconds from the loop's last reading of the clock, and fire up to 1
+    // ms early or late. The timer is set too early, and the rest is waited for, unless that would
+    // end later than now is early.
     const arm = (): void => {
       const left = due - performance.now()
       if (left < CLOSE_ENOUGH) settle()
@@ -41,7 +44,10 @@ export function interruptibleWait(
   })
 }
 
-/** One listener for all: a signal looks through its listeners for each that is added, and warns of many. */
+/**
+ * Shares one listener per signal: a signal scans its listeners for each added one, and warns of
+ * many.
+ */
 const sleepers = new WeakMap<AbortSignal, Set<() => void>>()
 
 function sleepersOf(ending: AbortSignal | Stop): Set<() => void> {

@@ -2,50 +2,49 @@ import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
-import type { CallRun } from '../call-run.ts'
+import type { CallFaults } from '../call-faults.ts'
 import { BrokenOff, ChunkQueue } from './chunk-queue.ts'
-import { withMarks } from '../emit/fault-marker.ts'
-import type { FaultRun } from '../fault-run.ts'
-import { FramedExit } from './framed-exit.ts'
+import { withMarkers } from '../emit/fault-marker.ts'
+import type { ExchangeFaults } from '../exchange-faults.ts'
+import { FramedSink } from './framed-sink.ts'
 import { hasNoBody } from '../emit/injected-response.ts'
 import { nextLoop, SLICE } from '../../event-loop.ts'
 import { outputLayer, type OutputFlow } from './output-layer.ts'
 
-/** What a stage tells whoever fills it. */
+/** Receives the events of a stage. */
 export interface OutputEvents {
-  /** There is room again after `data` answered false. */
-  readonly relieved: () => void
-  /** The client has all that it gets: what an app that has not ended still sends is not wanted. */
+  /** The stage accepts data again after `data` returned false. */
+  readonly onDrain: () => void
+  /** The response has ended; further data of an app that has not ended is not needed. */
   readonly done: (appHasEnded: boolean) => void
 }
 
-/** The last part of a response's way out: its faults take it as HTTP, head and bytes. */
+/** Runs the faults that act on the response as HTTP (head and bytes), before the client. */
 export class OutputStage {
-  readonly #run: FaultRun
+  readonly #faults: ExchangeFaults
   readonly #sink: ResponseSink
   readonly #events: OutputEvents
   readonly #queue: ChunkQueue
-  readonly #exit: FramedExit
+  readonly #exit: FramedSink
   #started = false
-  #over = false
+  #ended = false
   #blocked = false
   #appFailed = false
   #wake: (() => void) | undefined
 
-  constructor(run: FaultRun, sink: ResponseSink, events: OutputEvents) {
-    this.#run = run
+  constructor(faults: ExchangeFaults, sink: ResponseSink, events: OutputEvents) {
+    this.#faults = faults
     this.#sink = sink
     this.#events = events
-    this.#queue = new ChunkQueue(events.relieved)
-    this.#exit = new FramedExit(sink, (status) => hasNoBody(run.options.request, status))
+    this.#queue = new ChunkQueue(events.onDrain)
+    this.#exit = new FramedSink(sink, (status) => hasNoBody(faults.options.request, status))
   }
 
   head(head: ResponseHead): void {
     this.#started = true
-    void this.#lead(head)
+    void this.#start(head)
   }
 
-  /** False asks for a pause. */
   data(bytes: Uint8Array): boolean {
     this.#queue.push(bytes)
     return !this.#queue.behind
@@ -55,9 +54,12 @@ export class OutputStage {
     this.#queue.close(trailers)
   }
 
-  /** The app broke off: faults hold nothing back any more, and before a close what came before goes out. */
+  /**
+   * Handles a response that the app cut: faults release what they hold, and before a close the
+   * bytes are sent.
+   */
   fail(failure: Failure): void {
-    if (this.#over) return
+    if (this.#ended) return
     if (!this.#started || failure.kind === 'reset') {
       this.#fail(failure)
       this.#queue.drop()
@@ -65,89 +67,90 @@ export class OutputStage {
     }
     this.#appFailed = true
     this.#queue.break(failure)
-    this.#run.disarm()
+    this.#faults.disarm()
     this.resume()
   }
 
-  /** A fault before this stage cut the response: what came before it goes out as it would have. */
+  /** Cuts the response after the bytes that precede the cut. */
   cut(failure: Failure): void {
     this.#queue.break(failure)
   }
 
-  /** The client takes more. */
   resume(): void {
     this.#blocked = false
     this.#wake?.()
     this.#wake = undefined
   }
 
-  /** The client is gone. */
   stop(): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#ended) return
+    this.#ended = true
     this.#queue.drop()
     this.resume()
   }
 
   /** Never rejects. */
-  async #lead(head: ResponseHead): Promise<void> {
-    const { maxBody: limit, holdTimeout: timeout } = this.#run.options
-    const bound = { timeout, isExcused: () => this.#run.all.some(({ waits }) => waits) }
+  async #start(head: ResponseHead): Promise<void> {
+    const { maxBody: limit, holdTimeout: timeout } = this.#faults.options
+    const bound = { timeout, isExcused: () => this.#faults.all.some(({ waits }) => waits) }
     let flow: OutputFlow = { head, body: this.#queue, whole: () => true }
     try {
-      for (const { owner, turn } of this.#run.outputs) {
-        const changed = (): void => this.#run.changedBy(owner)
+      for (const { owner, active } of this.#faults.outputs) {
+        const changed = (): void => this.#faults.changedBy(owner)
         const endsByStatus = this.#endsByStatus(flow.head.status, owner)
-        flow = await outputLayer({ turn, limit, bound, changed, endsByStatus }, flow)
-        if (this.#over) return
+        flow = await outputLayer({ active, limit, bound, changed, endsByStatus }, flow)
+        if (this.#ended) return
       }
-      const headers = withMarks(flow.head.headers, this.#run.takeHeadMarks())
+      const headers = withMarkers(flow.head.headers, this.#faults.takeHeadMarkers())
       this.#exit.head({ ...flow.head, headers })
       await this.#send(flow)
-      if (!this.#over) this.#end(flow.whole() ? this.#queue.trailers : [])
+      if (!this.#ended) this.#end(flow.whole() ? this.#queue.trailers : [])
     } catch (error) {
-      if (!this.#over) this.#broke(error)
+      if (!this.#ended) this.#handleError(error)
     } finally {
-      // Not waited for: what a fault still holds wakes up with the end of the exchange.
+      // Not awaited: a sleeping fault wakes at the end of the exchange.
       flow.body.return?.().catch(() => undefined)
     }
   }
 
-  /** Where an error's body may say more than its status, it is not known here what it says. */
-  #endsByStatus(status: number, owner: CallRun): boolean {
-    const call = owner.call ?? this.#run.calls[0]?.call
+  /**
+   * Returns true when the status alone decides the outcome: the body of some error statuses may
+   * decide it, too.
+   */
+  #endsByStatus(status: number, owner: CallFaults): boolean {
+    const call = owner.call ?? this.#faults.calls[0]?.call
     return status >= 300 && !((status === 400 || status === 404) && isModern(call?.protocolVersion))
   }
 
   async #send({ body }: OutputFlow): Promise<void> {
     let pieces = 0
     for (let step = await body.next(); step.done !== true; step = await body.next()) {
-      if (this.#over) return
+      if (this.#ended) return
       this.#blocked = !this.#exit.data(step.value)
       if (this.#exit.full) return
-      // Nobody waits for a client with an app that is gone: what is left is little.
+      // After a failure of the app the little that is left does not wait for the client.
       if (this.#blocked && !this.#appFailed) await this.#ready()
-      // A fault may make many pieces of one.
+      // A fault may split one piece into many.
       if (++pieces % SLICE === 0) await nextLoop()
-      if (this.#over) return
+      if (this.#ended) return
     }
   }
 
   #ready(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve
-      if (!this.#blocked || this.#over) this.resume()
+      if (!this.#blocked || this.#ended) this.resume()
     })
   }
 
-  #broke(error: unknown): void {
+  #handleError(error: unknown): void {
     if (error instanceof BrokenOff) {
       this.#fail(error.failure)
     } else if (error instanceof CutResponse) {
       const kind = error.how === 'rst' ? 'reset' : 'closed'
       this.#fail({ kind, message: 'a fault cut the response' })
     } else {
-      this.#run.options.listener.broke({ rule: '', fault: '', call: undefined }, error)
+      this.#faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
       this.#fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
     }
   }
@@ -165,7 +168,7 @@ export class OutputStage {
   }
 
   #close(): void {
-    this.#over = true
-    this.#run.finish()
+    this.#ended = true
+    this.#faults.finish()
   }
 }

@@ -3,50 +3,50 @@ import { Fifo } from '../../../base/fifo.ts'
 import { ENDLESS, type Room } from '../../../base/room.ts'
 import { HoldTimer } from '../../hold-watch.ts'
 
-/** Bytes on their way from one fault to the next. */
+/** The bytes between two faults. */
 export type ByteFlow = AsyncIterator<Uint8Array, undefined>
 
-/** What is held of a response does not come in time. */
+/** Reports that the rest of a held response did not arrive in time. */
 export class HeldTooLong extends Error {
   readonly code = 'SQUALL_HELD_TOO_LONG'
 }
 
-/** Bounds how long a transform holds what it has taken while it waits for more. */
+/** Bounds the time for which a transform holds bytes while it waits for more. */
 export interface HoldBound {
-  /** In milliseconds; what comes at a fair pace may take longer. */
+  /** In milliseconds; bytes that arrive at the least rate may take longer. */
   readonly timeout: number
-  /** True while another fault lets time pass, which is not the upstream's. */
+  /** Returns true while another fault sleeps, which is not the upstream's delay. */
   readonly isExcused: () => boolean
 }
 
 /**
- * The body as one transform sees it. It keeps what was taken and has not come out yet, so that a
- * transform that fails loses nothing, and tells whether other bytes came out than went in.
+ * The body as one transform sees it. Keeps the bytes that were taken and not emitted, so that a
+ * transform that fails loses nothing, and detects whether the emitted bytes differ from the input.
  */
 export class OutputTap implements AsyncIterableIterator<Uint8Array> {
-  /** Something was asked of it. */
+  /** True when the transform has read from the body. */
   touched = false
   exhausted = false
-  /** Other bytes came out than went in. */
+  /** True when the emitted bytes differ from the input. */
   changed = false
-  /** More was held than is kept: what comes out can no longer be compared with what went in. */
+  /** True when more bytes were held than are kept, so that input and output cannot be compared. */
   lost = false
-  /** The transform has not given its head. */
+  /** True until the transform returns its head. */
   holdsHead = true
-  /** Why the input broke off before its end. */
+  /** The error that ended the input. */
   broken: { readonly error: unknown } | undefined
   readonly #input: ByteFlow
-  /** More than this is not kept. */
+  /** The bound on kept bytes. */
   readonly #limit: number
   readonly #memory: Room
   readonly #inHand = new Fifo<Uint8Array>()
-  /** How much of the first of them has come out. */
+  /** The bytes of the first kept chunk that were emitted. */
   #out = 0
   #size = 0
   readonly #bound: HoldBound | undefined
-  /** Asked of the input, and not there yet. */
+  /** The pending read of the input. */
   #arriving: Promise<IteratorResult<Uint8Array, undefined>> | undefined
-  /** Since something last came out: how long was waited, in milliseconds, and how many bytes came. */
+  /** The time waited, in milliseconds, and the bytes received since the last output. */
   #waited = 0
   #came = 0
 
@@ -87,7 +87,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
     return step
   }
 
-  /** What comes next, for those who take over from the transform. */
+  /** Reads the next chunk for the successor of the transform. */
   rest(): Promise<IteratorResult<Uint8Array, undefined>> {
     const arriving = this.#arriving ?? this.#input.next()
     this.#arriving = undefined
@@ -98,7 +98,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
     return Promise.resolve({ done: true, value: undefined })
   }
 
-  /** The transform gave these bytes. */
+  /** Compares bytes of the transform with the kept input. */
   gave(bytes: Uint8Array): void {
     if (this.lost) return
     this.#waited = 0
@@ -108,7 +108,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
       const first = this.#inHand.first?.subarray(this.#out)
       const size = Math.min(first?.length ?? 0, rest.length)
       if (first === undefined || !sameBytes(first.subarray(0, size), rest.subarray(0, size))) {
-        // They are in the place of what was taken.
+        // The bytes replace the input.
         this.changed = true
         this.#clear()
         return
@@ -124,13 +124,13 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
     }
   }
 
-  /** The transform gives no more. */
+  /** Ends the output of the transform. */
   ended(): void {
     if (!this.exhausted || this.#size > 0) this.changed = true
     this.#clear()
   }
 
-  /** What was taken and has not come out. */
+  /** Takes the bytes that were read and not emitted. */
   takeInHand(): readonly Uint8Array[] {
     const [first, ...rest] = this.#inHand.takeAll()
     const inHand = first === undefined ? [] : [first.subarray(this.#out), ...rest]
@@ -140,7 +140,7 @@ export class OutputTap implements AsyncIterableIterator<Uint8Array> {
     return inHand
   }
 
-  /** Waits for the input. What is lost cannot be let go of, and so has no bound. */
+  /** Waits for the input within the bound; lost bytes cannot be released, so they have no bound. */
   #inTime<Step>(arriving: Promise<Step>): Promise<Step> {
     const bound = this.#bound
     const holds = this.holdsHead || this.#size > 0

@@ -2,7 +2,7 @@ import { Fifo } from '../../../base/fifo.ts'
 import type { Room } from '../../../base/room.ts'
 import { nextLoop, SLICE } from '../../event-loop.ts'
 
-/** With more pieces than this waiting, the sender is asked to pause, however small they are. */
+/** The waiting pieces, of any size, beyond which the sender is asked to pause. */
 const MOST_PIECES = 1024
 
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
@@ -12,21 +12,21 @@ interface Reader<Piece> {
   readonly reject: (error: Error) => void
 }
 
-/** When a sender is asked to pause, and to go on. */
+/** Configures a queue. */
 export interface QueueBounds<Piece> {
   readonly sizeOf: (piece: Piece) => number
-  /** Returns how much of the shared memory a piece takes. */
-  readonly paramsWeight?: (piece: Piece) => number
+  /** Returns the memory of a piece in the shared budget. */
+  readonly weightOf?: (piece: Piece) => number
   readonly memory?: Room
-  /** With more bytes than this waiting, the sender is asked to pause. */
+  /** The waiting bytes beyond which the sender is asked to pause. */
   readonly highWater: number
   /** Called when there is room again. */
-  readonly relieved: () => void
+  readonly onDrain: () => void
 }
 
 /**
- * Where pieces of a response wait for its faults: pushed on one side, pulled on the other. Each piece
- * costs the same however many wait, and after some of them other calls have a turn.
+ * Queues the pieces of a response for its faults. Each piece costs the same, however many wait, and
+ * other calls are served after a slice of pieces.
  */
 export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
   readonly #bounds: QueueBounds<Piece>
@@ -36,26 +36,26 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
   #weight = 0
   #closed = false
   #failure: Error | undefined
-  /** How many pieces were taken since the reader last had to wait. */
+  /** The pieces read since the reader last waited. */
   #taken = 0
-  /** Set while other calls have a turn. */
-  #turn: Promise<void> | undefined
+  /** Pending while other calls are served. */
+  #pause: Promise<void> | undefined
 
   constructor(bounds: QueueBounds<Piece>) {
     this.#bounds = bounds
   }
 
-  /** How many bytes wait. */
+  /** The waiting bytes. */
   get size(): number {
     return this.#size
   }
 
-  /** True while the reader is too far behind to be given more. */
+  /** True while the sender must pause. */
   get behind(): boolean {
     return this.#size > this.#bounds.highWater || this.#waiting.length > MOST_PIECES
   }
 
-  /** True when nothing more will be pushed. */
+  /** True when the input has ended. */
   get closed(): boolean {
     return this.#closed
   }
@@ -69,12 +69,12 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
     }
     this.#waiting.push(piece)
     this.#size += this.#bounds.sizeOf(piece)
-    const weight = this.#bounds.paramsWeight?.(piece) ?? 0
+    const weight = this.#bounds.weightOf?.(piece) ?? 0
     this.#weight += weight
     this.#bounds.memory?.take(weight)
   }
 
-  /** Lets go of everything. */
+  /** Drops all waiting pieces and ends the input. */
   drop(): void {
     this.#waiting.clear()
     this.#size = 0
@@ -85,13 +85,13 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
   }
 
   next(): Promise<IteratorResult<Piece, undefined>> {
-    // First come, first served, also where the first one waits for other calls.
-    if (this.#turn !== undefined) return this.#turn.then(() => this.next())
+    // Readers are served in order, also while the first one waits for other calls.
+    if (this.#pause !== undefined) return this.#pause.then(() => this.next())
     if (this.#waiting.length > 0) {
       if (++this.#taken < SLICE) return Promise.resolve(this.#take())
       this.#taken = 0
-      this.#turn = nextLoop().then(() => (this.#turn = undefined))
-      return this.#turn.then(() => this.next())
+      this.#pause = nextLoop().then(() => (this.#pause = undefined))
+      return this.#pause.then(() => this.next())
     }
     this.#taken = 0
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
@@ -99,7 +99,7 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
     return new Promise((resolve, reject) => this.#readers.push({ resolve, reject }))
   }
 
-  /** Nothing more will come; what waits is still taken. A failure is given behind it. */
+  /** Ends the input; waiting pieces are still read, then `failure` is reported. */
   protected end(failure: Error | undefined): void {
     if (this.#closed) return
     this.#closed = true
@@ -111,18 +111,18 @@ export class PieceQueue<Piece> implements AsyncIterator<Piece, undefined> {
   }
 
   /** Called when there is room again. */
-  protected relieved(): void {
-    this.#bounds.relieved()
+  protected onDrain(): void {
+    this.#bounds.onDrain()
   }
 
   #take(): IteratorResult<Piece, undefined> {
     const wasBehind = this.behind
     const value = this.#waiting.shift()!
     this.#size -= this.#bounds.sizeOf(value)
-    const weight = this.#bounds.paramsWeight?.(value) ?? 0
+    const weight = this.#bounds.weightOf?.(value) ?? 0
     this.#weight -= weight
     this.#bounds.memory?.give(weight)
-    if (wasBehind && !this.behind) this.relieved()
+    if (wasBehind && !this.behind) this.onDrain()
     return { done: false, value }
   }
 }

@@ -1,18 +1,18 @@
 import type { Call } from '../../../mcp/call.ts'
 import type { RequestHead } from '../../../http/headers.ts'
 import { asJson, errorReply } from '../../../mcp/reply.ts'
-import { faultMark, withMarks } from './fault-marker.ts'
+import { faultMarker, withMarkers } from './fault-marker.ts'
 import { httpResponse, type InjectedResponse } from './injected-response.ts'
-import type { Behalf } from '../chain/turn-setting.ts'
+import type { FaultOrigin } from '../chain/exchange-context.ts'
 
-/** What servers of the official SDKs say of a session that they do not know. */
+/** The error of the official SDKs' servers for an unknown session. */
 const SESSION_NOT_FOUND = { code: -32001, message: 'Session not found' } as const
 
-/** The response to whoever names a session that a fault has ended. */
+/** Creates the response to a request of a session that a fault has ended. */
 export function expiredResponse(
   request: RequestHead,
   calls: readonly Call[],
-  { place, marked }: Behalf,
+  { ref, marked }: FaultOrigin,
 ): InjectedResponse {
   const id = calls.length === 1 ? calls[0]!.id : null
   const body = asJson(errorReply({ id, ...SESSION_NOT_FOUND }))
@@ -26,6 +26,6 @@ export function expiredResponse(
     request,
     marked,
   )
-  const markers = marked ? [faultMark(place.rule, place.fault)] : []
-  return { head: { ...head, headers: withMarks(head.headers, markers) }, bytes }
+  const markers = marked ? [faultMarker(ref.rule, ref.fault)] : []
+  return { head: { ...head, headers: withMarkers(head.headers, markers) }, bytes }
 }

@@ -1,24 +1,24 @@
 import type { HeaderLines } from '../../../http/headers.ts'
 
-/** Names the rules and faults that a response was touched by. */
+/** The header that names the rules and faults that acted on a response. */
 export const FAULT_HEADER = 'x-squall-fault'
 
 const MAX_TOKEN = 100
 
-/** What marks one fault: `rule/fault`, in characters that a header and a comment can hold. */
-export function faultMark(rule: string, fault: string): string {
+/** Returns the marker of a fault: `rule/fault`, in characters that headers and comments allow. */
+export function faultMarker(rule: string, fault: string): string {
   return `${token(rule)}/${token(fault)}`
 }
 
-/** The head's lines with a mark for each fault. */
-export function withMarks(lines: HeaderLines, markers: readonly string[]): HeaderLines {
+/** Adds a header for each marker. */
+export function withMarkers(lines: HeaderLines, markers: readonly string[]): HeaderLines {
   return markers.length === 0
     ? lines
     : [...lines, ...markers.flatMap((marker) => [FAULT_HEADER, marker])]
 }
 
-/** Comments that mark the event behind them. */
-export function markComments(markers: readonly string[]): Buffer {
+/** Encodes markers as comments in front of an event. */
+export function markerComments(markers: readonly string[]): Buffer {
   return Buffer.from(markers.map((marker) => `: ${FAULT_HEADER} ${marker}\n\n`).join(''), 'latin1')
 }
 

@@ -19,28 +19,31 @@ import type { InjectedReply } from '../../../filters/fault.ts'
 import { linesWithout } from '../../../http/headers.ts'
 import { FAULT_HEADER } from './fault-marker.ts'
 
-/** A whole response that a fault gives. */
+/** A complete response of a fault. */
 export interface InjectedResponse {
   readonly head: ResponseHead
   readonly bytes: Uint8Array
 }
 
-/** A reply that is a status of HTTP. */
+/** A reply as an HTTP status. */
 export type HttpReply = Extract<InjectedReply, { readonly kind: 'http' }>
 
-/** A reply that is a message of JSON-RPC. */
+/** A reply as a JSON-RPC message. */
 export type RpcReply = Exclude<InjectedReply, { readonly kind: 'http' }>
 
 const EXPOSED = 'mcp-session-id, retry-after, www-authenticate'
 
-/** The message that a fault answers a call with. */
+/** Creates the message with which a fault answers a call. */
 export function replyMessage(reply: RpcReply, call: Call): Reply {
   if (reply.kind === 'toolError') return toolErrorReply(call, reply.text)
   const { code, message, data } = reply
   return errorReply({ id: call.id, code, message, data })
 }
 
-/** An HTTP response, `marked` when a mark goes with it. `appLines` are those of the app where it has answered, so that its CORS is kept. */
+/**
+ * Creates an HTTP response; `marked` is true when a marker is sent with it. `appLines` are the
+ * headers of the app's response, if any, whose CORS headers are kept.
+ */
 export function httpResponse(
   reply: HttpReply,
   request: RequestHead,
@@ -67,7 +70,7 @@ export function httpResponse(
   return { head: { status, reason, headers }, bytes: hasNoBody(request, status) ? NOTHING : bytes }
 }
 
-/** A response made of messages, in the framing that the client takes. */
+/** Creates a response with messages, in the framing that the client accepts. */
 export function messageResponse(
   replies: readonly Reply[],
   batch: boolean,
@@ -91,9 +94,9 @@ export function messageResponse(
 }
 
 /**
- * Makes the response to a POST of which nothing is left to send, and no message to respond with. On
- * HTTP+SSE the response to its call goes by the stream. Elsewhere its client has given the call up: no
- * message may answer that, and a stream that ends without one is how HTTP says so.
+ * Creates the response to a POST without messages to send or to respond with. On HTTP+SSE the
+ * response to the call comes on the stream. Otherwise the client has cancelled the call: no message
+ * may answer it, and HTTP expresses that by a stream without one.
  */
 export function emptyResponse(
   call: Call | undefined,
@@ -119,19 +122,22 @@ function acceptedResponse(request: RequestHead, marked: boolean): InjectedRespon
   return { head: { status: 202, reason: 'Accepted', headers }, bytes }
 }
 
-/** True where a response is its head alone. */
+/** Returns true for a response without a body. */
 export function hasNoBody(request: RequestHead, status: number): boolean {
   return request.method === 'HEAD' || status === 204 || status === 304
 }
 
 const NOTHING = new Uint8Array(0)
 
-/** What a browser needs to let its page see the response: the app, which would know, was not asked. */
+/**
+ * Returns the CORS headers that let a browser's page read the response, because the app was not
+ * asked.
+ */
 function corsLines(request: RequestHead, marked: boolean): string[] {
   const origin = headerValue(request.headers, 'origin')
   if (origin === undefined) return []
   const lines = ['Access-Control-Allow-Origin', origin, 'Vary', 'Origin']
-  // Without a mark nothing here tells of a fault either.
+  // Without a marker the headers must not reveal the fault either.
   lines.push('Access-Control-Expose-Headers', marked ? `${EXPOSED}, ${FAULT_HEADER}` : EXPOSED)
   if (headerValue(request.headers, 'cookie') !== undefined) {
     lines.push('Access-Control-Allow-Credentials', 'true')

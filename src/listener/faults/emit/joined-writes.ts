@@ -1,6 +1,6 @@
 import { adjoined } from '../../../base/bytes.ts'
 
-/** Writes bytes that lie side by side in one piece, while there is no need to see them apart. */
+/** Joins adjacent bytes into one write. */
 export class JoinedWrites {
   readonly #write: (bytes: Uint8Array) => void
   #held: Uint8Array | undefined
@@ -10,7 +10,7 @@ export class JoinedWrites {
     this.#write = write
   }
 
-  /** Writes at once, but for what is written while `during` runs. */
+  /** Runs `work` and joins its writes; other writes are not delayed. */
   during(work: () => void): void {
     this.#joining = true
     try {
@@ -28,7 +28,7 @@ export class JoinedWrites {
     if (!this.#joining) this.flush()
   }
 
-  /** Writes what is held. */
+  /** Writes the held bytes. */
   flush(): void {
     const held = this.#held
     this.#held = undefined

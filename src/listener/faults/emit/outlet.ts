@@ -1,58 +1,61 @@
 import type { HeaderLines, ResponseHead } from '../../../http/headers.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
-import type { FaultRun } from '../fault-run.ts'
-import { withMarks } from './fault-marker.ts'
+import type { ExchangeFaults } from '../exchange-faults.ts'
+import { withMarkers } from './fault-marker.ts'
 import { OutputStage, type OutputEvents } from '../chain/output-stage.ts'
 
-/** The way out to the client: marks heads, waits for a slow client, and ends the run with the response. */
+/**
+ * Sends a response to the client: adds markers to heads, waits for a slow client, and ends the
+ * faults with the response.
+ */
 export class Outlet {
   started = false
-  over = false
+  ended = false
   readonly #sink: ResponseSink
-  readonly #run: FaultRun
+  readonly #faults: ExchangeFaults
   #stage: OutputStage | undefined
   #blocked = false
   #waiting: (() => void)[] = []
 
-  constructor(sink: ResponseSink, run: FaultRun) {
+  constructor(sink: ResponseSink, faults: ExchangeFaults) {
     this.#sink = sink
-    this.#run = run
+    this.#faults = faults
   }
 
-  /** Where the response goes that faults take as HTTP; undefined when none does. */
+  /** The stage of faults that act on the response as HTTP, if any. */
   get stage(): OutputStage | undefined {
     return this.#stage
   }
 
-  /** What the app answers goes out by a stage. Only before there is a head. */
-  lead(events: OutputEvents): void {
-    this.#stage = new OutputStage(this.#run, this.#sink, events)
+  /** Sends the app's response through a stage. Only before the head. */
+  addStage(events: OutputEvents): void {
+    this.#stage = new OutputStage(this.#faults, this.#sink, events)
   }
 
-  /** A response that a fault gives ends the chain: it is for no other fault to change. */
+  /** Bypasses the stage for a fault's response, which no other fault may change. */
   bypass(): void {
     if (!this.started) this.#stage = undefined
   }
 
-  /** True while the client takes no more. */
+  /** True while the client accepts no more data. */
   get blocked(): boolean {
     return this.#blocked
   }
 
   info(head: ResponseHead): void {
-    if (!this.over) this.#sink.info(head)
+    if (!this.ended) this.#sink.info(head)
   }
 
   head(head: ResponseHead): void {
-    if (this.over) return
+    if (this.ended) return
     this.started = true
-    const headers = withMarks(head.headers, this.#run.takeMarks())
+    const headers = withMarkers(head.headers, this.#faults.takeMarkers())
     this.#to.head({ ...head, headers })
   }
 
-  /** False asks for a pause until `resume`. */
+  /** Sends a part of the body; false asks for a pause until `resume`. */
   data(bytes: Uint8Array): boolean {
-    if (this.over || bytes.length === 0) return true
+    if (this.ended || bytes.length === 0) return true
     if (this.#to.data(bytes)) return true
     this.#blocked = true
     return false
@@ -68,7 +71,7 @@ export class Outlet {
     this.#to.fail(failure)
   }
 
-  /** Ends the client's connection. */
+  /** Cuts the client's connection. */
   cut(how: 'rst' | 'fin'): void {
     const kind = how === 'rst' ? 'reset' : 'closed'
     const failure: Failure = { kind, message: 'a fault cut the response' }
@@ -76,23 +79,24 @@ export class Outlet {
     else if (this.#close()) this.#stage.cut(failure)
   }
 
-  /** The client takes more. */
   resume(): void {
     this.#blocked = false
     for (const go of this.#waiting.splice(0)) go()
   }
 
-  /** Resolves when the client takes more, or is gone; undefined when there is nothing to wait for. */
+  /**
+   * Resolves when the client accepts data or has left; returns undefined when no wait is needed.
+   */
   ready(): Promise<void> | undefined {
-    if (!this.#blocked || this.over) return undefined
+    if (!this.#blocked || this.ended) return undefined
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** The client is gone. */
+  /** Ends the response after the client has left. */
   stop(): void {
     this.#stage?.stop()
     this.#close()
-    this.#run.finish()
+    this.#faults.finish()
   }
 
   get #to(): OutputStage | ResponseSink {
@@ -100,10 +104,10 @@ export class Outlet {
   }
 
   #close(): boolean {
-    if (this.over) return false
-    this.over = true
-    // A stage has still to send what it was given.
-    if (this.#stage === undefined) this.#run.finish()
+    if (this.ended) return false
+    this.ended = true
+    // A stage may still have bytes to send.
+    if (this.#stage === undefined) this.#faults.finish()
     this.resume()
     return true
   }

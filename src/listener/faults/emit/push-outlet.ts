@@ -3,15 +3,18 @@ import type { ResponseSink } from '../../../http/transfer.ts'
 import type { SseFramer } from '../../../mcp/sse-framer.ts'
 import { JoinedWrites } from './joined-writes.ts'
 
-/** Knows where in a stream the client is. */
+/** Tracks the client's position in a stream. */
 export interface PushPosition {
-  /** True where another event may go: not inside of one. */
+  /** True between two events. */
   readonly between: boolean
-  /** A framer that goes on from here; an event that is under way leaves it in pieces. */
+  /**
+   * Returns a framer that continues at this position; the rest of an incomplete event is emitted in
+   * pieces.
+   */
   fork(): SseFramer
 }
 
-/** Bytes of ours that may wait for a client that does not read, or for the app to end an event. */
+/** The bound on Squall's bytes that wait for the client, or for the end of an event. */
 const MOST_WAITING = 64 * 1024
 
 interface Waiting {
@@ -19,7 +22,7 @@ interface Waiting {
   readonly acted: () => void
 }
 
-/** Where a stream leaves: the app's bytes as they come, and events of ours between two of the app's. */
+/** Sends a stream: the app's bytes unchanged, and Squall's events between two of the app's. */
 export class PushOutlet {
   readonly #position: PushPosition
   readonly #writes: JoinedWrites
@@ -35,12 +38,12 @@ export class PushOutlet {
     })
   }
 
-  /** True while the client takes no more. */
+  /** True while the client accepts no more data. */
   get blocked(): boolean {
     return this.#blocked
   }
 
-  /** True while something of ours waits for the app to end an event. */
+  /** True while events of Squall wait for the end of an event of the app. */
   get waits(): boolean {
     return this.#waiting.length > 0
   }
@@ -49,12 +52,12 @@ export class PushOutlet {
     if (bytes.length > 0) this.#writes.write(bytes)
   }
 
-  /** Writes in one piece what `work` writes together. */
+  /** Joins the writes of `work`. */
   joined(work: () => void): void {
     this.#writes.during(work)
   }
 
-  /** Whole events from outside of the stream; false when there is no room for them. */
+  /** Sends whole events that are not from the stream; returns false when there is no room. */
   offer(bytes: Uint8Array): boolean {
     this.#writes.flush()
     const waits = this.#blocked || this.waits || !this.#position.between
@@ -64,9 +67,9 @@ export class PushOutlet {
     return true
   }
 
-  /** Acts where another event may go, which is now or soon. The promise tells when more may follow. */
+  /** Runs `act` between two events, now or later. The promise resolves when more may follow. */
   between(act: () => void): Promise<void> | undefined {
-    // Where the client is depends on what was written.
+    // The position depends on the written bytes.
     this.#writes.flush()
     if (!this.waits && this.#position.between) {
       act()
@@ -77,34 +80,35 @@ export class PushOutlet {
     })
   }
 
-  /** Lets what waits act, as far as it can. */
+  /** Runs the waiting actions as far as possible. */
   flush(): void {
     if (this.waits) this.#writes.flush()
     while (this.waits && this.#position.between) this.#next()
     this.#forgive()
   }
 
-  /** Lets everything act that waits: the app says no more, and what it began has no end. */
+  /**
+   * Runs all waiting actions after the end of the app's stream, even inside an incomplete event.
+   */
   flushAll(): void {
     this.#writes.flush()
     while (this.waits) this.#next()
   }
 
-  /** The client takes more. */
   resume(): void {
     this.#blocked = false
     this.#forgive()
     for (const go of this.#unblocked.splice(0)) go()
   }
 
-  /** The client is gone. */
+  /** Drops the waiting actions after the client has left. */
   drop(): void {
     this.#blocked = false
     for (const { acted } of this.#waiting.takeAll()) acted()
     for (const go of this.#unblocked.splice(0)) go()
   }
 
-  /** Resolves when the client takes more, or is gone. */
+  /** Resolves when the client accepts data or has left. */
   ready(): Promise<void> | undefined {
     if (!this.#blocked) return undefined
     return new Promise((resolve) => this.#unblocked.push(resolve))

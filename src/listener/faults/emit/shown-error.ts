@@ -1,23 +1,23 @@
 const MAX_FRAMES = 8
 const MAX_NAME = 64
 
-/** What a log may tell of an error. */
+/** The parts of an error that the log may contain. */
 export interface ShownError {
   readonly type: string
   readonly code?: string
-  /** Where it was thrown, innermost first. */
+  /** The stack frames, innermost first. */
   readonly frames?: readonly string[]
 }
 
 /**
- * An error without its message: those of parsers quote what they read, which here is somebody's
- * arguments or results.
+ * Removes the message of an error: parsers quote their input there, which is a client's arguments
+ * or an app's results.
  */
 export function shownError(error: unknown): ShownError {
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack } = error
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
-  // The stack begins with the message, which may have lines that look like frames.
+  // The stack begins with the message, whose lines may look like frames.
   const head = `${name}: ${message}`
   const isUsual = stack?.startsWith(head) === true
   const lines = isUsual ? stack.slice(head.length).split('\n') : []

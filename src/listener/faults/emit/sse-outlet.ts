@@ -1,26 +1,26 @@
 import type { ResponseHead } from '../../../http/headers.ts'
-import { markComments, withMarks } from './fault-marker.ts'
+import { markerComments, withMarkers } from './fault-marker.ts'
 import type { InjectedResponse } from './injected-response.ts'
 import { JoinedWrites } from './joined-writes.ts'
 import type { Outlet } from './outlet.ts'
 
-/** A held head does not hold back more than this: the client is to see that the app is alive. */
+/** The bytes beyond which a held head is sent, so that the client sees that the app is alive. */
 const MAX_HELD = 16 * 1024
 
-/** Sends a stream's head and events, the head late where a fault may still want another one. */
+/** Sends the head and events of a stream; holds the head while a fault may still replace it. */
 export class SseOutlet {
   released = false
   readonly #outlet: Outlet
   readonly #head: ResponseHead
-  /** Waits for the head, or for the end of a large event that is under way. */
+  /** The bytes that wait for the head, or for the end of a large event. */
   #held: Uint8Array[] = []
   #heldSize = 0
-  #headMarks: string[] = []
+  #headMarkers: string[] = []
   #inPiece = false
   #timer: NodeJS.Timeout | undefined
   readonly #writes: JoinedWrites
 
-  /** Holds the head for so many milliseconds at most; 0 where it is not held. */
+  /** Holds the head for at most `hold` milliseconds; 0 sends it at once. */
   constructor(outlet: Outlet, head: ResponseHead, hold: number) {
     this.#outlet = outlet
     this.#writes = new JoinedWrites((bytes) => void outlet.data(bytes))
@@ -29,25 +29,25 @@ export class SseOutlet {
     else this.#timer = setTimeout(() => this.release(), hold).unref()
   }
 
-  /** Sends in one write the pieces that `work` sends together. */
+  /** Joins the writes of `work`. */
   joined(work: () => void): void {
     this.#writes.during(work)
   }
 
-  /** Sends whole events, with the marks of what was done to them. */
+  /** Sends whole events with the markers of their faults. */
   send(bytes: Uint8Array, markers: readonly string[] = []): void {
     if (!this.released) {
-      this.#headMarks.push(...markers)
+      this.#headMarkers.push(...markers)
       this.#hold(bytes)
       if (this.#heldSize > MAX_HELD) this.release()
       return
     }
-    const marked = markers.length > 0 ? Buffer.concat([markComments(markers), bytes]) : bytes
+    const marked = markers.length > 0 ? Buffer.concat([markerComments(markers), bytes]) : bytes
     if (this.#inPiece) this.#hold(marked)
     else this.#writes.write(marked)
   }
 
-  /** Sends a part of an event; nothing else goes between it and the next one until it `ends`. */
+  /** Sends a part of an event; other events wait until the part that `ends` it. */
   piece(bytes: Uint8Array, ends: boolean): void {
     this.release()
     this.#writes.write(bytes)
@@ -55,22 +55,22 @@ export class SseOutlet {
     if (ends) this.#flush()
   }
 
-  /** The head is not held any more. */
+  /** Stops holding the head. */
   stop(): void {
     this.released = true
     clearTimeout(this.#timer)
   }
 
-  /** Lets go of the head and what waits behind it. */
+  /** Sends the head and the bytes that wait for it. */
   release(): void {
     if (this.released) return
     this.stop()
     const { headers } = this.#head
-    this.#outlet.head({ ...this.#head, headers: withMarks(headers, this.#headMarks) })
+    this.#outlet.head({ ...this.#head, headers: withMarkers(headers, this.#headMarkers) })
     this.#flush()
   }
 
-  /** Sends another response in the place of all that is held. */
+  /** Sends another response instead of the held one. */
   replace(response: InjectedResponse): void {
     this.stop()
     this.#held = []

@@ -1,51 +1,72 @@
 import type { Verdict } from '../../../filters/fault.ts'
+import { withId } from '../../../filters/lib/json/message-id.ts'
+import type { Call } from '../../../mcp/call.ts'
 import { asSseEvent } from '../../../mcp/reply.ts'
-import type { CallRun } from '../call-run.ts'
+import type { CallFaults } from '../call-faults.ts'
 import type { CallTexts } from './call-texts.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import { markComments } from '../emit/fault-marker.ts'
-import type { FaultRunOptions } from '../fault-run-options.ts'
+import { markerComments } from '../emit/fault-marker.ts'
+import type { ExchangeFaultsOptions } from '../exchange-faults-options.ts'
 import { replyMessage, type RpcReply } from '../emit/injected-response.ts'
-import { unfitChange } from './unfit-change.ts'
-import { unfit } from './unfit.ts'
+import { checkVerdict } from './check-verdict.ts'
 
-/** A request whose faults are asked. */
-export interface AskedRequest {
-  readonly options: FaultRunOptions
-  readonly calls: readonly CallRun[]
+/** A request in the request phase. */
+export interface RequestUnderFaults {
+  readonly options: ExchangeFaultsOptions
+  readonly calls: readonly CallFaults[]
   readonly texts: CallTexts
 }
 
-/** Tells why a verdict of the request phase cannot be carried out; what must happen at once, happens here. */
+/**
+ * Checks a verdict of the request phase and returns the reason for which it cannot be carried out;
+ * starts immediate effects.
+ */
 export async function admitVerdict(
-  run: CallRun,
+  faults: CallFaults,
   verdict: Verdict,
-  wireMark: string | undefined,
-  { options, calls, texts }: AskedRequest,
+  wireMarker: string | undefined,
+  { options, calls, texts }: RequestUnderFaults,
 ): Promise<NotApplicableReason | undefined> {
-  const { call } = run
+  const { call } = faults
   if (verdict.kind === 'edit' || verdict.kind === 'copies') {
-    return unfitChange(call, verdict, texts, calls.indexOf(run))
+    return checkChange(call, verdict, texts, calls.indexOf(faults))
   }
-  const reason = unfit(call, verdict, calls.length > 1)
+  const reason = checkVerdict(call, verdict, calls.length > 1)
   if (reason !== undefined || verdict.kind !== 'respond') return reason
   const { reply } = verdict
   if (call?.transport !== 'http+sse' || reply.kind === 'http') return undefined
-  return pushReply(run, reply, wireMark, options)
+  return pushReply(faults, reply, wireMarker, options)
 }
 
-/** Sends the reply to a call by the stream of its session. */
+/** Sends the reply to a call on the stream of its session. */
 function pushReply(
-  run: CallRun,
+  faults: CallFaults,
   reply: RpcReply,
-  wireMark: string | undefined,
-  { push, session }: FaultRunOptions,
+  wireMarker: string | undefined,
+  { push, session }: ExchangeFaultsOptions,
 ): NotApplicableReason | undefined {
-  // Said before it is sent, so that whoever sees the event knows whose it is.
-  run.madeOutcome = true
-  const { bytes } = asSseEvent(replyMessage(reply, run.call!))
-  const marked = wireMark === undefined ? bytes : Buffer.concat([markComments([wireMark]), bytes])
+  // Set before sending, so that observers of the event see the right origin.
+  faults.causedOutcome = true
+  const { bytes } = asSseEvent(replyMessage(reply, faults.call!))
+  const marked =
+    wireMarker === undefined ? bytes : Buffer.concat([markerComments([wireMarker]), bytes])
   const sent = push?.send(session, marked) ?? false
-  run.madeOutcome = sent
+  faults.causedOutcome = sent
   return sent ? undefined : 'no_push_stream'
+}
+
+/** Edits a call, or reads it for its copies; returns the reason when that is impossible. */
+async function checkChange(
+  call: Call | undefined,
+  verdict: Extract<Verdict, { readonly kind: 'edit' | 'copies' }>,
+  texts: CallTexts,
+  index: number,
+): Promise<NotApplicableReason | undefined> {
+  if (call === undefined) return 'nothing_to_act_on'
+  if (verdict.kind === 'edit') return texts.edit(index, verdict.edit)
+  if (!(verdict.copies > 0)) return 'nothing_to_act_on'
+  // The responses to copies would arrive on the stream that the client reads.
+  if (call.transport === 'http+sse') return 'answered_elsewhere'
+  const text = await texts.text(index)
+  return text === undefined || withId(text, '0') === undefined ? 'unreadable' : undefined
 }

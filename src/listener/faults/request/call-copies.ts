@@ -2,98 +2,98 @@ import { randomBytes } from 'node:crypto'
 import { withId } from '../../../filters/lib/json/message-id.ts'
 import { ENDLESS, type Room } from '../../../base/room.ts'
 import type { ResponseSink, Upstream } from '../../../http/transfer.ts'
-import type { CallRun } from '../call-run.ts'
+import type { CallFaults } from '../call-faults.ts'
 import type { CopyOrder } from './copy-order.ts'
 import type { CallTexts } from './call-texts.ts'
 import { interruptibleWait } from '../chain/interruptible-wait.ts'
 
-/** Tells the app that a call is a copy, and which one. */
+/** The header that numbers the copies of a call. */
 const COPY_HEADER = 'x-squall-copy'
 
-/** An app may take this long over a copy; then its connection is wanted back. */
+/** The timeout of a copy's response, in milliseconds. */
 const MAX_RESPONSE = 300_000
 
-/** No client has an id like these, and no two copies have the same. */
+/** The prefix of unique ids for copies, which no client uses. */
 const PREFIX = `squall-copy-${randomBytes(6).toString('hex')}`
 let made = 0
 
-/** A server says within this time, in milliseconds, that it does not know a session. */
+/** The time in which a server reports an unknown session, in milliseconds. */
 const PROMPT = 100
 
 const NEVER = new AbortController().signal
 
-/** What copies are sent with. */
-export interface CopySetting {
+/** Configures the sending of copies. */
+export interface CopyOptions {
   readonly upstream: Upstream
   readonly texts: CallTexts
-  /** Where the texts of copies are counted. */
+  /** Counts the texts of copies. */
   readonly memory?: Room | undefined
   /** Aborted when the sidecar drains. */
   readonly closing: AbortSignal | undefined
-  readonly broke: (error: unknown) => void
+  readonly onError: (error: unknown) => void
 }
 
-/** A call of which copies are due from now on. */
+/** A call with copies to send. */
 export interface CopiedCall {
-  /** As the app got it. */
+  /** The text that was sent to the app. */
   readonly text: string
   readonly order: CopyOrder
-  readonly owner: Pick<CallRun, 'sessionOver' | 'copies'>
+  readonly owner: Pick<CallFaults, 'hasSessionEnded' | 'copies'>
 }
 
 /**
- * Sends copies of a call one after the other, whether or not the client still waits, until the rule is
- * taken back. Their responses are read, so that the app does its work, and dropped. Never rejects.
+ * Sends the copies of a call one after the other, even without a waiting client, until the rule is
+ * withdrawn. Their responses are read, so that the app does its work, and dropped. Never rejects.
  */
-export async function sendCopies(call: CopiedCall, setting: CopySetting): Promise<void> {
-  const { turn, copies, spacing } = call.order
-  const closing = setting.closing ?? NEVER
-  const { memory = ENDLESS } = setting
-  const { heard } = call.owner.copies
+export async function sendCopies(call: CopiedCall, options: CopyOptions): Promise<void> {
+  const { active, copies, spacing } = call.order
+  const closing = options.closing ?? NEVER
+  const { memory = ENDLESS } = options
+  const { responded } = call.owner.copies
   if (!memory.take(call.text.length)) {
-    turn.revoke('memory')
+    active.revoke('memory')
     return
   }
   try {
-    if (heard !== undefined) await interruptibleWait(PROMPT, heard.signal, closing)
+    if (responded !== undefined) await interruptibleWait(PROMPT, responded.signal, closing)
     for (let n = 1; n <= copies; n++) {
-      await interruptibleWait(spacing, turn.retired, closing)
-      if (call.owner.sessionOver) turn.revoke('session_over')
-      if (turn.retired.aborted || call.owner.sessionOver) return
+      await interruptibleWait(spacing, active.retired, closing)
+      if (call.owner.hasSessionEnded) active.revoke('session_over')
+      if (active.retired.aborted || call.owner.hasSessionEnded) return
       // The fault takes effect with its first copy.
-      turn.settle()
-      send(call, n, setting)
+      active.settle()
+      send(call, n, options)
     }
   } catch (error) {
-    if (!closing.aborted) setting.broke(error)
+    if (!closing.aborted) options.onError(error)
   } finally {
     memory.give(call.text.length)
   }
 }
 
-function send({ text, order }: CopiedCall, n: number, setting: CopySetting): void {
-  const { texts, upstream, memory = ENDLESS, closing = NEVER } = setting
+function send({ text, order }: CopiedCall, n: number, options: CopyOptions): void {
+  const { texts, upstream, memory = ENDLESS, closing = NEVER } = options
   const copy = withId(text, JSON.stringify(`${PREFIX}-${++made}`))
-  // One that there is no room for is left out.
+  // A copy without room is skipped.
   if (copy === undefined || !memory.take(copy.length)) return
-  const more = order.turn.wireMark === undefined ? [] : [COPY_HEADER, String(n)]
+  const more = order.active.wireMarker === undefined ? [] : [COPY_HEADER, String(n)]
   const { head, body } = texts.alone(copy, more)
-  const over = new AbortController()
-  const transfer = upstream.send(head, body, dropping(over))
+  const ended = new AbortController()
+  const transfer = upstream.send(head, body, dropping(ended))
   const stop = (): void => {
     memory.give(copy.length)
     transfer.abort()
   }
-  interruptibleWait(MAX_RESPONSE, over.signal, closing).then(stop, stop)
+  interruptibleWait(MAX_RESPONSE, ended.signal, closing).then(stop, stop)
 }
 
-/** Takes a response that nobody wants. */
-function dropping(over: AbortController): ResponseSink {
+/** Creates a sink that drops a response. */
+function dropping(ended: AbortController): ResponseSink {
   return {
     info: () => undefined,
     head: () => undefined,
     data: () => true,
-    end: () => over.abort(),
-    fail: () => over.abort(),
+    end: () => ended.abort(),
+    fail: () => ended.abort(),
   }
 }

@@ -5,32 +5,35 @@ import { toMessage } from '../../../mcp/json-rpc.ts'
 import { headerValue, type HeaderLines, type RequestHead } from '../../../http/headers.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { codingOf, decodeWhole } from '../../../http/content-coding.ts'
-import { forChangedRequest } from './changed-request.ts'
+import { headersForChangedRequest } from './changed-request.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import { jsonArray, jsonElements } from '../source/json-array.ts'
 
-/** A request as it is sent on. */
+/** A request for the app. */
 export interface SentRequest {
   readonly head: RequestHead
   readonly body: Body
 }
 
-/** An edited call can no longer be sent. */
+/** Reports that an edit broke the JSON of a call. */
 export class BrokenEditError extends Error {
   readonly code = 'SQUALL_BROKEN_EDIT'
 }
 
 interface Parts {
-  /** Without its coding. */
+  /** The decoded body. */
   readonly plain: Uint8Array
-  /** The messages of a batch, and the whole body where it is none. */
+  /** The messages of a batch, or the whole body. */
   readonly elements: readonly Uint8Array[]
   readonly isArray: boolean
-  /** Where in `elements` each call is. */
-  readonly places: readonly number[]
+  /** The index in `elements` of each call. */
+  readonly positions: readonly number[]
 }
 
-/** The JSON texts of a request's calls: read when a fault asks for one, and written anew when one changed. */
+/**
+ * Reads the JSON texts of a request's calls on demand, and writes the request anew when one
+ * changes.
+ */
 export class CallTexts {
   readonly #head: RequestHead
   readonly #limit: number
@@ -45,20 +48,20 @@ export class CallTexts {
   }
 
   /**
-   * The text of the call at a place, edited as far as it is; undefined when it cannot be read. What is
-   * no UTF-8 was not read as MCP, and has no calls.
+   * Returns the text of a call with its edits; undefined when it cannot be read. A body that is not
+   * UTF-8 was not read as MCP and has no calls.
    */
-  async text(place: number): Promise<string | undefined> {
-    const edited = this.#edits.get(place)
+  async text(index: number): Promise<string | undefined> {
+    const edited = this.#edits.get(index)
     if (edited !== undefined) return edited.toString()
     const parts = await this.#taken()
-    const element = parts?.elements[parts.places[place] ?? -1]
+    const element = parts?.elements[parts.positions[index] ?? -1]
     return element === undefined ? undefined : asBuffer(element).toString()
   }
 
-  /** Edits the call at a place, or says why that cannot be. */
-  async edit(place: number, edit: EditCall): Promise<NotApplicableReason | undefined> {
-    const text = await this.text(place)
+  /** Edits a call; returns the reason when that is impossible. */
+  async edit(index: number, edit: EditCall): Promise<NotApplicableReason | undefined> {
+    const text = await this.text(index)
     if (text === undefined) return 'unreadable'
     const edited = await edit(text)
     if (edited === undefined || edited === text) return 'nothing_to_act_on'
@@ -67,45 +70,45 @@ export class CallTexts {
     } catch (error) {
       throw new BrokenEditError(`an edited call is no JSON: ${(error as Error).message}`)
     }
-    this.#edits.set(place, Buffer.from(edited))
+    this.#edits.set(index, Buffer.from(edited))
     return undefined
   }
 
-  /** What the app gets without the calls that are answered; `empty` when nothing is left. */
+  /** Returns the request without the calls that are answered; `empty` when nothing is left. */
   async sent(responded: ReadonlySet<number>): Promise<SentRequest | 'empty'> {
     const head = this.#head
     if (responded.size === 0 && this.#edits.size === 0) return { head, body: await this.#again() }
     const parts = await this.#taken()
-    // A body that cannot be taken apart goes whole: a call too many is better than one too few.
+    // A body that cannot be split is sent whole: an extra call is better than a lost one.
     if (parts === undefined) return { head, body: await this.#again() }
     const body = this.#rewritten(parts, responded)
     return body === undefined ? 'empty' : this.#as(body, responded.size > 0)
   }
 
-  /** A request that carries the call at a place alone, with another text. */
+  /** Returns a request with one call, in another text. */
   alone(text: string, more: HeaderLines): SentRequest {
     const { head, body } = this.#as(Buffer.from(text), false)
     return { head: { ...head, headers: [...head.headers, ...more] }, body }
   }
 
   #as(body: Uint8Array, readsResponse: boolean): SentRequest {
-    const headers = forChangedRequest(this.#head.headers, body.length, readsResponse)
+    const headers = headersForChangedRequest(this.#head.headers, body.length, readsResponse)
     return { head: { ...this.#head, headers }, body }
   }
 
   #rewritten(parts: Parts, responded: ReadonlySet<number>): Uint8Array | undefined {
-    const { elements, places, isArray, plain } = parts
-    const callAt = new Map(places.map((at, place) => [at, place]))
+    const { elements, positions, isArray, plain } = parts
+    const callAt = new Map(positions.map((at, index) => [at, index]))
     const left: Uint8Array[] = []
     for (const [at, element] of elements.entries()) {
-      const place = callAt.get(at)
-      if (place === undefined) left.push(element)
-      else if (!responded.has(place)) left.push(this.#edits.get(place) ?? element)
+      const index = callAt.get(at)
+      if (index === undefined) left.push(element)
+      else if (!responded.has(index)) left.push(this.#edits.get(index) ?? element)
     }
     if (left.length === 0) return undefined
     if (!isArray) return left[0]
     if (responded.size > 0) return jsonArray(left)
-    // What stands between the elements stays too.
+    // The bytes between the elements are kept, too.
     const pieces: Uint8Array[] = []
     let from = plain.byteOffset
     const piece = (to: number): void =>
@@ -137,9 +140,9 @@ export class CallTexts {
     if (plain === undefined) return undefined
     const found = jsonElements(plain)
     const elements = found ?? [plain]
-    const places: number[] = []
-    for (const [at, element] of elements.entries()) if (isCall(element)) places.push(at)
-    return { plain, elements, isArray: found !== undefined, places }
+    const positions: number[] = []
+    for (const [at, element] of elements.entries()) if (isCall(element)) positions.push(at)
+    return { plain, elements, isArray: found !== undefined, positions }
   }
 }
 
@@ -151,7 +154,7 @@ function isCall(element: Uint8Array): boolean {
   }
 }
 
-/** All of a body, and a body to send in its place: one that came in chunks can be read only once. */
+/** Reads a whole body, and returns a body to send instead, because chunks can be read only once. */
 async function collected(body: Body): Promise<{ bytes: Uint8Array; again: Body }> {
   if (body === null) return { bytes: new Uint8Array(0), again: body }
   if (body instanceof Uint8Array) return { bytes: body, again: body }

@@ -1,7 +1,7 @@
 import type { HeaderLines } from '../../../http/headers.ts'
 
-/** Lines that speak of a request's body as it was, and of what was asked of whoever read it. */
-const OF_BODY = new Set([
+/** Headers that describe the original body, or ask for its handling. */
+const BODY_HEADERS = new Set([
   'content-length',
   'content-encoding',
   'content-md5',
@@ -14,10 +14,10 @@ const OF_BODY = new Set([
 ])
 
 /**
- * The lines of a request whose body was changed, its length where it stood. With `readsAnswer` the
- * response is to come in a coding that can be read here.
+ * Returns the header lines for a changed body, with the length at its original position. With
+ * `readsResponse` the client's accepted codings are removed, so that the response can be read.
  */
-export function forChangedRequest(
+export function headersForChangedRequest(
   lines: HeaderLines,
   length: number,
   readsResponse: boolean,
@@ -29,7 +29,7 @@ export function forChangedRequest(
     if (name === 'content-length' && !given) {
       kept.push(lines[i]!, String(length))
       given = true
-    } else if (!OF_BODY.has(name) && !(readsResponse && name === 'accept-encoding')) {
+    } else if (!BODY_HEADERS.has(name) && !(readsResponse && name === 'accept-encoding')) {
       kept.push(lines[i]!, lines[i + 1]!)
     }
   }

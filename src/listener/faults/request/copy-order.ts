@@ -1,23 +1,23 @@
-import type { FaultTurn } from '../chain/fault-turn.ts'
+import type { ActiveFault } from '../chain/active-fault.ts'
 
-/** Copies of the call that a fault wants the app to get. */
+/** The copies of a call that one fault orders. */
 export interface CopyOrder {
-  readonly turn: FaultTurn
+  readonly active: ActiveFault
   readonly copies: number
   /** Milliseconds. */
   readonly spacing: number
 }
 
-/** The copies of one call that are due. */
+/** Holds the ordered copies of one call. */
 export class CopyOrders {
-  /** Aborted when the upstream answers the call; undefined where it belongs to no session. */
-  heard: AbortController | undefined
-  /** The upstream says that the session has ended. */
+  /** Aborted when the upstream responds to the call; undefined without a session. */
+  responded: AbortController | undefined
+  /** True when the upstream reports the end of the session. */
   sessionEnded = false
   #waiting: CopyOrder[] = []
   #taken: readonly CopyOrder[] = []
 
-  /** True when the upstream is to get copies of the call. */
+  /** True when copies are ordered. */
   get isWanted(): boolean {
     return this.#waiting.length > 0
   }
@@ -26,30 +26,36 @@ export class CopyOrders {
     this.#waiting.push(order)
   }
 
-  /** The call goes to the upstream now, and these copies of it are due. */
+  /** Returns the ordered copies, when the call is sent to the upstream. */
   take(isInSession: boolean): readonly CopyOrder[] {
     this.#taken = this.#waiting.splice(0)
-    if (isInSession) this.heard = new AbortController()
+    if (isInSession) this.responded = new AbortController()
     return this.#taken
   }
 
-  /** The upstream answers: copies that are due at once go now, and none where the session is over. */
-  hear(isSessionOver: boolean): void {
-    this.sessionEnded = isSessionOver
-    for (const { turn, spacing } of this.#taken) {
-      if (isSessionOver) turn.revoke('session_over')
-      else if (spacing === 0) turn.settle()
+  /**
+   * Handles the upstream's response: copies without spacing are settled, and all are revoked when
+   * the session has ended.
+   */
+  responds(hasSessionEnded: boolean): void {
+    this.sessionEnded = hasSessionEnded
+    for (const { active, spacing } of this.#taken) {
+      if (hasSessionEnded) active.revoke('session_over')
+      else if (spacing === 0) active.settle()
     }
-    this.heard?.abort()
+    this.responded?.abort()
   }
 
-  /** The call went to where it was redirected from, and its copies with it: they go once more. */
+  /**
+   * Orders the copies again for a redirected request, because the first ones went to the old
+   * target.
+   */
   repeat(): void {
     this.#waiting = [...this.#taken]
   }
 
-  /** The call is not sent. */
+  /** Revokes the copies of a call that is not sent. */
   drop(): void {
-    for (const { turn } of this.#waiting.splice(0)) turn.revoke('call_not_sent')
+    for (const { active } of this.#waiting.splice(0)) active.revoke('call_not_sent')
   }
 }

@@ -1,18 +1,18 @@
 import type { Call } from '../../../mcp/call.ts'
-import type { CallRun } from '../call-run.ts'
+import type { CallFaults } from '../call-faults.ts'
 import { Stop } from '../chain/stop.ts'
 
-/** A request that faults may keep from the upstream, and calls of which a client may give up meanwhile. */
+/** Tracks a request that faults may hold, and whose calls a client may cancel meanwhile. */
 export class HeldRequest {
   /** Stops the faults of the whole exchange. */
   readonly stop = new Stop()
-  /** Its faults have been asked. */
+  /** True when the faults were asked. */
   begun = false
-  /** The upstream has the request, or what is left of it. */
+  /** True when the request, or the rest of it, was sent to the upstream. */
   sent = false
-  #going: Promise<void> | undefined
-  #gone: () => void = () => undefined
-  /** One for each call, where several share the exchange. */
+  #whenSent: Promise<void> | undefined
+  #resolveSent: () => void = () => undefined
+  /** One for each call when several share the exchange. */
   readonly #stops: readonly Stop[]
   #waiting = false
   #until: Promise<void> | undefined
@@ -22,61 +22,61 @@ export class HeldRequest {
     this.#stops = calls > 1 ? Array.from({ length: calls }, () => new Stop()) : []
   }
 
-  /** Settled when the upstream has the request, or never gets it; undefined where it has it. */
-  get going(): Promise<void> | undefined {
+  /** Resolves when the upstream has the request, or never gets it; undefined when it has it. */
+  get whenSent(): Promise<void> | undefined {
     if (this.sent) return undefined
-    this.#going ??= new Promise((resolve) => (this.#gone = resolve))
-    return this.#going
+    this.#whenSent ??= new Promise((resolve) => (this.#resolveSent = resolve))
+    return this.#whenSent
   }
 
-  /** The request goes to the upstream now. */
+  /** Records that the request is sent. */
   forwarded(): void {
     this.sent = true
-    this.#gone()
-    this.#going = undefined
+    this.#resolveSent()
+    this.#whenSent = undefined
   }
 
-  /** Returns what stops the faults of the call at a place. */
-  stopOf(place: number): Stop {
-    return this.#stops[place] ?? this.stop
+  /** Returns the stop of one call's faults. */
+  stopOf(index: number): Stop {
+    return this.#stops[index] ?? this.stop
   }
 
-  /** The client repeats the request: the upstream has not got this one. */
+  /** Resets the state for the repetition of a redirected request. */
   repeated(): void {
     this.sent = false
     this.begun = false
   }
 
-  /** The exchange is over: what has not been sent never is. */
+  /** Ends the exchange; calls that were not sent never are. */
   end(): void {
-    this.#gone()
-    this.#going = Promise.resolve()
+    this.#resolveSent()
+    this.#whenSent = Promise.resolve()
     this.abort()
   }
 
-  /** No fault acts from here on. */
+  /** Stops all faults. */
   abort(): void {
     this.stop.abort()
     for (const stop of this.#stops) stop.abort()
   }
 
-  /** True as long as a call that is given up need not be sent. */
-  waits(runs: readonly CallRun[]): boolean {
-    return !this.sent && (!this.begun || this.#waiting || runs.some(({ waits }) => waits))
+  /** Returns true while a cancelled call need not be sent. */
+  waits(all: readonly CallFaults[]): boolean {
+    return !this.sent && (!this.begun || this.#waiting || all.some(({ waits }) => waits))
   }
 
-  /** The client has given a call up: it is not sent. */
-  abandon(calls: readonly CallRun[], call: Call): void {
-    const run = calls.find((each) => each.call === call)
-    if (run === undefined) return
-    run.givenUp = true
-    run.stop.abort()
-    if (calls.every(({ givenUp }) => givenUp)) this.abort()
+  /** Cancels a call, which is then not sent. */
+  abandon(calls: readonly CallFaults[], call: Call): void {
+    const faults = calls.find((each) => each.call === call)
+    if (faults === undefined) return
+    faults.abandoned = true
+    faults.stop.abort()
+    if (calls.every(({ abandoned }) => abandoned)) this.abort()
   }
 
-  /** The request is not sent before this is settled. */
-  suspend(runs: readonly CallRun[], until: Promise<void>): void {
-    this.#wasKept = this.keptBy(runs)
+  /** Delays the request until `until` resolves. */
+  suspend(all: readonly CallFaults[], until: Promise<void>): void {
+    this.#wasKept = this.keptBy(all)
     this.#until = until
   }
 
@@ -87,8 +87,11 @@ export class HeldRequest {
     this.#waiting = false
   }
 
-  /** True while a fault keeps the request, or did when it was suspended: what ends meanwhile ends by that. */
-  keptBy(runs: readonly CallRun[]): boolean {
-    return !this.sent && (this.#wasKept || runs.some(({ origin }) => origin === 'injected'))
+  /**
+   * Returns true while a fault holds the request, or held it when it was suspended: a call that
+   * ends meanwhile counts as injected.
+   */
+  keptBy(all: readonly CallFaults[]): boolean {
+    return !this.sent && (this.#wasKept || all.some(({ origin }) => origin === 'injected'))
   }
 }

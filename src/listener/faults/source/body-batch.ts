@@ -1,31 +1,34 @@
 import { MAX_MESSAGES } from '../../../mcp/json-rpc.ts'
 import { asJson, type Reply } from '../../../mcp/reply.ts'
-import type { ResponseSetting } from './response-part.ts'
+import type { ResponseContext } from './response-part.ts'
 import { messageIn } from './body-messages.ts'
-import type { CallRun } from '../call-run.ts'
+import type { CallFaults } from '../call-faults.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import { jsonArray, jsonElements } from './json-array.ts'
 import { AppFrame, SealedFrame, type ChainFrame } from '../chain/frame.ts'
 
-/** Leads a frame through the faults of a call. */
-type Through = (owner: CallRun, frame: AppFrame) => Promise<readonly ChainFrame[]>
+/** Pipes a frame through the faults of a call. */
+type Through = (owner: CallFaults, frame: AppFrame) => Promise<readonly ChainFrame[]>
 
-/** Leads the part of each call through the call's own faults; undefined when all is as it was. */
+/**
+ * Pipes each call's part of a batch through the call's faults; returns undefined when nothing
+ * changed.
+ */
 export async function changedBatch(
-  { run, replies, head }: ResponseSetting,
+  { faults, replies, head }: ResponseContext,
   body: Uint8Array,
   through: Through,
 ): Promise<Uint8Array | undefined> {
   const elements = jsonElements(body) ?? (body.length === 0 ? [] : [body])
   let changed = replies.length > 0 && head.status < 300
-  // No batch of calls is as long, so that these cannot all be responses to them.
+  // A batch of calls is never this long, so these are not all responses.
   const tooMany = elements.length > MAX_MESSAGES
-  if (tooMany) run.leaveResponse('too_complex')
+  if (tooMany) faults.leaveResponse('too_complex')
   const parts = await Promise.all(
     (tooMany ? [] : elements).map(async (raw): Promise<readonly Uint8Array[]> => {
       const message = messageIn(raw)
       const id = message?.kind === 'result' || message?.kind === 'error' ? message.id : undefined
-      const own = run.calls.find(({ call }) => call!.id === id)
+      const own = faults.calls.find(({ call }) => call!.id === id)
       if (own?.actsOnResponse !== true) return [raw]
       const frame = new AppFrame('body', raw, message, true)
       const out = await through(own, frame)
@@ -39,13 +42,13 @@ export async function changedBatch(
   return jsonArray(own.concat(rest))
 }
 
-/** Returns a reply as the bytes of a JSON body. */
+/** Encodes a reply as a JSON body. */
 export function jsonBytes(reply: Reply): Uint8Array {
   return asJson(reply).bytes
 }
 
-/** Returns the message of a reply in a frame's place; undefined when there is none. */
-function replyBytes({ call }: CallRun, frame: ChainFrame): Uint8Array | undefined {
+/** Encodes the reply of a frame; returns undefined when it has none. */
+function replyBytes({ call }: CallFaults, frame: ChainFrame): Uint8Array | undefined {
   const reply = frame instanceof SealedFrame ? frame.reply : undefined
   if (reply === undefined || reply.kind === 'http' || call === undefined) return undefined
   return jsonBytes(replyMessage(reply, call))

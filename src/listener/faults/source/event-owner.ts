@@ -1,12 +1,12 @@
 import { isRecord } from '../../../base/values.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
-import type { CallRun } from '../call-run.ts'
+import type { CallFaults } from '../call-faults.ts'
 
-/** Which call of the exchange an event belongs to; undefined when nothing says so. */
+/** Returns the call of the exchange to which an event belongs, if that is certain. */
 export function ownerOf(
-  calls: readonly CallRun[],
+  calls: readonly CallFaults[],
   message: Message | undefined,
-): CallRun | undefined {
+): CallFaults | undefined {
   if (calls.length <= 1) return calls[0]
   if (message?.kind === 'result' || message?.kind === 'error') {
     return calls.find(({ call, responded }) => !responded && call!.id === message.id)
@@ -17,11 +17,11 @@ export function ownerOf(
   return calls.find(({ call }) => call!.progressToken === token)
 }
 
-/** Returns the call that a message ends; undefined when it ends none. */
+/** Returns the call that a message ends, if any. */
 export function endedBy(
-  calls: readonly CallRun[],
+  calls: readonly CallFaults[],
   message: Message | undefined,
-): CallRun | undefined {
+): CallFaults | undefined {
   if (message?.kind !== 'result' && message?.kind !== 'error') return undefined
   const own = calls.find(({ call }) => call!.id === message.id)
   return own ?? (message.id === null && calls.length === 1 ? calls[0] : undefined)

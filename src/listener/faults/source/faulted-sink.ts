@@ -2,30 +2,30 @@ import { headerValue, type HeaderLines, type ResponseHead } from '../../../http/
 import type { Reply } from '../../../mcp/reply.ts'
 import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 import { codingOf } from '../../../http/content-coding.ts'
-import type { ResponsePart, ResponseSetting } from './response-part.ts'
+import type { ResponsePart, ResponseContext } from './response-part.ts'
 import { BodyResponse } from './body-response.ts'
 import { isStream } from './body-messages.ts'
-import type { FaultRun } from '../fault-run.ts'
+import type { ExchangeFaults } from '../exchange-faults.ts'
 import type { Outlet } from '../emit/outlet.ts'
 import { UnreadResponse } from './unread-response.ts'
 import { SseResponse } from './sse-response.ts'
 
-/** What the sink asks of the transfer that fills it. */
+/** Controls the transfer that fills the sink. */
 export interface AppControl {
   resume(): void
   drop(): void
 }
 
-/** Takes the app's response, leads it through the faults, and passes on what the client is to get. */
+/** Pipes the app's response through the faults to the client. */
 export class FaultedSink implements ResponseSink {
-  readonly #run: FaultRun
+  readonly #faults: ExchangeFaults
   readonly #outlet: Outlet
   readonly #replies: readonly Reply[]
   readonly #app: AppControl
   #part: ResponsePart | undefined
 
-  constructor(run: FaultRun, outlet: Outlet, replies: readonly Reply[], app: AppControl) {
-    this.#run = run
+  constructor(faults: ExchangeFaults, outlet: Outlet, replies: readonly Reply[], app: AppControl) {
+    this.#faults = faults
     this.#outlet = outlet
     this.#replies = replies
     this.#app = app
@@ -36,53 +36,52 @@ export class FaultedSink implements ResponseSink {
   }
 
   head(head: ResponseHead): void {
-    if (this.#outlet.over) return
-    // As the app says, so that it does nothing for copies either.
-    if (this.#run.options.session !== '') {
-      for (const own of this.#run.calls) own.copies.hear(head.status === 404)
+    if (this.#outlet.ended) return
+    // An app that does not know the session ignores copies, too.
+    if (this.#faults.options.session !== '') {
+      for (const own of this.#faults.calls) own.copies.responds(head.status === 404)
     }
-    this.#run.responseBegins(head)
+    this.#faults.responseBegins(head)
     this.#part = this.#partFor(head)
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#outlet.over || this.#part === undefined) return true
+    if (this.#outlet.ended || this.#part === undefined) return true
     return this.#part.data(chunk)
   }
 
   end(trailers: HeaderLines): void {
-    if (!this.#outlet.over) this.#part?.end(trailers)
+    if (!this.#outlet.ended) this.#part?.end(trailers)
   }
 
   fail(failure: Failure): void {
-    if (this.#outlet.over) return
+    if (this.#outlet.ended) return
     if (this.#part === undefined) this.#outlet.fail(failure)
     else this.#part.fail(failure)
   }
 
-  /** The client takes data again. */
   resume(): void {
     const { stage } = this.#outlet
-    if (stage === undefined) this.#relieved()
+    if (stage === undefined) this.#onDrain()
     else stage.resume()
   }
 
-  /** The client is gone. */
+  /** Ends the response after the client has left. */
   stop(): void {
     this.#outlet.stop()
     this.#part?.stop()
   }
 
-  #relieved(): void {
+  #onDrain(): void {
     this.#outlet.resume()
     this.#part?.resume()
   }
 
   #partFor(head: ResponseHead): ResponsePart {
-    const run = this.#run
+    const faults = this.#faults
     const coding = codingOf(headerValue(head.headers, 'content-encoding'))
-    const setting: ResponseSetting = {
-      run,
+    const context: ResponseContext = {
+      faults,
       outlet: this.#outlet,
       head,
       coding,
@@ -90,27 +89,28 @@ export class FaultedSink implements ResponseSink {
       resumeApp: () => this.#app.resume(),
       dropApp: () => this.#app.drop(),
     }
-    if (run.passesRedirect) return new UnreadResponse(setting)
-    for (const own of run.calls) {
+    if (faults.passesRedirect) return new UnreadResponse(context)
+    for (const own of faults.calls) {
       if (!own.elsewhere) own.response = head
-      // Where calls are answered elsewhere, this says no more than that they were taken.
-      if (run.shared && !own.elsewhere) own.leaveOutput('shared_exchange')
+      // With responses on another connection this response only accepts the calls.
+      if (faults.shared && !own.elsewhere) own.leaveOutput('shared_exchange')
     }
-    if (run.outputs.length > 0) {
-      this.#outlet.lead({
-        relieved: () => this.#relieved(),
+    if (faults.outputs.length > 0) {
+      this.#outlet.addStage({
+        onDrain: () => this.#onDrain(),
         done: (appHasEnded) => {
           if (!appHasEnded) this.#app.drop()
           this.stop()
         },
       })
     }
-    if (!run.actsOnResponse && this.#replies.length === 0) return new UnreadResponse(setting)
-    if (!isStream(head) || run.options.request.method === 'HEAD') return new BodyResponse(setting)
-    if (coding !== 'unknown') return new SseResponse(setting)
-    const alone = !run.shared && this.#replies.length === 0
-    if (alone && run.all.some((each) => each.mayReplace)) return new BodyResponse(setting)
-    run.leaveResponse('unreadable')
-    return new UnreadResponse(setting)
+    if (!faults.actsOnResponse && this.#replies.length === 0) return new UnreadResponse(context)
+    if (!isStream(head) || faults.options.request.method === 'HEAD')
+      return new BodyResponse(context)
+    if (coding !== 'unknown') return new SseResponse(context)
+    const alone = !faults.shared && this.#replies.length === 0
+    if (alone && faults.all.some((each) => each.mayReplace)) return new BodyResponse(context)
+    faults.leaveResponse('unreadable')
+    return new UnreadResponse(context)
   }
 }

@@ -3,9 +3,9 @@ import type { Body, ResponseSink, Transfer, Upstream } from '../../../http/trans
 import { sendCopies, type CopiedCall } from '../request/call-copies.ts'
 import { heavyWork } from '../../event-loop.ts'
 import { CallTexts } from '../request/call-texts.ts'
-import type { CallRun } from '../call-run.ts'
+import type { CallFaults } from '../call-faults.ts'
 import { FaultedSink } from './faulted-sink.ts'
-import type { FaultRun } from '../fault-run.ts'
+import type { ExchangeFaults } from '../exchange-faults.ts'
 import {
   emptyResponse,
   httpResponse,
@@ -15,20 +15,20 @@ import {
 import { Outlet } from '../emit/outlet.ts'
 
 /**
- * The app as one exchange meets it whose calls were hit by rules. It stands where the app stands, so
- * that whoever relays and watches the response needs to know nothing of faults.
+ * Wraps the upstream with the faults of one exchange, so that relay and observers need not know
+ * about faults.
  */
 export class FaultedUpstream implements Upstream {
   readonly #app: Upstream
-  readonly #run: FaultRun
+  readonly #faults: ExchangeFaults
 
-  constructor(app: Upstream, run: FaultRun) {
+  constructor(app: Upstream, faults: ExchangeFaults) {
     this.#app = app
-    this.#run = run
+    this.#faults = faults
   }
 
   send(head: RequestHead, body: Body, sink: ResponseSink): Transfer {
-    const transfer = new FaultedTransfer(this.#app, this.#run, head, body, sink)
+    const transfer = new FaultedTransfer(this.#app, this.#faults, head, body, sink)
     transfer.begin()
     return transfer
   }
@@ -36,31 +36,31 @@ export class FaultedUpstream implements Upstream {
 
 class FaultedTransfer implements Transfer {
   readonly #upstream: Upstream
-  readonly #run: FaultRun
+  readonly #faults: ExchangeFaults
   readonly #head: RequestHead
   readonly #body: Body
   readonly #outlet: Outlet
   #app: Transfer | undefined
   #faulted: FaultedSink | undefined
-  /** Nothing more is wanted of the app. */
+  /** True when no more data of the app is needed. */
   #dropped = false
 
   constructor(
     upstream: Upstream,
-    run: FaultRun,
+    faults: ExchangeFaults,
     head: RequestHead,
     body: Body,
     sink: ResponseSink,
   ) {
     this.#upstream = upstream
-    this.#run = run
+    this.#faults = faults
     this.#head = head
     this.#body = body
-    this.#outlet = new Outlet(sink, run)
+    this.#outlet = new Outlet(sink, faults)
   }
 
   begin(): void {
-    if (this.#run.actsOnRequest) {
+    if (this.#faults.actsOnRequest) {
       void this.#decide().catch((error: unknown) => {
         const message = (error as Error).message
         this.#outlet.fail({ kind: 'protocol', message })
@@ -70,7 +70,7 @@ class FaultedTransfer implements Transfer {
     try {
       this.#forward(this.#head, this.#body, [])
     } catch (error) {
-      this.#run.finish()
+      this.#faults.finish()
       throw error
     }
   }
@@ -87,24 +87,24 @@ class FaultedTransfer implements Transfer {
   }
 
   async #decide(): Promise<void> {
-    const { request, batch, maxBody, weight = 0 } = this.#run.options
-    // Reading the call took time, and so may what faults do with it.
+    const { request, batch, maxBody, weight = 0 } = this.#faults.options
+    // Parsing the call took time, and the faults may take as long.
     await heavyWork.wait(weight)
     const texts = new CallTexts(this.#head, this.#body, maxBody)
-    const outcome = await this.#run.request(texts)
-    if (this.#outlet.over) return
-    const { marked } = this.#run
+    const outcome = await this.#faults.request(texts)
+    if (this.#outlet.ended) return
+    const marked = this.#faults.hasMarkers
     if (outcome.kind === 'cut') this.#outlet.cut(outcome.how)
     else if (outcome.kind === 'http') this.#response(httpResponse(outcome.reply, request, marked))
     else {
       const { responded, replies } = outcome
       const sent = await texts.sent(responded)
-      const copied = await this.#copied(texts, responded)
-      if (this.#outlet.over) return
+      const copied = await this.#readCopied(texts, responded)
+      if (this.#outlet.ended) return
       if (sent === 'empty') {
         this.#response(
           replies.length === 0
-            ? emptyResponse(this.#run.calls[0]?.call, request, marked)
+            ? emptyResponse(this.#faults.calls[0]?.call, request, marked)
             : messageResponse(replies, batch, request, marked),
         )
       } else {
@@ -114,30 +114,30 @@ class FaultedTransfer implements Transfer {
     }
   }
 
-  /** The calls of which copies are wanted, as they are sent. */
-  async #copied(texts: CallTexts, responded: ReadonlySet<number>): Promise<readonly Copied[]> {
+  /** Returns the calls with ordered copies, as they are sent. */
+  async #readCopied(texts: CallTexts, responded: ReadonlySet<number>): Promise<readonly Copied[]> {
     const copied: Copied[] = []
-    for (const [place, owner] of this.#run.calls.entries()) {
-      if (!owner.copies.isWanted || responded.has(place)) continue
-      const text = await texts.text(place)
+    for (const [index, owner] of this.#faults.calls.entries()) {
+      if (!owner.copies.isWanted || responded.has(index)) continue
+      const text = await texts.text(index)
       if (text !== undefined) copied.push({ owner, text })
     }
     return copied
   }
 
   #copy(copied: readonly Copied[], texts: CallTexts): void {
-    const { closing, listener, memory } = this.#run.options
-    const setting = {
+    const { closing, listener, memory } = this.#faults.options
+    const options = {
       upstream: this.#upstream,
       texts,
       memory,
       closing,
-      broke: (error: unknown) => listener.broke({ rule: '', fault: '', call: undefined }, error),
+      onError: (error: unknown) => listener.failed({ rule: '', fault: '', call: undefined }, error),
     }
     for (const { owner, text } of copied) {
-      const isInSession = this.#run.options.session !== ''
+      const isInSession = this.#faults.options.session !== ''
       for (const order of owner.copies.take(isInSession))
-        void sendCopies({ text, order, owner }, setting)
+        void sendCopies({ text, order, owner }, options)
     }
   }
 
@@ -149,11 +149,11 @@ class FaultedTransfer implements Transfer {
 
   #forward(head: RequestHead, body: Body, replies: FaultedReplies): void {
     const app = { resume: () => this.#app?.resume(), drop: () => this.#drop() }
-    this.#faulted = new FaultedSink(this.#run, this.#outlet, replies, app)
-    this.#run.forwarded()
+    this.#faulted = new FaultedSink(this.#faults, this.#outlet, replies, app)
+    this.#faults.forwarded()
     const transfer = this.#upstream.send(head, body, this.#faulted)
     this.#app = transfer
-    this.#run.options.onSent?.()
+    this.#faults.options.onSent?.()
     if (this.#dropped) transfer.abort()
   }
 
@@ -165,7 +165,7 @@ class FaultedTransfer implements Transfer {
 }
 
 interface Copied {
-  readonly owner: CallRun
+  readonly owner: CallFaults
   readonly text: CopiedCall['text']
 }
 

@@ -2,8 +2,8 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /**
- * Cuts a JSON array into the bytes of its elements, so that elements can be taken out or put in and
- * the others stay as they were written. Undefined when it is no array. The bytes must be valid JSON.
+ * Splits a JSON array into the bytes of its elements, so that other elements keep their bytes after
+ * a change. Returns undefined for other values. The bytes must be valid JSON.
  */
 export function jsonElements(bytes: Uint8Array): Uint8Array[] | undefined {
   let at = 0
@@ -27,7 +27,7 @@ export function jsonElements(bytes: Uint8Array): Uint8Array[] | undefined {
   return undefined
 }
 
-/** The opposite: one array of these elements. */
+/** Joins elements to an array. */
 export function jsonArray(elements: readonly Uint8Array[]): Buffer {
   const parts: Uint8Array[] = [OPEN]
   for (const [index, element] of elements.entries()) {
@@ -38,7 +38,7 @@ export function jsonArray(elements: readonly Uint8Array[]): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Puts elements in front of those of an array that is not empty, of which this is the start. */
+/** Inserts elements at the start of an array that is not empty; `start` is its first part. */
 export function withElementsInFront(
   start: Uint8Array,
   elements: readonly Uint8Array[],
@@ -69,7 +69,7 @@ function trimmed(bytes: Uint8Array, from: number, to: number): Uint8Array {
   return bytes.subarray(start, end)
 }
 
-/** A byte order mark in front counts as nothing too. */
+/** Returns true for whitespace, and for the bytes of a byte order mark. */
 function isBlank(byte: number): boolean {
   return (
     byte === 0x20 ||

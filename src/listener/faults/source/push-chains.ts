@@ -3,7 +3,7 @@ import { asSseEvent } from '../../../mcp/reply.ts'
 import { parseSseFields } from '../../../mcp/sse-fields.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
 import { FrameChain } from '../chain/frame-chain.ts'
-import { markComments } from '../emit/fault-marker.ts'
+import { markerComments } from '../emit/fault-marker.ts'
 import { replyMessage } from '../emit/injected-response.ts'
 import { AppFrame, isOpen, SealedFrame, type ChainFrame } from '../chain/frame.ts'
 import { PushOrder } from './push-order.ts'
@@ -11,32 +11,32 @@ import type { PushOutlet } from '../emit/push-outlet.ts'
 import type { PushedCall } from './pushed-call.ts'
 
 interface Carried {
-  readonly lane: FrameChain
-  /** Its faults have ended it before the response was there: what follows is not to be sent. */
+  readonly chain: FrameChain
+  /** True when the faults ended before the response: later events are dropped. */
   spent: boolean
-  /** Told when everything is out. */
+  /** Called when all frames have left the chain. */
   done: (() => void) | undefined
 }
 
-/** The lanes of one stream: one for each call whose events faults are about. */
+/** Runs the chains of one stream: one for each call with faults. */
 export class PushChains {
   readonly #outlet: PushOutlet
   readonly #limit: number
-  /** Told when a lane has ended. */
+  /** Called when a chain has ended. */
   readonly #ended: () => void
   readonly #order = new PushOrder()
   readonly #carried = new Map<PushedCall, Carried>()
-  /** Whose event is being sent at this moment. */
+  /** The call whose event is being sent. */
   #sending: PushedCall | undefined
 
-  /** No lane lets more than `limit` bytes wait. */
+  /** A chain holds at most `limit` bytes. */
   constructor(outlet: PushOutlet, limit: number, ended: () => void) {
     this.#outlet = outlet
     this.#limit = limit
     this.#ended = ended
   }
 
-  /** True while anything is held. */
+  /** True while events are held. */
   get active(): boolean {
     return this.#order.holds || this.#running.length > 0
   }
@@ -45,27 +45,27 @@ export class PushChains {
     return this.#carried.has(pushed)
   }
 
-  /** Takes an event of a call. True when it is the last. */
+  /** Passes an event to the chain of its call; returns true for the last event. */
   push(pushed: PushedCall, { raw, id }: SseFrame, message: Message | undefined): boolean {
-    const { lane, spent } = this.#carried.get(pushed) ?? this.#begin(pushed)
+    const { chain, spent } = this.#carried.get(pushed) ?? this.#begin(pushed)
     const last = message?.kind === 'result' || message?.kind === 'error'
     if (last) {
-      pushed.run.appResponse = message
+      pushed.faults.appResponse = message
       pushed.responded()
     }
     if (spent) {
       if (last) this.#carried.delete(pushed)
-      if (last) pushed.run.respondedBy(undefined)
+      if (last) pushed.faults.respondedBy(undefined)
       return last
     }
     if (id !== undefined) this.#order.hold(raw, pushed)
-    lane.push(new AppFrame('event', raw, message, last, id))
-    if (last) lane.close()
-    else if (lane.size > this.#limit) this.#leave(pushed)
+    chain.push(new AppFrame('event', raw, message, last, id))
+    if (last) chain.close()
+    else if (chain.size > this.#limit) this.#release(pushed)
     return last
   }
 
-  /** Passes what belongs to no lane. */
+  /** Sends an event without a chain. */
   pass({ raw, id }: SseFrame): void {
     if (id === undefined || !this.#order.holds) {
       this.#outlet.write(raw)
@@ -73,43 +73,43 @@ export class PushChains {
     }
     this.#order.follow(raw, () => void this.#outlet.between(() => this.#outlet.write(raw)))
     if (this.#order.waiting > this.#limit)
-      for (const each of this.#carried.keys()) this.#leave(each)
+      for (const each of this.#carried.keys()) this.#release(each)
   }
 
-  /** A call has ended: by the event that is being sent, or otherwise. */
+  /** Ends the chain of a settled call, whose last event may be being sent. */
   release(pushed: PushedCall, done: () => void): void {
     const carried = this.#carried.get(pushed)
     if (carried === undefined) {
       done()
       return
     }
-    carried.lane.close()
+    carried.chain.close()
     if (carried.spent) {
       this.#carried.delete(pushed)
       done()
       return
     }
     carried.done = done
-    // What a fault means to send behind the response is sent; what it holds for nobody is let go.
+    // Frames behind the response are still sent; held frames are released.
     if (this.#sending !== pushed) pushed.wake()
   }
 
-  /** Nothing more comes. Resolves when everything is out, which is at once after `wake`. */
+  /** Ends all chains; resolves when all frames have left, which is at once after `wake`. */
   async finish(wake: boolean): Promise<void> {
-    for (const [pushed, { lane }] of this.#carried) {
-      lane.close()
+    for (const [pushed, { chain }] of this.#carried) {
+      chain.close()
       if (wake) pushed.wake()
     }
-    await Promise.allSettled(this.#running.map(({ lane }) => lane.done))
+    await Promise.allSettled(this.#running.map(({ chain }) => chain.done))
   }
 
-  /** Nobody takes anything any more. */
+  /** Drops all chains after the client has left. */
   drop(): void {
     const carried = [...this.#carried]
     this.#carried.clear()
-    for (const [pushed, { lane, done }] of carried) {
-      lane.drop()
-      this.#order.over(pushed)
+    for (const [pushed, { chain, done }] of carried) {
+      chain.drop()
+      this.#order.forget(pushed)
       if (done === undefined) pushed.lost()
       else done()
     }
@@ -121,33 +121,39 @@ export class PushChains {
 
   #begin(pushed: PushedCall): Carried {
     const onward = (frame: ChainFrame): Promise<void> | undefined => this.#emit(pushed, frame)
-    const lane = new FrameChain(pushed.run, pushed.check, onward, () => undefined, 'shared_stream')
-    const carried: Carried = { lane, spent: false, done: undefined }
+    const chain = new FrameChain(
+      pushed.faults,
+      pushed.check,
+      onward,
+      () => undefined,
+      'shared_stream',
+    )
+    const carried: Carried = { chain, spent: false, done: undefined }
     this.#carried.set(pushed, carried)
-    const over = (): void => this.#over(pushed, carried)
-    lane.done.then(over, over)
+    const ended = (): void => this.#chainEnded(pushed, carried)
+    chain.done.then(ended, ended)
     return carried
   }
 
-  /** More would be held than memory is to pay for. */
-  #leave(pushed: PushedCall): void {
-    pushed.run.leaveResponse('too_large')
+  /** Releases a chain that would hold too much. */
+  #release(pushed: PushedCall): void {
+    pushed.faults.leaveResponse('too_large')
     pushed.wake()
   }
 
-  #over(pushed: PushedCall, carried: Carried): void {
+  #chainEnded(pushed: PushedCall, carried: Carried): void {
     if (this.#carried.get(pushed) !== carried) return
     const { done } = carried
-    if (done === undefined && pushed.run.appResponse === undefined) carried.spent = true
+    if (done === undefined && pushed.faults.appResponse === undefined) carried.spent = true
     else this.#carried.delete(pushed)
-    this.#order.over(pushed)
+    this.#order.forget(pushed)
     done?.()
     this.#ended()
   }
 
   #emit(pushed: PushedCall, frame: ChainFrame): Promise<void> | undefined {
-    const turn = this.#order.turn(frame.raw)
-    if (turn !== undefined) return turn.then(() => this.#send(pushed, frame))
+    const order = this.#order.wait(frame.raw)
+    if (order !== undefined) return order.then(() => this.#send(pushed, frame))
     return this.#send(pushed, frame)
   }
 
@@ -163,22 +169,22 @@ export class PushChains {
     })
   }
 
-  #bytes({ run, call }: PushedCall, frame: ChainFrame): Uint8Array {
-    const markers = run.takeMarks()
+  #bytes({ faults, call }: PushedCall, frame: ChainFrame): Uint8Array {
+    const markers = faults.takeMarkers()
     let bytes = frame.raw
     if (frame instanceof SealedFrame && frame.reply !== undefined && frame.reply.kind !== 'http') {
-      run.madeOutcome = true
-      run.responded = true
+      faults.causedOutcome = true
+      faults.responded = true
       const event = asSseEvent(replyMessage(frame.reply, call)).bytes
       bytes = Buffer.concat([fieldsOfStream(frame.raw), event])
     } else if (isOpen(frame) && frame.last) {
-      run.respondedBy(frame.message)
+      faults.respondedBy(frame.message)
     }
-    return markers.length > 0 ? Buffer.concat([markComments(markers), bytes]) : bytes
+    return markers.length > 0 ? Buffer.concat([markerComments(markers), bytes]) : bytes
   }
 }
 
-/** What an event says about the stream and not about its call: a message in its place keeps it. */
+/** Returns the id and retry fields of an event, which a replacement must keep. */
 function fieldsOfStream(raw: Uint8Array): Buffer {
   const { id, retry } = parseSseFields(Buffer.from(raw), false)
   const lines = [

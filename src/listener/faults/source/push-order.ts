@@ -1,101 +1,101 @@
 import { Fifo } from '../../../base/fifo.ts'
 
-interface Place {
+interface QueuedEvent {
   readonly raw: Uint8Array
-  readonly of: object | undefined
-  /** Set while it only waits for those before it. */
+  readonly owner: object | undefined
+  /** Set while the event only waits for earlier ones. */
   go: (() => void) | undefined
   left: boolean
 }
 
 /**
- * Keeps the events that have ids in the order in which the app sent them. A client that resumes a
- * stream names the last id that it saw: an event that was held back until then, and that a later id
- * had overtaken, would never come again. Events without ids, which is all there is in HTTP+SSE, wait
- * for nobody; and streams with ids bring the responses of one POST only.
+ * Keeps events with ids in the order of the app. A client that resumes a stream names the last id
+ * that it saw: an event that was held until a later id was sent would never be repeated. Events
+ * without ids, which HTTP+SSE has only, are not ordered; and streams with ids carry the responses
+ * of one POST only.
  */
 export class PushOrder {
-  /** In order; those that have left stay until they are first. */
-  readonly #order = new Fifo<Place>()
-  readonly #places = new Map<Uint8Array, Place>()
+  /** In order; sent events are removed when they are first. */
+  readonly #order = new Fifo<QueuedEvent>()
+  readonly #events = new Map<Uint8Array, QueuedEvent>()
   #waiting = 0
 
   /** True while an event with an id is held. */
   get holds(): boolean {
-    return this.#places.size > 0
+    return this.#events.size > 0
   }
 
-  /** How many bytes wait for those before them. */
+  /** The bytes that wait for earlier events. */
   get waiting(): number {
     return this.#waiting
   }
 
-  /** An event goes into the lane of `of`. */
-  hold(raw: Uint8Array, of: object): void {
-    this.#add({ raw, of, go: undefined, left: false })
+  /** Adds an event that the chain of `owner` holds. */
+  hold(raw: Uint8Array, owner: object): void {
+    this.#add({ raw, owner, go: undefined, left: false })
   }
 
-  /** An event that nobody holds goes when those before it are out. */
+  /** Runs `go` for an event without a chain when the earlier events are sent. */
   follow(raw: Uint8Array, go: () => void): void {
     if (!this.holds) return go()
-    const place = { raw, of: undefined, go: undefined, left: false }
-    this.#add(place)
-    this.#wait(place, go)
+    const event = { raw, owner: undefined, go: undefined, left: false }
+    this.#add(event)
+    this.#markWaiting(event, go)
   }
 
-  /** An event has come out of its lane: resolves when those before it are out. */
-  turn(raw: Uint8Array): Promise<void> | undefined {
-    const place = this.#places.get(raw)
-    if (place === undefined || place === this.#order.first) return undefined
-    return new Promise((resolve) => this.#wait(place, resolve))
+  /** Resolves when the events before one that left its chain are sent. */
+  wait(raw: Uint8Array): Promise<void> | undefined {
+    const event = this.#events.get(raw)
+    if (event === undefined || event === this.#order.first) return undefined
+    return new Promise((resolve) => this.#markWaiting(event, resolve))
   }
 
-  /** An event is out. */
+  /** Removes an event that was sent. */
   out(raw: Uint8Array): void {
-    const place = this.#places.get(raw)
-    if (place !== undefined) this.#leave(place)
-    this.#goOn()
+    const event = this.#events.get(raw)
+    if (event !== undefined) this.#leave(event)
+    this.#advance()
   }
 
-  /** Nothing more comes out of a lane: what it has not given will not come. */
-  over(of: object): void {
-    for (const place of this.#places.values()) if (place.of === of) this.#leave(place)
-    this.#goOn()
+  /** Removes the events of an owner whose chain has ended. */
+  forget(owner: object): void {
+    for (const event of this.#events.values()) if (event.owner === owner) this.#leave(event)
+    this.#advance()
   }
 
-  #add(place: Place): void {
-    this.#order.push(place)
-    this.#places.set(place.raw, place)
+  #add(event: QueuedEvent): void {
+    this.#order.push(event)
+    this.#events.set(event.raw, event)
   }
 
-  #wait(place: Place, go: () => void): void {
-    place.go = go
-    this.#waiting += place.raw.length
+  #markWaiting(event: QueuedEvent, go: () => void): void {
+    event.go = go
+    this.#waiting += event.raw.length
   }
 
-  #takeGo(place: Place): (() => void) | undefined {
-    const { go } = place
-    if (go !== undefined) this.#waiting -= place.raw.length
-    place.go = undefined
+  #takeGo(event: QueuedEvent): (() => void) | undefined {
+    const { go } = event
+    if (go !== undefined) this.#waiting -= event.raw.length
+    event.go = undefined
     return go
   }
 
-  #leave(place: Place): void {
-    this.#takeGo(place)
-    place.left = true
-    this.#places.delete(place.raw)
+  #leave(event: QueuedEvent): void {
+    this.#takeGo(event)
+    event.left = true
+    this.#events.delete(event.raw)
     while (this.#order.first?.left === true) this.#order.shift()
   }
 
-  /** Lets those go that are first and only wait for that. */
-  #goOn(): void {
+  /** Releases the first events that only wait for earlier ones. */
+  #advance(): void {
     for (let first = this.#order.first; first !== undefined; first = this.#order.first) {
       const go = this.#takeGo(first)
       if (go === undefined) return
-      // One from a lane leaves when it is out; the others are with this.
-      if (first.of === undefined) this.#leave(first)
+      // An event of a chain is removed by `out`, the others here.
+      if (first.owner === undefined) this.#leave(first)
       go()
-      if (first.of !== undefined) return
+      if (first.owner !== undefined) return
     }
   }
 }

@@ -3,10 +3,10 @@ import type { Message } from '../../../mcp/json-rpc.ts'
 import type { PushedCall } from './pushed-call.ts'
 import type { PushStream } from './push-stream.ts'
 
-/** Streams are held by the thousand, and most never have a call that faults wait for. */
+/** Shared, because thousands of streams are open, mostly without calls that have faults. */
 const NO_CALLS: readonly PushedCall[] = []
 
-/** The open streams of one session, and its calls whose responses faults wait for. */
+/** Holds the open streams of one session, and its calls whose faults await a response. */
 export class PushSession {
   readonly key: string
   readonly streams: PushStream[] = []
@@ -16,7 +16,7 @@ export class PushSession {
     this.key = key
   }
 
-  /** True while a stream has to be read event by event. */
+  /** True while the streams must be read event by event. */
   get armed(): boolean {
     return this.#calls.length > 0
   }
@@ -29,18 +29,18 @@ export class PushSession {
     this.#calls = [...this.#calls, pushed]
   }
 
-  /** True when the call was there. */
+  /** Removes a call; returns true when it was known. */
   remove(pushed: PushedCall): boolean {
     const before = this.#calls.length
     this.#calls = this.#calls.filter((each) => each !== pushed)
     return this.#calls.length < before
   }
 
-  /** The call that a message answers, or tells the progress of; undefined when that is not certain. */
+  /** Returns the call that a message answers, or whose progress it reports, if that is certain. */
   ownerOf(message: Message | undefined): PushedCall | undefined {
     if (message?.kind === 'result' || message?.kind === 'error') {
       const { id } = message
-      // An id that is used again belongs to the newer call: so does the table of in-flight requests see it.
+      // A reused id belongs to the newer call, as in the table of in-flight requests.
       return this.#calls.findLast(({ call }) => call.id === id)
     }
     if (message?.kind !== 'notification' || message.method !== 'notifications/progress') {

@@ -17,14 +17,14 @@ import type { PushedCall } from './pushed-call.ts'
 import { TimedFramer } from './timed-framer.ts'
 
 /**
- * One stream that a client has opened by GET, on its way from the app. Its bytes pass as they come,
- * halves of events too. Only while faults wait for an event on it is it read event by event: those
- * of calls with faults go through their lanes, and all others pass as soon as they are whole.
+ * Carries a stream that a client opened by GET. Bytes pass at once, also parts of events. Only
+ * while faults await an event the stream is read event by event: events of calls with faults go
+ * through their chains, all others pass when they are complete.
  */
 export class PushStream implements ResponseSink, Transfer {
-  /** It belongs to an endpoint that it announced: the stream of HTTP+SSE. */
+  /** True for the stream of HTTP+SSE, which announced its endpoint. */
   announced = false
-  /** What is cut here was cut by a fault. */
+  /** True when a fault has cut the stream. */
   cutByFault = false
   readonly #streams: PushStreams
   readonly #limit: number
@@ -34,14 +34,14 @@ export class PushStream implements ResponseSink, Transfer {
   #position: PushPosition | undefined
   #outlet: PushOutlet | undefined
   #session: PushSession | undefined
-  #lanes: PushChains | undefined
-  /** Only while the stream is read event by event. */
+  #chains: PushChains | undefined
+  /** Set while the stream is read event by event. */
   #framer: TimedFramer | undefined
   #coded = false
   #busy = false
   #paused = false
   #ending = false
-  #over = false
+  #ended = false
 
   constructor(streams: PushStreams, limit: number, holdTimeout: number) {
     this.#streams = streams
@@ -49,30 +49,30 @@ export class PushStream implements ResponseSink, Transfer {
     this.#limit = limit
   }
 
-  /** False where its events cannot be told apart. */
+  /** False when the events cannot be read. */
   get readable(): boolean {
     return !this.#coded
   }
 
-  /** Who watches what the client gets; asked from the head of a stream on. */
-  watchedBy(position: PushPosition): void {
+  /** Sets the tracker of the client's position, which is used from the head on. */
+  setPosition(position: PushPosition): void {
     this.#position = position
   }
 
-  /** Where the stream goes. */
-  into(sink: ResponseSink): void {
+  /** Sets the client's sink. */
+  setSink(sink: ResponseSink): void {
     this.#sink = sink
   }
 
-  /** Where the stream comes from. */
+  /** Sets the app's transfer. */
   attach(app: Transfer): void {
     this.#app = app
-    if (this.#over) app.abort()
+    if (this.#ended) app.abort()
   }
 
-  /** It is known which session the stream belongs to. */
-  belongsTo(key: string, announced: boolean): void {
-    if (this.#over || this.#outlet === undefined || key === '') return
+  /** Assigns the stream to its session. */
+  setSession(key: string, announced: boolean): void {
+    if (this.#ended || this.#outlet === undefined || key === '') return
     if (this.#session !== undefined) this.#streams.leave(this.#session, this)
     this.announced = announced
     this.#session = this.#streams.join(key, this)
@@ -84,7 +84,7 @@ export class PushStream implements ResponseSink, Transfer {
   }
 
   head(head: ResponseHead): void {
-    if (this.#over) return
+    if (this.#ended) return
     const type = mediaType(headerValue(head.headers, 'content-type'))
     if (head.status < 300 && type === 'text/event-stream' && this.#position !== undefined) {
       this.#coded = codingOf(headerValue(head.headers, 'content-encoding')) !== 'identity'
@@ -94,7 +94,7 @@ export class PushStream implements ResponseSink, Transfer {
   }
 
   data(chunk: Uint8Array): boolean {
-    if (this.#over) return true
+    if (this.#ended) return true
     const outlet = this.#outlet
     if (outlet === undefined) return this.#sink!.data(chunk)
     this.#busy = true
@@ -108,7 +108,7 @@ export class PushStream implements ResponseSink, Transfer {
   }
 
   end(trailers: HeaderLines): void {
-    // A session of HTTP+SSE ends with its stream: nobody is to wait for what one call's fault holds.
+    // A session of HTTP+SSE ends with its stream: nobody waits for held events.
     this.#finish(this.announced, () => this.#sink!.end(trailers))
   }
 
@@ -128,16 +128,16 @@ export class PushStream implements ResponseSink, Transfer {
     this.#close()
   }
 
-  /** Sends whole events between two of the app's; false when that is not possible. */
+  /** Sends whole events between two of the app's; returns false when that is impossible. */
   send(bytes: Uint8Array): boolean {
-    if (this.#over || this.#coded || this.#outlet?.offer(bytes) !== true) return false
+    if (this.#ended || this.#coded || this.#outlet?.offer(bytes) !== true) return false
     this.update()
     return true
   }
 
-  /** Ends the stream on behalf of a fault. */
+  /** Cuts the stream for a fault. */
   cut(how: Cut): void {
-    if (this.#over) return
+    if (this.#ended) return
     this.cutByFault = true
     this.#app?.abort()
     this.#close()
@@ -146,19 +146,19 @@ export class PushStream implements ResponseSink, Transfer {
   }
 
   carries(pushed: PushedCall): boolean {
-    return this.#lanes?.carries(pushed) === true
+    return this.#chains?.carries(pushed) === true
   }
 
-  /** A call has ended whose events the stream carries. */
+  /** Ends the chain of a settled call. */
   release(pushed: PushedCall, done: () => void): void {
-    this.#lanes!.release(pushed, done)
+    this.#chains!.release(pushed, done)
   }
 
-  /** Begins to read the stream event by event, or stops to, as is needed. */
+  /** Starts or stops reading the stream event by event, as needed. */
   update(): void {
     const outlet = this.#outlet
-    if (outlet === undefined || this.#busy || this.#over || this.#coded) return
-    const wanted = this.#session?.armed === true || this.#lanes?.active === true || outlet.waits
+    if (outlet === undefined || this.#busy || this.#ended || this.#coded) return
+    const wanted = this.#session?.armed === true || this.#chains?.active === true || outlet.waits
     if (wanted === (this.#framer !== undefined)) return
     if (wanted && !this.#ending) {
       this.#framer = new TimedFramer(this.#position!.fork(), this.#holdTimeout, {
@@ -176,21 +176,21 @@ export class PushStream implements ResponseSink, Transfer {
     const message = eventMessage(frame)
     const owner = session?.ownerOf(message)
     if (owner !== undefined) {
-      this.#lanes ??= new PushChains(this.#outlet!, this.#limit, () => this.update())
-      // What comes behind the response is no business of the call's faults.
-      if (this.#lanes.push(owner, frame, message)) session!.remove(owner)
+      this.#chains ??= new PushChains(this.#outlet!, this.#limit, () => this.update())
+      // Events behind the response are not for the call's faults.
+      if (this.#chains.push(owner, frame, message)) session!.remove(owner)
     } else {
-      if (this.#lanes === undefined) this.#outlet!.write(frame.raw)
-      else this.#lanes.pass(frame)
+      if (this.#chains === undefined) this.#outlet!.write(frame.raw)
+      else this.#chains.pass(frame)
     }
     this.#outlet!.flush()
   }
 
   #finish(wake: boolean, last: () => void): void {
-    if (this.#over || this.#ending) return
+    if (this.#ended || this.#ending) return
     this.#ending = true
     const leave = (): void => {
-      if (this.#over) return
+      if (this.#ended) return
       const rest = this.#framer?.end()
       this.#framer = undefined
       if (rest !== undefined) this.#outlet!.write(rest)
@@ -198,18 +198,18 @@ export class PushStream implements ResponseSink, Transfer {
       this.#close()
       last()
     }
-    // An event that the app broke off has no end behind which another one could go.
-    if (this.#outlet !== undefined && !this.#position!.between) this.#lanes?.drop()
-    if (this.#lanes?.active === true) void this.#lanes.finish(wake).then(leave)
+    // No event can follow an incomplete one.
+    if (this.#outlet !== undefined && !this.#position!.between) this.#chains?.drop()
+    if (this.#chains?.active === true) void this.#chains.finish(wake).then(leave)
     else leave()
   }
 
   #close(): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#ended) return
+    this.#ended = true
     this.#framer?.end()
     this.#framer = undefined
-    this.#lanes?.drop()
+    this.#chains?.drop()
     this.#outlet?.drop()
     if (this.#session !== undefined) this.#streams.leave(this.#session, this)
   }

@@ -1,43 +1,43 @@
 import type { Cut } from '../../exchange.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
-import type { PushChannel } from './push-channel.ts'
-import type { PushChainsOf, PushedCall } from './pushed-call.ts'
+import type { PushChannel } from './pushed-call.ts'
+import type { PushedCall } from './pushed-call.ts'
 import { PushSession } from './push-session.ts'
 import { PushStream } from './push-stream.ts'
 
-/** The streams that clients of one listener have opened by GET, by the session they belong to. */
-export class PushStreams implements PushChannel, PushChainsOf {
+/** Holds the streams that clients opened by GET, by session. */
+export class PushStreams implements PushChannel {
   readonly #sessions = new Map<string, PushSession>()
   readonly #maxEvent: number
   readonly #holdTimeout: number
 
   /**
-   * Events of more than `maxEvent` bytes pass unread, and faults hold no more than that of one stream.
-   * Half an event is held for so many milliseconds at most.
+   * Events of more than `maxEvent` bytes pass unread, and faults hold at most as much of one
+   * stream. A partial event is held for at most `holdTimeout` milliseconds.
    */
   constructor(maxEvent: number, holdTimeout: number) {
     this.#maxEvent = maxEvent
     this.#holdTimeout = holdTimeout
   }
 
-  /** A stream that is about to be asked for. */
+  /** Creates a stream before its request is sent. */
   open(): PushStream {
     return new PushStream(this, this.#maxEvent, this.#holdTimeout)
   }
 
-  /** How many sessions are known by a stream or by a call. */
+  /** The number of sessions with a stream or a call. */
   get size(): number {
     return this.#sessions.size
   }
 
-  /** It has become known which session a stream belongs to. */
+  /** Assigns a stream to its session. */
   join(key: string, stream: PushStream): PushSession {
     const session = this.#session(key)
     session.streams.push(stream)
     return session
   }
 
-  /** A stream is over. */
+  /** Removes an ended stream. */
   leave(session: PushSession, stream: PushStream): void {
     const at = session.streams.indexOf(stream)
     if (at >= 0) session.streams.splice(at, 1)
@@ -45,8 +45,8 @@ export class PushStreams implements PushChannel, PushChainsOf {
   }
 
   /**
-   * Where simple servers announce one endpoint to everybody, nothing tells whose stream it is that the
-   * response belongs on: then there is none.
+   * Returns false when several clients share an announced endpoint, because the stream of the
+   * response is unknown.
    */
   send(key: string, bytes: Uint8Array): boolean {
     const streams = this.#sessions.get(key)?.streams ?? []
@@ -54,11 +54,11 @@ export class PushStreams implements PushChannel, PushChainsOf {
     if (only === undefined) return false
     if (streams.length === 1) return only.send(bytes)
     if (only.announced) return false
-    // All streams of a session of Streamable HTTP belong to one client.
+    // All streams of a Streamable HTTP session belong to one client.
     return streams.toReversed().some((stream) => stream.send(bytes))
   }
 
-  /** Ends all streams of a session as a server does that goes away. Gives how many there were. */
+  /** Ends all streams of a session like a server that terminates; returns their number. */
   end(key: string, how: Cut): number {
     const streams = this.#sessions.get(key)?.streams.slice() ?? []
     for (const stream of streams) stream.cut(how)

@@ -1,26 +1,28 @@
 import type { Call } from '../../../mcp/call.ts'
-import type { CallRun } from '../call-run.ts'
+import type { CallFaults } from '../call-faults.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import type { ResponseCheck } from '../chain/fault-chain.ts'
 
-/** A call with faults on its response, which comes by a stream that is not its own exchange's. */
+/** A call with faults whose response comes on a stream instead of its own exchange. */
 export interface PushedCall {
   readonly call: Call
-  readonly run: CallRun
-  /** Why a verdict on it cannot be carried out. */
+  readonly faults: CallFaults
+  /** Returns the reason for which a verdict cannot be carried out. */
   readonly check: ResponseCheck
-  /** The app's response is there. */
+  /** Records that the app has responded. */
   responded(): void
-  /** Its faults are to let go of what they hold, which then passes untouched. */
+  /** Stops the faults; held events continue unchanged. */
   wake(): void
-  /** The stream that its events were on is over: they may come again by another one. */
+  /** Reports that the stream ended; the events may come again on another one. */
   lost(): void
 }
 
-/** Leads events on the streams of sessions through the faults of calls made elsewhere. */
-export interface PushChainsOf {
-  /** From here on the call's events go through its faults. Gives the reason where they cannot. */
+/** Reaches the open streams of sessions, on which the responses to their calls may arrive. */
+export interface PushChannel {
+  /** Sends whole events on a session's stream, between two of the app's; returns false without a stream. */
+  send(session: string, bytes: Uint8Array): boolean
+  /** Sends the call's events through its faults; returns the reason when that is impossible. */
   arm(session: string, pushed: PushedCall): NotApplicableReason | undefined
-  /** The call has ended. `done` is told when its faults hold nothing of it any more. */
+  /** Releases a settled call; `done` is called when its faults hold no events. */
   release(session: string, pushed: PushedCall, done: () => void): void
 }

@@ -6,44 +6,44 @@ import { HEAVY, OrderedWork } from '../../event-loop.ts'
 import { spendShare } from '../../event-loop.ts'
 import { nextLoop } from '../../event-loop.ts'
 
-/** The receiver of a feed. */
-export interface FeedEnd {
-  /** Cuts the next bytes into events. */
+/** Receives the events of a feed. */
+export interface FeedReceiver {
+  /** Splits the next bytes into events. */
   readonly take: (bytes: Uint8Array, emit: EmitFrame) => void
   /** Reads an event. */
   readonly read: (frame: SseFrame) => void
-  /** Called when reading an event failed that had to wait. */
-  readonly broke: (error: unknown) => void
-  /** True while no more events are wanted. */
+  /** Called when the deferred reading of an event failed. */
+  readonly onError: (error: unknown) => void
+  /** Returns true while no more events are wanted. */
   readonly isBehind: () => boolean
-  /** Called when the feed can go on after other calls have had a turn. */
-  readonly turned: () => void
+  /** Called when the feed can continue after other calls were served. */
+  readonly onResume: () => void
 }
 
 /**
- * Gives the bytes of a stream to whoever cuts them into events, in slices: as few as are wanted, and as
- * many as one turn of the event loop has time for.
+ * Splits a stream into events in slices: as few events as are wanted, and as many as one iteration
+ * of the event loop allows.
  */
 export class SseFeed {
-  readonly #end: FeedEnd
+  readonly #receiver: FeedReceiver
   readonly #memory: Room
   readonly #waiting = new Fifo<Uint8Array>()
-  readonly #reading = new OrderedWork(() => this.#end.turned())
-  /** How much of the first of them has been taken. */
+  readonly #reading = new OrderedWork(() => this.#receiver.onResume())
+  /** The bytes of the first waiting chunk that were taken. */
   #taken = 0
-  /** Other calls have a turn. */
+  /** True while other calls are served. */
   #isResting = false
   #isBusy = false
   #isDropped = false
   readonly #emit: EmitFrame = (frame) => this.#event(frame)
   #drained: (() => void) | undefined
 
-  constructor(end: FeedEnd, memory: Room) {
-    this.#end = end
+  constructor(receiver: FeedReceiver, memory: Room) {
+    this.#receiver = receiver
     this.#memory = memory
   }
 
-  /** True while bytes wait. */
+  /** True while bytes or events wait. */
   get behind(): boolean {
     return this.#waiting.length > 0 || this.#reading.busy || this.#isResting
   }
@@ -51,28 +51,28 @@ export class SseFeed {
   push(bytes: Uint8Array): void {
     this.#waiting.push(bytes)
     this.#memory.take(bytes.length)
-    this.goOn()
+    this.resume()
   }
 
-  /** Goes on where that is possible. */
-  goOn(): void {
+  /** Continues as far as possible. */
+  resume(): void {
     if (this.#isBusy) return
     this.#isBusy = true
     try {
-      while (this.#waiting.length > 0 && this.#mayGoOn) this.#slice()
+      while (this.#waiting.length > 0 && this.#mayResume) this.#slice()
     } finally {
       this.#isBusy = false
     }
     if (this.#isEmpty) this.#drained?.()
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when nothing waits; returns undefined when nothing does. */
   drained(): Promise<void> | undefined {
     if (this.#isEmpty) return undefined
     return new Promise((resolve) => (this.#drained = resolve))
   }
 
-  /** Lets go of what waits. */
+  /** Drops the waiting bytes. */
   drop(): void {
     for (const { length } of this.#waiting.takeAll()) this.#memory.give(length)
     this.#taken = 0
@@ -80,19 +80,19 @@ export class SseFeed {
     this.#drained?.()
   }
 
-  get #mayGoOn(): boolean {
-    return !this.#isResting && !this.#reading.busy && !this.#end.isBehind()
+  get #mayResume(): boolean {
+    return !this.#isResting && !this.#reading.busy && !this.#receiver.isBehind()
   }
 
   get #isEmpty(): boolean {
     return this.#waiting.length === 0 && !this.#reading.busy
   }
 
-  /** Reads an event: a large one when its turn has come, and nothing more is taken before that. */
+  /** Reads an event; a large one later, and no more bytes are taken before. */
   #event(frame: SseFrame): void {
     const { length } = frame.raw
     if (length < HEAVY && !this.#reading.busy) {
-      this.#end.read(frame)
+      this.#receiver.read(frame)
       return
     }
     this.#memory.take(length)
@@ -100,9 +100,9 @@ export class SseFeed {
       this.#memory.give(length)
       if (this.#isDropped) return
       try {
-        this.#end.read(frame)
+        this.#receiver.read(frame)
       } catch (error) {
-        this.#end.broke(error)
+        this.#receiver.onError(error)
       }
     })
   }
@@ -118,7 +118,7 @@ export class SseFeed {
       this.#memory.give(end)
     }
     const begun = performance.now()
-    this.#end.take(slice, this.#emit)
+    this.#receiver.take(slice, this.#emit)
     if (spendShare(performance.now() - begun)) this.#rest()
   }
 
@@ -129,6 +129,6 @@ export class SseFeed {
 
   #rested(): void {
     this.#isResting = false
-    this.#end.turned()
+    this.#receiver.onResume()
   }
 }

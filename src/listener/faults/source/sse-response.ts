@@ -9,77 +9,78 @@ import { hasNoFields } from '../../../mcp/sse-fields.ts'
 import type { Failure } from '../../../http/transfer.ts'
 import { SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
 import { decoderFor } from '../../../http/content-coding.ts'
-import type { ResponsePart, ResponseSetting } from './response-part.ts'
-import type { CallRun } from '../call-run.ts'
-import { FrameChain } from '../chain/frame-chain.ts'
+import type { ResponsePart, ResponseContext } from './response-part.ts'
+import type { CallFaults } from '../call-faults.ts'
+import { FrameChain, type OnFrame } from '../chain/frame-chain.ts'
 import { headersForChangedBody } from '../../../http/changed-body-headers.ts'
 import { httpResponse, replyMessage } from '../emit/injected-response.ts'
 import { AppFrame, isOpen, QuietFrame, SealedFrame, type ChainFrame } from '../chain/frame.ts'
 import { endedBy, ownerOf } from './event-owner.ts'
-import { SseFeed, type FeedEnd } from './sse-feed.ts'
+import { SseFeed, type FeedReceiver } from './sse-feed.ts'
 import { TimedFramer } from './timed-framer.ts'
 import { SseOutlet } from '../emit/sse-outlet.ts'
-import { unfit } from '../request/unfit.ts'
+import { checkVerdict } from '../request/check-verdict.ts'
 
 /**
- * A response that is a stream. Its events go to the lane of the call that they belong to, and to the
- * client from there; what no fault wants goes to the client at once.
+ * Routes the events of a streamed response through the chains of their calls to the client; events
+ * without a chain are sent at once.
  */
 export class SseResponse implements ResponsePart {
-  readonly #setting: ResponseSetting
+  readonly #context: ResponseContext
   readonly #out: SseOutlet
   readonly #framer: TimedFramer
   readonly #feed: SseFeed
   readonly #decoder: Transform | undefined
-  readonly #lanes = new Map<CallRun, FrameChain>()
-  readonly #whole: FrameChain | undefined
+  readonly #chains = new Map<CallFaults, FrameChain>()
+  readonly #exchangeChain: FrameChain | undefined
   #paused = false
   #ending = false
 
-  constructor(setting: ResponseSetting) {
-    const { run, outlet, head, coding, replies } = setting
-    this.#setting = setting
-    const { maxBody, holdTimeout } = run.options
+  constructor(context: ResponseContext) {
+    const { faults, outlet, head, coding, replies } = context
+    this.#context = context
+    const { maxBody, holdTimeout } = faults.options
     const sized = headerValue(head.headers, 'content-length') !== undefined
     const same = coding === 'identity' && replies.length === 0 && !sized
     const sent = same ? head : { ...head, headers: headersForChangedBody(head.headers) }
-    // A status can only be given while the head is held back. It is, until the app speaks.
-    const hold = run.all.some((each) => each.mayReplace) ? holdTimeout : 0
+    // Faults can replace the status while the head is held: until the app's first message.
+    const hold = faults.all.some((each) => each.mayReplace) ? holdTimeout : 0
     this.#out = new SseOutlet(outlet, sent, hold)
     for (const reply of replies) this.#out.send(asSseEvent(reply).bytes)
-    const half = {
-      isBehind: () => this.#feedBehind,
-      late: () => run.leaveResponse('too_slow'),
-    }
-    const whole = new SseFramer(maxBody, run.memory)
+    const late = (): void => faults.leaveResponse('too_slow')
+    const half = { isBehind: () => this.#feedBehind, late }
+    const whole = new SseFramer(maxBody, faults.memory)
     const framer = (this.#framer = new TimedFramer(whole, holdTimeout, half))
-    const relieved = (): void => this.#relieved()
-    const take: FeedEnd['take'] = (bytes, emit) => this.#out.joined(() => framer.push(bytes, emit))
+    const onDrain = (): void => this.#onDrain()
+    const take: FeedReceiver['take'] = (bytes, emit) =>
+      this.#out.joined(() => framer.push(bytes, emit))
     const read = (frame: SseFrame): void => this.#frame(frame)
-    const broke = (error: unknown): void => this.#broken(error)
-    const isBehind = (): boolean => this.#laneBehind
-    this.#feed = new SseFeed({ take, read, broke, isBehind, turned: relieved }, run.memory)
-    const lane = (of: CallRun, onward: (frame: ChainFrame) => Promise<void> | undefined) => {
+    const onError = (error: unknown): void => this.#handleError(error)
+    const isBehind = (): boolean => this.#chainsBehind
+    this.#feed = new SseFeed({ take, read, onError, isBehind, onResume: onDrain }, faults.memory)
+    const createChain = (of: CallFaults, onFrame: OnFrame) => {
       const check = (verdict: Verdict) =>
-        // What never fits comes first: the reason is not to depend on who was answered when.
-        unfit(of.call, verdict, run.shared) ??
+        // Permanent reasons first: the reason must not depend on the order of responses.
+        checkVerdict(of.call, verdict, faults.shared) ??
         (verdict.kind === 'respond' && verdict.reply.kind === 'http' && this.#out.released
           ? 'head_sent'
           : undefined)
-      return new FrameChain(of, check, onward, relieved)
+      return new FrameChain(of, check, onFrame, onDrain)
     }
-    for (const call of run.calls) {
+    for (const call of faults.calls) {
       const toClient = (frame: ChainFrame) => this.#emit(call, frame)
-      if (call.actsOnResponse) this.#lanes.set(call, lane(call, toClient))
+      if (call.actsOnResponse) this.#chains.set(call, createChain(call, toClient))
     }
-    if (run.exchange.actsOnResponse) {
-      this.#whole = lane(run.exchange, (frame) => this.#route(run.exchange, frame))
+    if (faults.exchange.actsOnResponse) {
+      this.#exchangeChain = createChain(faults.exchange, (frame) =>
+        this.#route(faults.exchange, frame),
+      )
     }
     for (const each of this.#all) {
-      const holdsAll = each === this.#whole || !run.shared
+      const holdsAll = each === this.#exchangeChain || !faults.shared
       each.done.then(
-        () => holdsAll && !this.#ending && this.#over(),
-        (error: unknown) => this.#broken(error),
+        () => holdsAll && !this.#ending && this.#endEarly(),
+        (error: unknown) => this.#handleError(error),
       )
     }
     this.#decoder = decoderFor(coding)
@@ -89,13 +90,13 @@ export class SseResponse implements ResponsePart {
       this.#feed.push(chunk)
       if (this.#feedBehind) this.#decoder?.pause()
     })
-    this.#decoder?.on('drain', () => this.#relieved())
-    this.#decoder?.on('error', (error) => this.#broken(error))
+    this.#decoder?.on('drain', () => this.#onDrain())
+    this.#decoder?.on('error', (error) => this.#handleError(error))
   }
 
   get #all(): readonly FrameChain[] {
-    const lanes = [...this.#lanes.values()]
-    return this.#whole === undefined ? lanes : [this.#whole, ...lanes]
+    const chains = [...this.#chains.values()]
+    return this.#exchangeChain === undefined ? chains : [this.#exchangeChain, ...chains]
   }
 
   data(chunk: Uint8Array): boolean {
@@ -108,7 +109,7 @@ export class SseResponse implements ResponsePart {
   end(trailers: HeaderLines): void {
     this.#ending = true
     const decoder = this.#decoder
-    const { outlet } = this.#setting
+    const { outlet } = this.#context
     const finish = (): void => void this.#finish(() => outlet.end(trailers))
     if (decoder === undefined || decoder.destroyed) finish()
     else {
@@ -119,136 +120,136 @@ export class SseResponse implements ResponsePart {
   }
 
   fail(failure: Failure): void {
-    const { run, outlet } = this.#setting
+    const { faults, outlet } = this.#context
     const fail = (): void => outlet.fail(failure)
-    // A reset throws away what was not read; half of what is compressed is nothing.
+    // A reset discards unread data, and a part of a compressed stream is useless.
     if (failure.kind === 'reset' || this.#decoder !== undefined) {
       fail()
       this.stop()
       return
     }
     this.#ending = true
-    run.disarm()
+    faults.disarm()
     void this.#finish(fail)
   }
 
   resume(): void {
-    this.#setting.outlet.resume()
-    this.#relieved()
+    this.#context.outlet.resume()
+    this.#onDrain()
   }
 
   stop(): void {
-    for (const lane of this.#all) lane.drop()
+    for (const chain of this.#all) chain.drop()
     this.#feed.drop()
     this.#framer.stop()
     this.#out.stop()
     this.#decoder?.destroy()
   }
 
-  get #laneBehind(): boolean {
-    return this.#setting.outlet.blocked || this.#all.some((lane) => lane.behind)
+  get #chainsBehind(): boolean {
+    return this.#context.outlet.blocked || this.#all.some((chain) => chain.behind)
   }
 
   get #feedBehind(): boolean {
-    return this.#laneBehind || this.#feed.behind
+    return this.#chainsBehind || this.#feed.behind
   }
 
   get #behind(): boolean {
     return this.#feedBehind || this.#decoder?.writableNeedDrain === true
   }
 
-  #relieved(): void {
-    this.#feed.goOn()
+  #onDrain(): void {
+    this.#feed.resume()
     if (this.#feedBehind) return
     this.#decoder?.resume()
     if (!this.#paused || this.#behind) return
     this.#paused = false
-    this.#setting.resumeApp()
+    this.#context.resumeApp()
   }
 
   async #finish(last: () => void): Promise<void> {
-    const { outlet } = this.#setting
+    const { outlet } = this.#context
     await this.#feed.drained()
     const rest = this.#framer.end()
     try {
-      for (const lane of this.#all) {
-        lane.close()
-        await lane.done
+      for (const chain of this.#all) {
+        chain.close()
+        await chain.done
       }
     } catch {
       return
     }
-    if (outlet.over) return
-    this.#sendMarks()
+    if (outlet.ended) return
+    this.#sendMarkers()
     this.#out.send(rest)
     this.#out.release()
     last()
   }
 
   #frame(frame: SseFrame): void {
-    const { run } = this.#setting
+    const { faults } = this.#context
     if (frame.oversized) {
-      run.leaveResponse('too_large')
+      faults.leaveResponse('too_large')
       this.#first(SealedFrame.piece(frame.raw, frame.ends))
       return
     }
     const { id } = frame
-    if (id !== undefined) run.mayResume()
+    if (id !== undefined) faults.mayResume()
     const message = eventMessage(frame)
     if (message === undefined && hasNoFields(frame)) {
       this.#first(new QuietFrame(frame.raw))
       return
     }
-    const ended = endedBy(run.calls, message)
-    if (ended !== undefined) run.options.onResponded?.(ended.call)
+    const ended = endedBy(faults.calls, message)
+    if (ended !== undefined) faults.options.onResponded?.(ended.call)
     this.#first(new AppFrame('event', frame.raw, message, ended !== undefined, id))
   }
 
   #first(frame: ChainFrame): void {
-    if (this.#whole === undefined) void this.#route(this.#setting.run.exchange, frame)
-    else this.#whole.push(frame)
+    if (this.#exchangeChain === undefined) void this.#route(this.#context.faults.exchange, frame)
+    else this.#exchangeChain.push(frame)
   }
 
-  #route(from: CallRun, frame: ChainFrame): Promise<void> | undefined {
-    // What wakes up behind the end may be another connection's to bring by now.
-    if (this.#setting.outlet.over) return undefined
-    const { calls } = this.#setting.run
+  #route(from: CallFaults, frame: ChainFrame): Promise<void> | undefined {
+    // After the end, another connection may carry the event.
+    if (this.#context.outlet.ended) return undefined
+    const { calls } = this.#context.faults
     const replaced = frame instanceof SealedFrame && frame.reply !== undefined
     const message = isOpen(frame) ? frame.message : undefined
     const owner = replaced ? undefined : ownerOf(calls, message)
     if (owner === undefined) return this.#emit(from, frame)
     if (isOpen(frame) && frame.last) owner.appResponse = message
-    const lane = this.#lanes.get(owner)
-    if (lane === undefined) return this.#emit(owner, frame)
-    lane.push(frame)
-    return lane.room()
+    const chain = this.#chains.get(owner)
+    if (chain === undefined) return this.#emit(owner, frame)
+    chain.push(frame)
+    return chain.room()
   }
 
-  #emit(owner: CallRun, frame: ChainFrame): Promise<void> | undefined {
-    const { run, outlet } = this.#setting
-    if (outlet.over) return undefined
+  #emit(owner: CallFaults, frame: ChainFrame): Promise<void> | undefined {
+    const { faults, outlet } = this.#context
+    if (outlet.ended) return undefined
     if (frame instanceof QuietFrame) {
       this.#out.send(frame.raw)
       return outlet.ready()
     }
     const reply = frame instanceof SealedFrame ? frame.reply : undefined
     if (reply?.kind === 'http') {
-      owner.madeOutcome = true
+      owner.causedOutcome = true
       const response = httpResponse(
         reply,
-        run.options.request,
-        run.marked,
-        this.#setting.head.headers,
+        faults.options.request,
+        faults.hasMarkers,
+        this.#context.head.headers,
       )
       this.#out.replace(response)
-      this.#over()
+      this.#endEarly()
       return undefined
     }
-    const markers = [...run.exchange.takeMarks(), ...owner.takeMarks()]
+    const markers = [...faults.exchange.takeMarkers(), ...owner.takeMarkers()]
     if (reply !== undefined && owner.call !== undefined) {
-      owner.madeOutcome = true
+      owner.causedOutcome = true
       owner.responded = true
-      if (!run.shared && !this.#out.released) outlet.bypass()
+      if (!faults.shared && !this.#out.released) outlet.bypass()
       const event = asSseEvent(replyMessage(reply, owner.call)).bytes
       const id = frame instanceof SealedFrame ? frame.eventId : undefined
       const bytes = id === undefined ? event : Buffer.concat([Buffer.from(`id: ${id}\n`), event])
@@ -264,34 +265,34 @@ export class SseResponse implements ResponsePart {
     return outlet.ready()
   }
 
-  #over(): void {
-    if (this.#setting.outlet.over) return
-    for (const call of this.#setting.run.calls) call.madeOutcome ||= !call.responded
-    this.#sendMarks()
+  #endEarly(): void {
+    if (this.#context.outlet.ended) return
+    for (const call of this.#context.faults.calls) call.causedOutcome ||= !call.responded
+    this.#sendMarkers()
     this.#out.release()
     this.stop()
-    this.#setting.dropApp()
-    this.#setting.outlet.end([])
+    this.#context.dropApp()
+    this.#context.outlet.end([])
   }
 
-  #sendMarks(): void {
-    this.#out.send(new Uint8Array(0), this.#setting.run.takeMarks())
+  #sendMarkers(): void {
+    this.#out.send(new Uint8Array(0), this.#context.faults.takeMarkers())
   }
 
-  #broken(error: unknown): void {
-    const { outlet, run } = this.#setting
-    if (outlet.over) return
+  #handleError(error: unknown): void {
+    const { outlet, faults } = this.#context
+    if (outlet.ended) return
     if (error instanceof CutResponse) {
-      for (const call of run.calls) call.madeOutcome ||= !call.responded
-      if (run.calls.length === 0) run.exchange.madeOutcome = true
+      for (const call of faults.calls) call.causedOutcome ||= !call.responded
+      if (faults.calls.length === 0) faults.exchange.causedOutcome = true
       this.#out.release()
       this.stop()
-      this.#setting.dropApp()
+      this.#context.dropApp()
       outlet.cut(error.how)
       return
     }
-    run.options.listener.broke({ rule: '', fault: '', call: undefined }, error)
-    this.#setting.dropApp()
+    faults.options.listener.failed({ rule: '', fault: '', call: undefined }, error)
+    this.#context.dropApp()
     outlet.fail({ kind: 'closed', message: 'a response could not be taken through its faults' })
   }
 }

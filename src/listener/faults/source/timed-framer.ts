@@ -1,15 +1,15 @@
 import type { EmitFrame, SseFramer } from '../../../mcp/sse-framer.ts'
 import { HoldTimer } from '../../hold-watch.ts'
 
-/** When half an event is waited for, and when not any more. */
+/** Configures the wait for a partial event. */
 export interface HalfEvent {
-  /** True while the upstream is asked to pause: then time is not the upstream's. */
+  /** Returns true while the upstream is paused, which is not its delay. */
   readonly isBehind: () => boolean
-  /** Called before half an event is passed on that does not become whole in time. */
+  /** Called before a late partial event is passed on. */
   readonly late?: () => void
 }
 
-/** Cuts a stream into events, and bounds how long half an event is held. */
+/** Splits a stream into events, and limits the time for which a partial event is held. */
 export class TimedFramer {
   readonly #framer: SseFramer
   readonly #timeout: number
@@ -17,7 +17,7 @@ export class TimedFramer {
   readonly #emit: EmitFrame
   #to: EmitFrame = () => undefined
   #timer: HoldTimer | undefined
-  #isOver = false
+  #hasEnded = false
 
   constructor(framer: SseFramer, timeout: number, half: HalfEvent) {
     this.#framer = framer
@@ -29,27 +29,27 @@ export class TimedFramer {
     }
   }
 
-  /** Takes the next bytes; emits every event that they complete. */
+  /** Reads the next bytes and emits every completed event. */
   push(bytes: Uint8Array, emit: EmitFrame): void {
     this.#to = emit
     this.#framer.push(bytes, this.#emit)
     this.#watch()
   }
 
-  /** The stream is over: returns what is left of an event that was never completed. */
+  /** Ends the stream; returns the bytes of an incomplete event. */
   end(): Uint8Array {
     this.stop()
     return this.#framer.end()
   }
 
-  /** Half an event is not waited for any more. */
+  /** Stops the time limit. */
   stop(): void {
-    this.#isOver = true
+    this.#hasEnded = true
     this.#unwatch()
   }
 
   #watch(): void {
-    if (this.#timer !== undefined || this.#framer.held === 0 || this.#isOver) return
+    if (this.#timer !== undefined || this.#framer.held === 0 || this.#hasEnded) return
     const late = (): void => this.#late()
     this.#timer = new HoldTimer(this.#timeout, () => this.#framer.held, late)
   }

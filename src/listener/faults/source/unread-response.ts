@@ -1,33 +1,33 @@
 import type { HeaderLines } from '../../../http/headers.ts'
 import type { Failure } from '../../../http/transfer.ts'
-import type { ResponsePart, ResponseSetting } from './response-part.ts'
+import type { ResponsePart, ResponseContext } from './response-part.ts'
 
-/** A response that no fault wants to see: only its head may carry marks. */
+/** Forwards a response on which no fault acts; only its head may carry markers. */
 export class UnreadResponse implements ResponsePart {
-  readonly #setting: ResponseSetting
+  readonly #context: ResponseContext
 
-  constructor(setting: ResponseSetting) {
-    this.#setting = setting
-    setting.outlet.head(setting.head)
+  constructor(context: ResponseContext) {
+    this.#context = context
+    context.outlet.head(context.head)
   }
 
   data(chunk: Uint8Array): boolean {
-    return this.#setting.outlet.data(chunk)
+    return this.#context.outlet.data(chunk)
   }
 
   end(trailers: HeaderLines): void {
-    const { outlet, run } = this.#setting
-    // What faults still do with the bytes is none of the app's time.
-    if (outlet.stage !== undefined) run.options.onResponded?.(undefined)
+    const { outlet, faults } = this.#context
+    // The time of the HTTP faults is not the app's.
+    if (outlet.stage !== undefined) faults.options.onResponded?.(undefined)
     outlet.end(trailers)
   }
 
   fail(failure: Failure): void {
-    this.#setting.outlet.fail(failure)
+    this.#context.outlet.fail(failure)
   }
 
   resume(): void {
-    this.#setting.resumeApp()
+    this.#context.resumeApp()
   }
 
   stop(): void {

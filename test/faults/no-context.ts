@@ -1,15 +1,15 @@
-import type { TurnSetting } from '../../src/listener/faults/chain/turn-setting.ts'
+import type { ExchangeContext } from '../../src/listener/faults/chain/exchange-context.ts'
 import { facts } from '../rules/facts.ts'
 
 /** What faults have in common where nothing of it matters. */
-export const NO_SETTING: TurnSetting = {
+export const NO_CONTEXT: ExchangeContext = {
   facts: facts(),
   request: { method: 'POST', target: '/mcp', version: '1.1', headers: [] },
   requestBytes: 0,
   now: () => 0,
-  host: {
+  control: {
     expireSession: () => false,
-    isSessionOver: () => false,
+    hasSessionEnded: () => false,
     refuseConnections: () => undefined,
   },
 }

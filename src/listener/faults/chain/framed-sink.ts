@@ -4,14 +4,13 @@ import type { Failure, ResponseSink } from '../../../http/transfer.ts'
 const BROKEN: Failure = { kind: 'closed', message: 'a fault broke the framing of the response' }
 
 /**
- * Sends a response whose body may not be what its head says. No byte goes beyond a declared length,
- * where it would be taken for the next response, and a body that falls short of it ends with the
- * connection.
+ * Sends a response whose body may contradict its head. Bytes beyond a declared length, which would
+ * be read as the next response, are dropped; a body that is too short ends with the connection.
  */
-export class FramedExit {
+export class FramedSink {
   readonly #sink: ResponseSink
   readonly #bodyless: (status: number) => boolean
-  /** Bytes that the head has promised and that have not been sent; undefined when it promised none. */
+  /** The declared bytes that were not sent; undefined without a declared length. */
   #owed: number | undefined
   #broken = false
   #full = false
@@ -22,7 +21,7 @@ export class FramedExit {
     this.#bodyless = bodyless
   }
 
-  /** True when there was more than the head had promised. */
+  /** True when the body exceeded the declared length. */
   get full(): boolean {
     return this.#full
   }
@@ -32,7 +31,7 @@ export class FramedExit {
     const lengths = headerValues(head.headers, 'content-length')
     const [length] = lengths
     if (length !== undefined && !this.#empty) {
-      // What cannot be read as one length is left to the client to make sense of, and to hang up on.
+      // The client must handle lengths that contradict each other; the connection ends after them.
       if (/^\d{1,15}$/.test(length) && lengths.every((each) => each === length)) {
         this.#owed = Number(length)
       } else {
@@ -42,7 +41,6 @@ export class FramedExit {
     this.#sink.head(head)
   }
 
-  /** False asks for a pause. */
   data(bytes: Uint8Array): boolean {
     if (this.#empty || bytes.length === 0) return true
     const owed = this.#owed

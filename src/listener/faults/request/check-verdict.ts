@@ -3,8 +3,11 @@ import { isExactId } from '../../../mcp/reply.ts'
 import type { Verdict } from '../../../filters/fault.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 
-/** Returns why a verdict cannot be carried out. Once it is asked, the app has the call or will not. */
-export function unfit(
+/**
+ * Returns the reason for which a verdict on a response cannot be carried out, if any: the app has
+ * the call already.
+ */
+export function checkVerdict(
   call: Call | undefined,
   verdict: Verdict,
   shared: boolean,

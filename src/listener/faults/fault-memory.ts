@@ -1,32 +1,32 @@
 import type { Room } from '../../base/room.ts'
 import { MemoryBudget } from '../memory-budget.ts'
-import type { CallRun } from './call-run.ts'
-import type { FaultRunOptions } from './fault-run-options.ts'
+import type { CallFaults } from './call-faults.ts'
+import type { ExchangeFaultsOptions } from './exchange-faults-options.ts'
 
-/** Counts what the faults of one exchange hold: its parsed calls, and the frames on their way. */
-export class RunMemory implements Room {
+/** Counts the memory of one exchange's faults: its parsed calls, and the frames in transit. */
+export class FaultMemory implements Room {
   readonly #budget: MemoryBudget
-  readonly #runs: () => readonly CallRun[]
+  readonly #all: () => readonly CallFaults[]
   #held: number
   #closed = false
   #full = false
 
   /** Takes over the weight of the calls, which the budget has counted. */
   constructor(
-    { memory = new MemoryBudget(Infinity), weight = 0 }: FaultRunOptions,
-    runs: () => readonly CallRun[],
+    { memory = new MemoryBudget(Infinity), weight = 0 }: ExchangeFaultsOptions,
+    all: () => readonly CallFaults[],
   ) {
     this.#budget = memory
     this.#held = weight
-    this.#runs = runs
+    this.#all = all
   }
 
-  /** Counts what is held already; false when that is too much: then all faults let go. */
+  /** Counts held bytes; returns false, and stops all faults, when the budget is exceeded. */
   take(bytes: number): boolean {
     if (this.#closed) return true
     this.#held += bytes
     if (this.#budget.add(bytes)) return true
-    if (!this.#full) this.#letGo()
+    if (!this.#full) this.#releaseAll()
     return false
   }
 
@@ -36,19 +36,19 @@ export class RunMemory implements Room {
     this.#budget.give(bytes)
   }
 
-  /** The exchange is over, and so is all that was held for it. */
+  /** Releases all held memory at the end of the exchange. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
     this.#budget.give(this.#held)
   }
 
-  #letGo(): void {
+  #releaseAll(): void {
     this.#full = true
     this.#budget.pressure.fault_released++
-    for (const run of this.#runs()) {
-      run.leaveResponse('memory')
-      run.stop.abort()
+    for (const faults of this.#all()) {
+      faults.leaveResponse('memory')
+      faults.stop.abort()
     }
   }
 }

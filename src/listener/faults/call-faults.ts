@@ -1,0 +1,280 @@
+import type { Call, Origin } from '../../mcp/call.ts'
+import type { ResponseHead } from '../../http/headers.ts'
+import type { Message } from '../../mcp/json-rpc.ts'
+import { outcomeOf } from '../../mcp/outcome.ts'
+import { ENDLESS, type Room } from '../../base/room.ts'
+import type { EditCall, Verdict } from '../../filters/fault.ts'
+import type { Plan } from '../../rules/select/plan.ts'
+import { CopyOrders } from './request/copy-order.ts'
+import type { FaultListener, NotApplicableReason } from './fault-events.ts'
+import type { Stop } from './chain/stop.ts'
+import type { ExchangeFaultsOptions } from './exchange-faults-options.ts'
+import type { ExchangeContext } from './chain/exchange-context.ts'
+import { readsResponse, transformsOutput, activeFaultsOf } from './chain/active-faults.ts'
+import type { ActiveFault, ActiveFaultOwner, Inapplicable } from './chain/active-fault.ts'
+import { responseStage, transformStage } from './chain/fault-chain.ts'
+import type { ResponseCheck, FrameFlow } from './chain/fault-chain.ts'
+
+/** The result of the request phase for one call: edits, copies and silence are handled by then. */
+export type RequestVerdict = Exclude<Verdict, { readonly kind: 'hang' | 'edit' | 'copies' }>
+
+/**
+ * Checks a verdict and returns the reason for which it cannot be carried out; starts immediate
+ * effects.
+ */
+export type Admit = (faults: CallFaults, verdict: Verdict, active: ActiveFault) => Inapplicable
+
+const CONTINUE: RequestVerdict = { kind: 'continue' }
+
+/** Runs the faults of one call, or of an exchange that an HTTP rule matched. */
+export class CallFaults implements ActiveFaultOwner {
+  readonly call: Call | undefined
+  plan: Plan | undefined
+  readonly exchangeContext: ExchangeContext
+  stop: Stop
+  readonly listener: FaultListener
+  readonly memory: Room
+  readonly copies = new CopyOrders()
+  /** True when a fault has caused the outcome of the call. */
+  causedOutcome = false
+  /** The app's response, once known. */
+  appResponse: Message | undefined
+  response: ResponseHead | undefined
+  /** True when the client has received the end of the call. */
+  responded = false
+  /** True when the response comes on another connection than the request's. */
+  elsewhere = false
+  /** True when the client may resume the stream and receive the response again. */
+  resumable = false
+  /** True when the client cancelled the call before it was sent to the upstream. */
+  abandoned = false
+  /** True when the plan is finished. */
+  closed = false
+  /** True when the call is settled and nobody waits for its response. */
+  released = false
+  /** True when a fault held the response when its connection ended. */
+  #wasHeld = false
+  #edits: EditCall[] = []
+  /** True when the client receives the app's response after all. */
+  #restored = false
+  #faults: readonly ActiveFault[]
+  #markers: string[] = []
+  #headMarkers: string[] = []
+
+  constructor(
+    call: Call | undefined,
+    plan: Plan | undefined,
+    exchangeContext: ExchangeContext & Pick<ExchangeFaultsOptions, 'listener'>,
+    stop: Stop,
+    memory = ENDLESS,
+  ) {
+    this.call = call
+    this.plan = plan
+    this.exchangeContext = exchangeContext
+    this.stop = stop
+    this.listener = exchangeContext.listener
+    this.memory = memory
+    this.#faults = this.#newFaults([])
+  }
+
+  /**
+   * The origin of the call's outcome; a call that ends while a fault holds it counts as injected.
+   */
+  get origin(): Origin {
+    return this.causedOutcome || this.#wasHeld || this.#faults.some((active) => active.acting)
+      ? 'injected'
+      : 'upstream'
+  }
+
+  /** True while a fault sleeps. */
+  get waits(): boolean {
+    return this.#faults.some((active) => active.waits)
+  }
+
+  /** True when faults changed the request or the response. */
+  get changed(): boolean {
+    return (
+      this.edits.length > 0 || (!this.#restored && this.#faults.some((active) => active.changed))
+    )
+  }
+
+  /** True when a fault acts on the request. */
+  get actsOnRequest(): boolean {
+    return this.#faults.some(({ fault }) => fault.onRequest !== undefined)
+  }
+
+  /** True when a fault acts on a response on the request's own exchange. */
+  get actsOnResponse(): boolean {
+    return !this.elsewhere && this.readsResponse
+  }
+
+  /** True when a fault acts on the messages of the response, on any connection. */
+  get readsResponse(): boolean {
+    return this.#faults.some((active) => readsResponse(active))
+  }
+
+  /** The faults that act on the response as HTTP, in order. */
+  get outputs(): readonly ActiveFault[] {
+    return this.#faults.filter(transformsOutput)
+  }
+
+  /** True when a fault may replace the whole response. */
+  get mayReplace(): boolean {
+    return this.#faults.some(({ fault }) => fault.beforeResponse !== undefined)
+  }
+
+  addMarker(addMarker: string, onHead: boolean): void {
+    const markers = onHead ? this.#headMarkers : this.#markers
+    if (!markers.includes(addMarker)) markers.push(addMarker)
+  }
+
+  /** True when a marker must be sent. */
+  get hasMarkers(): boolean {
+    return this.#markers.length > 0
+  }
+
+  /** Takes the markers that only a head can carry. */
+  takeHeadMarkers(): readonly string[] {
+    return this.#headMarkers.splice(0)
+  }
+
+  /** True once a fault or the app has ended the session of the call. */
+  get hasSessionEnded(): boolean {
+    return this.copies.sessionEnded || this.exchangeContext.control.hasSessionEnded()
+  }
+
+  get edits(): readonly EditCall[] {
+    return this.#edits
+  }
+
+  /** Takes the markers that must be sent. */
+  takeMarkers(): readonly string[] {
+    const markers = this.#markers
+    if (markers.length > 0) this.#markers = []
+    return markers
+  }
+
+  /**
+   * Runs the request hooks in order; the first verdict that can be carried out ends the phase. The
+   * first delay is counted from `since`, until a fault has held the call.
+   */
+  async request(admit: Admit, since?: number): Promise<RequestVerdict> {
+    let from = since
+    for (const active of this.#faults) {
+      if (this.stop.aborted) break
+      if (active.asked || active.fault.onRequest === undefined) continue
+      const hook = active.fault.onRequest.bind(active.fault)
+      const verdict = await active.decide(hook, (wanted) => admit(this, wanted, active), from)
+      from = undefined
+      if (verdict.kind === 'hang') {
+        // The wait ends when the rule is withdrawn, and rejects when the client leaves.
+        await active.hang().catch(() => undefined)
+      } else if (verdict.kind === 'edit') {
+        // The fault causes the outcome of an edited call, although the app answers it.
+        this.causedOutcome = true
+        this.#edits.push(verdict.edit)
+        active.settle()
+      } else if (verdict.kind === 'copies') {
+        const { copies, spacing } = verdict
+        this.copies.add({ active, copies, spacing })
+      } else if (verdict.kind !== 'continue') {
+        this.causedOutcome = true
+        active.settle()
+        return verdict
+      }
+    }
+    return CONTINUE
+  }
+
+  /** Pipes a response's frames through the faults, in order. */
+  chain(input: FrameFlow, check: ResponseCheck, uncut?: NotApplicableReason): FrameFlow {
+    let flow = input
+    for (const active of this.#faults) {
+      if (active.fault.beforeResponse !== undefined) flow = responseStage(active, flow, check)
+      if (active.fault.onResponse !== undefined) flow = transformStage(active, flow, uncut)
+    }
+    return flow
+  }
+
+  /** Reports the faults that act on messages as not applicable. */
+  leaveResponse(reason: NotApplicableReason): void {
+    for (const active of this.#faults) {
+      if (readsResponse(active) && !transformsOutput(active)) active.notApplicable(reason)
+    }
+  }
+
+  /** Reports the HTTP faults as not applicable. */
+  leaveOutput(reason: NotApplicableReason): void {
+    for (const active of this.#faults) {
+      if (transformsOutput(active) && !readsResponse(active)) active.notApplicable(reason)
+    }
+  }
+
+  /** Reports all faults that act on the response as not applicable. */
+  leaveAll(reason: NotApplicableReason): void {
+    for (const active of this.#faults) {
+      if (transformsOutput(active) || readsResponse(active)) active.notApplicable(reason)
+    }
+  }
+
+  /** Records the message with which the call ends for the client. */
+  respondedBy(message: Message | undefined): void {
+    this.responded = true
+    this.#wasHeld = false
+    const { call, appResponse } = this
+    if (message === appResponse || call === undefined) return
+    const before = appResponse === undefined ? undefined : outcomeOf(call, appResponse)
+    // A message with another id does not answer the call.
+    const reaches = message !== undefined && isResponseTo(call, message)
+    if (before !== (reaches ? outcomeOf(call, message) : undefined)) {
+      this.causedOutcome = true
+    }
+  }
+
+  /**
+   * Restarts the faults for a response that may come again, because the part that was sent did not
+   * contain it. Faults that held the response for the closed connection count as its cause.
+   */
+  restart(stop: Stop): void {
+    this.#wasHeld ||= this.origin === 'injected'
+    this.causedOutcome = this.edits.length > 0
+    this.#restored = false
+    this.stop = stop
+    this.appResponse = undefined
+    this.responded = false
+    const before = this.#faults
+    this.#faults = this.#newFaults(before)
+    for (const active of before) active.drop()
+  }
+
+  /** Records that the client receives the held response after all, on another connection. */
+  restore(): void {
+    this.#wasHeld = false
+    this.#restored = true
+    this.causedOutcome = this.edits.length > 0
+  }
+
+  /** Adds the faults of further rules. */
+  addPlan(plan: Plan): void {
+    const own = this.plan
+    this.plan = own === undefined ? plan : { hits: [...own.hits, ...plan.hits], dryRun: false }
+    this.#faults = [...this.#faults, ...activeFaultsOf(plan, this)]
+  }
+
+  #newFaults(before: readonly ActiveFault[]): readonly ActiveFault[] {
+    return activeFaultsOf(this.plan, this, before)
+  }
+
+  /** Ends the faults with the exchange. */
+  close(): void {
+    // `origin` is read again after the faults have ended.
+    this.causedOutcome ||= this.origin === 'injected'
+    this.copies.drop()
+    for (const active of this.#faults) active.close()
+  }
+}
+
+function isResponseTo({ id }: Call, message: Message): boolean {
+  const ends = message.kind === 'result' || message.kind === 'error'
+  return ends && (message.id === id || message.id === null)
+}

@@ -1,0 +1,298 @@
+import type { Call } from '../../../mcp/call.ts'
+import { CONTINUE, type Fault, type FaultContext, type Verdict } from '../../../filters/fault.ts'
+import { digest } from '../../../base/digest.ts'
+import { callerText } from '../../../http/caller-identity.ts'
+import { headerValue, headerValues, type ResponseHead } from '../../../http/headers.ts'
+import { KEEP_ALL, type Room } from '../../../base/room.ts'
+import type { MatchedRule } from '../../../rules/select/matched-rule.ts'
+import type { FaultListener, FaultRef, NotApplicableReason } from '../fault-events.ts'
+import type { FaultOrigin, ExchangeContext } from './exchange-context.ts'
+import { faultMarker } from '../emit/fault-marker.ts'
+import { interruptibleWait } from './interruptible-wait.ts'
+import { nextLoop } from '../../event-loop.ts'
+import type { Stop } from './stop.ts'
+import { FaultStopped } from './stop.ts'
+
+/** Provides the state of the call on which a fault acts. */
+export interface ActiveFaultOwner {
+  readonly call: Call | undefined
+  readonly exchangeContext: ExchangeContext
+  /** Aborted when the client leaves, the sidecar drains, or the exchange ends. */
+  readonly stop: Stop
+  /** The head of the app's response, if it belongs to this call alone. */
+  readonly response: ResponseHead | undefined
+  readonly listener: FaultListener
+  /** Counts the memory that faults hold. */
+  readonly memory: Room
+  /** Adds a marker to the next message, or with `onHead` to the head. */
+  addMarker(marker: string, onHead: boolean): void
+}
+
+/** The reason for which a verdict cannot be carried out, possibly known later. */
+export type Inapplicable =
+  NotApplicableReason | undefined | Promise<NotApplicableReason | undefined>
+
+/** Runs one fault of a matched rule on one call: provides its context and counts its effects. */
+export class ActiveFault {
+  readonly fault: Fault
+  readonly marker: string
+  readonly context: FaultContext
+  /** True when the fault was asked: without an effect it counts as not applicable. */
+  asked = false
+  /** True while the fault acts on the response as HTTP: only a head can carry its marker. */
+  inOutput = false
+  readonly #matched: MatchedRule
+  readonly #owner: ActiveFaultOwner
+  readonly #ref: FaultRef
+  /** Read once: a rule that becomes active again gets another signal. */
+  readonly #retired: AbortSignal
+  #acting = false
+  #copies = false
+  #asleep = 0
+  #acted: boolean
+  #actedHere = false
+  #finished = false
+  #claims: (string | undefined)[] = []
+  /** The start of the first sleep, if earlier than the call of `sleep`. */
+  #since: number | undefined
+
+  /** `acted` is true when the same fault took effect on the call before a restart. */
+  constructor(matched: MatchedRule, index: number, owner: ActiveFaultOwner, acted = false) {
+    this.#acted = acted
+    this.#matched = matched
+    this.#owner = owner
+    this.#retired = matched.retired
+    this.fault = matched.rule.faults[index]!
+    const { call, exchangeContext: exchange } = owner
+    this.#ref = { rule: matched.rule.name, fault: matched.rule.uses[index]!.fault, call }
+    this.marker = faultMarker(this.#ref.rule, this.#ref.fault)
+    this.context = {
+      call,
+      session: exchange.facts.session,
+      client: exchange.facts.client,
+      header: (name) => headerValue(exchange.facts.headers, name),
+      headers: (name) => headerValues(exchange.facts.headers, name),
+      get caller() {
+        const text = callerText(exchange.request, exchange.facts.session)
+        return text === undefined ? undefined : digest(text)
+      },
+      get response() {
+        return owner.response
+      },
+      requestBytes: exchange.requestBytes,
+      means: (name) => matched.rule.match.names?.test(name) ?? true,
+      marked: matched.rule.marker,
+      host: {
+        expireSession: () => exchange.control.expireSession(this.#origin),
+        refuseConnections: (ms) => exchange.control.refuseConnections(ms, this.#origin),
+      },
+      now: exchange.now,
+      memory: (make) => matched.memory(index, make),
+      keeping: exchange.keeping ?? KEEP_ALL,
+      get signal() {
+        return owner.stop.signal
+      },
+      random: matched.random(index),
+      sleep: (ms) => this.#sleep(ms),
+      turn: nextLoop,
+      retired: () => interruptibleWait(Infinity, this.#retired, owner.stop).catch(() => undefined),
+      injected: (effect) => this.#claim(effect),
+      spare: () => this.#spare(),
+      cannot: (reason) => this.notApplicable(reason),
+    }
+  }
+
+  get memory(): Room {
+    return this.#owner.memory
+  }
+
+  get #origin(): FaultOrigin {
+    return { ref: this.#ref, marked: this.#matched.rule.marker, retired: this.#retired }
+  }
+
+  /** True while the fault holds or changes a message; pending copies do neither. */
+  get acting(): boolean {
+    return this.#acting && !this.#copies
+  }
+
+  /** True while the fault sleeps. */
+  get waits(): boolean {
+    return this.#asleep > 0
+  }
+
+  get acted(): boolean {
+    return this.#acted
+  }
+
+  /** True once the fault has replaced a part of the request or response. */
+  get changed(): boolean {
+    return this.fault.changes === true && (this.#actedHere || this.#acting)
+  }
+
+  /** The marker on the wire; undefined when the rule disables markers. */
+  get wireMarker(): string | undefined {
+    return this.context.marked ? this.marker : undefined
+  }
+
+  /** Aborted when the rule is withdrawn. */
+  get retired(): AbortSignal {
+    return this.#retired
+  }
+
+  /**
+   * Runs a hook and returns its verdict, unless `checkVerdict` gives a reason against it. The first
+   * sleep counts from `since`.
+   */
+  async decide(
+    hook: (context: FaultContext) => Verdict | Promise<Verdict>,
+    checkVerdict: (verdict: Verdict) => Inapplicable,
+    since?: number,
+  ): Promise<Verdict> {
+    this.asked = true
+    this.#since = since
+    try {
+      const verdict = await hook(this.context)
+      if (verdict.kind === 'continue') {
+        this.settle()
+        return CONTINUE
+      }
+      if (!this.#acting) this.#claim(undefined)
+      const reason = await checkVerdict(verdict)
+      if (reason === undefined) {
+        // Copies are sent after the call, which another fault may still hold.
+        if (verdict.kind === 'copies') this.#copies = true
+        else this.#commit(undefined)
+        if (verdict.kind === 'reset' && verdict.refuse !== undefined) {
+          this.context.host.refuseConnections(verdict.refuse)
+        }
+        return verdict
+      }
+      this.revoke(reason)
+    } catch (error) {
+      this.failed(error)
+    }
+    return CONTINUE
+  }
+
+  /** Waits until the rule is withdrawn; rejects when the exchange ends before. */
+  async hang(): Promise<void> {
+    this.#asleep++
+    try {
+      await interruptibleWait(Infinity, this.#retired, this.#owner.stop)
+    } finally {
+      this.#asleep--
+      this.settle()
+    }
+  }
+
+  /**
+   * Records the announced effects as done. Returns true when the fault was acting and has finished.
+   */
+  settle(): boolean {
+    const acted = this.#acting
+    if (this.#claims.length > 0) this.#commit(undefined)
+    // A sleeping fault is still acting.
+    if (this.#asleep > 0) return false
+    this.#end()
+    return acted
+  }
+
+  /** Records the announced effects while the fault continues to act. */
+  commitClaims(): void {
+    if (this.#claims.length > 0) this.#commit(undefined)
+  }
+
+  /** Withdraws the announced effects, which cannot be carried out. */
+  revoke(reason: NotApplicableReason): void {
+    this.#claims = []
+    this.#end()
+    this.notApplicable(reason)
+  }
+
+  /** Reports that the fault cannot act on this call. */
+  notApplicable(reason: NotApplicableReason): void {
+    if (this.#finished || this.#acted) return
+    this.#finished = true
+    this.#matched.notApplicable()
+    this.#owner.listener.notApplicable({ ...this.#ref, reason })
+  }
+
+  /** Disables a fault that threw; its messages continue unchanged. */
+  failed(error: unknown): void {
+    this.#claims = []
+    this.#end()
+    if (!(error instanceof FaultStopped)) {
+      this.#owner.listener.failed(this.#ref, error)
+      this.notApplicable('failed')
+    }
+    this.#finished = true
+  }
+
+  /** Disables a fault that is replaced after a restart. */
+  drop(): void {
+    this.settle()
+    this.#finished = true
+  }
+
+  /** Ends the fault with the exchange. */
+  close(): void {
+    this.settle()
+    if (this.asked) this.notApplicable('nothing_to_act_on')
+    this.#finished = true
+  }
+
+  #spare(): void {
+    this.#finished = true
+    this.#matched.spare()
+  }
+
+  #claim(effect: string | undefined): void {
+    if (this.#finished || this.#retired.aborted || this.#owner.stop.aborted)
+      throw new FaultStopped()
+    this.#begin()
+    this.#claims.push(effect)
+  }
+
+  #begin(): void {
+    if (this.#acting) return
+    if (!this.#matched.begin()) {
+      this.#finished = true
+      throw new FaultStopped()
+    }
+    this.#acting = true
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    const due = (this.#since ?? performance.now()) + ms
+    this.#since = undefined
+    if (this.#claims.length > 0) this.#commit(ms)
+    // A fault that sleeps after an effect continues to act.
+    else if (this.#acted && !this.#retired.aborted) this.#begin()
+    this.#asleep++
+    try {
+      // Recording the effect took a part of the time.
+      await interruptibleWait(due - performance.now(), this.#retired, this.#owner.stop)
+    } finally {
+      this.#asleep--
+    }
+  }
+
+  #commit(delayMs: number | undefined): void {
+    const claims = this.#claims
+    this.#claims = []
+    for (const effect of claims) {
+      const first = !this.#acted
+      this.#acted = true
+      this.#actedHere = true
+      this.#matched.applied()
+      if (this.context.marked) this.#owner.addMarker(this.marker, this.inOutput)
+      this.#owner.listener.injected({ ...this.#ref, effect, delayMs, first })
+    }
+  }
+
+  #end(): void {
+    if (!this.#acting) return
+    this.#acting = false
+    this.#matched.end()
+  }
+}

@@ -1,0 +1,62 @@
+import type { Call } from '../../mcp/call.ts'
+import type { Reply } from '../../mcp/reply.ts'
+import type { Plan } from '../../rules/select/plan.ts'
+import type { FaultListener } from './fault-events.ts'
+import type { MemoryBudget } from '../memory-budget.ts'
+import type { HttpReply } from './emit/injected-response.ts'
+import type { PushChannel } from './source/pushed-call.ts'
+import type { ExchangeContext } from './chain/exchange-context.ts'
+
+/** A call with the rules that matched. */
+export interface PlannedCall {
+  readonly call: Call
+  readonly plan: Plan | undefined
+}
+
+/** Plans the rules about the response's status. */
+export type PlanResponse = (status: number) => Plan | undefined
+
+/** Configures the faults of one exchange. */
+export interface ExchangeFaultsOptions extends ExchangeContext {
+  /** In the order of the request. */
+  readonly calls: readonly PlannedCall[]
+  readonly batch: boolean
+  /** The plan of the HTTP rules. */
+  readonly exchangePlan?: Plan | undefined
+  /** Called when the response begins. */
+  readonly planResponse?: PlanResponse | undefined
+  /** The key of the session in the table of in-flight requests. */
+  readonly session: string
+  /** The largest response that is held for faults that need all of it. */
+  readonly maxBody: number
+  /** The time for which a response is held; one at the least rate may take longer. */
+  readonly holdTimeout: number
+  /** Unbounded by default. */
+  readonly memory?: MemoryBudget | undefined
+  /** The memory of the calls that the budget has counted. */
+  readonly weight?: number | undefined
+  /** The arrival of the request by `performance.now()`, from which delays are counted. */
+  readonly receivedAt?: number | undefined
+  readonly listener: FaultListener
+  readonly push?: PushChannel | undefined
+  /** Called when the app's response to a call is complete; undefined stands for all calls. */
+  readonly onResponded?: ((call: Call | undefined) => void) | undefined
+  /** Called when the request, or the rest of it, is sent to the app. */
+  readonly onSent?: (() => void) | undefined
+  /** Aborted when the sidecar drains: copies and push streams end then. */
+  readonly closing?: AbortSignal | undefined
+}
+
+/** The result of the request phase for the exchange. */
+export type RequestOutcome =
+  | { readonly kind: 'cut'; readonly how: 'rst' | 'fin' }
+  | { readonly kind: 'http'; readonly reply: HttpReply }
+  /**
+   * The calls with these indexes are answered, some of them by these messages, or abandoned; the
+   * rest is sent.
+   */
+  | {
+      readonly kind: 'forward'
+      readonly responded: ReadonlySet<number>
+      readonly replies: readonly Reply[]
+    }

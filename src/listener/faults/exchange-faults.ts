@@ -1,0 +1,300 @@
+import type { Call, Origin } from '../../mcp/call.ts'
+import type { ResponseHead } from '../../http/headers.ts'
+import type { Reply } from '../../mcp/reply.ts'
+import { redirectTarget } from '../../http/redirect-target.ts'
+import { isModern } from '../../mcp/protocol-version.ts'
+import { finishPlan, type Plan } from '../../rules/select/plan.ts'
+import { admitVerdict } from './request/admit-verdict.ts'
+import { CallFaults, type Admit, type RequestVerdict } from './call-faults.ts'
+import type { CallTexts } from './request/call-texts.ts'
+import type { NotApplicableReason } from './fault-events.ts'
+import type { ActiveFault } from './chain/active-fault.ts'
+import { HeldRequest } from './request/held-request.ts'
+import { replyMessage } from './emit/injected-response.ts'
+import { PushedCalls } from './source/pushed-calls.ts'
+import { FaultMemory } from './fault-memory.ts'
+import type {
+  ExchangeFaultsOptions,
+  PlanResponse,
+  RequestOutcome,
+} from './exchange-faults-options.ts'
+
+/** Runs the faults of one exchange, from its request to its end. */
+export class ExchangeFaults {
+  readonly options: ExchangeFaultsOptions
+  /** The faults of HTTP rules, which precede those of the calls. */
+  readonly exchange: CallFaults
+  readonly calls: readonly CallFaults[]
+  /** True when several calls share the exchange: one call's fault must not affect the others. */
+  readonly shared: boolean
+  /** The calls that the request phase has answered, by index, with the messages. */
+  readonly #responded = new Set<number>()
+  readonly #replies: Reply[] = []
+  readonly memory: FaultMemory
+  readonly #held: HeldRequest
+  readonly #pushed: PushedCalls | undefined
+  #planResponse: PlanResponse | undefined
+  #receivedAt: number | undefined
+  #redirect: 'passes' | 'held' | undefined
+  #finished = false
+
+  constructor(options: ExchangeFaultsOptions) {
+    const { exchangePlan, calls } = options
+    const held = (this.#held = new HeldRequest(calls.length))
+    const memory = (this.memory = new FaultMemory(options, () => this.all))
+    this.options = options
+    this.#planResponse = options.planResponse
+    this.#receivedAt = options.receivedAt
+    this.exchange = new CallFaults(undefined, exchangePlan, options, held.stop, memory)
+    this.calls = calls.map(
+      ({ call, plan }, index) => new CallFaults(call, plan, options, held.stopOf(index), memory),
+    )
+    this.shared = calls.length > 1
+    if (options.push !== undefined && options.session !== '') {
+      this.#pushed = new PushedCalls(options.push, options, (faults) => this.#close(faults))
+    }
+  }
+
+  get all(): readonly CallFaults[] {
+    return [this.exchange, ...this.calls]
+  }
+
+  /** True when a fault acts on the request. */
+  get actsOnRequest(): boolean {
+    return this.all.some((faults) => faults.actsOnRequest)
+  }
+
+  get actsOnResponse(): boolean {
+    return this.all.some((faults) => faults.actsOnResponse)
+  }
+
+  /** The faults that act on the response as HTTP, in order. */
+  get outputs(): readonly { readonly owner: CallFaults; readonly active: ActiveFault }[] {
+    const [call] = this.calls
+    const owners = [this.exchange]
+    if (call !== undefined && !this.shared && call.call?.transport !== 'http+sse') owners.push(call)
+    return owners.flatMap((owner) => owner.outputs.map((active) => ({ owner, active })))
+  }
+
+  /** True when the next message for the client carries a marker. */
+  get hasMarkers(): boolean {
+    return this.all.some((faults) => faults.hasMarkers)
+  }
+
+  /** Returns the origin of a call's outcome; valid also after the end. */
+  originOf(call: Call): Origin {
+    if (this.exchange.origin === 'injected') return 'injected'
+    const own = this.#of(call)?.origin ?? 'upstream'
+    // A call that waits with its batch for the fault of another call counts as injected.
+    return own === 'upstream' && this.#held.keptBy(this.all) ? 'injected' : own
+  }
+
+  /** True while faults hold the request, or before they are asked. */
+  get holds(): boolean {
+    return this.actsOnRequest && this.#held.waits(this.all)
+  }
+
+  /** Resolves when the upstream has the request, or never gets it; undefined when it has it. */
+  get whenSent(): Promise<void> | undefined {
+    return this.#held.whenSent
+  }
+
+  /** Handles a cancelled call: it is not sent when faults still hold it. */
+  abandon(call: Call): void {
+    if (this.holds) this.#held.abandon(this.calls, call)
+  }
+
+  /** Delays the request until `until` resolves. */
+  suspend(until: Promise<void>): void {
+    this.#held.suspend(this.all, until)
+  }
+
+  /** Returns true for a call that faults changed; valid also after the end. */
+  hasChanged(call: Call): boolean {
+    return this.exchange.changed || this.#of(call)?.changed === true
+  }
+
+  /** Returns true for a call whose response faults may have damaged; valid also after the end. */
+  damages(call: Call): boolean {
+    const faults = this.#of(call)
+    return !faults?.edits.length && this.originOf(call) === 'injected'
+  }
+
+  async request(texts: CallTexts): Promise<RequestOutcome> {
+    this.#held.begun = true
+    const asked = { options: this.options, calls: this.calls, texts }
+    const admit: Admit = (faults, verdict, active) =>
+      admitVerdict(faults, verdict, active.wireMarker, asked)
+    const receivedAt = this.#receivedAt
+    for (const [index, faults] of this.calls.entries()) {
+      for (const edit of faults.edits) await texts.edit(index, edit)
+    }
+    // A fault of the exchange may have taken time before the calls' faults.
+    const since = this.exchange.actsOnRequest ? undefined : receivedAt
+    const whole = await this.exchange.request(admit, receivedAt)
+    if (whole.kind === 'reset') return { kind: 'cut', how: whole.how }
+    if (whole.kind === 'respond' && whole.reply.kind === 'http') {
+      return { kind: 'http', reply: whole.reply }
+    }
+    // In parallel: in a batch no call waits for the fault of another call.
+    const verdicts = await Promise.all(
+      this.calls.map((faults, at) =>
+        this.#responded.has(at) ? Promise.resolve(undefined) : faults.request(admit, since),
+      ),
+    )
+    await this.#held.ready()
+    return this.#outcome(verdicts)
+  }
+
+  /** Plans the rules about the response's status. */
+  responseBegins(head: ResponseHead): void {
+    const plan = this.#planResponse?.(head.status)
+    if (plan !== undefined) this.exchange.addPlan(plan)
+    // A rule about the redirect itself acts on it; all others wait for the repeated request.
+    else if (this.calls.length > 0 && redirectTarget(this.options.request, head) !== undefined) {
+      this.#redirect = 'passes'
+    }
+  }
+
+  /** True when the response passes unchanged because the client repeats the request. */
+  get passesRedirect(): boolean {
+    return this.#redirect !== undefined
+  }
+
+  /** Keeps the faults for the repeated request; returns false when that is impossible. */
+  followRedirect(): boolean {
+    if (this.#redirect === undefined) return false
+    this.#redirect = 'held'
+    return true
+  }
+
+  /** Continues with the repeated request; faults that were asked are not asked again. */
+  repeated(
+    exchangePlan: Plan | undefined,
+    planResponse: PlanResponse | undefined,
+    at: number,
+  ): void {
+    this.#redirect = undefined
+    this.#held.repeated()
+    this.#planResponse = planResponse
+    this.#receivedAt = at
+    if (exchangePlan !== undefined) this.exchange.addPlan(exchangePlan)
+    for (const faults of this.calls) faults.copies.repeat()
+  }
+
+  unfollowed(): void {
+    this.#redirect = undefined
+    this.finish()
+  }
+
+  takeMarkers(): readonly string[] {
+    return this.passesRedirect ? [] : this.all.flatMap((faults) => faults.takeMarkers())
+  }
+
+  takeHeadMarkers(): readonly string[] {
+    return this.all.flatMap((faults) => faults.takeHeadMarkers())
+  }
+
+  /** Reports the faults that act on messages as not applicable. */
+  leaveResponse(reason: NotApplicableReason): void {
+    for (const faults of this.all) faults.leaveResponse(reason)
+  }
+
+  /** Stops all faults because the sidecar drains; held messages continue unchanged. */
+  disarm(): void {
+    this.#held.abort()
+  }
+
+  /** Records that the request is sent, and arms the faults of responses on other connections. */
+  forwarded(): void {
+    this.#held.forwarded()
+    for (const faults of this.calls) {
+      if (faults.call?.transport !== 'http+sse' || faults.elsewhere) continue
+      faults.elsewhere = true
+      faults.leaveOutput('answered_elsewhere')
+      if (faults.responded || !faults.readsResponse) continue
+      const reason = this.#pushed === undefined ? 'answered_elsewhere' : this.#pushed.arm(faults)
+      if (reason !== undefined) faults.leaveResponse(reason)
+    }
+  }
+
+  /** Ends the faults with the exchange. Idempotent. */
+  finish(): void {
+    if (this.#finished || this.#redirect === 'held') return
+    this.#finished = true
+    for (const faults of this.all) if (!this.#outlives(faults)) this.#close(faults)
+    this.#held.end()
+  }
+
+  /** Records event ids in the stream, which clients before protocol version 2026-07-28 may resume. */
+  mayResume(): void {
+    for (const faults of this.calls) faults.resumable = !isModern(faults.call?.protocolVersion)
+  }
+
+  /** Ends the faults of a settled call, except for messages that they still send. */
+  release(call: Call): void {
+    const faults = this.#of(call)
+    if (faults === undefined || faults.released) return
+    faults.released = true
+    if (this.#pushed?.release(faults) !== true && this.#finished) this.#close(faults)
+  }
+
+  /** Records a response that reaches the client after the exchange. */
+  responded(call: Call): void {
+    const faults = this.#of(call)
+    // While the exchange is open, its faults determine the response.
+    if (faults === undefined || !this.#finished || call.transport === 'http+sse') return
+    if (!this.shared) this.exchange.restore()
+    if (this.#pushed?.has(faults) !== true) faults.restore()
+  }
+
+  /** Records that a fault changed or ended the response: one of the exchange affects all calls. */
+  changedBy(owner: CallFaults): void {
+    const affected = owner === this.exchange && this.calls.length > 0 ? this.calls : [owner]
+    for (const faults of affected) faults.causedOutcome = true
+  }
+
+  #of(call: Call): CallFaults | undefined {
+    return this.calls.find((each) => each.call === call)
+  }
+
+  /** Returns true for a call whose response may come after the exchange. */
+  #outlives(faults: CallFaults): boolean {
+    if (this.#pushed?.has(faults) === true) return true
+    if (!faults.resumable || faults.released) return false
+    const pushed = this.#pushed
+    return faults.readsResponse && pushed !== undefined && pushed.arm(faults) === undefined
+  }
+
+  #close(faults: CallFaults): void {
+    if (faults.closed) return
+    faults.closed = true
+    faults.close()
+    if (faults.plan !== undefined) finishPlan(faults.plan)
+    if (this.all.every((each) => each.closed)) this.memory.close()
+  }
+
+  #outcome(verdicts: readonly (RequestVerdict | undefined)[]): RequestOutcome {
+    const responded = this.#responded
+    for (const [index, verdict] of verdicts.entries()) {
+      const faults = this.calls[index]!
+      if (faults.abandoned) {
+        responded.add(index)
+        continue
+      }
+      if (verdict === undefined) continue
+      if (verdict.kind === 'reset') return { kind: 'cut', how: verdict.how }
+      if (verdict.kind !== 'respond') continue
+      const { reply } = verdict
+      if (reply.kind === 'http') {
+        for (const each of this.calls) each.causedOutcome = true
+        return { kind: 'http', reply }
+      }
+      const call = faults.call!
+      faults.responded = true
+      responded.add(index)
+      if (call.transport !== 'http+sse') this.#replies.push(replyMessage(reply, call))
+    }
+    return { kind: 'forward', responded, replies: this.#replies }
+  }
+}
