@@ -30,7 +30,6 @@ function ran() {
 async function filled(modules, hits) {
   const { createMetrics } = await import(new URL('telemetry/metrics.js', modules).href)
   const metrics = createMetrics({ version: '0' })
-  await metrics.prepare()
   const call = { method: 'tools/call', outcome: 'ok', origin: 'upstream', seconds: 0.02 }
   for (let tool = 0; tool < TOOLS; tool++) {
     const name = `tool_of_this_server_${tool}`

@@ -1,13 +1,14 @@
+import type { Registry } from 'prom-client'
 import { BucketCounts, HistogramText } from './bucket-counts.ts'
 import { CallCounts } from './call-counts.ts'
 import { FaultCounts } from './fault-counts.ts'
 import { HttpCounts } from './http-counts.ts'
 import { inSlices } from './in-slices.ts'
 import { bucketsOf, METRICS, type MetricName } from './metric-table.ts'
-import { NodeMetrics } from './node-metrics.ts'
+import { addNodeMetrics, CONTENT_TYPE, registryTexts } from './prom-registry.ts'
 import { RuleMetrics } from './rule-metrics.ts'
 import type { RulesSource } from './rules-sample.ts'
-import { CONTENT_TYPE, END, familyText, samplesText } from './text-format.ts'
+import { END, familyText, samplesText } from './text-format.ts'
 import type { Sample, TextFormat } from './text-format.ts'
 import { ChunkPool, TextWriter } from './text-writer.ts'
 import type { ToolSample } from './tool-sample.ts'
@@ -52,8 +53,6 @@ export interface Metrics extends Telemetry {
   showRules(source: RulesSource): void
   /** The memory budget that scrapes show. */
   memory: MemorySource
-  /** Loads the modules of scrapes, so that no call waits for them at the first scrape. */
-  prepare(): Promise<void>
   /** Renders in Prometheus' format by default; only OpenMetrics has exemplars. */
   render(format?: TextFormat): Promise<Exposition>
   /** Returns the calls by tool, for displays other than scrapes. */
@@ -79,7 +78,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
 class PromMetrics implements Metrics {
   readonly #build: Readonly<Record<string, string>>
-  readonly #node = new NodeMetrics()
+  /** Created with the first scrape: watching garbage collections costs calls time and memory. */
+  #node: Promise<Registry> | undefined
   readonly #calls: CallCounts
   readonly #http = new HttpCounts()
   readonly #overhead = new BucketCounts(OVERHEAD_BOUNDS)
@@ -165,10 +165,6 @@ class PromMetrics implements Metrics {
     this.#rules.source = source
   }
 
-  prepare(): Promise<void> {
-    return this.#node.load()
-  }
-
   tools(): readonly ToolSample[] {
     return this.#calls.tools()
   }
@@ -188,7 +184,7 @@ class PromMetrics implements Metrics {
   }
 
   async #render(format: TextFormat, isLast: () => boolean): Promise<Exposition> {
-    const node = await this.#node.read(format)
+    const node = await registryTexts(await (this.#node ??= addNodeMetrics()), format)
     this.#rules.refresh()
     const out = new TextWriter(this.#pool)
     await inSlices(this.#steps(out, format, node))

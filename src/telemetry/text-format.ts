@@ -3,12 +3,6 @@ import type { MetricSpec } from './metric-table.ts'
 /** A format of metrics. */
 export type TextFormat = 'prometheus' | 'openmetrics'
 
-/** The media type of each format. */
-export const CONTENT_TYPE: Readonly<Record<TextFormat, string>> = {
-  prometheus: 'text/plain; version=0.0.4; charset=utf-8',
-  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
-}
-
 /** The last line of each format. */
 export const END: Readonly<Record<TextFormat, string>> = {
   prometheus: '',

@@ -42,7 +42,6 @@ export async function assemble(options: RunOptions, logger: Logger): Promise<Run
   const room = connectionLimits(descriptorLimit(), { ...asked, listeners: asked.pairs.length })
   const sidecar = new Sidecar({ ...asked, ...room }, telemetry, logger, engine?.parts)
   metrics.memory = sidecar.memory
-  if (options.admin !== undefined) await metrics.prepare()
   // Before the first call, so that none meets less than what the file says.
   await engine?.start()
   let listeners: BoundAddress[]

@@ -1,15 +1,8 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { MetricSpec } from '../../telemetry/metric-table.ts'
 import type { Exposition } from '../../telemetry/metrics.ts'
-import { NodeMetrics } from '../../telemetry/node-metrics.ts'
-import {
-  boundText,
-  CONTENT_TYPE,
-  END,
-  familyText,
-  type Sample,
-  samplesText,
-  type TextFormat,
-} from '../../telemetry/text-format.ts'
+import { addNodeMetrics, CONTENT_TYPE, registryTexts } from '../../telemetry/prom-registry.ts'
+import { END, type TextFormat } from '../../telemetry/text-format.ts'
 import type { Subject } from './decision.ts'
 import { WEBHOOK_METRICS, type WebhookMetric } from './webhook-metric-table.ts'
 
@@ -28,66 +21,65 @@ export interface WebhookMetrics {
   render(format: TextFormat): Promise<Exposition>
 }
 
-/** Counters, and what Node tells of itself. */
+/** Registers the webhook's metrics, in the order of their table, and those of Node. */
 export function createWebhookMetrics(version: string): WebhookMetrics {
-  const node = new NodeMetrics()
-  const injections = new Map<string, Sample & { value: number }>()
-  const validations = new Map<string, Sample & { value: number }>()
-  for (const [subject, result, reason] of EXPECTED) add(validations, { subject, result, reason }, 0)
-  const durations = new Durations()
-  const changes = { swapped: 0, refused: 0 }
-  let expires: number | undefined
-  let good = 0
-  let cluster = { minor: 0, source: 'unknown' }
-  const sources: Readonly<Record<WebhookMetric, (name: string, format: TextFormat) => string>> = {
-    squall_injections_total: (name) => samplesText(name, [...injections.values()]),
-    squall_webhook_validations_total: (name) => samplesText(name, [...validations.values()]),
-    squall_injection_duration_seconds: (name, format) => durations.text(name, format),
-    squall_webhook_certificate_expiry_timestamp_seconds: (name) =>
-      expires === undefined ? '' : samplesText(name, [{ labels: {}, value: expires }]),
-    squall_webhook_certificate_changes_total: (name) =>
-      samplesText(
-        name,
-        Object.entries(changes).map(([result, value]) => ({ labels: { result }, value })),
-      ),
-    squall_webhook_certificate_good: (name) => samplesText(name, [{ labels: {}, value: good }]),
-    squall_webhook_kubernetes_minor: (name) =>
-      samplesText(name, [{ labels: { source: cluster.source }, value: cluster.minor }]),
-    squall_webhook_build_info: (name) =>
-      samplesText(name, [{ labels: { version, node: process.versions.node }, value: 1 }]),
+  const registry = new Registry()
+  const declared = (name: WebhookMetric): Declared => {
+    const spec: MetricSpec | undefined = WEBHOOK_METRICS.find((metric) => metric.name === name)
+    const { help = '', labels = [], buckets = [] } = spec ?? {}
+    return { name, help, labelNames: [...labels], buckets: [...buckets], registers: [registry] }
   }
+  const injections = new Counter(declared('squall_injections_total'))
+  const validations = new Counter(declared('squall_webhook_validations_total'))
+  const durations = new Histogram(declared('squall_injection_duration_seconds'))
+  const expires = new Gauge(declared('squall_webhook_certificate_expiry_timestamp_seconds'))
+  const changes = new Counter(declared('squall_webhook_certificate_changes_total'))
+  const good = new Gauge(declared('squall_webhook_certificate_good'))
+  const cluster = new Gauge(declared('squall_webhook_kubernetes_minor'))
+  const build = new Gauge(declared('squall_webhook_build_info'))
+  // Exported before the first one is counted; the end of a certificate only once it is known.
+  for (const [subject, result, reason] of EXPECTED) validations.inc({ subject, result, reason }, 0)
+  for (const result of ['swapped', 'refused']) changes.inc({ result }, 0)
+  expires.remove()
+  cluster.set({ source: 'unknown' }, 0)
+  build.set({ version, node: process.versions.node }, 1)
+  const complete = addNodeMetrics(registry)
   return {
     reviewed: (subject, result, reason, seconds) => {
-      if (subject === 'injection') add(injections, { result, reason }, 1)
-      else add(validations, { subject, result, reason }, 1)
+      if (subject === 'injection') injections.inc({ result, reason })
+      else validations.inc({ subject, result, reason })
       durations.observe(seconds)
     },
     swapped: (until) => {
-      expires = Math.floor(until.getTime() / 1000)
-      changes.swapped++
-      good = 1
+      expires.set(Math.floor(until.getTime() / 1000))
+      changes.inc({ result: 'swapped' })
+      good.set(1)
     },
     certificateRefused: () => {
-      changes.refused++
-      good = 0
+      changes.inc({ result: 'refused' })
+      good.set(0)
     },
-    certificateGood: () => {
-      good = 1
-    },
+    certificateGood: () => good.set(1),
     clusterVersion: (minor, source) => {
-      cluster = { minor: minor ?? 0, source }
+      cluster.reset()
+      cluster.set({ source }, minor ?? 0)
     },
     render: async (format) => {
-      const own = WEBHOOK_METRICS.map(
-        (spec) => familyText(spec, format) + sources[spec.name](spec.name, format),
-      )
-      const text = [...own, ...(await node.read(format)), END[format]].join('')
+      const text = [...(await registryTexts(await complete, format)), END[format]].join('')
       return { contentType: CONTENT_TYPE[format], body: [Buffer.from(text)], text }
     },
   }
 }
 
-/** Those that are exported before the first one is counted. */
+/** The configuration that counters, gauges and histograms share; only histograms read the buckets. */
+interface Declared {
+  readonly name: WebhookMetric
+  readonly help: string
+  readonly labelNames: string[]
+  readonly buckets: number[]
+  readonly registers: Registry[]
+}
+
 const EXPECTED = [
   ['rules', 'accepted', 'valid'],
   ['rules', 'denied', 'invalid_rules'],
@@ -97,51 +89,3 @@ const EXPECTED = [
   ['workload', 'denied', 'unknown_key'],
   ['workload', 'denied', 'bad_value'],
 ] as const
-
-function add(
-  counts: Map<string, Sample & { value: number }>,
-  labels: Readonly<Record<string, string>>,
-  by: number,
-): void {
-  const key = Object.values(labels).join(' ')
-  const sample = counts.get(key) ?? { labels, value: 0 }
-  sample.value += by
-  counts.set(key, sample)
-}
-
-/** The one histogram. */
-class Durations {
-  readonly #bounds: readonly number[]
-  readonly #counts: number[]
-  #count = 0
-  #sum = 0
-
-  constructor() {
-    const spec: MetricSpec | undefined = WEBHOOK_METRICS.find(({ type }) => type === 'histogram')
-    this.#bounds = spec?.buckets ?? []
-    this.#counts = this.#bounds.map(() => 0)
-  }
-
-  observe(seconds: number): void {
-    this.#count++
-    this.#sum += seconds
-    const at = this.#bounds.findIndex((bound) => seconds <= bound)
-    if (at >= 0) this.#counts[at]!++
-  }
-
-  text(name: string, format: TextFormat): string {
-    let below = 0
-    const buckets = this.#bounds.map((bound, i) => {
-      below += this.#counts[i]!
-      return { labels: { le: boundText(bound, format) }, value: below }
-    })
-    const all = [...buckets, { labels: { le: '+Inf' }, value: this.#count }]
-    const total = [{ labels: {}, value: this.#sum }]
-    const count = [{ labels: {}, value: this.#count }]
-    return (
-      samplesText(`${name}_bucket`, all) +
-      samplesText(`${name}_sum`, total) +
-      samplesText(`${name}_count`, count)
-    )
-  }
-}

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo, ListenOptions } from 'node:net'
 import { isTrustedHost } from '../../../http/trusted-host.ts'
+import { CONTENT_TYPE } from '../../../telemetry/prom-registry.ts'
 
 /** Where a load that goes on can be scraped. */
 export interface MetricsServer {
@@ -31,7 +32,7 @@ export async function serveMetrics(
         response.end('not by this name: ask by address, or add the name to --metrics-hosts\n')
         return
       }
-      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+      response.writeHead(200, { 'content-type': CONTENT_TYPE.prometheus })
       response.end(request.method === 'HEAD' ? undefined : page())
     },
   )

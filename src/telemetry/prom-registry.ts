@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  collectDefaultMetrics,
+  openMetricsContentType,
+  prometheusContentType,
+  Registry,
+} from 'prom-client'
+import type { MetricSpec } from './metric-table.ts'
+import { boundText, familyText, labelsText, numberText, seriesText } from './text-format.ts'
+import type { TextFormat } from './text-format.ts'
+
+/** The media type of each format. */
+export const CONTENT_TYPE: Readonly<Record<TextFormat, string>> = {
+  prometheus: prometheusContentType,
+  openmetrics: openMetricsContentType,
+}
+
+/** List every open file, socket and timer at each scrape: with thousands of them calls wait for milliseconds. */
+const LISTS = [
+  'process_open_fds',
+  'nodejs_active_resources',
+  'nodejs_active_resources_total',
+  'nodejs_active_handles',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests',
+  'nodejs_active_requests_total',
+]
+
+/** The resolution at which the event loop's delay is sampled, with room for a busy machine. */
+const FIRST_SAMPLE_MS = 25
+
+/** One metric of a registry, as prom-client returns it; its own types name numbers for `type`. */
+interface MetricJson {
+  readonly name: string
+  readonly help: string
+  readonly type: MetricSpec['type']
+  readonly values: readonly MetricValue[]
+}
+
+interface MetricValue {
+  readonly value: number
+  readonly labels: Readonly<Record<string, string | number>>
+  /** Differs from the metric's own name for the parts of a histogram. */
+  readonly metricName?: string
+}
+
+/** Adds prom-client's default metrics of Node and of the process, without those that are slow to read. */
+export async function addNodeMetrics(registry = new Registry()): Promise<Registry> {
+  collectDefaultMetrics({ register: registry })
+  for (const name of LISTS) registry.removeSingleMetric(name)
+  // Until its first sample the delay of the event loop is not a number.
+  await sleep(FIRST_SAMPLE_MS)
+  return registry
+}
+
+/**
+ * Writes each metric of a registry with its HELP and TYPE lines. prom-client's own text follows OpenMetrics
+ * only in part, and renames counters for both formats with the first scrape.
+ */
+export async function registryTexts(
+  registry: Registry,
+  format: TextFormat,
+): Promise<readonly string[]> {
+  const metrics = (await registry.getMetricsAsJSON()) as unknown as readonly MetricJson[]
+  return metrics.map((metric) => metricText(metric, format))
+}
+
+function metricText(metric: MetricJson, format: TextFormat): string {
+  let text = familyText(metric, format)
+  for (const { value, labels, metricName = metric.name } of metric.values) {
+    const shown = 'le' in labels ? { ...labels, le: bucketText(labels['le'], format) } : labels
+    text += `${seriesText(metricName, labelsText(shown))}${numberText(value)}\n`
+  }
+  return text
+}
+
+function bucketText(le: string | number | undefined, format: TextFormat): string {
+  return boundText(le === '+Inf' ? Infinity : Number(le), format)
+}
