@@ -131,7 +131,12 @@ describe.skipIf(missingForCluster() !== undefined)('a cluster', () => {
         pods: readonly { pod: string; mode: string; digestIs: string; sampled: number }[]
       }
       expect(told.pods).toMatchObject(
-        pods.map((pod) => ({ pod: nameOf(pod), mode: 'redirect', digestIs: 'current', sampled: 1 })),
+        pods.map((pod) => ({
+          pod: nameOf(pod),
+          mode: 'redirect',
+          digestIs: 'current',
+          sampled: 1,
+        })),
       )
     })
 
