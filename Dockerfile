@@ -9,7 +9,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/bundle.mjs scripts/copy-page.mjs scripts/
-COPY scripts/lib/notices.mjs scripts/lib/stand-ins.mjs scripts/lib/start-chunks.mjs scripts/lib/
+COPY scripts/lib/notices.mjs scripts/lib/
 COPY src src
 # Whether types are right was checked before.
 RUN node_modules/.bin/tsc -p tsconfig.build.json --noCheck \
@@ -27,15 +27,16 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
   && rm -rf node_modules/.bin node_modules/.package-lock.json
 
-# What V8 keeps of compiling it is good for the Node and the kind of machine that made it.
+# Node's compile cache is for one version of Node, one platform and one user, whose id is in its name.
 FROM ${BASE} AS program
 WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /build/dist dist
-COPY scripts/code-cache.mjs scripts/
-COPY scripts/lib/record-scripts.cjs scripts/lib/
-RUN node scripts/code-cache.mjs
+COPY deploy/image/fill-compile-cache.sh /
+RUN mkdir compile-cache && chown 65532:65532 compile-cache
+USER 65532:65532
+RUN NODE_COMPILE_CACHE=/app/compile-cache sh /fill-compile-cache.sh
 
 FROM ${BASE} AS system
 # A version to pin; the release script records the one that it built with.
@@ -56,7 +57,7 @@ FROM scratch
 ARG VERSION=0.0.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Squall" \
-  org.opencontainers.image.description="A sidecar that takes over a pod's MCP port and turns chosen calls into failures" \
+  org.opencontainers.image.description="A sidecar that takes over a pod's MCP port and injects faults into selected calls" \
   org.opencontainers.image.licenses="Apache-2.0" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
@@ -64,10 +65,12 @@ COPY --from=system /system/ /
 COPY --from=dependencies /sbom.cdx.json /usr/share/sbom/squall.cdx.json
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY --from=program /app/dist /app/dist
+COPY --from=program /app/compile-cache /app/compile-cache
 COPY package.json LICENSE /app/
 # What is new is garbage at once: a small space for it costs less memory, and less time as well.
 # One arena for all threads, and what is free at its end goes back to the system.
 ENV NODE_OPTIONS=--max-semi-space-size=2 \
+  NODE_COMPILE_CACHE=/app/compile-cache \
   MALLOC_ARENA_MAX=1 \
   MALLOC_TRIM_THRESHOLD_=131072 \
   MALLOC_MMAP_THRESHOLD_=131072 \

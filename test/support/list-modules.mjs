@@ -1,7 +1,6 @@
 // For --import: writes everything that the program loads to the file that LOADED_MODULES names, one a line.
 import { appendFileSync } from 'node:fs'
 import { createRequire, isBuiltin, Module, register } from 'node:module'
-import onScript from './on-script.cjs'
 
 const file = process.env.LOADED_MODULES ?? ''
 const note = (/** @type {string} */ loaded) => appendFileSync(file, `${loaded}\n`)
@@ -18,9 +17,6 @@ export async function resolve(specifier, context, next) {
 }`
 register(`data:text/javascript,${encodeURIComponent(hooks)}`, { data: file })
 
-// The files of the program.
-onScript((_script, filename) => note(filename))
-
 /** Modules of Node's that are required by name. */
 const { _load: load } = Module
 Module._load = (/** @type {string} */ id, /** @type {unknown[]} */ ...rest) => {
@@ -28,7 +24,7 @@ Module._load = (/** @type {string} */ id, /** @type {unknown[]} */ ...rest) => {
   return load(id, ...rest)
 }
 
-// What packages require of each other is told by neither, nor are modules of Node's that are asked for by call.
+// Files that are required, and modules of Node's that are loaded by a call.
 const { cache } = createRequire(import.meta.url)
 process.once('exit', () => {
   const ofNode = process.moduleLoadList.map((loaded) => loaded.replace('NativeModule ', 'loaded:'))

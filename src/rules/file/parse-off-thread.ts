@@ -1,7 +1,7 @@
 import type { AnchorJob } from './anchor-text.ts'
 import { deepFreeze } from './read-values.ts'
 import type { FoundRules } from './rules-file.ts'
-import { parseHere } from './parse-here.ts'
+import { parseFound } from './rules-parser.ts'
 import type { RulesVersion } from './rules-version.ts'
 
 /**
@@ -32,7 +32,7 @@ export async function parseWherever(
 ): Promise<RulesVersion | undefined> {
   if (signal.aborted) return undefined
   if (script === undefined || found.kind === 'absent' || sizeOf(found) <= MAX_BETWEEN_CALLS) {
-    return parseHere(found)
+    return parseFound(found)
   }
   const late = AbortSignal.timeout(TIME_LIMIT)
   const either = AbortSignal.any([signal, late])

@@ -1,0 +1,19 @@
+# Fills Node's compile cache with what a sidecar runs: the start with rules, and the hooks of the pod.
+set -eu
+squall() { NODE_OPTIONS=--max-semi-space-size=2 node /app/dist/cli/main.js "$@"; }
+directory=/tmp/fill-compile-cache
+mkdir "$directory"
+cat >"$directory/rules.yaml" <<'RULES'
+rules:
+  - { name: late, match: { tool: late_* }, percent: 50, faults: [delay: { fixed: 1ms }] }
+  - { name: gone, match: { tool: gone, headers: { x-run: { regex: a.b } } }, faults: [abort: { status: 503 }] }
+RULES
+squall validate "$directory/rules.yaml"
+squall run --listen 127.0.0.1:0 --admin 127.0.0.1:15390 --control "unix:$directory/squall.sock" \
+  --upstream http://127.0.0.1:9 --rules "$directory/rules.yaml" &
+sidecar=$!
+squall wait-ready --admin 127.0.0.1:15390 --ready-wait 2s || true
+squall pre-stop --control "unix:$directory/squall.sock" --stop-wait 0s
+kill -TERM "$sidecar"
+wait "$sidecar"
+rm -r "$directory"
