@@ -8,22 +8,20 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/bundle.mjs scripts/copy-page.mjs scripts/
+COPY scripts/bundle.mjs scripts/copy-page.mjs scripts/image-sbom.mjs scripts/
 COPY scripts/lib/notices.mjs scripts/lib/
 COPY src src
 # Whether types are right was checked before.
 RUN node_modules/.bin/tsc -p tsconfig.build.json --noCheck \
   && node scripts/bundle.mjs \
   && node scripts/copy-page.mjs \
-  && chmod 755 dist/cli/main.js
+  && chmod 755 dist/cli/main.js \
+  && node scripts/image-sbom.mjs >/sbom.cdx.json
 
 FROM --platform=$BUILDPLATFORM ${BASE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The list is made of what is installed: left to omit what is for development, npm omits what is for both.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts \
-  && npm pkg delete devDependencies \
-  && npm sbom --sbom-type=application --sbom-format=cyclonedx >/sbom.cdx.json \
+RUN npm ci --omit=dev --omit=optional --omit=peer --ignore-scripts \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
   && rm -rf node_modules/.bin node_modules/.package-lock.json
 
@@ -62,7 +60,7 @@ LABEL org.opencontainers.image.title="Squall" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
 COPY --from=system /system/ /
-COPY --from=dependencies /sbom.cdx.json /usr/share/sbom/squall.cdx.json
+COPY --from=build /sbom.cdx.json /usr/share/sbom/squall.cdx.json
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY --from=program /app/dist /app/dist
 COPY --from=program /app/compile-cache /app/compile-cache

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
-import { noticesOf } from './lib/notices.mjs'
+import { noticesOf, packagesOf } from './lib/notices.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const FROM = join(ROOT, 'build/js/')
@@ -30,7 +30,13 @@ const { output } = await build({
 })
 const chunks = output.filter((file) => file.type === 'chunk')
 await writeFile(join(TO, 'package.json'), '{ "type": "commonjs" }\n')
-await writeFile(join(TO, 'third-party-notices.txt'), await noticesOf(chunks.flatMap(({ moduleIds }) => moduleIds)))
+const packages = await packagesOf(chunks.flatMap(({ moduleIds }) => moduleIds))
+await writeFile(join(TO, 'third-party-notices.txt'), noticesOf(packages))
+// For the bill of materials of the image.
+await writeFile(
+  join(FROM, 'packages.json'),
+  JSON.stringify(packages.map(({ name, version }) => `${name}@${version}`)),
+)
 // Which modules are in which file, for tests of what is loaded when.
 const contents = chunks.map(({ fileName, moduleIds }) => [
   fileName,

@@ -1,6 +1,8 @@
 # Fills Node's compile cache with what a sidecar runs: the start with rules, and the hooks of the pod.
 set -eu
-squall() { NODE_OPTIONS=--max-semi-space-size=2 node /app/dist/cli/main.js "$@"; }
+# As in the image: the cache is for these options alone.
+export NODE_OPTIONS=--max-semi-space-size=2
+squall=/app/dist/cli/main.js
 directory=/tmp/fill-compile-cache
 mkdir "$directory"
 cat >"$directory/rules.yaml" <<'RULES'
@@ -8,12 +10,15 @@ rules:
   - { name: late, match: { tool: late_* }, percent: 50, faults: [delay: { fixed: 1ms }] }
   - { name: gone, match: { tool: gone, headers: { x-run: { regex: a.b } } }, faults: [abort: { status: 503 }] }
 RULES
-squall validate "$directory/rules.yaml"
-squall run --listen 127.0.0.1:0 --admin 127.0.0.1:15390 --control "unix:$directory/squall.sock" \
+node "$squall" validate "$directory/rules.yaml"
+node "$squall" run --listen 127.0.0.1:0 --admin 127.0.0.1:15390 --control "unix:$directory/squall.sock" \
   --upstream http://127.0.0.1:9 --rules "$directory/rules.yaml" &
 sidecar=$!
-squall wait-ready --admin 127.0.0.1:15390 --ready-wait 2s || true
-squall pre-stop --control "unix:$directory/squall.sock" --stop-wait 0s
+trap 'kill -TERM "$sidecar"' EXIT
+node "$squall" wait-ready --admin 127.0.0.1:15390 --ready-wait 2s
+node "$squall" pre-stop --control "unix:$directory/squall.sock" --stop-wait 0s
+# Node writes the cache when a program ends by itself.
+trap - EXIT
 kill -TERM "$sidecar"
 wait "$sidecar"
 rm -r "$directory"

@@ -1,0 +1,125 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const LIMIT = 120_000
+const RULES = `rules:
+  - { name: down, match: { tool: down }, faults: [abort: { status: 503 }] }
+`
+const DEPLOYMENT = `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: server }
+spec:
+  selector: { matchLabels: { app: server } }
+  template:
+    metadata: { labels: { app: server } }
+    spec:
+      containers:
+        - { name: server, image: example/server:1, ports: [{ containerPort: 3000 }] }
+`
+
+let directory: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'squall-package-'))
+  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', directory], {
+    cwd: ROOT,
+  })
+  await writeFile(join(directory, 'package.json'), '{ "private": true }')
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', stdout.trim()]
+  await run('npm', install, { cwd: directory, timeout: LIMIT })
+}, LIMIT)
+
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+async function squall(...args: readonly string[]): Promise<string> {
+  const options = { cwd: directory, timeout: LIMIT, maxBuffer: 1 << 26 }
+  return (await run('npx', ['--no-install', 'squall', ...args], options)).stdout
+}
+
+test('an installation has few packages, and no MCP SDK', async () => {
+  const installed = await readdir(join(directory, 'node_modules'))
+  expect(installed).not.toContain('@modelcontextprotocol')
+  expect(installed.length).toBeLessThan(20)
+})
+
+test('schema, inject and demo work as installed', { timeout: LIMIT }, async () => {
+  expect(JSON.parse(await squall('schema'))).toHaveProperty('properties.rules')
+  await writeFile(join(directory, 'server.yaml'), DEPLOYMENT)
+  const injected = await squall('inject', '-f', 'server.yaml', '--annotation', 'inject=true')
+  expect(injected).toMatch(/name: squall\b/)
+  expect(await squall('demo')).toContain('Measured here, over real connections')
+})
+
+test('run and load work as installed', { timeout: LIMIT }, async () => {
+  await writeFile(join(directory, 'rules.yaml'), RULES)
+  const app = createServer((req, res) => {
+    const chunks: Buffer[] = []
+    req.on('data', (chunk: Buffer) => chunks.push(chunk))
+    req.on('end', () => {
+      const { id, method } = JSON.parse(String(Buffer.concat(chunks))) as Record<string, unknown>
+      res.setHeader('content-type', 'application/json')
+      if (id === undefined) res.writeHead(202).end()
+      else res.end(JSON.stringify({ jsonrpc: '2.0', id, result: RESULTS[String(method)] ?? {} }))
+    })
+  })
+  await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
+  const upstream = `http://127.0.0.1:${(app.address() as AddressInfo).port}`
+  const main = join(directory, 'node_modules/mcp-squall/dist/cli/main.js')
+  const args = ['run', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--rules', 'rules.yaml']
+  const sidecar = spawn(process.execPath, [main, ...args, '--upstream', upstream], {
+    cwd: directory,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const target = `http://${await listening(sidecar.stdout)}/mcp`
+    const result = join(directory, 'result.json')
+    const load = [
+      'load',
+      '--target',
+      target,
+      '--tools',
+      'up,down',
+      '--tasks',
+      '20',
+      '--out',
+      result,
+    ]
+    await squall(...load)
+    const { faults } = JSON.parse(await readFile(result, 'utf8')) as { faults: readonly object[] }
+    expect(faults).toMatchObject([{ rule: 'down' }])
+  } finally {
+    sidecar.kill()
+    app.closeAllConnections()
+    app.close()
+  }
+})
+
+const RESULTS: Readonly<Record<string, object>> = {
+  initialize: {
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'server', version: '1' },
+  },
+  'tools/list': {
+    tools: ['up', 'down'].map((name) => ({ name, inputSchema: { type: 'object' } })),
+  },
+  'tools/call': { content: [{ type: 'text', text: 'ok' }] },
+}
+
+async function listening(output: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface({ input: output })) {
+    const { msg, address } = JSON.parse(line) as { msg: string; address: string }
+    if (msg === 'listening') return address
+  }
+  throw new Error('squall run ended before it listened')
+}
