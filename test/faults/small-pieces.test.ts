@@ -32,7 +32,10 @@ function appOf(type: string, bytes: string, bytewise: boolean): RequestListener 
       res.setHeader('content-type', type)
       res.cork()
       for (const piece of pieces) res.write(piece)
-      res.end(type === 'text/event-stream' ? `data: ${response}\n\n` : response)
+      res.write(type === 'text/event-stream' ? `data: ${response}\n\n` : response)
+      // Node 22 and 24 lose what is given to the end of a corked response.
+      res.uncork()
+      res.end()
     })
   }
 }

@@ -1,4 +1,4 @@
-import { rm, symlink, writeFile } from 'node:fs/promises'
+import { rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { STOP_KEY, stopsText } from '../../src/rules/guard/stop-key.ts'
@@ -23,6 +23,13 @@ async function start(...flags: readonly string[]): Promise<RuledSquall> {
 
 const keyOf = ({ mounted }: RuledSquall): string => join(mounted.directory, STOP_KEY)
 
+/** Writes the key at once, as a mount of a ConfigMap shows it. */
+async function stop(pod: RuledSquall): Promise<void> {
+  const written = join(pod.mounted.directory, '..stop')
+  await writeFile(written, STOP)
+  await rename(written, keyOf(pod))
+}
+
 async function responses({ text }: RuledSquall, wanted: string): Promise<void> {
   await eventually(async () => {
     const now = await text()
@@ -33,7 +40,7 @@ async function responses({ text }: RuledSquall, wanted: string): Promise<void> {
 it('a stop key beside the rules outweighs rules and header faults', async () => {
   const pod = await start()
   expect(await pod.text()).toBe('broken')
-  await writeFile(keyOf(pod), STOP)
+  await stop(pod)
   await responses(pod, 'fine')
   expect(await pod.text('other', { 'x-squall-abort': '503' })).toBe('fine')
   await pod.mounted.swap(`${failing('broken')}# again\n`)
@@ -52,7 +59,7 @@ it('a call that a fault holds goes on when the stop key comes', async () => {
   const pod = await start()
   const waiting = pod.text('other', { 'x-squall-delay': '5m' })
   await pod.squall.reaches('squall_active_faults', { rule: 'header-faults' }, 1)
-  await writeFile(keyOf(pod), STOP)
+  await stop(pod)
   expect(await waiting).toBe('fine')
 })
 

