@@ -1,10 +1,10 @@
 import type { Endpoint, ResponseOf } from './api.ts'
 
-/** What a request to the admin port is answered with. */
+/** The response to a request to the admin port. */
 export interface AdminResponse {
   readonly status: number
   readonly type: string
-  /** What is long is sent in the pieces in which it was made. */
+  /** A long body is sent in the pieces in which it was rendered. */
   readonly body: string | readonly Uint8Array[]
   readonly headers?: Readonly<Record<string, string>>
   /** Told when all of the body was sent, and needed no more. */

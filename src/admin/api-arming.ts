@@ -2,7 +2,7 @@ import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Changed, Reason } from './api.ts'
 import { isoTime } from './api-time.ts'
 
-/** Whether rules may act, as JSON. */
+/** Shows whether rules may act. */
 export function showArming({ arming, ruleSet, current }: ActiveRules): Omit<Changed, 'changed'> {
   const reasons: Reason[] = arming.reasons.map(({ by, reason, at }) => ({
     by,

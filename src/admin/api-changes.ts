@@ -7,7 +7,7 @@ import { type AdminResponse, apiResponse, jsonResponse } from './admin-response.
 import { API, type Failure, type Reason } from './api.ts'
 import { showArming } from './api-arming.ts'
 
-/** What changes work on. */
+/** The parts that changes act on. */
 export interface ChangeParts {
   readonly rules: ActiveRules
   readonly logger: Logger
@@ -21,7 +21,7 @@ export interface ChangeRequest {
 
 const MAX_REASON = 200
 const NO_REASON = 'disarmed by an operator'
-/** What an operator may lift. */
+/** The reasons that an operator may lift. */
 const LIFTED = ['operator', 'guard'] as const satisfies readonly DisarmedBy[]
 
 /** No rule acts until an operator arms again. */

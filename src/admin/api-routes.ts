@@ -13,7 +13,7 @@ import { EventStreams } from './event-streams.ts'
 import { liveSnapshots } from './live-snapshot.ts'
 import { type AdminRoute, type Readiness, routeOf } from './routes.ts'
 
-/** What the API shows and changes. */
+/** The state that the API shows and changes. */
 export interface ApiSources {
   readonly rules: ActiveRules
   readonly recent: RecentFaults | undefined
@@ -23,7 +23,7 @@ export interface ApiSources {
   /** Where this runs, as the operator calls it. */
   readonly environment: string | undefined
   readonly namespace: string | undefined
-  /** Whether there is a token, without which nothing can be changed. */
+  /** True when there is a token, without which nothing can be changed. */
   readonly canChange: boolean
   readonly logger: Logger
 }
@@ -63,7 +63,7 @@ async function showState(sources: ApiSources): Promise<AdminResponse> {
   return apiResponse(API.state, { ...showProcess(sources), readiness: { ready, reason } })
 }
 
-/** What is known of the process and its rules without asking anybody. */
+/** Shows the state of the process and its rules that is known without I/O. */
 function showProcess({
   rules,
   version,

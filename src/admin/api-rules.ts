@@ -9,7 +9,7 @@ import { isoTime } from './api-time.ts'
 // A file may hold more; what is left out is told by the count.
 const MAX_RULES = 1_000
 
-/** How rules are shown. */
+/** Configures how rules are shown. */
 export interface RulesShown {
   /** Leaves out what never came about: most of it, most of the time. */
   readonly withoutZeros?: boolean

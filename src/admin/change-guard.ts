@@ -25,7 +25,7 @@ export function changeGuard(token: string | undefined): ChangeGuard {
 /** Browsers say where the page is from that a request comes from; other clients say nothing. */
 function isForeign({ origin, host }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return false
-  // Whoever puts TLS in front of this port changes the scheme, and not the host.
+  // A TLS proxy in front of this port changes the scheme but not the host.
   const own = (host ?? '').toLowerCase()
   return own === '' || (origin !== `http://${own}` && origin !== `https://${own}`)
 }

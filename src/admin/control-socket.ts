@@ -5,11 +5,11 @@ import { bind } from '../listener/front/bind.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { PRE_STOP_PATH } from './control-paths.ts'
 
-/** What the socket can do to the sidecar. */
+/** The actions of the socket on the sidecar. */
 export interface Controlled {
   /** No fault acts from here on; traffic is served as before. */
   disarm(): void
-  /** Whether any app still takes connections. */
+  /** Resolves to true while any app accepts connections. */
   appAccepts(): Promise<boolean>
 }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { type AdminResponse, jsonResponse } from './admin-response.ts'
 
-/** What there is to tell at one moment, as JSON on one line. */
+/** The state at one moment, as JSON on one line. */
 export interface Told {
   /** For those who heard everything before. */
   readonly next: string
@@ -18,13 +18,13 @@ export interface EventSource {
 
 interface Reader {
   readonly response: ServerResponse
-  /** How often in a row nothing could be written. */
+  /** The number of consecutive events that could not be written. */
   skipped: number
 }
 
 const MAX_STREAMS = 16
 const EVERY_MS = 1_000
-// Who takes nothing for so long holds a place that others could have.
+// A client that reads nothing for so long occupies a connection that others could use.
 const MAX_SKIPPED = 30
 const HEAD = {
   'content-type': 'text/event-stream',

@@ -14,7 +14,7 @@ import { type AdminRoute, listed, methodsOf } from './routes.ts'
 /** Answers one request on the admin port. */
 export type AdminHandler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** What requests are answered with. */
+/** Configures how requests are answered. */
 export interface HandlerParts {
   readonly routes: ReadonlyMap<string, AdminRoute>
   readonly guard: ChangeGuard
@@ -22,7 +22,7 @@ export interface HandlerParts {
   readonly logger: Logger
   /** Counts what was refused. */
   readonly refused: (reason: AdminRejection) => void
-  /** How long a request's body may take. */
+  /** The time limit for the body of a request. */
   readonly bodyTimeoutMs: number
 }
 

@@ -2,7 +2,7 @@ import type { Durations, ToolSample } from '../telemetry/tool-sample.ts'
 import type { LiveEvent } from './api.ts'
 import { bucketQuantile } from './bucket-quantile.ts'
 
-/** What the calls of the last seconds took, as clients saw it and in the app. */
+/** The latencies of the last seconds' calls, as clients saw them and in the app. */
 export type Latency = NonNullable<LiveEvent['latency']>
 type Quantiles = Latency['client']
 

@@ -8,7 +8,7 @@ import type { EventSource, Told } from './event-streams.ts'
 import { isoTime } from './api-time.ts'
 import { type Latency, LatencyWindow } from './latency-window.ts'
 
-/** What is shown live. */
+/** The sources of the live view. */
 export interface LiveSources {
   readonly rules: ActiveRules
   readonly recent: RecentFaults | undefined

@@ -55,7 +55,7 @@ const OWN = [
   'tools-table.js',
 ] as const
 
-/** Of the chart library. */
+/** The files of the chart library. */
 const LIBRARY = [
   ['uplot.js', 'uPlot.iife.min.js'],
   ['uplot.css', 'uPlot.min.css'],
@@ -66,7 +66,7 @@ export function pageResponse(): Promise<AdminResponse> {
   return response(own('index.html'), HTML)
 }
 
-/** What the page loads, by path. */
+/** Returns the files that the page loads, by path. */
 export function pageRoutes(): readonly (readonly [string, AdminRoute])[] {
   return [
     ...OWN.map((name) => route(name, () => own(name))),

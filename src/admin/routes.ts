@@ -7,12 +7,12 @@ import { API, type Endpoint, OTHER_PATHS, type ResponseOf } from './api.ts'
 import type { ChangeRequest } from './api-changes.ts'
 import { metricsFormat } from './metrics-format.ts'
 
-/** Whether traffic should be sent here, and why not. */
+/** Whether traffic should be sent to this pod, with the reasons against it. */
 export type Readiness = ResponseOf<typeof API.readyz>
 
 /** One path of the admin port. */
 export interface AdminRoute {
-  /** What the list of paths says of it; without one it is not in the list. */
+  /** The description in the list of paths; paths without one are not listed. */
   readonly summary?: string
   /** Read by whoever asks: for the kubelet, which has no token and any `Host`. */
   readonly open?: true
@@ -24,12 +24,12 @@ export interface AdminRoute {
   readonly change?: (request: ChangeRequest) => AdminResponse
 }
 
-/** What the paths show. */
+/** The sources of the paths. */
 export interface RouteSources {
   readonly metrics: { render(format: TextFormat): Promise<Exposition> }
   readonly readiness: () => Readiness | Promise<Readiness>
   readonly version: string
-  /** What a browser gets for the list of paths. */
+  /** Renders the list of paths for a browser. */
   readonly page?: (() => Promise<AdminResponse>) | undefined
 }
 

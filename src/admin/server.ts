@@ -16,7 +16,7 @@ import { pageResponse, pageRoutes } from './page-files.ts'
 import { type ReadAccess, readGuard } from './read-guard.ts'
 import { createRoutes, type Readiness } from './routes.ts'
 
-/** What the admin port shows. */
+/** Configures the admin port. */
 export interface AdminOptions {
   readonly metrics: {
     render(format: TextFormat): Promise<Exposition>
@@ -31,17 +31,17 @@ export interface AdminOptions {
   readonly recent?: RecentFaults | undefined
   /** The calls by tool, as the page shows them. */
   readonly tools?: ToolsSource | undefined
-  /** What changes need; without one nothing can be changed. */
+  /** The token that changes need; without one nothing can be changed. */
   readonly token?: string | undefined
   readonly access?: ReadAccess
-  /** What is asked of the app on behalf of the kubelet. */
+  /** The probes that are sent to the app on behalf of the kubelet. */
   readonly appProbes?: AppProbes
   /** Where this runs, as the operator calls it. */
   readonly environment?: string | undefined
   /** The namespace of the pod. */
   readonly namespace?: string | undefined
   readonly maxConnections?: number
-  /** How long the body of a change may take. */
+  /** The time limit for the body of a change. */
   readonly bodyTimeoutMs?: number
 }
 

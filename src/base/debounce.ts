@@ -1,4 +1,4 @@
-/** How many quiet periods a storm of hints can hold back what they ask for. */
+/** The number of quiet periods by which a storm of hints can delay an action. */
 const MAX_PERIODS = 3
 
 /** Does something once hints have stopped coming for a moment, or have come for too long. */

@@ -4,7 +4,6 @@ const MOST_TAKEN = 1024
 /** Keeps items in the order they came. Taking the first costs the same however many there are. */
 export class Fifo<T> {
   #items: (T | undefined)[] = []
-  /** How many of the items are taken. */
   #taken = 0
 
   get length(): number {

@@ -11,14 +11,14 @@ export function isGlob(text: string): boolean {
   return text.includes('*') || text.includes('?')
 }
 
-/** What every match begins with. */
+/** Returns the literal text that every match begins with. */
 export function globPrefix(glob: string): string {
   let end = 0
   while (end < glob.length && !isWild(glob.charCodeAt(end))) end++
   return glob.slice(0, end)
 }
 
-/** What every match ends with. */
+/** Returns the literal text that every match ends with. */
 export function globSuffix(glob: string): string {
   let start = glob.length
   while (start > 0 && !isWild(glob.charCodeAt(start - 1))) start--

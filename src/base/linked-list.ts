@@ -10,7 +10,6 @@ export class Chain<L extends Link<L>> {
   #newest: L | undefined
   #size = 0
 
-  /** How many links there are. */
   get size(): number {
     return this.#size
   }

@@ -20,7 +20,6 @@ export class LruMap<V> {
     this.#onEvict = onEvict
   }
 
-  /** How many keys are held. */
   get size(): number {
     return this.#entries.size
   }

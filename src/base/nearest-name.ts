@@ -16,12 +16,14 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return nearest
 }
 
-/** How a name is compared: `max_active` and `max-active` are misspellings of `maxActive` alone. */
+/** Normalizes a name: `max_active` and `max-active` are misspellings of `maxActive` alone. */
 function plainName(name: string): string {
   return name.toLowerCase().replace(/[_\s-]/g, '')
 }
 
-/** How many letters to add, drop, change or swap with their neighbour to get from one to the other. */
+/**
+ * Counts the letters to add, drop, change or swap with their neighbour to turn one name into the other.
+ */
 export function editDistance(a: string, b: string): number {
   let before: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j)

@@ -1,13 +1,13 @@
 import { request, type RequestOptions } from 'node:http'
 import type { ListenAddress } from '../http/address.ts'
 
-/** What the sidecar answered. */
+/** The sidecar's response. */
 export interface LocalResponse {
   readonly status: number
   readonly text: string
 }
 
-/** What to ask, and where. */
+/** A request to the sidecar. */
 export interface LocalRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string

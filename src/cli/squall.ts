@@ -19,12 +19,12 @@ async function main(): Promise<number> {
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // Who reads has seen enough, as `head` does.
+  // The reader closed the pipe, as `head` does.
   if (error.code !== 'EPIPE') throw error
 })
 
 main().then(
-  // What is on its way to a pipe would be lost by an exit at once.
+  // Exiting at once would lose text that is still being written to a pipe.
   (code) => process.stdout.write('', () => process.exit(code)),
   (error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)

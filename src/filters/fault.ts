@@ -6,7 +6,10 @@ import type { Message } from '../mcp/json-rpc.ts'
 import type { NotApplicableReason } from './lib/not-applicable.ts'
 import type { Outlook, OutlookSetting } from './lib/outlook.ts'
 
-/** What a fault answers in the app's place; the pipeline gives it the id, framing and shape of the call. */
+/**
+ * A reply in place of the upstream's response. The pipeline adds the id, the framing and the shape of the
+ * call.
+ */
 export type InjectedReply =
   | {
       readonly kind: 'http'
@@ -25,7 +28,7 @@ export type InjectedReply =
     }
   | { readonly kind: 'toolError'; readonly text: string }
 
-/** What is to become of the exchange. All but the first three end the chain. */
+/** Decides how the exchange continues. All but the first three end the chain. */
 export type Verdict =
   | { readonly kind: 'continue' }
   /**
@@ -81,7 +84,7 @@ export type OutputTransform = (output: Output) => Output | Promise<Output>
 /** Edits the JSON text of a call; undefined where there is nothing to change. */
 export type EditCall = (text: string) => string | undefined | Promise<string | undefined>
 
-/** What a fault may do beyond the call that it was drawn for. */
+/** Offers what a fault may do beyond the call that it was sampled for. */
 export interface FaultHost {
   /**
    * The call's session is one that the server no longer knows, until the rule is retired: everything
@@ -92,13 +95,13 @@ export interface FaultHost {
   refuseConnections(ms: number): void
 }
 
-/** What a fault sees of the call that it was drawn for, and all that it may do. */
+/** Describes the call that a fault was sampled for, and offers all that the fault may do. */
 export interface FaultContext {
   /** Undefined when a rule about plain HTTP hit an exchange that carries no call. */
   readonly call: Call | undefined
   /** As the transport knows it; undefined where there is none. */
   readonly session: string | undefined
-  /** Who the client said it is, when it said so. */
+  /** The client's name and version, when the client sent them. */
   readonly client: ClientInfo | undefined
   /** The first header of the request by this name, in lower case. */
   readonly header: (name: string) => string | undefined
@@ -108,9 +111,12 @@ export interface FaultContext {
   readonly caller: string | undefined
   /** The head of the app's response once that begins; undefined where it is that of a shared stream. */
   readonly response: ResponseHead | undefined
-  /** How many bytes the body of the request has. */
+  /** The size of the request body in bytes. */
   readonly requestBytes: number
-  /** Whether the rule means the tool, prompt or resource of this name: lists are narrowed by it. */
+  /**
+   * Returns true when the rule matches the tool, prompt or resource of this name. Lists are narrowed by
+   * it.
+   */
   readonly means: (name: string) => boolean
   /** False when the rule asks that nothing on the wire tells of the fault. */
   readonly marked: boolean
@@ -118,8 +124,8 @@ export interface FaultContext {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /**
-   * What the fault remembers between calls, made when it is first asked for. It belongs to the rule as
-   * it is written: it outlives a reload that leaves the rule unchanged.
+   * Returns the fault's memory between calls, made on first use. The memory belongs to the text of the
+   * rule: it survives a reload that leaves the rule unchanged.
    */
   readonly memory: <Memory>(make: () => Memory) => Memory
   /** Where what it remembers of messages is counted. */

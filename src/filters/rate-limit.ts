@@ -14,7 +14,7 @@ import { Type } from '../base/schema/schema-type.ts'
 /** Callers beyond this many push out the one that was not heard of for longest. */
 const MAX_BUCKETS = 10_000
 
-/** What servers answer most often; protocol version 2026-07-28 keeps this range to itself. */
+/** The code that most servers send; protocol version 2026-07-28 reserves this range. */
 const RPC_CODE = -32029
 const MODERN_RPC_CODE = 429
 

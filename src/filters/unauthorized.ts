@@ -4,7 +4,7 @@ import type { Fault, ParameterProblem, Verdict } from './fault.ts'
 import { challenge } from '../http/bearer-challenge.ts'
 import { Type } from '../base/schema/schema-type.ts'
 
-/** What RFC 6749 lets a scope be: words without quotes and backslashes, one space apart. */
+/** The scopes that RFC 6749 allows: words without quotes and backslashes, one space apart. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/
 const REALM = /^[\t\x20-\x7e]*$/
 

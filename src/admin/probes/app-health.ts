@@ -89,7 +89,7 @@ function reasonOf(error: unknown): string {
 
 function send(response: ServerResponse, status: number, why: string): void {
   if (response.destroyed) return
-  // What the app wrote may be in it.
+  // The line may contain text from the app.
   const line = Buffer.from(`${oneLine(why, MAX_WHY)}\n`)
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',

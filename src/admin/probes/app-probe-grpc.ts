@@ -34,7 +34,7 @@ function call(session: ClientHttp2Session, service: string, userAgent: string): 
     // A stream that its session took along says so only in its cause.
     const failed = (error: Error): void =>
       reject(error.cause instanceof Error ? error.cause : error)
-    // What answers in another protocol, or goes away, is an error of the session.
+    // A server that speaks another protocol, or disconnects, is an error of the session.
     session.on('error', failed)
     session.on('close', () => reject(new Error('the app closed the connection')))
     const stream = session.request({

@@ -15,7 +15,7 @@ interface Place {
   readonly host: string
   readonly port: number
   readonly path: string
-  /** Whether headers of the probe may name another host. */
+  /** True when headers of the probe may name another host. */
   readonly named: boolean
 }
 

@@ -3,7 +3,7 @@ import { type Fields, isRecord } from '../../base/values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { AppProbe, AppProbes } from './app-probe.ts'
 
-/** What is wrong with the probes that were given. */
+/** Reports invalid probes. */
 export class AppProbesError extends Error {
   readonly code = 'BAD_APP_PROBES'
 }

@@ -1,4 +1,4 @@
-/** How an HTTP request to the app is made. */
+/** Describes an HTTP request to the app. */
 export interface HttpAction {
   readonly kind: 'http'
   readonly tls: boolean
@@ -28,7 +28,7 @@ export interface GrpcAction {
 export interface AppProbe {
   /** `container/readyz`, as in its path. */
   readonly key: string
-  /** Of a hook the kubelet asks only whether it was answered at all. */
+  /** The kubelet only checks whether a hook got any response. */
   readonly isHook: boolean
   readonly timeoutMs: number
   readonly action: HttpAction | TcpAction | GrpcAction
@@ -37,19 +37,19 @@ export interface AppProbe {
 /** Everything that the admin port may ask the app. */
 export type AppProbes = readonly AppProbe[]
 
-/** How a check ended. */
+/** The result of a check. */
 export interface Finding {
   readonly ok: boolean
-  /** What the app answered; undefined when it did not, or not in HTTP. */
+  /** The status of the app's response; undefined without an HTTP response. */
   readonly status?: number
   /** One line for people. */
   readonly why: string
 }
 
-/** What every check is given. */
+/** The context of every check. */
 export interface CheckContext {
   /** Ends the check: its time is over, or nobody waits any more. */
   readonly signal: AbortSignal
-  /** Who asks, as they call themselves. */
+  /** The name under which the check is sent. */
   readonly userAgent: string
 }

@@ -1,4 +1,4 @@
-/** What is nested deeper counts as null, as callers choose the depth. */
+/** Values nested deeper count as null, because callers choose the depth. */
 export const MAX_CANONICAL_DEPTH = 64
 
 /** A JSON value in one spelling (RFC 8785): keys in order of their UTF-16 code units, no spaces. */

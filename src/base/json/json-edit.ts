@@ -23,9 +23,9 @@ export function inOrder(edits: readonly TextEdit[]): readonly TextEdit[] {
   return edits.toSorted((a, b) => a.start - b.start || a.end - b.end)
 }
 
-/** What is to become of the members or items of one object or array. */
+/** Changes to the members or items of one object or array. */
 export interface EntryChanges {
-  /** Whether the entry at an index goes, with its comma. */
+  /** Returns true for an entry that is removed, with its comma. */
   readonly removes?: (index: number) => boolean
   /** Texts of entries that follow the one at an index, if it stays. */
   readonly follows?: (index: number) => readonly string[]

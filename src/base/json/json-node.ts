@@ -79,8 +79,8 @@ export interface JsonPlace {
 }
 
 /**
- * What the keys of a JSON Pointer lead to. `*` stands for all items of an array and all members of an
- * object. Of several members with one key the one that counts is found.
+ * Finds the nodes that the keys of a JSON Pointer lead to. `*` matches all items of an array and all
+ * members of an object. Of several members with one key the effective one is found.
  */
 export function findPlaces(node: JsonNode, keys: readonly string[]): readonly JsonPlace[] {
   let places: readonly JsonPlace[] = [{ node, parent: undefined, index: 0 }]

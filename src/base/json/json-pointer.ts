@@ -25,7 +25,7 @@ export function pointedAt(value: unknown, keys: readonly string[]): unknown {
       if (!isIndex(key)) return undefined
       at = (at as readonly unknown[])[Number(key)]
     } else {
-      // What an object inherits is not in the JSON.
+      // Inherited properties are not part of the JSON.
       if (!Object.hasOwn(at, key)) return undefined
       at = (at as Readonly<Record<string, unknown>>)[key]
     }

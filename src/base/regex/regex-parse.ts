@@ -2,7 +2,7 @@ import { DIGITS, NOT_LINE_END, SPACE, WORD, foldAscii, negate, normalize } from 
 import type { CharSet } from './char-set.ts'
 import { RegexError } from './regex-error.ts'
 
-/** What holds between two characters rather than of one. */
+/** Conditions between two characters. */
 export type Assertion = 'start' | 'end' | 'word' | 'not-word'
 
 /** A parsed regular expression. */
@@ -86,7 +86,7 @@ class Parser {
     const count = this.#quantifier()
     if (count === undefined) return node
     if (node.kind === 'assert' && !grouped) this.#refuse('there is nothing to repeat here', from)
-    // Whether the shortest or the longest match is preferred changes nothing in a yes or no.
+    // Preferring the shortest match does not change whether there is a match.
     this.#take('?')
     const again = this.#at
     if (this.#quantifier() !== undefined) this.#refuse('there is nothing to repeat here', again)
@@ -168,7 +168,7 @@ class Parser {
     return typeof escaped === 'number' ? this.#literal(escaped) : { kind: 'set', set: escaped }
   }
 
-  /** What a backslash and the characters behind it stand for: one code point, or a set. */
+  /** Returns the code point or set that a backslash and the characters behind it mean. */
   #escape(at: number): number | CharSet {
     const char = this.#text[this.#at]
     if (char === undefined) this.#refuse('a lone \\ stands at the end; write \\\\', at)

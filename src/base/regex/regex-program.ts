@@ -19,7 +19,7 @@ export type Step =
 /** A pattern as a nondeterministic automaton over classes of characters that it cannot tell apart. */
 export interface Program {
   readonly steps: readonly Step[]
-  /** How many classes of characters there are. */
+  /** The number of character classes. */
   readonly classes: number
   /** The class of each ASCII character. */
   readonly ascii: Uint16Array

@@ -11,8 +11,8 @@ export function isTooLong(text: string | undefined): boolean {
 }
 
 /**
- * How much is remembered of one expression, in places and ways onward; beyond it everything is
- * forgotten and built anew. Some 50 KB: callers may drive every expression of a file that far.
+ * The number of states and transitions remembered of one expression; beyond it all are forgotten and
+ * built anew. About 50 KB: callers may drive every expression of a file that far.
  */
 const MAX_REMEMBERED = 4000
 /** A text that fills the memory more often than this gains nothing by it: its rest goes without. */
@@ -26,7 +26,7 @@ interface State {
   /** The last character was a word character. */
   readonly afterWord: boolean
   readonly next: (State | undefined)[]
-  /** Whether the text may end here, once asked. */
+  /** True when the text may end here; undefined until first asked. */
   end: boolean | undefined
 }
 

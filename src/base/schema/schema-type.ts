@@ -13,7 +13,7 @@ import type {
   TUnsafe,
 } from 'typebox'
 
-/** What a schema node says besides its type. */
+/** The keywords of a schema node besides its type. */
 type Options = Readonly<Record<string, unknown>>
 
 /** Keys of an object that may be left out are marked so; neither JSON nor a copy shows it. */

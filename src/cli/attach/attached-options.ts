@@ -21,7 +21,7 @@ export interface AttachedRequest {
   readonly user: number
 }
 
-/** How long an attached sidecar may take traffic over, in milliseconds. */
+/** The time for which an attached sidecar may take over traffic, in milliseconds. */
 export const ATTACHED_FOR = { min: 1_000, max: 24 * 3_600_000 }
 const UID = { min: 1, max: 2 ** 32 - 2 }
 

@@ -41,7 +41,7 @@ only then is the sidecar told to stop.`,
   start: preStopCommand,
 })
 
-/** What `squall pre-stop` was told, checked. */
+/** The checked options of `squall pre-stop`. */
 interface PreStopRequest {
   readonly socketPath: string
   readonly waitMs: number

@@ -62,7 +62,7 @@ and replace those of an earlier run. In a pod it runs before the app starts, in 
   start: startRedirect,
 })
 
-/** What `squall redirect` was told, checked. */
+/** The checked options of `squall redirect`. */
 interface RedirectRequest {
   /** The ports to take over, or how to give them back. */
   readonly plan: RedirectPlan | 'undo' | 'release'
@@ -82,7 +82,7 @@ export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest 
     throw bad(nft.source, `${quoted(nft.text)} is no program`, 'give the name or path of nft')
   }
   const giveBack = flags.switch('undo') ? 'undo' : flags.switch('release') ? 'release' : undefined
-  // What else is asked for is checked even then: an init container is written once for both.
+  // The other options are checked in both cases: an init container has the same arguments for both.
   const redirects = redirectsOf(flags.all('port'))
   if (redirects === undefined && giveBack === undefined) {
     throw new UsageError('MISSING_VALUE', '--port is missing', 'add it, such as --port 3000=15300')

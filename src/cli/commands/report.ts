@@ -86,7 +86,7 @@ export const REPORT_MERGE = defineCommand({
   },
 })
 
-/** What `squall report html` and `squall report markdown` were told. */
+/** The options of `squall report html` and `squall report markdown`. */
 export interface ReportRequest {
   readonly runs: readonly { readonly file: string; readonly title: string }[]
   readonly out: string | undefined
@@ -128,7 +128,7 @@ function parseReport(raw: RawFlags, files: readonly string[]): ReportRequest {
   }
 }
 
-/** What `squall report merge` was told. */
+/** The options of `squall report merge`. */
 export interface MergeRequest {
   readonly files: readonly string[]
   readonly out: string | undefined

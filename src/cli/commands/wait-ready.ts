@@ -49,7 +49,7 @@ For the postStart hook of the sidecar's container, and for health checks of an i
   start: waitReadyCommand,
 })
 
-/** What `squall wait-ready` was told, checked. */
+/** The checked options of `squall wait-ready`. */
 interface WaitReadyRequest {
   readonly admin: ListenAddress
   readonly waitMs: number

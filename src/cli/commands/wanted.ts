@@ -1,6 +1,6 @@
 import type { Command } from '../flags/command.ts'
 
-/** What pods start, and what their probes and hooks run every few seconds. */
+/** The commands that pods start, and that their probes and hooks run every few seconds. */
 const ALONE: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   run: async () => [(await import('./run.ts')).RUN],
   'wait-ready': async () => [(await import('./wait-ready.ts')).WAIT_READY],

@@ -68,7 +68,7 @@ function productionOf(flags: FlagValues<'production-names'>, env: Environment): 
   return { patterns: parseProductionNames(flags), places: environmentNames(stated, env) }
 }
 
-/** What `squall experiment list` was told. */
+/** The options of `squall experiment list`. */
 export interface ExperimentListRequest {
   readonly experiments: string
   readonly json: boolean
@@ -80,7 +80,7 @@ export function parseExperimentList(raw: RawFlags, env: Environment): Experiment
   return { experiments: flags.required('experiments').text, json: flags.switch('json') }
 }
 
-/** What `squall experiment validate` was told. */
+/** The options of `squall experiment validate`. */
 export interface ExperimentValidateRequest {
   readonly paths: readonly string[]
   readonly production: ProductionCheck

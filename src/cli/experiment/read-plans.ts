@@ -47,7 +47,7 @@ export async function readPlanFile(
   return readAndKeep(path, text, textOf, production)
 }
 
-/** What keeps a plan from being run, a line each, as compilers write it. */
+/** Describes the problems of a plan, one per line, in the format of compilers. */
 export function complaints(file: string, read: ReadPlan): string {
   if (!read.ok) return read.problems.map(problemLines).join('')
   return read.refusals.map((refusal) => refusalLine(file, refusal)).join('')

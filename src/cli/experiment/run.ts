@@ -15,7 +15,7 @@ import { namespaceLabels } from './namespace-label.ts'
 import { complaints, readAsked } from './read-plans.ts'
 
 const FAILED = 1
-/** What shells say of a program that Ctrl-C has ended. */
+/** The exit code of shells for a program ended by Ctrl-C. */
 const INTERRUPTED = 130
 const MAX_TOKEN_FILE = 64 * 1024
 

@@ -4,7 +4,7 @@ import { commandLineError, unexpectedArgument } from './commander-error.ts'
 import type { FlagSpec } from './flag-table.ts'
 import type { Environment } from './flag-values.ts'
 
-/** What a command line asks for: a command, or help or the version, for standard output. */
+/** The result of parsing a command line: a command, or a text for standard output. */
 export type Invocation = Asked | { readonly kind: 'print'; readonly text: string }
 
 const HELP_WIDTH = 100
@@ -88,7 +88,7 @@ function addCommand(
   })
 }
 
-/** Whose help a complaint points at. */
+/** Returns the command whose help an error message names. */
 function named(args: readonly string[], commands: readonly Command[]): string {
   const two = args.slice(0, 2).join(' ')
   return (

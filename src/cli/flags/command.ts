@@ -7,9 +7,9 @@ export interface CommandSpec<Request> {
   readonly name: string
   readonly description: string
   readonly flags: readonly FlagSpec[]
-  /** How words that belong to no option are shown, and how many there may be. */
+  /** The form of arguments that belong to no option, and the most of them. */
   readonly operands?: { readonly form: string; readonly most: number }
-  /** What its help ends with. */
+  /** The last paragraph of the help. */
   readonly note?: string
   /** False where options come from the command line alone. */
   readonly fromEnvironment?: false
@@ -30,7 +30,7 @@ export interface Command {
   ask(raw: RawFlags, env: Environment, operands: readonly string[]): Asked
 }
 
-/** What a command line asked for, checked and ready to be done. */
+/** A parsed and checked command, ready to run. */
 export interface Asked {
   readonly kind: 'command'
   readonly name: string

@@ -1,7 +1,7 @@
 import { adminAccessFlags } from './admin-access-flags.ts'
 import { RULES_RUN_FLAGS } from '../run/rules-run-flags.ts'
 
-/** How one option of a command is declared. */
+/** Declares one option of a command. */
 export interface FlagSpec {
   readonly name: string
   /** One letter that means the same. */

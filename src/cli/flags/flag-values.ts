@@ -12,7 +12,7 @@ export interface Given {
   readonly source: string
 }
 
-/** What the command line held: the values of each option in order, without those it did not name. */
+/** The values of each option on the command line, in order, without the options that it does not name. */
 export type RawFlags = ReadonlyMap<string, readonly string[]>
 
 /**

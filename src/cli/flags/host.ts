@@ -40,7 +40,7 @@ export function isHost(text: string): boolean {
   if (!labels.every((label) => /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/.test(label))) {
     return false
   }
-  // What ends in a number is meant as an address, and was none.
+  // A name that ends in a number is an invalid address.
   return !/^(\d+|0[xX][0-9A-Fa-f]*)$/.test(labels.at(-1) ?? '')
 }
 

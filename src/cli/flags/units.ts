@@ -8,7 +8,7 @@ import {
 } from '../../base/units.ts'
 import { UsageError } from './usage-error.ts'
 
-/** What a number on the command line may be. */
+/** The allowed range of a number. */
 export interface Range {
   readonly min: number
   readonly max: number

@@ -1,7 +1,7 @@
 import { oneLine } from '../../base/text/foreign-text.ts'
 const MAX_MESSAGE = 2_000
 
-/** What kind of bad input it was. */
+/** The kind of bad input. */
 export type UsageCode =
   | 'NO_COMMAND'
   | 'UNKNOWN_COMMAND'

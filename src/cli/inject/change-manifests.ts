@@ -24,7 +24,7 @@ export function readFile({ file, text }: ManifestText): ManifestFile {
   return { documents: documents.map((each) => ({ ...each, objects: objectsOf(each.value) })) }
 }
 
-/** What a pod becomes; the same value where nothing changes. */
+/** Returns the changed pod; the same value when nothing changes. */
 export type ChangePod = (place: PodPlace) => unknown
 
 /** The text of manifests after a change to the pods in them. */

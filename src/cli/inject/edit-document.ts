@@ -100,10 +100,10 @@ function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value)) as unknown
 }
 
-/** How far things are moved to the right. */
+/** Detects the indentation of a document. */
 function layoutOf(body: string): { readonly indent: number; readonly indentSeq: boolean } {
   const first = /^( +)[^\s#-]/m.exec(body)?.[1]?.length ?? 2
-  // Whether the dashes of a list stand below its key or to the right of it.
+  // The dashes of a list are in the column of its key, or indented.
   const list = /^( *)[^\s#-][^\n]*:[ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*( *)- /m.exec(body)
   const indentSeq = list === null || (list[2] ?? '').length > (list[1] ?? '').length
   return { indent: Math.min(Math.max(first, 1), 8), indentSeq }

@@ -5,10 +5,10 @@ import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { INJECT_FLAGS, type InjectFlag, UNINJECT_FLAGS, type UninjectFlag } from './inject-flags.ts'
 
-/** How manifests are written; undefined for as they are read. */
+/** The output format; undefined for the format of the input. */
 export type ManifestFormat = 'yaml' | 'json' | undefined
 
-/** What to read, and how to write it. */
+/** The files to read, and the format to write. */
 export interface ManifestRequest {
   readonly files: readonly string[]
   readonly format: ManifestFormat
@@ -29,7 +29,7 @@ export interface InjectRequest extends ManifestRequest {
 
 /** Everything `squall uninject` was told, checked. */
 export interface UninjectRequest extends ManifestRequest {
-  /** What annotations of the injector begin with. */
+  /** The prefix of the injector's annotations. */
   readonly prefix: string
 }
 

@@ -37,7 +37,7 @@ export function keepLines(text: string, before: string, after: string): string |
   return lines.join('\n')
 }
 
-/** What of a line does not depend on how it is laid out. */
+/** Returns the text of a line without its layout. */
 function bare(line: string): string {
   return line.replace(/\s+/g, '')
 }

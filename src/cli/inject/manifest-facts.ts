@@ -6,14 +6,14 @@ import type {
 } from '../../cluster/injector/injection.ts'
 import { type KubeObject } from './pod-places.ts'
 
-/** What the manifests themselves say about the place where their pods will be. */
+/** Facts from the manifests about the place where their pods will run. */
 export interface ManifestFacts {
   namespace(name: string): NamespaceFacts
   /** Undefined when the manifests hold no Service of the namespace: others may be in the cluster. */
   services(namespace: string): InjectionContext['services']
 }
 
-/** What is known of a namespace that no manifest holds. */
+/** Facts from flags about a namespace that no manifest contains. */
 export type ToldFacts = Pick<NamespaceFacts, 'labels' | 'annotations'>
 
 /** Collects namespaces and Services from what the manifests hold. */

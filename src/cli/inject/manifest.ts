@@ -10,7 +10,7 @@ export interface ManifestDocument {
   readonly marker: string
   readonly body: string
   readonly isJson: boolean
-  /** What it holds; undefined when it holds nothing. */
+  /** The value of the document; undefined for an empty one. */
   readonly value: unknown
 }
 
@@ -22,7 +22,7 @@ export class ManifestError extends Error {
 
 const MOST_DOCUMENTS = 10_000
 const MARKER = /^---(?=[ \t\r\n]|$)/
-/** What may stand before the dashes and belongs to the document behind them. */
+/** The directives before the dashes, which belong to the document behind them. */
 const DIRECTIVES = /^(?:[ \t]*(?:#[^\n]*)?\n)*%[^\n]*\n(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)\n)*$/
 /** Types that no JSON has. */
 const NOT_JSON: readonly string[] = ['timestamp', 'binary', 'omap', 'pairs', 'set']
@@ -73,7 +73,7 @@ function splitDocuments(text: string): readonly string[] {
 }
 
 function readDocument(text: string, file: string, line: number): ManifestDocument {
-  // What stands behind the dashes is part of the document, unless it is a comment.
+  // Text behind the dashes belongs to the document, unless it is a comment.
   const marker = /^---[ \t]*(?:#[^\n]*)?\r?(?:\n|$)/.exec(text)?.[0] ?? ''
   const body = text.slice(marker.length)
   const isJson = /^\s*[{[]/.test(body)

@@ -14,7 +14,7 @@ export const STANDARD: Outputs = {
 function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException): void => {
-      // Who reads has seen enough, as `head` does.
+      // The reader closed the pipe, as `head` does.
       if (error.code === 'EPIPE') resolve()
       else reject(error)
     }

@@ -4,9 +4,9 @@ import { isRecord, textOf } from '../../base/values.ts'
 export interface PodPlace {
   /** The keys that lead to it. */
   readonly path: readonly (string | number)[]
-  /** What makes pods of it. */
+  /** The workload that creates the pods. */
   readonly owner: string
-  /** How it is called in messages: `deployment/tools`. */
+  /** The name in messages: `deployment/tools`. */
   readonly label: string
   /** Name of what makes pods of it; undefined where it has none. */
   readonly workload: string | undefined

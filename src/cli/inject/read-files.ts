@@ -20,7 +20,7 @@ export async function readFiles(files: readonly string[]): Promise<readonly Mani
   return texts
 }
 
-/** What a file of settings holds. Throws `UsageError`. */
+/** Returns the content of a settings file. Throws `UsageError`. */
 export async function readSettings(file: string): Promise<unknown> {
   const text = await readText(file, MOST_SETTINGS)
   try {

@@ -27,7 +27,7 @@ export interface Writing {
   readonly before: Fields | undefined
   readonly key: string
   readonly now: number
-  /** How long the rules may act, in milliseconds. */
+  /** The time for which the rules may act, in milliseconds. */
   readonly lastsMs: number | undefined
 }
 

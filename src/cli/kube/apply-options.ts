@@ -18,7 +18,7 @@ export interface ApplyRequest {
   /** Undefined where production is allowed. */
   readonly production: ProductionCheck | undefined
   readonly environmentLabel: string
-  /** How long the rules may act, counted from now. */
+  /** The time for which the rules may act, from now, in milliseconds. */
   readonly lastsMs: number | undefined
   readonly dryRun: boolean
   readonly timeoutMs: number

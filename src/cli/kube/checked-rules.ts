@@ -12,7 +12,7 @@ import { UsageError } from '../flags/usage-error.ts'
 export interface CheckedRules {
   readonly text: string
   readonly problems: readonly FileProblems[]
-  /** Whether any rule of it could ever act. */
+  /** True when any of its rules could ever act. */
   readonly canAct: boolean
 }
 

@@ -50,7 +50,7 @@ function onPlain(stream: ProgressStream): ProgressOutput {
   }
 }
 
-/** What is said of one pod at the end. */
+/** Describes the final state of one pod. */
 export function progressLines(name: string, progress: PodProgress): string {
   const head = `  ${name}: ${progress.state}, ${plain(progress.detail)}\n`
   if (progress.state !== 'rejected') return head

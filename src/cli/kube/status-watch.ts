@@ -5,7 +5,7 @@ import { type Input, openTerminal, type Output } from '../../lab/top/terminal.ts
 import { plain } from '../../base/text/foreign-text.ts'
 import { rowOf, type Status, statusDocument, statusNotes, statusText } from './status-text.ts'
 
-/** What is watched, and where it is shown. */
+/** Configures the source and the output of a watch. */
 export interface WatchOptions {
   readonly look: (signal: AbortSignal) => Promise<Status>
   /** Undefined for all namespaces. */
@@ -43,7 +43,7 @@ export async function watchStatus(options: WatchOptions): Promise<number> {
         view ??= viewFor(options, stop)
         view.show(status)
       } catch (error) {
-        // What is wrong from the beginning does not fix itself.
+        // An error at the first look does not fix itself.
         if (!(error instanceof KubeError) || view === undefined) throw error
         view.fail(plain(error.message))
       }
@@ -69,7 +69,7 @@ function jsonView(output: Output): View {
   let last = ''
   const print = (document: object): void => {
     const text = JSON.stringify(document)
-    // Who reads slowly misses some: nothing piles up here.
+    // A slow reader misses updates: nothing is queued for it.
     if (text === last || output.writableNeedDrain === true) return
     last = text
     output.write(`{"at":"${new Date().toISOString()}",${text.slice(1)}\n`)

@@ -4,7 +4,7 @@ import { UsageError } from '../flags/usage-error.ts'
 const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 // oxlint-disable-next-line no-control-regex
 const VALUE = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/
-/** What the client itself must say. */
+/** The headers that the client itself sets. */
 const OWN = new Set([
   'accept',
   'connection',

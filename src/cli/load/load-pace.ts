@@ -10,7 +10,7 @@ type Flags = FlagValues<LoadFlag>
 const MAX_MS = 7 * 86_400_000
 const DEFAULT_DURATION_MS = 10_000
 
-/** How much load, and when. */
+/** Parses the options for the amount of load and its timing. */
 export function parsePace(flags: Flags): LoadPace {
   const rate = rateOf(flags)
   const tasks = optionalCount(flags, 'tasks', 1_000_000_000)
@@ -30,7 +30,7 @@ export function parsePace(flags: Flags): LoadPace {
   }
 }
 
-/** What the client does about failures. */
+/** Parses the options for the client's handling of failures. */
 export function parseResilience(flags: Flags, fanOut: number): LoadResilience {
   const timeout = flags.required('timeout')
   const budget = flags.optional('retry-budget')

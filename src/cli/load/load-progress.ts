@@ -19,11 +19,11 @@ const LINE_MS = 5000
 const BAR = 20
 const WIDTH = 80
 
-/** How far a load is to go: calls, or milliseconds. */
+/** The end of a load: a number of calls, or of milliseconds. */
 export interface Goal {
   readonly calls: number | undefined
   readonly durationMs: number | undefined
-  /** How long is waited yet for what is under way; undefined while further tasks begin. */
+  /** Returns the remaining wait for calls in flight; undefined while further tasks begin. */
   readonly waitsMs?: () => number | undefined
 }
 
@@ -58,7 +58,7 @@ export function showProgress(
   }
 }
 
-/** How far it is, how fast, and what went wrong, in one line. */
+/** Shows progress, rate and errors on one line. */
 export function progressLine(recorder: Recorder, goal: Goal): string {
   const { counts, originCounts, arrivals, elapsedMs } = recorder
   const done = `${Math.floor(shareDone(recorder, goal) * 100)}%`

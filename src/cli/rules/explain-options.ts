@@ -8,7 +8,7 @@ import { parseBounds, type RuleBounds } from '../run/rules-guard-options.ts'
 import { missingFile } from './rules-options.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-/** What is explained: a call, a request without one, or a request that was recorded. */
+/** The subject to explain: a call, a request without one, or a recorded request. */
 export type ExplainSubject =
   | {
       readonly kind: 'call'
@@ -143,7 +143,7 @@ function httpMethodOf(given: Given | undefined): string {
 function headerOf({ text }: Given): string[] {
   const at = text.indexOf('=')
   if (at < 1 || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text.slice(0, at))) {
-    // What stands there may be a secret, so it is not repeated.
+    // The text may be a secret, so it is not repeated.
     throw new UsageError('BAD_VALUE', '--header: this is no header', 'write name=value')
   }
   return [text.slice(0, at), text.slice(at + 1)]

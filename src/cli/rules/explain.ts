@@ -13,7 +13,7 @@ import { UsageError } from '../flags/usage-error.ts'
 
 const FAILED = 1
 
-/** What the rules make of one call, or of a request without any. */
+/** The effect of the rules on one call, or on a request without one. */
 interface Explained extends Pick<Explanation, 'rules'> {
   readonly call: Pick<Call, 'id' | 'method' | 'name'> | undefined
 }

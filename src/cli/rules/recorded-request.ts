@@ -68,7 +68,7 @@ function httpOf(text: string): RecordedHttp {
   const headers: string[] = []
   for (const line of lines) {
     const colon = line.indexOf(':')
-    // What stands there may be a secret, so it is not repeated.
+    // The text may be a secret, so it is not repeated.
     if (colon < 1 || !NAME.test(line.slice(0, colon))) throw wrong('a line is no header')
     headers.push(line.slice(0, colon), line.slice(colon + 1).trim())
   }

@@ -7,7 +7,7 @@ import { parseFound } from '../../rules/file/rules-parser.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 
-/** What is at a path of rules, read as a running sidecar reads it. */
+/** The rules at a path, read as a running sidecar reads them. */
 export interface RulesSource {
   readonly version: RulesVersion
   /** Each file with what is wrong with it, which may be nothing. */
@@ -40,7 +40,7 @@ export async function readRulesSource(path: string): Promise<RulesSource> {
   return { version, files }
 }
 
-/** What a shell puts in the place of a file is read to its end, which a sidecar does not wait for. */
+/** Reads a pipe to its end, unlike a sidecar: shells pass pipes in place of files. */
 async function find(path: string): Promise<FoundRules> {
   const stats = path === '-' ? undefined : await stat(path).catch(() => undefined)
   const streams = path === '-' || stats?.isFIFO() === true || stats?.isCharacterDevice() === true

@@ -5,7 +5,7 @@ import { isAboutPods } from '../../rules/match/pod-match.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import { readRulesSource } from './rules-source.ts'
 
-/** How to check, and where to write. */
+/** Configures the checks and the output. */
 export interface ValidateOptions {
   readonly format: ProblemFormat
   /** Takes what goes to standard output. */

@@ -21,9 +21,9 @@ import { RulesLog } from './rules-log.ts'
 export interface RulesEngine {
   readonly rules: ActiveRules
   readonly recent: RecentFaults
-  /** What the data path makes faults of. */
+  /** The parts of the data path that inject faults. */
   readonly parts: FaultParts
-  /** What the data path reports to. */
+  /** Receives the reports of the data path. */
   readonly telemetry: Telemetry
   /** Resolves when the first version of the rules has been looked at. */
   start(): Promise<void>

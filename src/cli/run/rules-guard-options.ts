@@ -18,7 +18,7 @@ import { environmentNames, ownNamespace, parseProductionNames } from '../flags/p
 import { parseCount, parseDuration, parsePercent, type Range } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-/** What `squall run` was told about rules, and about what holds them in check. */
+/** The options of `squall run` for rules and their limits. */
 export interface RunRules extends GuardedRulesOptions {
   /** A file or a directory; undefined when there are no rules. */
   readonly path: string | undefined
@@ -60,7 +60,7 @@ export type LimitFlag = Extract<
   | 'dry-run'
 >
 
-/** What limits come to. */
+/** The limits on rules. */
 export type RuleBounds = Pick<GuardedRulesOptions, 'limits' | 'pod' | 'self' | 'neverArmed'>
 
 /** Checks the options that keep rules within limits. Throws nothing but a `UsageError`. */
@@ -173,7 +173,7 @@ function workloadOf(given: Given | undefined): string | undefined {
   )
 }
 
-/** What Kubernetes calls the pod, unless it was named. */
+/** Returns the name of the pod in Kubernetes, unless an option names it. */
 function podOf(given: Given | undefined, env: Environment): string | undefined {
   if (given !== undefined && (given.text === '' || given.text.length > MAX_POD)) {
     throw new UsageError(

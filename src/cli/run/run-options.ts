@@ -34,7 +34,7 @@ export interface ListenerTls {
   readonly keyFile: string
 }
 
-/** How TLS is spoken to the app. */
+/** Configures TLS to the app. */
 export interface UpstreamTls {
   readonly caFile: string | undefined
   readonly certFile: string | undefined
@@ -51,11 +51,11 @@ export interface RunOptions {
   readonly admin: ListenAddress | undefined
   /** Path of the socket for hooks in the sidecar's own container; undefined when there is none. */
   readonly control: string | undefined
-  /** What the admin port asks the app on behalf of Kubernetes. */
+  /** The probes that the admin port sends to the app on behalf of Kubernetes. */
   readonly appProbes: AppProbes
   /** Replaces the upstream's address in OAuth documents; undefined for no change. */
   readonly publicUrl: string | undefined
-  /** What changes by the admin port need; undefined when nothing can be changed. */
+  /** The token that changes by the admin port need; undefined when nothing can be changed. */
   readonly adminToken: string | undefined
   /** Access rules for reading the admin port. */
   readonly adminAccess: ReadAccess
@@ -87,7 +87,7 @@ export interface RunOptions {
   readonly logIds: LogIds
 }
 
-/** Whether a connection to the app carries more than one request. */
+/** Decides whether a connection to the app carries more than one request. */
 export type UpstreamReuse = (typeof UPSTREAM_REUSE)[number]
 
 const UPSTREAM_REUSE = ['always', 'never'] as const

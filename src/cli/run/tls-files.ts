@@ -57,7 +57,7 @@ function check(parts: { ca?: Buffer; cert?: Buffer; key?: Buffer }, flags: strin
     if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error('no PEM')
     process.getBuiltinModule('node:tls').createSecureContext(parts)
   } catch {
-    // What OpenSSL says of a key stays out of the message.
+    // OpenSSL's error may describe the key, so it is not repeated.
     throw new UsageError(
       'BAD_FILE',
       `${flags}: not usable as a certificate in PEM form, or the key does not belong to it`,

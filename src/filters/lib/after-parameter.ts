@@ -25,7 +25,7 @@ export const after = Type.Optional(
   ),
 )
 
-/** What is wrong with `after`, which goes with one moment only. */
+/** Returns the problems of `after`, which is valid for one moment only. */
 export function afterProblems(
   config: { readonly at: string; readonly after?: ResponsePlace },
   moment: string,

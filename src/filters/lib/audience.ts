@@ -3,7 +3,7 @@ import { digest } from '../../base/digest.ts'
 import type { FaultContext } from '../fault.ts'
 import type { NotApplicableReason } from './not-applicable.ts'
 
-/** Whose responses may be given to whom: those of the same caller, or everybody's. */
+/** The callers to whom a kept response may be replayed: the same caller only, or all. */
 export type SharedBy = 'caller' | 'all'
 
 /** Calls that may get each other's responses have the same key; or why none may. */

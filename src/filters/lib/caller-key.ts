@@ -1,7 +1,7 @@
 import { digest } from '../../base/digest.ts'
 import type { FaultContext } from '../fault.ts'
 
-/** Who or what calls are counted by. */
+/** Selects the key by which calls are counted. */
 export type CallerKind = 'all' | 'session' | 'client' | 'tool' | { readonly header: string }
 
 /**

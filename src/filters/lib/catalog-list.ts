@@ -23,7 +23,7 @@ export interface Ghost {
   readonly uri?: string
 }
 
-/** What is to become of a list. */
+/** Changes to a list. */
 export interface ListChanges {
   readonly hide?: Names
   readonly duplicate?: Names

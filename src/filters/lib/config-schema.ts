@@ -11,7 +11,7 @@ export const PERCENT_FORMAT = 'squall-percentage'
 /** The format of an exact text, or one with `*` and `?`. */
 export const GLOB_FORMAT = 'squall-glob'
 
-/** What every schema node may say. */
+/** The keywords that every schema node accepts. */
 export interface NodeOptions {
   readonly description?: string
   readonly default?: unknown

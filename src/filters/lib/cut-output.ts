@@ -55,7 +55,7 @@ function cutDeclared(
   return { head: { ...head, headers }, body: firstBytes(body, stay, framing) }
 }
 
-/** Of a body whose length nobody has told: as much is taken in as it takes to know. */
+/** Cuts a body of unknown length, after holding as much of it as the decision needs. */
 async function cutHeld(
   ctx: FaultContext,
   { head, body }: Output,

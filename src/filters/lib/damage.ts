@@ -1,4 +1,4 @@
-/** How a response is damaged. */
+/** Selects the kind of damage. */
 export type DamageMode = 'garbage' | 'bitflip' | 'invalid-utf8' | 'html' | 'empty'
 
 /** Changes bytes, written as one character each; undefined where there is nothing to change. */
@@ -18,7 +18,7 @@ const NO_UTF8 = ['\xff\xfe', '\xc0\xaf', '\xe2\x82', '\xed\xa0\x80']
 const PAGE =
   '<!doctype html><html><head><title>502 Bad Gateway</title></head><body><h1>Bad Gateway</h1><p>The server did not answer in a way that could be passed on.</p></body></html>'
 
-/** What each mode does. No damage adds or takes away an end of a line, which would frame events anew. */
+/** Implements each mode. No damage adds or removes a line end, which would frame events anew. */
 export const DAMAGE: Readonly<Record<DamageMode, Damage>> = {
   garbage(bytes, random) {
     let text = ''
@@ -79,8 +79,8 @@ interface Span {
 }
 
 /**
- * What stands between the quotes of the longest string, which is what a response says rather than one
- * of its keys; all of a text without strings.
+ * Finds the content of the longest string, which is content of the response rather than a key. Finds the
+ * whole text when there are no strings.
  */
 function longestString(text: string): Span {
   let longest: Span | undefined

@@ -3,7 +3,7 @@ import { headerValue, linesWithout, type HeaderLines } from '../../http/headers.
 import { DAMAGE, type DamageMode } from './damage.ts'
 import type { FaultContext, Output } from '../fault.ts'
 
-/** Of a body that is larger, the rest goes on as it is. */
+/** The rest of a larger body passes unchanged. */
 const MAX_DAMAGED = 256 * 1024
 
 /** A response that is one body, damaged, with a head that is true of it; as it was where that cannot be. */
@@ -23,7 +23,7 @@ export async function damagedBody(
   const out = Buffer.from(text, 'latin1')
   const goesOn = !ended && (mode === 'bitflip' || mode === 'invalid-utf8')
   const length = goesOn ? grown(head.headers, out.length - bytes.length) : out.length
-  // Of bits the other way round there are as many, and coded ones stay coded.
+  // Flipped bits change neither the length nor the coding.
   const headers = mode === 'bitflip' ? head.headers : headersForChangedBody(head.headers, length)
   return {
     head: { ...head, headers: type === undefined ? headers : withType(headers, type) },

@@ -50,7 +50,7 @@ export const distributionKeys = {
 
 const schema = Type.Object(distributionKeys)
 
-/** How long something takes: one of the ways. */
+/** A fixed duration, or a distribution of durations. */
 export type DurationDistribution = Static<typeof schema>
 
 /** The ways that exclude each other. */

@@ -19,5 +19,5 @@ const NAMES: Readonly<Record<FaultName, true>> = {
   amplify: true,
 }
 
-/** What all faults are called, for whoever needs no more of them: nothing else is loaded for it. */
+/** The names of all faults. Importing them loads no fault. */
 export const FAULT_NAMES = Object.keys(NAMES) as readonly FaultName[]

@@ -1,7 +1,7 @@
 import type { Call } from '../../mcp/call.ts'
 import type { NotApplicableReason } from './not-applicable.ts'
 
-/** What a fault is asked about: a call that is healthy otherwise, and the kind of its response. */
+/** An otherwise healthy call and the kind of its response, for which a fault predicts its effect. */
 export interface OutlookSetting {
   /** Undefined when a rule about HTTP hits: its faults know nothing of calls. */
   readonly call: Call | undefined
@@ -16,11 +16,11 @@ export interface OutlookSetting {
 /** The hook that does it. */
 export type OutlookHook = 'request' | 'beforeResponse' | 'response' | 'output'
 
-/** What a verdict asks for, where that is not to go on. */
+/** The effect of a verdict other than `continue`. */
 export type Asked =
   'status' | 'status for all' | 'message' | 'reset' | 'silence' | 'edit' | 'copies'
 
-/** What a fault would do, as far as it can tell by itself: not every exchange lets it. */
+/** Predicts the effect of a fault, as far as the fault knows: not every exchange allows it. */
 export type Outlook =
   | {
       readonly by: OutlookHook
@@ -29,10 +29,10 @@ export type Outlook =
       readonly asks?: Asked
       /** With `by: response`: events before the one that answers the call are its business as well. */
       readonly any?: true
-      /** What else has to be there; undefined when it acts for certain. */
+      /** A condition that the response must meet; undefined when the fault acts for certain. */
       readonly needs?: string | undefined
     }
   | { readonly cannot: NotApplicableReason }
 
-/** What a fault says that finds nothing to act on. */
+/** The prediction of a fault that finds nothing to act on. */
 export const NOTHING: Outlook = { cannot: 'nothing_to_act_on' }

@@ -4,7 +4,7 @@ import { parsePointer } from '../../base/json/json-pointer.ts'
 export const MAX_POINTER = 1024
 const MAX_KEYS = 50
 
-/** What is wrong with a pointer to a value within another; undefined when nothing is. */
+/** Returns the problem of a JSON Pointer; undefined when it is valid. */
 export function pointerProblem(pointer: string): string | undefined {
   if (!pointer.startsWith('/')) return 'a JSON Pointer begins with `/`, as in `/items/0/price`'
   if (pointer.length > MAX_POINTER) return `a pointer has at most ${MAX_POINTER} characters`

@@ -1,7 +1,7 @@
 import type { FaultContext } from '../fault.ts'
 import { ReadAhead } from './read-ahead.ts'
 
-/** How often a stream that says nothing shows that it is alive, as servers usually do. */
+/** The interval at which a silent stream shows that it is alive, as servers usually do. */
 const KEEP_ALIVE_EVERY = 15_000
 
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')

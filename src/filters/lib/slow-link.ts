@@ -1,13 +1,13 @@
 import type { FaultContext } from '../fault.ts'
 import { ReadAhead } from './read-ahead.ts'
 
-/** What is taken in before the app has to wait. */
+/** Bytes that are buffered before the upstream has to wait. */
 const BUFFER = 64 * 1024
 
 /** This far ahead of its time, a link no longer waits: its rule was taken back, or its clock set back. */
 const AHEAD = 250
 
-/** How fast a link is. */
+/** The speed of a link. */
 export interface Link {
   /** Bytes in a second. */
   readonly rate: number

@@ -1,4 +1,4 @@
-/** How many calls go through: so many in so long, and so many at once. */
+/** A number of calls per period, and a burst. */
 export interface TokenRate {
   readonly calls: number
   /** In milliseconds. */

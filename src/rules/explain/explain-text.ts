@@ -108,7 +108,7 @@ function responseText({ acts, does, needs, reason, behind }: ResponseOutlook): s
   return `does not act (${reason ?? ''})`
 }
 
-/** What the words and brackets mean that were used. */
+/** Explains the words and brackets that the text uses. */
 function legend(rules: readonly RuleOutlook[]): string[] {
   const responses = rules.flatMap((rule) => rule.faults.flatMap((fault) => fault.responses))
   const reasons = new Set(responses.flatMap(({ reason }) => reason ?? []))

@@ -19,7 +19,7 @@ export interface Mismatch {
   readonly found: string
 }
 
-/** What a fault of a rule would do. */
+/** Predicts the effect of one fault of a rule. */
 export interface FaultOutlook {
   readonly fault: string
   readonly summary: string
@@ -28,13 +28,13 @@ export interface FaultOutlook {
   readonly responses: readonly ResponseOutlook[]
 }
 
-/** What one rule makes of a call. */
+/** Predicts the effect of one rule on a call. */
 export interface RuleOutlook {
   readonly rule: string
   readonly matches: boolean
   /** All dimensions that fail, as the file orders them by kind; the first is the one to look at. */
   readonly failing: readonly Mismatch[]
-  /** What would become of the call; undefined when the rule does not match. */
+  /** The result for the call; undefined when the rule does not match. */
   readonly result: RuleResult | 'sampled' | 'stopped' | undefined
   /** The limit that forbids the rule to act. */
   readonly limit: string | undefined
@@ -47,7 +47,7 @@ export interface RuleOutlook {
   readonly faults: readonly FaultOutlook[]
 }
 
-/** What all rules make of a call. */
+/** Predicts the effect of all rules on a call. */
 export interface Explanation {
   /** Why nothing would be done whatever the rules say. */
   readonly disarmed: string | undefined

@@ -12,20 +12,20 @@ import { callerText } from '../../http/caller-identity.ts'
 import { isExactId } from '../../mcp/reply.ts'
 import type { Facts } from '../match/call-facts.ts'
 
-/** How a call is answered; `http` is what a rule about HTTP sees, with or without a call in it. */
+/** The form of the response. A rule about HTTP sees `http`, with or without a call in it. */
 export type ResponseKind = 'json' | 'sse' | 'http+sse' | 'batch' | 'batch-sse' | 'http' | 'http-sse'
 
-/** What a fault would do where the call is answered in one way. */
+/** Predicts the effect of a fault on one form of response. */
 export interface ResponseOutlook {
   readonly on: ResponseKind
-  /** Whether the call that is explained can be answered so. */
+  /** True when the response to the explained call can have this form. */
   readonly here: boolean
   readonly acts: 'yes' | 'depends' | 'no'
   /** When it does: before the app gets the call, when the response is there, while it flows, or as HTTP. */
   readonly by?: OutlookHook
   /** In a few words; absent where it does not act. */
   readonly does?: string
-  /** What else it takes where that depends. */
+  /** The further condition when `acts` is `depends`. */
   readonly needs?: string
   /** Why it does not act, as logs say it. */
   readonly reason?: NotApplicableReason
@@ -55,7 +55,7 @@ const OF_HTTP: readonly (readonly [ResponseKind, Way])[] = [
   ['http-sse', { stream: true }],
 ]
 
-/** What leaves nothing of a call for the app. */
+/** The effects after which the call does not reach the upstream. */
 const ENDS: ReadonlySet<Asked> = new Set([
   'status',
   'status for all',
@@ -64,7 +64,10 @@ const ENDS: ReadonlySet<Asked> = new Set([
   'silence',
 ])
 
-/** What a rule's fault would do, for each way to answer. `batched` says that it is one of several calls. */
+/**
+ * Predicts the effect of a rule's fault for each form of response. `batched` means that the call is one
+ * of several.
+ */
 export function faultOutlook(
   use: FaultUse,
   fault: Fault,
@@ -115,7 +118,7 @@ function settled(
   return { acts: 'yes', by, does, ...(ends ? { ends } : {}) }
 }
 
-/** What the fault says; where it says nothing, what it has hooks for. */
+/** Returns the fault's own prediction, or one by its hooks when it makes none. */
 function outlookOf(
   { fault: name, config }: FaultUse,
   fault: Fault,

@@ -10,8 +10,8 @@ export interface ReachedFault {
 }
 
 /**
- * What the faults of all rules that hit come to together, in their order: where one keeps the call
- * from the app, those behind it have no turn, and none has anything of a response to act on.
+ * Combines the faults of all injected rules in their order. After a fault that keeps the call from the
+ * upstream, no later fault acts, and no fault has a response to act on.
  */
 export function reached(
   faults: readonly ReachedFault[],
@@ -21,7 +21,7 @@ export function reached(
   const ofCall = faults.filter(({ isHttp }) => !isHttp)
   const inOrder = [...ofHttp, ...ofCall]
   const endsHttp = ofHttp.find((fault) => endsOn(fault, 'http'))
-  // Of a batch, the rest goes on.
+  // The other calls of a batch continue.
   const endsCall = batched ? undefined : ofCall.find(({ responses }) => responses.some(endsHere))
   return faults.map((fault) =>
     fault.responses.map((response) => {

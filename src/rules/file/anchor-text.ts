@@ -75,7 +75,7 @@ export function anchorText(text: string, applying: Applying): string | undefined
   }
 }
 
-/** Whether the file as a whole says when it was applied. */
+/** Returns true when the file as a whole has `appliedAt`. */
 function saysAppliedAt(text: string): boolean {
   const { contents } = parseDocument(text)
   return isMap(contents) && contents.has('appliedAt')

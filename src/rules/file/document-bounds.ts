@@ -19,9 +19,9 @@ export interface Exceeded {
   readonly offset: number
 }
 
-/** What was found out about a document before it is read. */
+/** Measurements of a document before it is read. */
 export interface Measured {
-  /** What each alias stands for. */
+  /** The value that each alias refers to. */
   readonly targets: ReadonlyMap<Alias, unknown>
   readonly exceeded: Exceeded | undefined
 }

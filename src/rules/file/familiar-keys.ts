@@ -1,4 +1,4 @@
-/** What a key of another fault tool is called here. Keys are compared without case, `_` and `-`. */
+/** Maps keys of other fault tools to Squall's. Keys are compared without case, `_` and `-`. */
 const FAMILIAR: Readonly<Record<string, string>> = {
   // Envoy and Istio
   fault: 'a rule has a list `faults`, with entries such as `- delay: { fixed: 5s }`',
@@ -54,7 +54,7 @@ const FAMILIAR: Readonly<Record<string, string>> = {
   '<<': 'merge keys are not read; write the keys out, or use an alias for a whole value',
 }
 
-/** What is meant when the key stands among the parameters of a fault. */
+/** Hints for keys among the parameters of a fault. */
 const FAMILIAR_PARAMETERS: Readonly<Record<string, string>> = {
   duration: 'how long is `fixed: 5s`',
   time: 'how long is `fixed: 5s`',
@@ -69,7 +69,7 @@ const FAMILIAR_PARAMETERS: Readonly<Record<string, string>> = {
     'the text of a failed tool is `toolError: "…"`; that of a JSON-RPC error is `rpcError: { message: "…" }`',
 }
 
-/** What to write instead of a key that belongs to another tool; undefined for any other key. */
+/** Returns a replacement for a key of another tool; undefined for any other key. */
 export function familiarHint(key: string, inParameters: boolean): string | undefined {
   const name = key.toLowerCase().replace(/[_-]/g, '')
   if (inParameters && Object.hasOwn(FAMILIAR_PARAMETERS, name)) return FAMILIAR_PARAMETERS[name]

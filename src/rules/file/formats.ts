@@ -13,11 +13,11 @@ import { SafeRegex } from '../../base/regex/safe-regex.ts'
 
 /** A kind of text that means more than its characters. */
 export interface Format {
-  /** What it has to be, with an example, for messages. */
+  /** The expected form with an example, for messages. */
   readonly wants: string
-  /** What is wrong with a text; undefined when nothing is. */
+  /** Returns the problem of a text; undefined when it is valid. */
   problem(text: string): string | undefined
-  /** What the text stands for; without it, itself. */
+  /** Converts the text to its value. Without it, the text is the value. */
   readonly read?: (text: string) => number | undefined
 }
 

@@ -23,10 +23,10 @@ export type HeaderOperators = Omit<ValueOperators, 'gt' | 'lt' | 'not'> & {
   readonly not?: HeaderMatch
 }
 
-/** What a header has to be. */
+/** The condition on a header. */
 export type HeaderMatch = string | HeaderOperators
 
-/** What an argument of the call has to be. */
+/** The condition on an argument of the call. */
 export type ValueMatch = string | number | boolean | null | ValueOperators
 
 const textOperators = {
@@ -200,7 +200,7 @@ const matchKeys = {
   ),
 }
 
-/** What a rule is about. All that is given must hold. */
+/** The conditions of a rule. All of them must hold. */
 export interface Match extends Static<TObject<typeof matchKeys>> {
   readonly any?: readonly Match[]
   readonly all?: readonly Match[]
@@ -223,7 +223,10 @@ const match = section({
   not: Type.Optional(ref<Match>('match', { description: 'This does not hold.' })),
 })
 
-/** What the match refers to by name. No union here has two branches for one type of JSON value. */
+/**
+ * The definitions that the match refers to by name. No union here has two branches for one type of JSON
+ * value.
+ */
 export const matchDefinitions = {
   match,
   text: {

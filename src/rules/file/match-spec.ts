@@ -1,7 +1,7 @@
 import type { TextSpec } from '../match/text-match.ts'
 import type { ValueSpec } from '../match/value-match.ts'
 
-/** What a rule matches, as it is written and has been validated. */
+/** The conditions of a rule as written, after validation. */
 export interface MatchSpec {
   readonly method?: TextSpec | undefined
   readonly tool?: TextSpec | undefined
@@ -21,13 +21,13 @@ export interface MatchSpec {
   readonly not?: MatchSpec | undefined
 }
 
-/** What a rule wants of the client. */
+/** The conditions of a rule on the client. */
 export interface ClientSpec {
   readonly name?: TextSpec | undefined
   readonly version?: TextSpec | undefined
 }
 
-/** What a rule wants of the HTTP exchange. */
+/** The conditions of a rule on the HTTP exchange. */
 export interface HttpSpec {
   readonly method?: TextSpec | undefined
   readonly path?: TextSpec | undefined

@@ -10,14 +10,14 @@ import { schemaFindings } from './schema-findings.ts'
 import { readYaml } from './yaml-document.ts'
 import type { YamlDocument } from './yaml-document.ts'
 
-/** What became of a rules file's text. */
+/** The result of parsing the text of a rules file. */
 export type ParsedRules =
   | { readonly ok: true; readonly file: RulesFile; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly digest: string }
 
 /** Longer files are refused: a ConfigMap cannot hold more. */
 export const MAX_FILE_BYTES = 1024 * 1024
-/** What is beyond is left out. */
+/** Further problems are left out. */
 export const MAX_PROBLEMS = 200
 /** One object with hundreds of mistakes can go beyond the limit. */
 const MAX_FOUND = 5 * MAX_PROBLEMS

@@ -7,7 +7,7 @@ export interface FileProblems {
   readonly problems: readonly Problem[]
 }
 
-/** How `squall validate` writes what it found. */
+/** The output formats of `squall validate`. */
 export type ProblemFormat = 'text' | 'json' | 'github'
 
 /** All faults fit in. */
@@ -50,7 +50,7 @@ export function sentence(problem: Omit<Problem, 'line' | 'column'>): string {
   return plain(`${where}${message}${hint === undefined ? among : `; ${hint}`}`)
 }
 
-/** What is needed instead already stands in some messages. */
+/** Returns true when the message already names the allowed values. */
 function saysAllowed({ message }: { readonly message: string }): boolean {
   return message.startsWith('needs ') && !message.startsWith('needs exactly')
 }

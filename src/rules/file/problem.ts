@@ -1,6 +1,6 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 
-/** What kind of mistake it is. The codes are stable. */
+/** The kind of a problem. The codes are stable. */
 export type ProblemCode =
   | 'not_utf8'
   | 'too_large'
@@ -25,7 +25,7 @@ export type Path = readonly (string | number)[]
 /** One mistake in a rules file. Lines and columns count from 1. */
 export interface Problem {
   readonly code: ProblemCode
-  /** What is wrong, in words. */
+  /** The problem, for people. */
   readonly message: string
   /** As a person writes it: `rules[0].faults[1].delay`; empty for the file as a whole. */
   readonly path: string
@@ -41,7 +41,7 @@ export interface Finding {
   readonly code: ProblemCode
   readonly message: string
   readonly path: Path
-  /** Whether the mistake is the last key of the path, and not the value under it. */
+  /** True when the problem is the last key of the path, not the value under it. */
   readonly atKey?: boolean
   readonly found?: string
   readonly allowed?: readonly string[]

@@ -12,11 +12,11 @@ export interface RulesText {
   readonly bytes: Uint8Array
 }
 
-/** What is at the path of the rules. */
+/** The files found at the path of the rules. */
 export type FoundRules =
   | {
       readonly kind: 'found'
-      /** Of all bytes, and of what could not be read. */
+      /** The digest of all bytes, and of the errors of unreadable files. */
       readonly digest: string
       /** True when these are all files of a directory. */
       readonly isDirectory: boolean
@@ -28,7 +28,7 @@ export type FoundRules =
     }
   | { readonly kind: 'absent'; readonly digest: string; readonly reason: string }
 
-/** What came of one file: nothing when it is not there. */
+/** The result of opening one file; empty when the file does not exist. */
 interface Opened {
   readonly text?: RulesText
   readonly problems?: FileProblems
@@ -43,7 +43,10 @@ const MAX_ENTRIES = 10_000
 const ATTEMPTS = 3
 const RULES_FILE = /^[^.].*\.(?:yaml|yml|json)$/s
 
-/** Whether a file of a directory of rules is read; those of editors and of kubelet are not. */
+/**
+ * Returns true for the files of a rules directory that are read. Files of editors and of the kubelet are
+ * not.
+ */
 export function isRulesFileName(name: string): boolean {
   return RULES_FILE.test(name)
 }
@@ -138,7 +141,7 @@ async function readUpTo(
   }
 }
 
-/** Whether everything that was read is still what is there, so that no two states were mixed. */
+/** Returns true when nothing changed since it was read, so that no two states were mixed. */
 async function areSteady(opened: readonly Opened[]): Promise<boolean> {
   for (const { text, stats } of opened) {
     if (text === undefined || stats === undefined) continue

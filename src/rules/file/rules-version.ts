@@ -5,7 +5,7 @@ import type { RulesFile } from './schema.ts'
 export type RulesVersion =
   | {
       readonly kind: 'rules'
-      /** Of the bytes of all files. */
+      /** The digest of the bytes of all files. */
       readonly digest: string
       readonly file: RulesFile
     }

@@ -5,8 +5,8 @@ import { findingOf } from './schema-messages.ts'
 import type { SchemaNode } from './schema-node.ts'
 
 /**
- * What in a whole file does not fit its schema, each mistake once and in terms of what was meant. Rules
- * are checked one by one, until there are about `limit` mistakes.
+ * Returns the violations of a whole file, each once and in the user's terms. Rules are checked one by
+ * one, until there are about `limit` violations.
  */
 export function schemaFindings(file: unknown, root: SchemaNode, limit: number): readonly Finding[] {
   const rules = memberOf(file, 'rules')

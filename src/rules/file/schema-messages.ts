@@ -12,7 +12,7 @@ import { unknownKey } from './unknown-key.ts'
 /** Objects with more keys are not told by their keys. */
 const MAX_LISTED = 4
 
-/** What a violation means to the person who wrote the file. */
+/** Describes a violation to the author of the file. */
 export function findingOf(
   { keyword, node, value, path, key }: Violation,
   root: SchemaNode,
@@ -141,7 +141,7 @@ function badText(node: SchemaNode, value: unknown, path: Path): Finding {
   return { code: 'bad_value', message, path, found }
 }
 
-/** What a node takes, in words. */
+/** Describes the values that a node accepts. */
 function wants(node: SchemaNode): string {
   if (node.format !== undefined) return FORMATS[node.format]?.wants ?? 'text'
   if (node.enum !== undefined) return listed(node.enum.map(String))

@@ -37,7 +37,7 @@ export function resolved(node: SchemaNode, definitions: SchemaNode['definitions'
   return at
 }
 
-/** What a reference names, and what is there. */
+/** Returns the name and the target of a reference. */
 function definitionOf(
   ref: string,
   definitions: SchemaNode['definitions'],
@@ -61,7 +61,7 @@ export function branchFor(
   })
 }
 
-/** What JSON Schema calls the type of a value. */
+/** Returns JSON Schema's name for the type of a value. */
 export function jsonType(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value

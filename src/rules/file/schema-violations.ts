@@ -3,7 +3,7 @@ import type { Path } from './problem.ts'
 import { branchFor, jsonType, resolved } from './schema-node.ts'
 import type { SchemaNode } from './schema-node.ts'
 
-/** What a value can go against. `anyOf` is said where no branch is for its type. */
+/** The keywords that a value can violate. `anyOf` is reported when no branch is for the value's type. */
 export type Keyword =
   | 'additionalProperties'
   | 'anyOf'

@@ -73,7 +73,7 @@ function read(text: string): YamlDocument {
     found: key,
     ...placeOf(offset),
   }))
-  // How far aliases may multiply was just checked, by what they come to and not by their number.
+  // The expansion of aliases was checked above, by its size and not by their number.
   return { problems, value: document.toJS({ maxAliasCount: -1 }) as unknown, place }
 }
 

@@ -5,13 +5,13 @@ import type { Arming } from './arming.ts'
 export interface GuardConfig {
   /** More than this share of the calls is too many, 0 to 100. */
   readonly errorPercent: number
-  /** How far back it looks, in milliseconds. */
+  /** The length of the window in milliseconds. */
   readonly window: number
   /** Fewer calls within the window say nothing. */
   readonly minCalls: number
 }
 
-/** What the guard has seen within its window. */
+/** The counts within the guard's window. */
 export interface GuardFigures {
   readonly calls: number
   readonly errors: number
@@ -68,7 +68,7 @@ export class Guard {
     if (this.#allErrors * 100 > errorPercent * this.#allCalls && this.#arming.armed) this.#trip()
   }
 
-  /** What it has seen within the window. */
+  /** Returns the counts within the window. */
   figures(now: number): GuardFigures {
     this.#advance(now)
     return { calls: this.#allCalls, errors: this.#allErrors }

@@ -6,7 +6,7 @@ import type { RuleLimits } from './rule-limits.ts'
 import { RuleStates } from '../select/rule-states.ts'
 import { ActiveRules, type Reload } from '../watch/active-rules.ts'
 
-/** What is set from outside the rules file. */
+/** Settings from outside the rules file. */
 export interface GuardedRulesOptions {
   readonly limits: RuleLimits
   /** The pod's name; without one a rule for a share of the pods is not active. */
@@ -21,7 +21,7 @@ export interface GuardedRulesOptions {
   readonly headerFaults: HeaderFaultOptions | undefined
 }
 
-/** What the parts are told with. */
+/** Receives the events of the rules, and tells the time. */
 export interface GuardedRulesHost {
   /** Milliseconds since the epoch. */
   readonly clock: () => number

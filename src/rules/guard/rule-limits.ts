@@ -4,7 +4,7 @@ import { folded } from '../../base/text/folded.ts'
 import { compileText } from '../match/text-match.ts'
 import { canonicalPath } from '../../http/canonical-path.ts'
 
-/** What is set from outside the rules file, for all rules; the file can make it tighter and never looser. */
+/** Limits from outside the rules file, for all rules. The file can tighten but never loosen them. */
 export interface RuleLimits {
   /** The highest share of the calls it matches that any rule may hit, 0 to 100. */
   readonly maxPercent?: number | undefined

@@ -10,7 +10,7 @@ export interface HttpFacts {
   readonly target?: string | undefined
 }
 
-/** What rules can ask of an exchange, whether or not a call is in it. */
+/** The facts of an exchange that rules can match, with or without a call. */
 export interface ExchangeFacts {
   readonly headers: HeaderLines
   readonly session: string | undefined
@@ -20,10 +20,10 @@ export interface ExchangeFacts {
   readonly untouchable?: boolean | undefined
 }
 
-/** What rules can ask of a call. */
+/** The facts of a call that rules can match. */
 export interface CallFacts extends ExchangeFacts {
   readonly call: Call
-  /** What the session agreed on when it began, for calls that state no protocol version themselves. */
+  /** The version negotiated by the session, for calls that state no protocol version themselves. */
   readonly protocolVersion?: string | undefined
 }
 

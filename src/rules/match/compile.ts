@@ -11,7 +11,7 @@ import { forbiddenFault, type RuleLimits } from '../guard/rule-limits.ts'
 import { isPodIn, ruleHashes } from '../select/selection.ts'
 import type { Selection } from '../select/selection.ts'
 
-/** What is not in the file: where this is, and what the file cannot loosen. */
+/** Settings from outside the file: the pod, and the limits that the file cannot loosen. */
 export interface CompileOptions extends RuleLimits {
   /** The pod's name; without one a rule for a share of the pods is not active. */
   readonly pod?: string | undefined

@@ -10,9 +10,9 @@ export interface CompiledRule {
   readonly name: string
   /** Its place in the file, from 0. */
   readonly index: number
-  /** Of the rule as it is written: an unchanged rule keeps its state over reloads. */
+  /** The digest of the rule as written: an unchanged rule keeps its state over reloads. */
   readonly digest: string
-  /** Whether it is about HTTP exchanges and not about calls. */
+  /** True for a rule about HTTP exchanges rather than calls. */
   readonly isHttp: boolean
   /** Why it is not for this pod; empty when it is. One that is not is tested for no call. */
   readonly elsewhere: readonly PodMismatch[]
@@ -30,7 +30,7 @@ export interface CompiledRule {
   /** The fault for whose sake the limits keep the rule from ever acting. */
   readonly forbidden: FaultName | undefined
   readonly dryRun: boolean
-  /** Whether what its faults do is marked on the wire. */
+  /** True when its injections carry the marker. */
   readonly marker: boolean
   /** Later rules are not considered for a call that this one hit. */
   readonly stop: boolean

@@ -14,9 +14,9 @@ export type Reach = TextMatcher | boolean
 export interface MatchNode {
   /** Every dimension that is given, combinations included. All must hold. */
   readonly tests: readonly MatchTest[]
-  /** What is left to test for calls that `reach` was exact about. */
+  /** The tests that remain for calls that `reach` selected exactly. */
   readonly rest: readonly MatchTest[]
-  /** What the `tool`, `prompt` or `resource` here takes: faults on lists look at entries by it. */
+  /** The names that the `tool`, `prompt` or `resource` matches: faults on lists select entries by it. */
   readonly names: TextMatcher | undefined
   /** The paths of the HTTP exchanges that are meant; undefined where it does not say. */
   readonly paths: TextMatcher | undefined
@@ -129,7 +129,7 @@ function compileNode(
   }
 }
 
-/** Whether a method names what the kind is about, or lists it. Lists count only where they are named. */
+/** Returns the name that a method refers to. Lists count only where they are named. */
 function nameOf(
   kind: Kind,
   method: TextMatcher | undefined,

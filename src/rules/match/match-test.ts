@@ -6,10 +6,10 @@ import { MAX_REGEX_TEXT } from '../../base/regex/safe-regex.ts'
 export interface MatchTest {
   /** As in the file: `tool`, `headers.x-chaos`, `args./city`. */
   readonly dimension: string
-  /** What it has to be, in words. */
+  /** The expected value, for people. */
   readonly wants: string
   test(facts: Facts): boolean
-  /** What it is, in words, for people. */
+  /** Returns the actual value, for people. */
   found(facts: Facts): string
 }
 

@@ -28,7 +28,7 @@ export class NameIndex {
   /** Expressions, negations, and globs that begin and end with a wildcard: tried one by one. */
   readonly #others: (Pattern & { test: (name: string) => boolean })[] = []
   #hasPatterns = false
-  /** What the patterns come to for names that were asked for before. */
+  /** The matches of patterns for names that were looked up before. */
   readonly #remembered = new Map<string, Bucket>()
 
   /** `rules` are in file order, each with what it takes. */

@@ -101,7 +101,7 @@ function holdsHere(spec: MatchSpec, self: PodSelf): boolean | undefined {
   return parts.includes(undefined) || isAboutCalls(spec) ? undefined : true
 }
 
-/** Whether a match has keys of its own that are not about the pod. */
+/** Returns true when a match has keys that are not about the pod. */
 function isAboutCalls(spec: MatchSpec): boolean {
   const { workload: _, podLabels: __, any: ___, all: ____, not: _____, ...others } = spec
   return Object.values(others).some((value) => value !== undefined)

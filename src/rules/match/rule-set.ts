@@ -40,7 +40,7 @@ export interface RuleSet {
 
 /** Leads from a call or an exchange to the few rules that it may match. */
 export class RuleIndex {
-  /** Whether any rule is about HTTP exchanges, before and after their response is known. */
+  /** True when a rule is about HTTP exchanges, before and after their response is known. */
   readonly hasHttp: boolean
   readonly hasHttpResponse: boolean
   /** Used by whoever plans, one at a time: planning never waits. */

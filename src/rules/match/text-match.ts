@@ -1,7 +1,7 @@
 import { isGlob, matchesGlob } from '../../base/glob.ts'
 import { SafeRegex } from '../../base/regex/safe-regex.ts'
 
-/** How a name, method or path is written in a rule. */
+/** A name, method or path as written in a rule. */
 export type TextSpec =
   | string
   | readonly TextSpec[]
@@ -16,7 +16,7 @@ export interface TextMatcher {
   readonly exact: readonly string[]
   /** Globs that match. */
   readonly globs: readonly string[]
-  /** What is neither: expressions and negations. Empty when the lists above say it all. */
+  /** Expressions and negations. Empty when the lists above are complete. */
   readonly others: readonly ((text: string) => boolean)[]
   test(text: string): boolean
 }

@@ -28,9 +28,9 @@ export interface ValueMatcher {
   readonly wants: string
   /** The one text that matches, where there is just that. */
   readonly only: string | undefined
-  /** What must hold of one value. */
+  /** Conditions of which one value must meet all. */
   readonly positive: readonly ((value: unknown) => boolean)[]
-  /** What must not hold of any value. */
+  /** Conditions that no value may meet. */
   readonly negative: ValueMatcher | undefined
 }
 

@@ -8,7 +8,7 @@ export class ActiveLimit {
     this.limit = limit
   }
 
-  /** How many are in progress. */
+  /** The number in progress. */
   get active(): number {
     return this.#active
   }

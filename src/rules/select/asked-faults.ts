@@ -1,7 +1,7 @@
 import { readBarePercent, readDuration } from '../../base/units.ts'
 import type { HeaderLines } from '../../http/headers.ts'
 
-/** What a caller asks for by headers of its request. */
+/** The faults that a caller requests by headers. */
 export interface AskedFaults {
   /** In milliseconds, above 0; undefined when no delay is asked for. */
   readonly delay: number | undefined
@@ -41,9 +41,9 @@ const CAPITAL_X = 0x58
 const SMALL_X = 0x78
 
 /**
- * What a request's headers ask for; undefined when they ask for nothing. `invalid` is told of each
- * value that cannot be read. A delay or an abort like that is left out, and so is one whose
- * percentage is like that: all calls would be more than what was asked for.
+ * Reads the faults that a request's headers ask for; undefined when they ask for none. `invalid` is
+ * called with each unreadable value. A delay or abort with an unreadable value or percentage is ignored:
+ * applying it to all calls would be more than was asked for.
  */
 export function readAskedFaults(
   headers: HeaderLines,

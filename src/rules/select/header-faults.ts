@@ -13,7 +13,7 @@ import type { RuleState } from './rule-state.ts'
 import type { RuleStates } from './rule-states.ts'
 import { ruleHashes } from './selection.ts'
 
-/** What callers may ask for. */
+/** Limits on the faults that callers may request. */
 export interface HeaderFaultOptions {
   /** No more than this share of the calls that ask is hit, 0 to 100. */
   readonly maxPercent: number
@@ -63,7 +63,7 @@ export class HeaderFaults {
     this.state = states.keep(this.rule, now)
   }
 
-  /** How many header values could not be read, and were ignored. */
+  /** The number of unreadable header values, which were ignored. */
   get invalid(): number {
     return this.#invalid
   }

@@ -98,7 +98,7 @@ export class MatchedRule {
     this.#spared = true
   }
 
-  /** What a fault of the rule remembers between calls. */
+  /** Returns the memory of one of the rule's faults between calls. */
   memory<Memory>(fault: number, make: () => Memory): Memory {
     return this.state.memory(fault, make)
   }

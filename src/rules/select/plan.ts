@@ -14,7 +14,7 @@ import { isTooLong } from '../../base/regex/safe-regex.ts'
 /** Milliseconds since the epoch. It should not go back, or what is timed may act twice. */
 export type Clock = () => number
 
-/** What is to be done to one call, or to one exchange. */
+/** The faults to inject into one call or exchange. */
 export interface Plan {
   /** In file order, dry-run hits included. */
   readonly hits: readonly MatchedRule[]

@@ -2,7 +2,7 @@ import type { Facts } from '../match/call-facts.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleStates } from './rule-states.ts'
 
-/** What keeps every rule from acting on an exchange. */
+/** Reasons why no rule may act on an exchange. */
 export type Restraint = 'disarmed' | 'denied_tool' | 'excluded_path' | 'untouchable'
 
 /** Returns what keeps every rule from acting on an exchange, whatever they match; undefined for nothing. */

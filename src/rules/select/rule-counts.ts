@@ -1,9 +1,10 @@
 /**
- * What became of a call that a rule matches. For each such call one of these is counted:
- * `disarmed`, `forbidden` (a limit that the file cannot loosen says no), `other_pod`, `not_yet`, `expired`, `quota_used` (`times` is used up), `not_selected`
- * (by `first`, `after`, `every`), `not_sampled`, or the call was drawn. A drawn call ends as one of
- * `dry_run`, `injected`, `concurrency_limit`, `within_limit` (a fault let it pass on purpose, as within a rate limit),
- * `not_applicable` (no fault could act on it), `not_reached` (it was over before a fault had its turn).
+ * The results of a rule for a call that it matches; one of them is counted for each call: `disarmed`,
+ * `forbidden` (by a limit that the file cannot loosen), `other_pod`, `not_yet`, `expired`, `quota_used`
+ * (`times` is used up), `not_selected` (by `first`, `after`, `every`), `not_sampled`, or the call is
+ * sampled. A sampled call ends as one of `dry_run`, `injected`, `concurrency_limit`, `within_limit` (a
+ * fault let it pass on purpose, as within a rate limit), `not_applicable` (no fault could act on it),
+ * `not_reached` (it ended before a fault could act).
  */
 export const RESULTS = [
   'disarmed',
@@ -22,12 +23,12 @@ export const RESULTS = [
   'not_reached',
 ] as const
 
-/** What became of a call that a rule matches. */
+/** The result of a rule for a call that it matches. */
 export type RuleResult = (typeof RESULTS)[number]
 
 /**
- * How often each came about, how often the rule matched and drew at all, and how often it was
- * evaluated on a value that is too long for its `regex`, whether or not it matched then.
+ * Counts each result, matches and samples, and calls whose value was too long for the rule's `regex`,
+ * whether or not the rule matched then.
  */
 export type RuleCounts = Record<RuleResult | 'matched' | 'sampled' | 'value_too_long', number>
 

@@ -9,7 +9,7 @@ import type { Facts } from '../match/call-facts.ts'
 import { shareAt } from './share.ts'
 import { ruleStart, windowEnd, windowStart } from './window.ts'
 
-/** How far the sampled calls may run ahead of the highest share: enough for the first few calls. */
+/** The number by which sampled calls may exceed the highest share: enough for the first few calls. */
 const HEAD_START = 10
 
 /** The parts of a rule that decide whether it samples a call, besides its state. */
@@ -33,8 +33,8 @@ export interface Forecast {
 }
 
 /**
- * What a rule remembers between calls. It belongs to the rule as it is written: it outlives a reload
- * that leaves the rule unchanged, and a changed rule begins with a new one.
+ * The state of a rule between calls. It belongs to the text of the rule: it survives a reload that leaves
+ * the rule unchanged, and a changed rule begins with a new state.
  */
 export class RuleState {
   /** The written time at which the rule was applied. */
@@ -72,12 +72,12 @@ export class RuleState {
     this.#since = ruleStart(appliedAt, now)
   }
 
-  /** How many matching calls were counted while the rule was active. */
+  /** The number of matching calls while the rule was active. */
   get ordinal(): number {
     return this.#ordinal
   }
 
-  /** How many of `times` are used up. */
+  /** The number of sampled calls, which `times` limits. */
   get sampled(): number {
     return this.#sampled
   }
@@ -87,7 +87,7 @@ export class RuleState {
     return (this.#retirement ??= new AbortController()).signal
   }
 
-  /** What the rule's fault at an index remembers between calls. */
+  /** Returns the memory of the rule's fault at an index between calls. */
   memory<Memory>(fault: number, make: () => Memory): Memory {
     let memory = this.#memories.get(fault) as Memory | undefined
     if (memory === undefined) {

@@ -10,13 +10,13 @@ import { RuleTotals } from './rule-totals.ts'
 export class RuleStates {
   /** Faults in progress over all rules, those of retired rules included. */
   readonly active = new ActiveLimit()
-  /** What became of calls since the process began, by rule name. */
+  /** Counts the results of calls since the process began, by rule name. */
   readonly totals = new RuleTotals()
   readonly dryRun: boolean
   readonly #maxActive: number
   readonly #isDenied: ((call: Call) => boolean) | undefined
   readonly #isExcluded: ((path: string) => boolean) | undefined
-  /** Of rules that stand in no file, by their digest. */
+  /** The states of rules that are in no file, by their digest. */
   readonly #builtIn = new Map<string, RuleState>()
   readonly #builtInRules: CompiledRule[] = []
   #states = new Map<string, RuleState>()
@@ -34,7 +34,7 @@ export class RuleStates {
     this.#isExcluded = excludedPaths(limits)
   }
 
-  /** Whether there are tools whose calls no rule may hit. */
+  /** True when there are tools into whose calls no rule may inject. */
   get deniesTools(): boolean {
     return this.#isDenied !== undefined
   }
@@ -130,7 +130,7 @@ export class RuleStates {
   }
 }
 
-/** Whether a rule was applied once more. */
+/** Returns true when a rule was applied again. */
 function isApplied(before: number | undefined, now: number | undefined): boolean {
   return before !== undefined && now !== undefined && before !== now
 }

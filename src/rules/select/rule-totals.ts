@@ -1,13 +1,13 @@
 import { noCounts, RESULTS, type RuleCounts } from './rule-counts.ts'
 import type { RuleState } from './rule-state.ts'
 
-/** What a rule of some name came to since the process began, over all its versions. */
+/** The counts of the rules of one name since the process began, over all their versions. */
 export interface RuleTotal {
   readonly name: string
   readonly counts: Readonly<RuleCounts>
   /** Its faults in progress, those of earlier versions included. */
   readonly active: number
-  /** Whether a rule of this name is active. */
+  /** True when a rule of this name is active. */
   readonly isActive: boolean
 }
 
@@ -17,7 +17,7 @@ export interface NamedState {
   readonly state: RuleState
 }
 
-/** What rules beyond the bound on names are counted as. */
+/** The label of rules beyond the bound on names. */
 const OTHER_RULE = 'other'
 
 const MAX_NAMES = 2_000
@@ -50,7 +50,7 @@ export class RuleTotals {
     this.#maxLeaving = maxLeaving
   }
 
-  /** What a rule is counted as: its name, or `other` when there were too many names before it. */
+  /** Returns the label of a rule: its name, or `other` when there were too many names before it. */
   labelOf(name: string): string {
     return this.#names.has(name) ? name : OTHER_RULE
   }

@@ -1,4 +1,4 @@
-/** How large a share of the calls a rule hits, over the time that it is active. Shares are 0 to 1. */
+/** The share of the calls that a rule samples, over the time that it is active. Shares are 0 to 1. */
 export interface ShareConfig {
   readonly share: number
   /** Rises in a straight line from `share` to `to` within `over` milliseconds. */

@@ -7,7 +7,7 @@ import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleStates } from '../select/rule-states.ts'
 import type { RulesVersion } from '../file/rules-version.ts'
 
-/** What was made of one version of the rules. */
+/** The result of loading one version of the rules. */
 export interface Reload {
   readonly version: RulesVersion
   /** Milliseconds since the epoch. */
@@ -16,7 +16,7 @@ export interface Reload {
   readonly generation: number
 }
 
-/** What the active rules work with. */
+/** The parts that the active rules work with. */
 export interface RulesParts {
   readonly states: RuleStates
   readonly arming: Arming
@@ -96,7 +96,7 @@ export class ActiveRules {
     const isFirst = this.#last === undefined
     if (version.kind === 'absent') this.#adopt(version, NO_RULES)
     else if (isFirst || version.file.rules.length <= MAX_AT_ONCE) this.#takeNow(version)
-    // Whoever is told may fail at it. The rules are active then, and there is nobody to tell.
+    // A listener may throw. The rules are active then, and nobody is left to report to.
     else this.#takeLater(version).catch(() => undefined)
   }
 
@@ -166,7 +166,7 @@ export class ActiveRules {
   }
 }
 
-/** What passed all checks and can still not be compiled is as if it had been refused. */
+/** Treats rules that passed all checks but cannot be compiled as rejected. */
 function unusable({ digest }: RulesFound, error: unknown): RulesVersion {
   const message = `cannot be used: ${error instanceof Error ? error.message : String(error)}`
   const problem = { code: 'unreadable', message, path: '', line: 1, column: 1 } as const

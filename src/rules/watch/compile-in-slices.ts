@@ -4,7 +4,7 @@ import type { CompiledRule } from '../match/compiled-rule.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleFileSpec } from '../file/rule-spec.ts'
 
-/** How long calls wait for rules to be compiled at a time, in milliseconds. */
+/** The time for which calls wait while rules are compiled, in milliseconds. */
 const SLICE = 4
 /** Where the clock stands still or jumps, this many rules are a slice. */
 const MAX_RULES = 64

@@ -85,7 +85,7 @@ export class DirectoryWatches {
       const concerns = path === null || isAbsolute(path) || this.#concerns(directory, path)
       if (entry.isStale || concerns) this.#onHint()
     })
-    // What changed while the watch was being set up told nobody.
+    // Changes while the watch was being set up caused no event.
     watcher.on('ready', () => {
       if (!entry.hasFailed) this.#onHint()
     })

@@ -7,7 +7,7 @@ import { warmUpParser } from '../file/rules-parser.ts'
 import type { RulesVersion } from '../file/rules-version.ts'
 import { watchPlaces } from './watched-paths.ts'
 
-/** How the rules are watched. */
+/** Configures how the rules are watched. */
 export interface RulesWatcherOptions {
   /** Milliseconds without a further event before the rules are read; 10 when left out. */
   readonly debounceMs?: number | undefined
@@ -21,7 +21,7 @@ export interface RulesWatcherOptions {
 
 const DEBOUNCE = 10
 const POLL = 5_000
-/** Who writes in place, or renames twice, has something else there for a moment. */
+/** Programs that write in place or rename twice leave an unfinished file for a moment. */
 const UNFINISHED = 50
 const SETTLE = 15
 const SETTLE_ATTEMPTS = 4
@@ -167,7 +167,7 @@ export class RulesWatcher {
   }
 }
 
-/** Whether the parser of this thread has seen rules. */
+/** Returns true when the parser of this thread has parsed rules before. */
 function hasWarmedUp(found: FoundRules): boolean {
   if (found.kind === 'absent') return false
   const bytes = found.texts.reduce((sum, text) => sum + text.bytes.length, 0)

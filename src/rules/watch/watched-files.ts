@@ -2,11 +2,14 @@ import { Debounce } from '../../base/debounce.ts'
 import { DirectoryWatches } from './directory-watches.ts'
 import { filePlaces } from './watched-paths.ts'
 
-/** How soon and how often files are looked at. */
+/** Configures when files are read. */
 export interface WatchedFilesOptions {
-  /** How long nothing may change before the files are looked at. */
+  /** The quiet time after a change before the files are read. */
   readonly settleMs: number
-  /** How often the files are looked at all the same: not every file system tells of every change. */
+  /**
+   * The interval at which the files are read without an event: not every file system reports every
+   * change.
+   */
   readonly pollMs: number
   readonly onError?: (error: unknown) => void
 }

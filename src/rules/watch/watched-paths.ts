@@ -2,9 +2,9 @@ import { readlink } from 'node:fs/promises'
 import { dirname, join, parse, resolve, sep } from 'node:path'
 import { isRulesFileName } from '../file/rules-file.ts'
 
-/** What matters in one directory. */
+/** Selects the relevant names in one directory. */
 export interface WatchPlace {
-  /** Whether a change of this name may be a change of the rules. */
+  /** Returns true when a change of this name may be a change of the rules. */
   concerns(name: string): boolean
 }
 

@@ -13,7 +13,7 @@ interface Choice {
   readonly type: JsonType
 }
 
-/** What a type drifts to: what careless releases make of it. */
+/** Maps each type to the type that a careless release changes it to. */
 const DRIFTS: Readonly<Record<JsonType, JsonType>> = {
   string: 'array',
   number: 'string',

@@ -4,7 +4,7 @@ import { MAX_JSON_VALUES, readJson, type ValuesLeft } from '../../../base/json/j
 
 /** A JSON value that stands in a text, or in a string of that text. */
 export interface JsonPart {
-  /** What the places of `node` count in. */
+  /** The text that the positions in `node` refer to. */
   readonly text: string
   readonly node: JsonNode
   /** The edits of `text`, in order, as edits of the text around it. */

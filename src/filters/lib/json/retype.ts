@@ -6,7 +6,7 @@ export const JSON_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'nu
 /** A type of JSON. */
 export type JsonType = (typeof JSON_TYPES)[number]
 
-/** What JSON calls the type of a value. */
+/** Returns JSON's name for the type of a value. */
 export function typeOf(node: JsonNode): JsonType {
   if (node.kind !== 'literal') return node.kind
   return node.value === null ? 'null' : 'boolean'

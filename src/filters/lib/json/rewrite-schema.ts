@@ -22,7 +22,7 @@ function pointers(options: NodeOptions): TUnsafe<Pointers> {
 const keyName = Type.String({ maxLength: MAX_KEY })
 const bound = { maxProperties: MAX_POINTERS } as const
 
-/** What `rewrite` takes. */
+/** The parameters of `rewrite`. */
 export const rewriteSchema = section({
   rename: Type.Optional(
     Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
@@ -101,7 +101,7 @@ export const rewriteSchema = section({
 /** The parameters of `rewrite`. */
 export type RewriteConfig = Static<typeof rewriteSchema>
 
-/** What contradicts itself, or is no pointer. In pointers `*` walks all items and members. */
+/** Returns contradictions and invalid pointers. In pointers `*` matches all items and members. */
 export function rewriteProblems(config: RewriteConfig): readonly ParameterProblem[] {
   const problems: ParameterProblem[] = []
   for (const operation of ['rename', 'set', 'add', 'retype', 'wrap'] as const) {

@@ -16,7 +16,7 @@ export interface Rewritten {
 /** After work on so many characters, other calls have a turn. */
 const MOST_AT_ONCE = 64 * 1024
 
-/** How often in a row a draw may come to nothing before no more are made. */
+/** The number of random edits in a row that may find nothing to change. */
 const MAX_MISSES = 5
 
 /** A text whose parts are changed step by step, each step seeing what the one before it made. */
@@ -35,7 +35,7 @@ export class TextRewrite {
     this.#turn = turn
   }
 
-  /** What it has come to; undefined when nothing was changed. */
+  /** The changed text; undefined when nothing was changed. */
   get result(): Rewritten | undefined {
     return this.#done.length === 0 ? undefined : { text: this.#text, done: this.#done }
   }
@@ -87,7 +87,7 @@ export class TextRewrite {
   }
 }
 
-/** What was done, for people to read. */
+/** Describes the edits for people. */
 export function doneText(done: readonly JsonOperation[]): string {
   return done.map(({ kind, keys }) => `${kind} ${pointerTo(keys)}`).join(', ')
 }

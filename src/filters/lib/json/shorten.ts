@@ -7,7 +7,7 @@ import {
 } from '../../../base/json/json-node.ts'
 import { partIn, structuredPart, textBound, textsOf, type JsonPart } from './json-part.ts'
 
-/** How much stays: so many characters of each text, or items of each list, or a share. */
+/** The characters of each text, the items of each list, or the share that remains. */
 export interface Remainder {
   readonly chars?: number
   readonly items?: number
@@ -28,8 +28,8 @@ const LISTS = [
 ] as const
 
 /**
- * What makes a result hold less. JSON in a text is shortened as structured content is, so that it
- * stays JSON and the two still say the same; any other text is cut.
+ * Returns the edits that shorten a result. JSON within a text is shortened like structured content, so
+ * that both stay equal and valid; other text is cut.
  */
 export function shorten(text: string, result: JsonNode, keep: Remainder): readonly TextEdit[] {
   const lists = LISTS.flatMap((keys) => find(result, keys))
@@ -70,7 +70,7 @@ function shortenPart({ text, node }: JsonPart, keep: Remainder): readonly TextEd
 
 function shortenList(list: JsonArray, { items, percent }: Remainder): readonly TextEdit[] {
   const { length } = list.items
-  // Of a list of one, half is still one: an empty list is asked for by `items: 0` or `percent: 0`.
+  // Half of a list of one is one item: only `items: 0` and `percent: 0` empty a list.
   const stay = items ?? (percent === undefined ? length : Math.ceil((length * percent) / 100))
   return stay >= length ? [] : editEntries(list, { removes: (index) => index >= stay })
 }

@@ -17,7 +17,7 @@ export function eventChoice(options: NodeOptions): TUnsafe<EventChoice> {
   })
 }
 
-/** What of an event tells whether it is chosen. */
+/** The fields of an event that decide whether it is chosen. */
 export type ChosenBy = Pick<Frame, 'kind' | 'message' | 'last'>
 
 /**

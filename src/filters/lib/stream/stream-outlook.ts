@@ -10,7 +10,7 @@ interface StreamChoices {
   readonly close?: EventChoice
 }
 
-/** What damage to a stream comes to. */
+/** Predicts the effect of damage to a stream. */
 export function streamOutlook(config: StreamChoices, setting: OutlookSetting): Outlook {
   const { drop, duplicate, reorder, wrongId, split, close = 'last' } = config
   const { response, call, ends } = setting
@@ -38,7 +38,7 @@ export function streamOutlook(config: StreamChoices, setting: OutlookSetting): O
   return 'cannot' in found ? found : { by: 'response', any: true, does, ...found }
 }
 
-/** What it takes for an event to be chosen. */
+/** Returns the condition under which an event is chosen. */
 function chosen(
   choice: EventChoice,
   ends: boolean,
