@@ -7,7 +7,7 @@ import { API, type Endpoint, OTHER_PATHS, type ResponseOf } from './api.ts'
 import type { ChangeRequest } from './api-changes.ts'
 import { metricsFormat } from './metrics-format.ts'
 
-/** Whether traffic should be sent to this pod, with the reasons against it. */
+/** The pod's readiness, with the reasons against it. */
 export type Readiness = ResponseOf<typeof API.readyz>
 
 /** One path of the admin port. */

@@ -25,9 +25,9 @@ export type Place = 'pod' | 'namespace'
 export interface AnnotationSpec {
   readonly key: string
   readonly places: readonly Place[]
-  /** How its value is written. */
+  /** The form of the value. */
   readonly form: string
-  /** What holds without it; empty where nothing does. */
+  /** The default; empty for none. */
   readonly fallback: string
   readonly meaning: string
   readonly check: ValueCheck

@@ -4,7 +4,7 @@ import type { TakenPort } from './taken-ports.ts'
 const LOOPBACK = /(^|[^\d.])127\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\d.])|localhost|::1/
 const FIRST_UNPRIVILEGED = 1024
 
-/** What may be wrong in mode `bind`, as far as a pod shows it. */
+/** Returns the problems of mode `bind` that a pod's manifest shows. */
 export function checkBinding(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
   const containers = pod.spec?.containers ?? []
   const low = ports.filter(({ number }) => number < FIRST_UNPRIVILEGED)

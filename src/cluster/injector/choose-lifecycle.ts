@@ -3,7 +3,7 @@ import type { Pod } from './pod-types.ts'
 import { Refusal } from './denial.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
-/** Whether the sidecar is a native one, and what is to be said about it. */
+/** The decision for or against a native sidecar, with warnings about it. */
 export interface Lifecycles {
   readonly native: boolean
   readonly warnings: readonly string[]

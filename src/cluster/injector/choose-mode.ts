@@ -7,7 +7,7 @@ import type { TakenPort } from './taken-ports.ts'
 import { POD_IP } from './upstream-host.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
-/** How traffic gets in, and why that way. */
+/** The chosen mode, with the reason. */
 export interface ChosenMode {
   readonly mode: Mode
   readonly why: string

@@ -83,7 +83,7 @@ export function namespaceProduction(context: InjectionContext): Production | und
   return findProduction([label, { where: 'the namespace', name }], productionEnvironments)
 }
 
-/** What the namespace says about where it is. */
+/** Returns the environment that the namespace declares. */
 export function namespaceEnvironment({
   namespace,
   settings,

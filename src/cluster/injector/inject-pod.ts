@@ -110,7 +110,7 @@ function servicesPast(
   return checkServices({ labels: metadata?.labels ?? {}, ports }, services, settings.prefix)
 }
 
-/** What `squall run` knows as the place where no rule acts. */
+/** The environment in which no rule of `squall run` acts. */
 const PRODUCTION = 'production'
 
 /** A namespace that counts as production outweighs what its pods say; so does ENVIRONMENT of the app. */

@@ -12,14 +12,14 @@ import type { InjectionContext } from './injection.ts'
 import type { Pod } from './pod-types.ts'
 import { Refusal } from './denial.ts'
 
-/** What was asked for, by key: the pod's own word, or else the namespace's, or else the settings'. */
+/** The injection options by key: the pod's own value, or else the namespace's, or else the settings'. */
 export type InjectionOptions = ReadonlyMap<AnnotationKey, string>
 
 type Texts = Readonly<Record<string, string>>
 
 const SPECS: ReadonlyMap<string, AnnotationSpec> = new Map(ANNOTATIONS.map((s) => [s.key, s]))
 
-/** Whether a pod asks for the sidecar. A value that is neither true nor false is refused. */
+/** Returns true when a pod asks for the sidecar. A value that is neither true nor false is an error. */
 export function isAsked(pod: Pod, prefix: string): boolean | undefined {
   const key = `${prefix}inject`
   const said = [pod.metadata?.annotations?.[key], pod.metadata?.labels?.[key]].filter(
@@ -44,7 +44,7 @@ export function refuseUnknownKeys(pod: Pod, prefix: string): void {
   }
 }
 
-/** What was asked for, checked. */
+/** Reads and checks the injection options. */
 export function readInjectionOptions(
   pod: Pod,
   { namespace, settings }: InjectionContext,
@@ -82,7 +82,7 @@ function take(
   }
 }
 
-/** What to write instead of a value; undefined when it is good. */
+/** Returns the correction of an invalid value; undefined for a valid one. */
 export function checked(key: string, value: string): string | undefined {
   if (value === '') return 'write a value, or leave it out'
   return SPECS.get(key)?.check(value)

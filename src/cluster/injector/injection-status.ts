@@ -3,7 +3,7 @@ import { oneLine } from '../../base/text/foreign-text.ts'
 import type { Mode } from './injection.ts'
 import type { Handler } from './pod-types.ts'
 
-/** What the injector writes about its work: for people, and for taking it back. */
+/** The injector's record of its work: for people, and for removing the sidecar again. */
 export interface InjectionStatus {
   readonly mode: Mode
   readonly why: string
@@ -16,9 +16,9 @@ export interface InjectionStatus {
   readonly undo: Undo
 }
 
-/** What was there before, where it was changed. */
+/** The previous values of changed fields. */
 export interface Undo {
-  /** How probes and hooks asked, by `container/probe`. */
+  /** The original handlers of probes and hooks, by `container/probe`. */
   readonly probes?: Readonly<Record<string, Handler>>
   /** Names of ports, by `container/number`. */
   readonly ports?: Readonly<Record<string, string>>
@@ -59,7 +59,7 @@ export function writeStatus(status: InjectionStatus): string | undefined {
   return text.length <= MAX_LENGTH ? text : undefined
 }
 
-/** What a pod's annotation says. Throws `StatusError` when it was not written by the injector. */
+/** Reads the status from a pod's annotation. Throws `StatusError` when the injector did not write it. */
 export function readStatus(text: string, key: string): InjectionStatus {
   let value: unknown
   try {

@@ -1,10 +1,10 @@
 import type { InjectorSettings } from './injector-settings.ts'
 import type { Pod } from './pod-types.ts'
 
-/** How traffic gets into the sidecar. */
+/** Selects how traffic gets into the sidecar. */
 export type Mode = 'redirect' | 'port' | 'bind'
 
-/** What is known of the place where a pod will be. */
+/** Facts about the place where a pod will run. */
 export interface InjectionContext {
   readonly namespace: NamespaceFacts
   /** The Services of the namespace; undefined when they cannot be read. */
@@ -42,7 +42,7 @@ export interface ServicePorts {
   }[]
 }
 
-/** What became of a pod. `reason` is one stable word in snake_case, for metrics. */
+/** The result for a pod. `reason` is one stable word in snake_case, for metrics. */
 export type Injection =
   | {
       readonly kind: 'injected'

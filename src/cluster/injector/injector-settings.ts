@@ -1,4 +1,4 @@
-/** What whoever runs the injector decides for every pod. Made by `parseInjectorSettings`. */
+/** The operator's settings for every pod. Made by `parseInjectorSettings`. */
 export interface InjectorSettings {
   /** Image of the sidecar and of the init container, with its tag or digest. */
   readonly image: string
@@ -7,12 +7,12 @@ export interface InjectorSettings {
   readonly allowedImages: readonly string[]
   /** Version of the injector, for the status. */
   readonly version: string
-  /** What keys begin with, with its slash: `squall.dev/`. */
+  /** The prefix of keys, with its slash: `squall.dev/`. */
   readonly prefix: string
   readonly adminPort: number
   /** The first port that the sidecar takes traffic on; more of them follow it. */
   readonly firstListenPort: number
-  /** Who the sidecar runs as; never 0. */
+  /** The user id of the sidecar; never 0. */
   readonly user: number
   readonly resources: SidecarResources
   /** ConfigMap with rules, unless an annotation names another. */
@@ -33,7 +33,7 @@ export interface InjectorSettings {
   readonly defaults: Readonly<Record<string, string>>
 }
 
-/** What the sidecar is promised, and what it may use. */
+/** The sidecar's resource requests and limits. */
 export interface SidecarResources {
   readonly cpuRequest: string
   readonly cpuLimit: string

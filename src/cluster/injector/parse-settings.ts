@@ -8,7 +8,7 @@ import { parseQuantity } from './quantity.ts'
 import { cpu, image, memory, memoryRequest, objectName, type ValueCheck } from './value-checks.ts'
 import { checked } from './injection-options.ts'
 
-/** What is wrong with settings, and how to fix it. */
+/** Reports invalid settings, and how to fix them. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
   readonly code = 'BAD_INJECTOR_SETTINGS'

@@ -26,7 +26,7 @@ export interface OwnerReference {
   readonly controller?: boolean
 }
 
-/** What runs in a pod. */
+/** The spec of a pod. */
 export interface PodSpec {
   readonly containers?: readonly Container[] | null
   readonly initContainers?: readonly Container[] | null
@@ -70,7 +70,7 @@ export interface ContainerPort {
   readonly protocol?: string
 }
 
-/** How a probe or a hook asks. At most one of them is there. */
+/** The action of a probe or hook. At most one of the fields is set. */
 export interface Handler {
   readonly httpGet?: HttpGetAction | null
   readonly tcpSocket?: TcpSocketAction | null
@@ -108,7 +108,7 @@ export interface GrpcAction {
   readonly service?: string | null
 }
 
-/** What is done when a container has started and before it is stopped. */
+/** The hooks after the start and before the stop of a container. */
 export interface Lifecycle {
   readonly postStart?: Handler | null
   readonly preStop?: Handler | null
@@ -159,13 +159,13 @@ export interface VolumeMount {
 /** Amounts by resource; manifests write whole ones as numbers. */
 export type Quantities = Readonly<Record<string, string | number>>
 
-/** What a container is promised, and what it may use. */
+/** The resource requests and limits of a container. */
 export interface Resources {
   readonly requests?: Quantities | null
   readonly limits?: Quantities | null
 }
 
-/** What a container may do. */
+/** The rights of a container. */
 export interface SecurityContext {
   readonly runAsUser?: number
   readonly runAsGroup?: number

@@ -12,7 +12,7 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
   ['Ti', 2 ** 40],
 ])
 
-/** What a Kubernetes quantity such as `64Mi`, `10m` or `0.5` comes to; undefined when it is none. */
+/** Parses a Kubernetes quantity such as `64Mi`, `10m` or `0.5`; undefined for any other text. */
 export function parseQuantity(text: string): number | undefined {
   const match = QUANTITY.exec(text)
   if (match === null) return undefined

@@ -17,7 +17,7 @@ export function redirectContainer(plan: Plan): Container {
       ...ports.flatMap(({ number, listen }) => ['--port', `${number}=${listen}`]),
       '--admin',
       `[::]:${settings.adminPort}`,
-      // What the sidecar sends to loopback would come back to it.
+      // Otherwise the sidecar's traffic to loopback would come back to it.
       ...(reachesByLoopback(plan) ? ['--exempt-uid', String(settings.user)] : []),
     ],
     resources: toResources(resources),

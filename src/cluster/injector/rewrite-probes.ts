@@ -7,9 +7,9 @@ import type { TakenPort } from './taken-ports.ts'
 /** A container with its probes led past the faults. */
 export interface RewrittenProbes {
   readonly container: Container
-  /** How they asked before, by `container/probe`, to restore them. */
+  /** The original handlers, by `container/probe`, to restore them. */
   readonly originals: Readonly<Record<string, Handler>>
-  /** What the sidecar is to ask in their stead, by the same keys. */
+  /** The probes that the sidecar performs instead, by the same keys. */
   readonly probes: Readonly<Record<string, AppProbe>>
 }
 
@@ -55,7 +55,7 @@ export function numberProbes(before: Container, ports: readonly TakenPort[]): Re
 /** A container with its probes put back, and those that are no longer the injector's to put back. */
 export interface RestoredProbes {
   readonly container: Container
-  /** How probes asked that somebody else has led elsewhere since, by `container/probe`. */
+  /** Handlers that another program has changed since, by `container/probe`. */
   readonly kept: Readonly<Record<string, Handler>>
 }
 

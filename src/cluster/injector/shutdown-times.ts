@@ -1,8 +1,8 @@
-/** How the seconds between the announced end of a pod and its being killed are used. */
+/** Divides the seconds between the announced end of a pod and its kill. */
 export interface ShutdownTimes {
-  /** How long the hook waits for the app to be gone. */
+  /** The time for which the hook waits for the app to end. */
   readonly stopWait: number
-  /** How long the sidecar then waits for what is still under way. */
+  /** The time for which the sidecar then waits for exchanges in flight. */
   readonly drain: number
 }
 

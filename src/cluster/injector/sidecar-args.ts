@@ -14,7 +14,7 @@ const PASSED_ON = [
   'log-level',
 ] as const
 
-/** What the sidecar is started with. */
+/** Returns the sidecar's command-line arguments. */
 export function sidecarArgs(plan: Plan): readonly string[] {
   const { mode, ports, options, environment, settings, tls } = plan
   // The address of the pod takes the place of this one, where that is where the app is.

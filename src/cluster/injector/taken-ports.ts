@@ -128,7 +128,7 @@ function portOf(
   }
   if (isNumber) {
     const named = tcp.find(({ port }) => port.name !== undefined) ?? tcp[0]
-    // What a container declares is a hint alone: it may well listen on more.
+    // A container's declared ports are only a hint: it may listen on more.
     return named === undefined
       ? { number: Number(text), name: undefined, container: undefined }
       : fromDeclared(named)

@@ -72,7 +72,7 @@ function restoredSpec(spec: PodSpec, back: Back): PodSpec {
   return withRest(result, 'volumes', notEmpty(volumes), undo)
 }
 
-/** What is left of a list or map; when that is nothing, what was there in its stead. */
+/** Keeps the rest of a list or map; restores the original value when nothing is left. */
 function withRest<Holder extends ObjectMeta | PodSpec>(
   holder: Holder,
   key: Emptiable & keyof Holder,

@@ -5,7 +5,7 @@ import { httpsHandler } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
-/** How the sidecar speaks TLS: with the app, with clients, with neither. */
+/** Configures the sidecar's TLS: with the app, with clients, or neither. */
 export interface TlsPlan {
   /** `http` or `https`, for every taken port. */
   readonly scheme: 'http' | 'https'

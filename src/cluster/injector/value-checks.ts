@@ -2,14 +2,14 @@ import { hasUnseen } from '../../base/text/foreign-text.ts'
 import { MAX_DURATION_MS, readBarePercent, readDuration } from '../../base/units.ts'
 import { parseQuantity } from './quantity.ts'
 
-/** What is wrong with a value, as what to write instead; undefined when it is good. */
+/** Returns the correction of an invalid value; undefined for a valid one. */
 export type ValueCheck = (value: string) => string | undefined
 
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const MAX_PORTS = 16
 const MAX_PATHS = 100
 const PATH = /^[/*][^\s?#]{0,511}$/
-/** What the program needs with room for a hook beside it. */
+/** The memory that the program needs, with room for a hook beside it. */
 const LEAST_MEMORY = 128 * 2 ** 20
 const MOST_MEMORY = 64 * 2 ** 30
 

@@ -32,7 +32,7 @@ export interface RulesTarget {
   readonly configMap: string
   readonly key: string
   readonly text: string
-  /** What annotations begin with. */
+  /** The prefix of annotations. */
   readonly prefix: string
   /** The user's name as the API server knows it. */
   readonly by?: string | undefined
@@ -79,7 +79,7 @@ export async function podsWithRules(
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-/** What the ConfigMap holds now; undefined when it is not there. */
+/** Reads the ConfigMap; undefined when it does not exist. */
 export async function readConfigMap(
   client: KubeClient,
   { namespace, configMap }: Pick<RulesTarget, 'namespace' | 'configMap'>,

@@ -22,7 +22,7 @@ export interface PodPlace {
   readonly name: string
 }
 
-/** How long to wait, and what ends it sooner. */
+/** Configures the wait. */
 export interface WaitOptions extends Pick<AskOptions, 'readToken'> {
   readonly timeoutMs: number
   readonly signal: AbortSignal

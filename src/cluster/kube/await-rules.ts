@@ -6,7 +6,7 @@ import { KubeError } from './kube-error.ts'
 import type { Problem, State } from '../../admin/api.ts'
 import { type AskOptions, sidecarState } from './sidecar-api.ts'
 
-/** How far a pod is with new rules. */
+/** The progress of a pod towards new rules. */
 export type PodProgress =
   | { readonly state: 'waiting'; readonly detail: string }
   | { readonly state: 'applied' | 'stopped' | 'resumed'; readonly detail: string }
@@ -23,7 +23,7 @@ export type PodProgress =
 /** Each pod with how far it is. */
 export type Progress = ReadonlyMap<AwaitedPod, PodProgress>
 
-/** How to wait. */
+/** Configures the wait. */
 export interface AwaitOptions {
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -136,7 +136,7 @@ async function look(
   }
 }
 
-/** Whether rules may act, and why not. */
+/** Describes whether rules may act, and why not. */
 export function armedText({ armed, reasons }: Pick<State, 'armed' | 'reasons'>): string {
   if (armed) return 'armed'
   return `disarmed by ${reasons.map(({ by, reason }) => (reason === '' ? by : `${by} (${reason})`)).join(', ')}`

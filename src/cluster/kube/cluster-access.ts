@@ -1,4 +1,4 @@
-/** How the API server's certificate is checked, and what is shown to it. */
+/** The TLS settings for the API server. */
 export interface ClusterTls {
   readonly ca?: string | undefined
   readonly cert?: string | undefined
@@ -7,7 +7,7 @@ export interface ClusterTls {
   readonly insecure: boolean
 }
 
-/** What a request is allowed by. */
+/** The credentials of requests. */
 export interface Credentials {
   readonly token?: string | undefined
   readonly cert?: string | undefined
@@ -27,6 +27,6 @@ export interface ClusterAccess {
   readonly credentials: CredentialSource
   /** Where things are looked for when nobody says otherwise. */
   readonly namespace: string
-  /** What it is called in messages. */
+  /** The name in messages. */
   readonly name: string
 }

@@ -10,7 +10,7 @@ export type ConfigMapKeys = ReadonlyMap<string, Uint8Array>
 /** All keys, as a sidecar reads them that is not told of one. */
 export const ALL_PLACES: RulesPlace = { configMap: '', key: undefined, path: '', items: [] }
 
-/** What a ConfigMap holds. */
+/** Returns the keys of a ConfigMap with their texts. */
 export function configMapKeys(configMap: Fields): ConfigMapKeys {
   const texts = Object.entries(textsOf(configMap['data'])).map(
     ([key, text]) => [key, Buffer.from(text, 'utf8')] as const,
@@ -47,7 +47,7 @@ export function expectedDigest(keys: ConfigMapKeys, place: RulesPlace): string |
   return digestOf(place.key === undefined, texts, [])
 }
 
-/** Whether a sidecar reads a key at all. */
+/** Returns true when a sidecar reads the key. */
 export function readsKey(place: RulesPlace, key: string): boolean {
   if (place.key !== undefined) return place.key === key
   if (place.items.length === 0) return isRulesFileName(key)

@@ -14,11 +14,11 @@ export interface ExecSpec {
   readonly apiVersion: string
   readonly hint: string | undefined
   readonly interactive: boolean
-  /** Whose it is, for messages. */
+  /** The source, for messages. */
   readonly where: string
 }
 
-/** What the program is told of the cluster, where it asks for it. */
+/** Facts about the cluster, for programs that ask for them. */
 export interface ExecCluster {
   readonly server: string
   readonly tls: ClusterTls
@@ -28,7 +28,7 @@ export interface ExecCluster {
 const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1']
 const TIMEOUT_MS = 60_000
 const MAX_OUTPUT = 1024 * 1024
-/** What expires so soon is fetched anew. */
+/** Credentials that expire within this time are renewed. */
 const MARGIN_MS = 10_000
 
 /** Checks what a kubeconfig says about its program. */
@@ -107,7 +107,7 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
     }
     const child = spawn(spec.command, spec.args, {
       env: { ...process.env, ...spec.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
-      // What it has to say to the user, it says to the user.
+      // The program may write to the user's terminal.
       stdio: [spec.interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'],
       timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',

@@ -10,7 +10,7 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Whether this runs in a pod that was given a service account. */
+/** Returns true in a pod with a service account. */
 export function isInCluster(env: Environment, directory = SERVICE_ACCOUNT): boolean {
   return env['KUBERNETES_SERVICE_HOST'] !== undefined && existsSync(`${directory}/token`)
 }

@@ -16,13 +16,13 @@ export interface RulesPlace {
   readonly configMap: string
   /** The only key that is read; undefined when all of them are. */
   readonly key: string | undefined
-  /** What the sidecar calls the directory or file. */
+  /** The path of the directory or file in the sidecar. */
   readonly path: string
   /** Keys under other names. */
   readonly items: readonly { readonly key: string; readonly path: string }[]
 }
 
-/** What is to be known of a pod and its sidecar. */
+/** Facts about a pod and its sidecar. */
 export interface InjectedPod {
   readonly namespace: string
   readonly name: string
@@ -45,7 +45,7 @@ export interface InjectedPod {
 const ADMIN_PORT = 15390
 const MAX_WARNINGS = 10
 
-/** What a pod says of its sidecar; undefined when it has none and asks for none, or is leaving. */
+/** Reads a pod and its sidecar; undefined when it neither has nor asks for one, or is terminating. */
 export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | undefined {
   const { name, namespace = '', uid, annotations, labels, isLeaving } = metadataOf(pod)
   const spec = fieldsOf(pod['spec'])
@@ -166,7 +166,7 @@ function rulesPlace(spec: Fields, container: Fields): RulesPlace | undefined {
   return { configMap: name, key, path, items: renamed }
 }
 
-/** What the sidecar was told about its rules: on its command line, or else by its environment. */
+/** Returns the path of the rules from the sidecar's command line, or else its environment. */
 function rulesPath(container: Fields): string | undefined {
   const { args, command } = container
   const words = [command, args].flatMap((each) => (Array.isArray(each) ? each.map(String) : []))

@@ -4,7 +4,7 @@ import { responseError } from './response-error.ts'
 import { KubeError } from './kube-error.ts'
 import { KubeConnections } from './kube-connections.ts'
 
-/** How a change is written. */
+/** The format of a patch. */
 export type PatchType = 'merge' | 'strategic-merge'
 
 /** One request to the API server. */
@@ -20,7 +20,7 @@ export interface KubeRequest {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
   readonly maxBytes?: number
-  /** What is wanted, for messages: `read configmaps "rules" in namespace "shop"`. */
+  /** The operation, for messages: `read configmaps "rules" in namespace "shop"`. */
   readonly what: string
 }
 

@@ -106,7 +106,7 @@ export class KubeConnections {
   #poolFor({ cert, key }: Credentials): Pool {
     const shown = `${cert ?? ''}${key ?? ''}`
     if (this.#pool !== undefined && this.#shown === shown) return this.#pool
-    // What is under way on the old ones may end there.
+    // Requests in flight on the old connections may end there.
     void this.#pool?.close().catch(() => undefined)
     const { server, tls } = this.#access
     this.#shown = shown

@@ -1,4 +1,4 @@
-/** What kind of trouble it was. */
+/** The kind of error. */
 export type KubeErrorCode =
   /** The kubeconfig or the service account cannot be used. */
   | 'config'
@@ -31,7 +31,7 @@ export class KubeError extends Error {
   }
 }
 
-/** Whether an error is of this kind. */
+/** Returns true for an error of one of the kinds. */
 export function isKubeError(error: unknown, ...codes: readonly KubeErrorCode[]): boolean {
   return error instanceof KubeError && codes.includes(error.code)
 }

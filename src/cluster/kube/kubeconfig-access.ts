@@ -8,7 +8,7 @@ import { readKubeFile } from './kube-file.ts'
 import type { Kubeconfig, KubeconfigPart } from './kubeconfig-files.ts'
 import { checkedToken, TokenFile } from './token.ts'
 
-/** What a context of a kubeconfig gives access to; the current one when none is named. */
+/** Returns the access that a context of a kubeconfig gives; the current context when none is named. */
 export function kubeconfigAccess(config: Kubeconfig, wanted: string | undefined): ClusterAccess {
   const name = wanted ?? config.currentContext
   const among = `; there ${config.contexts.size === 1 ? 'is' : 'are'} ${nameList(config.contexts)}`

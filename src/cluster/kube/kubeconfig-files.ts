@@ -73,7 +73,7 @@ function parsed(file: string): Fields {
     if (error instanceof DeepYamlError) {
       throw new KubeError('config', `kubeconfig: ${file}: ${error.message}; fix it`)
     }
-    // What the parser says may quote the line, and a line may hold a secret.
+    // The parser's message may quote the line, which may hold a secret.
     const { linePos } = error as { linePos?: [{ line: number }] }
     const where = linePos === undefined ? '' : ` (line ${linePos[0].line})`
     throw new KubeError('config', `kubeconfig: ${file} is not YAML${where}; fix it`)

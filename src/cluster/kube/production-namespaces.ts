@@ -20,7 +20,7 @@ export interface ArmedProduction {
   readonly namespace: string
   readonly armed: number
   readonly why: string
-  /** Whether the owner of the namespace allows it by an annotation. */
+  /** True when the namespace's owner allows it by an annotation. */
   readonly isAllowed: boolean
 }
 

@@ -32,19 +32,19 @@ export interface Place {
   readonly name?: string | undefined
 }
 
-/** How long a request may take, and what ends it sooner. */
+/** Bounds the time of a request. */
 export interface Limits {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
 }
 
-/** How something is written. */
+/** Configures a write. */
 export interface WriteLimits extends Limits {
   /** Has the API server check the change, and not store it. */
   readonly dryRun?: boolean | undefined
 }
 
-/** What is kept of each thing. */
+/** The metadata that is kept of each resource. */
 export interface Metadata {
   readonly name: string
   readonly namespace: string | undefined
@@ -136,7 +136,7 @@ export async function listResources(
   return items
 }
 
-/** What stands in the metadata of a thing. */
+/** Returns the metadata of a resource. */
 export function metadataOf(thing: Fields): Metadata {
   const metadata = fieldsOf(thing['metadata'])
   return {

@@ -13,7 +13,7 @@ const CODES: Readonly<Record<number, KubeErrorCode>> = {
 
 const READ_TOKEN = 'use --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
 
-/** What a response that is no success means, with what to do about it. */
+/** Explains an error response, with the next step. */
 export function responseError(
   what: string,
   status: number,

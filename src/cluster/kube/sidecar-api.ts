@@ -8,7 +8,7 @@ import { requestForwarded } from './port-forward.ts'
 import { type Limits, pathOf, PODS } from './resources.ts'
 import { responseError } from './response-error.ts'
 
-/** How a sidecar is asked. */
+/** Configures requests to a sidecar. */
 export interface AskOptions extends Limits {
   /** The read token, for a sidecar that asks for one. */
   readonly readToken?: string | undefined

@@ -29,7 +29,7 @@ export interface SidecarOverview {
   readonly servicesTrouble: string | undefined
 }
 
-/** Whose sidecars to look at. */
+/** Selects the sidecars. */
 export interface OverviewScope {
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined
@@ -97,7 +97,7 @@ const TROUBLE = {
     'it asks for a sidecar and has none: it was made while the webhook was away; delete the pod so that it is made again',
 } as const
 
-/** What each sidecar should have by now. Without the right to read ConfigMaps this is not known. */
+/** Returns the digest that each sidecar should have. Unknown without the right to read ConfigMaps. */
 async function expectedDigests(
   client: KubeClient,
   pods: readonly InjectedPod[],

@@ -19,7 +19,7 @@ export interface StopPlace {
   readonly name: string
 }
 
-/** How the stop key changed; `others` when it still stops some pods, `left` when it was not tried. */
+/** The change of the stop key; `others` when it still stops some pods, `left` when it was not tried. */
 export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others' | 'left'
 
 const ATTEMPTS = 8

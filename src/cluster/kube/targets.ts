@@ -6,9 +6,9 @@ import type { InjectedPod } from './injected-pod.ts'
 /** The effect of rules on a pod that reads their ConfigMap. */
 export interface PodTarget {
   readonly pod: InjectedPod
-  /** Whether any of the rules is for it. */
+  /** True when any of the rules is for it. */
   readonly isTarget: boolean
-  /** Whether it has to hear of them: it is a target, or was one of the rules before. */
+  /** True when it has to load the rules: it is a target, or was one of the previous rules. */
   readonly isReached: boolean
   /** Why no rule is for it. */
   readonly why: string | undefined

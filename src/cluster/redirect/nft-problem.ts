@@ -15,7 +15,7 @@ export class NftError extends Error {
 
 const MAX_QUOTED = 200
 const NOT_ALLOWED = /operation not permitted|permission denied|you must be root/i
-// What a kernel without these modules says depends on which of them it misses.
+// The message of a kernel without these modules depends on which one is missing.
 const NOT_SUPPORTED =
   /no such file or directory|not supported|cache initialization failed|unknown symbol/i
 

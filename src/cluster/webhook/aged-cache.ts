@@ -11,7 +11,7 @@ export class AgedCache<Value> {
     this.#now = now
   }
 
-  /** What is remembered, or else what is asked for; many who ask at once ask once. */
+  /** Returns the cached value, or else requests it; concurrent callers share one request. */
   get(key: string, ask: () => Promise<Value>): Promise<Value> {
     const known = this.#entries.get(key)
     if (known !== undefined && this.#now() - known.at < this.#maxAgeMs) return known.value

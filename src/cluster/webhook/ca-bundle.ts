@@ -11,7 +11,7 @@ import {
 } from '../kube/resources.ts'
 import { endOf, splitPem } from './managed-secret.ts'
 
-/** What the webhook configuration is to trust. */
+/** The CA bundle that the webhook configuration should have. */
 export interface WantedBundle {
   /** Name of the MutatingWebhookConfiguration. */
   readonly configuration: string
@@ -19,7 +19,7 @@ export interface WantedBundle {
   readonly validating?: string | undefined
   /** PEM of the authorities, the newest first. */
   readonly bundle: readonly string[]
-  /** Whether authorities that somebody else put there stay: a replica may still use one. */
+  /** True to keep CAs that others added: a replica may still use one. */
   readonly keepOthers: boolean
   readonly now: number
 }

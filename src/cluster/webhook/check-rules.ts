@@ -9,7 +9,7 @@ import { DecideError } from './decide.ts'
 export interface CheckedKeys {
   /** One line for each problem, as `squall validate` writes them. */
   readonly lines: readonly string[]
-  /** Whether any rule could ever act. */
+  /** True when any rule could ever act. */
   readonly canAct: boolean
 }
 

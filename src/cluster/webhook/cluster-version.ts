@@ -7,7 +7,7 @@ import type { WebhookMetrics } from './webhook-metrics.ts'
 /** Where the version of the cluster is known from. */
 export type VersionSource = 'api_server' | 'flag' | 'unknown'
 
-/** How the version of the cluster is found out. */
+/** Configures how the cluster's version is determined. */
 export interface ClusterVersionOptions {
   /** Undefined where the API server cannot be asked. */
   readonly client: KubeClient | undefined
@@ -15,7 +15,7 @@ export interface ClusterVersionOptions {
   readonly fallback: number | undefined
   readonly logger: Logger
   readonly metrics: Pick<WebhookMetrics, 'clusterVersion'>
-  /** How often the API server is asked; clusters are upgraded under a webhook. */
+  /** The interval at which the API server is asked: clusters are upgraded under a running webhook. */
   readonly refreshMs?: number
 }
 

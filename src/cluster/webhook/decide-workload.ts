@@ -81,7 +81,7 @@ function templateOf(object: Fields, { path }: Kind): Fields {
   return path.reduce((at, key) => fieldsOf(at[key]), object)
 }
 
-/** Whether a template has any of Squall's keys. */
+/** Returns true when a template has any of Squall's keys. */
 function isMarked(template: Fields, prefix: string): boolean {
   const metadata = fieldsOf(template['metadata'])
   return ['annotations', 'labels'].some((where) =>

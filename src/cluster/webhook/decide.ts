@@ -6,7 +6,7 @@ import { parsePod } from '../injector/parse-pod.ts'
 import type { Decision } from './decision.ts'
 import type { Review } from './review.ts'
 
-/** What is known of namespaces and Services beyond the review itself. */
+/** Facts about namespaces and Services beyond the review itself. */
 export interface Surroundings {
   /** Labels and annotations; nothing where there is no right to read them. */
   namespace(name: string): Promise<InjectionContext['namespace']>
@@ -20,7 +20,7 @@ export const NO_SURROUNDINGS: Surroundings = {
   services: () => Promise.resolve(undefined),
 }
 
-/** What decisions are made from. */
+/** The inputs of decisions. */
 export interface DecideParts {
   readonly settings: InjectorSettings
   readonly surroundings: Surroundings
@@ -95,7 +95,7 @@ async function injected(review: Review, parts: DecideParts): Promise<Decision> {
         warnings: outcome.warnings,
       }
     case 'untouched':
-      // Whoever asked for it and does not get it is told.
+      // The user asked for the sidecar, so the reason is reported.
       return untouched(outcome.reason, asks ? [`not injected: ${outcome.message}`] : [])
     case 'refused':
     default:
@@ -103,7 +103,7 @@ async function injected(review: Review, parts: DecideParts): Promise<Decision> {
   }
 }
 
-/** Whether the pod itself asks: by annotation or label, whatever the case of its letters. */
+/** Returns true when the pod itself asks, by annotation or label, in upper or lower case. */
 function asksForInjection({ annotations, labels }: Review, prefix: string): boolean {
   const option = annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]
   return option !== undefined && option.trim().toLowerCase() !== 'false'

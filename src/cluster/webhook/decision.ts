@@ -7,11 +7,11 @@ export type Subject = 'injection' | 'rules' | 'anchor' | 'workload'
 /** The decision about one review. */
 export interface Decision {
   readonly result: 'injected' | 'untouched' | 'refused' | 'failed' | 'accepted' | 'denied'
-  /** Whether the object may be written. */
+  /** True when the object may be written. */
   readonly allowed: boolean
   /** One word; for pods that were injected, the mode. */
   readonly reason: string
-  /** What whoever made the pod is told when it is refused. */
+  /** The message for the user when the pod is denied. */
   readonly message: string
   /** Further lines of the message. */
   readonly lines?: readonly string[]

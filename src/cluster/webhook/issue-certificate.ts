@@ -134,7 +134,7 @@ function addressBytes(address: string): Buffer {
   return Buffer.from(groups.flatMap((group) => [group >> 8, group & 0xff]))
 }
 
-/** What ties a certificate to the key that it was signed by. */
+/** Returns the key identifier, which links a certificate to the key that signed it. */
 function keyId(key: KeyObject): Buffer {
   return createHash('sha1')
     .update(key.export({ type: 'spki', format: 'der' }))

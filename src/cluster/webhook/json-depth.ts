@@ -5,7 +5,7 @@ const CLOSE_BRACE = 0x7d
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 
-/** Whether JSON nests deeper than a bound; what is no JSON may be told either way. */
+/** Returns true when JSON nests deeper than a bound. */
 export function isDeeperThan(bytes: Uint8Array, most: number): boolean {
   let depth = 0
   let inText = false

@@ -29,13 +29,13 @@ export interface ManagedOptions extends ManagedLifetimes {
   readonly configuration: string
   /** Name of the ValidatingWebhookConfiguration, where there is one. */
   readonly validating?: string | undefined
-  /** How often all of it is looked at. */
+  /** The interval of checks. */
   readonly checkMs: number
-  /** How long API servers may take to notice a new authority before a leaf of it is used. */
+  /** The time that API servers may take to trust a new CA before a certificate of it is served. */
   readonly settleMs: number
 }
 
-/** What is needed to manage certificates. */
+/** The parts that managing certificates needs. */
 export interface ManagedParts {
   readonly client: KubeClient
   readonly certificate: ServingCertificate
@@ -133,7 +133,7 @@ export class ManagedCertificate {
         limits,
       ),
     )
-    // Who has put it there may have been another replica, a moment ago.
+    // Another replica may have published it a moment ago.
     if (this.#authority !== undefined && this.#authority !== cert) {
       await sleep(settleMs, undefined, this.#waiting)
     }
@@ -141,7 +141,7 @@ export class ManagedCertificate {
     certificate.offer(state.leaf)
   }
 
-  /** What the Secret holds, renewed where it is time to. */
+  /** Returns the state in the Secret, renewed when it is time. */
   #stored(): Promise<ManagedState> {
     const { client, logger, now } = this.#parts
     const { secret, namespace } = this.#options

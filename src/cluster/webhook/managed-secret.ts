@@ -8,16 +8,16 @@ import {
 } from './issue-certificate.ts'
 import { checkPair } from './serving-certificate.ts'
 
-/** How long certificates are good, and for which names. */
+/** The lifetimes and names of certificates. */
 export interface ManagedLifetimes {
   readonly hosts: readonly [string, ...string[]]
   readonly authorityMs: number
   readonly leafMs: number
-  /** How long before its end a certificate is replaced. */
+  /** The time before its end at which a certificate is replaced. */
   readonly rotateBeforeMs: number
 }
 
-/** What the Secret holds: an authority, those before it that may still be in use, and a leaf. */
+/** The content of the Secret: a CA, earlier ones that may still be in use, and a serving certificate. */
 export interface ManagedState {
   readonly authority: Issuer
   /** PEM of all authorities, the newest first. */
@@ -36,7 +36,7 @@ export function splitPem(text: string): readonly string[] {
   return found.map((each) => `${each}\n`)
 }
 
-/** What a Secret's data says; undefined when it is not all there, or does not fit together. */
+/** Reads a Secret's data; undefined when it is incomplete or inconsistent. */
 export function readManaged(secret: Fields): ManagedState | undefined {
   const data = fieldsOf(secret['data'])
   const text = (key: string): string => {
@@ -76,7 +76,7 @@ export function writeManaged({
   }
 }
 
-/** What has to be made anew by now; the same state when nothing has. */
+/** Renews the certificates that are due; the same state when none is. */
 export function renewed(
   state: ManagedState | undefined,
   lifetimes: ManagedLifetimes,

@@ -12,11 +12,11 @@ const SETTLE_MS = 100
 /** Not every file system tells of every change, and a directory may be replaced as a whole. */
 const POLL_MS = 5_000
 
-/** How often the files are looked at. */
+/** Configures when the files are read. */
 export interface MountedOptions {
   readonly settleMs?: number
   readonly pollMs?: number
-  /** How long API servers may take to trust a new certificate before it takes the place of a good one. */
+  /** The time that API servers may take to trust a new certificate before it replaces a valid one. */
   readonly trustMs?: number | undefined
 }
 
@@ -64,7 +64,7 @@ export class MountedCertificate {
     await this.#files.close()
   }
 
-  /** Whether a new certificate is still to be trusted by API servers, and the old one is good. */
+  /** Returns true while API servers may not trust the new certificate and the old one is valid. */
   #isToWait(pair: CertificatePair): boolean {
     const { current, trouble } = this.#certificate
     if (this.#trustMs === 0 || current === undefined || trouble !== undefined) return false

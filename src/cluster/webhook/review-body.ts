@@ -3,14 +3,14 @@ import type { IncomingMessage } from 'node:http'
 /** Why a body was not read to its end. */
 export type BodyProblem = 'too_large' | 'slow_body' | 'overload' | 'gone'
 
-/** How much may be read, and for how long. */
+/** Limits the size and time of a body. */
 export interface BodyLimits {
   readonly maxBytes: number
   readonly timeoutMs: number
   readonly room: BodyRoom
 }
 
-/** How much of all bodies together may be in memory. */
+/** Limits the memory of all bodies together. */
 export class BodyRoom {
   #left: number
 

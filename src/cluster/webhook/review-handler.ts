@@ -15,7 +15,7 @@ export interface Route {
   decide(review: Review): Promise<Decision>
 }
 
-/** What reviews are answered with. */
+/** The parts that answer reviews. */
 export interface ReviewHandlerParts {
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>
@@ -23,7 +23,7 @@ export interface ReviewHandlerParts {
   readonly metrics: WebhookMetrics
   readonly logger: Logger
   readonly rareLog: RareLog
-  /** Whether this is about to end: connections are then given up after their response. */
+  /** True during shutdown: connections are then closed after their response. */
   readonly isDraining: () => boolean
   readonly now: () => number
 }

@@ -11,11 +11,11 @@ const SWEEP_MS = 1_000
 const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS = 1_000
 
-/** What a server of reviews is made with. */
+/** Configures the server of reviews. */
 export interface ReviewServerOptions {
   readonly pair: CertificatePair
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
-  /** How long a whole review may take to arrive. */
+  /** The time limit for a whole review to arrive. */
   readonly reviewTimeoutMs: number
 }
 

@@ -7,12 +7,12 @@ export type BadReviewReason = 'too_deep' | 'not_json' | 'version' | 'no_request'
 /** An AdmissionReview, as far as it matters. */
 export interface Review {
   readonly uid: string
-  /** Whether a pod is to be made; anything else is let through. */
+  /** True for the creation of a pod; other reviews are allowed. */
   readonly isPodCreation: boolean
   /** The resource, with its group and subresource: `apps/deployments`, `pods/exec`. */
   readonly resource: string
   readonly operation: string
-  /** What it is about, for messages: `UPDATE of deployments`. */
+  /** The subject, for messages: `UPDATE of deployments`. */
   readonly about: string
   readonly namespace: string
   /** Its name, or what its name will begin with. */
@@ -92,7 +92,7 @@ function read(uid: string, request: Fields): Review {
   }
 }
 
-/** Who controls the pod, or the pod itself. */
+/** Returns the controller of the pod, or `Pod`. */
 function ownerOf(references: unknown): string {
   if (!Array.isArray(references)) return 'Pod'
   const controller = references.map(fieldsOf).find((each) => each['controller'] === true)

@@ -5,13 +5,13 @@ import { servicePorts } from '../kube/service-ports.ts'
 import { AgedCache } from './aged-cache.ts'
 import { DecideError, NO_SURROUNDINGS, type Surroundings } from './decide.ts'
 
-/** What may be read, and how. */
+/** Configures what is read from the cluster, and how. */
 export interface SurroundingsOptions {
   readonly client: KubeClient
   readonly readNamespaces: boolean
   readonly readServices: boolean
   readonly now: () => number
-  /** How old a response may be. */
+  /** The age up to which a response is reused. */
   readonly maxAgeMs?: number
 }
 

@@ -6,7 +6,7 @@ import { END, type TextFormat } from '../../telemetry/text-format.ts'
 import type { Subject } from './decision.ts'
 import { WEBHOOK_METRICS, type WebhookMetric } from './webhook-metric-table.ts'
 
-/** What the webhook counts. */
+/** Counts the events of the webhook. */
 export interface WebhookMetrics {
   /** One review was answered, or one request that was none. */
   reviewed(subject: Subject, result: string, reason: string, seconds: number): void
@@ -14,7 +14,7 @@ export interface WebhookMetrics {
   swapped(expires: Date): void
   /** A certificate was found that cannot be used, or none could be had. */
   certificateRefused(): void
-  /** What cannot be used is gone again, and the one in use is still the newest. */
+  /** Reports that the unusable certificate is gone, and the one in use is the newest. */
   certificateGood(): void
   /** Kubernetes 1.`minor` is what is reckoned with. */
   clusterVersion(minor: number | undefined, source: string): void

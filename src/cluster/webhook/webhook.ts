@@ -42,7 +42,7 @@ export interface WebhookOptions {
   readonly readServices: boolean
   readonly maxReviewBytes: number
   readonly reviewTimeoutMs: number
-  /** How long reviews are still taken after readiness was given up. */
+  /** The time for which reviews are still answered after readiness ended. */
   readonly shutdownDelayMs: number
   readonly drainTimeoutMs: number
   readonly version: string

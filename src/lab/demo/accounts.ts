@@ -1,6 +1,6 @@
 import { seriesOf } from './scrape.ts'
 
-/** Whose errors calls ended with, and how often faults took effect. */
+/** Counts of calls by the origin of their errors, and of injections. */
 export interface Account {
   readonly calls: number
   readonly injected: number
@@ -10,7 +10,7 @@ export interface Account {
 
 const NONE: Account = { calls: 0, injected: 0, real: 0, faults: 0 }
 
-/** What a metrics page says of the calls of each tool. */
+/** The counts of each tool on a metrics page. */
 export class Accounts {
   readonly #tools: ReadonlyMap<string, Account>
 
@@ -30,7 +30,7 @@ export class Accounts {
     return this.tools.reduce((sum, tool) => plus(sum, this.of(tool)), NONE)
   }
 
-  /** What was added since the earlier page. */
+  /** Returns the increase since the earlier page. */
   since(earlier: Accounts): Accounts {
     const grown = this.tools.map(
       (tool) => [tool, plus(this.of(tool), earlier.of(tool), -1)] as const,

@@ -11,7 +11,7 @@ const REBIND_PAUSE = 50
 
 /** A small MCP server: Streamable HTTP at /mcp, with tools that fail by a known script. */
 export class DemoApp {
-  /** What it did, call by call: the truth that others are measured by. */
+  /** The app's own record of each call: the truth that other counts are compared with. */
   readonly truth = new Tally()
   /** Fail by the script, or not at all. */
   failing = false

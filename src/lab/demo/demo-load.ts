@@ -12,7 +12,7 @@ export const FAN_OUT = 8
 const CLIENTS = 4
 const SETTLE_MS = 1_000
 
-/** What a load of the demo can differ in. */
+/** Configures a load of the demo. */
 export interface DemoLoad {
   readonly seed: number
   readonly durationMs: number
@@ -24,7 +24,7 @@ export interface DemoLoad {
 /** A load, and what else was counted while it ran. */
 export interface Loaded {
   readonly result: LoadResult
-  /** What the sidecar says of the same calls. */
+  /** The sidecar's counts of the same calls. */
   readonly told: Accounts
 }
 

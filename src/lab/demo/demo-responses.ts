@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { DEMO_TOOLS, type DemoTool, listed } from './demo-tools.ts'
 import type { Ending } from './failure-script.ts'
 
-/** What the demo's app reads of a message; nothing of it is sure to be there. */
+/** The fields of a message that the demo's app reads; any of them may be missing. */
 export interface Request {
   readonly id?: string | number
   readonly method?: string

@@ -1,4 +1,4 @@
-/** What a tool answers with. */
+/** The response of a tool. */
 export interface ToolResponse {
   readonly text: string
   readonly structured?: Readonly<Record<string, unknown>>

@@ -9,7 +9,7 @@ export interface Played {
   readonly result: PhaseResult
 }
 
-/** What the end screen says beside the results. */
+/** The facts on the end screen beside the results. */
 export interface EndFacts {
   readonly seconds: number
   readonly stays: boolean
@@ -21,7 +21,7 @@ const WORD = 11
 const NAME = 25
 const CELL = 13
 
-/** What a reader should know who sees nothing else of the demo. */
+/** Shows the results to a reader who sees nothing else of the demo. */
 export function showEnd(screen: Screen, played: readonly Played[], facts: EndFacts): void {
   const strong = (text: string): string => screen.paint('strong', text)
   const runs = played.flatMap(({ result }) => (result.run === undefined ? [] : [result.run]))

@@ -4,7 +4,7 @@ export const FAILURES = ['tool_error', 'rpc_error', 'http_error', 'reset'] as co
 /** One way to fail. */
 export type FailureKind = (typeof FAILURES)[number]
 
-/** How a call to the demo's app ends. */
+/** The outcome of a call to the demo's app. */
 export type Ending = 'ok' | FailureKind
 
 /** Fails one call in `oneIn`, going through `ways` in turn. */
@@ -21,7 +21,7 @@ const FAILURE_SCRIPT: Readonly<Record<string, ToolScript>> = {
   book_flight: { oneIn: 8, ways: ['tool_error', 'rpc_error', 'http_error', 'reset'] },
 }
 
-/** How the nth call of a tool is to end, counted from 1. */
+/** Returns the planned outcome of the nth call of a tool, counted from 1. */
 export function plannedEnding(tool: string, nth: number): Ending {
   const script = FAILURE_SCRIPT[tool]
   if (script === undefined || nth % script.oneIn !== 0) return 'ok'

@@ -10,11 +10,11 @@ export interface Check {
 
 /** A load of the demo, for the table at its end and for the report. */
 export interface DemoRun {
-  /** What it is called beside the others: up to 11 characters. */
+  /** The name of its column: up to 11 characters. */
   readonly column: string
   readonly about: string
   readonly result: LoadResult
-  /** How often the sidecar says that a fault took effect. */
+  /** The number of injections by the sidecar's counters. */
   readonly faults: number
 }
 
@@ -27,12 +27,12 @@ export interface Summary {
   readonly text: string
 }
 
-/** What a phase found. */
+/** The result of a phase. */
 export interface PhaseResult {
   /** Every number of it, for `--json`. */
   readonly numbers: Readonly<Record<string, unknown>>
   readonly checks: readonly Check[]
-  /** What stays with a reader at the end; a load speaks by its column. */
+  /** The lines for the end screen; a load has a column there instead. */
   readonly summary?: readonly Summary[]
   readonly run?: DemoRun
 }

@@ -9,7 +9,7 @@ export interface WireResponse {
   readonly bytes: Buffer
   readonly header: (name: string) => string | undefined
   readonly body: Buffer
-  /** What a client makes of it. */
+  /** The outcome as a client sees it. */
   readonly ending: Ending | 'incomplete'
   readonly milliseconds: number
 }

@@ -2,7 +2,7 @@ import { PlainClient } from './plain-client.ts'
 
 const CALLS = 10
 
-/** How some calls of one tool ended. */
+/** The outcomes of some calls of one tool. */
 export interface Probed {
   readonly calls: number
   /** Failed with the mark of a fault. */

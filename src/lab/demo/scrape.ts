@@ -1,6 +1,6 @@
 import { Tally } from './tally.ts'
 
-/** What a metrics page says about tool calls. Only what the app itself did counts under an ending. */
+/** Counts the tool calls on a metrics page. Outcomes count only the app's own errors. */
 export function tallyOf(page: string): Tally {
   const tally = new Tally()
   for (const { labels, value } of seriesOf(page, 'squall_calls_total')) {

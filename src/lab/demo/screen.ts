@@ -63,7 +63,7 @@ export class Screen {
     this.line(this.paint('quiet', '─'.repeat(Math.min(this.#columns, WIDTH))))
   }
 
-  /** How far something is; only on a terminal, and gone with the next line. */
+  /** Shows progress on a terminal, replaced by the next line. */
   progress(share: number, done: number, note: string): void {
     if (this.#out?.isTTY !== true) return
     const now = performance.now()

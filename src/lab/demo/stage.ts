@@ -4,7 +4,7 @@ import { DemoApp } from './demo-app.ts'
 import type { DemoProgram, StartedSidecar } from './demo-options.ts'
 import { LiveRules } from './live-rules.ts'
 
-/** What a response of the admin port was. */
+/** A response of the admin port. */
 export interface AdminPage {
   readonly status: number
   readonly text: string
@@ -25,7 +25,7 @@ export interface Edit {
   readonly version: RulesVersion
 }
 
-/** What the phases play on: the app, and Squall in front of it with a rules file. */
+/** Runs the app, and Squall in front of it with a rules file. */
 export class Stage {
   readonly app = new DemoApp()
   /** Errors that Squall logged about itself: none are expected. */
@@ -72,7 +72,7 @@ export class Stage {
   async edit(text: string): Promise<Edit> {
     const isActive = this.sidecar.running.rules!
     const before = isActive.last
-    // What is the same is not read again.
+    // Unchanged text is not read again.
     if (text === this.#text && before !== undefined) return { takenMs: 0, version: before.version }
     this.#text = text
     await this.rules.write(text)

@@ -25,7 +25,7 @@ export class Tally {
     return this.since(new Tally())
   }
 
-  /** What was added since the other was taken. */
+  /** Returns the increase since the other tally. */
   since(earlier: Tally): Tally {
     const grown = new Tally()
     for (const [tool, row] of this.#rows) {

@@ -4,7 +4,7 @@ import { readInstant } from '../../base/instant.ts'
 import type { Plan, Stage } from './plan.ts'
 import type { WrittenRule } from './rules-source.ts'
 
-/** What the names of marker rules begin with: they tell others that an experiment runs. */
+/** The prefix of the rules that mark a running experiment. */
 export const MARKER = 'squall-experiment.'
 
 /** Rules as the sidecar is to read them. */

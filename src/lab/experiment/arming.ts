@@ -14,7 +14,7 @@ const POLL_MS = 25
 export interface ArmedSidecar {
   /** By how much its clock is ahead, in milliseconds. */
   readonly aheadMs: number
-  /** How long it may take to read new rules. */
+  /** The time limit for reading new rules. */
   readonly inForceMs: number
   /** The digest of the rules that it had before. */
   readonly before: string | null
@@ -46,12 +46,12 @@ export class Arming {
     this.#sidecar = sidecar
   }
 
-  /** What kept the rules from being renewed; they end by themselves then. */
+  /** The error that prevented renewing the rules; they expire then. */
   get trouble(): unknown {
     return this.#trouble
   }
 
-  /** Whether the rules that the sidecar tells are those of this experiment. */
+  /** Returns true when the sidecar's rules are those of this experiment. */
   isOurs(digest: string | null): boolean {
     return digest !== null && this.#digests.includes(digest)
   }
@@ -180,7 +180,10 @@ export class Arming {
   }
 }
 
-/** Whether nothing but a drain, which ends the sidecar anyway, keeps rules from acting. */
+/**
+ * Returns true unless the guard keeps rules from acting. A drain does not count: it ends the sidecar
+ * anyway.
+ */
 function isCalm({ reasons }: SidecarState): boolean {
   return !reasons.some(({ by }) => by === 'guard')
 }

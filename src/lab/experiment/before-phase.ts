@@ -10,7 +10,7 @@ import { brokenWords } from './steadiness.ts'
 
 const BEGIN_MS = 1000
 
-/** What was there before. */
+/** The state before the experiment. */
 export interface Before {
   readonly phase: PhaseResult
   /** The names of the tools of the server that say that they only read. */

@@ -9,7 +9,7 @@ import type { Probe } from './probe.ts'
 import type { ExperimentEvent } from './progress.ts'
 import type { Steadiness } from './steadiness.ts'
 
-/** What an experiment is run with. */
+/** Configures a run of an experiment. */
 export interface ExperimentOptions extends Means {
   readonly plan: Plan
   /** Where locks are. */
@@ -21,13 +21,13 @@ export interface ExperimentOptions extends Means {
   readonly namespaceLabel?: (namespace: string) => Promise<PlacedName | undefined>
   /** Earlier runs, the oldest first. */
   readonly past: readonly HistoryEntry[]
-  /** How long the sidecar may take to read new rules. */
+  /** The time that the sidecar may take to read new rules. */
   readonly inForceMs?: number
   /** The run that this one repeats. */
   readonly again?: string
 }
 
-/** What the parts of an experiment share. */
+/** The context that the parts of an experiment share. */
 export interface Context extends ExperimentOptions {
   readonly id: string
   readonly arming: Arming
@@ -38,7 +38,7 @@ export interface Context extends ExperimentOptions {
   readonly called?: readonly string[]
 }
 
-/** What came of the stages. */
+/** The results of the stages. */
 export interface Stages {
   readonly results: readonly StageResult[]
   readonly end: (End & { readonly stage: string | null }) | undefined

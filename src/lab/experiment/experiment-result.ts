@@ -5,7 +5,7 @@ import type { Breach } from './abort-watch.ts'
 /** The form of the result. A change that a reader must know of changes its number. */
 export const EXPERIMENT_SCHEMA = 'squall.experiment/1'
 
-/** What an experiment showed. */
+/** The verdict of an experiment. */
 export type Verdict = 'held' | 'breached' | 'inconclusive'
 
 /** Why an experiment did not hold. The codes are stable. */
@@ -29,7 +29,7 @@ export interface PhaseResult {
   readonly label: string
   readonly startedAt: string
   readonly durationMs: number
-  /** What the steady state is judged by; null where nothing was measured. */
+  /** The measures of the steady state; null without measurements. */
   readonly measured: Measured
   /** Undefined where the load could not begin. */
   readonly load?: LoadResult
@@ -39,19 +39,19 @@ export interface PhaseResult {
 export interface StageResult extends PhaseResult {
   /** In percent; null where no rule was armed. */
   readonly share: number | null
-  /** What the sidecar says of the calls of the rules, all together. */
+  /** The sidecar's counts for all rules together. */
   readonly matched: number
   readonly sampled: number
   readonly applied: number
-  /** How long the killed process was away; null when none was killed, or none came back. */
+  /** The downtime of the killed process; null when none was killed, or none came back. */
   readonly restartMs: number | null
 }
 
-/** What could be widened next. */
+/** A proposal for the next, wider experiment. */
 export interface Proposal {
   readonly kind: 'stage' | 'tools' | 'hold'
   readonly why: string
-  /** What to write into the plan. */
+  /** The text to write into the plan. */
   readonly write: string
 }
 
@@ -65,7 +65,7 @@ export interface ExperimentResult {
   readonly name: string
   readonly description?: string
   readonly planDigest: string
-  /** Of the rules as they were written; null when only a process was killed. */
+  /** The digest of the rules as written; null when only a process was killed. */
   readonly rulesDigest: string | null
   readonly seed: number
   /** Without user, password and query. */
@@ -82,7 +82,7 @@ export interface ExperimentResult {
   readonly breach: Breach | null
   /** From the breach seen to the rules put back; null when there was none. */
   readonly rollbackMs: number | null
-  /** Whether the rules file holds again what it held before. */
+  /** True when the rules file has its previous content again. */
   readonly restored: boolean
   /** From the injection to the first breach seen; null when none was. */
   readonly mttdMs: number | null

@@ -2,13 +2,13 @@ import { markdownText } from '../report/foreign-text.ts'
 import type { ExperimentResult, PhaseResult, StageResult } from './experiment-result.ts'
 import { shownMeasure } from './gate.ts'
 
-/** What came of an experiment, in one line. */
+/** Describes the result of an experiment on one line. */
 export function verdictLine({ verdict, stage, code, why }: ExperimentResult): string {
   const where = stage === null || verdict === 'held' ? '' : ` at ${stage}`
   return `${verdict}${where}: ${why}${code === null ? '' : ` (${code})`}`
 }
 
-/** What only the one who ran it can know, a sentence each. */
+/** Describes facts that are only known to the run itself, a sentence each. */
 export function noteLines(result: ExperimentResult): readonly string[] {
   const { mttdMs, rollbackMs, steadyAfter, restored, proposals } = result
   const lines = [

@@ -10,7 +10,7 @@ import { proposals } from './proposals.ts'
 import type { After } from './after-phase.ts'
 import type { Context, Stages } from './context.ts'
 
-/** What the parts of an experiment came to. */
+/** The results of an experiment's parts. */
 export interface Parts {
   readonly startedAt: Date
   readonly before: PhaseResult
@@ -21,7 +21,7 @@ export interface Parts {
   readonly after: After | undefined
 }
 
-/** What says something of the target, and not of the experiment. */
+/** The endings that are findings about the target, and not about the experiment. */
 const BREACHES: ReadonlySet<EndCode> = new Set<EndCode>([
   'ABORT_CONDITION',
   'SLO',

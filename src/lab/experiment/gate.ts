@@ -1,6 +1,6 @@
 import { readDuration, readPercent } from '../../base/units.ts'
 
-/** What can be watched while an experiment runs. */
+/** The measures that can be watched while an experiment runs. */
 export const MEASURES = ['errors', 'success', 'p50', 'p95', 'p99'] as const
 
 /** One of them: shares from 0 to 1, or latencies in milliseconds. */
@@ -14,11 +14,11 @@ export interface Gate {
   readonly operator: '<' | '>'
   /** Milliseconds, or a share from 0 to 1. */
   readonly limit: number
-  /** How long it has to be broken without a pause before it counts. */
+  /** The time for which it must fail without a pause before it counts. */
   readonly forMs: number
 }
 
-/** What was measured; null where there was nothing to measure. */
+/** The measured values; null without data. */
 export type Measured = Readonly<Record<Measure, number | null>>
 
 const CONDITION = /^\s*(<|>)\s*([0-9.]+\s*(?:%|ms|s|m))\s*(?:for\s+([0-9.]+(?:ms|s|m|h)))?\s*$/
@@ -44,14 +44,14 @@ export function readAbortGate(measure: Measure, written: string): Gate | string 
   return { measure, text: `${measure} ${written.trim()}`, operator: wanted, limit, forMs }
 }
 
-/** What must hold in steady state: at most this, or for `success` at least this. */
+/** Returns the gate for the steady state: at most the limit, or for `success` at least the limit. */
 export function steadyGate(measure: Measure, limit: number): Gate {
   const operator = measure === 'success' ? '<' : '>'
   const shown = isShare(measure) ? `${limit * 100}%` : `${limit}ms`
   return { measure, text: `${measure} ${operator}${shown}`, operator, limit, forMs: 0 }
 }
 
-/** Whether a gate is broken by what was measured; undefined where nothing was. */
+/** Returns true when a measured value fails the gate; undefined without data. */
 export function isBroken(
   { measure, operator, limit }: Gate,
   measured: Measured,

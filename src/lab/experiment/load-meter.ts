@@ -2,7 +2,7 @@ import { Histogram } from '../load/results/histogram.ts'
 import type { Recorder } from '../load/results/recorder.ts'
 import type { Measured } from './gate.ts'
 
-/** How far back is looked at least. */
+/** The least length of the window. */
 const WINDOW_MS = 5000
 /** And at most, until there are enough calls. */
 const MAX_WINDOW_MS = 60_000
@@ -11,7 +11,7 @@ const MIN_CALLS = 10
 /** So long no call may have ended before that itself counts as slowness. */
 const STALL_MS = 1000
 
-/** What the calls of a load are like lately. */
+/** Measures the recent calls of a load. */
 export class LoadMeter {
   readonly #recorder: Recorder
   #calls = 0

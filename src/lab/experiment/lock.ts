@@ -7,7 +7,7 @@ import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.t
 import { refuse } from './refusal.ts'
 import type { Previous } from './rules-place.ts'
 
-/** Who holds a target, and what is to be put back when they die. */
+/** The holder of a target, and the state to restore when the holder dies. */
 export interface LockHolder extends ProcessIdentity {
   readonly id: string
   readonly host: string
@@ -34,7 +34,7 @@ export interface Lock {
 
 const ATTEMPTS = 100
 const PAUSE_MS = 20
-/** Who clears a dead lock away is done at once; longer means that they died in it. */
+/** Removing a dead lock takes no time; after longer the remover has died as well. */
 const CLEARING_MS = 5000
 
 /** Takes a target. Throws a `RefusedError` when somebody else has it who still lives. */

@@ -1,9 +1,9 @@
 import { LOAD_DEFAULTS, type LoadOptions } from '../load/load-options.ts'
 import type { Plan } from './plan.ts'
 
-/** What an experiment is given beside its plan. */
+/** Configures an experiment beside its plan. */
 export interface Means {
-  /** Of the program. */
+  /** The version of the program. */
   readonly version: string
   /** Sent with every request, and kept nowhere. */
   readonly headers: Readonly<Record<string, string>>

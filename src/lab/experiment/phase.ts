@@ -22,9 +22,9 @@ export interface End {
 export interface Moment {
   /** By the clock of `performance.now()`. */
   readonly at: number
-  /** What the calls of the load are like. */
+  /** The measures of the load. */
   readonly load: Measured
-  /** What the steady state is judged by. */
+  /** The measures of the steady state. */
   readonly steady: Measured
   readonly calls: number
   /** The time is over, and what is still under way ends: what lasts long, and nothing else. */
@@ -50,7 +50,7 @@ export interface PhaseSpec {
   readonly beginWithinMs: number
 }
 
-/** What came of it. */
+/** The result of a phase. */
 export interface PhaseEnd {
   readonly result: PhaseResult
   readonly end: End | undefined
@@ -119,7 +119,7 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
       }
       if (begun !== undefined) beginning = watch(begun(over.signal).then(see))
     })
-    // What was begun with the load, such as a restart, may take longer than it.
+    // An action that began with the load, such as a restart, may take longer than the load.
     await beginning
     if (trouble !== undefined) throw trouble
     const steady = probe?.measured(began) ?? measuredOf(result)
@@ -160,7 +160,7 @@ async function every(ms: number, signal: AbortSignal, look: () => Promise<void>)
   }
 }
 
-/** What a load was like as a whole. */
+/** Returns the measures of a whole load. */
 export function measuredOf({ indicators, latency }: LoadResult): Measured {
   const { p50, p95, p99 } = latency.summary
   const { etaResponded, tcsr } = indicators

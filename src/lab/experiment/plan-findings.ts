@@ -21,7 +21,7 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
   if (value === undefined) return []
   const wrong = schemaFindings(value ?? {}, schema, MAX_PROBLEMS).map(meant)
   const found = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
-  // What is read further has the right shape.
+  // The other checks need a plan of the right shape.
   if (wrong.length === 0) found.push(...ownFindings(value))
   return found
     .slice(0, MAX_PROBLEMS)
@@ -106,7 +106,7 @@ function shapeFindings(file: { readonly [Key in keyof PlanFile]?: unknown }): re
   return []
 }
 
-/** What would be over before it began. */
+/** Finds times that would end before they begin. */
 function timeFindings({ sidecar, steadyState, hold }: PlanFile): readonly Finding[] {
   const times: readonly (readonly [number, number, string, Path])[] = [
     [sidecar.expiry, 1000, '1s', ['sidecar', 'expiry']],

@@ -7,7 +7,7 @@ import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
 import type { RulesSource } from './rules-source.ts'
 
-/** How wide one stage is. */
+/** The width of one stage. */
 export interface Stage {
   /** `10%`, `10% of pods`, or `kill`. */
   readonly label: string
@@ -18,7 +18,7 @@ export interface Stage {
 /** A plan that was read and found good: everything that an experiment needs to know. */
 export interface Plan {
   readonly file: PlanFile
-  /** Of everything that decides what is done, the rules included. */
+  /** The digest of everything that decides what is done, the rules included. */
   readonly digest: string
   /** Undefined when only a process is killed. */
   readonly rules: RulesSource | undefined

@@ -85,7 +85,7 @@ function environmentRefusal(
 }
 
 function disarmedRefusal({ dryRun, reasons }: SidecarState): Refusal | undefined {
-  // What the file says goes with the file.
+  // The experiment replaces the file, and with it what the file says.
   const against = reasons.filter(({ by }) => by !== 'file')
   if (!dryRun && against.length === 0) return undefined
   const why = dryRun
@@ -125,7 +125,7 @@ function ruleRefusals(
       },
     ]
   }
-  // What a dead experiment left ends by itself.
+  // The rules of a dead experiment expire.
   if (markers.length > 0 || file.sidecar.replaceRules) return []
   const own = injecting(rules)
   if (own.length === 0) return []

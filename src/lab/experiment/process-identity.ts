@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/** What tells a process from others that have, or had, its number. */
+/** Identifies a process beyond its number, which others had or will have. */
 export interface ProcessIdentity {
   readonly pid: number
   /** When it began, in ticks since boot; undefined where the system does not tell. */
@@ -12,7 +12,7 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, began: await beganOf(process.pid) }
 }
 
-/** Whether that very process still runs. */
+/** Returns true while this very process runs. */
 export async function isAlive({ pid, began }: ProcessIdentity): Promise<boolean> {
   try {
     process.kill(pid, 0)
@@ -29,7 +29,7 @@ async function beganOf(pid: number): Promise<string | undefined> {
   return (await statOf(pid))?.began
 }
 
-/** What Linux says of a process. */
+/** The state of a process on Linux. */
 export interface ProcessStat {
   readonly state: string
   readonly parent: number

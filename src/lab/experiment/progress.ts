@@ -2,7 +2,7 @@ import type { Breach } from './abort-watch.ts'
 import type { End } from './phase.ts'
 import type { Measured } from './gate.ts'
 
-/** What is told while an experiment runs. */
+/** The events that are reported while an experiment runs. */
 export type ExperimentEvent =
   | { readonly kind: 'note'; readonly text: string }
   | {

@@ -17,7 +17,7 @@ import type { PlanFile } from './plan-schema.ts'
 import { inlineRules, readRulesText, type RulesSource, type WrittenRule } from './rules-source.ts'
 import { type PlacedRefusal, staticRefusals } from './static-refusals.ts'
 
-/** What became of a plan's text. */
+/** The result of reading a plan. */
 export type ReadPlan =
   | { readonly ok: true; readonly plan: Plan; readonly refusals: readonly PlacedRefusal[] }
   | { readonly ok: false; readonly problems: readonly FileProblems[] }
@@ -105,7 +105,7 @@ function stagesOf({ stages, pods }: PlanFile): readonly Stage[] {
   return [{ label: 'kill', share: undefined }]
 }
 
-/** What decides what is done; where it is done and what it is called may change. */
+/** Returns the digest of everything that decides what is done. The place and the names may change. */
 function planDigest(
   file: PlanFile,
   rules: RulesSource | undefined,

@@ -27,7 +27,7 @@ export interface Refusal {
   readonly code: RefusalCode
   readonly wrong: string
   readonly fix: string
-  /** What in the plan it is about, where it is about the plan. */
+  /** The path in the plan, for a problem of the plan. */
   readonly path?: readonly (string | number)[]
 }
 

@@ -4,7 +4,7 @@ import { lstat, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { refuse } from './refusal.ts'
 
-/** What was in a rules file before; undefined bytes mean that there was none. */
+/** The previous content of a rules file; undefined bytes mean that there was none. */
 export interface Previous {
   readonly bytes: Uint8Array | undefined
   readonly mode: number
@@ -53,7 +53,7 @@ export class RulesPlace {
     return true
   }
 
-  /** Whether the file holds what it held before, or what was written last. */
+  /** Returns true when the file holds its previous content, or the text written last. */
   async #isOurs(): Promise<boolean> {
     const now = await readFileNow(this.path)
     const expected = this.#written ?? this.previous.bytes
@@ -75,7 +75,7 @@ async function readPrevious(path: string): Promise<Previous> {
     throw unusable(`it cannot be looked at (${error.code ?? error.message})`)
   })
   if (stats === undefined) return { bytes: undefined, mode: NEW_FILE, uid: -1, gid: -1 }
-  // Who replaces a link leaves the file that it leads to as it was.
+  // Replacing a link would leave the file that it leads to unchanged.
   if (!stats.isFile()) throw unusable('it is no plain file, but a link, a directory or a device')
   if (stats.size > MAX_BYTES) throw unusable('it has more than 1 MiB')
   try {

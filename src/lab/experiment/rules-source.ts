@@ -7,7 +7,7 @@ export type WrittenRule = Readonly<Record<string, unknown>> & { readonly name: s
 
 /** Rules as somebody wrote them, checked. */
 export interface RulesSource {
-  /** Of the text as it was written: SHA-256. */
+  /** The SHA-256 digest of the text as written. */
   readonly digest: string
   /** The text, so that a run can be repeated when the file has changed. */
   readonly text: string

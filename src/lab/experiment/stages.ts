@@ -75,7 +75,7 @@ async function runStage(
   const seen = (end: End): void => {
     const at = performance.now()
     rolledBack = arming.withdraw().then(() => performance.now() - at)
-    // Whoever awaits it later is told; nobody may before.
+    // The rejection is reported where it is awaited, later.
     rolledBack.catch(() => {})
     onEvent({ kind: 'seen', end, breach: end.breach })
   }
@@ -114,7 +114,7 @@ function notArmed(error: unknown): End {
   return { code: 'NOT_ACTIVE', why: error.refusals[0]?.wrong ?? '' }
 }
 
-/** What speaks against going on after a stage that was held to its end. */
+/** Returns the reasons to stop after a stage that ran to its end. */
 function judged(
   { plan }: Context,
   { load, share, matched, applied }: StageResult,

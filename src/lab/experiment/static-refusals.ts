@@ -14,7 +14,7 @@ import type { RulesSource } from './rules-source.ts'
 import { hitNothing } from './rules-reach.ts'
 import { stageRefusals } from './stage-steps.ts'
 
-/** What is known of a plan before anything is asked. */
+/** The facts of a plan that are known without any request. */
 export interface Considered {
   readonly file: PlanFile
   readonly rules: RulesSource | undefined

@@ -1,14 +1,14 @@
 import { type GateSample, recoveryOf, type Recovery } from '../indicators/recovery.ts'
 import { type Gate, isBroken, type Measured, shownMeasure } from './gate.ts'
 
-/** Whether any gate is broken; undefined where not one of them could be measured. */
+/** Returns true when any gate fails; undefined when none could be measured. */
 export function anyBroken(gates: readonly Gate[], measured: Measured): boolean | undefined {
   const found = gates.map((gate) => isBroken(gate, measured))
   if (found.includes(true)) return true
   return found.includes(false) ? false : undefined
 }
 
-/** What of the gates does not hold, in words; a gate that cannot be measured does not hold. */
+/** Describes the gates that fail. A gate that cannot be measured fails. */
 export function brokenWords(gates: readonly Gate[], measured: Measured): readonly string[] {
   return gates
     .filter((gate) => isBroken(gate, measured) !== false)

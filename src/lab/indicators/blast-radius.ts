@@ -3,7 +3,7 @@ export function predictedBlastRadius(e: number, callsPerTask: number): number {
   return 1 - (1 - e) ** callsPerTask
 }
 
-/** What a measured share may be. */
+/** The interval of a measured share. */
 export interface Bounds {
   readonly low: number
   readonly high: number

@@ -1,4 +1,4 @@
-/** What the indicators are made from. Every number is a count of calls or of tasks. */
+/** The counts of calls and tasks that the indicators are computed from. */
 export interface IndicatorCounts {
   /** User intents that came to an end. */
   readonly tasks: number
@@ -18,9 +18,9 @@ export interface IndicatorCounts {
   readonly retries: number
   /** Calls that were answered without an error. */
   readonly responded: number
-  /** Of those, the ones whose result fits the schema of the tool. */
+  /** The responded calls whose result fits the tool's schema. */
   readonly schemaOk: number
-  /** Of those that responded, the ones whose result can be used. */
+  /** The responded calls whose result is usable. */
   readonly usable: number
   /** Responded, of the right schema and usable. */
   readonly correct: number

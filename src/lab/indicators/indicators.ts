@@ -28,7 +28,7 @@ export interface Indicators {
   readonly deadlineAdherence: Fraction
   /** Failed tasks / tasks. */
   readonly blastRadius: Fraction
-  /** What the failed calls let expect: 1 − (1 − e)^TCAF, e being 1 − TCSR. */
+  /** The prediction from the failed calls: 1 − (1 − e)^TCAF, with e = 1 − TCSR. */
   readonly blastRadiusPredicted: Fraction
   /** Degraded tasks / tasks. */
   readonly degraded: Fraction

@@ -1,10 +1,10 @@
-/** Whether a gate was broken at some time. Times are of one clock, in milliseconds. */
+/** The state of a gate at one time. Times are of one clock, in milliseconds. */
 export interface GateSample {
   readonly at: number
   readonly broken: boolean
 }
 
-/** How long it took until a failure was seen, and until it was gone. */
+/** The times until a failure was detected, and until it was gone. */
 export interface Recovery {
   /** From the injection to the first breach seen; undefined when none was. */
   readonly detectMs: number | undefined

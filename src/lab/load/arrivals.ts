@@ -1,4 +1,4 @@
-/** How many tasks arrive per second, and for how long. */
+/** The arrival rate of tasks, and its duration. */
 export interface ArrivalPlan {
   readonly tasksPerSecond: number
   /** The rate grows evenly from nothing over this time. */
@@ -15,7 +15,7 @@ export function arrivalTime(task: number, { tasksPerSecond, rampMs }: ArrivalPla
   return rampMs / 2 + task / perMs
 }
 
-/** How many tasks arrive in all; Infinity when nothing bounds them. */
+/** Returns the total number of tasks; Infinity without a bound. */
 export function arrivalCount(plan: ArrivalPlan): number {
   const { durationMs, tasks = Infinity, tasksPerSecond, rampMs } = plan
   if (durationMs === undefined) return tasks

@@ -7,18 +7,18 @@ import { commonShape, lacksOf, type Shape, shapeOf } from './shape.ts'
 /** The form of a file that holds a baseline. */
 const BASELINE_SCHEMA = 'squall.baseline/1'
 
-/** How results looked in a clean run. */
+/** The shapes of results in a clean run. */
 export interface Baseline {
   readonly schema: typeof BASELINE_SCHEMA
   /** By tool and digest of the arguments. */
   readonly responses: Readonly<Record<string, Shape>>
 }
 
-/** How much smaller than in the clean run a place may be. */
+/** The share by which a value may be smaller than in the clean run. */
 const TOLERANCE = 0.1
 const MAX_RESPONSES = 20_000
 
-/** What tells calls apart: the tool and what it is asked. */
+/** Returns the key of a call: the tool and its arguments. */
 export function responseKey(tool: string, args: Readonly<Record<string, unknown>>): string {
   const digest = createHash('sha256').update(canonicalJson(args)).digest('hex').slice(0, 16)
   return `${tool}/${digest}`

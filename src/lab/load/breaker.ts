@@ -4,10 +4,10 @@ export interface Breaker {
   record(ok: boolean, now: number): void
 }
 
-/** How many of the last calls are looked at, and how many there must be. */
+/** The number of recent calls that decide, and the least number of them. */
 const WINDOW = 50
 const LEAST = 20
-/** How long nothing is sent, before one call tries again. */
+/** The time without calls before one call tries again. */
 const OPEN_MS = 1000
 
 /** A breaker that opens when this share of the last calls has failed. */

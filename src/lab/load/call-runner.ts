@@ -11,7 +11,7 @@ import type { UnmarkedFaults } from './unmarked-faults.ts'
 import { backoffMs, createRetryBudget, isRetryable } from './retry.ts'
 import { type RandomSource, seededRandom } from '../../base/seeded-random.ts'
 
-/** How a call ended, its retries included. */
+/** The outcome of a call, its retries included. */
 export interface CallOutcome extends Judgement {
   readonly response: CallResponse
   readonly origin: Origin
@@ -34,7 +34,7 @@ export interface CallTimes {
   readonly deadlineAt: number
 }
 
-/** What all calls of a run share. */
+/** The context that all calls of a run share. */
 export interface CallContext {
   readonly resilience: LoadResilience
   readonly recorder: Recorder
@@ -167,7 +167,7 @@ export class CallRunner {
     return performance.now() + this.#usual(tool) > deadlineAt
   }
 
-  /** What half of the calls of a tool take at most; none takes less than a millisecond. */
+  /** Returns the median latency of a tool, at least a millisecond. */
   #usual(tool: string): number {
     return Math.max(1, this.#context.recorder.medianOf(tool) ?? 0)
   }

@@ -5,7 +5,7 @@ export interface CallSpec {
   readonly tool: string
   /** Made from the schema of the tool when not given. */
   readonly arguments?: Readonly<Record<string, unknown>>
-  /** How often it is chosen, beside the others. */
+  /** The weight with which it is chosen. */
   readonly weight: number
   readonly expect: readonly Expectation[]
 }

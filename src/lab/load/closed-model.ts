@@ -3,7 +3,7 @@ import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { RunTask } from './task-runner.ts'
 
-/** What the closed model needs beside the tasks. */
+/** Configures the closed model beside the tasks. */
 export interface ClosedModel {
   readonly clients: readonly LoadClient[]
   readonly callsPerTask: number

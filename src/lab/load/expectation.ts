@@ -2,7 +2,7 @@ import { sameJson } from '../../base/json/canonical-json.ts'
 import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
 import { LoadError } from './load-error.ts'
 
-/** What the result of a tool must be like for the caller to use it. */
+/** A condition under which the caller can use the result of a tool. */
 export interface Expectation {
   /** As it was written. */
   readonly text: string
@@ -51,7 +51,7 @@ function testOf(text: string, operator: string | undefined, operand: string): Te
   return comparison(operator, wanted)
 }
 
-/** Of arrays the length is compared: `/content>0` asks for something in it. */
+/** Compares a value; an array by its length, so that `/content>0` requires content. */
 function comparison(operator: string, wanted: number): Test {
   return (value) => {
     const size: unknown = Array.isArray(value) ? value.length : value

@@ -40,7 +40,7 @@ export class GracefulStop {
     this.#when(this.#signals.cut, this.#onCut)
   }
 
-  /** How long is waited yet for what is under way; undefined while further tasks begin. */
+  /** Returns the remaining wait for calls in flight; undefined while further tasks begin. */
   waitsMs(): number | undefined {
     const now = performance.now()
     return now < this.#endsAt ? undefined : Math.max(0, this.#cutAt - now)

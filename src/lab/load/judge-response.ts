@@ -3,7 +3,7 @@ import { asInBaseline, type Baseline } from './baseline.ts'
 import type { PlannedCall } from './call-plan.ts'
 import type { CallResponse } from './clients/load-client.ts'
 
-/** What a response is worth to the caller. */
+/** The value of a response to the caller. */
 export interface Judgement {
   /** It is a response without error. */
   readonly responded: boolean

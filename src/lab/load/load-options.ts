@@ -19,7 +19,7 @@ export interface LoadTarget {
   readonly protocolVersion?: string
 }
 
-/** What each task is made of. */
+/** The calls of each task. */
 export interface LoadWork {
   /** Names of tools with arguments of the load's own making; those that only read when both are empty. */
   readonly tools: readonly string[]
@@ -29,14 +29,14 @@ export interface LoadWork {
   readonly sequential: boolean
 }
 
-/** How much of it, and when. */
+/** The amount of load and its timing. */
 export interface LoadPace {
   readonly clients: number
   /** Calls per second, as they arrive; without it each client begins when it is done. */
   readonly rate?: number
   readonly rampMs: number
   readonly durationMs?: number
-  /** How long is waited, once no further tasks begin, for what is under way; then it is cut. */
+  /** The time for which calls in flight may end after the last task began; then they are cut. */
   readonly gracefulStopMs?: number
   readonly tasks?: number
   /** Calls under way at a time, in the open model. */
@@ -45,7 +45,7 @@ export interface LoadPace {
   readonly hold: number
 }
 
-/** What the client does about failures; nothing by default. */
+/** The client's handling of failures; none by default. */
 export interface LoadResilience {
   readonly retries: number
   /** Retries for each call at most, on the average. */
@@ -60,7 +60,7 @@ export interface LoadResilience {
   readonly skipLate: boolean
 }
 
-/** How results are judged. */
+/** Configures how results are judged. */
 export interface LoadChecks {
   readonly expectations: readonly Expectation[]
   readonly baseline?: Baseline
@@ -76,11 +76,11 @@ export interface LoadOptions {
   readonly checks: LoadChecks
   readonly seed: number
   readonly shard?: Shard
-  /** Of the program, for the result. */
+  /** The version of the program, for the result. */
   readonly version: string
 }
 
-/** What the load does when it is told nothing else. */
+/** The default options. */
 export const LOAD_DEFAULTS = {
   work: { tools: [], calls: [], fanOut: 1, sequential: false },
   pace: { clients: 10, rampMs: 0, maxInFlight: 10_000, hold: 0 },

@@ -4,7 +4,7 @@ import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { RunTask } from './task-runner.ts'
 
-/** What the open model needs beside the tasks. */
+/** Configures the open model beside the tasks. */
 export interface OpenModel {
   readonly plan: ArrivalPlan
   readonly clients: readonly LoadClient[]

@@ -33,7 +33,7 @@ export function isRetryable({ kind, code = 0, message = '' }: CallResponse): boo
   }
 }
 
-/** How long to wait before an attempt, the second one being number 1: at random up to a bound that doubles. */
+/** Returns the wait before an attempt, the second being number 1: random, up to a bound that doubles. */
 export function backoffMs(attempt: number, response: CallResponse, random: RandomSource): number {
   const bound = Math.min(MOST_MS, FIRST_MS * 2 ** attempt)
   return Math.max(response.retryAfterMs ?? 0, random() * bound)

@@ -18,7 +18,7 @@ import { openFaults, type UnmarkedFaults } from './unmarked-faults.ts'
 import { shardOf } from './shard.ts'
 import { taskRunner } from './task-runner.ts'
 
-/** What a caller may want of a run beside its result. */
+/** Lets a caller follow and stop a run. */
 export interface LoadHooks extends StopSignals {
   /** Called once, when the target has answered and the load begins. */
   readonly begun?: (run: RunningLoad) => void
@@ -33,16 +33,16 @@ export interface RunningLoad {
   readonly endpoint: Endpoint
   /** The tools that are called. */
   readonly called: readonly string[]
-  /** How long is waited yet for what is under way; undefined while further tasks begin. */
+  /** Returns the remaining wait for calls in flight; undefined while further tasks begin. */
   readonly waitsMs: () => number | undefined
   /** Grows as the load goes on. */
   readonly recorder: Recorder
 }
 
-/** What a run brings. */
+/** The results of a run. */
 export interface LoadRun {
   readonly result: LoadResult
-  /** How the results looked, when that was to be recorded. */
+  /** The shapes of results, when they were to be recorded. */
   readonly baseline: Baseline | undefined
 }
 

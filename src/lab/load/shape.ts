@@ -7,7 +7,7 @@ const MAX_PLACES = 500
 const MAX_DEPTH = 16
 const MAX_ITEMS = 1000
 
-/** What is where, and how much: items of arrays, characters of texts, 1 for anything else. */
+/** Maps each path to its size: items of arrays, characters of texts, 1 for other values. */
 export function shapeOf(value: unknown): Shape {
   const shape = new Map<string, number>()
   walk(value, '', 0, shape)
@@ -55,7 +55,7 @@ export function lacksOf(seen: Shape, wanted: Shape, tolerance: number): string |
   return undefined
 }
 
-/** What both have, each place at its smaller size: what can be relied on. */
+/** Returns the paths that both have, each with its smaller size. */
 export function commonShape(a: Shape, b: Shape): Shape {
   const common = Object.keys(a).filter((place) => Object.hasOwn(b, place))
   return Object.fromEntries(common.map((place) => [place, Math.min(a[place]!, b[place]!)]))

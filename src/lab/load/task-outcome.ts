@@ -1,6 +1,6 @@
 import type { CallOutcome } from './call-runner.ts'
 
-/** How a task ended for the one who asked for it. */
+/** The outcome of a task for its user. */
 export interface TaskOutcome {
   /** It did not get what it needed, or got something wrong without being told. */
   readonly failed: boolean
@@ -20,7 +20,7 @@ export interface TaskCall {
   readonly outcome: CallOutcome | undefined
 }
 
-/** What the ends of its calls make of a task. */
+/** Derives the outcome of a task from its calls. */
 export function taskOutcome(calls: readonly TaskCall[]): TaskOutcome {
   const told = calls.some(({ critical, outcome }) => critical && outcome?.responded !== true)
   const late = calls.some(({ critical, outcome }) => critical && outcome?.inTime === false)

@@ -4,7 +4,7 @@ import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
 import { taskOutcome } from './task-outcome.ts'
 
-/** How tasks are made of calls. */
+/** Configures how calls form tasks. */
 export interface TaskForm {
   readonly sequential: boolean
   /** So many calls at the end of a task it can do without. */

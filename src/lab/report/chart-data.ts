@@ -105,7 +105,7 @@ function latencyChart(result: LoadResult, id: string, top: number): ChartData {
   }
 }
 
-/** How long the slowest calls took, of the one in two to the one in as many as there were. */
+/** Returns the latency curve, from the median to the slowest call. */
 function curve(runs: readonly TitledRun[]): ChartData {
   const histograms = runs.map(({ result }) => Histogram.from(result.latency.histogram))
   const most = Math.max(1, ...histograms.map(({ count }) => count))

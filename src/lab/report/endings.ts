@@ -5,7 +5,7 @@ import {
   type ToolResult,
 } from '../load/results/result.ts'
 
-/** How calls ended. Each call is in one of them, so that they add up to all calls. */
+/** Counts calls by outcome. Each call counts once, so that the counts add up to all calls. */
 export interface Endings {
   /** Responded, correct and in time. */
   readonly ok: number
@@ -35,13 +35,13 @@ export const ENDINGS: readonly { readonly name: EndingName; readonly label: stri
   { name: 'late', label: 'Too late' },
 ]
 
-/** How the calls of a run ended. */
+/** Counts the outcomes of a run's calls. */
 export function endingsOf({ counts, errors }: LoadResult): Endings {
   const { success, responded, correct } = counts
   return endings(success, responded, correct, errors)
 }
 
-/** How the calls of one tool ended. */
+/** Counts the outcomes of one tool's calls. */
 export function toolEndings({ ok, responded, correct, errors }: ToolResult): Endings {
   return endings(ok, responded, correct, errors)
 }

@@ -7,14 +7,14 @@ const HEIGHT = 10
 /** One call in a million is to be seen as well. */
 const LEAST = 5
 
-/** How calls ended, as a bar that is as long as a share of its place. */
+/** Draws outcomes as a bar whose length is a share of its row. */
 export function htmlBar(endings: Endings, share = 1, label?: string): string {
   const parts = ENDINGS.map(({ name }) => ({ name, count: endings[name] }))
   const calls = parts.reduce((sum, { count }) => sum + count, 0)
   const length = Math.max(LEAST, WIDTH * share)
   const rare = parts.filter(({ count }) => count > 0 && (count / calls) * length < LEAST)
   const rareCalls = rare.reduce((sum, { count }) => sum + count, 0)
-  // What the rare ones take more than is theirs, the others give.
+  // The frequent outcomes give up the width that the rare ones need to be visible.
   const perCall = (length - rare.length * LEAST) / (calls - rareCalls)
   let x = 0
   const rects = parts.map(({ name, count }) => {
@@ -29,7 +29,7 @@ export function htmlBar(endings: Endings, share = 1, label?: string): string {
   return `<svg class="bar" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" ${told}>${rects.join('')}</svg>`
 }
 
-/** What the colours of a bar mean, with the numbers that they stand for. */
+/** Explains the colours of a bar, with their counts. */
 export function htmlLegend(endings: Endings, calls: number): string {
   const items = ENDINGS.filter(({ name }) => endings[name] > 0).map(
     ({ name, label }) =>

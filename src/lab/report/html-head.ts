@@ -9,7 +9,7 @@ import { gateVerdict, taskVerdict, verdictOf } from './verdict.ts'
 
 const MARK = '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M9 1 3 9h4l-1 6 7-9H8z"/></svg>'
 
-/** What was run, where and when, above everything else. */
+/** Renders the head of the report: the runs, the place and the time. */
 export function headHtml(runs: readonly TitledRun[], title: string): string {
   const { run } = runs[0]!.result
   const targets = [...new Set(runs.map(({ result }) => result.run.target))]
@@ -25,7 +25,7 @@ export function headHtml(runs: readonly TitledRun[], title: string): string {
 </header>`
 }
 
-/** What came of each run: a sentence, a bar, and the figures that people ask for first. */
+/** Renders the result of each run: a sentence, a bar, and the most important figures. */
 export function verdictsHtml(runs: readonly TitledRun[], { notes = [] }: ReportAbout): string {
   const parts = runs.map((run, i) => verdictHtml(run, i, runs.length > 1))
   const said = notes.map((note) => `<p>${htmlText(foreign(note, 500))}</p>`)
@@ -35,7 +35,7 @@ export function verdictsHtml(runs: readonly TitledRun[], { notes = [] }: ReportA
       : `<section class="card notes" aria-label="Notes">${said.join('')}</section>`
   const shape = runs.length === 1 ? 'sole' : runs.length % 3 === 0 ? 'several thirds' : 'several'
   const cards = `<div class="${shape}">${parts.join('\n')}</div>`
-  // Of several runs none says what came of all of them.
+  // No single run summarizes several.
   return runs.length === 1 ? cards + words : words + cards
 }
 

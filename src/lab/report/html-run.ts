@@ -13,7 +13,7 @@ import {
 } from './run-tables.ts'
 import { timeTable } from './time-table.ts'
 
-/** What is shown of all runs together. */
+/** Renders the parts about all runs together. */
 export function togetherHtml(runs: readonly TitledRun[]): string {
   const about = runs.length === 1 ? '' : ', run by run'
   return `<section class="card" aria-label="Indicators">
@@ -30,7 +30,7 @@ ${chartHtml('curve', `Latency by share of the calls${about}; the numbers are in 
 </div>`
 }
 
-/** What is shown of one run alone. */
+/** Renders the parts about one run. */
 export function runHtml({ title, result }: TitledRun, i: number, several: boolean): string {
   const level = several ? 3 : 2
   const heading = several ? `<h2 id="run-${i}">${htmlText(foreign(title))}</h2>` : ''

@@ -7,7 +7,7 @@ import { percentage, plainNumber, wholeNumber } from './shown-numbers.ts'
 export interface IndicatorRow {
   readonly key: keyof Indicators
   readonly name: string
-  /** What a high or low one means for people. */
+  /** The meaning of a high or low value for people. */
   readonly about: string
   readonly formula: string
   readonly unit: 'share' | 'number'
@@ -127,7 +127,10 @@ export function shownIndicator({ key, unit }: IndicatorRow, { indicators }: Load
   return unit === 'share' ? percentage(value) : plainNumber(value)
 }
 
-/** What an indicator of a run is made from: `4,812 / 5,000`; empty where it is made from others. */
+/**
+ * Returns the parts of an indicator, such as `4,812 / 5,000`; empty for an indicator that is computed
+ * from others.
+ */
 export function indicatorParts({ key, parts }: IndicatorRow, result: LoadResult): string {
   const { counts, indicators } = result
   if (parts !== undefined) return parts.map((name) => wholeNumber(counts[name])).join(' / ')

@@ -55,7 +55,7 @@ export function speedTable(runs: readonly TitledRun[]): ReportTable {
   }
 }
 
-/** How many calls of a run ended in each second. */
+/** Counts the calls that ended in each second. */
 export function callsPerSecond({
   counts,
   run,

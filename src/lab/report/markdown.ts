@@ -62,7 +62,7 @@ function tableBlocks(table: ReportTable, level: number): string[] {
   return [heading, lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')]
 }
 
-/** What is below a value says how it is made; what is below a name is for the page. */
+/** Adds the explanation of a value. Explanations of names are for the page only. */
 function cellText({ text: value, about = '' }: Cell, column: number): string {
   const shown = markdownText(value)
   return column === 0 || about === '' ? shown : `${shown} (${markdownText(about)})`

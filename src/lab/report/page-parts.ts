@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** What is put into the page as it is, and the policy that lets a browser run nothing else. */
+/** The parts that are embedded in the page, and the policy that lets a browser run nothing else. */
 export interface PageParts {
   readonly style: string
   readonly scripts: readonly string[]

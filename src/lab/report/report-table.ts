@@ -13,7 +13,7 @@ export interface Cell {
   /** Smaller, below the text. */
   readonly about?: string
   readonly tone?: 'injected' | 'real' | 'good' | 'bad'
-  /** How calls ended, drawn as a bar instead of the text, as long as a share of its row. */
+  /** Outcomes that are drawn as a bar instead of the text, with the bar's share of the row. */
   readonly bar?: { readonly endings: Endings; readonly share: number }
 }
 

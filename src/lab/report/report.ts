@@ -3,15 +3,15 @@ import type { LoadResult } from '../load/results/result.ts'
 /** A run with what it is called beside others. */
 export interface TitledRun {
   readonly title: string
-  /** What was different in this run, in a sentence. */
+  /** A sentence about the difference between this run and the others. */
   readonly about?: string
   readonly result: LoadResult
 }
 
-/** What a report is about beside its runs. */
+/** The facts of a report beside its runs. */
 export interface ReportAbout {
   readonly title?: string
-  /** What only the one who ran it can know, a sentence each; the first one says most. */
+  /** Sentences about facts that only the run itself knows, the most important first. */
   readonly notes?: readonly string[]
 }
 

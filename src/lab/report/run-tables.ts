@@ -10,7 +10,7 @@ const toned = (value: number, tone: 'injected' | 'real'): Cell =>
   value === 0 ? count(0) : { text: wholeNumber(value), tone }
 const number = (name: string): { name: string; number: true } => ({ name, number: true })
 
-/** What came of the calls of each tool. */
+/** Tabulates the calls of each tool. */
 export function toolTable({ tools }: LoadResult): ReportTable {
   const most = Math.max(1, ...tools.map(({ calls }) => calls))
   const table: ReportTable = {
@@ -47,7 +47,7 @@ export function toolTable({ tools }: LoadResult): ReportTable {
   return withoutEmpty(table)
 }
 
-/** What each fault did, as far as its marks tell. */
+/** Tabulates the effect of each fault, by the markers of its responses. */
 export function faultTable({ faults }: LoadResult): ReportTable {
   return {
     title: 'What each fault did',
@@ -120,7 +120,7 @@ export function gateTable({ slo }: LoadResult): ReportTable {
   }
 }
 
-/** What became of the calls that were due, and of the streams. */
+/** Tabulates the calls that were due, and the held streams. */
 export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
   const rows: [string, number, string][] = [
     ['Planned', arrivals.planned, 'calls that were due'],
@@ -155,7 +155,7 @@ export function arrivalTable({ arrivals, held }: LoadResult): ReportTable {
   }
 }
 
-/** What was run, and with which options. */
+/** Tabulates the target and the options. */
 export function runTable({ run, squall }: LoadResult): ReportTable {
   const facts: [string, string][] = [
     ['Server', run.server],

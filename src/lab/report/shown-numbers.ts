@@ -40,7 +40,7 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** What a gate measured, in the unit in which the gate was written. */
+/** Formats a measured value in the unit of its gate. */
 export function gateValue(gate: string, measured: number | null): string {
   if (measured === null) return 'nothing to measure'
   if (gate.includes('%')) return percentage(measured)

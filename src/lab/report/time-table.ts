@@ -5,7 +5,7 @@ import { latency, wholeNumber } from './shown-numbers.ts'
 /** More rows than this nobody reads, and they are in the file as JSON. */
 const MAX_ROWS = 600
 
-/** What happened when; undefined where that would be too long. */
+/** Tabulates the timeline; undefined when it would be too long. */
 export function timeTable({ timeline }: LoadResult): ReportTable | undefined {
   const { points } = timeline
   if (points.length === 0 || points.length > MAX_ROWS) return undefined

@@ -2,7 +2,7 @@ import type { LoadResult } from '../load/results/result.ts'
 import { type Endings, endingsOf } from './endings.ts'
 import { percentage, wholeNumber } from './shown-numbers.ts'
 
-/** What came of a run, in one sentence that needs no other. */
+/** Summarizes a run in one sentence. */
 export function verdictOf(result: LoadResult): string {
   const { calls, success } = result.counts
   if (calls === 0) return 'No call was made.'
@@ -12,7 +12,7 @@ export function verdictOf(result: LoadResult): string {
   return `${head}; ${parts.join(', ')}.`
 }
 
-/** What it meant for those who asked; undefined where each call is a task of its own. */
+/** Summarizes the tasks of a run; undefined when each call is a task of its own. */
 export function taskVerdict({ counts, indicators }: LoadResult): string | undefined {
   const { tasks, calls, failedTasks, degradedTasks } = counts
   if (tasks === 0 || tasks === calls) return undefined
@@ -25,7 +25,7 @@ export function taskVerdict({ counts, indicators }: LoadResult): string | undefi
   return `${head} ${wholeNumber(failedTasks)} failed (${share})${degraded}.`
 }
 
-/** What came of the gates; undefined where there were none. */
+/** Summarizes the gates; undefined without any. */
 export function gateVerdict({ slo }: LoadResult): string | undefined {
   if (slo.length === 0) return undefined
   const breached = slo.filter(({ ok }) => !ok)

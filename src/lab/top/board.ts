@@ -7,7 +7,7 @@ export interface Board {
   readonly sidecars: readonly SidecarView[]
 }
 
-/** What the person in front of the screen chose. */
+/** The view that the user chose. */
 export interface Look {
   readonly width: number
   readonly height: number

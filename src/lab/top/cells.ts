@@ -3,7 +3,7 @@ const ASCII = /^[\u0020-\u007e]*$/
 const WIDE =
   /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]/u
 
-/** How many cells of a terminal a text takes that holds nothing unseen. */
+/** Returns the number of terminal cells of a text without control characters. */
 export function cells(text: string): number {
   if (ASCII.test(text)) return text.length
   let sum = 0

@@ -6,11 +6,11 @@ export interface CombinedRule {
   readonly faults: readonly string[]
   readonly builtIn: boolean
   readonly dryRun: boolean
-  /** What it is doing, where all sidecars that have it agree; `mixed` where they do not. */
+  /** The state in all sidecars that have the rule; `mixed` when they differ. */
   readonly state: RuleState | 'mixed'
   /** In how many sidecars it is on. */
   readonly on: number
-  /** How many sidecars have it. */
+  /** The number of sidecars that have the rule. */
   readonly of: number
   readonly matched: number
   readonly sampled: number
@@ -18,7 +18,7 @@ export interface CombinedRule {
   readonly active: number
 }
 
-/** What a rule is doing in one sidecar. */
+/** The state of a rule in one sidecar. */
 export type RuleState = 'on' | 'disarmed' | 'dry_run' | 'not_yet' | 'expired' | 'other_pod'
 
 interface Seen {

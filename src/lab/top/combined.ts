@@ -4,7 +4,7 @@ import { type Rates, sumRates } from './rates.ts'
 import type { SidecarView } from './sidecar-view.ts'
 import type { Fault } from './read-snapshot.ts'
 
-/** What several sidecars tell, as if they were one. */
+/** The combined state of several sidecars. */
 export interface Combined {
   readonly rules: readonly CombinedRule[]
   readonly tools: readonly CombinedTool[]

@@ -1,6 +1,6 @@
 import type { Change } from './change-arming.ts'
 
-/** What was chosen by keys. */
+/** The choices made by keys. */
 export interface Controls {
   readonly focus: number
   readonly paused: boolean
@@ -10,13 +10,13 @@ export interface Controls {
   readonly asked: Change | undefined
 }
 
-/** What is to be done after a key was pressed. */
+/** The action that a key causes. */
 export interface Pressed {
   readonly controls: Controls
   readonly act?: 'quit' | Change
 }
 
-/** What keys can be about. */
+/** The state that keys refer to. */
 export interface Around {
   readonly addresses: readonly string[]
   readonly hasToken: boolean
@@ -36,7 +36,7 @@ export const UNTOUCHED: Controls = {
   asked: undefined,
 }
 
-/** What a key does. */
+/** Handles a key. */
 export function press(key: string, before: Controls, around: Around): Pressed {
   if (key === CTRL_C) return { controls: before, act: 'quit' }
   const controls = { ...before, notice: '', asked: undefined }

@@ -7,14 +7,14 @@ import { type Place, placeText } from './place.ts'
 import { readSnapshot, type Snapshot } from './read-snapshot.ts'
 import { foreignCell } from '../../base/text/foreign-text.ts'
 
-/** Who hears what a sidecar tells. */
+/** Receives the events of a sidecar. */
 export interface FeedListener {
   onSnapshot(snapshot: Snapshot): void
   /** Nothing is heard any more, or yet; it is tried again by itself. */
   onLost(problem: string): void
 }
 
-/** How a feed asks, and how long it waits. */
+/** Configures the requests and timeouts of a feed. */
 export interface FeedOptions {
   /** The read token, for sidecars that ask for one. */
   readonly readToken?: string | undefined

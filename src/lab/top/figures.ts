@@ -27,7 +27,7 @@ export function shortDigest(digest: string): string {
   return digest === '' ? 'none' : digest.slice(0, 8)
 }
 
-/** How many calls the rules of a sidecar picked. */
+/** Counts the calls that the rules of a sidecar sampled. */
 export function sampledCalls({ snapshot }: SidecarView): number {
   return snapshot?.rules.reduce((sum, rule) => sum + rule.sampled, 0) ?? 0
 }

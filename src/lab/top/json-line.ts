@@ -24,7 +24,7 @@ export function jsonLine(board: Board): string {
 function showSidecar(view: SidecarView): object {
   const { address, link, problem, snapshot, rates } = view
   const lost = { address, link, problem: problem === '' ? null : problem }
-  // What was true some time ago is not told as if it were now.
+  // An old state is not shown as the current one.
   if (link !== 'live' || snapshot === undefined) return lost
   const { version, environment, armed, reasons, dryRun, activeFaults, digest, generation } =
     snapshot

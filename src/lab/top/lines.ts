@@ -22,7 +22,7 @@ export function topLines(
     const fleet = watchFleet(places, () => undefined, options)
     const timer = setInterval(() => {
       fleet.tick()
-      // Who reads slowly misses some: nothing piles up here.
+      // A slow reader misses updates: nothing is queued for it.
       if (output.writableNeedDrain === true) return
       output.write(json ? jsonLine(fleet.board()) : plainLines(fleet.board()))
     }, EVERY_MS)

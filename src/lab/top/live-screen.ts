@@ -8,7 +8,7 @@ import { renderScreen } from './screen/screen.ts'
 import { onStopSignal } from './stop-signals.ts'
 import { type Input, openTerminal, type Output } from './terminal.ts'
 
-/** What the screen is made from. */
+/** Configures the screen. */
 export interface LiveOptions {
   readonly places: readonly Place[]
   readonly token: string | undefined

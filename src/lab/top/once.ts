@@ -6,7 +6,7 @@ import { plainText } from './screen/line.ts'
 import { paintLine } from './screen/paint.ts'
 import { renderReport } from './screen/screen.ts'
 
-/** What is shown once. */
+/** Configures a single output. */
 export interface OnceOptions {
   readonly places: readonly Place[]
   readonly readToken?: string | undefined

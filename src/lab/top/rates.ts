@@ -3,7 +3,7 @@ import type { Snapshot } from './read-snapshot.ts'
 type Tool = Snapshot['tools'][number]
 type ByOrigin = Tool['calls']
 
-/** How much comes about in a second. */
+/** Events per second. */
 export interface Rates {
   readonly calls: number
   /** Errors that faults made. */
@@ -23,7 +23,7 @@ const NO_CALLS: ByOrigin = { upstream: 0, injected: 0, squall: 0 }
 const NOTHING: Rates = { calls: 0, injected: 0, real: 0, squall: 0 }
 const ALL_MEMBERS = ['calls', 'injected', 'real', 'squall'] as const
 
-/** What came about between two snapshots; undefined where a process began anew between them. */
+/** Returns the rates between two snapshots; undefined when a process restarted between them. */
 export function ratesBetween(
   before: Snapshot,
   now: Snapshot,

@@ -48,7 +48,7 @@ export interface Snapshot extends Pick<
   readonly rules: readonly Rule[]
   readonly tools: readonly Pick<api.Tool, 'tool' | 'calls' | 'errors'>[]
   readonly faults: {
-    /** Whether these are all that are kept, and not only new ones. */
+    /** True when these are all entries, and not only new ones. */
     readonly whole: boolean
     readonly total: number
     readonly list: readonly Fault[]

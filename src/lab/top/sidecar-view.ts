@@ -2,7 +2,7 @@ import { type Place, placeText } from './place.ts'
 import { ratesBetween, type Rates, type SidecarRates } from './rates.ts'
 import type { Fault, Snapshot } from './read-snapshot.ts'
 
-/** Whether a sidecar is heard. */
+/** The state of the connection to a sidecar. */
 export type Link = 'connecting' | 'live' | 'lost'
 
 /** All that is known of one sidecar. */
@@ -11,7 +11,7 @@ export interface SidecarView {
   readonly link: Link
   /** Why it is not heard. */
   readonly problem: string
-  /** What it told last. */
+  /** The last snapshot. */
   readonly snapshot: Snapshot | undefined
   /** Undefined until two snapshots in a row were heard. */
   readonly rates: SidecarRates | undefined

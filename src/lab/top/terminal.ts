@@ -1,7 +1,7 @@
 import { type Line } from './screen/line.ts'
 import { paintLine } from './screen/paint.ts'
 
-/** What is written to, as far as it matters here. */
+/** The part of an output stream that is used here. */
 export interface Output {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -32,7 +32,7 @@ export interface Terminal {
   close(): void
 }
 
-/** What a terminal tells. */
+/** Receives the events of a terminal. */
 export interface TerminalListener {
   readonly onKeys: (sent: string) => void
   readonly onResize: () => void

@@ -11,11 +11,11 @@ export interface TopOptions {
   readonly once: boolean
   /** The read token, for sidecars that ask for one. */
   readonly readToken?: string | undefined
-  /** What arming and disarming need. */
+  /** The token for arming and disarming. */
   readonly token: string | undefined
-  /** Whether the surroundings ask for no colours. */
+  /** True when the environment asks for no colours. */
   readonly noColour: boolean
-  /** Whether the terminal obeys nothing. */
+  /** True for a terminal without control sequences. */
   readonly dumb: boolean
 }
 
@@ -31,7 +31,7 @@ export function top(
   const colours = isScreen && !noColour
   if (once) {
     const width = output.columns ?? NO_TERMINAL_WIDTH
-    // Whoever does not read on has read enough.
+    // The reader closed the pipe.
     output.on('error', () => undefined)
     const write = (text: string): void => void output.write(text)
     return topOnce({ places, readToken, json, colours, width, write })

@@ -88,13 +88,13 @@ interface Edits {
   readonly outage: Edit
   readonly mistaken: Edit
   readonly emptied: Edit
-  /** How calls of the database ended after each edit. */
+  /** The outcomes of calls to the database after each edit. */
   readonly during: Probed
   readonly stillDuring: Probed
   readonly after: Probed
 }
 
-/** What all who watched say of the same calls. */
+/** The counts of the same calls by all observers. */
 interface Seen extends Loaded {
   readonly edits: Edits
   readonly truth: Tally
@@ -169,7 +169,7 @@ function checksOf({ result, told, truth, squall, edits }: Seen): Check[] {
   ]
 }
 
-/** What was asked beside the load. */
+/** Counts the calls made beside the load. */
 function markedOf({ during, stillDuring, after }: Edits): number {
   return during.marked + stillDuring.marked + after.marked
 }

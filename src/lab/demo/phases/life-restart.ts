@@ -3,14 +3,14 @@ import type { HeldStream, PlainClient, WireResponse } from '../plain-client.ts'
 import { seededCalls, type ToolCall } from '../seeded-calls.ts'
 import type { Stage } from '../stage.ts'
 
-/** What happened while the app was killed and came back. */
+/** The events while the app was killed and restarted. */
 export interface RestartResult {
   readonly heardBefore: boolean
   readonly streamBrokeMs: number
   readonly asked: number
   /** Calls that got 502, `x-squall-error` and a JSON-RPC error with their own id. */
   readonly refused: number
-  /** What the client was told. */
+  /** The reason in the client's error. */
   readonly reason: string
   readonly recovered: boolean
   readonly recoveredMs: number

@@ -4,12 +4,12 @@ import { percentage, wholeNumber } from '../../report/shown-numbers.ts'
 import { demoLoad, FAN_OUT, type Loaded } from '../demo-load.ts'
 import type { Check, Phase, PhaseResult } from '../phase.ts'
 
-/** What makes one load of the demo another one than the others. */
+/** The differences between the loads of the demo. */
 export interface LoadPhase {
   readonly key: string
   readonly title: string
   readonly column: string
-  /** What the reader is told before it runs. */
+  /** The text shown before it runs. */
   readonly lines: readonly string[]
   readonly rules: string
   readonly resilience?: Partial<LoadResilience>

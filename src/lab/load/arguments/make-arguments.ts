@@ -5,13 +5,13 @@ import { makeValue } from './make-value.ts'
 import { schemaCheck } from './schema-check.ts'
 import type { RandomSource } from '../../../base/seeded-random.ts'
 
-/** How often it is tried until something fits the schema. */
+/** The number of attempts to fit the schema. */
 const TRIES = 50
 
 /** Arguments that fit what the tool asks for: the same ones for the same numbers. */
 export type MakeArguments = (random: RandomSource) => Readonly<Record<string, unknown>>
 
-/** What makes arguments for a tool. Throws a `LoadError` when none can be found that fit. */
+/** Returns a generator of arguments for a tool. Throws a `LoadError` when no arguments fit. */
 export function argumentsFor(tool: Pick<ToolInfo, 'name' | 'inputSchema'>): MakeArguments {
   const schema = isRecord(tool.inputSchema) ? tool.inputSchema : { type: 'object' }
   const fits = schemaCheck(schema) ?? ((): boolean => true)

@@ -4,7 +4,7 @@ import type { Making } from './making.ts'
 import { intBetween } from '../../../base/seeded-random.ts'
 
 const MAX_ITEMS = 100
-/** How often an item is made again that is there already, where each may be there once. */
+/** The number of attempts to make an item that is not in the array, when items must be unique. */
 const TRIES = 20
 
 /** Makes an array for a schema without references and alternatives. */

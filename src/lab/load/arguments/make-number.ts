@@ -1,6 +1,6 @@
 import type { RandomSource } from '../../../base/seeded-random.ts'
 
-/** How far from zero numbers go where the schema does not say. */
+/** The largest magnitude of numbers without bounds in the schema. */
 const REACH = 100
 
 /** A number that fits a schema of type `number` or `integer`. */

@@ -3,7 +3,7 @@ import type { Schema } from './intersect-schemas.ts'
 import type { Making } from './making.ts'
 
 const MAX_ADDED = 100
-/** How deep values that nothing requires are still added. */
+/** The depth up to which optional values are added. */
 const FILLED_DEPTH = 3
 
 /** Makes an object for a schema without references and alternatives. */

@@ -27,7 +27,7 @@ const FORMATS: Readonly<Record<string, Make>> = {
   byte: (random) => Buffer.from(pick(random, WORDS)).toString('base64'),
 }
 
-/** How often a text is made until it fits its expressions and bounds. */
+/** The number of attempts to fit the patterns and bounds. */
 const TRIES = 20
 /** Longest text that is made, whatever the schema asks for. */
 const MAX_TEXT = 65_536

@@ -5,7 +5,7 @@ export interface Making {
   /** Where references lead. */
   readonly root: unknown
   readonly random: RandomSource
-  /** How many values and parts of schemas it may take yet: the schema comes from outside. */
+  /** The remaining number of values and schema parts: the schema comes from outside. */
   left: number
   /** Makes a value for a part of the schema. */
   readonly make: (schema: unknown, depth: number) => unknown

@@ -2,7 +2,7 @@ import type { CharSet } from '../../../base/regex/char-set.ts'
 import { parseRegex, type RegexNode } from '../../../base/regex/regex-parse.ts'
 import { intBetween, pick, type RandomSource } from '../../../base/seeded-random.ts'
 
-/** How often a part without an upper bound is repeated at most, beyond its lower bound. */
+/** The number of repetitions beyond the lower bound of a part without an upper one. */
 const EXTRA = 4
 const MAX_TEXT = 4096
 

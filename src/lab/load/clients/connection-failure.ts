@@ -1,6 +1,6 @@
 import type { CallResponse } from './load-client.ts'
 
-/** What was known when the connection failed. */
+/** The facts known when the connection failed. */
 export interface FailedAt {
   /** The time for the call was over. */
   readonly late: boolean
@@ -19,7 +19,7 @@ const NOT_REACHED = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** How an attempt ended that ended with an error of the connection. */
+/** Classifies an attempt that ended with a connection error. */
 export function connectionFailure(
   error: unknown,
   { late, headSeen, markers }: FailedAt,

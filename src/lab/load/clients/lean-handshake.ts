@@ -9,10 +9,10 @@ import type { LeanWire, Speaking } from './lean-wire.ts'
 export const LAST_SESSION_PROTOCOL_VERSION = '2025-11-25'
 
 const TIMEOUT_MS = 10_000
-/** What modern servers answer to a request that they understand and turn down. */
+/** The errors of modern servers for requests that they understand and reject. */
 const MODERN_ERRORS = new Set([-32020, -32021, -32022])
 
-/** What the handshake brought to light. */
+/** The facts learned from the handshake. */
 export interface Handshake {
   readonly server: string
   readonly speaking: Speaking

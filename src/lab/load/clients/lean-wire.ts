@@ -15,7 +15,7 @@ const NAME = 'squall-load'
 const MAX_CONNECTIONS = 500
 const META = 'io.modelcontextprotocol'
 
-/** What a request is sent with. */
+/** The session state that requests are sent with. */
 export interface Speaking {
   readonly protocolVersion: string
   readonly session: string | undefined
@@ -152,7 +152,7 @@ export class LeanWire {
     return { ...params, _meta: meta }
   }
 
-  /** How the client names itself. */
+  /** The name and version that the client sends. */
   get clientInfo(): { readonly name: string; readonly version: string } {
     return { name: NAME, version: this.#version }
   }

@@ -9,24 +9,24 @@ export interface ToolInfo {
   readonly hint: ToolHint
 }
 
-/** How an attempt of a call ended, as the client saw it. */
+/** The outcome of an attempt, as the client saw it. */
 export interface CallResponse {
   /** The id of the JSON-RPC request, where the client knows it. */
   readonly id?: number
   readonly kind: 'ok' | ErrorKind
-  /** Of `http` the status, of `rpc` the code. */
+  /** The status of an `http` error, or the code of an `rpc` error. */
   readonly code?: number
-  /** What the response says of faults that touched it: `rule/fault`. */
+  /** The faults that the response's markers name: `rule/fault`. */
   readonly markers: readonly string[]
   /** The error is the sidecar's own. */
   readonly fromSquall?: boolean
   readonly result?: unknown
-  /** What the error says, for people. */
+  /** The error's message, for people. */
   readonly message?: string
   readonly retryAfterMs?: number
 }
 
-/** What bounds an attempt. */
+/** Limits an attempt. */
 export interface CallBounds {
   readonly timeoutMs: number
   /** Aborted when the run is over. */
@@ -63,7 +63,7 @@ export interface Endpoint {
   close(): Promise<void>
 }
 
-/** Whose the error of an attempt is, as far as its response tells. */
+/** Returns the origin of an attempt's error, as far as the response shows it. */
 export function originOf({ kind, markers, fromSquall }: CallResponse): Origin {
   if (kind === 'breaker') return 'client'
   if (markers.length > 0) return 'injected'

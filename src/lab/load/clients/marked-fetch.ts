@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { SseFramer } from '../../../mcp/sse-framer.ts'
 import { markIn, marksOf } from './markers.ts'
 
-/** What the wire showed of a call that an SDK made. */
+/** The facts on the wire about a call that an SDK made. */
 export interface SeenResponse {
   status: number | undefined
   fromSquall: boolean

@@ -11,7 +11,7 @@ import { markIn, marksOf } from './markers.ts'
 /** Longest response that is read. */
 const MAX_RESPONSE = 16 * 1024 * 1024
 const MAX_ERROR_TEXT = 64 * 1024
-/** How long a stream may stay open behind the response that it was opened for. */
+/** The time for which a stream may stay open after its response. */
 const LINGER_MS = 1000
 const MAX_RETRY_AFTER_S = 30
 
@@ -114,7 +114,7 @@ function toResponse(message: Message, markers: readonly string[]): CallResponse 
   return toolResponse(result, markers)
 }
 
-/** What a result says of itself. */
+/** Converts a tool result to an outcome. */
 export function toolResponse(
   result: Readonly<Record<string, unknown>>,
   markers: readonly string[],

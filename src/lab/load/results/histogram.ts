@@ -62,7 +62,7 @@ export class Histogram {
     return this.#max / 1000
   }
 
-  /** How many values are at most so many milliseconds, as exactly as the buckets tell. */
+  /** Counts the values up to a number of milliseconds, with the precision of the buckets. */
   countUpTo(ms: number): number {
     const limit = ms * 1000
     let seen = 0

@@ -7,7 +7,7 @@ import { ORIGINS } from './result.ts'
 
 const BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** What Prometheus reads of a load that goes on. */
+/** Renders the metrics of a running load for Prometheus. */
 export function metricsPage(recorder: Recorder): string {
   const page = new Page()
   const { counts, arrivals, originCounts } = recorder

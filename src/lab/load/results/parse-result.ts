@@ -55,11 +55,11 @@ const TOOL_COUNTS = [
   'inTime',
 ]
 const POINT_COUNTS = ['at', 'calls', 'ok', 'retries', 'dropped', 'inFlight']
-/** Of what counts nothing, every indicator is there as well. */
+/** Empty counts have every indicator as well. */
 const INDICATOR_NAMES = Object.keys(indicatorsOf(noCounts()))
 const listOf = (items: object): object => ({ type: 'array', items })
 
-/** What a merge and a report rely on; the rest is carried along. */
+/** The fields that merging and reports need; others are copied unchecked. */
 const SCHEMA = {
   type: 'object',
   required: [

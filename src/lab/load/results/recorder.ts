@@ -124,7 +124,7 @@ export class Recorder {
     counts.safeFailures += Number(safe)
   }
 
-  /** What half of the calls of a tool take at most; undefined before there were some. */
+  /** Returns the median latency of a tool's calls; undefined before the first ones. */
   medianOf(tool: string): number | undefined {
     const latency = this.tools.get(tool)?.latency
     return latency === undefined || latency.count < 10 ? undefined : latency.quantile(0.5)!

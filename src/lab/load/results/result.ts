@@ -4,7 +4,7 @@ import type { Indicators } from '../../indicators/indicators.ts'
 /** The form of the result. A change that a reader must know of changes its number. */
 export const LOAD_SCHEMA = 'squall.load/1'
 
-/** How a call can end without a result. */
+/** The kinds of errors. */
 const ERROR_KINDS = [
   'http',
   'rpc',
@@ -18,19 +18,19 @@ const ERROR_KINDS = [
 ] as const
 
 /**
- * How a call ended: `http` a status of 400 or more, `rpc` a JSON-RPC error, `tool` a result with
- * `isError`, `timeout`, `reset` a connection that broke, `refused` one that never came about,
- * `incomplete` a response that ended early, `malformed` one that is no MCP, `breaker` not sent.
+ * The kind of an error: `http` a status of 400 or more, `rpc` a JSON-RPC error, `tool` a result with
+ * `isError`, `timeout`, `reset` a broken connection, `refused` a refused connection, `incomplete` a
+ * response that ended early, `malformed` a response that is not MCP, `breaker` a call that was not sent.
  */
 export type ErrorKind = (typeof ERROR_KINDS)[number]
 
-/** Whose an error can be. */
+/** The origins of errors. */
 export const ORIGINS = ['injected', 'real', 'unattributed', 'squall', 'client'] as const
 
 /**
- * Whose an error is: `injected` it carries the mark of a fault; `real` a response came without one;
- * `unattributed` nothing came that could carry a mark; `squall` the sidecar's own; `client` the
- * load's own, which did not send the call.
+ * The origin of an error: `injected` the response carries the marker of a fault; `real` the response
+ * carries none; `unattributed` there was no response that could carry a marker; `squall` the sidecar's
+ * own; `client` the load's own, which did not send the call.
  */
 export type Origin = (typeof ORIGINS)[number]
 
@@ -70,12 +70,12 @@ export interface Latency {
 export interface ErrorCount {
   readonly kind: ErrorKind
   readonly origin: Origin
-  /** Of `http` the status, of `rpc` the code; absent for the others. */
+  /** The status of an `http` error, or the code of an `rpc` error; absent for others. */
   readonly code?: number
   readonly count: number
 }
 
-/** What the calls of one tool came to. */
+/** The results of one tool's calls. */
 export interface ToolResult {
   readonly tool: string
   readonly calls: number
@@ -89,27 +89,27 @@ export interface ToolResult {
   readonly inTime: number
   /** Cut at the end of the run before they ended: in none of the other counts. Absent for none. */
   readonly abandoned?: number
-  /** How the calls ended that failed, after their retries. */
+  /** The errors of failed calls, after their retries. */
   readonly errors: readonly ErrorCount[]
   readonly latency: Latency
 }
 
-/** What was seen of one fault of one rule, by its mark. */
+/** The injections of one fault of one rule, by the marker. */
 export interface FaultSeen {
   readonly rule: string
   readonly fault: string
   /** Attempts whose response carried the mark. */
   readonly seen: number
-  /** Of those, the ones that ended in an error. */
+  /** The attempts among them that ended in an error. */
   readonly errors: number
-  /** Of those, the ones with a wrong result and no error. */
+  /** The attempts among them with a wrong result and no error. */
   readonly wrong: number
-  /** How often each tool met it. */
+  /** The attempts by tool. */
   readonly tools: Readonly<Record<string, number>>
   readonly latency: Latency
 }
 
-/** What happened in one interval. A call belongs to the interval in which it ended. */
+/** The counts of one interval. A call belongs to the interval in which it ended. */
 export interface TimePoint {
   /** Start of the interval, in milliseconds after the run's. */
   readonly at: number
@@ -127,7 +127,7 @@ export interface TimePoint {
   readonly histogram: HistogramData
 }
 
-/** What happened when. */
+/** The counts over time. */
 export interface Timeline {
   readonly intervalMs: number
   readonly points: readonly TimePoint[]
@@ -163,7 +163,7 @@ export interface Shard {
   readonly count: number
 }
 
-/** What was run. */
+/** The target and the options of a run. */
 export interface RunInfo {
   /** Without user, password and query. */
   readonly target: string
@@ -178,13 +178,13 @@ export interface RunInfo {
   /** False when it was ended early. */
   readonly complete: boolean
   readonly shard?: Shard
-  /** How many results were merged; absent for a single run. */
+  /** The number of merged results; absent for a single run. */
   readonly mergedFrom?: number
   /** Tools of the server that were not called; absent where there are none. */
   readonly leftOut?: readonly LeftOutTool[]
   /** Faults of the sidecar that was asked, which came and went between two looks. */
   readonly missedFaults?: number
-  /** What was asked for, without anything secret. */
+  /** The options, without secrets. */
   readonly options: Readonly<Record<string, string | number | boolean | readonly string[]>>
 }
 

@@ -14,7 +14,7 @@ export interface SloGate {
   readonly limit: number
 }
 
-/** What a gate is judged by. */
+/** The measurements that gates are judged by. */
 export interface Judged {
   readonly indicators: Indicators
   readonly latency: Latency
@@ -49,7 +49,7 @@ const METRICS = {
 
 type NamedMetric = keyof typeof METRICS
 
-/** What a gate can measure: an indicator, or a latency such as `p99` or `p99.9`. */
+/** The metric of a gate: an indicator, or a latency such as `p99` or `p99.9`. */
 export type SloMetric =
   | { readonly kind: 'indicator'; readonly name: NamedMetric; readonly unit: Unit }
   | { readonly kind: 'quantile'; readonly share: number; readonly unit: 'ms' }

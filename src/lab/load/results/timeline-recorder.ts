@@ -19,7 +19,7 @@ export class TimelineRecorder {
   #intervalMs = 1000
   #slots: Slot[] = []
 
-  /** What is counted at so many milliseconds after the start. */
+  /** Returns the counts at a number of milliseconds after the start. */
   at(elapsedMs: number): Slot {
     let index = this.#indexOf(elapsedMs)
     while (index >= MAX_POINTS) {
@@ -58,7 +58,7 @@ export function mergeTimelines(
   const lasts = timelines.map(({ points }, i) => (points.at(-1)?.at ?? 0) + offsets[i]!)
   while (Math.max(...lasts) / intervalMs >= MAX_POINTS) intervalMs *= 2
   const slots: Slot[] = []
-  // What is under way is a level and not a count: only the last interval of each part tells it.
+  // The calls in flight are a level and not a count: only the last interval of each part has it.
   timelines.forEach(({ points }, run) => {
     const levels = new Map<number, number>()
     for (const point of points) {

@@ -19,7 +19,7 @@ IDLE             the rule is active and sampled no call yet: check its match
 Rates are of the last second, all else counts since the start, of rules since their version.
 Times are UTC.`
 
-/** What the keys do and the words mean. */
+/** Explains the keys and words. */
 export function helpLines(): readonly Line[] {
   return TEXT.split('\n').map((text) => (text === '' ? [] : textLine(text)))
 }

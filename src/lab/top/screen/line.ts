@@ -1,6 +1,6 @@
 import { cells, fit } from '../cells.ts'
 
-/** What a part of a line means: colours come from it, and nothing is said by a colour alone. */
+/** The meaning of a part of a line. It selects the colour, and no information is in the colour alone. */
 export type Tone = 'plain' | 'strong' | 'good' | 'bad' | 'warn' | 'quiet'
 
 /** A part of a line. */

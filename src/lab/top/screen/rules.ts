@@ -36,7 +36,7 @@ export function ruleLines(
   )
 }
 
-/** Whether a rule that acts has not picked a single call. */
+/** Returns true for an active rule that has not sampled a call. */
 export function isIdle({ on, sampled }: CombinedRule): boolean {
   return on > 0 && sampled === 0
 }

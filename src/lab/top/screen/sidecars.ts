@@ -41,14 +41,14 @@ function row({ number, view }: Numbered, differing: boolean): readonly Span[] {
   const { address, link, snapshot, rates } = view
   const isLive = link === 'live'
   const tone: Tone = isLive ? 'plain' : 'quiet'
-  // What was true some time ago is not shown as if it were now.
+  // An old state is not shown as the current one.
   const known = isLive && snapshot !== undefined
   const rules = known ? `${shortDigest(snapshot.digest)} g${snapshot.generation}` : ''
   return [
     span(String(number), 'quiet'),
     span(address, isLive ? 'strong' : 'quiet'),
     stateOf(view),
-    // What is alike needs no mark; a replica with other rules must be seen.
+    // Equal rules need no sign; a replica with other rules must be visible.
     isLive && differing ? span(`≠${rules}`, 'bad') : span(rules, tone),
     span(rate(rates?.calls), tone),
     span(rate(rates?.injected), tone),

@@ -3,7 +3,7 @@ import { rate, sparkline } from '../figures.ts'
 import { type Line, span } from './line.ts'
 
 const MAX_SECONDS = 120
-// What stands beside the bars.
+// The width of the text beside the bars.
 const BESIDE = 34
 
 /** Injected and real errors a second, as they went lately, one below the other on one scale. */
