@@ -47,7 +47,7 @@ const NODE_AND_C = [
   'envoy',
 ]
 
-/** In the order in which they are measured and told. @type {readonly Section[]} */
+/** In the order in which they are measured and shown. @type {readonly Section[]} */
 export const SECTIONS = [
   saturated({
     name: 'small',

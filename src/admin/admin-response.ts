@@ -7,7 +7,7 @@ export interface AdminResponse {
   /** A long body is sent in the pieces in which it was rendered. */
   readonly body: string | readonly Uint8Array[]
   readonly headers?: Readonly<Record<string, string>>
-  /** Told when all of the body was sent, and needed no more. */
+  /** Called when the whole body was sent and is no longer needed. */
   readonly sent?: (() => void) | undefined
   /** Why a change was not made, for the log: of a fixed list of texts. */
   readonly refused?: string

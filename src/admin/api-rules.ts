@@ -6,7 +6,7 @@ import { windowEnd, windowStart } from '../rules/select/window.ts'
 import type { Rule, Rules } from './api.ts'
 import { isoTime } from './api-time.ts'
 
-// A file may hold more; what is left out is told by the count.
+// A file may hold more rules; the count shows how many are left out.
 const MAX_RULES = 1_000
 
 /** Configures how rules are shown. */

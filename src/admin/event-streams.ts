@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { type AdminResponse, jsonResponse } from './admin-response.ts'
 
 /** The state at one moment, as JSON on one line. */
-export interface Told {
+export interface EventSnapshot {
   /** For those who heard everything before. */
   readonly next: string
   /** For those who did not. */
@@ -11,7 +11,7 @@ export interface Told {
 
 /** Where streams take what they tell. */
 export interface EventSource {
-  readonly tell: () => Told
+  readonly snapshot: () => EventSnapshot
   /** Nobody listens any more. */
   readonly rest: () => void
 }
@@ -37,13 +37,13 @@ const HEAD = {
 
 /**
  * Event streams of one text that is made once a second for all readers, and only while there are
- * any. Who reads slowly misses some, and is told everything anew when there is room again.
+ * any. Who reads slowly misses some, and gets the whole state when there is room again.
  */
 export class EventStreams {
   readonly #source: EventSource
   readonly #readers = new Set<Reader>()
   #timer: NodeJS.Timeout | undefined
-  #told: Told | undefined
+  #snapshot: EventSnapshot | undefined
 
   constructor(source: EventSource) {
     this.#source = source
@@ -66,7 +66,7 @@ export class EventStreams {
     response.on('close', () => this.#readers.delete(reader))
     response.writeHead(200, HEAD)
     response.write('retry: 2000\n\n')
-    if (this.#told !== undefined) send(reader, this.#told.whole())
+    if (this.#snapshot !== undefined) send(reader, this.#snapshot.whole())
     return undefined
   }
 
@@ -78,25 +78,25 @@ export class EventStreams {
   }
 
   #begin(): void {
-    this.#told = this.#source.tell()
+    this.#snapshot = this.#source.snapshot()
     this.#timer = setInterval(() => this.#tick(), EVERY_MS)
     this.#timer.unref()
   }
 
-  /** Ends a little after the last reader left: coming and going is no way to have more told. */
+  /** Ends a little after the last reader left: reconnecting does not cause more snapshots. */
   #tick(): void {
     if (this.#readers.size === 0) {
       this.#end()
       return
     }
-    const told = this.#source.tell()
-    this.#told = told
+    const snapshot = this.#source.snapshot()
+    this.#snapshot = snapshot
     for (const reader of this.#readers) {
       if (reader.response.writableNeedDrain) {
         reader.skipped++
         if (reader.skipped > MAX_SKIPPED) reader.response.destroy()
       } else {
-        send(reader, reader.skipped > 0 ? told.whole() : told.next)
+        send(reader, reader.skipped > 0 ? snapshot.whole() : snapshot.next)
         reader.skipped = 0
       }
     }
@@ -105,7 +105,7 @@ export class EventStreams {
   #end(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
-    this.#told = undefined
+    this.#snapshot = undefined
     this.#source.rest()
   }
 }

@@ -30,7 +30,7 @@ interface Parts extends HandlerParts {
   readonly refusals: RefusalLog
 }
 
-/** Answers by exact path; whoever asks for anything else is told what there is. */
+/** Responds by exact path. Other paths get a list of the paths. */
 export function createHandler(handlerParts: HandlerParts): AdminHandler {
   const parts: Parts = { ...handlerParts, refusals: new RefusalLog(handlerParts.logger) }
   return (request, response) => {

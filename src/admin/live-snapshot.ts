@@ -4,7 +4,7 @@ import type { ToolSample, ToolsSource } from '../telemetry/tool-sample.ts'
 import type { LiveEvent, Tool } from './api.ts'
 import { showFault } from './api-faults.ts'
 import { showRules } from './api-rules.ts'
-import type { EventSource, Told } from './event-streams.ts'
+import type { EventSource, EventSnapshot } from './event-streams.ts'
 import { isoTime } from './api-time.ts'
 import { type Latency, LatencyWindow } from './latency-window.ts'
 
@@ -26,7 +26,7 @@ export function liveSnapshots({ rules, recent, tools, state }: LiveSources): Eve
   const window = new LatencyWindow(WINDOW_SECONDS)
   let seen = recent?.total ?? 0
 
-  const tell = (): Told => {
+  const snapshot = (): EventSnapshot => {
     const total = recent?.total ?? 0
     const fresh = total - seen
     seen = total
@@ -51,7 +51,7 @@ export function liveSnapshots({ rules, recent, tools, state }: LiveSources): Eve
     }
   }
 
-  return { tell, rest: () => window.forget() }
+  return { snapshot, rest: () => window.forget() }
 }
 
 function showTool({ tool, calls, errors }: ToolSample, latency: Latency | undefined): Tool {

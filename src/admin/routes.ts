@@ -82,7 +82,7 @@ export function createRoutes(
   return routes
 }
 
-/** The paths that are told to people. */
+/** The paths that are listed for people. */
 export function listed(routes: ReadonlyMap<string, AdminRoute>): readonly string[] {
   return [...routes.keys()].filter((path) => routes.get(path)?.summary !== undefined)
 }

@@ -93,7 +93,7 @@ export function createAdmin(options: AdminOptions): Admin {
     handler,
   )
   server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS
-  // Nobody is told to go on with a body that is not read.
+  // No `100 Continue` for a body that is not read.
   server.on('checkContinue', handler)
   return {
     handler,

@@ -65,7 +65,7 @@ export const catalog = defineFault({
     by: Type.Optional(
       oneOf(['caller', 'all'], {
         description:
-          'With `stale`. `caller`, as usual: callers are told apart by session, `Authorization`, `Cookie`, API keys and all other headers that say more than how to send, read or trace a request; where nothing says who the caller is, no list is given again. `all`: one user may then see what belongs to another.',
+          'With `stale`. `caller`, as usual: callers are distinguished by session, `Authorization`, `Cookie`, API keys and all other headers that say more than how to send, read or trace a request; where nothing says who the caller is, no list is given again. `all`: one user may then see what belongs to another.',
       }),
     ),
     cursor: Type.Optional(
@@ -82,7 +82,7 @@ export const catalog = defineFault({
     ),
   }),
   meets:
-    'A list in order that is not true. Hidden tools cannot be chosen, ghosts are answered by the app as unknown, and two tools by one name confuse agents or are refused by models. The TypeScript SDK v2 forgets its list at `list_changed` and asks again 300 ms later where it was told to.',
+    'A valid list that does not match the server. Hidden tools cannot be chosen, the app rejects calls of ghosts as unknown, and two tools of one name confuse agents or are rejected by models. The TypeScript SDK v2 drops its list at `list_changed`; one configured to refresh requests it again 300 ms later.',
   elsewhere: 'Other tools have nothing like it: they do not read MCP.',
   example: `- name: cold-catalog
   match: { method: tools/list }
@@ -193,11 +193,11 @@ function catalogOutlook(
     }
   }
   if (notify === undefined || response === 'body') return NOTHING
-  if (notify === 'spurious') return { by: 'response', does: 'told that a list has changed' }
+  if (notify === 'spurious') return { by: 'response', does: 'notified that a list has changed' }
   return {
     by: 'response',
     any: true,
-    does: 'not told that a list has changed',
+    does: 'not notified that a list has changed',
     needs: 'the app to say so',
   }
 }

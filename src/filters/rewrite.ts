@@ -38,7 +38,7 @@ export const rewrite = defineFault({
   },
   create(config): Fault {
     const operations = operationsOf(config)
-    // Without anything that is asked for, there is one change, and it is drawn.
+    // Without any named change, there is one random change.
     const drift = config.drift ?? (operations.length === 0 ? 1 : 0)
     const rewritten = async (
       ctx: FaultContext,

@@ -23,7 +23,7 @@ export const session = defineFault({
     expire: Type.Boolean({
       default: true,
       description:
-        'The session of a drawn call is gone, and stays so. `false`: nothing but `refuseInitialize`.',
+        'The session of a sampled call is gone, and stays so. `false`: nothing but `refuseInitialize`.',
     }),
     refuseInitialize: Type.Optional(
       section(

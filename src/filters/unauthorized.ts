@@ -84,7 +84,7 @@ export const unauthorized = defineFault({
     const usual = status === 403 ? 'insufficient_scope' : 'invalid_token'
     return {
       onRequest(ctx): Verdict {
-        // RFC 6750: whoever came without a token is only told that one is needed.
+        // RFC 6750: a request without a token only learns that one is needed.
         const isNameless = status === 401 && ctx.header('authorization') === undefined
         const code = error ?? (isNameless ? undefined : usual)
         const description = code && DESCRIPTIONS[code]

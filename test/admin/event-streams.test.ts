@@ -28,7 +28,7 @@ function setup() {
   let told = 0
   let rests = 0
   const streams = new EventStreams({
-    tell: () => {
+    snapshot: () => {
       const now = ++told
       return { next: `next ${now}`, whole: () => `whole ${now}` }
     },

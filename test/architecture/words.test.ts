@@ -33,6 +33,12 @@ it.each([
   ['dry run', /(?<!box-)\bshadows?\b/i],
   ['fix', /\bmend(?:s|ed|ing)?\b/i],
   ['error', /\bslips?\b/i],
+  ['reported, logged, shown', /\btold\b/i],
+  [
+    'matched, sampled, injected',
+    /\b(?:rules?|draws?|calls?|never|no|without a) hits?\b|\bdrawn (?:calls?|rules?)\b/i,
+  ],
+  ['upstream connection', /\blanes?\b/i],
   ['fast path, standard path', /\b(?:splice|general) engine\b/i],
 ])('people read %s, and no other word for it', (_word, avoided) => {
   const found = [...texts].flatMap(([path, text]) =>
@@ -41,6 +47,18 @@ it.each([
       .flatMap((line, index) =>
         avoided.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [],
       ),
+  )
+  expect(found).toEqual([])
+})
+
+it('no comment begins with What, Who, Of or As of', () => {
+  const found = [...texts].flatMap(([path, text]) =>
+    path.startsWith('src/')
+      ? [...text.matchAll(/(?:\/\*\*+|\/\/)\s*(?:\*\s*)?(?:What|Who|Whoever|Whose|Of|As of)\b.*/g)]
+          // A line that continues the comment above.
+          .filter(({ index }) => !/\/\/.*\n\s*$/.test(text.slice(0, index).slice(-200)))
+          .map(([comment]) => `${path}: ${comment}`)
+      : [],
   )
   expect(found).toEqual([])
 })

@@ -16,7 +16,7 @@ Each row is one way to use a fault, for servers that response in the ways named 
 | HTTP+SSE | the transport of 2024-11-05: all responses on one stream |
 | 2026 JSON, 2026 SSE | protocol version 2026-07-28 |
 
-What the clients say: \`ok\` and \`tool error\` are results, _changed_ ones are valid and not what the app gave; _complains_ means that the client also told of an error outside of the call; all else is thrown: the class of the error, and its status or code. What the Python client thinks of HTTP+SSE is not measured; _client dies_ means that an error ended it as a whole. _Ran_, _counted_ and _next_ are those of the TypeScript clients. An \`open\` call has not ended for Squall: its response may still come. A fault that cannot act on a response leaves it as it is, and is counted as \`not_applicable\`.
+What the clients say: \`ok\` and \`tool error\` are results, _changed_ ones are valid and not what the app gave; _complains_ means that the client also reported an error outside of the call; all else is thrown: the class of the error, and its status or code. What the Python client thinks of HTTP+SSE is not measured; _client dies_ means that an error ended it as a whole. _Ran_, _counted_ and _next_ are those of the TypeScript clients. An \`open\` call has not ended for Squall: its response may still come. A fault that cannot act on a response leaves it as it is, and is counted as \`not_applicable\`.
 `
 
 /** The page that shows the matrix. */

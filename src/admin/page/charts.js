@@ -5,7 +5,7 @@ const HEIGHT = 190
 const LEAST_SECONDS = 60
 const FONT = '12px system-ui, sans-serif'
 
-// Told apart by their dashes as well as by their colours.
+// Distinguished by their dashes as well as by their colours.
 const ERRORS = {
   name: 'errors',
   format: rate,
@@ -160,8 +160,8 @@ class Chart {
     const index = this.#pointed ?? this.#data[0].length - 1
     const texts = series.map((_, i) => format(this.#data[i + 1][index] ?? null))
     for (const [i, text] of texts.entries()) setText(this.#values[i], text)
-    const told = series.map(({ label }, i) => `${label} ${texts[i]}`)
-    setAttribute(this.#box, 'aria-label', `${about} now: ${told.join(', ')}`)
+    const spoken = series.map(({ label }, i) => `${label} ${texts[i]}`)
+    setAttribute(this.#box, 'aria-label', `${about} now: ${spoken.join(', ')}`)
   }
 }
 

@@ -27,7 +27,7 @@ export function listen({ onData, onState }) {
   setInterval(() => {
     if (heard > 0 && Date.now() - heard > STALE_MS) onState('lost')
   }, 1_000)
-  // What a hidden page is told is for nobody, and takes a place that others could have.
+  // A hidden page needs no events, and its stream would occupy a connection that others could use.
   addEventListener('pagehide', () => events.close())
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted) open()

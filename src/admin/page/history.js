@@ -4,7 +4,7 @@ export const ALL = '*'
 const MAX_POINTS = 300
 const ORIGINS = ['upstream', 'injected', 'squall']
 
-/** What is kept of each tool for each moment. */
+/** The history of each tool, by moment. */
 const COLUMNS = ['real', 'injected', 'squall', 'calls', 'p50', 'p95', 'app50', 'app95']
 
 /** The last minutes of each tool, made from counts that only grow. */

@@ -28,10 +28,10 @@ export function createStateCard() {
       ({ by, reason, at }) =>
         `By ${WHO[by] ?? foreign(by)}, ${moment(at)}: ${foreign(reason, 300)}`,
     )
-    const told = `${word}. ${texts.join(' ')}`
-    if (before !== undefined && told !== before) setText(announce, told)
-    if (told !== before) reasons.replaceChildren(...texts.map((text) => make('li', {}, text)))
-    before = told
+    const spoken = `${word}. ${texts.join(' ')}`
+    if (before !== undefined && spoken !== before) setText(announce, spoken)
+    if (spoken !== before) reasons.replaceChildren(...texts.map((text) => make('li', {}, text)))
+    before = spoken
     if (snapshot !== undefined) {
       setText(byId('armed-about'), about({ ...snapshot.state, armed }, snapshot.rules))
     }

@@ -3,7 +3,7 @@ import { count, foreign, many, seconds } from './format.js'
 import { key } from './history.js'
 import { Rows } from './rows.js'
 
-/** What a tool is called; calls of other methods have none. */
+/** The name of a tool; calls of other methods have none. */
 export function toolName({ tool }) {
   return tool === '' ? 'Other methods' : foreign(tool)
 }

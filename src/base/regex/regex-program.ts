@@ -40,9 +40,9 @@ export function compileProgram(pattern: string): Program {
   emitter.add({ op: 'match' })
   const { steps, sets } = emitter
   const usesWord = steps.some((step) => step.op === 'assert' && step.what.endsWith('word'))
-  const told = usesWord ? [...sets, WORD] : sets
+  const separated = usesWord ? [...sets, WORD] : sets
   const starts = new Set([0])
-  for (const set of told) {
+  for (const set of separated) {
     for (let i = 0; i < set.length; i += 2) {
       starts.add(set[i]!)
       if (set[i + 1]! < MAX_CODE_POINT) starts.add(set[i + 1]! + 1)
@@ -51,7 +51,7 @@ export function compileProgram(pattern: string): Program {
   const stretches = [...starts].sort((a, b) => a - b)
   const byMembership = new Map<string, number>()
   const stretchClass = stretches.map((start) => {
-    const key = told.map((set) => (has(set, start) ? '1' : '0')).join('')
+    const key = separated.map((set) => (has(set, start) ? '1' : '0')).join('')
     const known = byMembership.get(key)
     if (known !== undefined) return known
     byMembership.set(key, byMembership.size)

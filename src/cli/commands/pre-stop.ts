@@ -36,7 +36,7 @@ export const PRE_STOP = defineCommand({
   flags: FLAGS,
   note: `
 For the preStop hook of the sidecar's container. It returns when the app is gone or the time is over;
-only then is the sidecar told to stop.`,
+only then does Kubernetes stop the sidecar.`,
   parse: parsePreStop,
   start: preStopCommand,
 })

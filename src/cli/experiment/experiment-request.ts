@@ -15,7 +15,7 @@ import {
   type ExperimentFlag,
 } from './experiment-flags.ts'
 
-/** Everything that `squall experiment run` was told. */
+/** The options of `squall experiment run`. */
 export interface ExperimentRunRequest {
   readonly plan:
     | { readonly kind: 'file'; readonly path: string }

@@ -236,7 +236,7 @@ export const RUN_FLAGS = [
     value: 'duration',
     default: '30s',
     group: TIMES,
-    help: 'time for what is under way to end when told to stop; 0s for none',
+    help: 'time for exchanges in flight to end after SIGTERM; 0s for none',
   },
   {
     name: 'log-level',

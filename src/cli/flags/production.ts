@@ -104,7 +104,7 @@ export function refuseProduction(
   )
 }
 
-/** Returns the namespace that this runs in, where it is a pod that was told. */
+/** Returns the namespace that this runs in, when the environment names it. */
 export function ownNamespace(env: Environment, file = NAMESPACE_FILE): PlacedName {
   const isPod = env['KUBERNETES_SERVICE_HOST'] !== undefined
   const name = env['POD_NAMESPACE'] ?? (isPod ? firstLine(file) : undefined)

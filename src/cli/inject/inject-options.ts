@@ -14,7 +14,7 @@ export interface ManifestRequest {
   readonly format: ManifestFormat
 }
 
-/** Everything `squall inject` was told, checked. */
+/** The checked options of `squall inject`. */
 export interface InjectRequest extends ManifestRequest {
   readonly namespace: string
   readonly namespaceLabels: Texts
@@ -27,7 +27,7 @@ export interface InjectRequest extends ManifestRequest {
   readonly settingsFile: string | undefined
 }
 
-/** Everything `squall uninject` was told, checked. */
+/** The checked options of `squall uninject`. */
 export interface UninjectRequest extends ManifestRequest {
   /** The prefix of the injector's annotations. */
   readonly prefix: string

@@ -30,12 +30,12 @@ export async function injectCommand(
     request.namespace,
   )
   const count = { injected: 0, untouched: 0, refused: 0 }
-  const told: string[] = []
+  const notes: string[] = []
   const text = changeManifests(
     files,
     (place) => {
       const namespace = place.namespace ?? request.namespace
-      const say = (line: string): void => void told.push(oneLine(`${place.label}: ${line}`))
+      const say = (line: string): void => void notes.push(oneLine(`${place.label}: ${line}`))
       const asked = withAnnotations(place, request.annotations, settings.prefix)
       const parsed = parsePod(asked)
       if (!parsed.ok) {
@@ -65,19 +65,19 @@ export async function injectCommand(
     request.format,
   )
   if (count.injected + count.untouched + count.refused === 0) {
-    told.push('nothing here makes pods')
+    notes.push('nothing here makes pods')
   }
-  return finish(out, told, count.refused > 0 ? undefined : text)
+  return finish(out, notes, count.refused > 0 ? undefined : text)
 }
 
 /** Says what was done and, unless something was refused, writes the result. */
 export async function finish(
   out: Outputs,
-  told: readonly string[],
+  notes: readonly string[],
   text: string | undefined,
 ): Promise<number> {
   const end = text === undefined ? ['nothing is written, since something was refused'] : []
-  await out.tell([...told, ...end].map((line) => `${line}\n`).join(''))
+  await out.tell([...notes, ...end].map((line) => `${line}\n`).join(''))
   if (text === undefined) return FAILED
   await out.write(text)
   return 0

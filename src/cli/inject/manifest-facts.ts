@@ -14,12 +14,12 @@ export interface ManifestFacts {
 }
 
 /** Facts from flags about a namespace that no manifest contains. */
-export type ToldFacts = Pick<NamespaceFacts, 'labels' | 'annotations'>
+export type GivenFacts = Pick<NamespaceFacts, 'labels' | 'annotations'>
 
 /** Collects namespaces and Services from what the manifests hold. */
 export function manifestFacts(
   objects: readonly KubeObject[],
-  told: ToldFacts,
+  given: GivenFacts,
   defaultNamespace: string,
 ): ManifestFacts {
   const namespaces = new Map<string, NamespaceFacts>()
@@ -29,8 +29,8 @@ export function manifestFacts(
       const { labels, annotations } = isRecord(value['metadata']) ? value['metadata'] : {}
       namespaces.set(name, {
         name,
-        labels: { ...texts(labels), ...told.labels },
-        annotations: { ...texts(annotations), ...told.annotations },
+        labels: { ...texts(labels), ...given.labels },
+        annotations: { ...texts(annotations), ...given.annotations },
       })
     } else if (kind === 'Service') {
       const list = services.get(namespace) ?? []
@@ -38,7 +38,7 @@ export function manifestFacts(
     }
   }
   return {
-    namespace: (name) => namespaces.get(name) ?? { name, ...told },
+    namespace: (name) => namespaces.get(name) ?? { name, ...given },
     services: (namespace) => services.get(namespace),
   }
 }

@@ -15,10 +15,10 @@ export async function uninjectCommand(
   out: Outputs = STANDARD,
 ): Promise<number> {
   const files = (await readFiles(request.files)).map(checked(readFile))
-  const told: string[] = []
+  const notes: string[] = []
   let failed = 0
   const uninject = (place: PodPlace): unknown => {
-    const say = (line: string): void => void told.push(oneLine(`${place.label}: ${line}`))
+    const say = (line: string): void => void notes.push(oneLine(`${place.label}: ${line}`))
     const parsed = parsePod(place.value)
     if (!parsed.ok) {
       failed++
@@ -37,5 +37,5 @@ export async function uninjectCommand(
     }
   }
   const text = changeManifests(files, uninject, request.format)
-  return finish(out, told, failed > 0 ? undefined : text)
+  return finish(out, notes, failed > 0 ? undefined : text)
 }

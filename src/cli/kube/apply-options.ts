@@ -9,7 +9,7 @@ import { UsageError } from '../flags/usage-error.ts'
 import { APPLY_FLAGS, type ApplyFlag } from './apply-flags.ts'
 import { type ClusterOptions, objectName, parseCluster } from './cluster-options.ts'
 
-/** Everything `squall apply` was told. */
+/** The options of `squall apply`. */
 export interface ApplyRequest {
   readonly file: string
   readonly configMap: string

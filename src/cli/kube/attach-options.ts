@@ -8,7 +8,7 @@ import { readVersion } from '../version.ts'
 import { ATTACH_FLAGS, type AttachFlag, DETACH_FLAGS, type DetachFlag } from './attach-flags.ts'
 import { type ClusterOptions, objectName, parseCluster } from './cluster-options.ts'
 
-/** Everything `squall detach` was told. */
+/** The options of `squall detach`. */
 export interface DetachRequest {
   readonly pod: string
   readonly cluster: ClusterOptions
@@ -16,7 +16,7 @@ export interface DetachRequest {
   readonly json: boolean
 }
 
-/** Everything `squall attach` was told. */
+/** The options of `squall attach`. */
 export interface AttachRequest extends DetachRequest {
   readonly file: string
   readonly forMs: number

@@ -37,12 +37,12 @@ function onTerminal(stream: ProgressStream): ProgressOutput {
 }
 
 function onPlain(stream: ProgressStream): ProgressOutput {
-  const told = new Map<unknown, string>()
+  const shown = new Map<unknown, string>()
   return {
     show: (progress) => {
       for (const [awaited, { state, detail }] of progress) {
-        if (told.get(awaited) === state) continue
-        told.set(awaited, state)
+        if (shown.get(awaited) === state) continue
+        shown.set(awaited, state)
         stream.write(`${awaited.pod.name}: ${state}, ${plain(detail)}\n`)
       }
     },

@@ -5,7 +5,7 @@ import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts
 import { type ClusterOptions, parseCluster } from './cluster-options.ts'
 import { STATUS_FLAGS, type StatusFlag } from './status-flags.ts'
 
-/** Everything `squall status` was told. */
+/** The options of `squall status`. */
 export interface StatusRequest {
   readonly cluster: ClusterOptions
   readonly allNamespaces: boolean

@@ -83,11 +83,11 @@ function jsonView(output: Output): View {
 
 /** Prints a line for each pod whose state has changed, and for each new note. */
 function linesView(output: Output, namespace: string | undefined): View {
-  let told = new Set<string>()
+  let shown = new Set<string>()
   const print = (lines: readonly string[]): void => {
     const at = new Date().toISOString()
-    for (const line of lines) if (!told.has(line)) output.write(`${at} ${line}\n`)
-    told = new Set(lines)
+    for (const line of lines) if (!shown.has(line)) output.write(`${at} ${line}\n`)
+    shown = new Set(lines)
   }
   return {
     show: (status) => {

@@ -64,14 +64,14 @@ export function progressLine(recorder: Recorder, goal: Goal): string {
   const done = `${Math.floor(shareDone(recorder, goal) * 100)}%`
   const perSecond = elapsedMs === 0 ? 0 : counts.calls / (elapsedMs / 1000)
   const errors = Object.entries(originCounts).filter(([, count]) => count > 0)
-  const told = errors.map(([origin, count]) => `${wholeNumber(count)} ${origin}`)
+  const counted = errors.map(([origin, count]) => `${wholeNumber(count)} ${origin}`)
   return [
     `${done} ${wholeNumber(counts.calls)} calls`,
     `${wholeNumber(perSecond)}/s`,
     `p99 ${latency(recorder.latencies.quantile(0.99))}`,
     ...(arrivals.dropped > 0 ? [`dropped ${wholeNumber(arrivals.dropped)}`] : []),
     ...waitingWords(recorder, goal),
-    told.length === 0 ? 'no errors' : `errors ${told.join(', ')}`,
+    counted.length === 0 ? 'no errors' : `errors ${counted.join(', ')}`,
   ].join('  ')
 }
 

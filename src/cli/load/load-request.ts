@@ -19,7 +19,7 @@ const TARGET_FORM = 'write the URL of the MCP endpoint, such as http://localhost
 const SHARD_FORM = 'write index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
 const MAX_SHARDS = 10_000
 
-/** Everything that `squall load` was told; its files are still to be read. */
+/** The options of `squall load`, before its files are read. */
 export interface LoadRequest {
   readonly url: URL
   readonly client: ClientKind

@@ -20,7 +20,7 @@ export type ExplainSubject =
   | { readonly kind: 'http'; readonly method: string; readonly path: string }
   | { readonly kind: 'recorded'; readonly file: string }
 
-/** Everything `squall explain` was told. */
+/** The options of `squall explain`. */
 export interface ExplainRequest extends RuleBounds {
   readonly file: string
   readonly json: boolean

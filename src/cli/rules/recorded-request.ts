@@ -5,7 +5,7 @@ import { harRequest, isHar, type RecordedHttp } from './har-entry.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-/** A request of this size is the largest that a sidecar reads, unless it is told otherwise. */
+/** The largest request that a sidecar reads by default. */
 const MAX_BYTES = 4 * 1024 * 1024
 const MAX_HEADERS = 1000
 const START = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) (\S+) HTTP\/[0-9](?:\.[0-9])?$/

@@ -5,7 +5,7 @@ import { RULES_RUN_FLAGS } from '../run/rules-run-flags.ts'
 const OUTPUT = 'Output:'
 const CALL = 'The call:'
 const EXCHANGE = 'The request, with a call or without:'
-const LIMITS = 'What squall run is told, where it changes the outcome:'
+const LIMITS = 'Options of squall run that change the outcome:'
 
 /** The options of `squall validate`. */
 export const VALIDATE_FLAGS = [
@@ -98,7 +98,7 @@ const OWN_FLAGS = [
   { name: 'json', group: OUTPUT, help: 'print JSON' },
 ] as const satisfies readonly FlagSpec[]
 
-/** The options of `squall explain`. It knows nothing that it is not told: no environment, no host. */
+/** The options of `squall explain`. It reads neither the environment nor the host. */
 export const EXPLAIN_FLAGS: readonly FlagSpec[] = [
   ...OWN_FLAGS,
   ...RULES_RUN_FLAGS.filter(({ name }) => LIMIT_NAMES.includes(name)).map((flag) => ({

@@ -4,7 +4,7 @@ import type { ProblemFormat } from '../../rules/file/problem-format.ts'
 import { VALIDATE_FLAGS, type ValidateFlag } from './rules-flags.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-/** Everything `squall validate` was told. */
+/** The options of `squall validate`. */
 export interface ValidateRequest {
   readonly files: readonly string[]
   readonly format: ProblemFormat

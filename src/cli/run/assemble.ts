@@ -113,7 +113,7 @@ async function rulesEngine(
   return createRulesEngine(options, metrics, logger, ids)
 }
 
-/** Sizes of tables are told once a second; a scrape sees them as they are. */
+/** The sizes of tables are logged once a second; a scrape reads them directly. */
 function scrape(sidecar: Sidecar, metrics: Metrics, format: TextFormat): Promise<Exposition> {
   sidecar.sweep()
   return metrics.render(format)

@@ -75,7 +75,7 @@ export const RULES_RUN_FLAGS = [
     value: 'tools',
     repeatable: true,
     group: GUARD,
-    help: 'tools whose calls no rule hits, by name or glob, such as pay_*,delete_*',
+    help: 'tools into whose calls no rule injects, by name or glob, such as pay_*,delete_*',
   },
   {
     name: 'exclude-paths',

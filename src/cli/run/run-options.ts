@@ -44,7 +44,7 @@ export interface UpstreamTls {
   readonly insecure: boolean
 }
 
-/** Everything `squall run` was told, checked and frozen: times in milliseconds, sizes in bytes. */
+/** The checked, frozen options of `squall run`: times in milliseconds, sizes in bytes. */
 export interface RunOptions {
   readonly routes: readonly [Route, ...Route[]]
   /** Undefined when it is off. */

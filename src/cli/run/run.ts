@@ -6,7 +6,7 @@ import { UsageError } from '../flags/usage-error.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-/** Runs the sidecar until it is told to stop; the result is the exit code. */
+/** Runs the sidecar until a signal stops it. Returns the exit code. */
 export async function run(options: RunOptions): Promise<number> {
   const logger = createLogger({ level: options.logLevel, format: options.logFormat })
   surviveOwnErrors(logger, options.strict)

@@ -11,7 +11,7 @@ import { UsageError } from '../flags/usage-error.ts'
 import { WEBHOOK_FLAGS, type WebhookFlag } from './webhook-flags.ts'
 import { parseWebhookTls, type WebhookTls } from './webhook-tls-options.ts'
 
-/** Everything `squall webhook` was told: times in milliseconds, sizes in bytes. */
+/** The options of `squall webhook`: times in milliseconds, sizes in bytes. */
 export interface WebhookRequest {
   readonly listen: ListenAddress
   readonly admin: ListenAddress

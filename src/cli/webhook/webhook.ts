@@ -12,7 +12,7 @@ import { setFlagsFromString } from 'node:v8'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-/** Runs the webhook until it is told to stop; the result is the exit code. */
+/** Runs the webhook until a signal stops it. Returns the exit code. */
 export async function webhookCommand(request: WebhookRequest): Promise<number> {
   keepHeapSmall()
   const version = readVersion()

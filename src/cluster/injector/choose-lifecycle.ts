@@ -9,7 +9,7 @@ export interface Lifecycles {
   readonly warnings: readonly string[]
 }
 
-/** From here on every cluster has native sidecars, unless it was told otherwise. */
+/** Every cluster from this version on has native sidecars by default. */
 const FIRST = 29
 /** From here on a Service finds the ports of native sidecars by name, and nobody can turn them off. */
 const STABLE = 33

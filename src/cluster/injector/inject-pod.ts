@@ -186,7 +186,7 @@ function assemble(
   pod: Pod,
   plan: Plan,
   changed: ReturnType<typeof changeContainers>,
-  told: Pick<InjectionStatus, 'why' | 'warnings'>,
+  notes: Pick<InjectionStatus, 'why' | 'warnings'>,
 ): Pod {
   const { mode, ports, native, settings } = plan
   const { metadata, spec } = pod
@@ -204,13 +204,13 @@ function assemble(
   }
   const status = writeStatus({
     mode,
-    why: told.why,
+    why: notes.why,
     version: settings.version,
     ports: Object.fromEntries(
       ports.map(({ number, listen }) => [String(number), mode === 'bind' ? number : listen]),
     ),
     native,
-    ...(told.warnings && { warnings: told.warnings }),
+    ...(notes.warnings && { warnings: notes.warnings }),
     undo,
   })
   if (status === undefined) {
@@ -235,7 +235,7 @@ function assemble(
   }
 }
 
-/** Lists and maps with nothing in them, which are told apart from those that were not there. */
+/** Lists and maps with nothing in them, which differ from those that are missing. */
 function emptyParts({ metadata, spec }: Pod): Pick<Undo, 'empty'> {
   const parts = {
     annotations: metadata?.annotations,

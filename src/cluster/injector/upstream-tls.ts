@@ -50,7 +50,7 @@ export function chooseTls(
   }
 }
 
-/** Kubelet was told that the port serves TLS. */
+/** The probe names HTTPS, so the port serves TLS. */
 function refuseDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: string): void {
   const found = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
     .map((each: Container) => httpsHandler(each, ports))

@@ -184,7 +184,7 @@ function parseKeys(keys: ConfigMapKeys, place: RulesPlace): RulesVersion {
   })
 }
 
-/** Makes kubelet look at the ConfigMap at once. The result is what kept it from being told. */
+/** Makes the kubelet read the ConfigMap at once. Returns the reason when it cannot. */
 export async function touchPods(
   client: KubeClient,
   pods: readonly InjectedPod[],

@@ -28,7 +28,7 @@ export interface AwaitOptions {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly readToken?: string | undefined
-  /** Told after each round. */
+  /** Called after each round. */
   readonly onProgress: (progress: Progress) => void
   /** The longest pause between two rounds; 2,000 ms when left out. */
   readonly maxPollMs?: number

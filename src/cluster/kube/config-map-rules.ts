@@ -7,7 +7,7 @@ import type { RulesPlace } from './injected-pod.ts'
 /** The keys of a ConfigMap with their contents. */
 export type ConfigMapKeys = ReadonlyMap<string, Uint8Array>
 
-/** All keys, as a sidecar reads them that is not told of one. */
+/** All keys, as a sidecar without a configured key reads them. */
 export const ALL_PLACES: RulesPlace = { configMap: '', key: undefined, path: '', items: [] }
 
 /** Returns the keys of a ConfigMap with their texts. */

@@ -25,7 +25,7 @@ const MAX_WARNINGS = 16
 const MAX_MESSAGE = 2_000
 const MAX_LINE = 400
 
-/** The AdmissionReview that a decision is told by. */
+/** Returns the AdmissionReview of a decision. */
 export function reviewResponse(uid: string, decision: Decision, subject: Subject): object {
   const { result, allowed, reason, patch, warnings } = decision
   return {

@@ -21,7 +21,7 @@ import {
 } from './managed-secret.ts'
 import { CertificateError, type ServingCertificate } from './serving-certificate.ts'
 
-/** Where certificates that Squall makes itself are kept, and who is told of them. */
+/** Configures where self-managed certificates are kept, and which webhooks trust them. */
 export interface ManagedOptions extends ManagedLifetimes {
   readonly secret: string
   readonly namespace: string

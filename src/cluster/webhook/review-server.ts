@@ -39,7 +39,7 @@ export function createReviewServer(options: ReviewServerOptions): Server {
     handler,
   )
   server.maxConnections = MAX_CONNECTIONS
-  // Nobody is told to go on with a body that will not be read.
+  // No `100 Continue` for a body that is not read.
   server.on('checkContinue', handler)
   server.on('upgrade', (_request: IncomingMessage, socket: Socket) => socket.destroy())
   server.on('connect', (_request: IncomingMessage, socket: Socket) => socket.destroy())

@@ -95,7 +95,7 @@ export class ServingCertificate {
     this.#onSwap(checked)
   }
 
-  /** There is none, or a bad one: told once, until something else is the matter. */
+  /** Reports a missing or invalid certificate, once for each error. */
   refuse(complaint: string): void {
     if (complaint === this.#complaint) return
     this.#complaint = complaint

@@ -25,7 +25,7 @@ export type CertificateSource =
   | { readonly kind: 'mounted'; readonly directory: string; readonly settleMs?: number }
   | ({ readonly kind: 'managed' } & ManagedOptions)
 
-/** Everything that a webhook is told. */
+/** Configures a webhook. */
 export interface WebhookOptions {
   readonly listen: ListenAddress
   /** Address of health, readiness and metrics, without TLS. */

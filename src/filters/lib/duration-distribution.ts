@@ -66,7 +66,7 @@ export function drawDuration(
   return ms > 0 ? Math.min(ms, max) : 0
 }
 
-/** The durations that are drawn, in a few words. */
+/** Describes the sampled durations. */
 export function durationsText(distribution: DurationDistribution): string {
   const { fixed, jitter, uniform, normal, exponential, pareto } = distribution
   if (fixed !== undefined) {

@@ -25,7 +25,7 @@ export interface DemoLoad {
 export interface Loaded {
   readonly result: LoadResult
   /** The sidecar's counts of the same calls. */
-  readonly told: Accounts
+  readonly counted: Accounts
 }
 
 /** Runs `squall load` against the sidecar, as its command does. */
@@ -46,7 +46,7 @@ export async function demoLoad(stage: Stage, screen: Screen, asked: DemoLoad): P
   screen.clearBar()
   return {
     result,
-    told: await settled(stage, before, further + result.counts.calls + result.counts.retries),
+    counted: await settled(stage, before, further + result.counts.calls + result.counts.retries),
   }
 }
 
@@ -75,8 +75,8 @@ async function accountsOf({ sidecar }: Stage): Promise<Accounts> {
 async function settled(stage: Stage, before: Accounts, calls: number): Promise<Accounts> {
   const until = performance.now() + SETTLE_MS
   for (;;) {
-    const told = (await accountsOf(stage)).since(before)
-    if (told.total().calls >= calls) return told
-    if (performance.now() > until) return told
+    const counted = (await accountsOf(stage)).since(before)
+    if (counted.total().calls >= calls) return counted
+    if (performance.now() > until) return counted
   }
 }

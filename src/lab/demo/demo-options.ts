@@ -1,11 +1,11 @@
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
 
-/** Everything `squall demo` was told. */
+/** The options of `squall demo`. */
 export interface DemoOptions {
   /** Print the results as JSON, and nothing else. */
   readonly json: boolean
-  /** Keep app and sidecar running until told to stop. */
+  /** Keep app and sidecar running until stopped. */
   readonly stay: boolean
   /** The file for the report. */
   readonly report: string | undefined

@@ -43,7 +43,7 @@ export function showPlaces(screen: Screen, { app, squall, page, rules }: Places)
   screen.line(' Ctrl-C ends it all.')
 }
 
-/** Keeps a gentle load going until it is told to stop. */
+/** Keeps a gentle load going until it is stopped. */
 export async function goOn(stage: Stage, stop: AbortSignal): Promise<void> {
   stage.app.failing = true
   await stage.edit(SLOW_SEARCH)

@@ -49,7 +49,7 @@ export function experimentMarkdown(result: ExperimentResult): string {
       .map((line) => `- ${markdownText(line)}`)
       .join('\n'),
     [
-      '| | calls | success | errors | p95 | drawn | hit |',
+      '| | calls | success | errors | p95 | sampled | injected |',
       '| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
       ...phases.map(row),
     ].join('\n'),

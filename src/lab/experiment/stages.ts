@@ -173,5 +173,7 @@ async function killOnce(
 
 function stageWords({ load, sampled, applied, share }: StageResult): string {
   const calls = `${load?.counts.calls ?? 0} calls`
-  return share === null ? `held, ${calls}` : `held, ${calls}, ${sampled} drawn, ${applied} hit`
+  return share === null
+    ? `held, ${calls}`
+    : `held, ${calls}, ${sampled} sampled, ${applied} injected`
 }

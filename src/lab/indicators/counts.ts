@@ -10,7 +10,7 @@ export interface IndicatorCounts {
   readonly hitTasks: number
   /** Tasks hit by a fault whose client saw no error, and whose result was wrong. */
   readonly silentFailures: number
-  /** Tasks hit by a fault whose client was told by an error. */
+  /** Tasks with an injected fault whose client got an error. */
   readonly safeFailures: number
   /** Calls as the tasks asked for them; retries are not among them. */
   readonly calls: number

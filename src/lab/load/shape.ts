@@ -16,9 +16,9 @@ export function shapeOf(value: unknown): Shape {
 
 function walk(value: unknown, place: string, depth: number, shape: Map<string, number>): void {
   if (depth > MAX_DEPTH || (shape.size >= MAX_PLACES && !shape.has(place))) return
-  const told = typeof value === 'string' ? jsonIn(value) : undefined
-  if (told !== undefined) {
-    walk(told, `${place}:json`, depth + 1, shape)
+  const inner = typeof value === 'string' ? jsonIn(value) : undefined
+  if (inner !== undefined) {
+    walk(inner, `${place}:json`, depth + 1, shape)
     return
   }
   const before = shape.get(place) ?? 0

@@ -61,7 +61,7 @@ export class SidecarFaults {
       try {
         this.#take(await this.#ask())
       } catch (error) {
-        // Nobody is told of a fault then: the errors stay what they seem to be.
+        // Without the sidecar the errors keep their origin.
         if (!(error instanceof AdminError)) throw error
       }
       for (const resolve of waiting) resolve()

@@ -2,7 +2,7 @@ import type { CallOutcome } from './call-runner.ts'
 
 /** The outcome of a task for its user. */
 export interface TaskOutcome {
-  /** It did not get what it needed, or got something wrong without being told. */
+  /** It did not get what it needed, or got something wrong without an error. */
   readonly failed: boolean
   /** It did not fail, and went without a call that it could do without. */
   readonly degraded: boolean
@@ -10,7 +10,7 @@ export interface TaskOutcome {
   readonly hit: boolean
   /** A fault had hit, the client saw no error that mattered, and a result that was hit is wrong. */
   readonly silent: boolean
-  /** A fault had hit, and the client was told by an error. */
+  /** A fault was injected, and the client got an error. */
   readonly safe: boolean
 }
 
@@ -22,19 +22,19 @@ export interface TaskCall {
 
 /** Derives the outcome of a task from its calls. */
 export function taskOutcome(calls: readonly TaskCall[]): TaskOutcome {
-  const told = calls.some(({ critical, outcome }) => critical && outcome?.responded !== true)
+  const reported = calls.some(({ critical, outcome }) => critical && outcome?.responded !== true)
   const late = calls.some(({ critical, outcome }) => critical && outcome?.inTime === false)
   const wrong = calls.some(({ outcome }) => isWrong(outcome))
   const hit = calls.some(({ outcome }) => outcome?.hit === true)
   const hitAndWrong = calls.some(({ outcome }) => outcome?.hit === true && isWrong(outcome))
-  const failed = told || late || wrong
+  const failed = reported || late || wrong
   const missing = calls.some(({ critical, outcome }) => !critical && outcome?.success !== true)
   return {
     failed,
     degraded: !failed && missing,
     hit,
-    silent: !told && hitAndWrong,
-    safe: hit && told,
+    silent: !reported && hitAndWrong,
+    safe: hit && reported,
   }
 }
 

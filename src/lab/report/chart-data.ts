@@ -30,7 +30,7 @@ export interface ChartData {
 }
 
 const LINES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 2], [1, 2]] as const
-/** More lines than this cannot be told apart. */
+/** More lines than this cannot be distinguished. */
 const MOST_LINES = LINES.length
 
 /** The charts of all runs. */

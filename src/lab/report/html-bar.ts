@@ -24,9 +24,9 @@ export function htmlBar(endings: Endings, share = 1, label?: string): string {
     x += width
     return rect
   })
-  const told =
+  const accessible =
     label === undefined ? 'aria-hidden="true"' : `role="img" aria-label="${htmlText(label)}"`
-  return `<svg class="bar" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" ${told}>${rects.join('')}</svg>`
+  return `<svg class="bar" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" ${accessible}>${rects.join('')}</svg>`
 }
 
 /** Explains the colours of a bar, with their counts. */

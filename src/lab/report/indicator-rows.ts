@@ -106,7 +106,7 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
   {
     key: 'silentFailures',
     name: 'Silent failures',
-    about: 'Tasks that a fault had hit, whose result was wrong, and nobody was told.',
+    about: 'Tasks with an injected fault and a wrong result, without an error.',
     formula: 'silent failures / tasks',
     unit: 'share',
     parts: ['silentFailures', 'tasks'],
@@ -114,7 +114,7 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
   {
     key: 'safeFailures',
     name: 'Safe failures',
-    about: 'Tasks that a fault had hit, and an error told the client.',
+    about: 'Tasks with an injected fault whose client got an error.',
     formula: 'safe failures / tasks',
     unit: 'share',
     parts: ['safeFailures', 'tasks'],

@@ -11,7 +11,7 @@ import type { SidecarView } from './sidecar-view.ts'
 
 const EVERY_MS = 1_000
 
-/** Writes what there is once a second, until told to stop or nobody reads any more. */
+/** Writes the state once a second, until it is stopped or the reader closes the pipe. */
 export function topLines(
   places: readonly Place[],
   json: boolean,

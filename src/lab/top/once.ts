@@ -30,7 +30,7 @@ export async function topOnce(options: OnceOptions): Promise<number> {
   return board.sidecars.every(({ link }) => link === 'live') ? 0 : 1
 }
 
-/** The board as soon as each sidecar has told how much comes about in a second, or cannot be heard. */
+/** Returns the board as soon as the rates of each sidecar are known, or it cannot be reached. */
 function settled({ places, readToken }: OnceOptions, timeoutMs: number): Promise<Board> {
   return new Promise((resolve) => {
     const end = (): void => {

@@ -51,9 +51,9 @@ function elapsedSeconds(
   now: number | undefined,
   heardMs: number,
 ): number {
-  const told = before === undefined || now === undefined ? 0 : now - before
-  const isLikely = told > 0 && Math.abs(told - heardMs) < 2_000 + heardMs / 2
-  return Math.max(isLikely ? told : heardMs, 100) / 1_000
+  const elapsed = before === undefined || now === undefined ? 0 : now - before
+  const isLikely = elapsed > 0 && Math.abs(elapsed - heardMs) < 2_000 + heardMs / 2
+  return Math.max(isLikely ? elapsed : heardMs, 100) / 1_000
 }
 
 function perSecond(then: Tool | undefined, { calls, errors }: Tool, seconds: number): Rates {

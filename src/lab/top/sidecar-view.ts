@@ -45,7 +45,7 @@ export class SidecarWatch {
     return this.#view
   }
 
-  /** It told something; `now` is the time here, in milliseconds. */
+  /** Takes a snapshot; `now` is the local time in milliseconds. */
   hear(snapshot: Snapshot, now: number): void {
     const { snapshot: before, link, faults: known } = this.#view
     // A gap says how much came about, but not when.

@@ -1,6 +1,6 @@
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Calls back when the process is told to stop; the result lets go again. */
+/** Calls back at a signal to stop. Returns a function that removes the handlers. */
 export function onStopSignal(stop: () => void): () => void {
   for (const signal of SIGNALS) process.on(signal, stop)
   return () => {

@@ -4,7 +4,7 @@ import { topOnce } from './once.ts'
 import type { Place } from './place.ts'
 import type { Input, Output } from './terminal.ts'
 
-/** Everything `squall top` was told. */
+/** The options of `squall top`. */
 export interface TopOptions {
   readonly places: readonly Place[]
   readonly json: boolean

@@ -27,13 +27,13 @@ function findingsOf(
   base: Path,
 ): readonly Finding[] {
   const findings: Finding[] = []
-  const told = new Set<string>()
+  const seen = new Set<string>()
   for (const violation of violationsOf(value, node, root.definitions, base)) {
     const finding = findingOf(violation, root)
     // Keys that are cut short in a message may look alike.
     const once = JSON.stringify([violation.path, finding.message])
-    if (told.has(once)) continue
-    told.add(once)
+    if (seen.has(once)) continue
+    seen.add(once)
     findings.push(finding)
   }
   return findings

@@ -9,7 +9,7 @@ import { resolved } from './schema-node.ts'
 import type { SchemaNode } from './schema-node.ts'
 import { unknownKey } from './unknown-key.ts'
 
-/** Objects with more keys are not told by their keys. */
+/** Objects with more keys are not described by their keys. */
 const MAX_LISTED = 4
 
 /** Describes a violation to the author of the file. */

@@ -14,9 +14,9 @@ export interface RuleLimits {
   readonly maxActive?: number | undefined
   /** A rule that uses any other fault never acts. Undefined allows all. */
   readonly allowFaults?: readonly FaultName[] | undefined
-  /** Names or globs of tools; no rule hits an exchange that carries a call of one. */
+  /** Names or globs of tools; no rule injects into an exchange that carries a call of one. */
   readonly denyTools?: readonly string[] | undefined
-  /** Paths, or globs of them; no rule hits what is asked there. */
+  /** Paths, or globs of them; no rule injects into requests for them. */
   readonly excludePaths?: readonly string[] | undefined
   /** Everything is matched, sampled and counted; nothing is done. */
   readonly dryRun?: boolean | undefined

@@ -1,7 +1,7 @@
 import { globPrefix } from '../../base/glob.ts'
 import { isExemptPath } from '../../http/exempt-path.ts'
 import type { HttpSpec, StatusSpec } from '../file/match-spec.ts'
-import { told } from './match-test.ts'
+import { showValue } from './match-test.ts'
 import type { MatchTest } from './match-test.ts'
 import { compileText } from './text-match.ts'
 
@@ -33,7 +33,7 @@ export function httpTests(spec: HttpSpec): MatchTest[] {
       if (paths === undefined) return false
       return paths.exact.includes(http.path) || (named !== undefined && named.test(http.path))
     },
-    found: ({ http }) => told(http.path),
+    found: ({ http }) => showValue(http.path),
   })
   if (status !== undefined) tests.push(statusTest([status].flat()))
   return tests
@@ -52,6 +52,6 @@ function statusTest(wanted: readonly StatusSpec[]): MatchTest {
     wants: wanted.join(' or '),
     test: ({ status }) =>
       status !== undefined && (exact.has(status) || classes.has(Math.floor(status / 100))),
-    found: ({ status }) => told(status),
+    found: ({ status }) => showValue(status),
   }
 }

@@ -20,7 +20,7 @@ export function holdAll(tests: readonly MatchTest[], facts: Facts): boolean {
 }
 
 /** A value as `found` tells it: short, and absent where there is none. */
-export function told(value: unknown): string {
+export function showValue(value: unknown): string {
   if (value === undefined) return 'absent'
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'absent')
   if (text.length <= 80) return text
@@ -31,11 +31,11 @@ export function told(value: unknown): string {
   return `${text.slice(0, 79)}…${unread}`
 }
 
-/** A header as `found` tells it: what may be a secret is not shown. */
-export function toldHeader(facts: Facts, name: string): string {
+/** A header as `found` tells it: what may be a secret is not showValue. */
+export function shownHeader(facts: Facts, name: string): string {
   const value = headerValue(facts.headers, name)
   if (value === undefined) return 'absent'
-  return SECRET.test(name) ? 'present' : told(value)
+  return SECRET.test(name) ? 'present' : showValue(value)
 }
 
 const SECRET = /authorization|cookie|token|secret|api-?key/

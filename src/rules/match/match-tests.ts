@@ -4,7 +4,7 @@ import { matchesHeader } from './header-test.ts'
 import { httpTests } from './http-tests.ts'
 import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
 import type { ClientSpec, MatchSpec } from '../file/match-spec.ts'
-import { told, toldHeader } from './match-test.ts'
+import { showValue, shownHeader } from './match-test.ts'
 import type { MatchTest } from './match-test.ts'
 import { parseProtocolVersionRange } from '../file/protocol-version-range.ts'
 import { callArguments } from '../select/sticky-key.ts'
@@ -19,7 +19,7 @@ export function methodTest(matcher: TextMatcher): MatchTest {
     dimension: 'method',
     wants: matcher.wants,
     test: ({ call }) => call !== undefined && takesMethod(matcher, call.method),
-    found: ({ call }) => told(call?.method),
+    found: ({ call }) => showValue(call?.method),
   }
 }
 
@@ -45,7 +45,7 @@ export function nameTest(
       return by === 'name' && call.name !== undefined && matcher.test(call.name)
     },
     found: ({ call }) =>
-      call !== undefined && nameOf(call.method) === 'name' ? told(call.name) : 'absent',
+      call !== undefined && nameOf(call.method) === 'name' ? showValue(call.name) : 'absent',
   }
 }
 
@@ -72,7 +72,7 @@ function transportTest(transports: readonly string[]): MatchTest {
     dimension: 'transport',
     wants: transports.join(' or '),
     test: ({ call }) => call !== undefined && transports.includes(call.transport),
-    found: ({ call }) => told(call?.transport),
+    found: ({ call }) => showValue(call?.transport),
   }
 }
 
@@ -89,7 +89,7 @@ function protocolVersionTest(ranges: readonly string[]): MatchTest {
       const protocolVersion = protocolVersionOf(facts)
       return protocolVersion !== undefined && tests.some((test) => test(protocolVersion))
     },
-    found: (facts) => told(protocolVersionOf(facts)),
+    found: (facts) => showValue(protocolVersionOf(facts)),
   }
 }
 
@@ -103,7 +103,7 @@ function sessionTest(spec: ValueSpec): MatchTest {
     dimension: 'session',
     wants: matcher.wants,
     test: ({ session }) => matchesValue(matcher, session),
-    found: ({ session }) => told(session),
+    found: ({ session }) => showValue(session),
   }
 }
 
@@ -116,7 +116,7 @@ function clientTests(spec: TextSpec | ClientSpec): MatchTest[] {
       dimension: `client.${key}`,
       wants: matcher.wants,
       test: ({ client }) => client !== undefined && matcher.test(client[key]),
-      found: ({ client }) => told(client?.[key]),
+      found: ({ client }) => showValue(client?.[key]),
     })
   }
   if (name !== undefined) add('name', name)
@@ -132,7 +132,7 @@ function headerTest(name: string, spec: ValueSpec): MatchTest & HeaderIs {
     header: name,
     only: matcher.only,
     test: ({ headers }) => matchesHeader(headers, name, matcher),
-    found: (facts) => toldHeader(facts, name),
+    found: (facts) => shownHeader(facts, name),
   }
 }
 
@@ -157,7 +157,7 @@ function argsTest(pointer: string, spec: ValueSpec): MatchTest {
     dimension: `args.${pointer}`,
     wants: matcher.wants,
     test: (facts) => matchesValue(matcher, valueIn(facts)),
-    found: (facts) => told(valueIn(facts)),
+    found: (facts) => showValue(valueIn(facts)),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { MatchSpec } from '../file/match-spec.ts'
 import type { MatchTest } from './match-test.ts'
-import { told } from './match-test.ts'
+import { showValue } from './match-test.ts'
 import { compileText } from './text-match.ts'
 
 /** The pod in which rules are read. What is not known is undefined, as it is outside a pod. */
@@ -35,10 +35,10 @@ export function isAboutPods(spec: MatchSpec): boolean {
 export function notForPod(spec: MatchSpec, self: PodSelf): readonly PodMismatch[] {
   const keys = keysOf(spec)
   const unknown = keys.filter(({ holds }) => holds === undefined)
-  if (unknown.length > 0) return unknown.map(shown)
+  if (unknown.length > 0) return unknown.map(mismatchOf)
   if (holdsHere(spec, self) !== false) return []
   const failing = ownKeys(spec, self).filter(({ holds }) => holds === false)
-  return (failing.length > 0 ? failing : keys).map(shown)
+  return (failing.length > 0 ? failing : keys).map(mismatchOf)
 
   function keysOf(at: MatchSpec): readonly PodKey[] {
     return [...ownKeys(at, self), ...branches(at).flatMap(keysOf)]
@@ -70,7 +70,7 @@ function ownKeys(spec: MatchSpec, { workload, labels }: PodSelf): readonly PodKe
       dimension: 'workload',
       wants: matcher.wants,
       holds: workload === undefined ? undefined : matcher.test(workload),
-      found: workload === undefined ? UNKNOWN : told(workload),
+      found: workload === undefined ? UNKNOWN : showValue(workload),
     })
   }
   for (const [key, wants] of Object.entries(spec.podLabels ?? {})) {
@@ -79,7 +79,7 @@ function ownKeys(spec: MatchSpec, { workload, labels }: PodSelf): readonly PodKe
       dimension: `podLabels.${key}`,
       wants: JSON.stringify(wants),
       holds: labels === undefined ? undefined : own === wants,
-      found: labels === undefined ? UNKNOWN : told(own),
+      found: labels === undefined ? UNKNOWN : showValue(own),
     })
   }
   return keys
@@ -111,6 +111,6 @@ function branches(spec: MatchSpec): readonly MatchSpec[] {
   return [...(spec.any ?? []), ...(spec.all ?? []), ...(spec.not === undefined ? [] : [spec.not])]
 }
 
-function shown({ dimension, wants, found }: PodKey): PodMismatch {
+function mismatchOf({ dimension, wants, found }: PodKey): PodMismatch {
   return { dimension, wants, found }
 }

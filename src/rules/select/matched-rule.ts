@@ -3,7 +3,7 @@ import type { CompiledRule } from '../match/compiled-rule.ts'
 import type { RuleState } from './rule-state.ts'
 
 /**
- * One rule's hit on one call: what its faults may do there is asked here, and what they did is told
+ * One rule that matched one call: decides what its faults may do, and records what they did
  * here. Whoever has it calls `finish` when the call is over, whatever happened.
  */
 export class MatchedRule {

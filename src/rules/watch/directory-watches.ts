@@ -80,7 +80,7 @@ export class DirectoryWatches {
     // The raw events, for the others are held back, thinned out, and silent on what is ignored. Any of
     // them may be late or missing: they are hints.
     watcher.on('raw', (_, path: string | null) => {
-      // This is how a directory's own end is told.
+      // The event of the directory's own removal.
       if (path === basename(directory)) entry.isStale = true
       const concerns = path === null || isAbsolute(path) || this.#concerns(directory, path)
       if (entry.isStale || concerns) this.#onHint()

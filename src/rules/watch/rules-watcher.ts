@@ -43,7 +43,7 @@ export class RulesWatcher {
   readonly #troubles = new Set<string>()
   #poll: NodeJS.Timeout | undefined
   #started: Promise<void> | undefined
-  #told: () => void = () => undefined
+  #reported: () => void = () => undefined
   #digest: string | undefined
   #looking: Promise<void> | undefined
   #isWanted = false
@@ -64,11 +64,11 @@ export class RulesWatcher {
     })
   }
 
-  /** Resolves when the first version has been told. Never rejects for what is or is not at the path. */
+  /** Resolves when the first version has been reported. Never rejects for what is or is not at the path. */
   start(): Promise<void> {
     this.#started ??= new Promise((resolve) => {
       if (this.#isClosed) return resolve()
-      this.#told = resolve
+      this.#reported = resolve
       this.#poll = setInterval(() => {
         this.#watches.retry()
         this.#look()
@@ -78,7 +78,7 @@ export class RulesWatcher {
     return this.#started
   }
 
-  /** Ends the watch at once, whatever it is at. Nothing is told afterwards. */
+  /** Ends the watch at once. Nothing is reported afterwards. */
   async close(): Promise<void> {
     this.#closing.abort()
     clearInterval(this.#poll)
@@ -87,7 +87,7 @@ export class RulesWatcher {
       this.#watches.close(),
       Promise.race([this.#looking, sleep(CLOSE_LIMIT, undefined, { ref: false })]),
     ])
-    this.#told()
+    this.#reported()
   }
 
   get #isClosed(): boolean {
@@ -113,7 +113,7 @@ export class RulesWatcher {
     this.#looking = undefined
   }
 
-  /** Reads until what is there may be told, or was told already. */
+  /** Reads until the rules may be reported, or were reported before. */
   async #update(): Promise<FoundRules> {
     for (let attempt = 1; ; attempt++) {
       const found = await readRules(this.#path)
@@ -147,7 +147,7 @@ export class RulesWatcher {
     }
     // Before there are calls that would have to wait for it.
     if (isFirst && !hasWarmedUp(found)) warmUpParser()
-    this.#told()
+    this.#reported()
   }
 
   async #follow(found: FoundRules): Promise<void> {
@@ -158,7 +158,7 @@ export class RulesWatcher {
     if (!this.#isClosed) await this.#watches.follow(places)
   }
 
-  /** Each trouble is told once. */
+  /** Each error is reported once. */
   #trouble(what: string, error: unknown): void {
     if (this.#isClosed || this.#troubles.has(what)) return
     this.#troubles.add(what)

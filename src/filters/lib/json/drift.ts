@@ -3,7 +3,7 @@ import type { JsonOperation } from './json-operation.ts'
 import type { JsonPart } from './json-part.ts'
 import { typeOf, type JsonType } from './retype.ts'
 
-/** Members beyond this, and deeper than this, are not drawn from. */
+/** Members beyond this number or depth are not changed. */
 const MAX_CHOICES = 10_000
 const MAX_DEPTH = 20
 const SEPARATOR = '\0'

@@ -76,7 +76,7 @@ export const rewriteSchema = section({
       minimum: 1,
       maximum: 20,
       description:
-        'So many changes that are drawn, after those that are named, as far as there are members for them: of any member, alike in all items of a list, a new key, no value, another type, null, an object around it, or a new neighbour. The same seed and the same response make the same changes. Without any parameter, one.',
+        'The number of random changes, after the named ones, as far as there are members for them: of any member, alike in all items of a list, a new key, no value, another type, null, an object around it, or a new neighbour. The same seed and the same response make the same changes. Without any parameter, one.',
     }),
   ),
   in: oneOf(['result', 'arguments', 'inputSchema', 'outputSchema', 'tool'], {

@@ -54,7 +54,7 @@ export class TextRewrite {
     return true
   }
 
-  /** Makes so many changes that are drawn. */
+  /** Makes a number of random changes. */
   async drift(changes: number, random: () => number): Promise<void> {
     let misses = 0
     for (let made = 0; made < changes && misses < MAX_MISSES;) {

@@ -47,7 +47,7 @@ export function reorder(choice: EventChoice, ctx: FaultContext): FrameTransform 
 /** Knows whether there is still something to wait for. */
 class Wake {
   awake = false
-  #told: ((awake: boolean) => void) | undefined
+  #wake: ((awake: boolean) => void) | undefined
 
   constructor(ctx: FaultContext) {
     void this.#until(ctx.retired())
@@ -57,7 +57,7 @@ class Wake {
   before(event: Promise<unknown>): Promise<boolean> {
     if (this.awake) return Promise.resolve(true)
     return new Promise((resolve) => {
-      this.#told = resolve
+      this.#wake = resolve
       const there = (): void => resolve(false)
       event.then(there, there)
     })
@@ -66,7 +66,7 @@ class Wake {
   async #until(retired: Promise<void>): Promise<void> {
     await retired
     this.awake = true
-    this.#told?.(true)
+    this.#wake?.(true)
   }
 }
 

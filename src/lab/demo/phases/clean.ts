@@ -7,10 +7,10 @@ export const clean = loadPhase({
   column: 'no rule',
   lines: ['Agents whose tasks make 8 calls at once; a task fails when one of them does.'],
   rules: '',
-  checks: ({ result, told }) => [
+  checks: ({ result, counted }) => [
     {
       what: 'every call did what it should; Squall touched none',
-      ok: result.indicators.tcsr === 1 && told.total().faults === 0,
+      ok: result.indicators.tcsr === 1 && counted.total().faults === 0,
     },
   ],
 })

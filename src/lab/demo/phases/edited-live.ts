@@ -56,14 +56,14 @@ export const editedLive: Phase = {
         indicators: loaded.result.indicators,
         errors: loaded.result.errors,
         script: seen.truth,
-        squall: loaded.told,
+        squall: loaded.counted,
         refusedAt: problemOf(edits.mistaken),
       },
       checks,
       summary: [
         {
           ok: apart,
-          word: 'told apart',
+          word: 'labelled',
           text: `${wholeNumber(endings.injected + own)} errors: ${wholeNumber(endings.injected)} injected, ${wholeNumber(own)} the app’s own, ${apart ? 'and its script agrees' : 'but its script says else'}`,
         },
         {
@@ -78,7 +78,7 @@ export const editedLive: Phase = {
         column: 'edited live',
         about: `${TITLE}. Saved while it ran: a slow search, an outage of the database, an error, and nothing. Each is active up to ${millis(takenMs)} ms later.`,
         result: loaded.result,
-        faults: loaded.told.total().faults - markedOf(edits),
+        faults: loaded.counted.total().faults - markedOf(edits),
       },
     }
   },
@@ -137,13 +137,13 @@ function problemOf({ version }: Edit): Problem | undefined {
   return version.problems.flatMap(({ problems }) => problems)[0]
 }
 
-function checksOf({ result, told, truth, squall, edits }: Seen): Check[] {
+function checksOf({ result, counted, truth, squall, edits }: Seen): Check[] {
   const { during, stillDuring, after, mistaken } = edits
   const failed = during.failed + stillDuring.failed + after.failed
   const endings = endingsOf(result)
   const script = truth.total()
   const own = script.calls - script.ok
-  const { injected, real } = told.total()
+  const { injected, real } = counted.total()
   const sameWays = truth.tools.every((tool) =>
     FAILURES.every((way) => truth.row(tool)[way] === squall.row(tool)[way]),
   )
@@ -178,9 +178,9 @@ async function tallyNow({ sidecar }: Stage): Promise<Tally> {
   return tallyOf((await sidecar.admin('/metrics')).text)
 }
 
-function report({ told }: Loaded): readonly string[] {
-  const rows = told.tools.map((tool) => {
-    const { calls, injected, real, faults } = told.of(tool)
+function report({ counted }: Loaded): readonly string[] {
+  const rows = counted.tools.map((tool) => {
+    const { calls, injected, real, faults } = counted.of(tool)
     return [tool, ...[calls, injected, real, faults - injected].map(wholeNumber)]
   })
   return table([['', 'calls', 'injected errors', 'real errors', 'delayed'], ...rows])

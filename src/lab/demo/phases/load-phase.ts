@@ -33,10 +33,10 @@ export function loadPhase(spec: LoadPhase): Phase {
         durationMs: DURATION_MS,
         resilience,
       })
-      const { result, told } = loaded
+      const { result, counted } = loaded
       const { counts, indicators } = result
       const { injected, real } = endingsOf(result)
-      const { faults } = told.total()
+      const { faults } = counted.total()
       screen.line(
         `     ${wholeNumber(counts.calls)} calls in ${wholeNumber(counts.tasks)} tasks of ${FAN_OUT}; ` +
           `failed: ${injected} injected, ${real} real`,
@@ -53,7 +53,7 @@ export function loadPhase(spec: LoadPhase): Phase {
           indicators,
           latency: result.latency.summary,
           errors: result.errors,
-          squall: told,
+          squall: counted,
         },
         checks,
         run: { column, about: `${title}. ${lines.join(' ')}`, result, faults },

@@ -14,12 +14,12 @@ export const twoPercent = loadPhase({
   column: '2 % broken',
   lines: ['The client takes errors as they come.'],
   rules: TWO_PERCENT,
-  checks: ({ result, told }) => {
+  checks: ({ result, counted }) => {
     const { blastRadius, blastRadiusPredicted } = result.indicators
     const predicted = blastRadiusPredicted ?? 0
     const { low, high } = binomialBounds(predicted, result.counts.tasks, DEVIATIONS)
     const endings = endingsOf(result)
-    const { faults, real } = told.total()
+    const { faults, real } = counted.total()
     return [
       {
         what: `1 - (1 - e)^8 says ${percentage(predicted)}`,

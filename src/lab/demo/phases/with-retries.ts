@@ -9,9 +9,9 @@ export const withRetries = loadPhase({
   lines: ['Two retries within a budget of 20 %, and one of 8 calls it can do without.'],
   rules: TWO_PERCENT,
   resilience: { retries: 2, retryBudget: 0.2, degrade: 1 },
-  checks: ({ result, told }) => {
+  checks: ({ result, counted }) => {
     const seen = result.faults.reduce((sum, fault) => sum + fault.seen, 0)
-    const { faults, injected } = told.total()
+    const { faults, injected } = counted.total()
     return [
       {
         what: `${faults} calls were broken all the same, and tried again`,

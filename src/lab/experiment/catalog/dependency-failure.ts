@@ -3,7 +3,7 @@ export const DEPENDENCY_FAILURE = `# What a tool depends on fails: the tool says
 name: dependency-failure
 target:
   url: http://localhost:15300/mcp # the listener of squall run
-  environment: staging # what squall run was told by --environment
+  environment: staging # the --environment of squall run
 sidecar:
   admin: http://127.0.0.1:15390
   rulesFile: ./rules.yaml # what squall run was given by --rules

@@ -3,7 +3,7 @@ export const PROCESS_KILL = `# The process of the server is killed. Does it come
 name: process-kill
 target:
   url: http://localhost:15300/mcp # the listener of squall run
-  environment: staging # what squall run was told by --environment
+  environment: staging # the --environment of squall run
 sidecar:
   admin: http://127.0.0.1:15390
   rulesFile: ./rules.yaml # what squall run was given by --rules

@@ -3,7 +3,7 @@ export const RATE_LIMIT = `# A quota is used up: 429 with Retry-After. Do client
 name: rate-limit
 target:
   url: http://localhost:15300/mcp # the listener of squall run
-  environment: staging # what squall run was told by --environment
+  environment: staging # the --environment of squall run
 sidecar:
   admin: http://127.0.0.1:15390
   rulesFile: ./rules.yaml # what squall run was given by --rules

@@ -3,7 +3,7 @@ export const RETRY_STORM = `# The server gets each call several times while some
 name: retry-storm
 target:
   url: http://localhost:15300/mcp # the listener of squall run
-  environment: staging # what squall run was told by --environment
+  environment: staging # the --environment of squall run
 sidecar:
   admin: http://127.0.0.1:15390
   rulesFile: ./rules.yaml # what squall run was given by --rules

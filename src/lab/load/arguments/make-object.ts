@@ -17,7 +17,7 @@ export function makeObject(schema: Schema, making: Making, depth: number): unkno
   const add = (name: string, of: unknown): void => put(value, name, making.make(of, depth + 1))
   let size = required.size
   for (const [name, property] of Object.entries(properties)) {
-    // Drawn for each, so that what is required does not change what comes after it.
+    // Sampled for each, so that what is required does not change what comes after it.
     const wanted = making.random() < 0.5
     if (!required.has(name) && (!wanted || depth >= FILLED_DEPTH || size >= most)) continue
     if (!required.has(name)) size++

@@ -65,9 +65,11 @@ export function ask(
 
 function discovered({ result }: CallResponse, version: string): Handshake {
   const { serverInfo, _meta } = isRecord(result) ? result : {}
-  const told: unknown = isRecord(_meta) ? _meta['io.modelcontextprotocol/serverInfo'] : undefined
+  const fromMeta: unknown = isRecord(_meta)
+    ? _meta['io.modelcontextprotocol/serverInfo']
+    : undefined
   return {
-    server: nameOf(serverInfo ?? told),
+    server: nameOf(serverInfo ?? fromMeta),
     speaking: { protocolVersion: version, session: undefined },
   }
 }

@@ -142,8 +142,8 @@ function errorText(text: string): string {
   const parsed = parseMessages(text)
   const message = parsed.ok ? parsed.messages[0] : undefined
   if (message?.kind !== 'error' || !isRecord(message.error)) return text.slice(0, 200)
-  const told = message.error['message']
-  return typeof told === 'string' ? told.slice(0, 200) : ''
+  const reason = message.error['message']
+  return typeof reason === 'string' ? reason.slice(0, 200) : ''
 }
 
 function retryAfter(value: string | undefined): { retryAfterMs?: number } {

@@ -38,14 +38,20 @@ export async function sdkResponse(
 function failure(error: unknown, seen: SeenResponse, late: boolean): CallResponse {
   const { markers, status, fromSquall, retryAfterMs } = seen
   const message = error instanceof Error ? error.message.slice(0, 200) : String(error)
-  const told = { markers, fromSquall, message, ...(retryAfterMs !== undefined && { retryAfterMs }) }
-  if (!late && status !== undefined && status >= 400) return { ...told, kind: 'http', code: status }
+  const common = {
+    markers,
+    fromSquall,
+    message,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+  if (!late && status !== undefined && status >= 400)
+    return { ...common, kind: 'http', code: status }
   const code = isRecord(error) || error instanceof Error ? (error as { code?: unknown }).code : 0
   // -1 is how the SDK of version 1 says that it cannot read the response.
   if (!late && typeof code === 'number' && code !== -1) {
     if (code === CONNECTION_CLOSED && /closed/i.test(message))
-      return { ...told, kind: 'incomplete' }
-    return { ...told, kind: 'rpc', code }
+      return { ...common, kind: 'incomplete' }
+    return { ...common, kind: 'rpc', code }
   }
   const ofSocket =
     codeOf(error)?.startsWith('E') === true || codeOf(error)?.startsWith('UND_') === true
@@ -53,5 +59,5 @@ function failure(error: unknown, seen: SeenResponse, late: boolean): CallRespons
   if (late || ofSocket || ofFetch) {
     return connectionFailure(error, { late, headSeen: status !== undefined, markers })
   }
-  return { ...told, kind: 'malformed' }
+  return { ...common, kind: 'malformed' }
 }

@@ -70,7 +70,7 @@ function shownTarget(url: URL): string {
 }
 
 function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): RunInfo['options'] {
-  const told = {
+  const options = {
     tools: work.tools,
     calls: work.calls.map(({ tool }) => tool),
     fanOut: work.fanOut,
@@ -91,6 +91,6 @@ function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): 
     // Their names alone: values may be secret.
     headers: Object.keys(target.headers),
   }
-  const given = Object.entries(told).filter(([, value]) => value !== undefined)
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given) as RunInfo['options']
 }

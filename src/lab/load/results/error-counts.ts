@@ -12,8 +12,8 @@ export class ErrorCounts {
     const room = this.#counts.has(exact) || this.#counts.size < MAX_DIFFERENT
     const key = room ? exact : `${kind} ${origin} `
     const before = this.#counts.get(key)?.count ?? 0
-    const told = room && code !== undefined ? { code } : {}
-    this.#counts.set(key, { kind, origin, ...told, count: before + count })
+    const coded = room && code !== undefined ? { code } : {}
+    this.#counts.set(key, { kind, origin, ...coded, count: before + count })
   }
 
   addAll(counts: readonly ErrorCount[]): void {

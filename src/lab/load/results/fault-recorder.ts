@@ -3,7 +3,7 @@ import { Histogram } from './histogram.ts'
 import { splitMark } from '../clients/markers.ts'
 import type { FaultSeen } from './result.ts'
 
-/** More marks than this are not told apart: they come from outside. */
+/** Further markers are counted together: they come from outside. */
 const MAX_FAULTS = 1000
 
 interface Seen {

@@ -119,7 +119,7 @@
     ]
   }
 
-  /** Of an axis with decades: 1, 2 and 5 of each. */
+  /** The ticks of an axis with decades: 1, 2 and 5 of each. */
   function isNamed(value) {
     const digit = value / 10 ** Math.floor(Math.log10(value) + 1e-9)
     return [1, 2, 5].some((named) => Math.abs(digit - named) < 1e-6)

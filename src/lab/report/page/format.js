@@ -19,7 +19,7 @@
     return ms < 1000 ? `${+ms.toPrecision(3)} ms` : `${+(ms / 1000).toPrecision(3)} s`
   }
 
-  /** Of how many calls one was as slow: 2 is one in a hundred. */
+  /** The share of calls that were as slow: 2 is one in a hundred. */
   function rarity(value) {
     const share = 100 * (1 - 10 ** -value)
     // One nine more for each order of magnitude.
