@@ -27,9 +27,9 @@ export function showEnd(screen: Screen, played: readonly Played[], facts: EndFac
   const runs = played.flatMap(({ result }) => (result.run === undefined ? [] : [result.run]))
   screen.rule()
   screen.line(
-    ` ${strong('Squall')} stands in front of an MCP server and breaks the calls that you choose,`,
+    ` ${strong('Squall')} stands in front of an MCP server and injects faults into selected calls;`,
   )
-  screen.line(' by a rules file that is edited live. Of each error it says whose it is.')
+  screen.line(' the rules file reloads live. Every error is labelled injected or real.')
   screen.line()
   for (const line of conclusion(screen, runs)) screen.line(` ${line}`)
   screen.line()
@@ -39,8 +39,8 @@ export function showEnd(screen: Screen, played: readonly Played[], facts: EndFac
   screen.line()
   if (facts.report !== undefined) screen.line(` report    ${facts.report}`)
   if (!facts.stays)
-    screen.line(' go on     squall demo --stay       its page, load, and rules for you to edit')
-  screen.line(' yours     squall run --upstream http://127.0.0.1:3000 --rules rules.yaml')
+    screen.line(' next      squall demo --stay       its page, load, and rules for you to edit')
+  screen.line(' try it    squall run --upstream http://127.0.0.1:3000 --rules rules.yaml')
   screen.line(
     screen.paint(
       'quiet',
@@ -58,7 +58,7 @@ function conclusion(screen: Screen, runs: readonly DemoRun[]): string[] {
   const strong = (share: number | null): string => screen.paint('strong', percentage(share))
   return [
     `Tasks of 8 calls: with ${strong(tcsr === null ? null : 1 - tcsr)} of the calls broken, ${strong(blastRadius)} of the tasks failed;`,
-    `with a client that tries again, ${strong(retried.result.indicators.blastRadius)}.`,
+    `with a client that retries, ${strong(retried.result.indicators.blastRadius)}.`,
   ]
 }
 

@@ -3,13 +3,13 @@ import { loadPhase } from './load-phase.ts'
 /** The load with no active rule. */
 export const clean = loadPhase({
   key: 'clean',
-  title: 'A load, and no rule',
+  title: 'Load without rules',
   column: 'no rule',
-  lines: ['Agents whose tasks make 8 calls at once; a task fails when one of them does.'],
+  lines: ['Tasks make 8 calls in parallel; a task fails when one of its calls fails.'],
   rules: '',
   checks: ({ result, counted }) => [
     {
-      what: 'every call did what it should; Squall touched none',
+      what: 'every call succeeded; Squall changed none',
       ok: result.indicators.tcsr === 1 && counted.total().faults === 0,
     },
   ],

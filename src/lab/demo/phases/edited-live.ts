@@ -15,9 +15,9 @@ import type { Tally } from '../tally.ts'
 const DURATION_MS = 2_000
 const BETWEEN_MS = 400
 const SEED = 21
-const TITLE = 'The rules file is edited while calls pass, and the app fails by itself'
+const TITLE = 'The rules file is edited live, and the app has errors of its own'
 
-/** Edits the rules while load runs and the app fails by its own script, and tells whose errors are whose. */
+/** Edits the rules under load while the app has errors by its own script, and compares the labels of the errors with the script. */
 export const editedLive: Phase = {
   key: 'editedLive',
   title: TITLE,
@@ -70,7 +70,7 @@ export const editedLive: Phase = {
           ok: live,
           word: 'live',
           text: live
-            ? `an edit is active after ${millis(takenMs)} ms; one with an error changes nothing`
+            ? `an edit is active after ${millis(takenMs)} ms; an invalid file changes nothing`
             : 'not every edit did what it should',
         },
       ],
@@ -107,20 +107,20 @@ async function editing(stage: Stage, screen: Screen): Promise<Edits> {
   const outage = await stage.edit(OUTAGE)
   const during = await probe(port, 'query_db')
   screen.line(
-    `   saved: the database is away. ${during.marked} of ${during.calls} calls fail ${millis(outage.takenMs)} ms later`,
+    `   saved: the database is down. ${during.marked} of ${during.calls} calls fail ${millis(outage.takenMs)} ms later`,
   )
   await wait(BETWEEN_MS)
   const mistaken = await stage.edit(MISTAKEN)
   const stillDuring = await probe(port, 'query_db')
   const problem = problemOf(mistaken)
   screen.line(
-    `   saved: an error. rules.yaml:${problem?.line}:${problem?.column} ${problem?.hint ?? problem?.message}`,
+    `   saved: an invalid file. rules.yaml:${problem?.line}:${problem?.column} ${problem?.hint ?? problem?.message}`,
   )
   await wait(BETWEEN_MS)
   const emptied = await stage.edit('')
   const after = await probe(port, 'query_db')
   screen.line(
-    `   saved: nothing. ${after.marked} of ${after.calls} calls carry a mark ${millis(emptied.takenMs)} ms later`,
+    `   saved: no rules. ${after.marked} of ${after.calls} calls carry a marker ${millis(emptied.takenMs)} ms later`,
   )
   return { outage, mistaken, emptied, during, stillDuring, after }
 }
@@ -149,17 +149,17 @@ function checksOf({ result, counted, truth, squall, edits }: Seen): Check[] {
   )
   return [
     {
-      what: 'Squall’s real errors are those of the app’s script, by tool and way',
+      what: 'Squall’s real errors equal the app’s script, by tool and kind',
       ok: sameWays && real === own && own > 0,
     },
     {
-      what: 'clients saw the marks of the others, and none on the app’s',
+      what: 'injected errors carry the marker, and the app’s own do not',
       ok:
         endings.injected + markedOf(edits) === injected &&
         endings.real + endings.unattributed + failed === real,
     },
     {
-      what: 'edits take effect at once, both ways, and one with an error changes nothing',
+      what: 'edits take effect at once, and an invalid file changes nothing',
       ok:
         during.marked === during.calls &&
         stillDuring.marked === stillDuring.calls &&

@@ -8,7 +8,7 @@ import { restartApp, type RestartResult } from './life-restart.ts'
 /** The app goes and comes back under a client that holds a stream. */
 export const life: Phase = {
   key: 'life',
-  title: 'The app is killed, and comes back',
+  title: 'The app is killed and restarted',
   async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
     const client = new PlainClient(stage.sidecar.port, 4)
     const restart = await restartApp(stage, client)
@@ -25,8 +25,8 @@ export const life: Phase = {
           ok,
           word: 'honest',
           text: ok
-            ? 'app killed: 502 that says whose; back: the first call went through'
-            : 'the app was killed and came back, and not all went as it should',
+            ? 'app killed: 502 that names the app; restarted: the first call succeeded'
+            : 'the app was killed and restarted, and a check failed',
         },
       ],
     }

@@ -55,11 +55,11 @@ class Way {
 /** Makes each call twice, straight and through Squall, and compares what comes back. */
 export const nobodyNotices: Phase = {
   key: 'nobodyNotices',
-  title: 'Nobody notices',
+  title: 'Responses are unchanged',
   async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
     const calls = [...HANDSHAKE, ...seededCalls(SEED, CALLS - HANDSHAKE.length)]
-    screen.line('   Each message goes twice: straight to the app, and through Squall.')
-    screen.line('   Then the two responses are compared.')
+    screen.line('   Each message is sent twice: straight to the app, and through Squall.')
+    screen.line('   Then both responses are compared.')
     await compare(stage, calls.slice(0, WARM_UP), () => {})
     const { direct, through, sent, equal } = await compare(stage, calls, (done) =>
       screen.progress(done / calls.length, done, 'messages'),
@@ -99,7 +99,7 @@ export const nobodyNotices: Phase = {
           ok: same,
           word: 'invisible',
           text: same
-            ? `${wholeNumber(equal)} answers, ${wholeNumber(two.bytes)} bytes with and without Squall: the same`
+            ? `${wholeNumber(equal)} responses, ${wholeNumber(two.bytes)} bytes with and without Squall: the same`
             : `of ${wholeNumber(sent)} answers with and without Squall ${wholeNumber(equal)} are the same`,
         },
       ],

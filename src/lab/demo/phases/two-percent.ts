@@ -10,9 +10,9 @@ const DEVIATIONS = 5
 /** The same load while two calls in a hundred are broken, and nobody does anything about it. */
 export const twoPercent = loadPhase({
   key: 'twoPercent',
-  title: 'The same, and a rule breaks 2 % of the calls',
+  title: 'A rule injects errors into 2 % of the calls',
   column: '2 % broken',
-  lines: ['The client takes errors as they come.'],
+  lines: ['The client does not retry.'],
   rules: TWO_PERCENT,
   checks: ({ result, counted }) => {
     const { blastRadius, blastRadiusPredicted } = result.indicators
@@ -26,7 +26,7 @@ export const twoPercent = loadPhase({
         ok: blastRadius !== null && blastRadius >= low && blastRadius <= high && blastRadius > 0,
       },
       {
-        what: 'each error carries the mark of the rule, and Squall counted as many',
+        what: 'each error carries the rule’s marker, and Squall counted as many',
         ok:
           endings.injected === faults &&
           endings.injected === result.counts.calls - result.counts.success &&

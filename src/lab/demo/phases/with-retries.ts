@@ -4,9 +4,9 @@ import { loadPhase } from './load-phase.ts'
 /** The same faults again, met by a client that tries again. */
 export const withRetries = loadPhase({
   key: 'withRetries',
-  title: 'The same rule, and a client that tries again',
+  title: 'The same rule, with retries',
   column: '+ retries',
-  lines: ['Two retries within a budget of 20 %, and one of 8 calls it can do without.'],
+  lines: ['Two retries within a budget of 20 %, and one of 8 calls is optional.'],
   rules: TWO_PERCENT,
   resilience: { retries: 2, retryBudget: 0.2, degrade: 1 },
   checks: ({ result, counted }) => {
@@ -14,11 +14,11 @@ export const withRetries = loadPhase({
     const { faults, injected } = counted.total()
     return [
       {
-        what: `${faults} calls were broken all the same, and tried again`,
+        what: `${faults} calls got an injected error and were retried`,
         ok: seen === faults && injected === faults && faults > 0 && result.counts.retries > 0,
       },
       // Three failures in a row are 8 in a million calls: more than two tasks are no chance.
-      { what: 'next to no task failed', ok: result.counts.failedTasks <= 2 },
+      { what: 'almost no task failed', ok: result.counts.failedTasks <= 2 },
     ]
   },
 })
