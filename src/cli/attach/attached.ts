@@ -15,7 +15,7 @@ import {
 } from '../../cluster/redirect/ruleset.ts'
 import { createLogger, type Logger } from '../../telemetry/log.ts'
 import { askLocal } from '../ask-local.ts'
-import type { AttachedRequest } from './attached-options.ts'
+import type { AttachedRequest } from '../commands/attached.ts'
 
 /** Why traffic is given back. */
 interface Ending {

@@ -1,18 +1,210 @@
-import { ATTACHED_FLAGS } from '../attach/attached-flags.ts'
-import { parseAttached } from '../attach/attached-options.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { parseProduction, productionFlags } from '../flags/production.ts'
+import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
 import { defineCommand } from '../flags/command.ts'
+import type { ProductionCheck } from '../../rules/guard/production-names.ts'
+import { ATTACHED_FOR } from './attached.ts'
+import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
+import { parseChoice, parseDuration } from '../flags/units.ts'
+import { UsageError } from '../flags/usage-error.ts'
+import { readVersion } from '../version.ts'
+import { type ClusterOptions, objectName, parseCluster } from '../kube/cluster-options.ts'
 
-/** `squall attached`. */
-export const ATTACHED = defineCommand({
-  name: 'attached',
-  description: 'run the sidecar beside a running app and redirect traffic to it, for a while',
-  flags: ATTACHED_FLAGS,
+const RULES = 'The rules:'
+const SIDECAR = 'The sidecar:'
+const WAITING = 'Waiting and output:'
+const JSON_FLAG = {
+  name: 'json',
+  group: WAITING,
+  help: 'print the outcome as one JSON document',
+} as const satisfies FlagSpec
+// One pod is named, so that there is nothing to select.
+const POD_FLAGS = CLUSTER_FLAGS.filter(({ name }) => name !== 'selector') as unknown as Exclude<
+  (typeof CLUSTER_FLAGS)[number],
+  { readonly name: 'selector' }
+>[]
+
+/** The options of `squall attach`. */
+export const ATTACH_FLAGS = [
+  {
+    name: 'filename',
+    short: 'f',
+    value: 'file',
+    group: RULES,
+    help: 'rules file, of at most 64KiB; - is standard input',
+  },
+  {
+    name: 'for',
+    value: 'duration',
+    default: '15m',
+    group: SIDECAR,
+    help: 'how long; the sidecar detaches by itself then, at most after 24h',
+  },
+  {
+    name: 'port',
+    value: 'port',
+    group: SIDECAR,
+    help: 'port of the app, by number or name (default: the only TCP port that the pod declares)',
+  },
+  {
+    name: 'image',
+    value: 'image',
+    group: SIDECAR,
+    help: 'image of Squall (default: squall: and the version of this program)',
+  },
+  {
+    name: 'image-pull-policy',
+    value: 'policy',
+    group: SIDECAR,
+    help: 'Always, IfNotPresent or Never',
+  },
+  ...POD_FLAGS,
+  ...productionFlags('The cluster:'),
+  {
+    name: 'environment-label',
+    value: 'key',
+    default: 'environment',
+    group: 'The cluster:',
+    help: 'label of the namespace that says which environment it is, where it can be read',
+  },
+  {
+    name: 'timeout',
+    value: 'duration',
+    default: '60s',
+    group: WAITING,
+    help: 'how long to wait until traffic is taken over; an image that comes later begins nothing',
+  },
+  JSON_FLAG,
+] as const satisfies readonly FlagSpec[]
+
+/** The options of `squall detach`. */
+export const DETACH_FLAGS = [
+  ...POD_FLAGS,
+  {
+    name: 'timeout',
+    value: 'duration',
+    default: '60s',
+    group: WAITING,
+    help: 'how long to wait until the sidecar has ended',
+  },
+  JSON_FLAG,
+] as const satisfies readonly FlagSpec[]
+
+/** The name of an option of `squall attach`. */
+export type AttachFlag = (typeof ATTACH_FLAGS)[number]['name']
+/** The name of an option of `squall detach`. */
+export type DetachFlag = (typeof DETACH_FLAGS)[number]['name']
+
+/** `squall attach`. */
+export const ATTACH = defineCommand({
+  name: 'attach',
+  description: 'put the sidecar into a running pod, for a while, without a restart',
+  flags: ATTACH_FLAGS,
+  operands: { form: '<pod>', most: 1 },
   note: `
-For the container that squall attach puts into a pod. Needs user 0 and the capabilities NET_ADMIN,
-SETUID, SETGID and KILL. Options of squall run are taken from the environment.`,
-  parse: (raw, env) => parseAttached(raw, env),
+An ephemeral container takes the port over and gives it back when its time is over, when it ends in
+any way, or by squall detach. Connections that are open stay with the app.
+Example: squall attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 15m`,
+  parse: (raw, env, operands) => parseAttach(raw, env, operands),
   start: async (request) => {
-    const { attachedCommand } = await import('../attach/attached.ts')
-    return attachedCommand(request)
+    const { attachCommand } = await import('../kube/attach.ts')
+    return attachCommand(request)
   },
 })
+
+/** `squall detach`. */
+export const DETACH = defineCommand({
+  name: 'detach',
+  description: 'end what squall attach began in a pod',
+  flags: DETACH_FLAGS,
+  operands: { form: '<pod>', most: 1 },
+  parse: (raw, env, operands) => parseDetach(raw, env, operands),
+  start: async (request) => {
+    const { detachCommand } = await import('../kube/attach.ts')
+    return detachCommand(request)
+  },
+})
+
+/** The options of `squall detach`. */
+export interface DetachRequest {
+  readonly pod: string
+  readonly cluster: ClusterOptions
+  readonly timeoutMs: number
+  readonly json: boolean
+}
+
+/** The options of `squall attach`. */
+export interface AttachRequest extends DetachRequest {
+  readonly file: string
+  readonly forMs: number
+  readonly port: string | undefined
+  readonly image: string
+  readonly pullPolicy: string | undefined
+  /** Undefined where production is allowed. */
+  readonly production: ProductionCheck | undefined
+  readonly environment: string | undefined
+  readonly environmentLabel: string
+}
+
+const PORT = /^(?:\d{1,5}|[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?)$/
+const POLICIES = ['Always', 'IfNotPresent', 'Never'] as const
+const TIMEOUT = { min: 1_000, max: 600_000 }
+
+/** Checks what `squall attach` was given. Throws nothing but a `UsageError`. */
+export function parseAttach(
+  raw: RawFlags,
+  env: Environment,
+  operands: readonly string[],
+): AttachRequest {
+  const flags = new FlagValues<AttachFlag>(ATTACH_FLAGS, raw, env)
+  const file = flags.optional('filename')
+  if (file === undefined) {
+    const fix = 'name one with -f, or - for standard input'
+    throw new UsageError('MISSING_VALUE', 'no rules file', fix)
+  }
+  const port = flags.optional('port')
+  if (port !== undefined && !PORT.test(port.text)) {
+    const fix = 'write its number, or its name as the pod declares it'
+    throw new UsageError('BAD_VALUE', `${port.source}: it is no port`, fix)
+  }
+  const policy = flags.optional('image-pull-policy')
+  const duration = flags.required('for')
+  return {
+    ...podOf(operands, flags, env),
+    file: file.text,
+    forMs: parseDuration(duration.text, duration.source, ATTACHED_FOR),
+    port: port?.text,
+    image: flags.optional('image')?.text ?? `squall:${readVersion()}`,
+    pullPolicy: policy && parseChoice(policy.text, policy.source, POLICIES),
+    production: parseProduction(flags, env),
+    environment: flags.optional('environment')?.text,
+    environmentLabel: flags.required('environment-label').text,
+  }
+}
+
+/** Checks what `squall detach` was given. Throws nothing but a `UsageError`. */
+export function parseDetach(
+  raw: RawFlags,
+  env: Environment,
+  operands: readonly string[],
+): DetachRequest {
+  return podOf(operands, new FlagValues<DetachFlag>(DETACH_FLAGS, raw, env), env)
+}
+
+function podOf(
+  [pod]: readonly string[],
+  flags: FlagValues<DetachFlag>,
+  env: Environment,
+): DetachRequest {
+  if (pod === undefined) {
+    throw new UsageError('MISSING_VALUE', 'no pod', 'name one: kubectl get pods')
+  }
+  const named: Given = { text: pod.replace(/^pods?\//, ''), source: 'the pod' }
+  const timeout = flags.required('timeout')
+  return {
+    pod: objectName(named),
+    cluster: parseCluster(flags as FlagValues<never>, env),
+    timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
+    json: flags.switch('json'),
+  }
+}

@@ -1,14 +1,98 @@
+import { environmentNames, parseProductionNames, productionNamesFlag } from '../flags/production.ts'
+import { readTokenFlag } from '../flags/admin-access-flags.ts'
+import type { FlagSpec } from '../flags/flag-table.ts'
 import { defineCommand } from '../flags/command.ts'
-import {
-  EXPERIMENT_LIST_FLAGS,
-  EXPERIMENT_RUN_FLAGS,
-  EXPERIMENT_VALIDATE_FLAGS,
-} from '../experiment/experiment-flags.ts'
-import {
-  parseExperimentList,
-  parseExperimentRun,
-  parseExperimentValidate,
-} from '../experiment/experiment-request.ts'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import type { ProductionCheck } from '../../rules/guard/production-names.ts'
+import { parseHeaders } from '../load/load-headers.ts'
+import { parseReadToken } from '../run/run-admin-token.ts'
+import type { LabelSource } from '../experiment/namespace-label.ts'
+import { UsageError } from '../flags/usage-error.ts'
+
+const PLAN = 'What is run:'
+const PLACES = 'Where things are kept:'
+const OUTPUT = 'What comes out:'
+
+const EXPERIMENTS = {
+  name: 'experiments',
+  value: 'directory',
+  default: 'experiments',
+  group: PLACES,
+  help: 'directory of the history and of the reports',
+} as const satisfies FlagSpec
+
+const JSON_OUT = {
+  name: 'json',
+  group: OUTPUT,
+  help: 'print JSON on standard output, and nothing on standard error',
+} as const satisfies FlagSpec
+
+/** Where the label of the namespace is read that the sidecar says it is in. */
+const CLUSTER = [
+  {
+    name: 'kubeconfig',
+    value: 'file',
+    group: PLAN,
+    help: 'kubeconfig to read the namespace of the sidecar with (default: those of KUBECONFIG, or ~/.kube/config)',
+  },
+  { name: 'context', value: 'name', group: PLAN, help: 'context of it (default: its current one)' },
+  {
+    name: 'environment-label',
+    value: 'key',
+    default: 'environment',
+    group: PLAN,
+    help: 'label of that namespace that names its environment, where it can be read',
+  },
+] as const satisfies readonly FlagSpec[]
+
+/** The options of `squall experiment run`. */
+export const EXPERIMENT_RUN_FLAGS = [
+  {
+    name: 'again',
+    value: 'id',
+    group: PLAN,
+    help: 'repeat a run exactly: its plan, rules and seed as they were; in the place of a plan',
+  },
+  {
+    name: 'header',
+    value: 'name=value',
+    repeatable: true,
+    group: PLAN,
+    help: 'header of every request; never shown and kept nowhere',
+  },
+  {
+    name: 'auth-token-file',
+    value: 'file',
+    group: PLAN,
+    help: 'file with a token that is sent as Authorization: Bearer',
+  },
+  readTokenFlag(PLAN),
+  productionNamesFlag(PLAN),
+  ...CLUSTER,
+  EXPERIMENTS,
+  {
+    name: 'state-dir',
+    value: 'directory',
+    group: PLACES,
+    help: 'directory of the locks that keep two experiments from one target (default: squall in XDG_STATE_HOME or ~/.local/state)',
+  },
+  JSON_OUT,
+] as const satisfies readonly FlagSpec[]
+
+/** The options of `squall experiment list`. */
+export const EXPERIMENT_LIST_FLAGS = [EXPERIMENTS, JSON_OUT] as const satisfies readonly FlagSpec[]
+
+/** The options of `squall experiment validate`. */
+export const EXPERIMENT_VALIDATE_FLAGS = [
+  productionNamesFlag(PLAN),
+  JSON_OUT,
+] as const satisfies readonly FlagSpec[]
+
+/** The name of any of them. */
+export type ExperimentFlag =
+  (typeof EXPERIMENT_RUN_FLAGS)[number]['name'] | (typeof EXPERIMENT_LIST_FLAGS)[number]['name']
 
 /** `squall experiment run`. */
 export const EXPERIMENT_RUN = defineCommand({
@@ -64,3 +148,111 @@ export const EXPERIMENT_CATALOG = defineCommand({
     return showCatalog(name)
   },
 })
+
+/** The options of `squall experiment run`. */
+export interface ExperimentRunRequest {
+  readonly plan:
+    | { readonly kind: 'file'; readonly path: string }
+    | { readonly kind: 'again'; readonly id: string }
+  readonly headers: Readonly<Record<string, string>>
+  readonly authTokenFile: string | undefined
+  /** The read token of the sidecar, where it asks for one. */
+  readonly readToken: string | undefined
+  readonly production: ProductionCheck
+  readonly cluster: LabelSource
+  readonly experiments: string
+  readonly stateDirectory: string
+  readonly json: boolean
+}
+
+/** Checks what `squall experiment run` was given. Throws nothing but a `UsageError`. */
+export function parseExperimentRun(
+  raw: RawFlags,
+  env: Environment,
+  paths: readonly string[],
+): ExperimentRunRequest {
+  const flags = valuesOf(EXPERIMENT_RUN_FLAGS, raw, env)
+  const [path] = paths
+  const again = flags.optional('again')?.text
+  if (path !== undefined && again !== undefined) {
+    throw new UsageError('BAD_COMBINATION', 'a plan and --again exclude each other', 'name one')
+  }
+  if (path === undefined && again === undefined) throw noPlan('run')
+  return {
+    plan: path === undefined ? { kind: 'again', id: again! } : { kind: 'file', path },
+    headers: parseHeaders(flags.all('header')),
+    authTokenFile: flags.optional('auth-token-file')?.text,
+    readToken: parseReadToken(flags, env),
+    production: productionOf(flags, env),
+    cluster: {
+      kubeconfig: flags.optional('kubeconfig')?.text,
+      context: flags.optional('context')?.text,
+      environmentLabel: flags.required('environment-label').text,
+      env,
+    },
+    experiments: flags.required('experiments').text,
+    stateDirectory: flags.optional('state-dir')?.text ?? defaultState(env),
+    json: flags.switch('json'),
+  }
+}
+
+/** The plan names the environment, so that NODE_ENV says nothing. */
+function productionOf(flags: FlagValues<'production-names'>, env: Environment): ProductionCheck {
+  const stated = { where: 'the plan', name: undefined }
+  return { patterns: parseProductionNames(flags), places: environmentNames(stated, env) }
+}
+
+/** The options of `squall experiment list`. */
+export interface ExperimentListRequest {
+  readonly experiments: string
+  readonly json: boolean
+}
+
+/** Checks what `squall experiment list` was given. Throws nothing but a `UsageError`. */
+export function parseExperimentList(raw: RawFlags, env: Environment): ExperimentListRequest {
+  const flags = valuesOf(EXPERIMENT_LIST_FLAGS, raw, env)
+  return { experiments: flags.required('experiments').text, json: flags.switch('json') }
+}
+
+/** The options of `squall experiment validate`. */
+export interface ExperimentValidateRequest {
+  readonly paths: readonly string[]
+  readonly production: ProductionCheck
+  readonly json: boolean
+}
+
+/** Checks what `squall experiment validate` was given. Throws nothing but a `UsageError`. */
+export function parseExperimentValidate(
+  raw: RawFlags,
+  env: Environment,
+  paths: readonly string[],
+): ExperimentValidateRequest {
+  if (paths.length === 0) throw noPlan('validate')
+  const flags = valuesOf(EXPERIMENT_VALIDATE_FLAGS, raw, env)
+  // A plan is good or not wherever that is asked.
+  return { paths, json: flags.switch('json'), production: productionOf(flags, {}) }
+}
+
+function valuesOf(
+  specs: readonly FlagSpec[],
+  raw: RawFlags,
+  env: Environment,
+): FlagValues<ExperimentFlag> {
+  return new FlagValues<ExperimentFlag>(specs, raw, env)
+}
+
+function noPlan(command: string): UsageError {
+  return new UsageError(
+    'MISSING_VALUE',
+    'no plan',
+    `see squall experiment ${command} --help, and squall experiment catalog for ready ones`,
+  )
+}
+
+function defaultState(env: Environment): string {
+  const base = env['XDG_STATE_HOME']
+  return join(
+    base !== undefined && base.startsWith('/') ? base : join(homedir(), '.local', 'state'),
+    'squall',
+  )
+}

@@ -1,7 +1,30 @@
+import type { FlagSpec } from '../flags/flag-table.ts'
 import { defineCommand } from '../flags/command.ts'
-import { parseExplain } from '../rules/explain-options.ts'
-import { EXPLAIN_FLAGS, SCHEMA_FLAGS, VALIDATE_FLAGS } from '../rules/rules-flags.ts'
-import { parseValidate } from '../rules/rules-options.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+import { FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import type { ProblemFormat } from '../../rules/file/problem-format.ts'
+import { UsageError } from '../flags/usage-error.ts'
+
+const OUTPUT = 'Output:'
+
+/** The options of `squall validate`. */
+export const VALIDATE_FLAGS = [
+  { name: 'json', group: OUTPUT, help: 'the same as --format json' },
+  {
+    name: 'format',
+    value: 'format',
+    group: OUTPUT,
+    help: 'text, json, or github for annotations (default: text)',
+  },
+] as const satisfies readonly FlagSpec[]
+
+/** The options of `squall schema`. */
+export const SCHEMA_FLAGS = [
+  { name: 'experiment', group: OUTPUT, help: 'that of the plans of squall experiment' },
+] as const satisfies readonly FlagSpec[]
+
+/** The name of an option of `squall validate`. */
+export type ValidateFlag = (typeof VALIDATE_FLAGS)[number]['name']
 
 /** `squall validate`. */
 export const VALIDATE = defineCommand({
@@ -36,17 +59,37 @@ export const SCHEMA = defineCommand({
   },
 })
 
-/** `squall explain`. */
-export const EXPLAIN = defineCommand({
-  name: 'explain',
-  description:
-    'say which rules of a file or directory match a call, what they draw, and what their faults would do to it',
-  operands: { form: '[path]', most: 1 },
-  flags: EXPLAIN_FLAGS,
-  fromEnvironment: false,
-  parse: (raw, _env, paths) => parseExplain(raw, paths),
-  start: async (request) => {
-    const { explainCommand } = await import('../rules/explain.ts')
-    return explainCommand(request)
-  },
-})
+/** The options of `squall validate`. */
+export interface ValidateRequest {
+  readonly files: readonly string[]
+  readonly format: ProblemFormat
+}
+
+/** Checks what `squall validate` was given. Throws nothing but a `UsageError`. */
+export function parseValidate(raw: RawFlags, files: readonly string[]): ValidateRequest {
+  const flags = new FlagValues<ValidateFlag>(VALIDATE_FLAGS, raw, {})
+  if (files.length === 0) throw missingFile('validate')
+  const given = flags.optional('format')
+  const json = flags.switch('json')
+  const format = given?.text ?? (json ? 'json' : 'text')
+  if (format !== 'text' && format !== 'json' && format !== 'github') {
+    throw new UsageError(
+      'BAD_VALUE',
+      `--format: ${quoted(format)} is not known`,
+      'use one of text, json, github',
+    )
+  }
+  if (json && format !== 'json') {
+    throw new UsageError(
+      'BAD_COMBINATION',
+      `--json and --format ${format} contradict each other`,
+      'leave one of the two out',
+    )
+  }
+  return { files, format }
+}
+
+/** The complaint that no rules file was named. */
+export function missingFile(command: string): UsageError {
+  return new UsageError('MISSING_VALUE', 'no rules file', `see squall ${command} --help`)
+}

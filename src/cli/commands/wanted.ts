@@ -6,7 +6,7 @@ const ALONE: Readonly<Record<string, () => Promise<readonly Command[]>>> = {
   'wait-ready': async () => [(await import('./wait-ready.ts')).WAIT_READY],
   'pre-stop': async () => [(await import('./pre-stop.ts')).PRE_STOP],
   redirect: async () => [(await import('./redirect.ts')).REDIRECT],
-  attached: async () => [(await import('./attach.ts')).ATTACHED],
+  attached: async () => [(await import('./attached.ts')).ATTACHED],
 }
 
 /** The commands that the arguments may name. Those that must start fast load no other. */

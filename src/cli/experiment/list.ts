@@ -1,6 +1,6 @@
 import { plain } from '../../base/text/foreign-text.ts'
 import { type HistoryEntry, readHistory } from '../../lab/experiment/history.ts'
-import type { ExperimentListRequest } from './experiment-request.ts'
+import type { ExperimentListRequest } from '../commands/experiment.ts'
 
 /** `squall experiment list`: the history, the newest run last. */
 export async function listExperiments(

@@ -11,7 +11,7 @@ import type { PlacedRefusal } from '../../lab/experiment/static-refusals.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import type { ExperimentRunRequest } from './experiment-request.ts'
+import type { ExperimentRunRequest } from '../commands/experiment.ts'
 
 /** Reads the plan that is asked for. Throws a `UsageError` where there is none. */
 export async function readAsked({

@@ -10,7 +10,7 @@ import { tokenIn } from '../load/load-inputs.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { experimentProgress } from './experiment-progress.ts'
-import type { ExperimentRunRequest } from './experiment-request.ts'
+import type { ExperimentRunRequest } from '../commands/experiment.ts'
 import { namespaceLabels } from './namespace-label.ts'
 import { complaints, readAsked } from './read-plans.ts'
 

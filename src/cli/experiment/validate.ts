@@ -1,5 +1,5 @@
 import { plain } from '../../base/text/foreign-text.ts'
-import type { ExperimentValidateRequest } from './experiment-request.ts'
+import type { ExperimentValidateRequest } from '../commands/experiment.ts'
 import { complaints, readPlanFile } from './read-plans.ts'
 
 const FAILED = 1

@@ -2,7 +2,7 @@ import { stringify } from 'yaml'
 import { isRecord } from '../../base/values.ts'
 import { jsonPatch } from '../../cluster/injector/json-patch.ts'
 import { editDocument } from './edit-document.ts'
-import type { ManifestFormat } from './inject-options.ts'
+import type { ManifestFormat } from '../commands/inject.ts'
 import { type ManifestDocument, readManifest } from './manifest.ts'
 import { type KubeObject, objectsOf, podOf, type PodPlace } from './pod-places.ts'
 

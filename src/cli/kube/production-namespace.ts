@@ -2,7 +2,7 @@ import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError } from '../../cluster/kube/kube-error.ts'
 import { getResource, metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
 import { refuseProduction } from '../flags/production.ts'
-import type { ApplyRequest } from './apply-options.ts'
+import type { ApplyRequest } from '../commands/apply.ts'
 
 /**
  * Refuses a namespace that counts as production by its name or its label. Throws a `UsageError`.

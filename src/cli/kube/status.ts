@@ -3,7 +3,7 @@ import { findArmedProduction } from '../../cluster/kube/production-namespaces.ts
 import { sidecarOverview } from '../../cluster/kube/sidecar-overview.ts'
 import type { Input, Output } from '../../lab/top/terminal.ts'
 import { clientFor, onInterrupt } from './cluster-options.ts'
-import type { StatusRequest } from './status-options.ts'
+import type { StatusRequest } from '../commands/status.ts'
 import { hasTrouble, type Status, statusDocument, statusText } from './status-text.ts'
 import { watchStatus } from './status-watch.ts'
 

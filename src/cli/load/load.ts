@@ -1,10 +1,10 @@
+import { type RunningLoad, runLoad } from '../../lab/load/run-load.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import { metricsPage } from '../../lab/load/results/metrics-page.ts'
-import { ToolsNotNamedError, type Consent } from '../../lab/load/choose-tools.ts'
+import { type Consent, ToolsNotNamedError } from '../../lab/load/choose-tools.ts'
 import { type MetricsServer, serveMetrics } from '../../lab/load/results/metrics-server.ts'
 import type { LoadOptions } from '../../lab/load/load-options.ts'
 import type { LoadResult } from '../../lab/load/results/result.ts'
-import { type RunningLoad, runLoad } from '../../lab/load/run-load.ts'
 import { shardOf } from '../../lab/load/shard.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
@@ -12,10 +12,49 @@ import { writeText } from './load-files.ts'
 import { loadInputs } from './load-inputs.ts'
 import { type Progress, showProgress } from './load-progress.ts'
 import type { LoadRequest } from './load-request.ts'
-import { loadTable, type Paint } from './load-table.ts'
-import { INTERRUPTED, interruption } from './interruption.ts'
+import { type Paint, loadTable } from './load-table.ts'
 import { createInterface } from 'node:readline'
 import { foreign } from '../../base/text/foreign-text.ts'
+
+/** Exit code that shells use for a program that Ctrl-C ended. */
+export const INTERRUPTED = 130
+
+/** Ctrl-C and SIGTERM, as a load takes them. */
+export interface Interruption {
+  /** Aborted by the first one: no further tasks begin. */
+  readonly stop: AbortSignal
+  /** Aborted by the second one, or by the first one where tasks no longer begin: what is under way is cut. */
+  readonly cut: AbortSignal
+  /** From here on there is a result to keep; before, the first one ends the program. */
+  begun(run: Pick<RunningLoad, 'waitsMs'>): void
+  forget(): void
+}
+
+/** Listens to them; the third one ends the program. `onStop` is called at the first one. */
+export function interruption(onStop: () => void): Interruption {
+  const stop = new AbortController()
+  const cut = new AbortController()
+  let running: Pick<RunningLoad, 'waitsMs'> | undefined
+  const onSignal = (): void => {
+    if (running === undefined || cut.signal.aborted) process.exit(INTERRUPTED)
+    if (running.waitsMs() === undefined) onStop()
+    else cut.abort()
+    stop.abort()
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  return {
+    stop: stop.signal,
+    cut: cut.signal,
+    begun(run) {
+      running = run
+    },
+    forget() {
+      process.off('SIGINT', onSignal)
+      process.off('SIGTERM', onSignal)
+    },
+  }
+}
 
 const CODES = { strong: '1', good: '32', bad: '31' } as const
 

@@ -3,7 +3,7 @@ import { classifyBody } from '../../mcp/classify.ts'
 import { factsOf } from '../../mcp/request-facts.ts'
 import { headerValue, targetPath, type RequestHead } from '../../http/headers.ts'
 import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
-import type { ExplainRequest, ExplainSubject } from './explain-options.ts'
+import type { ExplainRequest, ExplainSubject } from '../commands/explain.ts'
 import { readRecordedRequest } from './recorded-request.ts'
 
 /** A request as a sidecar would see it. */

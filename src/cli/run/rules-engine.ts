@@ -1,9 +1,10 @@
+import type { Guard } from '../../rules/guard/guard.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { FaultReport } from '../../listener/faults/fault-report.ts'
-import { createPlanner, type FaultParts } from '../../listener/faults/create-planner.ts'
+import { type FaultParts, createPlanner } from '../../listener/faults/create-planner.ts'
 import { RecentFaults } from '../../listener/faults/recent-faults.ts'
 import { sampleRules } from '../../listener/faults/rules-sample.ts'
 import { createGuardedRules } from '../../rules/guard/guarded-rules.ts'
-import type { Guard } from '../../rules/guard/guard.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import { PodLabelsWatcher } from '../../rules/watch/pod-labels.ts'
 import { RulesWatcher } from '../../rules/watch/rules-watcher.ts'
@@ -11,11 +12,28 @@ import { StopWatcher } from '../../rules/watch/stop-watcher.ts'
 import { steadyClock } from '../../rules/watch/steady-clock.ts'
 import type { LogIds, Logger } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
-import type { Telemetry } from '../../telemetry/telemetry.ts'
-import { guardedTelemetry } from './guarded-telemetry.ts'
 import type { RunRules } from './rules-guard-options.ts'
-import { ExpiryLog } from './expiry-log.ts'
+import { ExpiryLog } from './rules-log.ts'
 import { RulesLog } from './rules-log.ts'
+
+/** Telemetry that also tells the guard how calls end. */
+export function guardedTelemetry(inner: Telemetry, guard: Guard): Telemetry {
+  return {
+    call: (record) => {
+      inner.call(record)
+      guard.record(record.outcome, record.origin, performance.now())
+    },
+    http: (record) => inner.http(record),
+    unclassified: (reason) => inner.unclassified(reason),
+    refused: (reason) => inner.refused(reason),
+    overhead: (seconds) => inner.overhead(seconds),
+    gauge: (name, delta) => inner.gauge(name, delta),
+    evicted: (table) => inner.evicted(table),
+    injected: (record) => inner.injected(record),
+    reloaded: (result) => inner.reloaded(result),
+    guardTripped: (reason) => inner.guardTripped(reason),
+  }
+}
 
 /** Everything about rules that a running sidecar has. */
 export interface RulesEngine {

@@ -1,4 +1,9 @@
+import { AppProbesError, parseAppProbesJson } from '../../admin/probes/app-probe-parse.ts'
 import type { AppProbes } from '../../admin/probes/app-probe.ts'
+import { parseControl, parseUpstreamHost } from '../flags/address.ts'
+import { RUN_FLAGS, type RunFlag } from '../flags/flag-table.ts'
+import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
+import { UsageError } from '../flags/usage-error.ts'
 import type { ReadAccess } from '../../admin/read-guard.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import { ENGINES, type Engine } from '../../listener/front/front-options.ts'
@@ -11,16 +16,39 @@ import {
   type LogLevel,
 } from '../../telemetry/log.ts'
 import type { UpstreamAddress } from '../../upstream/address.ts'
-import { parseControl } from '../flags/address.ts'
-import { parseAppProbes } from './app-probes.ts'
-import { RUN_FLAGS, type RunFlag } from '../flags/flag-table.ts'
-import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { parsePublicUrl } from './public-url.ts'
-import { parseRunRules, type RunRules } from './rules-guard-options.ts'
+import { type RunRules, parseRunRules } from './rules-guard-options.ts'
 import { parseAdminToken, parseReadAccess } from './run-admin-token.ts'
 import { parsePlaces } from './run-places.ts'
 import { parseListenerTls, parseUpstreamTls } from './run-tls.ts'
-import { parseChoice, parseCount, parseDuration, parseSize, type Range } from '../flags/units.ts'
+import { type Range, parseChoice, parseCount, parseDuration, parseSize } from '../flags/units.ts'
+
+const LOOPBACK = '127.0.0.1'
+
+/** The probes that the admin port performs in the kubelet's stead. Throws nothing but a `UsageError`. */
+export function parseAppProbes(flags: FlagValues<RunFlag>): AppProbes {
+  const given = flags.optional('app-probes')
+  if (given === undefined) return []
+  const moved = flags.optional('upstream-host')
+  const host = moved === undefined ? LOOPBACK : parseUpstreamHost(moved.text, moved.source)
+  if (flags.required('admin').text === 'off') {
+    throw new UsageError(
+      'BAD_COMBINATION',
+      `${given.source}: there is no admin port that could be asked`,
+      'give --admin an address',
+    )
+  }
+  try {
+    return parseAppProbesJson(given.text, host)
+  } catch (error) {
+    if (!(error instanceof AppProbesError)) throw error
+    throw new UsageError(
+      'BAD_VALUE',
+      `${given.source}: ${error.message}`,
+      'write {"container/readyz": {"httpGet": {"path": "/", "port": 3000}}}',
+    )
+  }
+}
 
 /** One listening address and the app behind it. */
 export interface Route {

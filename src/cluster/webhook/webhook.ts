@@ -1,9 +1,12 @@
+import { type DecideParts, NO_SURROUNDINGS, type Surroundings, decide } from './decide.ts'
+import type { RulesParts } from './decide-rules.ts'
+import { type Route, createReviewHandler } from './review-handler.ts'
 import type { Server } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadAccess } from '../../admin/read-guard.ts'
 import { createAdmin } from '../../admin/server.ts'
 import type { ListenAddress } from '../../http/address.ts'
-import { bind, type BoundAddress } from '../../listener/front/bind.ts'
+import { type BoundAddress, bind } from '../../listener/front/bind.ts'
 import { RareLog } from '../../listener/rare-log.ts'
 import type { InjectorSettings } from '../injector/injector-settings.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -13,12 +16,49 @@ import type { KubeClient } from '../kube/kube-client.ts'
 import { ManagedCertificate, type ManagedOptions } from './managed-certificate.ts'
 import { MountedCertificate } from './mounted-certificate.ts'
 import { BodyRoom } from './review-body.ts'
-import { createReviewHandler } from './review-handler.ts'
-import { createRoutes } from './routes.ts'
 import { createReviewServer, endServer } from './review-server.ts'
-import { NO_SURROUNDINGS, type Surroundings } from './decide.ts'
 import { readSurroundings } from './surroundings.ts'
 import { createWebhookMetrics } from './webhook-metrics.ts'
+
+/**
+ * Returns what is decided at which path. What checks rules needs their parser, which is loaded with
+ * the first of them.
+ */
+export function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap<string, Route> {
+  let checked: Promise<RulesParts> | undefined
+  const rulesParts = (): Promise<RulesParts> =>
+    (checked ??= import('./check-rules.ts').then(({ RulesChecker }) => ({
+      ...parts,
+      checker: new RulesChecker(timeoutMs),
+    })))
+  return new Map<string, Route>([
+    ['/mutate', { subject: 'injection', decide: (review) => decide(review, parts) }],
+    [
+      '/validate-rules',
+      {
+        subject: 'rules',
+        decide: async (review) =>
+          (await import('./decide-rules.ts')).decideRules(review, await rulesParts()),
+      },
+    ],
+    [
+      '/mutate-rules',
+      {
+        subject: 'anchor',
+        decide: async (review) =>
+          (await import('./decide-anchor.ts')).decideAnchor(review, await rulesParts()),
+      },
+    ],
+    [
+      '/validate-workloads',
+      {
+        subject: 'workload',
+        decide: async (review) =>
+          (await import('./decide-workload.ts')).decideWorkload(review, parts),
+      },
+    ],
+  ])
+}
 
 /** Where the certificate comes from. */
 export type CertificateSource =

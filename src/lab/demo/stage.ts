@@ -1,8 +1,34 @@
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { DemoApp } from './demo-app.ts'
 import type { DemoProgram, StartedSidecar } from './demo-options.ts'
-import { LiveRules } from './live-rules.ts'
+
+/** A rules file that is edited while traffic passes, as editors do it: a new file takes the name. */
+export class LiveRules {
+  readonly file: string
+  readonly #directory: string
+
+  private constructor(directory: string) {
+    this.#directory = directory
+    this.file = join(directory, 'rules.yaml')
+  }
+
+  static async open(): Promise<LiveRules> {
+    return new LiveRules(await mkdtemp(join(tmpdir(), 'squall-demo-')))
+  }
+
+  async write(text: string): Promise<void> {
+    await writeFile(`${this.file}.new`, text)
+    await rename(`${this.file}.new`, this.file)
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+}
 
 /** A response of the admin port. */
 export interface AdminPage {

@@ -1,5 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readFile } from 'node:fs/promises'
+import type { SidecarAdmin } from '../../admin/api-client.ts'
+import { MARKER, ruleNames } from './armed-rules.ts'
+import { type Lock, type LockHolder, takeLock } from './lock.ts'
+import { RulesChangedError, RulesPlace, putBack } from './rules-place.ts'
+import { askState } from './sidecar-admin.ts'
 import { randomBytes } from 'node:crypto'
-import { ruleNames } from './armed-rules.ts'
 import { Arming, IN_FORCE_MS } from './arming.ts'
 import { afterwards } from './after-phase.ts'
 import { beforehand } from './before-phase.ts'
@@ -7,14 +13,38 @@ import type { Context, ExperimentOptions } from './context.ts'
 import type { ExperimentResult } from './experiment-result.ts'
 import { experimentResult } from './finish.ts'
 import { findVictim } from './kill.ts'
-import { takeLock, type Lock } from './lock.ts'
 import { preflight } from './preflight.ts'
 import { Probe } from './probe.ts'
-import { putBackOfDead } from './recover-dead.ts'
 import { refuse } from './refusal.ts'
-import { RulesChangedError, RulesPlace } from './rules-place.ts'
 import { runStages } from './stages.ts'
 import { Steadiness } from './steadiness.ts'
+
+const WAIT_MS = 3000
+const POLL_MS = 50
+
+/**
+ * Puts back what an experiment that died had taken over, if its rules are still there. The result
+ * says whether that was done. What cannot be done is left: the rules have ended by themselves.
+ */
+export async function putBackOfDead(dead: LockHolder, admin: SidecarAdmin): Promise<boolean> {
+  const { backup, id } = dead
+  if (backup === undefined) return false
+  try {
+    const now = await readFile(backup.path, 'utf8')
+    if (!now.includes(`"${MARKER}${id}"`)) return false
+    const before = (await askState(admin)).rules.digest
+    const { path, bytes, ...rest } = backup
+    const previous = bytes === null ? undefined : Buffer.from(bytes, 'base64')
+    await putBack(path, { ...rest, bytes: previous })
+    for (let waited = 0; waited < WAIT_MS; waited += POLL_MS) {
+      if ((await askState(admin)).rules.digest !== before) break
+      await sleep(POLL_MS)
+    }
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Runs an experiment. Throws a `RefusedError` when it is not begun. */
 export async function runExperiment(options: ExperimentOptions): Promise<ExperimentResult> {

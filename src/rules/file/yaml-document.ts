@@ -1,10 +1,48 @@
-import { isAlias, isMap, isPair, isScalar, isSeq } from 'yaml'
-import type { Alias, Node, YAMLError } from 'yaml'
+import {
+  type Alias,
+  type Document,
+  type Node,
+  type YAMLError,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+} from 'yaml'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import { measureDocument } from './document-bounds.ts'
-import { duplicateKeys } from './duplicate-keys.ts'
 import type { Path, Problem, ProblemCode } from './problem.ts'
 import { parseSource } from './yaml-source.ts'
+
+/** A key that its object already has. */
+export interface DuplicateKey {
+  readonly key: string
+  readonly offset: number
+}
+
+const MAX_FOUND = 100
+
+/** The keys that are in their object more than once, in order. The document's depth was checked before. */
+export function duplicateKeys(document: Document.Parsed): readonly DuplicateKey[] {
+  const found: DuplicateKey[] = []
+  const visit = (node: unknown): void => {
+    if (isSeq(node)) {
+      for (const item of node.items) visit(item)
+    } else if (isMap(node)) {
+      const keys = new Set<string>()
+      for (const { key, value } of node.items) {
+        const name = isScalar(key) ? String(key.value) : ''
+        if (keys.has(name) && found.length < MAX_FOUND) {
+          found.push({ key: name, offset: (isScalar(key) ? key.range?.[0] : undefined) ?? 0 })
+        }
+        keys.add(name)
+        visit(value)
+      }
+    }
+  }
+  visit(document.contents)
+  return found
+}
 
 /** A place in the text, from 1. */
 export interface Place {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { injectCommand } from '../../../src/cli/inject/inject.ts'
-import { parseInject } from '../../../src/cli/inject/inject-options.ts'
+import { parseInject } from '../../../src/cli/commands/inject.ts'
 
 const STALE = 'if this change is right, run npm run generate'
 const DIRECTORY = new URL('golden/', import.meta.url)

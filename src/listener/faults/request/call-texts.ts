@@ -1,13 +1,49 @@
+import { type HeaderLines, type RequestHead, headerValue } from '../../../http/headers.ts'
 import type { EditCall } from '../../../filters/fault.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
 import { asBuffer } from '../../../base/bytes.ts'
 import { toMessage } from '../../../mcp/json-rpc.ts'
-import { headerValue, type HeaderLines, type RequestHead } from '../../../http/headers.ts'
 import type { Body } from '../../../http/transfer.ts'
 import { codingOf, decodeWhole } from '../../../http/content-coding.ts'
-import { headersForChangedRequest } from './changed-request.ts'
 import type { NotApplicableReason } from '../fault-events.ts'
 import { jsonArray, jsonElements } from '../source/json-array.ts'
+
+/** Headers that describe the original body, or ask for its handling. */
+const BODY_HEADERS = new Set([
+  'content-length',
+  'content-encoding',
+  'content-md5',
+  'content-digest',
+  'repr-digest',
+  'digest',
+  'transfer-encoding',
+  'trailer',
+  'expect',
+])
+
+/**
+ * Returns the header lines for a changed body, with the length at its original position. With
+ * `readsResponse` the client's accepted codings are removed, so that the response can be read.
+ */
+export function headersForChangedRequest(
+  lines: HeaderLines,
+  length: number,
+  readsResponse: boolean,
+): string[] {
+  const kept: string[] = []
+  let given = false
+  for (let i = 0; i + 1 < lines.length; i += 2) {
+    const name = lines[i]!.toLowerCase()
+    if (name === 'content-length' && !given) {
+      kept.push(lines[i]!, String(length))
+      given = true
+    } else if (!BODY_HEADERS.has(name) && !(readsResponse && name === 'accept-encoding')) {
+      kept.push(lines[i]!, lines[i + 1]!)
+    }
+  }
+  if (!given) kept.push('Content-Length', String(length))
+  return kept
+}
 
 /** A request for the app. */
 export interface SentRequest {

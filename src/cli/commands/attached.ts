@@ -1,12 +1,86 @@
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { Redirect } from '../../cluster/redirect/ruleset.ts'
 import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { adminToAsk } from '../flags/address.ts'
-import { redirectsOf, refuseAdmin } from '../commands/redirect.ts'
+import { redirectsOf, refuseAdmin } from './redirect.ts'
 import { parseCount, parseDuration } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import { ATTACHED_FLAGS, type AttachedFlag } from './attached-flags.ts'
+
+const PORTS = 'What is taken over:'
+const TIMES = 'Times:'
+const RULES = 'The rules:'
+
+/** The options of `squall attached`. */
+export const ATTACHED_FLAGS = [
+  {
+    name: 'port',
+    value: 'app=squall',
+    repeatable: true,
+    group: PORTS,
+    help: 'port of the app, and port of the listener that takes its traffic, such as 3000=15300; repeat it for more',
+  },
+  {
+    name: 'admin',
+    value: 'address',
+    default: '[::]:15390',
+    group: PORTS,
+    help: 'address of the admin port of squall run',
+  },
+  {
+    name: 'rules-text',
+    value: 'text',
+    group: RULES,
+    help: 'the rules themselves, as they stand in a rules file',
+  },
+  {
+    name: 'for',
+    value: 'duration',
+    default: '15m',
+    group: TIMES,
+    help: 'how long traffic is taken over; the container detaches by itself then',
+  },
+  {
+    name: 'start-before',
+    value: 'time',
+    group: TIMES,
+    help: 'begin before this time or not at all, such as 2026-05-01T10:00:00Z',
+  },
+  {
+    name: 'nft',
+    value: 'program',
+    default: 'nft',
+    group: PORTS,
+    help: 'name or path of the program nft',
+  },
+  {
+    name: 'user',
+    value: 'uid',
+    default: '65532',
+    group: PORTS,
+    help: 'user that squall run has; it has no capability',
+  },
+] as const satisfies readonly FlagSpec[]
+
+/** The name of an option of `squall attached`. */
+export type AttachedFlag = (typeof ATTACHED_FLAGS)[number]['name']
+
+/** `squall attached`. */
+export const ATTACHED = defineCommand({
+  name: 'attached',
+  description: 'run the sidecar beside a running app and redirect traffic to it, for a while',
+  flags: ATTACHED_FLAGS,
+  note: `
+For the container that squall attach puts into a pod. Needs user 0 and the capabilities NET_ADMIN,
+SETUID, SETGID and KILL. Options of squall run are taken from the environment.`,
+  parse: (raw, env) => parseAttached(raw, env),
+  start: async (request) => {
+    const { attachedCommand } = await import('../attach/attached.ts')
+    return attachedCommand(request)
+  },
+})
 
 /** Everything `squall attached` was given, checked. */
 export interface AttachedRequest {

@@ -1,12 +1,94 @@
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { parseProduction, productionFlags } from '../flags/production.ts'
+import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
+import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseLabelSelector } from '../../rules/match/label-selector.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
-import { parseProduction } from '../flags/production.ts'
 import { parseDuration } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import { type ClusterOptions, objectName, parseCluster } from './cluster-options.ts'
-import { RESUME_FLAGS, type ResumeFlag, STOP_FLAGS, type StopFlag } from './stop-flags.ts'
+import { type ClusterOptions, objectName, parseCluster } from '../kube/cluster-options.ts'
+
+const CLUSTER = 'The cluster:'
+const OUTPUT = 'Waiting and output:'
+
+/** The options of `squall stop`. */
+export const STOP_FLAGS = [
+  ...CLUSTER_FLAGS,
+  {
+    name: 'all-namespaces',
+    short: 'A',
+    group: CLUSTER,
+    help: 'every namespace that has sidecars now',
+  },
+  {
+    name: 'configmap',
+    value: 'name',
+    default: 'squall-rules',
+    group: CLUSTER,
+    help: 'ConfigMap that later pods read, besides those that sidecars read now',
+  },
+  {
+    name: 'timeout',
+    value: 'duration',
+    default: '30s',
+    group: OUTPUT,
+    help: 'how long to wait until every sidecar has confirmed',
+  },
+  {
+    name: 'dry-run',
+    group: OUTPUT,
+    help: 'have the API server check every change, and change nothing',
+  },
+  { name: 'json', group: OUTPUT, help: 'print the outcome as one JSON document' },
+] as const satisfies readonly FlagSpec[]
+
+/** The options of `squall resume`. */
+export const RESUME_FLAGS = [
+  ...STOP_FLAGS,
+  ...productionFlags(CLUSTER),
+  {
+    name: 'environment-label',
+    value: 'key',
+    default: 'environment',
+    group: CLUSTER,
+    help: 'label of the namespace that names its environment, where it can be read',
+  },
+] as const satisfies readonly FlagSpec[]
+
+/** The name of an option of `squall stop`. */
+export type StopFlag = (typeof STOP_FLAGS)[number]['name']
+
+/** The name of an option of `squall resume`. */
+export type ResumeFlag = (typeof RESUME_FLAGS)[number]['name']
+
+/** `squall stop`. */
+export const STOP = defineCommand({
+  name: 'stop',
+  description: 'end all faults of a namespace at once, also in later pods, until squall resume',
+  flags: STOP_FLAGS,
+  note: `
+A stop key is written into the ConfigMaps that the sidecars read, with the credentials of your
+kubeconfig. It outweighs all rules, header faults and the admin API. The rules stay as they are.`,
+  parse: (raw, env) => parseStop(raw, env),
+  start: async (request) => {
+    const { stopCommand } = await import('../kube/stop.ts')
+    return stopCommand(request)
+  },
+})
+
+/** `squall resume`. */
+export const RESUME = defineCommand({
+  name: 'resume',
+  description: 'let rules act again after squall stop',
+  flags: RESUME_FLAGS,
+  parse: (raw, env) => parseResume(raw, env),
+  start: async (request) => {
+    const { stopCommand } = await import('../kube/stop.ts')
+    return stopCommand(request)
+  },
+})
 
 /** The options of `squall stop` and `squall resume`. */
 export interface StopRequest {

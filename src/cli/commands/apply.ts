@@ -1,0 +1,150 @@
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { parseProduction, productionFlags } from '../flags/production.ts'
+import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
+import { defineCommand } from '../flags/command.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { MAX_DURATION_MS } from '../../base/units.ts'
+import { parseDuration } from '../flags/units.ts'
+import { STOP_KEY } from '../../rules/guard/stop-key.ts'
+import type { ProductionCheck } from '../../rules/guard/production-names.ts'
+import { UsageError } from '../flags/usage-error.ts'
+import { type ClusterOptions, objectName, parseCluster } from '../kube/cluster-options.ts'
+
+const RULES = 'The rules:'
+const SELECTOR =
+  'rules act only in pods with these labels, as in app=shop,tier=front; written into each rule'
+const OUTPUT = 'Waiting and output:'
+
+/** The options of `squall apply`. */
+export const APPLY_FLAGS = [
+  {
+    name: 'filename',
+    short: 'f',
+    value: 'file',
+    group: RULES,
+    help: 'rules file to apply; - is standard input',
+  },
+  {
+    name: 'configmap',
+    value: 'name',
+    default: 'squall-rules',
+    group: RULES,
+    help: 'ConfigMap that the sidecars read; it is made when it is not there',
+  },
+  {
+    name: 'key',
+    value: 'key',
+    default: 'rules.yaml',
+    group: RULES,
+    help: 'key of it to write; the others stay as they are',
+  },
+  {
+    name: 'for',
+    value: 'duration',
+    group: RULES,
+    help: 'no rule acts longer than this from now on, in any pod; all of them start anew',
+  },
+  {
+    name: 'dry-run',
+    group: RULES,
+    help: 'say what would be written and which pods it would touch, and write nothing',
+  },
+  ...CLUSTER_FLAGS.map((flag) => (flag.name === 'selector' ? { ...flag, help: SELECTOR } : flag)),
+  ...productionFlags('The cluster:'),
+  {
+    name: 'environment-label',
+    value: 'key',
+    default: 'environment',
+    group: 'The cluster:',
+    help: 'label of the namespace that says which environment it is, where it can be read',
+  },
+  {
+    name: 'timeout',
+    value: 'duration',
+    default: '120s',
+    group: OUTPUT,
+    help: 'how long to wait until every sidecar has the rules',
+  },
+  {
+    name: 'no-wait',
+    group: OUTPUT,
+    help: 'do not wait: write the ConfigMap, touch the pods, and end',
+  },
+  { name: 'json', group: OUTPUT, help: 'print the outcome as one JSON document' },
+] as const satisfies readonly FlagSpec[]
+
+/** The name of an option of `squall apply`. */
+export type ApplyFlag = (typeof APPLY_FLAGS)[number]['name']
+
+/** `squall apply`. */
+export const APPLY = defineCommand({
+  name: 'apply',
+  description: 'bring a rules file to the sidecars of a namespace, and wait until each has it',
+  flags: APPLY_FLAGS,
+  note: `
+The file is checked first. With the credentials of your kubeconfig it is written into a ConfigMap;
+pods are touched so that kubelet brings it at once.`,
+  parse: (raw, env) => parseApply(raw, env),
+  start: async (request) => {
+    const { applyCommand } = await import('../kube/apply.ts')
+    return applyCommand(request)
+  },
+})
+
+/** The options of `squall apply`. */
+export interface ApplyRequest {
+  readonly file: string
+  readonly configMap: string
+  readonly key: string
+  readonly cluster: ClusterOptions
+  /** Undefined where production is allowed. */
+  readonly production: ProductionCheck | undefined
+  readonly environmentLabel: string
+  /** The time for which the rules may act, from now, in milliseconds. */
+  readonly lastsMs: number | undefined
+  readonly dryRun: boolean
+  readonly timeoutMs: number
+  readonly wait: boolean
+  readonly json: boolean
+}
+
+const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
+const LASTS = { min: 1_000, max: MAX_DURATION_MS }
+const TIMEOUT = { min: 1_000, max: 3_600_000 }
+
+/** Checks the command line and the environment. Throws nothing but a `UsageError`. */
+export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
+  const flags = new FlagValues<ApplyFlag>(APPLY_FLAGS, raw, env)
+  const file = flags.optional('filename')
+  if (file === undefined) {
+    throw new UsageError(
+      'MISSING_VALUE',
+      'no rules file',
+      'name one with -f, or - for standard input',
+    )
+  }
+  const key = flags.required('key')
+  if (!KEY.test(key.text) || key.text === STOP_KEY) {
+    throw new UsageError(
+      'BAD_VALUE',
+      `${key.source}: ${quoted(key.text)} is no key for rules`,
+      'use letters, digits, dots and dashes, such as rules.yaml',
+    )
+  }
+  const timeout = flags.required('timeout')
+  const lasts = flags.optional('for')
+  return {
+    file: file.text,
+    configMap: objectName(flags.required('configmap')),
+    key: key.text,
+    cluster: parseCluster(flags, env),
+    production: parseProduction(flags, env),
+    environmentLabel: flags.required('environment-label').text,
+    lastsMs: lasts && parseDuration(lasts.text, lasts.source, LASTS),
+    dryRun: flags.switch('dry-run'),
+    timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
+    wait: !flags.switch('no-wait'),
+    json: flags.switch('json'),
+  }
+}

@@ -1,0 +1,82 @@
+import type { FlagSpec } from '../flags/flag-table.ts'
+import { parseProductionNames, productionNamesFlag } from '../flags/production.ts'
+import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
+import { defineCommand } from '../flags/command.ts'
+import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { UsageError } from '../flags/usage-error.ts'
+import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts'
+import { type ClusterOptions, parseCluster } from '../kube/cluster-options.ts'
+
+const OUTPUT = 'Output:'
+
+/** The options of `squall status`. */
+export const STATUS_FLAGS = [
+  ...CLUSTER_FLAGS,
+  {
+    name: 'all-namespaces',
+    short: 'A',
+    group: 'The cluster:',
+    help: 'look at all namespaces',
+  },
+  productionNamesFlag('The cluster:'),
+  {
+    name: 'environment-label',
+    value: 'key',
+    default: 'environment',
+    group: 'The cluster:',
+    help: 'label of a namespace that names its environment, where it can be read',
+  },
+  {
+    name: 'watch',
+    short: 'w',
+    group: OUTPUT,
+    help: 'show it again when it changes, until Ctrl-C',
+  },
+  { name: 'json', group: OUTPUT, help: 'print one JSON document; with --watch one in each line' },
+] as const satisfies readonly FlagSpec[]
+
+/** The name of an option of `squall status`. */
+export type StatusFlag = (typeof STATUS_FLAGS)[number]['name']
+
+/** `squall status`. */
+export const STATUS = defineCommand({
+  name: 'status',
+  description:
+    'say which pods have a sidecar, whether it is armed, and which rules sampled no call',
+  flags: STATUS_FLAGS,
+  parse: (raw, env) => parseStatus(raw, env),
+  start: async (request) => {
+    const { statusCommand } = await import('../kube/status.ts')
+    return statusCommand(request)
+  },
+})
+
+/** The options of `squall status`. */
+export interface StatusRequest {
+  readonly cluster: ClusterOptions
+  readonly allNamespaces: boolean
+  readonly production: NamespaceCheck
+  readonly watch: boolean
+  readonly json: boolean
+}
+
+/** Checks the command line and the environment. Throws nothing but a `UsageError`. */
+export function parseStatus(raw: RawFlags, env: Environment): StatusRequest {
+  const flags = new FlagValues<StatusFlag>(STATUS_FLAGS, raw, env)
+  const allNamespaces = flags.switch('all-namespaces')
+  if (allNamespaces && raw.has('namespace')) {
+    throw new UsageError(
+      'BAD_COMBINATION',
+      '--all-namespaces and --namespace contradict each other',
+      'leave one of the two out',
+    )
+  }
+  const environmentLabel = flags.required('environment-label').text
+  return {
+    cluster: parseCluster(flags, env),
+    allNamespaces,
+    production: { patterns: parseProductionNames(flags), environmentLabel },
+    watch: flags.switch('watch'),
+    json: flags.switch('json'),
+  }
+}
