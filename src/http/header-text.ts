@@ -1,5 +1,17 @@
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** The longest header name that is sent or matched. */
+const MAX_NAME = 256
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/** Returns true for a token of RFC 9110, such as a method or a header name. */
+export function isToken(text: string, most: number): boolean {
+  return text.length <= most && TOKEN.test(text)
+}
+
+/** Returns true for a header name. */
+export function isHeaderName(text: string): boolean {
+  return isToken(text, MAX_NAME)
+}
 
 /** Headers of message framing: a wrong value would break the connection, not the call. */
 const FRAMING = new Set([
@@ -15,7 +27,7 @@ const FRAMING = new Set([
 
 /** Returns the reason for which a header cannot be sent; undefined when it can. */
 export function headerProblem(name: string, value: string): string | undefined {
-  if (!NAME.test(name)) return 'not a header name'
+  if (!isHeaderName(name)) return 'not a header name'
   if (FRAMING.has(name.toLowerCase())) return 'this header frames the message and cannot be set'
   return VALUE.test(value) ? undefined : 'a header value holds no line breaks or control characters'
 }

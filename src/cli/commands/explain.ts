@@ -1,3 +1,4 @@
+import { isHeaderName, isToken } from '../../http/header-text.ts'
 import type { FlagSpec } from '../flags/flag-table.ts'
 import { missingFile } from './rules.ts'
 import { type LimitFlag, type RuleBounds, parseBounds } from '../run/rules-guard-options.ts'
@@ -150,7 +151,6 @@ const NAMED_BY = [
   ['resource', 'resources/read'],
 ] as const
 const OF_CALL = ['method', 'tool', 'prompt', 'resource', 'args'] as const
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
 
 /** Checks what `squall explain` was given. Throws nothing but a `UsageError`. */
 export function parseExplain(raw: RawFlags, files: readonly string[]): ExplainRequest {
@@ -245,14 +245,14 @@ function methodOf(given: Given | undefined): string | undefined {
 
 function httpMethodOf(given: Given | undefined): string {
   if (given === undefined) return 'GET'
-  if (TOKEN.test(given.text)) return given.text
+  if (isToken(given.text, 64)) return given.text
   const wrong = `--http-method: ${quoted(given.text)} is no method of HTTP`
   throw new UsageError('BAD_VALUE', wrong, 'write it as GET')
 }
 
 function headerOf({ text }: Given): string[] {
   const at = text.indexOf('=')
-  if (at < 1 || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text.slice(0, at))) {
+  if (at < 1 || !isHeaderName(text.slice(0, at))) {
     // The text may be a secret, so it is not repeated.
     throw new UsageError('BAD_VALUE', '--header: this is no header', 'write name=value')
   }

@@ -1,3 +1,4 @@
+import { isHeaderName, isToken } from '../../http/header-text.ts'
 import { isRecord } from '../../base/values.ts'
 import { type HeaderLines, headerValue } from '../../http/headers.ts'
 import { oneLine, quoted } from '../../base/text/foreign-text.ts'
@@ -46,8 +47,7 @@ export function harRequest(value: unknown): RecordedHttp | string {
 /** The largest request that a sidecar reads by default. */
 const MAX_BYTES = 4 * 1024 * 1024
 const MAX_HEADERS = 1000
-const START = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) (\S+) HTTP\/[0-9](?:\.[0-9])?$/
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const START = /^(\S{1,64}) (\S+) HTTP\/[0-9](?:\.[0-9])?$/
 const FIX = 'give an HTTP request with its head, or a JSON-RPC message'
 
 /** Reads a request that was recorded, `-` being standard input. Throws nothing but a `UsageError`. */
@@ -101,13 +101,14 @@ function httpOf(text: string): RecordedHttp {
   const body = end === null ? '' : text.slice(end.index + end[0].length)
   const [first = '', ...lines] = head.split(/\r?\n/)
   const start = START.exec(first)
-  if (start === null) throw wrong(`${quoted(first)} is no line that begins a request`)
+  if (start === null || !isToken(start[1]!, 64))
+    throw wrong(`${quoted(first)} is no line that begins a request`)
   if (lines.length > MAX_HEADERS) throw wrong('it has too many headers')
   const headers: string[] = []
   for (const line of lines) {
     const colon = line.indexOf(':')
     // The text may be a secret, so it is not repeated.
-    if (colon < 1 || !NAME.test(line.slice(0, colon))) throw wrong('a line is no header')
+    if (colon < 1 || !isHeaderName(line.slice(0, colon))) throw wrong('a line is no header')
     headers.push(line.slice(0, colon), line.slice(colon + 1).trim())
   }
   for (const name of ['transfer-encoding', 'content-encoding']) {

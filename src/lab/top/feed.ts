@@ -2,7 +2,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { API } from '../../admin/api.ts'
 import { connectionProblem, AdminError, failureOf } from '../../admin/api-client.ts'
 import { CLIENT_HEADER } from '../../http/trusted-host.ts'
-import { eventReader, EventTooLongError } from './event-text.ts'
+import { SseFramer } from '../../mcp/sse-framer.ts'
 import { type Place, placeText } from './place.ts'
 import { readSnapshot, type Snapshot } from './read-snapshot.ts'
 import { foreignCell } from '../../base/text/foreign-text.ts'
@@ -10,7 +10,7 @@ import { foreignCell } from '../../base/text/foreign-text.ts'
 /** Receives the events of a sidecar. */
 export interface FeedListener {
   onSnapshot(snapshot: Snapshot): void
-  /** Nothing is heard any more, or yet; it is tried again by itself. */
+  /** The connection is lost, or not there yet; the feed reconnects. */
   onLost(problem: string): void
 }
 
@@ -27,8 +27,9 @@ export interface FeedOptions {
 const SILENCE_MS = 4_000
 const AGAIN_MS = 1_000
 const MAX_AGAIN = 5
+const MAX_EVENT = 4 * 1024 * 1024
 
-/** Hears the events of a sidecar until it is closed, and tries again whenever that ends. */
+/** Reads the events of a sidecar until it is closed, and reconnects when the stream ends. */
 export function openFeed(
   { host, port }: Place,
   listener: FeedListener,
@@ -65,22 +66,27 @@ export function openFeed(
     }
     const heard = (): void => {
       clearTimeout(timer)
-      timer = setTimeout(() => end('tells nothing any more'), silenceMs)
+      timer = setTimeout(() => end('no event for too long'), silenceMs)
     }
-    const read = eventReader((data) => {
+    const take = (data: string): void => {
       const snapshot = readSnapshot(data)
       tries = 0
       heard()
       listener.onSnapshot(snapshot)
-    })
+    }
     const listen = (response: IncomingMessage): void => {
       response.on('error', () => end('the connection broke'))
       response.on('close', () => end('the connection ended'))
-      response.setEncoding('utf8').on('data', (part: string) => {
+      const framer = new SseFramer(MAX_EVENT)
+      response.on('data', (chunk: Buffer) => {
         try {
-          if (!over) read(part)
+          framer.push(chunk, ({ oversized, data }) => {
+            if (over) return
+            if (oversized) end('sent an event that is too large')
+            else if (data !== undefined) take(data)
+          })
         } catch (error) {
-          end(eventProblem(error))
+          end(error instanceof AdminError ? error.message : 'sent an invalid event')
         }
       })
     }
@@ -115,11 +121,5 @@ async function refusalProblem(response: IncomingMessage, token = ''): Promise<st
     return `${what}: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN`
   }
   if (status === 404) return 'shows no rules: no Squall admin port, or one without --rules'
-  return status === 200 ? 'is no Squall admin port' : failure
-}
-
-/** Describes what is wrong with an event. */
-function eventProblem(error: unknown): string {
-  if (error instanceof EventTooLongError || error instanceof AdminError) return error.message
-  return 'sent something that is not understood'
+  return status === 200 ? 'not a Squall admin port' : failure
 }

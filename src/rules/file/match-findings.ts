@@ -1,3 +1,4 @@
+import { isHeaderName } from '../../http/header-text.ts'
 import type { Fields } from '../../base/values.ts'
 import type { Finding, Path } from './problem.ts'
 import { parsePointer } from '../../base/json/json-pointer.ts'
@@ -21,7 +22,6 @@ const CALL_KEYS = ['method', ...KINDS, 'args', 'transport', 'protocolVersion'] a
 const LABEL_KEY =
   /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/
 
 /** The contradictions in a match. It has been found to be well-formed. */
 export function matchFindings(match: Fields, path: Path): readonly Finding[] {
@@ -131,7 +131,7 @@ function headerFindings(match: Fields, path: Path): readonly Finding[] {
   const seen = new Set<string>()
   for (const name of Object.keys(asObject(match['headers']) ?? {})) {
     const at = { path: [...path, 'headers', name], atKey: true, found: name }
-    if (!HEADER_NAME.test(name)) {
+    if (!isHeaderName(name)) {
       findings.push({ code: 'bad_value', message: 'not the name of a header', ...at })
     } else if (seen.has(name.toLowerCase())) {
       findings.push({ code: 'duplicate_key', message: 'this header is here twice', ...at })

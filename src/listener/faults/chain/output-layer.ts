@@ -1,3 +1,4 @@
+import { isHeaderName } from '../../../http/header-text.ts'
 import type { ResponseHead } from '../../../http/headers.ts'
 import { CutResponse } from '../../../filters/lib/cut-response.ts'
 import type { Output } from '../../../filters/fault.ts'
@@ -9,7 +10,6 @@ export class UnsendableHeadError extends Error {
   readonly code = 'SQUALL_UNSENDABLE_HEAD'
 }
 
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** Matches line breaks, NUL, and characters of more than one byte. */
 // oxlint-disable-next-line no-control-regex -- these are the very characters that must not pass
 const UNSAFE = /[\r\n\0\u0100-\uffff]/
@@ -25,7 +25,7 @@ export function checkedHead(head: ResponseHead, before: ResponseHead): void {
   if (headers.length % 2 !== 0) throw new UnsendableHeadError('a header without a value')
   if (headers === before.headers) return
   for (let i = 0; i + 1 < headers.length; i += 2) {
-    if (!NAME.test(headers[i]!) || UNSAFE.test(headers[i + 1]!)) {
+    if (!isHeaderName(headers[i]!) || UNSAFE.test(headers[i + 1]!)) {
       throw new UnsendableHeadError('a header that holds a line break, or has no name')
     }
   }
