@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { parseCommandLine } from '../../src/cli/program.ts'
 import { type Manifest, manifestsOf } from '../deploy/manifest-problems.ts'
 import { CHART, helm, helmMissing, NAMESPACE, rendered } from './helm.ts'
 
@@ -30,6 +31,38 @@ describe.skipIf(helmMissing() !== undefined)('options of the chart', () => {
   ])('with %s annotations for scraping are added: %s', async (set, added) => {
     const settings = settingsOf(await rendered(['--set', set]))
     expect(settings['scrapeAnnotations']).toBe(added)
+  })
+
+  it('stops what is armed in production, again and again, where that is asked for', async () => {
+    const isOfStop = ({ metadata: { name } }: Manifest): boolean =>
+      name.endsWith('-production-stop')
+    expect((await rendered(['-f', `${CHART}ci/default.yaml`])).filter(isOfStop)).toEqual([])
+    const manifests = (await rendered(['-f', `${CHART}ci/everything.yaml`])).filter(isOfStop)
+    const { jobTemplate } = manifests.find(({ kind }) => kind === 'CronJob')!['spec'] as {
+      jobTemplate: {
+        spec: { template: { spec: { containers: readonly { args: readonly string[] }[] } } }
+      }
+    }
+    const { args } = jobTemplate.spec.template.spec.containers[0]!
+    expect(parseCommandLine(args, {}, '0.1.0')).toMatchObject({
+      name: 'stop',
+      request: {
+        allNamespaces: true,
+        configMap: 'chaos-rules',
+        onlyProduction: { patterns: ['live', 'shop-*'], environmentLabel: 'stage' },
+      },
+    })
+    const rules = manifests.find(({ kind }) => kind === 'ClusterRole')!['rules'] as readonly Record<
+      string,
+      string[]
+    >[]
+    expect(rules.map(({ resources, verbs }) => `${resources?.join()}: ${verbs?.join()}`)).toEqual([
+      'namespaces: get',
+      'pods: list,patch',
+      'configmaps: get,create,patch',
+      'pods/proxy: get',
+      'events: create',
+    ])
   })
 
   it('leads from alerts to your copy of the runbooks', async () => {

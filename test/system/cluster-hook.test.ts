@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAuthority, issueServer } from '../../src/cluster/webhook/issue-certificate.ts'
 import { failing } from '../live/rules-directory.ts'
+import { certManagerKinds, certManagerSecret, hour } from './cluster/cert-manager.ts'
 import { createWithoutPause } from './cluster/creations.ts'
 import {
   install,
@@ -196,6 +197,22 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     note(`self-managed after ${since(begun)}`)
     expect(await kept('self-managed', failing('one', 'get_weather'))).toMatch(/^appliedAt: /)
     await scale(40)
+    // There is no cert-manager here: the test writes the Secret as it would.
+    const { cluster } = installed
+    await cluster.kubectl(['apply', '-f', '-'], JSON.stringify(certManagerKinds()))
+    await cluster.kubectl(['apply', '-f', '-'], JSON.stringify(certManagerSecret()))
+    await upgrade('--set', 'certificates.mode=certManager')
+    await replaced()
+    note(`certificates of cert-manager after ${since(begun)}`)
+    await scale(0)
+    await cluster.kubectl(['apply', '-f', '-'], JSON.stringify(certManagerSecret()))
+    await stage.kubectl('-n', NAMESPACE, 'annotate', 'pods', '-l', WEBHOOKS, 'looked=now')
+    await expect.poll(swaps, POLL).toBe(2)
+    note(`cert-manager's renewed after ${since(begun)}`)
+    await scale(40)
+    await upgrade('--set', 'certificates.mode=selfManaged')
+    await replaced()
+    note(`self-managed again after ${since(begun)}`)
     const directory = installed.cluster.namespaces.directory
     const authority = createAuthority('elsewhere', hour())
     const host = `squall.${NAMESPACE}.svc`
@@ -235,12 +252,8 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     ]
     expect(await stage.kubectl(...events)).toBe('')
     expect(asked + scaled).toBeGreaterThan(400)
-  }, 120_000)
+  }, 240_000)
 })
-
-function hour(): { from: Date; until: Date } {
-  return { from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 3_600_000) }
-}
 
 function configMap(name: string, data: object, labels: object = LABELLED): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels }, data }

@@ -9,6 +9,7 @@ import {
   missingForCluster,
   note,
   POLL,
+  RELEASE,
   ROLLOUT,
   since,
 } from './cluster/installed.ts'
@@ -113,6 +114,39 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop with few rights'
     expect(code, err).toBe(130)
     const resumed = await stage.squall('resume', '-n', 'shop')
     expect(resumed.ok, resumed.text).toBe(true)
+  })
+
+  test('ends what is armed in a namespace that is labelled production later, and is not lifted there', async () => {
+    const none = await stage.squall('stop', '--production')
+    expect(none.text).toContain('no sidecar runs in a namespace of production')
+    expect(none.ok, none.text).toBe(true)
+    const values = ['production.stop.enabled=true', 'production.stop.schedule=0 0 1 1 *']
+    const set = values.flatMap((value) => ['--set', value])
+    const { ok, text } = await stage.helm('upgrade', ...RELEASE, '--reuse-values', ...set)
+    expect(ok, text).toBe(true)
+    expect(await answers()).toEqual(['error: broken', 'error: broken'])
+    await stage.kubectl('label', 'ns', 'shop', 'environment=production')
+    const job = ['create', 'job', 'now', '--from=cronjob/squall-production-stop']
+    await stage.kubectl('-n', NAMESPACE, ...job)
+    await stage.kubectl('-n', NAMESPACE, 'wait', '--for=condition=Complete', 'job/now', WAIT)
+    expect(await answers()).toEqual(['ok', 'ok'])
+    const log = await stage.kubectl('-n', NAMESPACE, 'logs', 'job/now')
+    expect(log).toContain('configmap squall-rules in shop: stopped')
+    expect(log).toContain(`stopped: confirmed by ${PODS} of ${PODS} pods`)
+    expect(log).not.toContain('warning')
+    const version = (): Promise<string> =>
+      stage.kubectl('-n', 'shop', 'get', 'cm', 'squall-rules', '-o', 'jsonpath={.metadata}')
+    const before = await version()
+    const again = await stage.squall('stop', '--production')
+    expect(again.text).toContain('configmap squall-rules in shop: unchanged')
+    expect(again.ok, again.text).toBe(true)
+    expect(await version()).toBe(before)
+    const resumed = await stage.squall('resume', '-n', 'shop')
+    expect(resumed.text).toContain('the label environment of the namespace shop')
+    expect(resumed.ok).toBe(false)
+    await stage.kubectl('label', 'ns', 'shop', 'environment-')
+    expect((await stage.squall('resume', '-n', 'shop')).ok).toBe(true)
+    expect(await answers()).toEqual(['error: broken', 'error: broken'])
   })
 
   test('is done before helm uninstall, which fails while a sidecar stays armed', async () => {

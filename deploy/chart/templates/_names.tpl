@@ -93,8 +93,15 @@ imagePullSecrets:
 {{- printf "%s.%s.svc" (include "squall.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
+{{/* The webhook itself makes API servers trust its certificate, beside those of before. */}}
+{{- define "squall.publishesCa" -}}
+{{- if has .Values.certificates.mode (list "selfManaged" "certManager") -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{- define "squall.needsApiServer" -}}
-{{- if or (eq .Values.certificates.mode "selfManaged") .Values.webhook.readNamespaces .Values.webhook.readServices -}}
+{{- if or (include "squall.publishesCa" .) .Values.webhook.readNamespaces .Values.webhook.readServices -}}
 true
 {{- end -}}
 {{- end -}}

@@ -8,13 +8,15 @@
 {{- if eq .Values.certificates.mode "selfManaged" }}
 - --tls-secret={{ include "squall.certificateSecret" . }}
 - --tls-host={{ include "squall.host" . }}
+- --namespace={{ .Release.Namespace }}
+{{- else }}
+- --tls-dir=/etc/squall/tls
+{{- end }}
+{{- if include "squall.publishesCa" . }}
 - --webhook-configuration={{ include "squall.fullname" . }}
 {{- if include "squall.validates" . }}
 - --validating-configuration={{ include "squall.fullname" . }}
 {{- end }}
-- --namespace={{ .Release.Namespace }}
-{{- else }}
-- --tls-dir=/etc/squall/tls
 {{- end }}
 {{- if not (include "squall.needsApiServer" .) }}
 - --cluster-ca=/etc/squall/cluster/ca.crt

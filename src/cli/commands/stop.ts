@@ -1,9 +1,15 @@
 import type { FlagSpec } from '../flags/flag-table.ts'
-import { parseProduction, productionFlags } from '../flags/production.ts'
+import {
+  parseProduction,
+  parseProductionNames,
+  productionFlags,
+  productionNamesFlag,
+} from '../flags/production.ts'
 import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseLabelSelector } from '../../rules/match/label-selector.ts'
+import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseDuration } from '../flags/units.ts'
@@ -13,8 +19,7 @@ import { type ClusterOptions, objectName, parseCluster } from '../kube/cluster-o
 const CLUSTER = 'The cluster:'
 const OUTPUT = 'Waiting and output:'
 
-/** The options of `squall stop`. */
-export const STOP_FLAGS = [
+const COMMON_FLAGS = [
   ...CLUSTER_FLAGS,
   {
     name: 'all-namespaces',
@@ -42,20 +47,33 @@ export const STOP_FLAGS = [
     help: 'have the API server check every change, and change nothing',
   },
   { name: 'json', group: OUTPUT, help: 'print the outcome as one JSON document' },
-] as const satisfies readonly FlagSpec[]
-
-/** The options of `squall resume`. */
-export const RESUME_FLAGS = [
-  ...STOP_FLAGS,
-  ...productionFlags(CLUSTER),
   {
     name: 'environment-label',
     value: 'key',
     default: 'environment',
     group: CLUSTER,
-    help: 'label of the namespace that names its environment, where it can be read',
+    help: 'label of a namespace that names its environment, where it can be read',
   },
 ] as const satisfies readonly FlagSpec[]
+
+/** The options of `squall stop`. */
+export const STOP_FLAGS = [
+  ...COMMON_FLAGS,
+  {
+    name: 'production',
+    group: CLUSTER,
+    help: 'only namespaces that count as production now, by their names or labels: all of them, or the one of --namespace',
+  },
+  productionNamesFlag(CLUSTER),
+] as const satisfies readonly FlagSpec[]
+
+/** The options of `squall resume`. */
+export const RESUME_FLAGS = [
+  ...COMMON_FLAGS,
+  ...productionFlags(CLUSTER),
+] as const satisfies readonly FlagSpec[]
+
+type CommonFlag = (typeof COMMON_FLAGS)[number]['name']
 
 /** The name of an option of `squall stop`. */
 export type StopFlag = (typeof STOP_FLAGS)[number]['name']
@@ -101,6 +119,8 @@ export interface StopRequest {
   readonly json: boolean
   /** Undefined where no namespace is refused. */
   readonly production: ProductionCheck | undefined
+  /** Selects the namespaces of production; undefined for all namespaces. */
+  readonly onlyProduction: NamespaceCheck | undefined
   readonly environmentLabel: string
 }
 
@@ -109,23 +129,39 @@ const TIMEOUT = { min: 1_000, max: 3_600_000 }
 /** Checks the command line of `squall stop`. Throws nothing but a `UsageError`. */
 export function parseStop(raw: RawFlags, env: Environment): StopRequest {
   const flags = new FlagValues<StopFlag>(STOP_FLAGS, raw, env)
-  const rest = { production: undefined, environmentLabel: '' }
-  return { action: 'stop', ...parseCommon(flags, raw, env), ...rest }
+  const common = parseCommon(flags, raw, env)
+  const patterns = parseProductionNames(flags)
+  const isProduction = flags.switch('production')
+  if (isProduction && common.cluster.selector !== undefined) {
+    throw new UsageError(
+      'BAD_COMBINATION',
+      '--production and --selector contradict each other',
+      'leave one of the two out: --production stops all pods of a namespace',
+    )
+  }
+  const { environmentLabel } = common
+  return {
+    action: 'stop',
+    ...common,
+    allNamespaces: common.allNamespaces || (isProduction && !raw.has('namespace')),
+    production: undefined,
+    onlyProduction: isProduction ? { patterns, environmentLabel } : undefined,
+  }
 }
 
 /** Checks the command line of `squall resume`. Throws nothing but a `UsageError`. */
 export function parseResume(raw: RawFlags, env: Environment): StopRequest {
   const flags = new FlagValues<ResumeFlag>(RESUME_FLAGS, raw, env)
-  const environmentLabel = flags.required('environment-label').text
   const production = parseProduction(flags, env)
-  return { action: 'resume', ...parseCommon(flags, raw, env), production, environmentLabel }
+  const common = parseCommon(flags, raw, env)
+  return { action: 'resume', ...common, production, onlyProduction: undefined }
 }
 
 function parseCommon(
-  flags: FlagValues<StopFlag>,
+  flags: FlagValues<CommonFlag>,
   raw: RawFlags,
   env: Environment,
-): Omit<StopRequest, 'action' | 'production' | 'environmentLabel'> {
+): Omit<StopRequest, 'action' | 'production' | 'onlyProduction'> {
   const cluster = parseCluster(flags, env)
   const allNamespaces = flags.switch('all-namespaces')
   if (allNamespaces && raw.has('namespace')) {
@@ -151,5 +187,6 @@ function parseCommon(
     timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
     dryRun: flags.switch('dry-run'),
     json: flags.switch('json'),
+    environmentLabel: flags.required('environment-label').text,
   }
 }

@@ -15,13 +15,25 @@ export interface StopOutcome {
   readonly progress: Progress
   readonly warnings: readonly string[]
   readonly isInterrupted: boolean
+  /** True when the namespaces of production are not all known. */
+  readonly isIncomplete: boolean
 }
 
 const UNDONE: ReadonlySet<string> = new Set(['waiting', 'rejected', 'unconfirmed'])
 
 /** Returns whether a ConfigMap was not changed, or a sidecar did not confirm. */
-export function hasFailed({ changes, progress, isInterrupted }: StopOutcome): boolean {
-  if (isInterrupted || [...progress.values()].some(({ state }) => UNDONE.has(state))) return true
+export function hasFailed({
+  changes,
+  progress,
+  isInterrupted,
+  isIncomplete,
+}: StopOutcome): boolean {
+  if (
+    isInterrupted ||
+    isIncomplete ||
+    [...progress.values()].some(({ state }) => UNDONE.has(state))
+  )
+    return true
   return changes.some(({ change }) => change instanceof KubeError)
 }
 
@@ -45,10 +57,15 @@ export function stopText(outcome: StopOutcome): string {
   for (const [{ pod }, each] of open) {
     lines.push(progressLines(`${pod.namespace}/${pod.name}`, each))
   }
+  if (request.onlyProduction !== undefined && changes.length === 0) return NO_PRODUCTION
   const where = namespace === undefined ? '-A' : `-n ${namespace}`
   if (request.action === 'stop' && !dryRun) {
-    if (namespace === undefined) lines.push(UNCOVERED)
-    lines.push(`until: squall resume ${where}${selectorText(request)}\n`)
+    if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
+    lines.push(
+      request.onlyProduction === undefined
+        ? `until: squall resume ${where}${selectorText(request)}\n`
+        : UNTIL_NO_PRODUCTION,
+    )
   }
   return lines.join('')
 }
@@ -87,6 +104,10 @@ const TEXTS: Readonly<Record<StopChange, string>> = {
 
 const DRY_RUN = 'nothing was changed: --dry-run\n'
 const INTERRUPTED = 'interrupted: sidecars read what is written; nothing more is written\n'
+
+const NO_PRODUCTION = 'no sidecar runs in a namespace of production\n'
+const UNTIL_NO_PRODUCTION =
+  'until: squall resume, which is refused while the namespace is production\n'
 
 const UNCOVERED =
   'not covered: namespaces that have no sidecar now, and ConfigMaps that no sidecar reads now\n'

@@ -4,6 +4,7 @@ import { awaitPods, type PodProgress } from '../../cluster/kube/await-rules.ts'
 import { beginStop, stopLook } from '../../cluster/kube/await-stop.ts'
 import { inParallel } from '../../cluster/kube/in-parallel.ts'
 import { type InjectedPod, readInjectedPod } from '../../cluster/kube/injected-pod.ts'
+import { findArmedProduction } from '../../cluster/kube/production-namespaces.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError, KubeError } from '../../cluster/kube/kube-error.ts'
 import { listResources, PODS } from '../../cluster/kube/resources.ts'
@@ -30,6 +31,8 @@ interface Run {
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined
   readonly warn: (text: string) => void
+  /** True when the namespaces of production are not all known. */
+  isIncomplete: boolean
   readonly changes: Map<
     string,
     { readonly place: StopPlace; readonly change: StopChange | KubeError }
@@ -59,14 +62,32 @@ export async function stopCommand(
     ? undefined
     : (request.cluster.namespace ?? client.namespace)
   const progress = new Map<AwaitedPod, PodProgress>()
-  const run: Run = { client, request, signal, namespace, warn, changes: new Map(), progress }
+  const run: Run = {
+    client,
+    request,
+    signal,
+    namespace,
+    warn,
+    isIncomplete: false,
+    changes: new Map(),
+    progress,
+  }
   try {
     await act(run, output).catch((error: unknown) => {
       if (!signal.aborted || isKubeError(error)) throw error
     })
     const changes = [...run.changes.values()]
     const isInterrupted = signal.aborted
-    const outcome = { request, namespace, changes, progress, warnings, isInterrupted }
+    const { isIncomplete } = run
+    const outcome = {
+      request,
+      namespace,
+      changes,
+      progress,
+      warnings,
+      isInterrupted,
+      isIncomplete,
+    }
     output.out.write(request.json ? stopJson(outcome) : stopText(outcome))
     return isInterrupted ? INTERRUPTED : hasFailed(outcome) ? 1 : 0
   } finally {
@@ -80,11 +101,13 @@ async function act(run: Run, output: ApplyOutput): Promise<void> {
   const [by, first] = await Promise.all([userName(client, { signal }), listPods(run)])
   await refuseProductions(run, first ?? [])
   const at = new Date()
-  await change(run, stopPlaces(first ?? [], namespace, request.configMap), at, by)
+  // A namespace that is not production has no pods in the list, and its ConfigMap stays as it is.
+  const within = request.onlyProduction === undefined ? namespace : undefined
+  await change(run, stopPlaces(first ?? [], within, request.configMap), at, by)
   if (first === undefined || signal.aborted) return
   // Kubelet begins as soon as possible. Pods that came meanwhile may read other ConfigMaps.
   const [pods = first] = await Promise.all([listAgain(run), touch(run, first, at)])
-  await change(run, stopPlaces(pods, namespace, request.configMap), at, by)
+  await change(run, stopPlaces(pods, within, request.configMap), at, by)
   for (const pod of pods.filter((each) => isConcerned(run, each))) {
     progress.set({ pod, digest: undefined, isReached: true }, begin(request, pod))
   }
@@ -139,8 +162,35 @@ async function confirm(
   }
 }
 
-/** The pods with sidecars; undefined without the right to list them. */
-async function listPods({
+/** Lists the pods that are concerned; undefined without the right to list pods. */
+async function listPods(run: Run): Promise<readonly InjectedPod[] | undefined> {
+  const pods = await listSidecars(run)
+  return pods && ofProduction(run, pods)
+}
+
+/** Returns the pods in namespaces of production, where only those are wanted. */
+async function ofProduction(
+  run: Run,
+  pods: readonly InjectedPod[],
+): Promise<readonly InjectedPod[]> {
+  const { onlyProduction: check, cluster } = run.request
+  if (check === undefined) return pods
+  const counts = new Map(pods.map(({ namespace }) => [namespace, 1]))
+  const { found, trouble } = await findArmedProduction(
+    run.client,
+    counts,
+    { ...check, prefix: cluster.prefix },
+    { signal: run.signal },
+  )
+  if (trouble !== undefined) {
+    run.isIncomplete = true
+    run.warn(trouble)
+  }
+  const names = new Set(found.filter(({ isAllowed }) => !isAllowed).map((each) => each.namespace))
+  return pods.filter(({ namespace }) => names.has(namespace))
+}
+
+async function listSidecars({
   client,
   request: { cluster, allNamespaces },
   namespace,
@@ -193,7 +243,10 @@ async function change(
     // Without the signal: after Ctrl-C it has to be known what was written.
     const done = await (
       request.action === 'stop'
-        ? writeStop(client, place, stop, annotations, { dryRun })
+        ? writeStop(client, place, stop, annotations, {
+            dryRun,
+            keepStopped: request.onlyProduction !== undefined,
+          })
         : liftStop(client, place, selector, annotations, { dryRun })
     ).catch((error: unknown) => {
       if (error instanceof KubeError) return error
@@ -203,17 +256,21 @@ async function change(
   })
 }
 
-/** After a resume, pods that another stop is about stay stopped. */
+/** After a resume, pods that another stop is about stay stopped. Repeated stops of production leave stopped pods alone. */
 function isConcerned({ request, changes }: Run, { namespace, rules }: InjectedPod): boolean {
-  if (request.action === 'stop' || rules === undefined) return request.action === 'stop'
-  return changes.get(placeKey({ namespace, name: rules.configMap }))?.change !== 'others'
+  if (rules === undefined) return request.action === 'stop'
+  const written = changes.get(placeKey({ namespace, name: rules.configMap }))?.change
+  if (request.action === 'stop')
+    return request.onlyProduction === undefined || written !== 'unchanged'
+  return written !== 'others'
 }
 
 async function record({ client, request, signal, changes, warn }: Run, by?: string): Promise<void> {
   const { selector } = request.cluster
   const which = selector === undefined ? 'all pods' : `pods with ${selector}`
   const reason = request.action === 'stop' ? 'SquallStopped' : 'SquallResumed'
-  const message = `squall ${request.action} for ${which} by ${by ?? 'an unknown user'}`
+  const command = request.onlyProduction === undefined ? request.action : 'stop --production'
+  const message = `squall ${command} for ${which} by ${by ?? 'an unknown user'}`
   const done = [...changes.values()].filter(
     (each) => each.change === 'stopped' || each.change === 'resumed',
   )

@@ -51,7 +51,7 @@ export const WEBHOOK_FLAGS = [
     name: 'tls-dir',
     value: 'directory',
     group: CERTIFICATE,
-    help: 'directory with tls.crt and tls.key, which is watched',
+    help: 'directory with tls.crt and tls.key, which is watched; with --webhook-configuration also ca.crt, which that has to trust',
   },
   {
     name: 'tls-secret',
@@ -70,13 +70,13 @@ export const WEBHOOK_FLAGS = [
     name: 'webhook-configuration',
     value: 'name',
     group: CERTIFICATE,
-    help: 'MutatingWebhookConfiguration that has to trust the authority',
+    help: 'MutatingWebhookConfiguration that has to trust the CA',
   },
   {
     name: 'validating-configuration',
     value: 'name',
     group: CERTIFICATE,
-    help: 'ValidatingWebhookConfiguration that has to trust the authority, too',
+    help: 'ValidatingWebhookConfiguration that has to trust the CA, too',
   },
   {
     name: 'ca-lifetime',

@@ -4,11 +4,17 @@ import { isHost } from '../flags/host.ts'
 import { objectName } from '../kube/cluster-options.ts'
 import { parseDuration, type Range } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
+import type { PublishOptions } from '../../cluster/webhook/published-ca.ts'
 import type { WebhookFlag } from './webhook-flags.ts'
 
 /** Where the certificate comes from. */
 export type WebhookTls =
-  | { readonly kind: 'mounted'; readonly directory: string; readonly settleMs: number }
+  | {
+      readonly kind: 'mounted'
+      readonly directory: string
+      readonly settleMs: number
+      readonly publish: PublishOptions | undefined
+    }
   | {
       readonly kind: 'managed'
       readonly secret: string
@@ -26,12 +32,6 @@ const HOUR = 3_600_000
 const LIFETIME: Range = { min: 1_000, max: 50 * 8_766 * HOUR }
 const CHECK: Range = { min: 10, max: 24 * HOUR }
 const SETTLE: Range = { min: 0, max: HOUR }
-const OWN = [
-  'tls-host',
-  'webhook-configuration',
-  'validating-configuration',
-] as const satisfies readonly WebhookFlag[]
-
 /** Checks where the certificate comes from: one place, with all that belongs to it. */
 export function parseWebhookTls(flags: FlagValues<WebhookFlag>): WebhookTls {
   const directory = flags.optional('tls-dir')
@@ -40,13 +40,7 @@ export function parseWebhookTls(flags: FlagValues<WebhookFlag>): WebhookTls {
     throw bad(`${directory.source} and ${secret.source} contradict each other`, 'leave one out')
   }
   if (directory !== undefined) {
-    const useless = OWN.map((name) => flags.optional(name)).find((given) => given !== undefined)
-    if (useless !== undefined) {
-      throw bad(`${useless.source} has no effect with ${directory.source}`, 'leave it out')
-    }
-    const settle = flags.required('ca-settle')
-    const settleMs = parseDuration(settle.text, settle.source, SETTLE)
-    return { kind: 'mounted', directory: directory.text, settleMs }
+    return mounted(flags, directory)
   }
   if (secret === undefined) {
     throw new UsageError(
@@ -58,11 +52,31 @@ export function parseWebhookTls(flags: FlagValues<WebhookFlag>): WebhookTls {
   return managed(flags, secret)
 }
 
-function managed(flags: FlagValues<WebhookFlag>, secret: Given): WebhookTls {
-  const time = (name: WebhookFlag, range: Range): number => {
-    const { text, source } = flags.required(name)
-    return parseDuration(text, source, range)
+function mounted(flags: FlagValues<WebhookFlag>, directory: Given): WebhookTls {
+  const configuration = flags.optional('webhook-configuration')
+  const validating = flags.optional('validating-configuration')
+  const host = flags.optional('tls-host')
+  const useless = host ?? (configuration === undefined ? validating : undefined)
+  if (useless !== undefined) {
+    const without = useless === host ? '' : ' without --webhook-configuration'
+    throw bad(`${useless.source} has no effect with ${directory.source}${without}`, 'leave it out')
   }
+  const settleMs = time(flags, 'ca-settle', SETTLE)
+  const publish = configuration && {
+    configuration: objectName(configuration),
+    validating: validating && objectName(validating),
+    checkMs: time(flags, 'certificate-check', CHECK),
+    settleMs,
+  }
+  return { kind: 'mounted', directory: directory.text, settleMs, publish }
+}
+
+function time(flags: FlagValues<WebhookFlag>, name: WebhookFlag, range: Range): number {
+  const { text, source } = flags.required(name)
+  return parseDuration(text, source, range)
+}
+
+function managed(flags: FlagValues<WebhookFlag>, secret: Given): WebhookTls {
   const [first, ...rest] = flags.all('tls-host').map(hostName)
   const configuration = flags.optional('webhook-configuration')
   const validating = flags.optional('validating-configuration')
@@ -70,11 +84,11 @@ function managed(flags: FlagValues<WebhookFlag>, secret: Given): WebhookTls {
     const missing = first === undefined ? '--tls-host' : '--webhook-configuration'
     throw new UsageError('MISSING_VALUE', `${secret.source} needs ${missing}`, 'add it')
   }
-  const leafMs = time('leaf-lifetime', LIFETIME)
-  const rotateBeforeMs = time('rotate-before', LIFETIME)
-  const checkMs = time('certificate-check', CHECK)
-  const authorityMs = time('ca-lifetime', LIFETIME)
-  const settleMs = time('ca-settle', SETTLE)
+  const leafMs = time(flags, 'leaf-lifetime', LIFETIME)
+  const rotateBeforeMs = time(flags, 'rotate-before', LIFETIME)
+  const checkMs = time(flags, 'certificate-check', CHECK)
+  const authorityMs = time(flags, 'ca-lifetime', LIFETIME)
+  const settleMs = time(flags, 'ca-settle', SETTLE)
   if (rotateBeforeMs >= leafMs) {
     throw bad('--rotate-before is not shorter than --leaf-lifetime', 'choose about a third of it')
   }

@@ -57,24 +57,23 @@ export function seesStopKey({ rules }: InjectedPod): boolean {
   return rules.items.length === 0 || rules.items.some(({ path }) => path === STOP_KEY)
 }
 
-/** Writes a stop into a ConfigMap, which is created when it is not there. */
+/** Writes a stop into a ConfigMap, which is created when it is not there. `keepStopped` leaves one that stops all pods unchanged. */
 export async function writeStop(
   client: KubeClient,
   place: StopPlace,
   stop: Stop,
   annotations: Readonly<Record<string, string>>,
-  limits: WriteLimits,
+  { keepStopped = false, ...limits }: WriteLimits & { readonly keepStopped?: boolean },
 ): Promise<StopChange> {
   return retried(async () => {
     let stops: readonly Stop[] = [stop]
     let version: string | undefined
-    if (stop.selector !== undefined) {
+    if (stop.selector !== undefined || keepStopped) {
       const before = await readStops(client, place, limits)
-      const others = before.stops?.filter(({ selector }) => selector !== stop.selector)
       // A stop of all pods covers these.
-      if (others === undefined || others.some(({ selector }) => selector === undefined)) {
-        return 'unchanged'
-      }
+      const coversAll = before.stops?.some(({ selector }) => selector === undefined) !== false
+      if (coversAll) return 'unchanged'
+      const others = before.stops?.filter(({ selector }) => selector !== stop.selector) ?? []
       stops = [...others, stop]
       version = before.version
     }

@@ -11,6 +11,8 @@ const KEY = 'tls.key'
 const SETTLE_MS = 100
 /** Not every file system tells of every change, and a directory may be replaced as a whole. */
 const POLL_MS = 5_000
+/** The interval at which an unpublished CA is checked. */
+const PUBLISH_MS = 1_000
 
 /** Configures when the files are read. */
 export interface MountedOptions {
@@ -18,6 +20,8 @@ export interface MountedOptions {
   readonly pollMs?: number
   /** The time that API servers may take to trust a new certificate before it replaces a valid one. */
   readonly trustMs?: number | undefined
+  /** Returns false while the CA of the files is not published. */
+  readonly isPublished?: (() => boolean) | undefined
 }
 
 /** Follows the certificate in a mounted directory, also where kubelet swaps a link in it. */
@@ -26,6 +30,7 @@ export class MountedCertificate {
   readonly #certificate: ServingCertificate
   readonly #files: WatchedFiles
   readonly #trustMs: number
+  readonly #isPublished: () => boolean
   #waiting: { readonly cert: string; readonly since: number } | undefined
   #waited: NodeJS.Timeout | undefined
 
@@ -33,6 +38,7 @@ export class MountedCertificate {
     this.#directory = directory
     this.#certificate = certificate
     this.#trustMs = options.trustMs ?? 0
+    this.#isPublished = options.isPublished ?? (() => true)
     this.look()
     this.#files = new WatchedFiles(
       [CERT, KEY].map((name) => join(directory, name)),
@@ -69,13 +75,21 @@ export class MountedCertificate {
     const { current, trouble } = this.#certificate
     if (this.#trustMs === 0 || current === undefined || trouble !== undefined) return false
     if (current.cert === pair.cert || !isPair(pair)) return false
+    if (!this.#isPublished()) {
+      this.#lookAgain(PUBLISH_MS)
+      return true
+    }
     const now = performance.now()
     if (this.#waiting?.cert !== pair.cert) {
       this.#waiting = { cert: pair.cert, since: now }
-      clearTimeout(this.#waited)
-      this.#waited = setTimeout(() => this.look(), this.#trustMs + 50).unref()
+      this.#lookAgain(this.#trustMs + 50)
     }
     return now - this.#waiting.since < this.#trustMs
+  }
+
+  #lookAgain(afterMs: number): void {
+    clearTimeout(this.#waited)
+    this.#waited = setTimeout(() => this.look(), afterMs).unref()
   }
 }
 

@@ -2,6 +2,7 @@ import { type DecideParts, NO_SURROUNDINGS, type Surroundings, decide } from './
 import type { RulesParts } from './decide-rules.ts'
 import { type Route, createReviewHandler } from './review-handler.ts'
 import type { Server } from 'node:https'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadAccess } from '../../admin/read-guard.ts'
 import { createAdmin } from '../../admin/server.ts'
@@ -15,6 +16,7 @@ import { CertificateError, ServingCertificate } from './serving-certificate.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { ManagedCertificate, type ManagedOptions } from './managed-certificate.ts'
 import { MountedCertificate } from './mounted-certificate.ts'
+import { PublishedCa, type PublishOptions } from './published-ca.ts'
 import { BodyRoom } from './review-body.ts'
 import { createReviewServer, endServer } from './review-server.ts'
 import { readSurroundings } from './surroundings.ts'
@@ -62,7 +64,13 @@ export function createRoutes(parts: DecideParts, timeoutMs: number): ReadonlyMap
 
 /** Where the certificate comes from. */
 export type CertificateSource =
-  | { readonly kind: 'mounted'; readonly directory: string; readonly settleMs?: number }
+  | {
+      readonly kind: 'mounted'
+      readonly directory: string
+      readonly settleMs?: number
+      /** Publishes the CA of the directory; undefined where another program does. */
+      readonly publish?: PublishOptions | undefined
+    }
   | ({ readonly kind: 'managed' } & ManagedOptions)
 
 /** Configures a webhook. */
@@ -100,6 +108,8 @@ export interface Webhook {
 
 /** All bodies together: eight of the largest. */
 const BODIES = 8
+/** The CA beside a certificate, as cert-manager writes it. */
+const CA = 'ca.crt'
 
 /**
  * Starts a webhook. `client` is asked for where the options need the API server. Ready once there is
@@ -129,8 +139,9 @@ export async function startWebhook(
     ...(options.adminAccess && { access: options.adminAccess }),
   })
   const adminAddress = await admin.listen(options.admin)
-  const needsClient =
-    options.certificate.kind === 'managed' || options.readNamespaces || options.readServices
+  const { certificate: from } = options
+  const publishes = from.kind === 'managed' || from.publish !== undefined
+  const needsClient = publishes || options.readNamespaces || options.readServices
   let kube: KubeClient | undefined
   let source: { close(): void | Promise<void> } | undefined
   let version: ClusterVersion | undefined
@@ -213,18 +224,31 @@ async function follow(
     readonly stop: AbortSignal
   },
 ): Promise<{ close(): void | Promise<void> }> {
-  if (source.kind === 'mounted') {
+  const { kube: client, logger, now, stop } = parts
+  if (source.kind === 'mounted' && source.publish === undefined) {
     const { directory, settleMs } = source
     return new MountedCertificate(directory, certificate, { trustMs: settleMs })
   }
-  const { kube: client, logger, now, stop } = parts
   if (client === undefined) throw new CertificateError('there is no access to the API server')
-  const managed = new ManagedCertificate(source, { client, certificate, logger, now })
-  const giveUp = (): void => void managed.close()
+  const publisher =
+    source.kind === 'managed'
+      ? new ManagedCertificate(source, { client, certificate, logger, now })
+      : new PublishedCa(join(source.directory, CA), source.publish!, {
+          client,
+          certificate,
+          logger,
+          now,
+        })
+  const giveUp = (): void => void publisher.close()
   stop.addEventListener('abort', giveUp)
-  await managed.start()
+  await publisher.start()
   stop.removeEventListener('abort', giveUp)
-  return managed
+  if (source.kind === 'managed' || publisher instanceof ManagedCertificate) return publisher
+  const mounted = new MountedCertificate(source.directory, certificate, {
+    trustMs: source.settleMs,
+    isPublished: () => publisher.isPublished(),
+  })
+  return { close: async () => void (await Promise.all([mounted.close(), publisher.close()])) }
 }
 
 function surroundingsOf(
