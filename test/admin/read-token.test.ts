@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { askRules, askState } from '../../src/lab/experiment/sidecar-admin.ts'
-import { topOnce } from '../../src/lab/top/once.ts'
+import { topOnce } from '../../src/lab/top/top.ts'
 import { askedAs } from '../support/asked-as.ts'
 import { closers } from '../support/closers.ts'
 import { RULES, startApi, TOKEN } from './api-setup.ts'

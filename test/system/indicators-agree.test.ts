@@ -1,7 +1,7 @@
 // Needs Prometheus. The client's indicators and the recording rules made from the sidecar's own series.
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { predictedBlastRadius } from '../../src/lab/indicators/blast-radius.ts'
+import { predictedBlastRadius } from '../../src/lab/indicators/indicators.ts'
 import { parseExpectation } from '../../src/lab/load/expectation.ts'
 import type { LoadResult, ToolResult } from '../../src/lab/load/results/result.ts'
 import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { binomialBounds } from '../../src/lab/indicators/blast-radius.ts'
+import { binomialBounds } from '../../src/lab/indicators/indicators.ts'
 import type { LoadResult } from '../../src/lab/load/results/result.ts'
 import { type Program, startProgram } from '../support/program.ts'
 

@@ -1,5 +1,5 @@
 import { quoted } from '../../base/text/foreign-text.ts'
-import type { Place } from '../../lab/top/place.ts'
+import type { Place } from '../../lab/top/sidecar-view.ts'
 import type { TopOptions } from '../../lab/top/top.ts'
 import { readTokenFlag } from '../flags/admin-access-flags.ts'
 import { defineCommand } from '../flags/command.ts'

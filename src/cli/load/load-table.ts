@@ -1,5 +1,5 @@
 import { oneLine } from '../../base/text/foreign-text.ts'
-import { leftOutWords } from '../../lab/report/left-out.ts'
+import { leftOutWords } from '../../lab/report/run-tables.ts'
 import type { ErrorCount, LoadResult, Origin, ToolResult } from '../../lab/load/results/result.ts'
 import {
   gateValue,

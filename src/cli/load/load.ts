@@ -1,11 +1,13 @@
-import { type RunningLoad, runLoad } from '../../lab/load/run-load.ts'
+import { type RunningLoad, runLoad, shardOf } from '../../lab/load/run-load.ts'
 import type { ListenAddress } from '../../http/address.ts'
-import { metricsPage } from '../../lab/load/results/metrics-page.ts'
+import {
+  metricsPage,
+  type MetricsServer,
+  serveMetrics,
+} from '../../lab/load/results/metrics-server.ts'
 import { type Consent, ToolsNotNamedError } from '../../lab/load/choose-tools.ts'
-import { type MetricsServer, serveMetrics } from '../../lab/load/results/metrics-server.ts'
 import type { LoadOptions } from '../../lab/load/load-options.ts'
 import type { LoadResult } from '../../lab/load/results/result.ts'
-import { shardOf } from '../../lab/load/shard.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 import { writeText } from './load-files.ts'

@@ -1,27 +1,164 @@
-import { DEPENDENCY_FAILURE } from './catalog/dependency-failure.ts'
-import { LATENCY } from './catalog/latency.ts'
-import { POOL_EXHAUSTION } from './catalog/pool-exhaustion.ts'
-import { PROCESS_KILL } from './catalog/process-kill.ts'
-import { RATE_LIMIT } from './catalog/rate-limit.ts'
-import { RETRY_STORM } from './catalog/retry-storm.ts'
-import { SCHEMA_DRIFT } from './catalog/schema-drift.ts'
-import { SESSION_LOSS } from './catalog/session-loss.ts'
-
-/** A plan that can be run once the places in it are right. */
+/** A plan that can be run after its addresses and tools are adapted. */
 export interface ReadyPlan {
   readonly name: string
   readonly about: string
   readonly text: string
 }
 
-/** The ready plans. */
+const TARGET = `target:
+  url: http://localhost:15300/mcp # the listener of squall run
+  environment: staging # the --environment of squall run
+sidecar:
+  admin: http://127.0.0.1:15390
+  rulesFile: ./rules.yaml # what squall run was given by --rules`
+
+/** Lists the ready plans. */
 export const CATALOG: readonly ReadyPlan[] = [
-  { name: 'latency', about: 'a tool becomes slow', text: LATENCY },
-  { name: 'dependency-failure', about: 'what a tool depends on fails', text: DEPENDENCY_FAILURE },
-  { name: 'pool-exhaustion', about: 'calls hang and hold what they have', text: POOL_EXHAUSTION },
-  { name: 'process-kill', about: 'the server is killed', text: PROCESS_KILL },
-  { name: 'session-loss', about: 'the server forgets sessions', text: SESSION_LOSS },
-  { name: 'schema-drift', about: 'results change their shape', text: SCHEMA_DRIFT },
-  { name: 'rate-limit', about: 'a quota is used up', text: RATE_LIMIT },
-  { name: 'retry-storm', about: 'failures are retried on every layer', text: RETRY_STORM },
+  {
+    name: 'latency',
+    about: 'a tool becomes slow',
+    text: `# A tool becomes slow. Does what calls it wait, give up, or go on without it?
+name: latency
+${TARGET}
+steadyState: { errors: 1%, p95: 1s, for: 20s }
+rules:
+  - name: slow-search
+    match: { tool: search_docs }
+    faults: [delay: { fixed: 2s, jitter: 500ms }]
+stages: [10%, 25%, 50%]
+hold: 60s
+load: { clients: 10, tools: [search_docs], fanOut: 4, timeout: 10s }
+abortOn: { errors: '>5% for 10s', p95: '>8s' }
+slo: ['success>99%', 'p95<5s']
+`,
+  },
+  {
+    name: 'dependency-failure',
+    about: 'what a tool depends on fails',
+    text: `# What a tool depends on fails: the tool says so by an error. Do retries hide it, and is there enough of them?
+name: dependency-failure
+${TARGET}
+steadyState: { errors: 1%, p95: 1s, for: 20s }
+rules:
+  - name: database-gone
+    match: { tool: search_docs }
+    faults: [abort: { toolError: 'connection to the database lost' }]
+stages: [2%, 5%, 10%]
+hold: 60s
+load: { clients: 10, tools: [search_docs], fanOut: 8, retries: 2, retryBudget: 10% }
+abortOn: { errors: '>5% for 10s' }
+slo: ['success>99%', 'blast<5%']
+`,
+  },
+  {
+    name: 'pool-exhaustion',
+    about: 'calls hang and hold what they have',
+    text: `# Calls hang, and streams are held beside them: connections, sessions and workers fill up. Do the other calls still get through?
+name: pool-exhaustion
+${TARGET}
+steadyState: { errors: 1%, p95: 1s, for: 20s }
+rules:
+  - name: hanging-search
+    match: { tool: search_docs }
+    faults: [hang: { for: 20s }]
+stages: [5%, 10%, 20%]
+hold: 60s
+load: { clients: 50, tools: [search_docs, get_weather], streams: 20, timeout: 5s }
+abortOn: { errors: '>30% for 10s', p50: '>2s' }
+slo: ['p50<1s']
+`,
+  },
+  {
+    name: 'process-kill',
+    about: 'the server is killed',
+    text: `# The process of the server is killed. Does it come back, and how long do its callers feel it?
+name: process-kill
+${TARGET}
+steadyState: { probe: tools/list, errors: 1%, p95: 1s, for: 20s, within: 2m }
+kill:
+  pidFile: ./server.pid # written by the server, and again after each start
+  command: server.mjs # a part of its command line
+  restartWithin: 15s
+hold: 60s
+load: { clients: 10, tools: [search_docs], retries: 2, timeout: 5s }
+abortOn: { errors: '>90% for 30s' }
+slo: ['success>70%']
+`,
+  },
+  {
+    name: 'session-loss',
+    about: 'the server forgets sessions',
+    text: `# The server forgets sessions, as after a restart or behind a balancer that is not sticky. Do clients begin new ones?
+name: session-loss
+${TARGET}
+steadyState: { errors: 1%, p95: 1s, for: 20s }
+rules:
+  - name: lost-session
+    match: { tool: search_docs }
+    faults: [session: { expire: true }]
+stages: [1%, 3%, 5%]
+hold: 60s
+load: { clients: 20, tools: [search_docs], retries: 1 }
+abortOn: { errors: '>20% for 10s' }
+slo: ['success>90%']
+`,
+  },
+  {
+    name: 'schema-drift',
+    about: 'results change their shape',
+    text: `# Results change their shape, and nothing says so. Who notices?
+name: schema-drift
+${TARGET}
+steadyState: { errors: 1%, success: 99%, for: 20s }
+rules:
+  - name: drifted-weather
+    match: { tool: get_weather }
+    faults: [rewrite: { rename: { '/temperature': '/temp_c' }, retype: { '/humidity': string } }]
+stages: [5%, 15%, 30%]
+hold: 60s
+load: { clients: 10, tools: [get_weather] }
+abortOn: { errors: '>5% for 10s', success: '<50% for 10s' }
+slo: ['errors<1%', 'silent<40%']
+`,
+  },
+  {
+    name: 'rate-limit',
+    about: 'a quota is used up',
+    text: `# A quota is used up: 429 with Retry-After. Do clients wait, or hammer on?
+name: rate-limit
+${TARGET}
+steadyState: { errors: 1%, p95: 1s, for: 20s }
+rules:
+  - name: quota
+    match: { tool: search_docs }
+    faults: [rateLimit: { retryAfter: 1s }]
+stages: [5%, 15%, 30%]
+hold: 60s
+load: { clients: 10, tools: [search_docs], retries: 3, timeout: 10s }
+abortOn: { errors: '>10% for 10s' }
+slo: ['success>95%']
+`,
+  },
+  {
+    name: 'retry-storm',
+    about: 'failures are retried on every layer',
+    text: `# The server gets each call several times while some fail: a retry storm. Does it bear the load, and does the budget of retries hold?
+name: retry-storm
+${TARGET}
+steadyState: { errors: 1%, p95: 1s, for: 20s }
+rules:
+  - name: storm
+    match: { tool: search_docs }
+    faults: [amplify: { copies: 3 }]
+  - name: spark
+    match: { tool: search_docs }
+    percent: 50
+    faults: [abort: { status: 503 }]
+stages: [10%, 25%, 50%]
+hold: 60s
+load: { clients: 10, tools: [search_docs], fanOut: 4, retries: 3, retryBudget: 20% }
+abortOn: { errors: '>15% for 10s', p95: '>5s' }
+slo: ['retries<2']
+`,
+  },
 ]

@@ -1,5 +1,5 @@
 import type { SidecarAdmin } from '../../admin/api-client.ts'
-import type { CallSpec } from '../load/call-spec.ts'
+import type { CallSpec } from '../load/load-options.ts'
 import type { Expectation } from '../load/expectation.ts'
 import type { SloGate } from '../load/results/slo.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
-import type { CallSpec } from '../load/call-spec.ts'
+import type { CallSpec } from '../load/load-options.ts'
 import { parseCalls } from '../load/calls-file.ts'
 import { parseExpectation } from '../load/expectation.ts'
 import { LoadError } from '../load/load-error.ts'

@@ -1,4 +1,4 @@
-import { type GateSample, recoveryOf, type Recovery } from '../indicators/recovery.ts'
+import { type GateSample, recoveryOf, type Recovery } from '../indicators/indicators.ts'
 import { type Gate, isBroken, type Measured, shownMeasure } from './gate.ts'
 
 /** Returns true when any gate fails; undefined when none could be measured. */

@@ -1,5 +1,4 @@
 import type { IndicatorCounts } from './counts.ts'
-import { predictedBlastRadius } from './blast-radius.ts'
 
 /** A share, or null where there was nothing to take a share of. */
 export type Fraction = number | null
@@ -73,4 +72,56 @@ function share(part: number, whole: number): Fraction {
 function etaOf(responded: Fraction, usable: Fraction): Fraction {
   if (responded === null) return null
   return responded === 0 || usable === null ? 0 : responded * usable
+}
+
+/** The share of tasks that fail when each of their calls fails by itself with probability `e`. */
+export function predictedBlastRadius(e: number, callsPerTask: number): number {
+  return 1 - (1 - e) ** callsPerTask
+}
+
+/** The interval of a measured share. */
+export interface Bounds {
+  readonly low: number
+  readonly high: number
+}
+
+/** Where the share of `n` tries lies that succeed with probability `p`, but for `z` deviations. */
+export function binomialBounds(p: number, n: number, z: number): Bounds {
+  const reach = z * Math.sqrt((p * (1 - p)) / n)
+  return { low: Math.max(0, p - reach), high: Math.min(1, p + reach) }
+}
+
+/** The state of a gate at one time. Times are of one clock, in milliseconds. */
+export interface GateSample {
+  readonly at: number
+  readonly broken: boolean
+}
+
+/** The times until a failure was detected, and until it was gone. */
+export interface Recovery {
+  /** From the injection to the first breach seen; undefined when none was. */
+  readonly detectMs: number | undefined
+  /** From the injection to steady state again; undefined when it never came, or was never left. */
+  readonly recoverMs: number | undefined
+}
+
+/**
+ * Times to detect and to recover, from samples in the order of time. Steady again means unbroken
+ * from some sample on, for at least `steadyForMs` and to the last sample.
+ */
+export function recoveryOf(
+  samples: readonly GateSample[],
+  injectedAt: number,
+  steadyForMs = 0,
+): Recovery {
+  const after = samples.filter(({ at }) => at >= injectedAt)
+  const first = after.find(({ broken }) => broken)
+  if (first === undefined) return { detectMs: undefined, recoverMs: undefined }
+  const lastBroken = after.findLastIndex(({ broken }) => broken)
+  const steady = after[lastBroken + 1]
+  const held = steady !== undefined && after.at(-1)!.at - steady.at >= steadyForMs
+  return {
+    detectMs: first.at - injectedAt,
+    recoverMs: held ? steady.at - injectedAt : undefined,
+  }
 }

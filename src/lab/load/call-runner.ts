@@ -7,7 +7,7 @@ import { type Breaker, createBreaker } from './breaker.ts'
 import type { LoadResilience } from './load-options.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { Origin } from './results/result.ts'
-import type { UnmarkedFaults } from './unmarked-faults.ts'
+import type { UnmarkedFaults } from './sidecar-faults.ts'
 import { backoffMs, createRetryBudget, isRetryable } from './retry.ts'
 import { type RandomSource, seededRandom } from '../../base/seeded-random.ts'
 

@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml'
 import { isRecord } from '../../base/values.ts'
 import { assertShallow } from '../../base/yaml/yaml-depth.ts'
-import type { CallSpec } from './call-spec.ts'
+import type { CallSpec } from './load-options.ts'
 import { parseExpectation } from './expectation.ts'
 import { LoadError } from './load-error.ts'
 

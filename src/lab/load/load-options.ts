@@ -1,9 +1,18 @@
-import type { SidecarAdmin } from '../../admin/api-client.ts'
-import type { CallSpec } from './call-spec.ts'
 import type { Expectation } from './expectation.ts'
+import type { SidecarAdmin } from '../../admin/api-client.ts'
 import type { Baseline } from './baseline.ts'
 import type { ClientKind, Shard } from './results/result.ts'
 import type { SloGate } from './results/slo.ts'
+
+/** A call as a file of calls gives it. */
+export interface CallSpec {
+  readonly tool: string
+  /** Made from the schema of the tool when not given. */
+  readonly arguments?: Readonly<Record<string, unknown>>
+  /** The weight with which it is chosen. */
+  readonly weight: number
+  readonly expect: readonly Expectation[]
+}
 
 /** Where the load goes, and as whom. */
 export interface LoadTarget {

@@ -1,21 +1,18 @@
-import type { Baseline } from './baseline.ts'
-import { BaselineRecorder } from './baseline.ts'
+import { type Baseline, BaselineRecorder } from './baseline.ts'
 import { buildResult } from './results/build-result.ts'
 import { planCalls } from './call-plan.ts'
 import { CallRunner } from './call-runner.ts'
 import { runClosedModel } from './closed-model.ts'
-import { chooseTools, type Consent } from './choose-tools.ts'
-import { closeClients, openClients } from './clients/client-pool.ts'
-import { HeldStreamSet } from './clients/held-stream-set.ts'
+import { type Consent, chooseTools } from './choose-tools.ts'
+import { HeldStreamSet } from './clients/held-stream.ts'
 import { GracefulStop, type StopSignals } from './graceful-stop.ts'
 import type { Endpoint, LoadClient } from './clients/load-client.ts'
-import type { LoadOptions } from './load-options.ts'
+import type { LoadOptions, LoadPace } from './load-options.ts'
 import { openEndpoint } from './clients/open-endpoint.ts'
 import { runOpenModel } from './open-model.ts'
 import { Recorder } from './results/recorder.ts'
-import type { LoadResult } from './results/result.ts'
-import { openFaults, type UnmarkedFaults } from './unmarked-faults.ts'
-import { shardOf } from './shard.ts'
+import type { LoadResult, Shard } from './results/result.ts'
+import { type UnmarkedFaults, openFaults } from './sidecar-faults.ts'
 import { taskRunner } from './task-runner.ts'
 
 /** Lets a caller follow and stop a run. */
@@ -95,5 +92,52 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
     held.close()
     await closeClients(clients)
     await endpoint.close()
+  }
+}
+
+/** The part of a load that falls to one shard: the parts together are the whole. */
+export function shardOf(pace: LoadPace, shard: Shard | undefined): LoadPace {
+  if (shard === undefined) return pace
+  const { index, count } = shard
+  const part = (whole: number): number =>
+    Math.floor(whole / count) + (index < whole % count ? 1 : 0)
+  return {
+    ...pace,
+    // A shard without a client could make no call at all.
+    clients: Math.max(1, part(pace.clients)),
+    maxInFlight: Math.max(1, part(pace.maxInFlight)),
+    hold: part(pace.hold),
+    ...(pace.rate !== undefined && { rate: pace.rate / count }),
+    ...(pace.tasks !== undefined && { tasks: part(pace.tasks) }),
+  }
+}
+
+/** So many clients begin their sessions at a time. */
+const AT_ONCE = 20
+
+/** Opens the clients of a load. Rejects when one cannot be opened. */
+export async function openClients(endpoint: Endpoint, count: number): Promise<LoadClient[]> {
+  const clients: LoadClient[] = []
+  try {
+    while (clients.length < count) {
+      const batch = Math.min(AT_ONCE, count - clients.length)
+      const opened = await Promise.allSettled(
+        Array.from({ length: batch }, () => endpoint.connect()),
+      )
+      for (const each of opened) if (each.status === 'fulfilled') clients.push(each.value)
+      const failed = opened.find((each) => each.status === 'rejected')
+      if (failed !== undefined) throw failed.reason
+    }
+    return clients
+  } catch (error) {
+    await closeClients(clients)
+    throw error
+  }
+}
+
+/** Ends the sessions. Never rejects. */
+export async function closeClients(clients: readonly LoadClient[]): Promise<void> {
+  for (let i = 0; i < clients.length; i += AT_ONCE) {
+    await Promise.allSettled(clients.slice(i, i + AT_ONCE).map((client) => client.close()))
   }
 }

@@ -1,8 +1,13 @@
 import { htmlText } from './foreign-text.ts'
-import { htmlBar } from './html-bar.ts'
-import type { Cell, Column, ReportTable } from './report-table.ts'
+import { htmlBar } from './html-head.ts'
+import {
+  type Cell,
+  type Column,
+  type ReportTable,
+  indicatorTable,
+  speedTable,
+} from './report-table.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
-import { indicatorTable, speedTable } from './indicator-table.ts'
 import type { TitledRun } from './report.ts'
 import {
   arrivalTable,
@@ -11,8 +16,8 @@ import {
   gateTable,
   runTable,
   toolTable,
+  timeTable,
 } from './run-tables.ts'
-import { timeTable } from './run-tables.ts'
 
 /** A table with its title. Empty text where it has no rows. */
 export function htmlTable(table: ReportTable, id: string, level: 2 | 3): string {

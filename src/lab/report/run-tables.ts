@@ -1,9 +1,8 @@
-import type { LoadResult } from '../load/results/result.ts'
+import type { LeftOutTool, LoadResult } from '../load/results/result.ts'
 import { type Cell, type ReportTable, cell, withoutEmpty } from './report-table.ts'
 import { duration, gateValue, latency, moment, percentage, wholeNumber } from './shown-numbers.ts'
 import { foreign } from '../../base/text/foreign-text.ts'
 import { toolEndings } from './endings.ts'
-import { leftOutWords } from './left-out.ts'
 
 /** More rows than this nobody reads, and they are in the file as JSON. */
 const MAX_ROWS = 600
@@ -211,4 +210,14 @@ export function runTable({ run, squall }: LoadResult): ReportTable {
     columns: [{ name: 'Option' }, { name: 'Value' }],
     rows: facts.map(([name, value]) => [cell(foreign(name, 60)), cell(foreign(value, 400))]),
   }
+}
+
+const MAX_SHOWN = 20
+const WORDS = { destructive: 'destructive', not_read_only: 'not read-only', no_hint: 'no hint' }
+
+/** Says which tools were not called, and why. */
+export function leftOutWords(leftOut: readonly LeftOutTool[]): string {
+  const shown = leftOut.slice(0, MAX_SHOWN).map(({ tool, why }) => `${tool} (${WORDS[why]})`)
+  if (leftOut.length > MAX_SHOWN) shown.push(`… ${leftOut.length - MAX_SHOWN} more`)
+  return shown.join(', ')
 }

@@ -1,7 +1,7 @@
 import { API } from '../../admin/api.ts'
 import { AdminError, askAdmin } from '../../admin/api-client.ts'
 import { foreignCell } from '../../base/text/foreign-text.ts'
-import { type Place, placeText } from './place.ts'
+import { type Place, placeText } from './sidecar-view.ts'
 
 /** A change that an operator may ask for. */
 export type Change = 'disarm' | 'arm'

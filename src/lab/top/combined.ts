@@ -1,8 +1,6 @@
-import { combineRules, type CombinedRule } from './combined-rules.ts'
-import { combineTools, type CombinedTool } from './combined-tools.ts'
-import { type Rates, sumRates } from './rates.ts'
+import { type Rates, sumOf, sumRates } from './rates.ts'
 import type { SidecarView } from './sidecar-view.ts'
-import type { Fault } from './read-snapshot.ts'
+import type { Fault, Rule, Snapshot } from './read-snapshot.ts'
 
 /** The combined state of several sidecars. */
 export interface Combined {
@@ -52,4 +50,105 @@ export function differingDigests(views: readonly SidecarView[]): Combined['diges
   }
   if (found.size < 2) return []
   return [...found].map(([digest, sidecars]) => ({ digest, sidecars }))
+}
+
+/** A rule in all sidecars that have it. */
+export interface CombinedRule {
+  readonly name: string
+  readonly faults: readonly string[]
+  readonly builtIn: boolean
+  readonly dryRun: boolean
+  /** The state in all sidecars that have the rule; `mixed` when they differ. */
+  readonly state: RuleState | 'mixed'
+  /** In how many sidecars it is on. */
+  readonly on: number
+  /** The number of sidecars that have the rule. */
+  readonly of: number
+  readonly matched: number
+  readonly sampled: number
+  readonly applied: number
+  readonly active: number
+}
+
+/** The state of a rule in one sidecar. */
+export type RuleState = 'on' | 'disarmed' | 'dry_run' | 'not_yet' | 'expired' | 'other_pod'
+
+interface Seen {
+  readonly rule: Rule
+  readonly state: RuleState
+}
+
+/** The rules of all sidecars in the order of their files; equal ones are one. */
+export function combineRules(snapshots: readonly Snapshot[]): readonly CombinedRule[] {
+  const seen = new Map<string, Seen[]>()
+  for (const snapshot of snapshots) {
+    for (const rule of snapshot.rules) {
+      const key = JSON.stringify([rule.builtIn, rule.name, rule.faults])
+      const known = seen.get(key)
+      const one = { rule, state: stateOf(rule, snapshot) }
+      if (known === undefined) seen.set(key, [one])
+      else known.push(one)
+    }
+  }
+  return [...seen.values()].map(combineOne)
+}
+
+function stateOf({ phase, dryRun }: Rule, { armed, dryRun: allDryRun }: Snapshot): RuleState {
+  if (phase !== 'on') return phase
+  if (!armed) return 'disarmed'
+  return dryRun || allDryRun ? 'dry_run' : 'on'
+}
+
+function combineOne(all: readonly Seen[]): CombinedRule {
+  const [{ rule, state }] = all as readonly [Seen]
+  const sum = (of: (rule: Rule) => number): number =>
+    all.reduce((total, each) => total + of(each.rule), 0)
+  return {
+    name: rule.name,
+    faults: rule.faults,
+    builtIn: rule.builtIn,
+    dryRun: all.some((each) => each.rule.dryRun),
+    state: all.every((each) => each.state === state) ? state : 'mixed',
+    on: all.filter((each) => each.state === 'on').length,
+    of: all.length,
+    matched: sum(({ matched }) => matched),
+    sampled: sum(({ sampled }) => sampled),
+    applied: sum(({ applied }) => applied),
+    active: sum(({ active }) => active),
+  }
+}
+
+/** The calls of a tool in all sidecars. */
+export interface CombinedTool {
+  /** Empty for all methods that are no calls of tools. */
+  readonly tool: string
+  readonly calls: number
+  readonly injected: number
+  readonly real: number
+  readonly squall: number
+  /** Undefined as long as no sidecar tells it. */
+  readonly rates: Rates | undefined
+}
+
+/** The tools of all sidecars, those with errors of either kind first. */
+export function combineTools(views: readonly SidecarView[]): readonly CombinedTool[] {
+  const found = new Map<string, CombinedTool>()
+  for (const { snapshot, rates } of views) {
+    for (const { tool, calls, errors } of snapshot?.tools ?? []) {
+      const before = found.get(tool)
+      const known = [before?.rates, rates?.tools.get(tool)].filter((each) => each !== undefined)
+      found.set(tool, {
+        tool,
+        calls: (before?.calls ?? 0) + sumOf(calls),
+        injected: (before?.injected ?? 0) + errors.injected,
+        real: (before?.real ?? 0) + errors.upstream,
+        squall: (before?.squall ?? 0) + errors.squall,
+        rates: known.length === 0 ? undefined : sumRates(known),
+      })
+    }
+  }
+  const errors = ({ injected, real, squall }: CombinedTool): number => injected + real + squall
+  return [...found.values()].sort(
+    (a, b) => errors(b) - errors(a) || b.calls - a.calls || (a.tool < b.tool ? -1 : 1),
+  )
 }

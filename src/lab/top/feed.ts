@@ -3,7 +3,7 @@ import { API } from '../../admin/api.ts'
 import { connectionProblem, AdminError, failureOf } from '../../admin/api-client.ts'
 import { CLIENT_HEADER } from '../../http/trusted-host.ts'
 import { SseFramer } from '../../mcp/sse-framer.ts'
-import { type Place, placeText } from './place.ts'
+import { type Place, placeText } from './sidecar-view.ts'
 import { readSnapshot, type Snapshot } from './read-snapshot.ts'
 import { foreignCell } from '../../base/text/foreign-text.ts'
 

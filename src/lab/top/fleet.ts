@@ -1,7 +1,5 @@
-import type { Board } from './board.ts'
+import { type Board, type Place, SidecarWatch } from './sidecar-view.ts'
 import { type FeedOptions, openFeed } from './feed.ts'
-import type { Place } from './place.ts'
-import { SidecarWatch } from './sidecar-view.ts'
 
 /** All sidecars that are looked at. */
 export interface Fleet {

@@ -1,8 +1,7 @@
-import type { Board } from './board.ts'
+import type { Board, SidecarView } from './sidecar-view.ts'
 import { combine } from './combined.ts'
 import { sampledCalls } from './figures.ts'
 import type { Rates } from './rates.ts'
-import type { SidecarView } from './sidecar-view.ts'
 
 const MAX_FAULTS = 20
 

@@ -1,12 +1,10 @@
-import type { Board } from './board.ts'
+import { type Board, type Place, placeText } from './sidecar-view.ts'
 import { type Change, changeArming } from './change-arming.ts'
 import { type Around, type Controls, keysOf, press, UNTOUCHED } from './controls.ts'
 import type { FeedOptions } from './feed.ts'
 import { watchFleet } from './fleet.ts'
-import { type Place, placeText } from './place.ts'
 import { renderScreen } from './screen/screen.ts'
-import { onStopSignal } from './stop-signals.ts'
-import { type Input, openTerminal, type Output } from './terminal.ts'
+import { onStopSignal, type Input, openTerminal, type Output } from './terminal.ts'
 
 /** Configures the screen. */
 export interface LiveOptions {

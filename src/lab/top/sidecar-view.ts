@@ -1,6 +1,16 @@
-import { type Place, placeText } from './place.ts'
-import { ratesBetween, type Rates, type SidecarRates } from './rates.ts'
+import { type Rates, type SidecarRates, ratesBetween } from './rates.ts'
 import type { Fault, Snapshot } from './read-snapshot.ts'
+
+/** Where the admin port of a sidecar is. */
+export interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+/** The place as people write it. */
+export function placeText({ host, port }: Place): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
 
 /** The state of the connection to a sidecar. */
 export type Link = 'connecting' | 'live' | 'lost'
@@ -66,4 +76,32 @@ export class SidecarWatch {
     const trend = [...this.#view.trend, this.#view.rates].slice(-MAX_TREND)
     this.#view = { ...this.#view, trend }
   }
+}
+
+/** All that there is to show at one moment. */
+export interface Board {
+  /** ISO 8601, in UTC, as the clock is here. */
+  readonly at: string
+  readonly sidecars: readonly SidecarView[]
+}
+
+/** The view that the user chose. */
+export interface Look {
+  readonly width: number
+  readonly height: number
+  /** The number of one sidecar that is shown alone, or 0 for all. */
+  readonly focus: number
+  readonly paused: boolean
+  readonly help: boolean
+  /** A question to be answered, or what became of the last change. */
+  readonly notice: string
+}
+
+/** The sidecars that the look is at. */
+export function shownSidecars(
+  { sidecars }: Board,
+  { focus }: Pick<Look, 'focus'>,
+): readonly SidecarView[] {
+  const one = sidecars[focus - 1]
+  return one === undefined ? sidecars : [one]
 }

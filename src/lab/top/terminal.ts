@@ -1,5 +1,4 @@
-import { type Line } from './screen/line.ts'
-import { paintLine } from './screen/paint.ts'
+import { type Line, paintLine } from './screen/line.ts'
 
 /** The part of an output stream that is used here. */
 export interface Output {
@@ -88,5 +87,15 @@ export function openTerminal(
       output.write(HOME + text + CLEAR_BELOW)
     },
     close,
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Calls back at a signal to stop. Returns a function that removes the handlers. */
+export function onStopSignal(stop: () => void): () => void {
+  for (const signal of SIGNALS) process.on(signal, stop)
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, stop)
   }
 }

@@ -2,11 +2,15 @@ import { createHash } from 'node:crypto'
 import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { HistoryEntry } from '../../../src/lab/experiment/history.ts'
-import { addToHistory, historyEntry, readHistory } from '../../../src/lab/experiment/history.ts'
+import {
+  type HistoryEntry,
+  addToHistory,
+  historyEntry,
+  readHistory,
+} from '../../../src/lab/experiment/history.ts'
 import { readAndKeep, readKept } from '../../../src/lab/experiment/kept-plan.ts'
 import { proposals } from '../../../src/lab/experiment/proposals.ts'
-import type { ExperimentEvent } from '../../../src/lab/experiment/progress.ts'
+import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { writeReports } from '../../../src/lab/experiment/write-reports.ts'
 import type { Step } from '../load/scripted-server.ts'
 import { eventually } from '../../support/eventually.ts'

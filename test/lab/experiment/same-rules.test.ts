@@ -6,7 +6,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { digestOf } from '../../../src/lab/experiment/armed-rules.ts'
-import type { ExperimentEvent } from '../../../src/lab/experiment/progress.ts'
+import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { failing } from '../../live/rules-directory.ts'
 import { eventually } from '../../support/eventually.ts'
 import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'

@@ -1,9 +1,12 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { binomialBounds, predictedBlastRadius } from '../../../src/lab/indicators/blast-radius.ts'
+import {
+  binomialBounds,
+  predictedBlastRadius,
+  indicatorsOf,
+  recoveryOf,
+} from '../../../src/lab/indicators/indicators.ts'
 import { type IndicatorCounts, noCounts, sumCounts } from '../../../src/lab/indicators/counts.ts'
-import { indicatorsOf } from '../../../src/lab/indicators/indicators.ts'
-import { recoveryOf } from '../../../src/lab/indicators/recovery.ts'
 
 const part = (whole: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: whole })
 

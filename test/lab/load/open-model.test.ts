@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { arrivalCount, arrivalTime } from '../../../src/lab/load/arrivals.ts'
+import { arrivalCount, arrivalTime } from '../../../src/lab/load/open-model.ts'
 import { Histogram } from '../../../src/lab/load/results/histogram.ts'
 import { load } from './load-run.ts'
 import { type ScriptedServer, startScripted, type Step } from './scripted-server.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { binomialBounds } from '../../../src/lab/indicators/blast-radius.ts'
+import { binomialBounds } from '../../../src/lab/indicators/indicators.ts'
 import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
 import { load } from './load-run.ts'
 import { scriptedListener } from './scripted-server.ts'

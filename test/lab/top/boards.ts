@@ -1,6 +1,5 @@
-import type { Board } from '../../../src/lab/top/board.ts'
+import { type Board, SidecarWatch } from '../../../src/lab/top/sidecar-view.ts'
 import { readSnapshot } from '../../../src/lab/top/read-snapshot.ts'
-import { SidecarWatch } from '../../../src/lab/top/sidecar-view.ts'
 
 const AT = Date.parse('2026-03-01T09:04:20.000Z')
 

@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Look } from '../../../src/lab/top/board.ts'
-import { cells } from '../../../src/lab/top/cells.ts'
-import { plainText } from '../../../src/lab/top/screen/line.ts'
-import { paintLine } from '../../../src/lab/top/screen/paint.ts'
+import type { Look } from '../../../src/lab/top/sidecar-view.ts'
+import { cells, plainText, paintLine } from '../../../src/lab/top/screen/line.ts'
 import { renderReport, renderScreen } from '../../../src/lab/top/screen/screen.ts'
 import { board, rule, tool } from './boards.ts'
 

@@ -1,4 +1,4 @@
-import { binomialBounds } from '../../indicators/blast-radius.ts'
+import { binomialBounds } from '../../indicators/indicators.ts'
 import { endingsOf } from '../../report/endings.ts'
 import { percentage } from '../../report/shown-numbers.ts'
 import { TWO_PERCENT } from '../rules-texts.ts'

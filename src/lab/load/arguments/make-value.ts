@@ -1,12 +1,9 @@
 import { isRecord } from '../../../base/values.ts'
 import { parsePointer, pointedAt } from '../../../base/json/json-pointer.ts'
-import { intersected, normalized, type Schema } from './intersect-schemas.ts'
-import { makeArray } from './make-array.ts'
+import { type Contained, type Schema, intersected, normalized } from './intersect-schemas.ts'
 import { makeNumber } from './make-number.ts'
-import { makeObject } from './make-object.ts'
-import type { Making } from './making.ts'
 import { makeText } from './make-text.ts'
-import { pick, type RandomSource } from '../../../base/seeded-random.ts'
+import { type RandomSource, intBetween, pick } from '../../../base/seeded-random.ts'
 
 const MAX_DEPTH = 12
 /** Values and parts of schemas that one value may take. */
@@ -89,4 +86,112 @@ function typeOf(schema: Schema, random: RandomSource): string {
     return String(pick(random, real))
   }
   return SIGNS.find(([, keys]) => keys.some((key) => schema[key] !== undefined))?.[0] ?? 'string'
+}
+
+/** State that all parts of one generated value share. */
+export interface Making {
+  /** Where references lead. */
+  readonly root: unknown
+  readonly random: RandomSource
+  /** The remaining number of values and schema parts: the schema comes from outside. */
+  left: number
+  /** Makes a value for a part of the schema. */
+  readonly make: (schema: unknown, depth: number) => unknown
+}
+
+const MAX_ADDED = 100
+/** The depth up to which optional values are added. */
+const FILLED_DEPTH = 3
+
+/** Makes an object for a schema without references and alternatives. */
+export function makeObject(schema: Schema, making: Making, depth: number): unknown {
+  const properties = isRecord(schema['properties']) ? schema['properties'] : {}
+  const required = new Set(namesIn(schema['required']))
+  const others = isRecord(schema['additionalProperties']) ? schema['additionalProperties'] : {}
+  const least = Math.min(MAX_ADDED, Number(schema['minProperties'] ?? 0))
+  const most = Number(schema['maxProperties'] ?? Infinity)
+  const value: Record<string, unknown> = {}
+  const add = (name: string, of: unknown): void => put(value, name, making.make(of, depth + 1))
+  let size = required.size
+  for (const [name, property] of Object.entries(properties)) {
+    // Sampled for each, so that what is required does not change what comes after it.
+    const wanted = making.random() < 0.5
+    if (!required.has(name) && (!wanted || depth >= FILLED_DEPTH || size >= most)) continue
+    if (!required.has(name)) size++
+    add(name, property)
+  }
+  for (const name of required) if (!Object.hasOwn(value, name)) add(name, others)
+  for (const [name, property] of Object.entries(properties)) {
+    if (Object.keys(value).length >= least) break
+    if (!Object.hasOwn(value, name)) add(name, property)
+  }
+  for (let i = 1; Object.keys(value).length < least; i++) add(`key${i}`, others)
+  return value
+}
+
+/** A property of this name, also when it is `__proto__`. */
+function put(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, {
+    value,
+    enumerable: true,
+    writable: true,
+    configurable: true,
+  })
+}
+
+function namesIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
+}
+
+const MAX_ITEMS = 100
+/** The number of attempts to make an item that is not in the array, when items must be unique. */
+const TRIES = 20
+
+/** Makes an array for a schema without references and alternatives. */
+export function makeArray(schema: Schema, making: Making, depth: number): unknown {
+  const first = Array.isArray(schema['prefixItems']) ? (schema['prefixItems'] as unknown[]) : []
+  const rest = isRecord(schema['items']) ? schema['items'] : undefined
+  const contained = containedIn(schema)
+  const unique = schema['uniqueItems'] === true
+  const items: unknown[] = []
+  const seen = new Set<string>()
+  const add = (of: unknown): void => {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const item = making.make(of, depth + 1)
+      const text = JSON.stringify(item)
+      if (unique && seen.has(text)) continue
+      seen.add(text)
+      items.push(item)
+      return
+    }
+  }
+  const length = lengthOf(schema, first.length, contained, making)
+  for (const each of first.slice(0, length)) add(each)
+  for (const each of contained) {
+    const of = rest === undefined ? each.schema : { allOf: [rest, each.schema] }
+    for (let i = 0; i < Math.min(MAX_ITEMS, each.least); i++) add(of)
+  }
+  for (let tries = 0; items.length < length && tries < length; tries++) {
+    add(rest ?? { type: 'string' })
+  }
+  return items
+}
+
+function lengthOf(
+  schema: Schema,
+  first: number,
+  contained: readonly Contained[],
+  { random }: Making,
+): number {
+  const wanted = contained.reduce((sum, { least }) => sum + Math.min(MAX_ITEMS, least), first)
+  const least = Math.max(wanted, Math.min(MAX_ITEMS, Number(schema['minItems'] ?? 1)))
+  const most = Number(schema['maxItems'] ?? Infinity)
+  // Items beyond it may be one too many of those that `contains` counts.
+  const bounded = contained.some((each) => each.most !== undefined)
+  const room = bounded || schema['items'] === false ? 0 : 2
+  return Math.min(intBetween(random, least, Math.max(least, Math.min(least + room, most))), most)
+}
+
+function containedIn({ contained }: Schema): readonly Contained[] {
+  return (contained ?? []) as readonly Contained[]
 }

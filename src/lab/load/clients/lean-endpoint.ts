@@ -2,10 +2,16 @@ import { isRecord } from '../../../base/values.ts'
 import { isModern } from '../../../mcp/protocol-version.ts'
 import { toolHint } from '../choose-tools.ts'
 import { endpointError } from './endpoint-error.ts'
-import { LeanClient } from './lean-client.ts'
-import { ask, findProtocolVersion } from './lean-handshake.ts'
+import { ask, findProtocolVersion, openSession } from './lean-handshake.ts'
 import { LeanWire, type Speaking } from './lean-wire.ts'
-import type { Endpoint, ToolInfo } from './load-client.ts'
+import type {
+  CallBounds,
+  CallResponse,
+  Endpoint,
+  HeldStream,
+  LoadClient,
+  ToolInfo,
+} from './load-client.ts'
 import type { LoadTarget } from '../load-options.ts'
 
 const MAX_PAGES = 100
@@ -58,4 +64,57 @@ function toolInfo(tool: unknown): ToolInfo | undefined {
   const { name, inputSchema, outputSchema, annotations } = tool
   if (typeof name !== 'string' || name === '') return undefined
   return { name, inputSchema, outputSchema, hint: toolHint(annotations) }
+}
+
+/** A client with little in it, for volume: one POST per call, and no memory of the calls before. */
+export class LeanClient implements LoadClient {
+  readonly #wire: LeanWire
+  readonly #protocolVersion: string
+  #speaking: Promise<Speaking>
+
+  private constructor(wire: LeanWire, speaking: Speaking) {
+    this.#wire = wire
+    this.#protocolVersion = speaking.protocolVersion
+    this.#speaking = Promise.resolve(speaking)
+  }
+
+  /** Opens a session where the protocol version has them. */
+  static async open(wire: LeanWire, protocolVersion: string): Promise<LeanClient> {
+    if (isModern(protocolVersion))
+      return new LeanClient(wire, { protocolVersion, session: undefined })
+    const { speaking } = await openSession(wire, protocolVersion)
+    return new LeanClient(wire, speaking)
+  }
+
+  async call(
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+    bounds: CallBounds,
+  ): Promise<CallResponse> {
+    const current = this.#speaking
+    const speaking = await current
+    const params = { name: tool, arguments: args }
+    const response = await this.#wire.ask('tools/call', params, speaking, bounds)
+    const lost = response.kind === 'http' && response.code === 404 && speaking.session !== undefined
+    // A dead session stays dead: the calls after this one get a new one, as the protocol wants it.
+    if (lost && this.#speaking === current) this.#speaking = this.#reopen(speaking)
+    return response
+  }
+
+  async hold(signal: AbortSignal): Promise<HeldStream | undefined> {
+    return this.#wire.hold(await this.#speaking, signal)
+  }
+
+  async close(): Promise<void> {
+    const speaking = await this.#speaking
+    if (speaking.session !== undefined) await this.#wire.end(speaking)
+  }
+
+  async #reopen(before: Speaking): Promise<Speaking> {
+    try {
+      return (await openSession(this.#wire, this.#protocolVersion)).speaking
+    } catch {
+      return before
+    }
+  }
 }

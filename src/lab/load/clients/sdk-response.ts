@@ -1,9 +1,11 @@
 import { isRecord } from '../../../base/values.ts'
 import { limitCall } from './call-limit.ts'
 import { codeOf, connectionFailure } from './connection-failure.ts'
-import type { CallResponse, CallBounds } from './load-client.ts'
+import type { CallBounds, CallResponse } from './load-client.ts'
 import type { MarkedFetch, SeenResponse } from './marked-fetch.ts'
 import { toolResponse } from './read-response.ts'
+import { LoadError } from '../load-error.ts'
+import type { ClientKind } from '../results/result.ts'
 
 /** Makes a call by an SDK; `timeout` is a bound that the SDK will not come to. */
 export type SdkCall = (options: { signal: AbortSignal; timeout: number }) => Promise<unknown>
@@ -60,4 +62,15 @@ function failure(error: unknown, seen: SeenResponse, late: boolean): CallRespons
     return connectionFailure(error, { late, headSeen: status !== undefined, markers })
   }
   return { ...common, kind: 'malformed' }
+}
+
+/** A client whose package is not installed: the SDKs are optional. */
+export function missingClient(kind: ClientKind, name: string, cause: unknown): unknown {
+  const { code } = cause as { readonly code?: unknown }
+  if (code !== 'ERR_MODULE_NOT_FOUND') return cause
+  return new LoadError(
+    'CLIENT_MISSING',
+    `--client ${kind} needs the package ${name}, which is not installed`,
+    `install it beside squall with npm install ${name}, or use --client lean`,
+  )
 }

@@ -1,8 +1,7 @@
 import type { LoadClient } from './load-client.ts'
 import { openHeldStream } from './held-stream.ts'
 import { createMarkedFetch } from './marked-fetch.ts'
-import { sdkResponse } from './sdk-response.ts'
-import { missingClient } from './missing-client.ts'
+import { sdkResponse, missingClient } from './sdk-response.ts'
 import type { LoadTarget } from '../load-options.ts'
 
 /** Loads the SDK of version 1; the result opens clients with it. */

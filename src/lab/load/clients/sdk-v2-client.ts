@@ -1,9 +1,8 @@
 import type { LoadClient } from './load-client.ts'
 import { openHeldStream } from './held-stream.ts'
 import { createMarkedFetch } from './marked-fetch.ts'
-import { missingClient } from './missing-client.ts'
+import { missingClient, sdkResponse } from './sdk-response.ts'
 import type { LoadTarget } from '../load-options.ts'
-import { sdkResponse } from './sdk-response.ts'
 
 /** Loads the SDK of version 2; the result opens clients with it. */
 export async function loadSdkV2(

@@ -1,13 +1,12 @@
 import { noCounts, sumCounts } from '../../indicators/counts.ts'
 import { indicatorsOf } from '../../indicators/indicators.ts'
-import { ErrorCounts } from './error-counts.ts'
+import { ErrorCounts, ToolRecorder } from './tool-recorder.ts'
 import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
 import type { Arrivals, HeldStreams, LoadResult, ToolResult } from './result.ts'
 import { judgeSlo, parseSlo } from './slo.ts'
 import { mergeTimelines } from './timeline-recorder.ts'
-import { ToolRecorder } from './tool-recorder.ts'
 
 /** The results of parts of a load as one. Latencies are merged by their buckets, not averaged. */
 export function mergeResults(results: readonly LoadResult[]): LoadResult {

@@ -1,13 +1,12 @@
 import { type GrowingCounts, noCounts } from '../../indicators/counts.ts'
 import type { CallOutcome } from '../call-runner.ts'
-import { ErrorCounts } from './error-counts.ts'
+import { ErrorCounts, ToolRecorder } from './tool-recorder.ts'
 import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
 import type { CallResponse } from '../clients/load-client.ts'
 import type { Arrivals, ErrorCount, FaultSeen, Latency, Origin } from './result.ts'
 import type { TaskOutcome } from '../task-outcome.ts'
 import { TimelineRecorder } from './timeline-recorder.ts'
-import { ToolRecorder } from './tool-recorder.ts'
 
 /** A call that starts so much after its time is counted as late. */
 const LATE_MS = 50

@@ -1,4 +1,35 @@
-import { cells, fit } from '../cells.ts'
+const ASCII = /^[\u0020-\u007e]*$/
+// Emoji and the scripts of East Asia take two cells.
+const WIDE =
+  /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]/u
+
+/** Returns the number of terminal cells of a text without control characters. */
+export function cells(text: string): number {
+  if (ASCII.test(text)) return text.length
+  let sum = 0
+  for (const char of text) sum += WIDE.test(char) ? 2 : 1
+  return sum
+}
+
+/** The text, cut with a mark where it takes more cells than this. */
+export function fit(text: string, most: number): string {
+  if (cells(text) <= most) return text
+  let kept = ''
+  let left = most - 1
+  for (const char of text) {
+    left -= cells(char)
+    if (left < 0) break
+    kept += char
+  }
+  return most < 1 ? '' : `${kept}…`
+}
+
+/** The text in exactly so many cells. */
+export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const shown = fit(text, width)
+  const space = ' '.repeat(Math.max(0, width - cells(shown)))
+  return align === 'left' ? shown + space : space + shown
+}
 
 /** The meaning of a part of a line. It selects the colour, and no information is in the colour alone. */
 export type Tone = 'plain' | 'strong' | 'good' | 'bad' | 'warn' | 'quiet'
@@ -44,6 +75,24 @@ export function plainText(lines: readonly Line[]): string {
           .map(({ text }) => text)
           .join('')
           .trimEnd()}\n`,
+    )
+    .join('')
+}
+
+const CODES: Readonly<Record<Tone, string>> = {
+  plain: '',
+  strong: '1',
+  good: '32',
+  bad: '1;31',
+  warn: '33',
+  quiet: '2',
+}
+
+/** A line with the codes of its colours. */
+export function paintLine(line: Line, colours: boolean): string {
+  return line
+    .map(({ text, tone }) =>
+      colours && tone !== 'plain' ? `\u001b[${CODES[tone]}m${text}\u001b[0m` : text,
     )
     .join('')
 }

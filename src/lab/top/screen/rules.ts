@@ -1,4 +1,4 @@
-import type { CombinedRule } from '../combined-rules.ts'
+import type { CombinedRule } from '../combined.ts'
 import { count } from '../figures.ts'
 import { type Line, type Span, span } from './line.ts'
 import { type Column, table } from './table.ts'

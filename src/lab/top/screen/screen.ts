@@ -1,6 +1,5 @@
-import { type Line, fitLine, span, textLine } from './line.ts'
-import { type Board, type Look, shownSidecars } from '../board.ts'
-import { cells } from '../cells.ts'
+import { type Line, fitLine, span, textLine, cells } from './line.ts'
+import { type Board, type Look, shownSidecars } from '../sidecar-view.ts'
 import { type Combined, combine, differingDigests } from '../combined.ts'
 import { shortDigest, timeOfDay } from '../figures.ts'
 import { faultLines } from './faults.ts'

@@ -1,5 +1,4 @@
-import { pad } from '../cells.ts'
-import { type Line, type Span, span } from './line.ts'
+import { pad, type Line, type Span, span } from './line.ts'
 
 /** A column; those without a width share what is left by their `grow`. */
 export interface Column {

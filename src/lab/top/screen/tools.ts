@@ -1,4 +1,4 @@
-import type { CombinedTool } from '../combined-tools.ts'
+import type { CombinedTool } from '../combined.ts'
 import { count, rate } from '../figures.ts'
 import { type Line, type Span, span, type Tone } from './line.ts'
 import { type Column, table } from './table.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { metricsPage } from '../../../../src/lab/load/results/metrics-page.ts'
+import { metricsPage } from '../../../../src/lab/load/results/metrics-server.ts'
 import { Recorder } from '../../../../src/lab/load/results/recorder.ts'
 import { ToolRecorder } from '../../../../src/lab/load/results/tool-recorder.ts'
 
