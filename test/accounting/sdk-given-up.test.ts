@@ -3,12 +3,11 @@ import { openClientV1 } from '../support/client-v1.ts'
 import { openClientV2 } from '../support/client-v2.ts'
 import { closers } from '../support/closers.ts'
 import type { InteropClient } from '../support/interop-client.ts'
-import { startModernServer } from '../support/modern-server.ts'
-import { startSessionServer } from '../support/session-server.ts'
 import { startSidecar, type StartOptions } from '../support/sidecar.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { rule } from '../faults/push-app.ts'
 import { POLL } from './stage.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 // A hang could read as zero errors: what a client that ran out of patience left behind counted as cancelled.
 
@@ -22,7 +21,7 @@ async function open(
   sessions: boolean,
   options: Partial<StartOptions> = {},
 ) {
-  const started = sessions ? await startSessionServer() : await startModernServer()
+  const started = sessions ? await startUpstream('session') : await startUpstream('modern')
   const host = 'host' in started ? started.host : started
   opened({ close: () => host.close() })
   const squall = opened(await startSidecar({ upstream: host.origin, ...options }))

@@ -1,11 +1,10 @@
 import { afterEach, expect, test } from 'vitest'
 import { openClientV1 } from '../support/client-v1.ts'
 import { openClientV2 } from '../support/client-v2.ts'
-import { startModernServer } from '../support/modern-server.ts'
-import { startSessionServer } from '../support/session-server.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { POLL, type Counts } from './stage.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -33,7 +32,7 @@ async function gauge(squall: RunningSidecar, name: string, kind: string): Promis
 }
 
 test('a client of protocol version 2026-07-28 is counted call by call', async () => {
-  const server = await startModernServer()
+  const server = await startUpstream('modern')
   closers.push(() => server.close())
   const squall = await before(server.origin)
   const client = await openClientV2('auto')(`${squall.url}/mcp`, 'streamableHttp')
@@ -73,7 +72,7 @@ test('a client of protocol version 2026-07-28 is counted call by call', async ()
 })
 
 test('a client of an older protocol version is counted across the streams that it resumes', async () => {
-  const server = await startSessionServer()
+  const server = await startUpstream('session')
   closers.push(() => server.host.close())
   const squall = await before(server.host.origin)
   const client = await openClientV1(`${squall.url}/mcp`, 'streamableHttp')

@@ -5,10 +5,11 @@ import { eventually } from '../support/eventually.ts'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { metricOf } from '../support/metric.ts'
 import { portOf, startProgram, type Program } from '../support/program.ts'
-import { response, chunk, startRawApp, type AppExchange, type RawApp } from '../support/raw-app.ts'
+import { response, chunk, type AppExchange, type RawApp } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { handshake, tlsFile } from '../support/tls.ts'
 import { valueOf } from '../support/wire.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const CALLS = 500
@@ -28,7 +29,7 @@ interface Stand {
 async function stand(...flags: string[]): Promise<Stand> {
   const held: AppExchange[] = []
   const app = opened(
-    await startRawApp({
+    await startUpstream({
       keepBytes: false,
       script: async (each) => {
         if (each.request.method === 'GET') await each.send([STREAM_HEAD, chunk('data: 1\n\n')])

@@ -7,9 +7,10 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { portOf, runProgram, startProgram, type Program } from '../support/program.ts'
-import { response, chunk, startRawApp, type AppExchange, type RawApp } from '../support/raw-app.ts'
+import { response, chunk, type AppExchange, type RawApp } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { valueOf } from '../support/wire.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -27,7 +28,7 @@ interface Stand {
 async function stand(...args: string[]): Promise<Stand> {
   const held: AppExchange[] = []
   const app = opened(
-    await startRawApp({
+    await startUpstream({
       script: async (exchange) => {
         if (exchange.request.method === 'GET')
           await exchange.send([STREAM_HEAD, chunk('data: 1\n\n')])

@@ -6,18 +6,18 @@ import { loadInputs } from '../../src/cli/load/load-inputs.ts'
 import type { LoadRequest } from '../../src/cli/load/load-request.ts'
 import { UsageError } from '../../src/cli/flags/usage-error.ts'
 import type { LoadResult } from '../../src/lab/load/results/result.ts'
-import { type ScriptedServer, startScripted } from '../lab/load/scripted-server.ts'
+import type { ScriptedServer } from '../support/scripted-server.ts'
 import { asked } from '../support/asked.ts'
 import { runHere } from '../support/here.ts'
 import { eventually } from '../support/eventually.ts'
-import { startSessionServer } from '../support/session-server.ts'
 import { startProgram } from '../support/program.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 let server: ScriptedServer
 let directory: string
 
 beforeAll(async () => {
-  server = await startScripted((call) =>
+  server = await startUpstream('scripted', (call) =>
     call % 4 === 3 ? { ending: 'tool error', marker: 'r/abort' } : 'ok',
   )
   directory = await mkdtemp(join(tmpdir(), 'squall-load-'))
@@ -116,7 +116,7 @@ test('tools that do not say whether they only read need --yes, or a name', async
     { name: 'plain', inputSchema },
     { name: 'drop', inputSchema, annotations },
   ]
-  const other = await startScripted(['ok'], tools)
+  const other = await startUpstream('scripted', ['ok'], tools)
   try {
     const args = ['load', '--target', other.url.href, '--tasks', '9']
     const refused = await runHere(args)
@@ -163,7 +163,7 @@ test('Ctrl-C ends it early with the result so far, and it can be scraped while i
 })
 
 test('Ctrl-C lets what is under way end, and a second one cuts it', async () => {
-  const other = await startScripted((call) => (call < 3 ? 'ok' : 'hang'))
+  const other = await startUpstream('scripted', (call) => (call < 3 ? 'ok' : 'hang'))
   const out = join(directory, 'cut.json')
   try {
     const args = ['load', '--target', other.url.href, '--tools', 'work', '--clients', '1']
@@ -183,7 +183,7 @@ test('Ctrl-C lets what is under way end, and a second one cuts it', async () => 
 })
 
 test('many held streams are held without a warning', async () => {
-  const { host } = await startSessionServer()
+  const { host } = await startUpstream('session')
   try {
     const tool = ['--tools', 'end the stream', '--clients', '20', '--tasks', '1']
     const args = ['--target', host.url, ...tool, '--timeout', '1s', '--hold', '20']

@@ -4,8 +4,9 @@ import { eventually } from '../support/eventually.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { metricOf } from '../support/metric.ts'
 import { portOf, startProgram } from '../support/program.ts'
-import { response, startRawApp, type AppExchange } from '../support/raw-app.ts'
+import { response, type AppExchange } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const OPEN_FILES = 256
@@ -17,7 +18,7 @@ const CLIENTS = 400
  */
 test('clients that hang take no descriptor from the admin port or from accepted calls', async () => {
   const held: AppExchange[] = []
-  const app = opened(await startRawApp({ script: (each) => void held.push(each) }))
+  const app = opened(await startUpstream({ script: (each) => void held.push(each) }))
   const args = ['run', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--upstream', app.url]
   const program = startProgram(args, {}, OPEN_FILES)
   opened({ close: () => program.kill() })

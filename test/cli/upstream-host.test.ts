@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import type { RunOptions } from '../../src/cli/run/run-options.ts'
 import { asked } from '../support/asked.ts'
 import { call, callMessage } from '../support/http-call.ts'
-import { responding, startHttpApp } from '../support/http-app.ts'
+import { responding } from '../support/http-app.ts'
 import { startSquall } from '../support/squall.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const routes = (...flags: readonly string[]) =>
   (asked(['run', ...flags]) as RunOptions).routes.map(({ upstream }) =>
@@ -53,7 +54,7 @@ test('leads to no loop by any address of this machine', () => {
 })
 
 test('a listener on [::] takes IPv4, too', async () => {
-  const app = await startHttpApp(responding('fine'))
+  const app = await startUpstream(responding('fine'))
   const squall = await startSquall(
     '--listen',
     '[::]:0',

@@ -1,14 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
 import { median, OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import {
-  response,
-  chunk,
-  startRawApp,
-  type RawApp,
-  type RawAppOptions,
-} from '../support/raw-app.ts'
+import { response, chunk, type RawApp, type RawAppOptions } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar, type ScriptedSidecar } from '../support/sidecar.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 /** The promise is 50 ms; busy machines get more. The median must still keep it. */
 const SLACK = 250
@@ -197,7 +192,7 @@ test('when the app dies and comes back, the next call works', async () => {
   const during = await client.response(1)
   expect(during?.status ?? 502).toBe(502)
   client.close()
-  app = await startRawApp({
+  app = await startUpstream({
     port: app.port,
     script: (e) => void e.write(response('200 OK', [], 'second life')),
   })

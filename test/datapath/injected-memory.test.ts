@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callWith, HOSTILE_VALUES, PACKED, posted, resultWith } from '../support/hostile.ts'
 import { metricValue } from '../support/metric-value.ts'
-import { response, startRawApp, type RawApp } from '../support/raw-app.ts'
+import { response, type RawApp } from '../support/raw-app.ts'
 import { exchange } from '../support/raw-client.ts'
 import {
   INJECTED_LIMIT,
@@ -18,6 +18,7 @@ import {
   startSidecarProcess,
   type SidecarProcess,
 } from '../support/sidecar-process.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const SIZE = 4_194_000
 const JSON_TYPE = ['Content-Type', 'application/json']
@@ -38,7 +39,7 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'squall-'))
   const rules = join(directory, 'rules.yaml')
   writeFileSync(rules, RULES)
-  app = await startRawApp({
+  app = await startUpstream({
     keepBytes: false,
     keepBody: false,
     script: (e) => void e.write(response('200 OK', JSON_TYPE, responded)),

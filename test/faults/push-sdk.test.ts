@@ -2,18 +2,19 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { openClientV1 } from '../support/client-v1.ts'
 import { eventually } from '../support/eventually.ts'
-import { startEverything, type Everything } from '../support/everything.ts'
+import type { Everything } from '../support/everything.ts'
 import { outcome, type InteropClient } from '../support/interop-client.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { rule } from './push-app.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 let server: Everything
 let squall: RunningSidecar
 let clients: InteropClient[] = []
 
 beforeAll(async () => {
-  server = await startEverything('sse')
+  server = await startUpstream('everything', 'sse')
 })
 afterAll(() => server.stop())
 afterEach(async () => {

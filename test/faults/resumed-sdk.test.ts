@@ -4,9 +4,9 @@ import { openClientV2 } from '../support/client-v2.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { metricValue } from '../support/metric-value.ts'
-import { startSessionServer } from '../support/session-server.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { rule } from './push-app.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 
@@ -14,7 +14,7 @@ test.each([
   ['v1', openClientV1],
   ['v2', openClientV2('legacy')],
 ])('an SDK %s client that resumes a stream meets the faults of its call there', async (_, open) => {
-  const server = await startSessionServer()
+  const server = await startUpstream('session')
   opened(server.host)
   const late = rule('delay', { fixed: 150, max: 1000, at: 'response' }, 'end the stream')
   const squall = opened(await startSidecar({ upstream: server.host.origin, rules: [late] }))

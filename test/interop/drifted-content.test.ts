@@ -4,9 +4,10 @@ import { openClientV1 } from '../support/client-v1.ts'
 import { openClientV2 } from '../support/client-v2.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { startEverything, type Everything } from '../support/everything.ts'
+import type { Everything } from '../support/everything.ts'
 import { outcome, type InteropClient, type OpenClient } from '../support/interop-client.ts'
 import { startSidecar } from '../support/sidecar.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const WEATHER = 'get-structured-content'
 const opened = closers()
@@ -29,7 +30,7 @@ describe.each(cases)('$name meets over $transport', ({ open, transport }) => {
   let server: Everything
 
   beforeAll(async () => {
-    server = await startEverything(transport)
+    server = await startUpstream('everything', transport)
   })
   afterAll(() => server.stop())
 

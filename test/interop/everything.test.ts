@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openClientV1 } from '../support/client-v1.ts'
 import { openClientV2 } from '../support/client-v2.ts'
-import { startEverything, type Everything } from '../support/everything.ts'
+import type { Everything } from '../support/everything.ts'
 import type { OpenClient } from '../support/interop-client.ts'
 import { playEverything } from './everything-scenario.ts'
 import { playTwice } from './through-squall.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const clients: [string, OpenClient][] = [
   ['the SDK v1 client', openClientV1],
@@ -16,7 +17,7 @@ describe.each(['streamableHttp', 'sse'] as const)('the reference server over %s'
   let server: Everything
 
   beforeAll(async () => {
-    server = await startEverything(transport)
+    server = await startUpstream('everything', transport)
   })
   afterAll(() => server.stop())
 

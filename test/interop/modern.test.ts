@@ -2,15 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openClientV1 } from '../support/client-v1.ts'
 import { openClientV2 } from '../support/client-v2.ts'
 import type { OpenClient } from '../support/interop-client.ts'
-import { startModernServer, type ModernServer } from '../support/modern-server.ts'
+import type { ModernServer } from '../support/modern-server.ts'
 import { playModern, playNewest } from './modern-scenario.ts'
 import { playTwice } from './through-squall.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 describe('a server of protocol version 2026-07-28', () => {
   let server: ModernServer
 
   beforeAll(async () => {
-    server = await startModernServer()
+    server = await startUpstream('modern')
   })
   afterAll(() => server.close())
 

@@ -3,10 +3,10 @@ import { openClientV1 } from '../support/client-v1.ts'
 import { openClientV2 } from '../support/client-v2.ts'
 import type { OpenClient } from '../support/interop-client.ts'
 import { metricValue } from '../support/metric-value.ts'
-import { startModernServer } from '../support/modern-server.ts'
 import { mounted } from '../support/mounted.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { startSidecar } from '../support/sidecar.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const EVERY_OTHER = {
   name: 'other',
@@ -20,7 +20,7 @@ it.each<[string, OpenClient]>([
   ['v2', openClientV2('legacy')],
   ['v2, of protocol version 2026-07-28', openClientV2('auto')],
 ])('SDK %s: calls to a mounted server that redirects are sampled once', async (_, open) => {
-  const server = await startModernServer((inner) => mounted(inner))
+  const server = await startUpstream('modern', (inner) => mounted(inner))
   const squall = await startSidecar({ upstream: server.origin, rules: [EVERY_OTHER] })
   try {
     const client = await open(`${squall.url}/mcp`, 'streamableHttp')

@@ -2,15 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openClientV1 } from '../support/client-v1.ts'
 import { openClientV2 } from '../support/client-v2.ts'
 import type { OpenClient } from '../support/interop-client.ts'
-import { startSessionServer, type SessionServer } from '../support/session-server.ts'
+import type { SessionServer } from '../support/session-server.ts'
 import { playSession } from './session-scenario.ts'
 import { playTwice } from './through-squall.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 describe('a server that drops its streams', () => {
   let server: SessionServer
 
   beforeAll(async () => {
-    server = await startSessionServer()
+    server = await startUpstream('session')
   })
   afterAll(() => server.host.close())
 

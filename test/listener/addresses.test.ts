@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { responding, startHttpApp } from '../support/http-app.ts'
+import { responding } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { startSquall } from '../support/squall.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -14,7 +15,7 @@ const opened = closers()
 
 test('Unix sockets are listened on and sent to', async () => {
   const [own, app] = [join(directory, 'own'), join(directory, 'app')]
-  opened(await startHttpApp(responding('by file'), { path: app }))
+  opened(await startUpstream(responding('by file'), { path: app }))
   const squall = opened(await startSquall('--listen', `unix:${own}`, '--upstream', `unix:${app}`))
   const given = await call({ socketPath: own }, callMessage(1))
   expect([given.status, given.text]).toEqual([200, expect.stringContaining('by file')])
@@ -31,7 +32,7 @@ test('an app behind a Unix socket that is not there is told as such', async () =
 })
 
 test('IPv6 is listened on and sent to', async () => {
-  const app = opened(await startHttpApp(responding('by six'), { host: '::1', port: 0 }))
+  const app = opened(await startUpstream(responding('by six'), { host: '::1', port: 0 }))
   const squall = opened(
     await startSquall('--listen', '[::1]:0', '--upstream', `http://[::1]:${app.port}`),
   )
@@ -44,7 +45,7 @@ test('IPv6 is listened on and sent to', async () => {
 const locals = (await lookup('localhost', { all: true })).map(({ address }) => address)
 
 test.each(locals)('localhost is found where the app listens on %s alone', async (host) => {
-  const app = opened(await startHttpApp(responding('here'), { host, port: 0 }))
+  const app = opened(await startUpstream(responding('here'), { host, port: 0 }))
   const squall = opened(await startSquall('--upstream', `http://localhost:${app.port}`))
   const given = await call({ host: '127.0.0.1', port: squall.port }, callMessage(1))
   expect([given.status, given.text]).toEqual([200, expect.stringContaining('here')])
@@ -53,7 +54,7 @@ test.each(locals)('localhost is found where the app listens on %s alone', async 
 
 test('pairs in one process do not mix', async () => {
   const names = ['one', 'two', 'three']
-  const apps = await Promise.all(names.map((name) => startHttpApp(responding(`from ${name}`))))
+  const apps = await Promise.all(names.map((name) => startUpstream(responding(`from ${name}`))))
   apps.forEach(opened)
   const squall = opened(
     await startSquall(

@@ -3,10 +3,11 @@ import { networkInterfaces } from 'node:os'
 import { createServer as createTlsServer } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { responding, startHttpApp } from '../support/http-app.ts'
+import { responding } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { tlsText } from '../support/tls.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 // An app that speaks TLS, and one that listens on loopback while the sidecar asks at the address of the
 // pod, gave clients cut connections or 502, and whoever ran them nothing to go by.
@@ -84,7 +85,7 @@ describe('an app that speaks TLS and is sent plain HTTP is named', () => {
 })
 
 test('an app that means its 400 is looked at once, and nothing is said', async () => {
-  const app = opened(await startHttpApp((_req, res) => void res.writeHead(400).end()))
+  const app = opened(await startUpstream((_req, res) => void res.writeHead(400).end()))
   let broken = 0
   const looked = new Promise<void>((resolve) => {
     app.server.on('clientError', (_error, socket) => {
@@ -104,7 +105,7 @@ test('an app that means its 400 is looked at once, and nothing is said', async (
 test.skipIf(own === undefined || process.platform !== 'linux')(
   'an app that listens on loopback alone is named where it is reached by another address',
   async () => {
-    const app = opened(await startHttpApp(responding('fine')))
+    const app = opened(await startUpstream(responding('fine')))
     const squall = await inFront(app.port, own)
     expect(await ask(squall)).toBe(502)
     expect(await named(squall)).toMatch(

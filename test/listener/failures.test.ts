@@ -4,10 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
-import { response, startRawApp, type AppExchange } from '../support/raw-app.ts'
+import { response, type AppExchange } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { valueOf } from '../support/wire.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const ORIGIN = { origin: 'squall', reason: 'upstream_unreachable' }
@@ -100,7 +101,7 @@ describe('while the app is down', () => {
     const client = opened(await RawClient.connect(squall.port))
     await client.send(toolCall(1), 'POST')
     expect((await client.response(0))?.status).toBe(502)
-    opened(await startRawApp({ port }))
+    opened(await startUpstream({ port }))
     await client.send(toolCall(2), 'POST')
     expect((await client.response(1))?.status).toBe(200)
     expect(await squall.metric('squall_connections', { kind: 'client' })).toBe(1)
@@ -116,7 +117,7 @@ describe('an app', () => {
   ])('%s is told as such, and the next call is not touched', async (_what, bytes) => {
     let times = 0
     const app = opened(
-      await startRawApp({
+      await startUpstream({
         script: async (each) => {
           await each.write(++times === 1 ? bytes : response('200 OK', [], 'fine'))
         },
@@ -143,7 +144,7 @@ describe('an app', () => {
   ] as const)(
     'that %s before its head does so for the client: no 502',
     async (_way, fate, leave) => {
-      const app = opened(await startRawApp({ script: leave }))
+      const app = opened(await startUpstream({ script: leave }))
       const squall = await inFront(app.port)
       const client = opened(await RawClient.connect(squall.port))
       await client.send(toolCall(1), 'POST')
@@ -167,7 +168,7 @@ describe('readiness', () => {
       reason: `http://127.0.0.1:${port} does not accept connections`,
       listening: true,
     })
-    const app = await startRawApp({ port })
+    const app = await startUpstream({ port })
     await eventually(async () => ((await squall.readiness()).ready ? undefined : 'not ready'))
     expect((await squall.readiness()).status).toBe(200)
     await app.close()
@@ -185,7 +186,7 @@ describe('readiness', () => {
   })
 
   test('ends with the drain', async () => {
-    const app = opened(await startRawApp({ script: () => undefined }))
+    const app = opened(await startUpstream({ script: () => undefined }))
     const squall = await inFront(app.port)
     const client = opened(await RawClient.connect(squall.port))
     await client.send(toolCall(1), 'POST')

@@ -2,9 +2,10 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
-import { response, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const OK = response(
@@ -16,7 +17,7 @@ const ok: Script = (each) => void each.write(OK)
 const silent: Script = () => undefined
 
 async function stand(script: Script, ...flags: string[]): Promise<{ app: RawApp; squall: Squall }> {
-  const app = opened(await startRawApp({ script }))
+  const app = opened(await startUpstream({ script }))
   return { app, squall: opened(await startSquall('--upstream', app.url, ...flags)) }
 }
 

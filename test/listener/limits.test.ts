@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPEN_STREAM, rpcPost, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { response, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { valueOf } from '../support/wire.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const OK = response(
@@ -18,7 +19,7 @@ const silent: Script = () => undefined
 const GET = 'GET /x HTTP/1.1\r\nHost: pod\r\n\r\n'
 
 async function stand(script: Script, ...flags: string[]): Promise<{ app: RawApp; squall: Squall }> {
-  const app = opened(await startRawApp({ script }))
+  const app = opened(await startUpstream({ script }))
   return { app, squall: opened(await startSquall('--upstream', app.url, ...flags)) }
 }
 

@@ -15,10 +15,11 @@ import { closers } from '../support/closers.ts'
 import { metricOf } from '../support/metric.ts'
 import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import type { LogLine } from '../support/program.ts'
-import { response, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { valueOf } from '../support/wire.ts'
 import { ENGINE_UNDER_TEST } from '../support/engine.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const RESULT = '{"jsonrpc":"2.0","id":1,"result":{}}'
@@ -36,7 +37,7 @@ async function stand(
   parts: Partial<PipelineOptions>,
   broken: (telemetry: Telemetry) => Partial<Telemetry> = () => ({}),
 ): Promise<Stand> {
-  const app = opened(await startRawApp({ script }))
+  const app = opened(await startUpstream({ script }))
   const logs: LogLine[] = []
   const destination = { write: (line: string) => void logs.push(JSON.parse(line) as LogLine) }
   const logger = createLogger({ level: 'debug', format: 'json', destination })

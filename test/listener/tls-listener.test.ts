@@ -4,12 +4,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
-import { responding, startHttpApp } from '../support/http-app.ts'
+import { responding } from '../support/http-app.ts'
 import { call, callMessage, post, textOf, type Place } from '../support/http-call.ts'
 import { STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { chunk, startRawApp, type AppExchange } from '../support/raw-app.ts'
+import { chunk, type AppExchange } from '../support/raw-app.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { authority, handshake, tlsFile } from '../support/tls.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 
@@ -28,7 +29,7 @@ function closed(socket: Socket): Promise<void> {
 }
 
 test('calls pass', async () => {
-  const app = opened(await startHttpApp(responding('hello')))
+  const app = opened(await startUpstream(responding('hello')))
   const squall = await inFront(app.port)
   const given = await call(squall.place, callMessage(7))
   expect(given.status).toBe(200)
@@ -40,7 +41,7 @@ test('events arrive one by one, and the app learns that a client left', async ()
   let responded: (res: ServerResponse) => void
   const response = new Promise<ServerResponse>((resolve) => (responded = resolve))
   const app = opened(
-    await startHttpApp((_req, res) => {
+    await startUpstream((_req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write('data: 1\n\n')
       responded(res)
@@ -68,7 +69,7 @@ const cuts: readonly [string, (exchange: AppExchange) => void, string | undefine
 test.each(cuts)(
   'a %s by the app within a response is one for the client',
   async (_way, cut, code) => {
-    const app = await startRawApp({
+    const app = await startUpstream({
       script: async (exchange) => {
         await exchange.send([STREAM_HEAD, chunk('data: 1\n\n')])
         cut(exchange)
@@ -91,7 +92,7 @@ test.each(cuts)(
 )
 
 test('what is not TLS is cut, and the others are served', async () => {
-  const app = opened(await startHttpApp(responding('fine')))
+  const app = opened(await startUpstream(responding('fine')))
   const squall = await inFront(app.port)
   const plain = connect(squall.port, '127.0.0.1')
   plain.on('error', () => undefined)
@@ -112,7 +113,7 @@ test('a client that says nothing is cut after the time for a head', async () => 
 })
 
 test('a large upload and a large response pass whole', async () => {
-  const app = await startHttpApp((req: IncomingMessage, res) => void req.pipe(res))
+  const app = await startUpstream((req: IncomingMessage, res) => void req.pipe(res))
   opened(app)
   const squall = await inFront(app.port)
   const body = 'x'.repeat(6 * 1024 * 1024)

@@ -8,10 +8,11 @@ import type { TLSSocket } from 'node:tls'
 import { beforeEach, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
-import { responding, startHttpApp } from '../support/http-app.ts'
+import { responding } from '../support/http-app.ts'
 import { call, callMessage, post } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { authority, shownBy, tlsText } from '../support/tls.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 let directory = ''
@@ -62,7 +63,7 @@ test('files that are renamed into place are used from the next handshake on, and
   putPair('first')
   const open: ServerResponse[] = []
   const app = opened(
-    await startHttpApp((req, res) => {
+    await startUpstream((req, res) => {
       if (req.headers['x-hold'] === undefined) return responding('still here')(req, res)
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write('data: 1\n\n')
@@ -129,7 +130,7 @@ test('files that cannot be used leave the last good ones in use, and the log say
 test('the certificate that is shown to the app is swapped, too', async () => {
   putPair('first')
   const seen: unknown[] = []
-  const app = await startHttpApp(
+  const app = await startUpstream(
     (req, res) => {
       seen.push((req.socket as TLSSocket).getPeerCertificate().subject.CN)
       // The next call needs a new handshake.

@@ -5,10 +5,11 @@ import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { closers } from '../support/closers.ts'
-import { responding, startHttpApp, type HttpApp } from '../support/http-app.ts'
+import { responding, type HttpApp } from '../support/http-app.ts'
 import { call, callMessage, type Called } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { authority, tlsFile, tlsText } from '../support/tls.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const trusting = ['--upstream-ca', tlsFile('ca.pem')]
@@ -21,7 +22,7 @@ interface TlsApp extends HttpApp {
 
 async function tlsApp(options: ServerOptions = {}): Promise<TlsApp> {
   const material = { cert: tlsText('first.pem'), key: tlsText('first.key') }
-  const app = await startHttpApp(responding('secret'), undefined, { ...material, ...options })
+  const app = await startUpstream(responding('secret'), undefined, { ...material, ...options })
   const asked: (string | undefined)[] = []
   const clients: (string | undefined)[] = []
   app.server.on('secureConnection', (socket: TLSSocket & { servername?: string | false }) => {
@@ -98,7 +99,7 @@ describe('the app', () => {
   })
 
   test('that speaks no TLS is told as unreachable', async () => {
-    const app = opened(await startHttpApp(responding('plain')))
+    const app = opened(await startUpstream(responding('plain')))
     await unreachable(await inFront(app.port, ...trusting), /SSL routines/)
   })
 

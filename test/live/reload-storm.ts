@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { Pool } from 'undici'
 import type { Reload } from '../../src/rules/watch/active-rules.ts'
 import { eventually } from '../support/eventually.ts'
-import { responding, startHttpApp } from '../support/http-app.ts'
+import { responding } from '../support/http-app.ts'
 import { callMessage } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { failing, mountRules, type MountedRules } from './rules-directory.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const CALLERS = 4
 /** The directory, the directory that the link leads to, and the directories above them. */
@@ -86,7 +87,7 @@ export async function reloadStorm(versions: number): Promise<void> {
 
 async function storm(versions: number, closers: (() => Promise<void>)[]): Promise<void> {
   const watches = inotifyWatches()
-  const app = await startHttpApp(responding('fine'))
+  const app = await startUpstream(responding('fine'))
   closers.push(() => app.close())
   const mounted = await mountRules(failing('v0'))
   closers.push(() => mounted.remove())

@@ -1,10 +1,11 @@
 import { afterEach, expect, it } from 'vitest'
-import { responding, startHttpApp } from '../support/http-app.ts'
+import { responding } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { startProgram } from '../support/program.ts'
 import { mountRules } from './rules-directory.ts'
 import { startRuled, type RuledSquall } from './ruled-squall.ts'
 import { rounds } from '../support/rounds.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const running: RuledSquall[] = []
 
@@ -50,7 +51,7 @@ async function replica(appPort: number): Promise<{ port: number; stop(): Promise
 }
 
 it('two replicas agree, call by call, where the key is shared', async () => {
-  const app = await startHttpApp(responding('fine'))
+  const app = await startUpstream(responding('fine'))
   const [one, two] = await Promise.all([replica(app.port), replica(app.port)])
   const fates = async (port: number, users: readonly number[]): Promise<string[]> => {
     const found: string[] = []

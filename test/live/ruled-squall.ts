@@ -1,7 +1,9 @@
-import { responding, startHttpApp, type HttpApp } from '../support/http-app.ts'
+import type { RequestListener } from 'node:http'
+import { responding, type HttpApp } from '../support/http-app.ts'
 import { call, callMessage, type Called } from '../support/http-call.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { mountRules, type MountedRules } from './rules-directory.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 /** Squall with mounted rules in front of an app. */
 export interface RuledSquall {
@@ -19,9 +21,9 @@ export interface RuledSquall {
 export async function startRuled(
   rules: string | undefined,
   flags: readonly string[] = [],
-  listener: Parameters<typeof startHttpApp>[0] = responding('fine'),
+  listener: RequestListener = responding('fine'),
 ): Promise<RuledSquall> {
-  const app = await startHttpApp(listener)
+  const app = await startUpstream(listener)
   const mounted = await mountRules(rules)
   const upstream = `http://127.0.0.1:${app.port}`
   const squall = await startSquall('--upstream', upstream, '--rules', mounted.file, ...flags)

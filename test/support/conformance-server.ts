@@ -21,7 +21,7 @@ import { MemoryEventStore } from './event-store.ts'
 import { hostSessions, type SessionHost } from './session-host.ts'
 
 /** Starts a server with all that the conformance suite asks of one. */
-export function startConformanceServer(): Promise<SessionHost> {
+export function serveConformance(): Promise<SessionHost> {
   return hostSessions({
     eventStore: new MemoryEventStore(),
     retryMs: 100,

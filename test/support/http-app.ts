@@ -7,11 +7,12 @@ import type { AddressInfo, ListenOptions } from 'node:net'
 export interface HttpApp {
   readonly server: Server
   readonly port: number
+  readonly url: string
   close(): Promise<void>
 }
 
-/** Starts an app on loopback, or where it is told; with TLS when there is material for it. */
-export async function startHttpApp(
+/** Starts an app on loopback, or at `place`; with TLS when `tls` is given. */
+export async function serveHttp(
   listener: RequestListener,
   place: ListenOptions = { host: '127.0.0.1', port: 0 },
   tls?: ServerOptions,
@@ -20,9 +21,11 @@ export async function startHttpApp(
   server.listen(place)
   await once(server, 'listening')
   const address = server.address()
+  const port = typeof address === 'string' ? 0 : (address as AddressInfo).port
   return {
     server,
-    port: typeof address === 'string' ? 0 : (address as AddressInfo).port,
+    port,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     close: async () => {
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve())

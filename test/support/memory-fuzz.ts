@@ -5,13 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { HOSTILE_VALUES, PACKED, anyValue, callWith, posted, resultWith } from './hostile.ts'
 import type { Random } from './random.ts'
-import { response, chunk, startRawApp, type AppExchange } from './raw-app.ts'
+import { response, chunk, type AppExchange } from './raw-app.ts'
 import { RawClient } from './raw-client.ts'
 import {
   INJECTED_NODE_OPTIONS,
   startSidecarProcess,
   type SidecarProcess,
 } from './sidecar-process.ts'
+import { startUpstream } from './upstream.ts'
 
 /** Rules by the tools that clients ask for: each kind of holding, changing and cutting. */
 const RULES = `version: 1
@@ -186,7 +187,7 @@ export async function fuzzMemory(
   const directory = mkdtempSync(join(tmpdir(), 'squall-'))
   const rules = join(directory, 'rules.yaml')
   writeFileSync(rules, RULES)
-  const app = await startRawApp({
+  const app = await startUpstream({
     keepBytes: false,
     keepBody: false,
     script: (e) => respond(random)(e).catch(() => undefined),

@@ -27,7 +27,7 @@ export interface ModernServer {
 const city = z.object({ city: z.string() })
 
 /** Starts the server on a free port of the loopback interface; `mount` says what stands before it. */
-export async function startModernServer(
+export async function serveModern(
   mount: (inner: RequestListener) => RequestListener = (inner) => inner,
 ): Promise<ModernServer> {
   const events = new EventEmitter()

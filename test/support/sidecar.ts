@@ -5,9 +5,9 @@ import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { ENGINE_UNDER_TEST } from './engine.ts'
-import { startHttpApp } from './http-app.ts'
-import { startRawApp, type RawApp, type RawAppOptions } from './raw-app.ts'
+import type { RawApp, RawAppOptions } from './raw-app.ts'
 import { ruleStage, type RuleStage, type RuleStageOptions } from './rules.ts'
+import { startUpstream } from './upstream.ts'
 
 /** Where a server is, what an app of node:http does with requests, or what one of plain sockets does. */
 type Upstream = string | RequestListener | RawAppOptions
@@ -55,7 +55,7 @@ export async function startSidecar({
 }: StartOptions): Promise<RunningSidecar> {
   if (typeof upstream === 'string') return startBefore(upstream, options)
   const app =
-    typeof upstream === 'function' ? await startHttpApp(upstream) : await startRawApp(upstream)
+    typeof upstream === 'function' ? await startUpstream(upstream) : await startUpstream(upstream)
   const sidecar = await startBefore(`http://127.0.0.1:${app.port}`, options)
   const close = async (): Promise<void> => {
     await sidecar.close()

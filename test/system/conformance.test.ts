@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { playTwice } from '../interop/through-squall.ts'
-import { startConformanceServer } from '../support/conformance-server.ts'
 import type { SessionHost } from '../support/session-host.ts'
 import { runConformance } from './conformance-run.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 describe('the conformance suite', () => {
   let server: SessionHost
 
   beforeAll(async () => {
-    server = await startConformanceServer()
+    server = await startUpstream('conformance')
   })
   afterAll(() => server.close())
 

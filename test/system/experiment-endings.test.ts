@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ExperimentEvent } from '../../src/lab/experiment/context.ts'
 import { type ExperimentStage, startExperimentStage } from '../lab/experiment/stage.ts'
-import type { Step } from '../lab/load/scripted-server.ts'
+import type { Step } from '../support/scripted-server.ts'
 
 let stage: ExperimentStage
 let ending: Step = 'ok'

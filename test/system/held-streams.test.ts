@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { metricValue } from '../support/metric-value.ts'
-import { response, chunk, startRawApp, type RawApp } from '../support/raw-app.ts'
+import { response, chunk, type RawApp } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSidecarProcess, type SidecarProcess } from '../support/sidecar-process.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const STREAMS = 2000
 const SECONDS = Number(process.env['SQUALL_HELD_SECONDS'] ?? 60)
@@ -16,7 +17,7 @@ let app: RawApp
 let squall: SidecarProcess
 
 beforeAll(async () => {
-  app = await startRawApp({
+  app = await startUpstream({
     keepBytes: false,
     script: async (e) => {
       if (e.request.method === 'GET') await e.write(STREAM_HEAD)

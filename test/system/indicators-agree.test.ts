@@ -6,7 +6,7 @@ import { parseExpectation } from '../../src/lab/load/expectation.ts'
 import type { LoadResult, ToolResult } from '../../src/lab/load/results/result.ts'
 import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
 import { load } from '../lab/load/load-run.ts'
-import { scriptedListener } from '../lab/load/scripted-server.ts'
+import { scriptedListener } from '../support/scripted-server.ts'
 import {
   evaluatedAnew,
   type Prometheus,

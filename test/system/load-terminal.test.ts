@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ScriptedServer, startScripted } from '../lab/load/scripted-server.ts'
+import type { ScriptedServer } from '../support/scripted-server.ts'
 import { startTmux, type Tmux } from './tmux.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const inputSchema = { type: 'object' }
@@ -14,7 +15,7 @@ let server: ScriptedServer
 let terminal: Tmux
 
 beforeEach(async () => {
-  server = await startScripted(['ok'], TOOLS)
+  server = await startUpstream('scripted', ['ok'], TOOLS)
   terminal = await startTmux(100, 40)
 })
 

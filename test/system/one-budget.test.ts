@@ -9,9 +9,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { callWith, HOSTILE_VALUES, posted, resultWith } from '../support/hostile.ts'
 import { metricValue } from '../support/metric-value.ts'
-import { response, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
 import { exchange, RawClient } from '../support/raw-client.ts'
 import { startSidecarProcess, type SidecarProcess } from '../support/sidecar-process.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const MIB = 1024 * 1024
 const BUDGET = 8 * MIB
@@ -34,7 +35,7 @@ beforeEach(async () => {
   const rules = join(directory, 'rules.yaml')
   writeFileSync(rules, RULES)
   script = (e) => void e.write(response('200 OK', JSON_TYPE, resultWith('0')))
-  app = await startRawApp({ keepBytes: false, keepBody: false, script: (e) => script(e) })
+  app = await startUpstream({ keepBytes: false, keepBody: false, script: (e) => script(e) })
   squall = await startSidecarProcess(app.url, ['--rules', rules, '--max-memory', '8MiB'])
 })
 

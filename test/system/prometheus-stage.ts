@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http'
-import { startHttpApp } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { portOf, startProgram } from '../support/program.ts'
 import { mountRules, type MountedRules } from '../live/rules-directory.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 /** A sidecar as a process of its own. */
 export interface StagedSidecar {
@@ -85,7 +85,7 @@ export function nothingSeen(): Seen {
 
 /** Starts the app and the sidecars. */
 export async function startStage(): Promise<Stage> {
-  const app = await startHttpApp(tools)
+  const app = await startUpstream(tools)
   const sidecars = await Promise.all(
     ['tools-0', 'tools-1'].map((pod) => startStaged(pod, `http://127.0.0.1:${app.port}`)),
   )

@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { playTwice } from '../interop/through-squall.ts'
-import { startEverything } from '../support/everything.ts'
-import { startModernServer } from '../support/modern-server.ts'
-import { startSessionServer } from '../support/session-server.ts'
 import { play } from './python-play.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 describe('the Python SDK', () => {
   it.each(['streamableHttp', 'sse'] as const)(
     'sees the same reference server through Squall over %s',
     async (transport) => {
-      const server = await startEverything(transport)
+      const server = await startUpstream('everything', transport)
       try {
         const { direct, throughSquall } = await playTwice(server.url, (url) =>
           play('everything', url, transport),
@@ -31,7 +29,7 @@ describe('the Python SDK', () => {
   )
 
   it('sees the same server of protocol version 2026-07-28 through Squall', async () => {
-    const server = await startModernServer()
+    const server = await startUpstream('modern')
     try {
       const { direct, throughSquall } = await playTwice(server.url, async (url) => {
         const cancelled = server.cancelled()
@@ -50,7 +48,7 @@ describe('the Python SDK', () => {
   })
 
   it('resumes a stream and cancels a call through Squall as without it', async () => {
-    const server = await startSessionServer()
+    const server = await startUpstream('session')
     try {
       const { direct, throughSquall } = await playTwice(server.host.url, async (url) => {
         const before = server.resumptions

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { rule } from '../faults/push-app.ts'
 import { closers } from '../support/closers.ts'
-import { startModernServer } from '../support/modern-server.ts'
-import { startSessionServer } from '../support/session-server.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { play } from './python-play.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const opened = closers()
 const LATE = rule('delay', { fixed: 3_600_000, max: 3_600_000, at: 'request' }, 'wait')
@@ -19,7 +18,9 @@ describe.each([
     ['a fault holds them', [LATE], 'injected'],
   ] as const)('are counted while %s', async (_what, rules, origin) => {
     const server =
-      version === '2026-07-28' ? await startModernServer() : (await startSessionServer()).host
+      version === '2026-07-28'
+        ? await startUpstream('modern')
+        : (await startUpstream('session')).host
     opened(server)
     const squall = opened(await startSidecar({ upstream: server.origin, rules }))
     const seen = await play('given-up', `${squall.url}/mcp`)

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { Random, seedOfRun } from '../support/random.ts'
-import { response, chunk, startRawApp, type RawApp, type Script } from '../support/raw-app.ts'
+import { response, chunk, type RawApp, type Script } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecarProcess, type SidecarProcess } from '../support/sidecar-process.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const SECONDS = Number(process.env['SQUALL_SOAK_SECONDS'] ?? 300)
 /** The first part of the run fills caches and pools; growth is measured from its end. */
@@ -44,7 +45,7 @@ const behaviours: Readonly<Record<string, Script>> = {
 const NAMES = Object.keys(behaviours)
 
 beforeAll(async () => {
-  app = await startRawApp({
+  app = await startUpstream({
     keepBytes: false,
     script: async (e) => {
       if (e.request.method === 'GET') return behaviours['endless']!(e)

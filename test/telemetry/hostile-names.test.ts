@@ -6,12 +6,13 @@ import type { RunOptions } from '../../src/cli/run/run-options.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
 import { asked } from '../support/asked.ts'
-import { startHttpApp, type HttpApp } from '../support/http-app.ts'
+import type { HttpApp } from '../support/http-app.ts'
 import { call } from '../support/http-call.ts'
 import { eventually } from '../support/eventually.ts'
 import { mountRules, type MountedRules } from '../live/rules-directory.ts'
 import { parseExposition } from './exposition.ts'
 import { parseOpenMetrics } from './openmetrics.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const NAMES = 10_000
 const BATCH = 100
@@ -48,7 +49,7 @@ let running: Running
 let admin: string
 
 beforeAll(async () => {
-  app = await startHttpApp((req, res) => {
+  app = await startUpstream((req, res) => {
     const parts: Buffer[] = []
     req.on('data', (part: Buffer) => parts.push(part))
     req.on('end', () => {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { event, LAST_CHUNK, streamHead } from '../accounting/stage.ts'
-import { response, chunk, startRawApp, type AppExchange, type RawApp } from '../support/raw-app.ts'
+import { response, chunk, type AppExchange, type RawAppOptions } from '../support/raw-app.ts'
 import { valueOf } from '../support/wire.ts'
 import type { AnyExchange } from './any-traffic.ts'
 
@@ -22,10 +22,10 @@ export function idsOf({ kind, ids }: AnyExchange): readonly string[] {
   return ids.slice(0, 1)
 }
 
-/** Starts an app that answers as each request says. */
-export function startAnyApp(): Promise<RawApp> {
+/** An app that answers as each request says. */
+export function anyApp(): RawAppOptions {
   const streams = new Map<string, AppExchange>()
-  return startRawApp({
+  return {
     keepBytes: false,
     script: async (exchange) => {
       const { target, headers } = exchange.request
@@ -42,7 +42,7 @@ export function startAnyApp(): Promise<RawApp> {
         await streams.get(stream)!.send(idsOf(how).map((id) => rawEvent(resultOf(how, id))))
       }
     },
-  })
+  }
 }
 
 async function sendBroken(

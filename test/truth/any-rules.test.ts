@@ -6,7 +6,8 @@ import { eventually } from '../support/eventually.ts'
 import { seedOfRun } from '../support/random.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
-import { startAnyApp } from './any-app.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { anyApp } from './any-app.ts'
 import { callsOf, exchangeBy } from './any-client.ts'
 import { FAULT_NAMES } from './any-fault.ts'
 import { anyRules } from './any-rules.ts'
@@ -51,7 +52,7 @@ function withoutComments(text: string): string {
 
 /** Tells which faults acted. */
 async function run(rules: object, traffic: readonly AnyExchange[]): Promise<readonly string[]> {
-  const app = await startAnyApp()
+  const app = await startUpstream(anyApp())
   // Without a file to be watched it starts sooner.
   const flags = ['--pending-ttl', '100ms', '--header-faults']
   const squall = await startSquall('--upstream', app.url, ...flags)

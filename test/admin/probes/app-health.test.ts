@@ -3,9 +3,10 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { startHttpApp, type HttpApp } from '../../support/http-app.ts'
+import type { HttpApp } from '../../support/http-app.ts'
 import { tlsText } from '../../support/tls.ts'
 import { type HealthStage, startHealth } from '../app-health-stage.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const closers: (() => unknown)[] = []
 
@@ -14,7 +15,7 @@ afterEach(async () => {
 })
 
 async function app(listener: RequestListener, tls?: object): Promise<HttpApp> {
-  const started = await startHttpApp(listener, { host: '127.0.0.1', port: 0 }, tls)
+  const started = await startUpstream(listener, { host: '127.0.0.1', port: 0 }, tls)
   closers.push(() => started.close())
   return started
 }
@@ -27,7 +28,7 @@ async function health(probes: object): Promise<HealthStage> {
 
 /** A port that nobody listens on. */
 async function closedPort(): Promise<number> {
-  const gone = await startHttpApp(() => undefined)
+  const gone = await startUpstream(() => undefined)
   await gone.close()
   return gone.port
 }

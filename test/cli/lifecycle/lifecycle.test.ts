@@ -7,8 +7,9 @@ import { parsePreStop, preStopCommand } from '../../../src/cli/commands/pre-stop
 import { parseWaitReady, waitReadyCommand } from '../../../src/cli/commands/wait-ready.ts'
 import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
 import { failing } from '../../live/rules-directory.ts'
-import { responding, startHttpApp } from '../../support/http-app.ts'
+import { responding } from '../../support/http-app.ts'
 import { startSquall } from '../../support/squall.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const closers: (() => unknown)[] = []
 
@@ -108,7 +109,7 @@ describe('pre-stop', () => {
 
 describe('wait-ready', () => {
   test('is there once traffic is taken, be the app there or not', async () => {
-    const gone = await startHttpApp(responding('fine'))
+    const gone = await startUpstream(responding('fine'))
     await gone.close()
     const upstream = `http://127.0.0.1:${gone.port}`
     const squall = await startSquall('--upstream', upstream)
@@ -118,7 +119,7 @@ describe('wait-ready', () => {
     await expect(waitReadyCommand({ admin, waitMs: 100, withApp: true })).rejects.toThrow(
       `is not ready after 100 ms: ${upstream} does not accept connections`,
     )
-    const app = await startHttpApp(responding('fine'), { host: '127.0.0.1', port: gone.port })
+    const app = await startUpstream(responding('fine'), { host: '127.0.0.1', port: gone.port })
     closers.push(() => app.close())
     expect(await waitReadyCommand({ admin, waitMs: 5000, withApp: true })).toBe(0)
   })

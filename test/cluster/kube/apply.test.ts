@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { failing } from '../../live/rules-directory.ts'
 import { closers } from '../../support/closers.ts'
-import { startHttpApp } from '../../support/http-app.ts'
 import { type Shop, startShop } from './shop.ts'
 import { TOKEN } from './cluster.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const opened = closers()
 
@@ -232,7 +232,7 @@ test('status of a sidecar that cannot be asked says why, and ends with 1', async
 
 /** A sidecar of another version, to which the rules are wrong. */
 async function refusing(admin: string): Promise<string> {
-  const app = await startHttpApp((_request, response) => {
+  const app = await startUpstream((_request, response) => {
     void worse(admin).then((state) => response.end(JSON.stringify(state)))
   })
   opened(app)

@@ -12,8 +12,8 @@ import {
   replaceResource,
 } from '../../../src/cluster/kube/resources.ts'
 import { closers } from '../../support/closers.ts'
-import { startOddServer } from '../webhook/api-server.ts'
 import { accessTo, type Cluster, startCluster, TOKEN } from './cluster.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const opened = closers()
 let cluster: Cluster
@@ -95,7 +95,7 @@ function clientOf(url: string): KubeClient {
 
 test('what no API server answers is bounded and told', async () => {
   const odd = opened(
-    await startOddServer(({ url = '' }, response) => {
+    await startUpstream(({ url = '' }, response) => {
       if (url.includes('slow')) return
       if (url.includes('large')) {
         response.writeHead(200)
@@ -139,7 +139,7 @@ test('what no API server answers is bounded and told', async () => {
 })
 
 test('an abort ends a request as an abort', async () => {
-  const odd = opened(await startOddServer(() => undefined))
+  const odd = opened(await startUpstream(() => undefined))
   const stop = new AbortController()
   const asked = clientOf(odd.url).request({
     method: 'GET',

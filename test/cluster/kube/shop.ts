@@ -1,7 +1,7 @@
 import { injectPod } from '../../../src/cluster/injector/inject-pod.ts'
 import { parseInjectorSettings } from '../../../src/cluster/injector/parse-settings.ts'
 import { asked } from '../../support/asked.ts'
-import { responding, type HttpApp, startHttpApp } from '../../support/http-app.ts'
+import { responding, type HttpApp } from '../../support/http-app.ts'
 import { call, callMessage } from '../../support/http-call.ts'
 import { startSquall, type Squall } from '../../support/squall.ts'
 import { mountRules, type MountedRules } from '../../live/rules-directory.ts'
@@ -10,6 +10,7 @@ import type { StatusRequest } from '../../../src/cli/commands/status.ts'
 import { applyCommand } from '../../../src/cli/kube/apply.ts'
 import { statusCommand } from '../../../src/cli/kube/status.ts'
 import { type Cluster, startCluster } from './cluster.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 /** A namespace with pods whose sidecars run for real, each with its mounted ConfigMap. */
 export interface Shop extends Cluster {
@@ -46,7 +47,7 @@ const POD = /^\/api\/v1\/namespaces\/shop\/pods\/([^/]+)$/
 /** Starts an API server and nothing else; kubelet is played by swapping mounts of touched pods. */
 export async function startShop(): Promise<Shop> {
   const cluster = await startCluster()
-  const app: HttpApp = await startHttpApp(responding('fine'))
+  const app: HttpApp = await startUpstream(responding('fine'))
   const opened: { close(): unknown }[] = []
   const mounts = new Map<string, { mounted: MountedRules; configMap: string }>()
   const rules: Shop['rules'] = (configMap = 'squall-rules') => {

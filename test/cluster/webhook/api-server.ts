@@ -1,10 +1,5 @@
 import { once } from 'node:events'
-import {
-  createServer,
-  type IncomingMessage,
-  request as passOn,
-  type ServerResponse,
-} from 'node:http'
+import { type IncomingMessage, request as passOn, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createAuthority, issueServer } from '../../../src/cluster/webhook/issue-certificate.ts'
@@ -238,21 +233,4 @@ function fail(response: ServerResponse, code: number, reason: string, message: s
 function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify(body))
-}
-
-/** A plain HTTP server that answers what it is told, for answers that no API server gives. */
-export async function startOddServer(
-  listener: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const server = createServer(listener)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: async () => {
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
-    },
-  }
 }

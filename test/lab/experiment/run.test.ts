@@ -12,7 +12,7 @@ import { readAndKeep, readKept } from '../../../src/lab/experiment/kept-plan.ts'
 import { proposals } from '../../../src/lab/experiment/proposals.ts'
 import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 import { writeReports } from '../../../src/lab/experiment/write-reports.ts'
-import type { Step } from '../load/scripted-server.ts'
+import type { Step } from '../../support/scripted-server.ts'
 import { eventually } from '../../support/eventually.ts'
 import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
 

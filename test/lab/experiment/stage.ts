@@ -8,8 +8,9 @@ import type { Plan } from '../../../src/lab/experiment/plan.ts'
 import type { RefusalCode } from '../../../src/lab/experiment/refusal.ts'
 import { RefusedError } from '../../../src/lab/experiment/refusal.ts'
 import { runExperiment } from '../../../src/lab/experiment/run-experiment.ts'
-import { type ScriptedServer, startScripted, type Script } from '../load/scripted-server.ts'
+import type { ScriptedServer, Script } from '../../support/scripted-server.ts'
 import { type Squall, startSquallIn } from '../../support/squall.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 /** What a test says of a plan; deeper keys are put over those of the usual one. */
 export type Changes = Readonly<Record<string, unknown>>
@@ -44,7 +45,7 @@ export async function startExperimentStage(
   const rulesFile = join(directory, 'rules.yaml')
   await writeFile(rulesFile, BEFORE)
   await mkdir(join(directory, 'state'))
-  const server = await startScripted(script, tools)
+  const server = await startUpstream('scripted', script, tools)
   const told = ['--upstream', server.url.origin, '--rules', rulesFile, ...flags]
   const squall = await startSquallIn(env, ...told)
   const text: ExperimentStage['text'] = (changes = {}) =>

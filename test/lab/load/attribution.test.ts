@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
 import { load } from './load-run.ts'
-import { scriptedListener } from './scripted-server.ts'
+import { scriptedListener } from '../../support/scripted-server.ts'
 
 const RULES = `rules:
   - name: unmarked

@@ -10,7 +10,8 @@ import { judgeSlo, parseSlo } from '../../../src/lab/load/results/slo.ts'
 import { startRuled } from '../../live/ruled-squall.ts'
 import { closeAll } from './closing.ts'
 import { load, loadOptions } from './load-run.ts'
-import { scriptedListener, startScripted } from './scripted-server.ts'
+import { scriptedListener } from '../../support/scripted-server.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const open = closeAll(afterEach)
 
@@ -151,7 +152,7 @@ test('a file of calls gives arguments, weights and what is expected', async () =
   - { tool: work, arguments: { topic: refunds }, weight: 9, expect: /structuredContent/total>2 }
   - { tool: rest, weight: 1 }
 `)
-  const server = open(await startScripted(['ok']))
+  const server = open(await startUpstream('scripted', ['ok']))
   const result = await load({
     url: server.url,
     work: { calls },

@@ -5,7 +5,8 @@
 import { afterEach, expect, test } from 'vitest'
 import type { LoadHooks } from '../../../src/lab/load/run-load.ts'
 import { load } from './load-run.ts'
-import { type ScriptedServer, startScripted } from './scripted-server.ts'
+import type { ScriptedServer } from '../../support/scripted-server.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const inputSchema = { type: 'object' }
 const READS = { name: 'look', inputSchema, annotations: { readOnlyHint: true } }
@@ -31,7 +32,7 @@ async function called(
   work: { tools?: readonly string[] } = {},
   hooks: LoadHooks = {},
 ): Promise<{ tools: readonly string[]; leftOut: unknown }> {
-  server = await startScripted(['ok'], tools)
+  server = await startUpstream('scripted', ['ok'], tools)
   const { run } = await load({ url: server.url, work, pace: { tasks: 60 } }, hooks)
   const names = [...new Set(server.calls.map(({ tool }) => tool))].sort()
   expect([...(run.options['tools'] as string[])].sort()).toEqual(names)
@@ -81,13 +82,13 @@ test.each<[string, readonly object[], LoadHooks, RegExp]>([
   // By its name alone the two cannot be told apart.
   ['a name is listed twice', [READS, { ...READS, annotations: {} }], no, /no tool says/],
 ])('nothing is called where %s', async (_, tools, hooks, why) => {
-  server = await startScripted(['ok'], tools)
+  server = await startUpstream('scripted', ['ok'], tools)
   await expect(load({ url: server.url, pace: { tasks: 9 } }, hooks)).rejects.toThrow(why)
   expect(server.calls).toEqual([])
 })
 
 test('a file of calls names its tools', async () => {
-  server = await startScripted(['ok'], [READS, ...WRITING])
+  server = await startUpstream('scripted', ['ok'], [READS, ...WRITING])
   const calls = [{ tool: 'drop', weight: 1, expect: [] }]
   const { run } = await load({ url: server.url, work: { calls }, pace: { tasks: 3 } })
   expect(server.calls.map(({ tool }) => tool)).toEqual(['drop', 'drop', 'drop'])

@@ -1,10 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import { startScripted } from './scripted-server.ts'
-import { startModernServer } from '../../support/modern-server.ts'
 import { startRuled } from '../../live/ruled-squall.ts'
-import { scriptedListener } from './scripted-server.ts'
+import { scriptedListener } from '../../support/scripted-server.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const open = closeAll(afterEach)
 
@@ -22,7 +21,11 @@ for (const client of kinds) {
       'no json',
     ] as const
     const server = open(
-      await startScripted([...steps, { ending: 'rpc error', marker: 'r/abort' }, 'stream ok']),
+      await startUpstream('scripted', [
+        ...steps,
+        { ending: 'rpc error', marker: 'r/abort' },
+        'stream ok',
+      ]),
     )
     const result = await load({
       url: server.url,
@@ -51,7 +54,7 @@ for (const client of kinds) {
 
 for (const client of ['lean', 'sdk-v2'] as const) {
   test(`${client}: speaks the newest protocol version where the server does`, async () => {
-    const server = open(await startModernServer())
+    const server = open(await startUpstream('modern'))
     const result = await load({
       url: new URL(server.url),
       client,
@@ -64,7 +67,7 @@ for (const client of ['lean', 'sdk-v2'] as const) {
 }
 
 test('an older protocol version can be asked for', async () => {
-  const server = open(await startModernServer())
+  const server = open(await startUpstream('modern'))
   const asked = {
     url: new URL(server.url),
     work: { tools: ['echo'] },

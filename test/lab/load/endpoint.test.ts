@@ -1,14 +1,13 @@
 import { afterEach, expect, test } from 'vitest'
 import type { RequestListener } from 'node:http'
-import { startHttpApp } from '../../support/http-app.ts'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import { startScripted } from './scripted-server.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const open = closeAll(afterEach)
 
 async function refusal(listener: RequestListener, tools: readonly string[] = []): Promise<string> {
-  const app = open(await startHttpApp(listener))
+  const app = open(await startUpstream(listener))
   const url = new URL(`http://127.0.0.1:${app.port}/mcp`)
   return load({ url, work: { tools }, pace: { tasks: 1 } }).then(
     () => 'it began',
@@ -35,7 +34,7 @@ test('what is no MCP endpoint is refused with the next step', async () => {
 })
 
 test('where nothing listens it is said', async () => {
-  const server = await startScripted(['ok'])
+  const server = await startUpstream('scripted', ['ok'])
   await server.close()
   await expect(load({ url: server.url, pace: { tasks: 1 } })).rejects.toThrow(
     /nothing answers at the target \(ECONNREFUSED\); check host and port/,
@@ -43,7 +42,7 @@ test('where nothing listens it is said', async () => {
 })
 
 test('an unknown tool is answered with the nearest name, no tools with what to check', async () => {
-  const server = open(await startScripted(['ok']))
+  const server = open(await startUpstream('scripted', ['ok']))
   await expect(load({ url: server.url, work: { tools: ['wrok'] } })).rejects.toThrow(
     'the server has no tool "wrok"; did you mean work?',
   )
@@ -61,7 +60,7 @@ test('an unknown tool is answered with the nearest name, no tools with what to c
 })
 
 test('headers are sent with every request and are in no result', async () => {
-  const server = open(await startScripted(['ok']))
+  const server = open(await startUpstream('scripted', ['ok']))
   const result = await load({
     url: new URL(`${server.url.href}?key=hidden`),
     headers: { authorization: 'Bearer secret-token', 'x-team': 'blue' },

@@ -7,7 +7,8 @@ import { progressLine } from '../../../src/cli/load/load-progress.ts'
 import type { RunningLoad } from '../../../src/lab/load/run-load.ts'
 import { eventually } from '../../support/eventually.ts'
 import { load } from './load-run.ts'
-import { type ScriptedServer, startScripted } from './scripted-server.ts'
+import type { ScriptedServer } from '../../support/scripted-server.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 let server: ScriptedServer
 
@@ -19,7 +20,7 @@ test.each([
   ['closed', {}],
   ['open', { rate: 50 }],
 ])('calls that outlast the graceful stop are cut, %s model', async (_, pace) => {
-  server = await startScripted((call) => (call === 0 ? 'hang' : 'ok'))
+  server = await startUpstream('scripted', (call) => (call === 0 ? 'hang' : 'ok'))
   const began = performance.now()
   const result = await load({
     url: server.url,
@@ -39,7 +40,7 @@ test.each([
 test('calls that end within the graceful stop count like all others', async () => {
   let release = (): void => {}
   const released = new Promise<'tool error'>((resolve) => (release = () => resolve('tool error')))
-  server = await startScripted((call) => (call === 0 ? released : 'ok'))
+  server = await startUpstream('scripted', (call) => (call === 0 ? released : 'ok'))
   let run: RunningLoad | undefined
   const loading = load(
     { url: server.url, work, pace: { clients: 2, durationMs: 200, gracefulStopMs: 60_000 } },
@@ -58,7 +59,7 @@ test('calls that end within the graceful stop count like all others', async () =
 test('a stop lets what is under way end, and a cut does not', async () => {
   const stop = new AbortController()
   const cut = new AbortController()
-  server = await startScripted((call) => {
+  server = await startUpstream('scripted', (call) => {
     if (call === 0) stop.abort()
     return 'hang'
   })

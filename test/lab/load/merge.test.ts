@@ -6,7 +6,8 @@ import { type LoadResult, LOAD_SCHEMA } from '../../../src/lab/load/results/resu
 import { parseSlo } from '../../../src/lab/load/results/slo.ts'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import { startScripted, type Step } from './scripted-server.ts'
+import type { Step } from '../../support/scripted-server.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const open = closeAll(afterEach)
 
@@ -14,7 +15,7 @@ const flaky = (call: number): Step =>
   call % 5 === 0 ? { ending: 'tool error', marker: 'r/abort' } : call % 7 === 0 ? 'empty' : 'ok'
 
 async function shards(count: number, tasks: number): Promise<LoadResult[]> {
-  const server = open(await startScripted(flaky))
+  const server = open(await startUpstream('scripted', flaky))
   const results: LoadResult[] = []
   for (let index = 0; index < count; index++) {
     results.push(
@@ -65,7 +66,7 @@ test('the parts of a load together are the whole, and their results merge into o
 })
 
 test('shards ask for different things', async () => {
-  const server = open(await startScripted(['ok']))
+  const server = open(await startUpstream('scripted', ['ok']))
   const asked: string[] = []
   for (const index of [0, 1]) {
     server.calls.length = 0

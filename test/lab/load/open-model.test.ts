@@ -2,7 +2,8 @@ import { afterEach, expect, test } from 'vitest'
 import { arrivalCount, arrivalTime } from '../../../src/lab/load/open-model.ts'
 import { Histogram } from '../../../src/lab/load/results/histogram.ts'
 import { load } from './load-run.ts'
-import { type ScriptedServer, startScripted, type Step } from './scripted-server.ts'
+import type { ScriptedServer, Step } from '../../support/scripted-server.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 let server: ScriptedServer | undefined
 
@@ -11,7 +12,7 @@ afterEach(() => server?.close())
 test('all calls that are due are made, and a stall of the server shows in all that waited for it', async () => {
   const gate = released()
   const STALL_MS = 400
-  server = await startScripted((call) => {
+  server = await startUpstream('scripted', (call) => {
     if (call < 60) return 'ok'
     if (call === 60) setTimeout(() => gate.open(), STALL_MS)
     return call < 140 ? gate.passed : 'ok'
@@ -32,7 +33,7 @@ test('all calls that are due are made, and a stall of the server shows in all th
 })
 
 test('a stall of the load itself counts as waiting, and is caught up with', async () => {
-  server = await startScripted(['ok'])
+  server = await startUpstream('scripted', ['ok'])
   const result = await load(
     {
       url: server.url,
@@ -55,7 +56,7 @@ test('a stall of the load itself counts as waiting, and is caught up with', asyn
 
 test('what is due beyond the bound of calls under way is dropped and counted', async () => {
   const gate = released()
-  server = await startScripted((call) => {
+  server = await startUpstream('scripted', (call) => {
     if (call === 9) setTimeout(() => gate.open(), 300)
     return gate.passed
   })
@@ -74,7 +75,7 @@ test('what is due beyond the bound of calls under way is dropped and counted', a
 
 test('a run that is stopped has a result of what it did', async () => {
   const stop = new AbortController()
-  server = await startScripted((call) => {
+  server = await startUpstream('scripted', (call) => {
     if (call === 20) stop.abort()
     return call < 20 ? 'ok' : 'hang'
   })

@@ -1,14 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
-import { startSessionServer } from '../../support/session-server.ts'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import { startScripted } from './scripted-server.ts'
-import { startHttpApp } from '../../support/http-app.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const open = closeAll(afterEach)
 
 test('each client has a session of its own, holds streams, and ends it', async () => {
-  const { host } = await startSessionServer()
+  const { host } = await startUpstream('session')
   open(host)
   let held = -1
   const result = await load(
@@ -27,7 +25,7 @@ test('each client has a session of its own, holds streams, and ends it', async (
 })
 
 test('streams that a server does not have are refused and counted', async () => {
-  const server = open(await startScripted(['ok']))
+  const server = open(await startUpstream('scripted', ['ok']))
   const result = await load({ url: server.url, pace: { clients: 2, tasks: 2, hold: 5 } })
   expect(result.held).toEqual({ asked: 5, opened: 0, refused: 5, lost: 0 })
 })
@@ -36,7 +34,7 @@ test('a session that the server has lost is begun anew for the calls that follow
   const sessions: string[] = []
   let calls = 0
   const app = open(
-    await startHttpApp((request, response) => {
+    await startUpstream((request, response) => {
       const parts: Buffer[] = []
       request.on('data', (part: Buffer) => parts.push(part))
       request.on('end', () => {

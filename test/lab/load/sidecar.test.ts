@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { binomialBounds } from '../../../src/lab/indicators/indicators.ts'
 import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
 import { load } from './load-run.ts'
-import { scriptedListener } from './scripted-server.ts'
+import { scriptedListener } from '../../support/scripted-server.ts'
 
 let ruled: RuledSquall
 let url: URL

@@ -2,7 +2,8 @@ import { afterEach, expect, test } from 'vitest'
 import { parseExpectation } from '../../../src/lab/load/expectation.ts'
 import type { ErrorCount, LoadResult } from '../../../src/lab/load/results/result.ts'
 import { load } from './load-run.ts'
-import { type ScriptedServer, startScripted, type Step } from './scripted-server.ts'
+import type { ScriptedServer, Step } from '../../support/scripted-server.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 let server: ScriptedServer
 
@@ -15,7 +16,7 @@ const expectations = [parseExpectation('work:/structuredContent/total>0')]
 const marked = (ending: Extract<Step, string>, marker: string): Step => ({ ending, marker })
 
 test('every count and every indicator is the one that the script makes by hand', async () => {
-  server = await startScripted([
+  server = await startUpstream('scripted', [
     ...(['ok', 'ok'] as const),
     ...(['ok', 'tool error'] as const),
     marked('rpc error', 'storm/abort'),
@@ -97,7 +98,7 @@ test('every count and every indicator is the one that the script makes by hand',
 })
 
 test('answers that are streams, cut or no JSON are told apart', async () => {
-  server = await startScripted(['stream ok', 'cut stream', 'no json', 'ok'])
+  server = await startUpstream('scripted', ['stream ok', 'cut stream', 'no json', 'ok'])
   const result = await load({
     url: server.url,
     work: { tools: ['work'] },
@@ -109,7 +110,7 @@ test('answers that are streams, cut or no JSON are told apart', async () => {
 })
 
 test('retries fix what they can, are counted apart, and leave alone what is final', async () => {
-  server = await startScripted([
+  server = await startUpstream('scripted', [
     ...(['status 503', 'reset', 'ok'] as const),
     ...(['bad arguments', 'rpc error', 'ok'] as const),
     ...(['tool error', 'tool error', 'tool error'] as const),
@@ -134,7 +135,7 @@ test('retries fix what they can, are counted apart, and leave alone what is fina
 })
 
 test('the retry budget bounds how many there are', async () => {
-  server = await startScripted(['tool error'])
+  server = await startUpstream('scripted', ['tool error'])
   const result = await load({
     url: server.url,
     work: { tools: ['work'] },
@@ -147,7 +148,7 @@ test('the retry budget bounds how many there are', async () => {
 })
 
 test('an open breaker sends nothing, and its errors are those of the client', async () => {
-  server = await startScripted(['tool error'])
+  server = await startUpstream('scripted', ['tool error'])
   const result = await load({
     url: server.url,
     work: { tools: ['work'] },
@@ -162,7 +163,7 @@ test('an open breaker sends nothing, and its errors are those of the client', as
 })
 
 test('a task does without its last calls when it may, as long as it is told', async () => {
-  server = await startScripted(['ok', 'tool error', 'ok', 'empty', 'tool error', 'ok'])
+  server = await startUpstream('scripted', ['ok', 'tool error', 'ok', 'empty', 'tool error', 'ok'])
   const result = await load({
     url: server.url,
     work: pairs,
@@ -174,7 +175,7 @@ test('a task does without its last calls when it may, as long as it is told', as
 })
 
 test('calls that cannot keep the deadline are not sent, and late ones are no success', async () => {
-  server = await startScripted(async (): Promise<Step> => {
+  server = await startUpstream('scripted', async (): Promise<Step> => {
     await new Promise((resolve) => setTimeout(resolve, 150))
     return 'ok'
   })
@@ -196,7 +197,7 @@ test('calls that cannot keep the deadline are not sent, and late ones are no suc
 })
 
 test('the same seed makes the same calls, another seed other ones', async () => {
-  server = await startScripted(['ok'])
+  server = await startUpstream('scripted', ['ok'])
   const run = async (seed: number): Promise<string> => {
     server.calls.length = 0
     await load({ url: server.url, pace: { clients: 1, tasks: 30 }, seed })

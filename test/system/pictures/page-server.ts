@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { startHttpApp } from '../../support/http-app.ts'
 import type { DashboardPicture } from './picture.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const PAGE = fileURLToPath(new URL('page/', import.meta.url))
 const UPLOT = dirname(createRequire(import.meta.url).resolve('uplot/package.json'))
@@ -35,7 +35,7 @@ export interface PageServer {
 /** Serves everything from loopback. */
 export async function startPageServer(): Promise<PageServer> {
   let picture: DashboardPicture | undefined
-  const app = await startHttpApp((req, res): void => {
+  const app = await startUpstream((req, res): void => {
     const name = (req.url ?? '/').slice(1)
     res.setHeader('content-type', KINDS[name.split('.').at(-1) ?? ''] ?? 'text/plain')
     if (name === 'picture.json') {

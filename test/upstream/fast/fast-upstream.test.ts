@@ -7,7 +7,8 @@ import { UpstreamConnections } from '../../../src/upstream/http-upstream.ts'
 import { createConnector } from '../../../src/upstream/connector.ts'
 import { closers } from '../../support/closers.ts'
 import { STREAM_HEAD } from '../../support/mcp-bytes.ts'
-import { chunk, startRawApp, type RawApp } from '../../support/raw-app.ts'
+import { chunk, type RawApp } from '../../support/raw-app.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 const opened = closers()
 const HEAD: RequestHead = { method: 'GET', target: '/mcp', version: '1.1', headers: ['Host', 'a'] }
@@ -80,7 +81,7 @@ async function meanwhile(upstream: UpstreamConnections['upstream']): Promise<voi
 
 test.each([true, false])('whoever asks for a pause is given no more (runs: %j)', async (runs) => {
   const app = opened(
-    await startRawApp({
+    await startUpstream({
       script: (e) => {
         if (e.request.target === '/other') void e.write('HTTP/1.1 204 No Content\r\n\r\n')
         else void e.write(STREAM_HEAD + chunk('a') + chunk('b'))
@@ -107,7 +108,7 @@ test.each([true, false])('whoever asks for a pause is given no more (runs: %j)',
 
 test('who gives up in the middle of a run is given no more of it', async () => {
   const app = opened(
-    await startRawApp({
+    await startUpstream({
       script: (e) => void e.write(STREAM_HEAD + chunk('a') + chunk('b') + chunk('c')),
     }),
   )

@@ -1,0 +1,54 @@
+import type { RequestListener } from 'node:http'
+import type { ServerOptions } from 'node:https'
+import type { ListenOptions } from 'node:net'
+import type { EverythingMode } from './everything.ts'
+import { serveHttp, type HttpApp } from './http-app.ts'
+import { serveRaw, type RawApp, type RawAppOptions } from './raw-app.ts'
+import { serveScripted, type ScriptedServer, type Script, type Step } from './scripted-server.ts'
+
+/** Real MCP servers by name. Their SDKs are loaded only where one is started. */
+const SERVERS = {
+  /** SDK v1 with sessions; its tools drop streams and wait for cancellation. */
+  session: async () => (await import('./session-server.ts')).serveSession(),
+  /** SDK v2, protocol version 2026-07-28; `mount` wraps its listener. */
+  modern: async (mount?: (inner: RequestListener) => RequestListener) =>
+    (await import('./modern-server.ts')).serveModern(mount),
+  /** Everything that the conformance suite asks for. */
+  conformance: async () => (await import('./conformance-server.ts')).serveConformance(),
+  /** The reference server in its own process. */
+  everything: async (mode: EverythingMode) =>
+    (await import('./everything.ts')).serveEverything(mode),
+  /** Ends each call by a list of steps; the last step repeats. */
+  scripted: (
+    script: readonly Step[] | Script,
+    tools?: readonly object[],
+  ): Promise<ScriptedServer> => serveScripted(script, tools),
+}
+
+type Servers = typeof SERVERS
+
+/**
+ * Starts a server on a free port of loopback: a `node:http` listener, a script over plain sockets, or
+ * one of the MCP servers above.
+ */
+export function startUpstream(
+  listener: RequestListener,
+  listen?: ListenOptions,
+  tls?: ServerOptions,
+): Promise<HttpApp>
+export function startUpstream(options: RawAppOptions): Promise<RawApp>
+export function startUpstream<K extends keyof Servers>(
+  server: K,
+  ...args: Parameters<Servers[K]>
+): ReturnType<Servers[K]>
+export function startUpstream(
+  kind: RequestListener | RawAppOptions | keyof Servers,
+  ...args: unknown[]
+): Promise<unknown> {
+  if (typeof kind === 'string') {
+    return (SERVERS[kind] as (...args: unknown[]) => Promise<unknown>)(...args)
+  }
+  if (typeof kind === 'function')
+    return serveHttp(kind, ...(args as [ListenOptions?, ServerOptions?]))
+  return serveRaw(kind)
+}
