@@ -2,7 +2,8 @@ import { cell, GENERATED, table } from './markdown.mjs'
 
 /** The reference of all flags, from their table in the code. */
 export async function flagsPage(built) {
-  const { RUN_FLAGS, envName } = await built('cli/flags/flag-table.js')
+  const { envName } = await built('cli/flags/flag-values.js')
+  const { RUN_FLAGS } = await built('cli/commands/run.js')
   const groups = new Map()
   for (const flag of RUN_FLAGS) {
     groups.set(flag.group, [...(groups.get(flag.group) ?? []), flag])

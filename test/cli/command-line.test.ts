@@ -1,9 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { RUN_FLAGS, envName } from '../../src/cli/flags/flag-table.ts'
-import type { Environment } from '../../src/cli/flags/flag-values.ts'
+import { envName, type Environment } from '../../src/cli/flags/flag-values.ts'
+import { RUN_FLAGS, type RunOptions } from '../../src/cli/commands/run.ts'
 import { parseCommandLine } from '../../src/cli/program.ts'
-import type { RunOptions } from '../../src/cli/run/run-options.ts'
 import { UsageError } from '../../src/cli/flags/usage-error.ts'
 import { asked } from '../support/asked.ts'
 

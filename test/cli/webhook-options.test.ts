@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { WebhookRequest } from '../../src/cli/webhook/webhook-options.ts'
+import type { WebhookRequest } from '../../src/cli/commands/webhook.ts'
 import { asked } from '../support/asked.ts'
 
 const OWN = [

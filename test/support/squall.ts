@@ -1,4 +1,4 @@
-import type { RunOptions } from '../../src/cli/run/run-options.ts'
+import type { RunOptions } from '../../src/cli/commands/run.ts'
 import { assemble, type Running } from '../../src/cli/run/assemble.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { asked } from './asked.ts'

@@ -1,9 +1,8 @@
-import type { FlagSpec } from '../flags/flag-table.ts'
+import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseProduction, productionFlags } from '../flags/production.ts'
 import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { MAX_DURATION_MS } from '../../base/units.ts'
 import { parseDuration } from '../flags/units.ts'
 import { STOP_KEY } from '../../rules/guard/stop-key.ts'
@@ -132,7 +131,6 @@ export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
       'use letters, digits, dots and dashes, such as rules.yaml',
     )
   }
-  const timeout = flags.required('timeout')
   const lasts = flags.optional('for')
   return {
     file: file.text,
@@ -141,9 +139,9 @@ export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
     cluster: parseCluster(flags, env),
     production: parseProduction(flags, env),
     environmentLabel: flags.required('environment-label').text,
-    lastsMs: lasts && parseDuration(lasts.text, lasts.source, LASTS),
+    lastsMs: lasts && parseDuration(lasts, LASTS),
     dryRun: flags.switch('dry-run'),
-    timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
+    timeoutMs: parseDuration(flags.required('timeout'), TIMEOUT),
     wait: !flags.switch('no-wait'),
     json: flags.switch('json'),
   }

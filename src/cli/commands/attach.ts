@@ -1,10 +1,15 @@
-import type { FlagSpec } from '../flags/flag-table.ts'
+import {
+  type FlagSpec,
+  type Environment,
+  FlagValues,
+  type Given,
+  type RawFlags,
+} from '../flags/flag-values.ts'
 import { parseProduction, productionFlags } from '../flags/production.ts'
 import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
 import { defineCommand } from '../flags/command.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { ATTACHED_FOR } from './attached.ts'
-import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { parseChoice, parseDuration } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
@@ -168,14 +173,13 @@ export function parseAttach(
     throw new UsageError('BAD_VALUE', `${port.source}: it is no port`, fix)
   }
   const policy = flags.optional('image-pull-policy')
-  const duration = flags.required('for')
   return {
     ...podOf(operands, flags, env),
     file: file.text,
-    forMs: parseDuration(duration.text, duration.source, ATTACHED_FOR),
+    forMs: parseDuration(flags.required('for'), ATTACHED_FOR),
     port: port?.text,
     image: flags.optional('image')?.text ?? `squall:${readVersion()}`,
-    pullPolicy: policy && parseChoice(policy.text, policy.source, POLICIES),
+    pullPolicy: policy && parseChoice(policy, POLICIES),
     production: parseProduction(flags, env),
     environment: flags.optional('environment')?.text,
     environmentLabel: flags.required('environment-label').text,
@@ -200,11 +204,10 @@ function podOf(
     throw new UsageError('MISSING_VALUE', 'no pod', 'name one: kubectl get pods')
   }
   const named: Given = { text: pod.replace(/^pods?\//, ''), source: 'the pod' }
-  const timeout = flags.required('timeout')
   return {
     pod: objectName(named),
     cluster: parseCluster(flags as FlagValues<never>, env),
-    timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
+    timeoutMs: parseDuration(flags.required('timeout'), TIMEOUT),
     json: flags.switch('json'),
   }
 }

@@ -1,9 +1,14 @@
-import type { FlagSpec } from '../flags/flag-table.ts'
+import {
+  type FlagSpec,
+  type Environment,
+  FlagValues,
+  type Given,
+  type RawFlags,
+} from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { Redirect } from '../../cluster/redirect/ruleset.ts'
-import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { adminToAsk } from '../flags/address.ts'
 import { redirectsOf, refuseAdmin } from './redirect.ts'
 import { parseCount, parseDuration } from '../flags/units.ts'
@@ -108,17 +113,15 @@ export function parseAttached(raw: RawFlags, env: Environment): AttachedRequest 
   }
   const admin = flags.required('admin')
   refuseAdmin(admin, redirects)
-  const duration = flags.required('for')
-  const user = flags.required('user')
   const before = flags.optional('start-before')
   return {
     redirects,
     admin: { text: admin.text, ask: adminToAsk(admin) },
     rulesText: flags.optional('rules-text')?.text ?? 'rules: []\n',
-    forMs: parseDuration(duration.text, duration.source, ATTACHED_FOR),
+    forMs: parseDuration(flags.required('for'), ATTACHED_FOR),
     startBefore: before && timeOf(before),
     nft: flags.required('nft').text,
-    user: parseCount(user.text, user.source, UID),
+    user: parseCount(flags.required('user'), UID),
   }
 }
 

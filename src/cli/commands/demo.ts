@@ -1,14 +1,28 @@
 import type { DemoOptions, DemoProgram } from '../../lab/demo/demo-options.ts'
 import { defineCommand } from '../flags/command.ts'
-import { DEMO_FLAGS, type DemoFlag } from '../flags/flag-table.ts'
-import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { type FlagSpec, FlagValues, type RawFlags, type Environment } from '../flags/flag-values.ts'
 import { readVersion } from '../version.ts'
+
+const FLAGS = [
+  { name: 'json', group: 'Demo:', help: 'print the results as one line of JSON, and nothing else' },
+  {
+    name: 'stay',
+    group: 'Demo:',
+    help: 'keep app, sidecar and a gentle load running until Ctrl-C, with the admin page and rules to edit',
+  },
+  {
+    name: 'report',
+    value: 'file',
+    group: 'Demo:',
+    help: 'where to write the HTML report; a file in the directory for temporary ones by default, and none with --json',
+  },
+] as const satisfies readonly FlagSpec[]
 
 /** `squall demo`. */
 export const DEMO = defineCommand({
   name: 'demo',
   description: 'see it work on this machine in seconds: an app, Squall in front of it, and clients',
-  flags: DEMO_FLAGS,
+  flags: FLAGS,
   parse: (raw, env) => parseDemoOptions(raw, env),
   start: async (options) => {
     const { demo } = await import('../../lab/demo/demo.ts')
@@ -18,7 +32,7 @@ export const DEMO = defineCommand({
 
 /** Checks the command line and the environment. Throws nothing but a `UsageError`. */
 function parseDemoOptions(raw: RawFlags, env: Environment): DemoOptions {
-  const flags = new FlagValues<DemoFlag>(DEMO_FLAGS, raw, env)
+  const flags = new FlagValues<(typeof FLAGS)[number]['name']>(FLAGS, raw, env)
   return {
     json: flags.switch('json'),
     stay: flags.switch('stay'),
@@ -33,7 +47,7 @@ export const DEMO_PROGRAM: DemoProgram = {
   },
   startSidecar: async (flags, logger) => {
     const { assemble } = await import('../run/assemble.ts')
-    const { parseRunOptions } = await import('../run/run-options.ts')
+    const { parseRunOptions } = await import('./run.ts')
     const raw = new Map(Object.entries(flags).map(([name, value]) => [name, [value]]))
     return assemble(parseRunOptions(raw, {}), logger)
   },

@@ -1,7 +1,12 @@
-import type { FlagSpec } from '../flags/flag-table.ts'
+import {
+  type FlagSpec,
+  type Environment,
+  FlagValues,
+  type Given,
+  type RawFlags,
+} from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
 import { parseChoice } from '../flags/units.ts'
 import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
 import { UsageError } from '../flags/usage-error.ts'
@@ -201,7 +206,7 @@ function parseManifests(flags: FlagValues<'file' | 'output'>): ManifestRequest {
   const format = flags.optional('output')
   return {
     files,
-    format: format && parseChoice(format.text, format.source, ['yaml', 'json'] as const),
+    format: format && parseChoice(format, ['yaml', 'json'] as const),
   }
 }
 

@@ -2,8 +2,7 @@ import { PRE_STOP_PATH } from '../../admin/control-paths.ts'
 import { askLocal } from '../ask-local.ts'
 import { parseControl } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import type { FlagSpec } from '../flags/flag-table.ts'
-import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseDuration } from '../flags/units.ts'
 
 const PLACES = 'Where the sidecar is:'
@@ -51,10 +50,9 @@ interface PreStopRequest {
 export function parsePreStop(raw: RawFlags, env: Environment): PreStopRequest {
   const flags = new FlagValues<Flag>(FLAGS, raw, env)
   const control = flags.required('control')
-  const wait = flags.required('stop-wait')
   return {
     socketPath: parseControl(control),
-    waitMs: parseDuration(wait.text, wait.source, WAIT),
+    waitMs: parseDuration(flags.required('stop-wait'), WAIT),
   }
 }
 

@@ -2,8 +2,13 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import type { Redirect, RedirectPlan } from '../../cluster/redirect/ruleset.ts'
 import { parseListen } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import type { FlagSpec } from '../flags/flag-table.ts'
-import { type Environment, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
+import {
+  type FlagSpec,
+  type Environment,
+  FlagValues,
+  type Given,
+  type RawFlags,
+} from '../flags/flag-values.ts'
 import { parsePort } from '../flags/host.ts'
 import { parseCount } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
@@ -89,7 +94,7 @@ export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest 
   }
   refuseAdmin(flags.required('admin'), redirects ?? [])
   const uid = flags.optional('exempt-uid')
-  const exemptUid = uid && parseCount(uid.text, uid.source, UID)
+  const exemptUid = uid && parseCount(uid, UID)
   return {
     plan: giveBack ?? { redirects: redirects!, exemptUid },
     dryRun: flags.switch('dry-run'),
@@ -163,16 +168,16 @@ function refuseClash({ from, to }: Redirect, others: readonly Redirect[], given:
 }
 
 /** Refuses to redirect from or to the admin port. Throws a `UsageError`. */
-export function refuseAdmin({ text, source }: Given, redirects: readonly Redirect[]): void {
-  if (text === 'off') return
-  const address = parseListen(text, source)
+export function refuseAdmin(given: Given, redirects: readonly Redirect[]): void {
+  if (given.text === 'off') return
+  const address = parseListen(given)
   if (address.kind === 'unix') return
-  const hit = redirects.find(({ from, to }) => from === address.port || to === address.port)
-  if (hit === undefined) return
+  const clash = redirects.find(({ from, to }) => from === address.port || to === address.port)
+  if (clash === undefined) return
   throw bad(
-    source,
+    given.source,
     `${address.port} is the admin port, which must answer unfaulted`,
-    `leave --port ${hit.from}=${hit.to} out, or give --admin the address that squall run has`,
+    `leave --port ${clash.from}=${clash.to} out, or give --admin the address that squall run has`,
   )
 }
 

@@ -1,7 +1,6 @@
 import { basename } from 'node:path'
 import { defineCommand } from '../flags/command.ts'
-import type { FlagSpec } from '../flags/flag-table.ts'
-import { FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { type FlagSpec, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
 const REPORT = 'The report:'

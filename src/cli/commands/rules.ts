@@ -1,7 +1,6 @@
-import type { FlagSpec } from '../flags/flag-table.ts'
+import { type FlagSpec, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import { FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import type { ProblemFormat } from '../../rules/file/problem-format.ts'
 import { UsageError } from '../flags/usage-error.ts'
 

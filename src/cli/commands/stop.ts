@@ -1,4 +1,4 @@
-import type { FlagSpec } from '../flags/flag-table.ts'
+import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import {
   parseProduction,
   parseProductionNames,
@@ -11,7 +11,6 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { parseLabelSelector } from '../../rules/match/label-selector.ts'
 import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
-import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseDuration } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { type ClusterOptions, objectName, parseCluster } from '../kube/cluster-options.ts'
@@ -179,12 +178,11 @@ function parseCommon(
       'write app=shop, tier!=test, env in (a,b), canary or !canary, separated by commas',
     )
   }
-  const timeout = flags.required('timeout')
   return {
     cluster,
     allNamespaces,
     configMap: objectName(flags.required('configmap')),
-    timeoutMs: parseDuration(timeout.text, timeout.source, TIMEOUT),
+    timeoutMs: parseDuration(flags.required('timeout'), TIMEOUT),
     dryRun: flags.switch('dry-run'),
     json: flags.switch('json'),
     environmentLabel: flags.required('environment-label').text,

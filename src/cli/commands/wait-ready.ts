@@ -5,8 +5,7 @@ import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { askLocal } from '../ask-local.ts'
 import { adminToAsk } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import type { FlagSpec } from '../flags/flag-table.ts'
-import { type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseDuration } from '../flags/units.ts'
 
 const PLACES = 'Where the sidecar is:'
@@ -59,10 +58,9 @@ interface WaitReadyRequest {
 /** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
 export function parseWaitReady(raw: RawFlags, env: Environment): WaitReadyRequest {
   const flags = new FlagValues<Flag>(FLAGS, raw, env)
-  const wait = flags.required('ready-wait')
   return {
     admin: adminToAsk(flags.required('admin')),
-    waitMs: parseDuration(wait.text, wait.source, WAIT),
+    waitMs: parseDuration(flags.required('ready-wait'), WAIT),
     withApp: flags.switch('ready-with-app'),
   }
 }

@@ -23,7 +23,7 @@ const UPSTREAM_FORM = 'write http://host:port, https://host or unix:/path.sock'
 const PORT_FORM = 'use a port from 0 to 65535'
 
 /** An address to listen on. Port 0 lets the system choose. */
-export function parseListen(text: string, source: string): ListenAddress {
+export function parseListen({ text, source }: Given): ListenAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   if (/^\d+$/.test(text)) return { kind: 'tcp', host: '::', port: listenPort(text, text, source) }
   if (text.includes('://')) throw bad(source, `${quoted(text)} is a URL`, LISTEN_FORM)
@@ -44,7 +44,7 @@ function listenPort(port: string, text: string, source: string): number {
 }
 
 /** Where the app is. Only the place: paths and the like are the client's to choose. */
-export function parseUpstream(text: string, source: string): UpstreamAddress {
+export function parseUpstream({ text, source }: Given): UpstreamAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   const match = /^(https?):\/\/(.*)$/is.exec(text)
   const rest = match?.[2]
@@ -90,7 +90,7 @@ function upstreamPlace(
 }
 
 /** A host alone, to be put in the place of another one. IPv6 may stand with or without brackets. */
-export function parseUpstreamHost(text: string, source: string): string {
+export function parseUpstreamHost({ text, source }: Given): string {
   const host = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text
   if (!isHost(host) || (host !== text && !host.includes(':'))) {
     throw bad(source, `${quoted(text)} is no host`, 'write a name or an address, without a port')
@@ -148,10 +148,7 @@ export function overlaps(one: ListenAddress, other: ListenAddress): boolean {
 
 /** Returns the path of a control socket: no network leads to one. Throws a `UsageError`. */
 export function parseControl({ text, source }: Given): string {
-  if (text.startsWith('unix:')) {
-    const address = parseListen(text, source)
-    if (address.kind === 'unix') return address.path
-  }
+  if (text.startsWith('unix:')) return socketPath(text, source)
   throw new UsageError(
     'BAD_ADDRESS',
     `${source}: ${quoted(text)} is no control socket`,
@@ -160,15 +157,15 @@ export function parseControl({ text, source }: Given): string {
 }
 
 /** Returns where a listener on every interface is reached from within. Throws a `UsageError`. */
-export function adminToAsk({ text, source }: Given): ListenAddress {
-  if (text === 'off') {
+export function adminToAsk(given: Given): ListenAddress {
+  if (given.text === 'off') {
     throw new UsageError(
       'BAD_VALUE',
-      `${source}: without the admin port nothing tells when the sidecar is ready`,
+      `${given.source}: without the admin port nothing tells when the sidecar is ready`,
       'give squall run an admin port',
     )
   }
-  const address = parseListen(text, source)
+  const address = parseListen(given)
   if (address.kind === 'unix' || !isWildcard(address.host)) return address
   // A listener on :: takes both families, and is bound to 0.0.0.0 where there is no IPv6.
   return { kind: 'tcp', host: '127.0.0.1', port: address.port }

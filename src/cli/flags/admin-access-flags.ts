@@ -1,4 +1,4 @@
-import type { FlagSpec } from './flag-table.ts'
+import type { FlagSpec } from './flag-values.ts'
 
 /** The options about who may read an admin port. */
 export function adminAccessFlags<Group extends string>(group: Group) {

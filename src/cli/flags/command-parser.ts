@@ -2,8 +2,7 @@ import { Command as Parser, CommanderError, Option } from 'commander'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { UsageError } from './usage-error.ts'
 import type { Asked, Command } from './command.ts'
-import type { FlagSpec } from './flag-table.ts'
-import type { Environment } from './flag-values.ts'
+import type { FlagSpec, Environment } from './flag-values.ts'
 
 /** The parser's complaint as one line that says how to fix it. */
 export function commandLineError(error: CommanderError, command: string): UsageError {

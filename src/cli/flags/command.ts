@@ -1,5 +1,4 @@
-import type { FlagSpec } from './flag-table.ts'
-import type { Environment, RawFlags } from './flag-values.ts'
+import type { FlagSpec, Environment, RawFlags } from './flag-values.ts'
 
 /** One command of the program: what it is called, what it takes, and what it does. */
 export interface CommandSpec<Request> {

@@ -1,6 +1,18 @@
 import { quoted } from '../../base/text/foreign-text.ts'
-import { envName, type FlagSpec } from './flag-table.ts'
 import { UsageError } from './usage-error.ts'
+
+/** Declares one option of a command. */
+export interface FlagSpec {
+  readonly name: string
+  /** One letter that means the same. */
+  readonly short?: string
+  /** The placeholder of its value; none for a switch. */
+  readonly value?: string
+  readonly repeatable?: boolean
+  readonly default?: string
+  readonly group: string
+  readonly help: string
+}
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -32,6 +44,12 @@ export class FlagValues<Name extends string> {
   /** The last one given: what comes later on a command line overrides. */
   optional(name: Name): Given | undefined {
     return this.all(name).at(-1)
+  }
+
+  /** Returns the parsed value; undefined where there is none. */
+  parsed<T>(name: Name, parse: (given: Given) => T): T | undefined {
+    const value = this.optional(name)
+    return value && parse(value)
   }
 
   /** Only for options that have a default. */
@@ -68,4 +86,9 @@ function given(
     return texts.map((part) => ({ text: part, source: variable }))
   }
   return spec.default === undefined ? [] : [{ text: spec.default, source: flag }]
+}
+
+/** The environment variable that stands for an option. */
+export function envName(flag: string): string {
+  return `SQUALL_${flag.toUpperCase().replaceAll('-', '_')}`
 }

@@ -8,8 +8,7 @@ import {
   productionPatternProblem,
   productionText,
 } from '../../rules/guard/production-names.ts'
-import type { FlagSpec } from './flag-table.ts'
-import type { Environment, FlagValues } from './flag-values.ts'
+import type { FlagSpec, Environment, FlagValues } from './flag-values.ts'
 import { UsageError } from './usage-error.ts'
 
 const MAX_PATTERNS = 100

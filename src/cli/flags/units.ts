@@ -6,6 +6,7 @@ import {
   readSize,
   sizeText,
 } from '../../base/units.ts'
+import type { Given } from './flag-values.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The allowed range of a number. */
@@ -17,8 +18,8 @@ export interface Range {
 const DURATION_FORM = 'write a number with its unit, such as 300ms, 1.5s, 10m, 1h or 2d'
 const SIZE_FORM = 'write an integer of bytes, or one with its unit, such as 1024, 64KiB or 4MB'
 
-/** Whole milliseconds from `300ms`, `1.5s`, `10m`, `1h` or `2d`. `source` names where the text came from. */
-export function parseDuration(text: string, source: string, range: Range): number {
+/** Whole milliseconds from `300ms`, `1.5s`, `10m`, `1h` or `2d`. */
+export function parseDuration({ text, source }: Given, range: Range): number {
   const value = readDuration(text, Number.MAX_SAFE_INTEGER)
   if (value === undefined) {
     throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} is not a duration`, DURATION_FORM)
@@ -27,7 +28,7 @@ export function parseDuration(text: string, source: string, range: Range): numbe
 }
 
 /** Bytes from `1024`, `64KiB`, `4MB` or `1GiB`. */
-export function parseSize(text: string, source: string, range: Range): number {
+export function parseSize({ text, source }: Given, range: Range): number {
   const value = readSize(text)
   if (value === undefined) {
     throw new UsageError('BAD_VALUE', `${source}: ${quoted(text)} is not a size`, SIZE_FORM)
@@ -36,7 +37,7 @@ export function parseSize(text: string, source: string, range: Range): number {
 }
 
 /** An integer in plain digits. */
-export function parseCount(text: string, source: string, range: Range): number {
+export function parseCount({ text, source }: Given, range: Range): number {
   if (!/^\d{1,15}$/.test(text)) {
     throw new UsageError(
       'BAD_VALUE',
@@ -48,7 +49,7 @@ export function parseCount(text: string, source: string, range: Range): number {
 }
 
 /** A share in percent, from `20%`, `12.5%` or `20`. */
-export function parsePercent(text: string, source: string, range: Range): number {
+export function parsePercent({ text, source }: Given, range: Range): number {
   const value = readBarePercent(text)
   if (value !== undefined) return inRange(value, text, source, range, (percent) => `${percent}%`)
   throw new UsageError(
@@ -60,8 +61,7 @@ export function parsePercent(text: string, source: string, range: Range): number
 
 /** One of a few words. */
 export function parseChoice<Word extends string>(
-  text: string,
-  source: string,
+  { text, source }: Given,
   words: readonly Word[],
 ): Word {
   const word = words.find((candidate) => candidate === text)

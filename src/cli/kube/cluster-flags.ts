@@ -1,5 +1,5 @@
 import { readTokenFlag } from '../flags/admin-access-flags.ts'
-import type { FlagSpec } from '../flags/flag-table.ts'
+import type { FlagSpec } from '../flags/flag-values.ts'
 
 const CLUSTER = 'The cluster:'
 

@@ -1,6 +1,6 @@
 import { productionFlags } from '../flags/production.ts'
 import { readTokenFlag } from '../flags/admin-access-flags.ts'
-import type { FlagSpec } from '../flags/flag-table.ts'
+import type { FlagSpec } from '../flags/flag-values.ts'
 
 const TARGET = 'What is called:'
 const PACE = 'How much, and when:'

@@ -1,6 +1,6 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
-import type { FlagValues } from '../flags/flag-values.ts'
+import type { FlagValues, Given } from '../flags/flag-values.ts'
 import { parseCount, parseDuration, parsePercent } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import type { LoadFlag } from './load-flags.ts'
@@ -16,12 +16,10 @@ export function parsePace(flags: Flags): LoadPace {
   const tasks = optionalCount(flags, 'tasks', 1_000_000_000)
   const given = optionalDuration(flags, 'duration')
   const durationMs = given ?? (tasks === undefined ? DEFAULT_DURATION_MS : undefined)
-  const ramp = flags.required('ramp')
-  const graceful = flags.required('graceful-stop')
   return {
     clients: count(flags, 'clients', 1, 100_000),
-    rampMs: parseDuration(ramp.text, ramp.source, { min: 0, max: MAX_MS }),
-    gracefulStopMs: parseDuration(graceful.text, graceful.source, { min: 0, max: MAX_MS }),
+    rampMs: parseDuration(flags.required('ramp'), { min: 0, max: MAX_MS }),
+    gracefulStopMs: parseDuration(flags.required('graceful-stop'), { min: 0, max: MAX_MS }),
     maxInFlight: count(flags, 'max-in-flight', 1, 100_000),
     hold: count(flags, 'hold', 0, 100_000),
     ...(rate !== undefined && { rate }),
@@ -32,7 +30,6 @@ export function parsePace(flags: Flags): LoadPace {
 
 /** Parses the options for the client's handling of failures. */
 export function parseResilience(flags: Flags, fanOut: number): LoadResilience {
-  const timeout = flags.required('timeout')
   const budget = flags.optional('retry-budget')
   const breaker = flags.optional('breaker')
   const deadlineMs = optionalDuration(flags, 'deadline')
@@ -50,13 +47,13 @@ export function parseResilience(flags: Flags, fanOut: number): LoadResilience {
   }
   return {
     retries: count(flags, 'retries', 0, 10),
-    timeoutMs: parseDuration(timeout.text, timeout.source, { min: 1, max: 3_600_000 }),
+    timeoutMs: parseDuration(flags.required('timeout'), { min: 1, max: 3_600_000 }),
     degrade,
     skipLate,
     ...(budget !== undefined && {
-      retryBudget: parsePercent(budget.text, budget.source, { min: 0, max: 100 }) / 100,
+      retryBudget: parsePercent(budget, { min: 0, max: 100 }) / 100,
     }),
-    ...(breaker !== undefined && { breaker: shareOf(breaker.text, breaker.source) }),
+    ...(breaker !== undefined && { breaker: shareOf(breaker) }),
     ...(deadlineMs !== undefined && { deadlineMs }),
   }
 }
@@ -74,8 +71,9 @@ function rateOf(flags: Flags): number | undefined {
   )
 }
 
-function shareOf(text: string, source: string): number {
-  if (text.endsWith('%')) return parsePercent(text, source, { min: 1, max: 100 }) / 100
+function shareOf(given: Given): number {
+  const { text, source } = given
+  if (text.endsWith('%')) return parsePercent(given, { min: 1, max: 100 }) / 100
   const share = /^(0?\.\d{1,6}|1(\.0{1,6})?|0\.\d{1,6})$/.test(text) ? Number(text) : 0
   if (share > 0) return share
   throw new UsageError(
@@ -86,17 +84,16 @@ function shareOf(text: string, source: string): number {
 }
 
 function count(flags: Flags, name: LoadFlag, min: number, max: number): number {
-  const { text, source } = flags.required(name)
-  return parseCount(text, source, { min, max })
+  return parseCount(flags.required(name), { min, max })
 }
 
 function optionalCount(flags: Flags, name: LoadFlag, max: number): number | undefined {
   const given = flags.optional(name)
-  return given === undefined ? undefined : parseCount(given.text, given.source, { min: 1, max })
+  return given === undefined ? undefined : parseCount(given, { min: 1, max })
 }
 
 function optionalDuration(flags: Flags, name: LoadFlag): number | undefined {
   const given = flags.optional(name)
   if (given === undefined) return undefined
-  return parseDuration(given.text, given.source, { min: 1, max: MAX_MS })
+  return parseDuration(given, { min: 1, max: MAX_MS })
 }

@@ -55,8 +55,7 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
   const flags = new FlagValues<LoadFlag>(LOAD_FLAGS, raw, env)
   const text = (name: LoadFlag): string | undefined => flags.optional(name)?.text
   const count = (name: LoadFlag, min: number, max: number): number => {
-    const given = flags.required(name)
-    return parseCount(given.text, given.source, { min, max })
+    return parseCount(flags.required(name), { min, max })
   }
   const client = flags.required('client')
   const metrics = flags.optional('metrics')
@@ -65,7 +64,7 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
   refuseProduction(parseProduction(flags, env), urlNames('--target', url))
   return {
     url,
-    client: parseChoice(client.text, client.source, CLIENT_KINDS),
+    client: parseChoice(client, CLIENT_KINDS),
     connections: count('connections', 1, 50_000),
     protocolVersion: protocolVersionOf(flags),
     headers: parseHeaders(flags.all('header')),
@@ -91,7 +90,7 @@ export function parseLoad(raw: RawFlags, env: Environment): LoadRequest {
     json: flags.switch('json'),
     out: text('out'),
     report: text('report'),
-    metrics: metrics === undefined ? undefined : parseListen(metrics.text, metrics.source),
+    metrics: metrics === undefined ? undefined : parseListen(metrics),
     metricsHosts: parseHosts(flags, 'metrics-hosts'),
   }
 }

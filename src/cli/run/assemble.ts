@@ -11,7 +11,7 @@ import type { TextFormat } from '../../telemetry/text-format.ts'
 import { formatUpstream } from '../../upstream/address.ts'
 import type { RulesEngine } from './rules-engine.ts'
 import type { RunRules } from './rules-guard-options.ts'
-import type { RunOptions } from './run-options.ts'
+import type { RunOptions } from '../commands/run.ts'
 import { readVersion } from '../version.ts'
 
 /** With room for fewer clients than this, the limit on open files deserves a warning. */

@@ -12,7 +12,7 @@ import {
   productionText,
 } from '../../rules/guard/production-names.ts'
 import type { RuleLimits } from '../../rules/guard/rule-limits.ts'
-import type { RunFlag } from '../flags/flag-table.ts'
+import type { RulesFlag } from './rules-run-flags.ts'
 import type { Environment, FlagValues, Given } from '../flags/flag-values.ts'
 import { environmentNames, ownNamespace, parseProductionNames } from '../flags/production.ts'
 import { parseCount, parseDuration, parsePercent, type Range } from '../flags/units.ts'
@@ -45,7 +45,7 @@ const MAX_PATH = 1024
 
 /** The options that keep rules within limits, whatever they are for. */
 export type LimitFlag = Extract<
-  RunFlag,
+  RulesFlag,
   | 'environment'
   | 'allow-production'
   | 'production-names'
@@ -78,15 +78,13 @@ export function parseBounds(
 }
 
 /** Checks the options about rules. Throws nothing but a `UsageError`. */
-export function parseRunRules(flags: FlagValues<RunFlag>, env: Environment): RunRules {
-  const percent = flags.required('header-faults-max-percent')
-  const maxPercent = parsePercent(percent.text, percent.source, PERCENT)
-  const poll = flags.required('rules-poll')
+export function parseRunRules(flags: FlagValues<RulesFlag>, env: Environment): RunRules {
+  const maxPercent = parsePercent(flags.required('header-faults-max-percent'), PERCENT)
   const namespace = ownNamespace(env)
   return {
     path: pathOf(flags.optional('rules'), RULES_PATH),
     podLabelsFile: pathOf(flags.optional('pod-labels-file'), LABELS_PATH),
-    pollMs: parseDuration(poll.text, poll.source, POLL),
+    pollMs: parseDuration(flags.required('rules-poll'), POLL),
     environment: flags.optional('environment')?.text.trim(),
     namespace: namespace.name,
     ...parseBounds(flags, env, [namespace]),
@@ -96,18 +94,10 @@ export function parseRunRules(flags: FlagValues<RunFlag>, env: Environment): Run
 }
 
 function limitsOf(flags: FlagValues<LimitFlag>): RuleLimits {
-  const optional = (
-    name: LimitFlag,
-    parse: (text: string, source: string, range: Range) => number,
-    range: Range,
-  ): number | undefined => {
-    const given = flags.optional(name)
-    return given === undefined ? undefined : parse(given.text, given.source, range)
-  }
   return {
-    maxPercent: optional('max-percent', parsePercent, PERCENT),
-    maxActive: optional('max-active', parseCount, COUNT),
-    maxDuration: optional('max-duration', parseDuration, DURATION),
+    maxPercent: flags.parsed('max-percent', (given) => parsePercent(given, PERCENT)),
+    maxActive: flags.parsed('max-active', (given) => parseCount(given, COUNT)),
+    maxDuration: flags.parsed('max-duration', (given) => parseDuration(given, DURATION)),
     allowFaults: listOf(flags.all('allow-faults'), 'name a fault, such as delay')?.map(faultOf),
     denyTools: toolsOf(flags.all('deny-tools')),
     excludePaths: pathsOf(flags.all('exclude-paths')),
@@ -115,16 +105,15 @@ function limitsOf(flags: FlagValues<LimitFlag>): RuleLimits {
   }
 }
 
-function guardOf(flags: FlagValues<RunFlag>): GuardConfig | undefined {
+function guardOf(flags: FlagValues<RulesFlag>): GuardConfig | undefined {
   const rate = flags.required('guard-error-rate')
-  const window = flags.required('guard-window')
   const calls = flags.required('guard-min-calls')
   const watched = {
-    window: parseDuration(window.text, window.source, WINDOW),
-    minCalls: parseCount(calls.text, calls.source, COUNT),
+    window: parseDuration(flags.required('guard-window'), WINDOW),
+    minCalls: parseCount(calls, COUNT),
   }
   if (rate.text === 'off') return undefined
-  const errorPercent = parsePercent(rate.text, rate.source, PERCENT)
+  const errorPercent = parsePercent(rate, PERCENT)
   if (errorPercent < 100) return { ...watched, errorPercent }
   throw new UsageError(
     'BAD_VALUE',

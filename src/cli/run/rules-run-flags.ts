@@ -1,4 +1,4 @@
-import type { FlagSpec } from '../flags/flag-table.ts'
+import type { FlagSpec } from '../flags/flag-values.ts'
 import { productionNamesFlag } from '../flags/production.ts'
 
 const RULES = 'Rules:'
@@ -119,3 +119,6 @@ export const RULES_RUN_FLAGS = [
   },
   { name: 'dry-run', group: GUARD, help: 'match, draw and count, but do nothing' },
 ] as const satisfies readonly FlagSpec[]
+
+/** The name of an option about rules. */
+export type RulesFlag = (typeof RULES_RUN_FLAGS)[number]['name']

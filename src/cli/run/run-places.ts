@@ -2,13 +2,84 @@ import { networkInterfaces } from 'node:os'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { formatUpstream, type UpstreamAddress } from '../../upstream/address.ts'
 import { loops, overlaps, parseListen, parseUpstream, parseUpstreamHost } from '../flags/address.ts'
-import type { RunFlag } from '../flags/flag-table.ts'
-import type { FlagValues, Given } from '../flags/flag-values.ts'
-import type { Route } from './run-options.ts'
+import type { FlagSpec, FlagValues, Given } from '../flags/flag-values.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+import { AppProbesError, parseAppProbesJson } from '../../admin/probes/app-probe-parse.ts'
+import type { AppProbes } from '../../admin/probes/app-probe.ts'
+import { adminAccessFlags } from '../flags/admin-access-flags.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
+const PLACES = 'Where to listen and where to send:'
+
+/** The options of `squall run` about addresses. */
+export const PLACE_FLAGS = [
+  {
+    name: 'listen',
+    value: 'address',
+    repeatable: true,
+    default: '127.0.0.1:15300',
+    group: PLACES,
+    help: 'address to take traffic on: host:port, :port or unix:/path.sock; repeat it for more',
+  },
+  {
+    name: 'upstream',
+    value: 'url',
+    repeatable: true,
+    default: 'http://127.0.0.1:3000',
+    group: PLACES,
+    help: 'where the app is: http://host:port, https://host or unix:/path.sock; one for each --listen, in the same order',
+  },
+  {
+    name: 'admin',
+    value: 'address',
+    default: '127.0.0.1:15390',
+    group: PLACES,
+    help: 'address of health, readiness, metrics and the API of rules; off for none',
+  },
+  {
+    name: 'admin-token-file',
+    value: 'path',
+    group: PLACES,
+    help: 'file with the token that changes by the admin port need (or SQUALL_ADMIN_TOKEN itself); without one nothing can be changed there',
+  },
+  ...adminAccessFlags(PLACES),
+  {
+    name: 'upstream-host',
+    value: 'host',
+    group: PLACES,
+    help: 'host that replaces the one of every --upstream, such as the address of the pod',
+  },
+  {
+    name: 'public-url',
+    value: 'url',
+    group: PLACES,
+    help: 'URL by which clients reach every --listen: replaces the address of the app in WWW-Authenticate and in the metadata of OAuth-protected resources; without it both pass unchanged',
+  },
+  {
+    name: 'app-probes',
+    value: 'json',
+    group: PLACES,
+    help: 'probes and hooks of the app, done unfaulted by the admin port: "container/readyz" → handler, as JSON',
+  },
+  {
+    name: 'control',
+    value: 'socket',
+    group: PLACES,
+    help: 'socket for squall pre-stop, in a place that only this container sees: unix:/path.sock',
+  },
+] as const satisfies readonly FlagSpec[]
+
+type PlaceFlag = (typeof PLACE_FLAGS)[number]['name']
+
+const LOOPBACK = '127.0.0.1'
 // Each pair is checked against every other one; nobody fronts more apps than this with one sidecar.
 const MAX_ROUTES = 64
+
+/** One listening address and the app behind it. */
+export interface Route {
+  readonly listen: ListenAddress
+  readonly upstream: UpstreamAddress
+}
 
 /** The addresses of a run, checked against each other. */
 export interface Places {
@@ -22,7 +93,7 @@ interface Named {
 }
 
 /** Pairs listeners with upstreams, and refuses what would loop or could not be bound. */
-export function parsePlaces(flags: FlagValues<RunFlag>): Places {
+export function parsePlaces(flags: FlagValues<PlaceFlag>): Places {
   const listens = flags.all('listen')
   const upstreams = flags.all('upstream')
   if (listens.length !== upstreams.length) throw uneven(listens.length, upstreams.length)
@@ -36,10 +107,9 @@ export function parsePlaces(flags: FlagValues<RunFlag>): Places {
   const moved = flags.optional('upstream-host')
   const bound: Named[] = []
   const routes = listens.map((given, i): Route => {
-    const listen = parseListen(given.text, given.source)
+    const listen = parseListen(given)
     bound.push({ address: listen, source: given.source })
-    const { text, source } = upstreams[i]!
-    return { listen, upstream: movedTo(moved, parseUpstream(text, source)) }
+    return { listen, upstream: movedTo(moved, parseUpstream(upstreams[i]!)) }
   })
   const admin = parseAdmin(flags.required('admin'))
   if (admin !== undefined) bound.push(admin)
@@ -48,10 +118,10 @@ export function parsePlaces(flags: FlagValues<RunFlag>): Places {
   return { routes: routes as [Route, ...Route[]], admin: admin?.address }
 }
 
-/** The same app at another host: where its address is known only when the pod runs. */
+/** Returns the same app at another host: where its address is known only when the pod runs. */
 function movedTo(moved: Given | undefined, upstream: UpstreamAddress): UpstreamAddress {
   if (moved === undefined) return upstream
-  const host = parseUpstreamHost(moved.text, moved.source)
+  const host = parseUpstreamHost(moved)
   if (upstream.kind === 'tcp') return { ...upstream, host }
   throw new UsageError(
     'BAD_COMBINATION',
@@ -60,8 +130,9 @@ function movedTo(moved: Given | undefined, upstream: UpstreamAddress): UpstreamA
   )
 }
 
-function parseAdmin({ text, source }: Given): Named | undefined {
-  return text === 'off' ? undefined : { address: parseListen(text, source), source }
+function parseAdmin(given: Given): Named | undefined {
+  const { text, source } = given
+  return text === 'off' ? undefined : { address: parseListen(given), source }
 }
 
 function refuseOverlaps(bound: readonly Named[]): void {
@@ -81,11 +152,11 @@ function refuseLoops(bound: readonly Named[], routes: readonly Route[]): void {
     (addresses) => addresses?.map(({ address }) => address) ?? [],
   )
   for (const { upstream } of routes) {
-    const hit = bound.find(({ address }) => loops(address, upstream, own))
-    if (hit === undefined) continue
+    const looped = bound.find(({ address }) => loops(address, upstream, own))
+    if (looped === undefined) continue
     throw new UsageError(
       'LOOP',
-      `--upstream ${formatUpstream(upstream)} is where ${hit.source} ${formatListen(hit.address)} listens`,
+      `--upstream ${formatUpstream(upstream)} is where ${looped.source} ${formatListen(looped.address)} listens`,
       'point --upstream at the app',
     )
   }
@@ -97,4 +168,53 @@ function uneven(listens: number, upstreams: number): UsageError {
     `--listen has ${listens} ${listens === 1 ? 'address' : 'addresses'} and --upstream ${upstreams}`,
     'give one --upstream for each --listen, in the same order',
   )
+}
+
+/** Returns the probes that the admin port performs in the kubelet's stead. Throws nothing but a `UsageError`. */
+export function parseAppProbes(flags: FlagValues<PlaceFlag>): AppProbes {
+  const given = flags.optional('app-probes')
+  if (given === undefined) return []
+  const host = flags.parsed('upstream-host', parseUpstreamHost) ?? LOOPBACK
+  if (flags.required('admin').text === 'off') {
+    throw new UsageError(
+      'BAD_COMBINATION',
+      `${given.source}: there is no admin port that could be asked`,
+      'give --admin an address',
+    )
+  }
+  try {
+    return parseAppProbesJson(given.text, host)
+  } catch (error) {
+    if (!(error instanceof AppProbesError)) throw error
+    throw new UsageError(
+      'BAD_VALUE',
+      `${given.source}: ${error.message}`,
+      'write {"container/readyz": {"httpGet": {"path": "/", "port": 3000}}}',
+    )
+  }
+}
+
+/** Returns the URL by which clients reach Squall, without a slash at its end. */
+export function parsePublicUrl({ text, source }: Given): string {
+  if (text.includes('@')) {
+    // Not repeated: it may hold a password.
+    throw badUrl(
+      source,
+      'the URL holds a user name or password',
+      'leave it out: clients send theirs',
+    )
+  }
+  if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) {
+    const form = 'write the URL that clients are given, such as https://mcp.example.com'
+    throw badUrl(source, `${quoted(text)} is not an http or https URL`, form)
+  }
+  if (/[?#]/.test(text)) {
+    throw badUrl(source, `${quoted(text)} has a query or a fragment`, 'end the URL after its path')
+  }
+  const { origin, pathname } = new URL(text)
+  return origin + pathname.replace(/\/+$/, '')
+}
+
+function badUrl(source: string, wrong: string, fix: string): UsageError {
+  return new UsageError('BAD_ADDRESS', `${source}: ${wrong}`, fix)
 }

@@ -1,27 +1,82 @@
+import { NO_FILE, readBounded } from '../../base/small-file.ts'
 import { isIP } from 'node:net'
 import { quoted } from '../../base/text/foreign-text.ts'
-import type { RunFlag } from '../flags/flag-table.ts'
-import type { FlagValues, Given } from '../flags/flag-values.ts'
+import type { FlagSpec, FlagValues, Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
-import type { ListenerTls, Route, UpstreamTls } from './run-options.ts'
+import type { Route } from './run-places.ts'
 import { UsageError } from '../flags/usage-error.ts'
+
+const TLS = 'TLS:'
+
+/** The options of `squall run` about TLS. */
+export const TLS_FLAGS = [
+  { name: 'tls-cert', value: 'file', group: TLS, help: 'certificate to listen with, as PEM' },
+  { name: 'tls-key', value: 'file', group: TLS, help: 'key of that certificate, as PEM' },
+  {
+    name: 'upstream-ca',
+    value: 'file',
+    group: TLS,
+    help: 'certificates that the app is trusted by, as PEM, instead of the usual ones',
+  },
+  {
+    name: 'upstream-cert',
+    value: 'file',
+    group: TLS,
+    help: 'certificate to show to the app, as PEM',
+  },
+  {
+    name: 'upstream-key',
+    value: 'file',
+    group: TLS,
+    help: 'key of that certificate, as PEM',
+  },
+  {
+    name: 'upstream-servername',
+    value: 'name',
+    group: TLS,
+    help: 'name that the certificate of the app is for, when it is not the host of --upstream',
+  },
+  {
+    name: 'upstream-insecure',
+    group: TLS,
+    help: 'accept any certificate of the app',
+  },
+] as const satisfies readonly FlagSpec[]
+
+type TlsFlag = (typeof TLS_FLAGS)[number]['name']
+
+/** The files for TLS on the listeners. */
+export interface ListenerTls {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** Configures TLS to the app. */
+export interface UpstreamTls {
+  readonly caFile: string | undefined
+  readonly certFile: string | undefined
+  readonly keyFile: string | undefined
+  readonly servername: string | undefined
+  /** Accept any certificate. */
+  readonly insecure: boolean
+}
 
 const UPSTREAM_TLS_FLAGS = [
   'upstream-ca',
   'upstream-cert',
   'upstream-key',
   'upstream-servername',
-] as const satisfies readonly RunFlag[]
+] as const satisfies readonly TlsFlag[]
 
 /** The files for TLS on the listeners: both or none. */
-export function parseListenerTls(flags: FlagValues<RunFlag>): ListenerTls | undefined {
+export function parseListenerTls(flags: FlagValues<TlsFlag>): ListenerTls | undefined {
   const [certFile, keyFile] = pair(flags, 'tls-cert', 'tls-key')
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile }
 }
 
 /** TLS to the app; refused where no upstream speaks TLS, since it would do nothing. */
 export function parseUpstreamTls(
-  flags: FlagValues<RunFlag>,
+  flags: FlagValues<TlsFlag>,
   routes: readonly Route[],
 ): UpstreamTls {
   const [certFile, keyFile] = pair(flags, 'upstream-cert', 'upstream-key')
@@ -56,9 +111,9 @@ export function parseUpstreamTls(
 }
 
 function pair(
-  flags: FlagValues<RunFlag>,
-  cert: RunFlag,
-  key: RunFlag,
+  flags: FlagValues<TlsFlag>,
+  cert: TlsFlag,
+  key: TlsFlag,
 ): [certFile: string | undefined, keyFile: string | undefined] {
   const certGiven = flags.optional(cert)
   const keyGiven = flags.optional(key)
@@ -84,4 +139,70 @@ function servername(given: Given | undefined): string | undefined {
     `${given.source}: ${quoted(given.text)} is not a host name`,
     'write the DNS name in the certificate of the app',
   )
+}
+
+/** The contents of the TLS files of a run. */
+export interface TlsFiles {
+  readonly listener: { readonly cert: Buffer; readonly key: Buffer } | undefined
+  readonly upstream: {
+    readonly ca: Buffer | undefined
+    readonly cert: Buffer | undefined
+    readonly key: Buffer | undefined
+  }
+}
+
+/** Reads the TLS files and checks that they fit together; a `UsageError` says which one does not. */
+export function readTlsFiles(options: {
+  readonly tls: ListenerTls | undefined
+  readonly upstreamTls: UpstreamTls
+}): TlsFiles {
+  const { tls, upstreamTls } = options
+  const listener =
+    tls === undefined
+      ? undefined
+      : { cert: read(tls.certFile, '--tls-cert'), key: read(tls.keyFile, '--tls-key') }
+  const upstream = {
+    ca: readOptional(upstreamTls.caFile, '--upstream-ca'),
+    cert: readOptional(upstreamTls.certFile, '--upstream-cert'),
+    key: readOptional(upstreamTls.keyFile, '--upstream-key'),
+  }
+  if (listener !== undefined) check(listener, '--tls-cert and --tls-key')
+  if (upstream.ca !== undefined) check({ ca: upstream.ca }, '--upstream-ca')
+  if (upstream.cert !== undefined && upstream.key !== undefined) {
+    check({ cert: upstream.cert, key: upstream.key }, '--upstream-cert and --upstream-key')
+  }
+  return { listener, upstream }
+}
+
+function readOptional(path: string | undefined, flag: string): Buffer | undefined {
+  return path === undefined ? undefined : read(path, flag)
+}
+
+function read(path: string, flag: string): Buffer {
+  try {
+    return readBounded(path)
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : NO_FILE
+    throw new UsageError(
+      'BAD_FILE',
+      `${flag}: ${quoted(path)} cannot be read (${reason})`,
+      'check the path and its permissions',
+    )
+  }
+}
+
+function check(parts: { ca?: Buffer; cert?: Buffer; key?: Buffer }, flags: string): void {
+  const { ca } = parts
+  try {
+    // An authority without any certificate is taken silently, and then nothing would be trusted.
+    if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error('no PEM')
+    process.getBuiltinModule('node:tls').createSecureContext(parts)
+  } catch {
+    // OpenSSL's error may describe the key, so it is not repeated.
+    throw new UsageError(
+      'BAD_FILE',
+      `${flags}: not usable as a certificate in PEM form, or the key does not belong to it`,
+      'check the contents of the files',
+    )
+  }
 }

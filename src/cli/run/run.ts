@@ -1,7 +1,7 @@
 import { BindError } from '../../listener/front/bind.ts'
 import { createLogger, type Logger } from '../../telemetry/log.ts'
 import { assemble, type Running } from './assemble.ts'
-import type { RunOptions } from './run-options.ts'
+import type { RunOptions } from '../commands/run.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const

@@ -1,3 +1,9 @@
+import { parse } from 'yaml'
+import { quoted } from '../../base/text/foreign-text.ts'
+import type { InjectorSettings } from '../../cluster/injector/injector-settings.ts'
+import { parseInjectorSettings, SettingsError } from '../../cluster/injector/parse-settings.ts'
+import { NO_FILE, readBounded } from '../../base/small-file.ts'
+import { assertShallow } from '../../base/yaml/yaml-depth.ts'
 import { BindError } from '../../listener/front/bind.ts'
 import { createLogger, type Logger } from '../../telemetry/log.ts'
 import { isKubeError } from '../../cluster/kube/kube-error.ts'
@@ -6,8 +12,7 @@ import { CertificateError } from '../../cluster/webhook/serving-certificate.ts'
 import { startWebhook, type Webhook, type WebhookOptions } from '../../cluster/webhook/webhook.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
-import { readInjectorSettings } from './injector-settings-file.ts'
-import type { WebhookRequest } from './webhook-options.ts'
+import type { WebhookRequest } from '../commands/webhook.ts'
 import { setFlagsFromString } from 'node:v8'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
@@ -128,4 +133,36 @@ function stopAsked(logger: Logger): AbortSignal {
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--optimize-for-size')
+}
+
+/** Reads the settings of the injector from a file; without a file, returns the defaults. */
+export function readInjectorSettings(file: string | undefined, version: string): InjectorSettings {
+  try {
+    return parseInjectorSettings(file === undefined ? {} : readYaml(file), version)
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    const from = file === undefined ? '' : `--settings: ${quoted(file)}: `
+    throw new UsageError('BAD_FILE', `${from}${error.message}`, 'fix the settings')
+  }
+}
+
+function readYaml(file: string): unknown {
+  let text: string
+  try {
+    text = readBounded(file).toString('utf8')
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? NO_FILE
+    throw new UsageError(
+      'BAD_FILE',
+      `--settings: ${quoted(file)} cannot be read (${reason})`,
+      'check the path and its permissions',
+    )
+  }
+  try {
+    assertShallow(text)
+    return parse(text, { maxAliasCount: 20, logLevel: 'error' }) as unknown
+  } catch (error) {
+    const [why = ''] = (error as Error).message.split('\n')
+    throw new UsageError('BAD_FILE', `--settings: ${quoted(file)} is no YAML: ${why}`, 'fix it')
+  }
 }

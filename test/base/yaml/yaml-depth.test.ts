@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManifestError, readManifest } from '../../../src/cli/inject/manifest.ts'
 import { readSettings } from '../../../src/cli/inject/read-files.ts'
-import { readInjectorSettings } from '../../../src/cli/webhook/injector-settings-file.ts'
+import { readInjectorSettings } from '../../../src/cli/webhook/webhook.ts'
 import { parseCalls } from '../../../src/lab/load/calls-file.ts'
 import { assertShallow } from '../../../src/base/yaml/yaml-depth.ts'
 

@@ -5,8 +5,8 @@ import { formatListen } from '../../../src/http/address.ts'
 import { formatUpstream } from '../../../src/upstream/address.ts'
 import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 
-const listen = (text: string) => parseListen(text, '--listen')
-const upstream = (text: string) => parseUpstream(text, '--upstream')
+const listen = (text: string) => parseListen({ text, source: '--listen' })
+const upstream = (text: string) => parseUpstream({ text, source: '--upstream' })
 
 describe('an address to listen on', () => {
   it.each([

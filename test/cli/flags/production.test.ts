@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Environment } from '../../../src/cli/flags/flag-values.ts'
 import { ownNamespace } from '../../../src/cli/flags/production.ts'
-import type { RunOptions } from '../../../src/cli/run/run-options.ts'
+import type { RunOptions } from '../../../src/cli/commands/run.ts'
 import { asked } from '../../support/asked.ts'
 import { runProgram } from '../../support/program.ts'
 

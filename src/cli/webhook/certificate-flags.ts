@@ -1,13 +1,86 @@
 import { quoted } from '../../base/text/foreign-text.ts'
-import type { FlagValues, Given } from '../flags/flag-values.ts'
+import type { FlagSpec, FlagValues, Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
 import { objectName } from '../kube/cluster-options.ts'
 import { parseDuration, type Range } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import type { PublishOptions } from '../../cluster/webhook/published-ca.ts'
-import type { WebhookFlag } from './webhook-flags.ts'
 
-/** Where the certificate comes from. */
+const CERTIFICATE = 'The certificate, from a directory or made by squall itself:'
+
+/** The options of `squall webhook` about its certificate. */
+export const CERTIFICATE_FLAGS = [
+  {
+    name: 'tls-dir',
+    value: 'directory',
+    group: CERTIFICATE,
+    help: 'directory with tls.crt and tls.key, which is watched; with --webhook-configuration also ca.crt, which that has to trust',
+  },
+  {
+    name: 'tls-secret',
+    value: 'name',
+    group: CERTIFICATE,
+    help: 'Secret in which squall keeps an authority and a certificate that it makes and renews itself',
+  },
+  {
+    name: 'tls-host',
+    value: 'name',
+    repeatable: true,
+    group: CERTIFICATE,
+    help: 'name that such a certificate is for, as squall.chaos.svc; repeat it for more',
+  },
+  {
+    name: 'webhook-configuration',
+    value: 'name',
+    group: CERTIFICATE,
+    help: 'MutatingWebhookConfiguration that has to trust the CA',
+  },
+  {
+    name: 'validating-configuration',
+    value: 'name',
+    group: CERTIFICATE,
+    help: 'ValidatingWebhookConfiguration that has to trust the CA, too',
+  },
+  {
+    name: 'ca-lifetime',
+    value: 'duration',
+    default: '87600h',
+    group: CERTIFICATE,
+    help: 'how long an authority is good',
+  },
+  {
+    name: 'leaf-lifetime',
+    value: 'duration',
+    default: '2160h',
+    group: CERTIFICATE,
+    help: 'how long a certificate is good',
+  },
+  {
+    name: 'rotate-before',
+    value: 'duration',
+    default: '720h',
+    group: CERTIFICATE,
+    help: 'how long before its end a certificate is replaced',
+  },
+  {
+    name: 'certificate-check',
+    value: 'duration',
+    default: '1m',
+    group: CERTIFICATE,
+    help: 'how often the Secret and the webhook configuration are looked at',
+  },
+  {
+    name: 'ca-settle',
+    value: 'duration',
+    default: '10s',
+    group: CERTIFICATE,
+    help: 'how long API servers get to notice a new authority before a certificate of it is used',
+  },
+] as const satisfies readonly FlagSpec[]
+
+type CertificateFlag = (typeof CERTIFICATE_FLAGS)[number]['name']
+
+/** The source of the certificate. */
 export type WebhookTls =
   | {
       readonly kind: 'mounted'
@@ -32,16 +105,15 @@ const HOUR = 3_600_000
 const LIFETIME: Range = { min: 1_000, max: 50 * 8_766 * HOUR }
 const CHECK: Range = { min: 10, max: 24 * HOUR }
 const SETTLE: Range = { min: 0, max: HOUR }
-/** Checks where the certificate comes from: one place, with all that belongs to it. */
-export function parseWebhookTls(flags: FlagValues<WebhookFlag>): WebhookTls {
+
+/** Checks the options about the certificate: one source, with all that belongs to it. */
+export function parseWebhookTls(flags: FlagValues<CertificateFlag>): WebhookTls {
   const directory = flags.optional('tls-dir')
   const secret = flags.optional('tls-secret')
   if (directory !== undefined && secret !== undefined) {
     throw bad(`${directory.source} and ${secret.source} contradict each other`, 'leave one out')
   }
-  if (directory !== undefined) {
-    return mounted(flags, directory)
-  }
+  if (directory !== undefined) return mounted(flags, directory)
   if (secret === undefined) {
     throw new UsageError(
       'MISSING_VALUE',
@@ -52,7 +124,7 @@ export function parseWebhookTls(flags: FlagValues<WebhookFlag>): WebhookTls {
   return managed(flags, secret)
 }
 
-function mounted(flags: FlagValues<WebhookFlag>, directory: Given): WebhookTls {
+function mounted(flags: FlagValues<CertificateFlag>, directory: Given): WebhookTls {
   const configuration = flags.optional('webhook-configuration')
   const validating = flags.optional('validating-configuration')
   const host = flags.optional('tls-host')
@@ -71,12 +143,11 @@ function mounted(flags: FlagValues<WebhookFlag>, directory: Given): WebhookTls {
   return { kind: 'mounted', directory: directory.text, settleMs, publish }
 }
 
-function time(flags: FlagValues<WebhookFlag>, name: WebhookFlag, range: Range): number {
-  const { text, source } = flags.required(name)
-  return parseDuration(text, source, range)
+function time(flags: FlagValues<CertificateFlag>, name: CertificateFlag, range: Range): number {
+  return parseDuration(flags.required(name), range)
 }
 
-function managed(flags: FlagValues<WebhookFlag>, secret: Given): WebhookTls {
+function managed(flags: FlagValues<CertificateFlag>, secret: Given): WebhookTls {
   const [first, ...rest] = flags.all('tls-host').map(hostName)
   const configuration = flags.optional('webhook-configuration')
   const validating = flags.optional('validating-configuration')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parsePublicUrl } from '../../../src/cli/run/public-url.ts'
+import { parsePublicUrl } from '../../../src/cli/run/run-places.ts'
 
 const parse = (text: string): string => parsePublicUrl({ text, source: '--public-url' })
 

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { UpstreamTls } from '../../../src/cli/run/run-options.ts'
-import { readTlsFiles } from '../../../src/cli/run/tls-files.ts'
+import { readTlsFiles, type UpstreamTls } from '../../../src/cli/run/run-tls.ts'
 import { UsageError } from '../../../src/cli/flags/usage-error.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-tls-'))
