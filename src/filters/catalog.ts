@@ -71,7 +71,7 @@ export const catalog = defineFault({
     cursor: Type.Optional(
       oneOf(['bad', 'loop'], {
         description:
-          '`bad`: the list goes on at a cursor that is refused with -32602. `loop`: it goes on where it began, so that paging never ends. Both want a rule that hits the next page too.',
+          '`bad`: the list goes on at a cursor that is refused with -32602. `loop`: it goes on where it began, so that paging never ends. Both need a rule that matches the next page too.',
       }),
     ),
     notify: Type.Optional(

@@ -97,7 +97,7 @@ export interface FaultHost {
 
 /** Describes the call that a fault was sampled for, and offers all that the fault may do. */
 export interface FaultContext {
-  /** Undefined when a rule about plain HTTP hit an exchange that carries no call. */
+  /** Undefined when a rule about plain HTTP matched an exchange that carries no call. */
   readonly call: Call | undefined
   /** As the transport knows it; undefined where there is none. */
   readonly session: string | undefined
@@ -197,7 +197,7 @@ export interface FaultDefinition<Name extends string, Schema extends TSchema> {
   readonly schema: Schema
   /** Finds parameters that contradict each other. */
   readonly check?: (config: Static<Schema>) => readonly ParameterProblem[]
-  /** For `squall explain`: what it would do to a call that it hits, or why it cannot. */
+  /** Predicts the effect on a matched call, or why there is none, for `squall explain`. */
   readonly outlook?: (config: Static<Schema>, setting: OutlookSetting) => Outlook
   readonly create: (config: Static<Schema>) => Fault
 }

@@ -1,12 +1,17 @@
 import { durationText } from '../base/units.ts'
 import { after, afterProblems } from './lib/after-parameter.ts'
-import { canHavePlace, fromPlace, isEventStream, type ResponsePlace } from './lib/response-place.ts'
+import {
+  canHaveOffset,
+  fromOffset,
+  isEventStream,
+  type ResponseOffset,
+} from './lib/response-offset.ts'
 import { headersForChangedBody } from '../http/changed-body-headers.ts'
 import { headerValue } from '../http/headers.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem } from './fault.ts'
-import { placeOutlook } from './lib/place-outlook.ts'
+import { offsetOutlook } from './lib/offset-outlook.ts'
 import { silence } from './lib/silence.ts'
 import { takesEffect } from './lib/takes-effect.ts'
 import { Type } from '../base/schema/schema-type.ts'
@@ -60,10 +65,10 @@ export const hang = defineFault({
     }
     return problems
   },
-  outlook({ at, after: place, for: ms }, setting) {
+  outlook({ at, after: offset, for: ms }, setting) {
     const does = `hangs ${ms === undefined ? 'until its client leaves' : `for ${durationText(ms)}`}`
     if (at === 'headers') return { by: 'output', does: `${does} behind the headers` }
-    if (at === 'event') return placeOutlook(place, setting, `${does} within the response`)
+    if (at === 'event') return offsetOutlook(offset, setting, `${does} within the response`)
     return { by: 'request', does, ...(ms === undefined ? { asks: 'silence' } : {}) }
   },
   create(config): Fault {
@@ -83,23 +88,23 @@ export const hang = defineFault({
 interface HangConfig {
   readonly for?: number
   readonly at: 'request' | 'headers' | 'event'
-  readonly after?: ResponsePlace
+  readonly after?: ResponseOffset
   readonly keepAlive: boolean
 }
 
 function hanging(ctx: FaultContext, config: HangConfig): OutputTransform {
   const ms = config.for ?? Infinity
   const atHead = config.at === 'headers'
-  const place = atHead ? { bytes: 0 } : config.after
+  const offset = atHead ? { bytes: 0 } : config.after
   return ({ head, body }) => {
-    if (!canHavePlace(place, head)) return { head, body }
+    if (!canHaveOffset(offset, head)) return { head, body }
     // Said before the head is out, so that the head can be marked.
     if (atHead) ctx.injected()
     const keepAlive = config.keepAlive && isEventStream(head)
     const grows = keepAlive && headerValue(head.headers, 'content-length') !== undefined
     return {
       head: grows ? { ...head, headers: headersForChangedBody(head.headers) } : head,
-      body: fromPlace(body, place, ctx.call, (rest) =>
+      body: fromOffset(body, offset, ctx.call, (rest) =>
         atHead || takesEffect(ctx) ? silence(ctx, ms, rest, keepAlive) : rest,
       ),
     }

@@ -1,10 +1,10 @@
 import { after, afterProblems } from './lib/after-parameter.ts'
-import { canHavePlace, fromPlace, type ResponsePlace } from './lib/response-place.ts'
+import { canHaveOffset, fromOffset, type ResponseOffset } from './lib/response-offset.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CutResponse } from './lib/cut-response.ts'
 import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem, Verdict } from './fault.ts'
-import { placeOutlook } from './lib/place-outlook.ts'
+import { offsetOutlook } from './lib/offset-outlook.ts'
 import { takesEffect } from './lib/takes-effect.ts'
 import { Type } from '../base/schema/schema-type.ts'
 
@@ -33,7 +33,7 @@ export const reset = defineFault({
     refuse: Type.Optional(
       duration({
         description:
-          'New connections are turned away as well for this long, at most 1h: whoever calls is hit, not the call alone.',
+          'New connections are refused as well for this long, at most 1h: every caller is affected, not the call alone.',
         examples: ['5s'],
       }),
     ),
@@ -54,9 +54,9 @@ export const reset = defineFault({
     }
     return problems
   },
-  outlook({ at, after: place }, setting) {
+  outlook({ at, after: offset }, setting) {
     if (at === 'stream')
-      return placeOutlook(place, setting, 'its connection ends within the response')
+      return offsetOutlook(offset, setting, 'its connection ends within the response')
     const does = 'its connection ends without a response'
     return { by: at === 'request' ? 'request' : 'beforeResponse', asks: 'reset', does }
   },
@@ -73,15 +73,15 @@ export const reset = defineFault({
 })
 
 interface ResetConfig {
-  readonly after?: ResponsePlace
+  readonly after?: ResponseOffset
   readonly how: 'rst' | 'fin'
   readonly refuse?: number
 }
 
-function cutting(ctx: FaultContext, { after: place, how, refuse }: ResetConfig): OutputTransform {
+function cutting(ctx: FaultContext, { after: offset, how, refuse }: ResetConfig): OutputTransform {
   return ({ head, body }) =>
-    canHavePlace(place, head)
-      ? { head, body: fromPlace(body, place, ctx.call, cut) }
+    canHaveOffset(offset, head)
+      ? { head, body: fromOffset(body, offset, ctx.call, cut) }
       : { head, body }
 
   async function* cut(rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {

@@ -1,14 +1,14 @@
 import { oneOf, percentage, section, size } from './lib/config-schema.ts'
-import { cutOutput, type CutPlace } from './lib/cut-output.ts'
+import { cutOutput, type CutOffset } from './lib/cut-output.ts'
 import { changingLast, editResult } from './lib/json/edit-result.ts'
 import { exclusive } from './lib/exclusive.ts'
 import { defineFault } from './fault.ts'
 import type { Fault, ParameterProblem } from './fault.ts'
-import { cutOutlook } from './lib/place-outlook.ts'
+import { cutOutlook } from './lib/offset-outlook.ts'
 import { shorten } from './lib/json/shorten.ts'
 import { Type } from '../base/schema/schema-type.ts'
 
-const HALF: CutPlace = { percent: 50 }
+const HALF: CutOffset = { percent: 50 }
 
 /** Less than the app answered: a cut body, or a valid response that silently holds less. */
 export const truncate = defineFault({

@@ -102,7 +102,7 @@ export async function startApi({ bodyTimeoutMs, tools, access, ...setup }: ApiSe
     call: (): void => {
       const plan = planCall(rules.ruleSet, facts(), states, () => NOW)
       if (plan === undefined) return
-      for (const hit of plan.hits) if (hit.begin()) hit.applied()
+      for (const hit of plan.matched) if (hit.begin()) hit.applied()
       finishPlan(plan)
     },
     get: async (path: string): Promise<unknown> => {

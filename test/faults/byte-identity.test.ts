@@ -22,7 +22,7 @@ const request: RequestHead = { method: 'POST', target: '/', version: '1.1', head
 /** What comes out when the response comes in by these chunks, and a fault looks on and does nothing. */
 async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buffer> {
   const bench = new Bench([{}])
-  const planned = bench.plan(facts())!.hits[0]!
+  const planned = bench.plan(facts())!.matched[0]!
   const rule = {
     ...planned.rule,
     faults: [LOOKING, LOOKING],
@@ -32,7 +32,7 @@ async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buf
   const run = new ExchangeFaults({
     ...NO_CONTEXT,
     request,
-    calls: [{ call: facts().call, plan: { hits: [hit], dryRun: false } }],
+    calls: [{ call: facts().call, plan: { matched: [hit], dryRun: false } }],
     batch: false,
     session: '',
     maxBody: 200,

@@ -17,13 +17,13 @@ async function requested(
   receivedAt?: number,
 ): Promise<void> {
   const bench = new Bench([{}])
-  const { rule, state, key } = bench.plan()!.hits[0]!
+  const { rule, state, key } = bench.plan()!.matched[0]!
   const own = { ...rule, faults, uses: faults.map(() => rule.uses[0]!) }
   const hit = new MatchedRule(own, state, bench.states.active, key, false)
   const run = new ExchangeFaults({
     ...NO_CONTEXT,
     request: { method: 'POST', target: '/', version: '1.1', headers: [] },
-    calls: [{ call: facts().call, plan: { hits: [hit], dryRun: false } }],
+    calls: [{ call: facts().call, plan: { matched: [hit], dryRun: false } }],
     batch: false,
     session: '',
     maxBody: 1000,

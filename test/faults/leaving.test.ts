@@ -24,13 +24,13 @@ it('closes the generators of a client that has stopped reading and leaves', asyn
   })
   const faults = [passing('a'), passing('b')]
   const bench = new Bench([{}])
-  const { rule, state, key } = bench.plan()!.hits[0]!
+  const { rule, state, key } = bench.plan()!.matched[0]!
   const own = { ...rule, faults, uses: [rule.uses[0]!, rule.uses[0]!] }
   const hit = new MatchedRule(own, state, bench.states.active, key, false)
   const run = new ExchangeFaults({
     ...NO_CONTEXT,
     request,
-    calls: [{ call: facts().call, plan: { hits: [hit], dryRun: false } }],
+    calls: [{ call: facts().call, plan: { matched: [hit], dryRun: false } }],
     batch: false,
     session: '',
     maxBody: 1000,

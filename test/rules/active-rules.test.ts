@@ -11,12 +11,12 @@ function at(bench: Bench, offsets: readonly number[]): number[] {
   const start = bench.now
   return offsets.map((offset) => {
     bench.now = start + offset
-    return bench.hits().length
+    return bench.matched().length
   })
 }
 
 function isIn(pods: number, pod: string | undefined): boolean {
-  return new Bench([{ pods }], {}, { pod }).hits().length === 1
+  return new Bench([{ pods }], {}, { pod }).matched().length === 1
 }
 
 describe('time', () => {
@@ -106,14 +106,14 @@ describe('limits that the file cannot loosen', () => {
     bench.now += 100
     const hits = [0, 0, 0, 0]
     for (let i = 0; i < 20_000; i++)
-      for (const hit of bench.plan()?.hits ?? []) hits[hit.rule.index]!++
+      for (const hit of bench.plan()?.matched ?? []) hits[hit.rule.index]!++
     for (const count of hits) expectShare(count, 20_000, 0.2)
 
     const timed = new Bench([{}, { for: 5 }, { for: 500 }], {}, { maxDuration: 100 })
     timed.now += 99
-    expect(timed.hits()).toEqual(['rule-0', 'rule-2'])
+    expect(timed.matched()).toEqual(['rule-0', 'rule-2'])
     timed.now += 1
-    expect(timed.hits()).toEqual([])
+    expect(timed.matched()).toEqual([])
   })
 })
 
@@ -142,7 +142,7 @@ describe('counts', () => {
           const open = []
           for (const step of steps) {
             bench.now += step
-            for (const hit of bench.plan()?.hits ?? []) {
+            for (const hit of bench.plan()?.matched ?? []) {
               if (hit.begin()) hit.applied()
               open.push(hit)
             }

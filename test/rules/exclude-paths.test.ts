@@ -11,10 +11,10 @@ const at = (path: string) => facts({}, { http: { method: 'POST', path } })
 describe('paths that are excluded', () => {
   it('are hit by no rule, and counted as forbidden', () => {
     const bench = new Bench([{ name: 'all' }], {}, {}, EXCLUDED)
-    expect(bench.hits(at('/admin/mcp'))).toEqual([])
-    expect(bench.hits(at('/billing'))).toEqual([])
-    expect(bench.hits(at('/billing/x'))).toEqual(['all'])
-    expect(bench.hits(at('/mcp'))).toEqual(['all'])
+    expect(bench.matched(at('/admin/mcp'))).toEqual([])
+    expect(bench.matched(at('/billing'))).toEqual([])
+    expect(bench.matched(at('/billing/x'))).toEqual(['all'])
+    expect(bench.matched(at('/mcp'))).toEqual(['all'])
     expect(bench.states.of(bench.rules[0]!)?.counts).toMatchObject({ forbidden: 2, matched: 4 })
   })
 
@@ -26,13 +26,13 @@ describe('paths that are excluded', () => {
     '/%2e/admin/x',
     '/b/%2E%2e/billing',
   ])('are recognized in another spelling: %s', (path) => {
-    expect(new Bench([{ name: 'all' }], {}, {}, EXCLUDED).hits(at(path))).toEqual([])
+    expect(new Bench([{ name: 'all' }], {}, {}, EXCLUDED).matched(at(path))).toEqual([])
   })
 
   it.each(['/admin/../mcp', '/admin/%2e%2E/mcp', '/admin%2fx', '/%zzadmin/x', '/ADMIN/x'])(
     'do not include a path that only looks like one: %s',
     (path) => {
-      expect(new Bench([{ name: 'all' }], {}, {}, EXCLUDED).hits(at(path))).toEqual(['all'])
+      expect(new Bench([{ name: 'all' }], {}, {}, EXCLUDED).matched(at(path))).toEqual(['all'])
     },
   )
 

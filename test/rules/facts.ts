@@ -88,8 +88,8 @@ export class Bench {
   }
 
   /** The names of the rules that hit. */
-  hits(of: CallFacts = facts()): string[] {
-    return this.plan(of)?.hits.map((hit) => hit.rule.name) ?? []
+  matched(of: CallFacts = facts()): string[] {
+    return this.plan(of)?.matched.map((hit) => hit.rule.name) ?? []
   }
 
   /** Which of the next calls are hit, as 0 and 1. */

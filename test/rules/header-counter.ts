@@ -30,7 +30,7 @@ export class Counter {
 
   /** What is done to a call with these headers. */
   uses(headers: Headers): unknown[] {
-    const hit = this.plan(headers)?.hits[0]
+    const hit = this.plan(headers)?.matched[0]
     expect(hit?.rule.faults.length).toBe(hit?.rule.uses.length)
     return (hit?.rule.uses ?? []).map(({ fault, config }) => ({ fault, ...config }))
   }

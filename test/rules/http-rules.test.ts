@@ -66,8 +66,8 @@ describe('a rule about HTTP', () => {
 
   it('is not planned for calls, nor the other way round', () => {
     const bench = new Bench([{ name: 'http', match: { http: {} } }, { name: 'call' }])
-    expect(bench.hits()).toEqual(['call'])
+    expect(bench.matched()).toEqual(['call'])
     const plan = planHttp(bench.ruleSet, exchange('POST', '/mcp'), bench.states, () => bench.now)
-    expect(plan!.hits.map((hit) => hit.rule.name)).toEqual(['http'])
+    expect(plan!.matched.map((hit) => hit.rule.name)).toEqual(['http'])
   })
 })

@@ -84,8 +84,8 @@ export function expectHeld(text: string, limits: Strict, disarmed?: string): See
         const { call, ...shared } = each
         const exchange = { ...shared, untouchable: states.deniesAny([call]) }
         if (exchange.untouchable !== isDenied) broken.add('not known as denied')
-        meet(planHttp(ruleSet, exchange, states, () => now)?.hits, isDenied)
-        meet(planCall(ruleSet, each, states, () => now)?.hits, isDenied)
+        meet(planHttp(ruleSet, exchange, states, () => now)?.matched, isDenied)
+        meet(planCall(ruleSet, each, states, () => now)?.matched, isDenied)
       }
     }
     for (const hit of active) hit.finish()

@@ -198,7 +198,7 @@ describe('a rules file', () => {
           bench.now += i % 3
           const session = `s${i % sessions}`
           const call = facts({}, { session, headers: ['x-user', session] })
-          for (const hit of bench.plan(call)?.hits ?? []) hits[hit.rule.index]!++
+          for (const hit of bench.plan(call)?.matched ?? []) hits[hit.rule.index]!++
         }
         for (const count of hits) expect(count).toBeLessThanOrEqual(mostHits(800, maxPercent))
       },
@@ -223,8 +223,8 @@ describe('a rule that a limit forbids', () => {
       { denyTools: ['pay_*'] },
     )
     expect(bench.rules[0]!.forbidden).toBe('delay')
-    expect(bench.hits(facts({ name: 'pay_invoice' }))).toEqual([])
-    expect(bench.hits()).toEqual(['bad'])
+    expect(bench.matched(facts({ name: 'pay_invoice' }))).toEqual([])
+    expect(bench.matched()).toEqual(['bad'])
     expect(bench.counts(0)).toMatchObject({ matched: 2, forbidden: 2, sampled: 0 })
     expect(bench.counts(1)).toMatchObject({ matched: 2, forbidden: 1, sampled: 1 })
   })
@@ -263,7 +263,7 @@ describe('the limit of faults in progress', () => {
 
   it('turns a hit away once, however many of its faults ask', () => {
     const bench = new Bench([{}], {}, {}, { maxActive: 1 })
-    const [first, second] = [bench.plan()!.hits[0]!, bench.plan()!.hits[0]!]
+    const [first, second] = [bench.plan()!.matched[0]!, bench.plan()!.matched[0]!]
     first.begin()
     for (let i = 0; i < 5; i++) expect(second.begin()).toBe(false)
     second.finish()

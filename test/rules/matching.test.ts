@@ -4,7 +4,7 @@ import { Bench, facts } from './facts.ts'
 
 /** True when a rule with this match hits the call. */
 function hits(match: MatchSpec, of = facts()): boolean {
-  return new Bench([{ match }]).hits(of).length === 1
+  return new Bench([{ match }]).matched(of).length === 1
 }
 
 const tool = (name: string, more = {}) => facts({ name, ...more })

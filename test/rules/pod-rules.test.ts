@@ -23,7 +23,7 @@ function hitsIn(self: PodSelf | undefined, match: string): number {
   states.adopt(ruleSet, 0)
   let hits = 0
   for (let i = 0; i < 10; i++) {
-    hits += planCall(ruleSet, facts({ name: 'search' }), states, () => 0)?.hits.length ?? 0
+    hits += planCall(ruleSet, facts({ name: 'search' }), states, () => 0)?.matched.length ?? 0
   }
   return hits
 }
@@ -105,7 +105,7 @@ describe('labels of the pod that change', () => {
     const rules = world()
     take(rules, rulesOf('{ podLabels: { app: shop } }'))
     const hits = (): number =>
-      planCall(rules.ruleSet, facts(), rules.states, rules.clock)?.hits.length ?? 0
+      planCall(rules.ruleSet, facts(), rules.states, rules.clock)?.matched.length ?? 0
     expect(hits()).toBe(0)
     rules.identify(SHOP)
     expect(hits()).toBe(1)

@@ -80,7 +80,7 @@ describe('the index', () => {
             const expected = matches.flatMap((each, i) =>
               holdAll(compileCallMatch(each).tests, asked) ? [`rule-${i}`] : [],
             )
-            expect(bench.hits(asked)).toEqual(expected)
+            expect(bench.matched(asked)).toEqual(expected)
           }
         },
       ),
@@ -93,7 +93,7 @@ describe('the index', () => {
       Array.from({ length: 100 }, (_, i) => ({ match: { headers: { 'X-Run': `run-${i}` } } })),
     )
     const withRuns = (...values: string[]) =>
-      bench.hits(facts({}, { headers: values.flatMap((value) => ['x-RUN', value]) }))
+      bench.matched(facts({}, { headers: values.flatMap((value) => ['x-RUN', value]) }))
     expect(withRuns('run-7')).toEqual(['rule-7'])
     expect(withRuns('run-7', 'run-7')).toEqual(['rule-7'])
     expect(withRuns('run-9', 'none', 'run-7', 'run-9', 'run-7')).toEqual(['rule-7', 'rule-9'])
@@ -104,9 +104,9 @@ describe('the index', () => {
   it('keeps working when callers make up more names than it remembers', () => {
     const bench = new Bench([{ match: { tool: 'a*' } }, { match: { tool: '*z' } }])
     for (let i = 0; i < 3000; i++) {
-      expect(bench.hits(facts({ name: `a${i}z` })).length).toBe(2)
-      expect(bench.hits(facts({ name: `b${i}` })).length).toBe(0)
+      expect(bench.matched(facts({ name: `a${i}z` })).length).toBe(2)
+      expect(bench.matched(facts({ name: `b${i}` })).length).toBe(0)
     }
-    expect(bench.hits(facts({ name: `a${'x'.repeat(100_000)}z` })).length).toBe(2)
+    expect(bench.matched(facts({ name: `a${'x'.repeat(100_000)}z` })).length).toBe(2)
   })
 })

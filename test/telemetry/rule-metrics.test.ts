@@ -67,7 +67,7 @@ function isActive() {
     call: (): void => {
       const plan = planCall(rules.ruleSet, facts(), states, () => now)
       if (plan === undefined) return
-      for (const hit of plan.hits) if (hit.begin()) hit.applied()
+      for (const hit of plan.matched) if (hit.begin()) hit.applied()
       finishPlan(plan)
     },
   }
@@ -177,7 +177,7 @@ describe('rules', () => {
     const { take, metrics, rules } = isActive()
     take(file('name: a, maxActive: 1'))
     const plans = [0, 1, 2].map(() => planCall(rules.ruleSet, facts(), rules.states, rules.clock)!)
-    for (const { hits } of plans) hits[0]!.begin()
+    for (const { matched } of plans) matched[0]!.begin()
     take(file('name: b'))
     const text = await scrape(metrics)
     expect(metricOf(text, 'squall_active_faults', { rule: 'a' })).toBe(1)

@@ -36,7 +36,7 @@ test.each(CASES)('what the rules engine draws is %s', (_, distribution, cumulati
   const states = new RuleStates()
   states.adopt(ruleSet, 0)
   const sampled = Array.from({ length: DRAWS }, () => {
-    const [hit] = planCall(ruleSet, facts(), states, () => 0)!.hits
+    const [hit] = planCall(ruleSet, facts(), states, () => 0)!.matched
     return drawDuration(distribution, config.max, hit!.random(0))
   })
   expect(furthest(sampled, cumulative)).toBeLessThan(critical(DRAWS))

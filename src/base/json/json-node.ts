@@ -70,7 +70,7 @@ export function effectiveMembers(node: JsonObject): readonly JsonMember[] {
 }
 
 /** A value in an object or an array, and where it is there. */
-export interface JsonPlace {
+export interface JsonMatch {
   readonly node: JsonNode
   /** Undefined for the value that was searched. */
   readonly parent: JsonObject | JsonArray | undefined
@@ -82,18 +82,18 @@ export interface JsonPlace {
  * Finds the nodes that the keys of a JSON Pointer lead to. `*` matches all items of an array and all
  * members of an object. Of several members with one key the effective one is found.
  */
-export function findPlaces(node: JsonNode, keys: readonly string[]): readonly JsonPlace[] {
-  let places: readonly JsonPlace[] = [{ node, parent: undefined, index: 0 }]
-  for (const key of keys) places = places.flatMap((place) => inside(place.node, key))
-  return places
+export function findMatches(node: JsonNode, keys: readonly string[]): readonly JsonMatch[] {
+  let matches: readonly JsonMatch[] = [{ node, parent: undefined, index: 0 }]
+  for (const key of keys) matches = matches.flatMap((match) => inside(match.node, key))
+  return matches
 }
 
 /** The values that the keys of a JSON Pointer lead to. */
 export function find(node: JsonNode, keys: readonly string[]): readonly JsonNode[] {
-  return findPlaces(node, keys).map((place) => place.node)
+  return findMatches(node, keys).map((match) => match.node)
 }
 
-function inside(parent: JsonNode, key: string): readonly JsonPlace[] {
+function inside(parent: JsonNode, key: string): readonly JsonMatch[] {
   if (parent.kind === 'array') {
     if (key === '*') return parent.items.map((node, index) => ({ node, parent, index }))
     const index = /^(?:0|[1-9][0-9]{0,8})$/.test(key) ? Number(key) : -1

@@ -34,35 +34,36 @@ export function readShape<Schema extends TSchema>(
   return read(schema, value, { at: '', clean }) as Static<Schema>
 }
 
-interface Place {
+interface Position {
   readonly at: string
   readonly clean: (text: string) => string
 }
 
-function read(shape: Shape, value: unknown, place: Place): unknown {
+function read(shape: Shape, value: unknown, position: Position): unknown {
   if (!hasType(shape, value) || shape.enum?.includes(value) === false) {
-    const at = place.at === '' ? 'the response' : place.at
+    const at = position.at === '' ? 'the response' : position.at
     throw new ShapeError(`${at} is not what a sidecar sends`)
   }
-  if (typeof value === 'string') return shape.enum === undefined ? cut(shape, value, place) : value
+  if (typeof value === 'string')
+    return shape.enum === undefined ? cut(shape, value, position) : value
   if (Array.isArray(value)) {
     const { items = {}, maxItems } = shape
-    const inside = { ...place, at: `${place.at}[]` }
+    const inside = { ...position, at: `${position.at}[]` }
     return value.slice(0, maxItems).map((item) => read(items, item, inside))
   }
-  return isRecord(value) ? readObject(shape, value, place) : value
+  return isRecord(value) ? readObject(shape, value, position) : value
 }
 
 function readObject(
   { properties = {}, patternProperties = {}, required = [], maxProperties }: Shape,
   value: Readonly<Record<string, unknown>>,
-  { at, clean }: Place,
+  { at, clean }: Position,
 ): object {
   const found: [string, unknown][] = []
   const member = (key: string, shape: Shape): void => {
-    const place = { at: at === '' ? clean(key) : `${at}.${clean(key)}`, clean }
-    if (Object.hasOwn(value, key)) found.push([key, read(shape, value[key], place)])
-    else if (required.includes(key)) throw new ShapeError(`${place.at} is missing`)
+    const position = { at: at === '' ? clean(key) : `${at}.${clean(key)}`, clean }
+    if (Object.hasOwn(value, key)) found.push([key, read(shape, value[key], position)])
+    else if (required.includes(key)) throw new ShapeError(`${position.at} is missing`)
   }
   for (const [key, shape] of Object.entries(properties)) member(key, shape)
   for (const [pattern, shape] of Object.entries(patternProperties)) {
@@ -72,7 +73,7 @@ function readObject(
   return Object.fromEntries(found)
 }
 
-function cut({ maxLength = Infinity }: Shape, text: string, { clean }: Place): string {
+function cut({ maxLength = Infinity }: Shape, text: string, { clean }: Position): string {
   return clean(shortened(text, maxLength))
 }
 

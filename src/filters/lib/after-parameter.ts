@@ -1,4 +1,4 @@
-import type { ResponsePlace } from './response-place.ts'
+import type { ResponseOffset } from './response-offset.ts'
 import { section, size } from './config-schema.ts'
 import { exclusive } from './exclusive.ts'
 import type { ParameterProblem } from '../fault.ts'
@@ -27,7 +27,7 @@ export const after = Type.Optional(
 
 /** Returns the problems of `after`, which is valid for one moment only. */
 export function afterProblems(
-  config: { readonly at: string; readonly after?: ResponsePlace },
+  config: { readonly at: string; readonly after?: ResponseOffset },
   moment: string,
 ): readonly ParameterProblem[] {
   if (config.after === undefined) return []

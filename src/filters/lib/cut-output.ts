@@ -2,13 +2,13 @@ import { eventMessage } from '../../mcp/event-message.ts'
 import { headerValue, mediaType, type ResponseHead } from '../../http/headers.ts'
 import { parseSseFields } from '../../mcp/sse-fields.ts'
 import { asBuffer } from '../../base/bytes.ts'
-import { fromPlace, isEventStream, type ResponsePlace } from './response-place.ts'
+import { fromOffset, isEventStream, type ResponseOffset } from './response-offset.ts'
 import { CutResponse } from './cut-response.ts'
 import type { FaultContext, Output } from '../fault.ts'
 import { takesEffect } from './takes-effect.ts'
 
 /** Where a response is cut: after bytes, after a share of them, or after events. */
-export interface CutPlace {
+export interface CutOffset {
   readonly bytes?: number
   readonly percent?: number
   readonly events?: number
@@ -24,22 +24,22 @@ const MAX_HELD = 4 * 1024 * 1024
 export function cutOutput(
   ctx: FaultContext,
   output: Output,
-  place: CutPlace,
+  offset: CutOffset,
   framing: CutFraming,
 ): Output | Promise<Output> {
   const { head, body } = output
   const type = mediaType(headerValue(head.headers, 'content-type'))
   if (type === 'text/event-stream') {
-    // One that is compressed has places by bytes alone.
-    if (place.bytes === undefined && !isEventStream(head)) return output
-    return { head, body: cutStream(ctx, body, place, framing) }
+    // A compressed stream has offsets in bytes alone.
+    if (offset.bytes === undefined && !isEventStream(head)) return output
+    return { head, body: cutStream(ctx, body, offset, framing) }
   }
-  if (place.events !== undefined) return output
+  if (offset.events !== undefined) return output
   const length = declaredLength(head)
   // Half of what is compressed is no shorter text: it is nothing at all.
   if (framing === 'clean' && isCoded(head)) return output
-  if (length === undefined) return cutHeld(ctx, output, place, framing)
-  return cutDeclared(ctx, output, wanted(place, length), length, framing)
+  if (length === undefined) return cutHeld(ctx, output, offset, framing)
+  return cutDeclared(ctx, output, wanted(offset, length), length, framing)
 }
 
 function cutDeclared(
@@ -59,13 +59,13 @@ function cutDeclared(
 async function cutHeld(
   ctx: FaultContext,
   { head, body }: Output,
-  place: CutPlace,
+  offset: CutOffset,
   framing: CutFraming,
 ): Promise<Output> {
   const source = body[Symbol.asyncIterator]()
   const held: Uint8Array[] = []
   // One byte more than is to stay tells that there is more; a share needs all of it.
-  const enough = Math.min(place.bytes ?? MAX_HELD, MAX_HELD)
+  const enough = Math.min(offset.bytes ?? MAX_HELD, MAX_HELD)
   let size = 0
   let over = false
   while (!over && size <= enough) {
@@ -77,7 +77,7 @@ async function cutHeld(
     }
   }
   const all = { head, body: rejoined(held, source) }
-  const stay = over || size > (place.bytes ?? Infinity) ? wanted(place, size) : size
+  const stay = over || size > (offset.bytes ?? Infinity) ? wanted(offset, size) : size
   return cutDeclared(ctx, all, stay, size, framing)
 }
 
@@ -85,16 +85,16 @@ async function cutHeld(
 async function* cutStream(
   ctx: FaultContext,
   body: AsyncIterable<Uint8Array>,
-  place: CutPlace,
+  offset: CutOffset,
   framing: CutFraming,
 ): AsyncGenerator<Uint8Array, void> {
-  const { percent, events } = place
+  const { percent, events } = offset
   let before: Uint8Array | undefined
-  const at = percent === undefined ? (place as ResponsePlace) : undefined
-  const pieces = fromPlace(body, at, ctx.call, async function* (rest) {
+  const at = percent === undefined ? (offset as ResponseOffset) : undefined
+  const pieces = fromOffset(body, at, ctx.call, async function* (rest) {
     if (percent !== undefined) {
       const response = (await rest.next()).value ?? new Uint8Array()
-      const stay = wanted(place, response.length)
+      const stay = wanted(offset, response.length)
       if (stay < response.length && takesEffect(ctx)) {
         yield response.subarray(0, stay)
         end(framing)
@@ -132,7 +132,7 @@ function end(framing: CutFraming): void {
   if (framing === 'broken') throw new CutResponse('fin')
 }
 
-function wanted({ bytes, percent }: CutPlace, length: number): number {
+function wanted({ bytes, percent }: CutOffset, length: number): number {
   return bytes ?? Math.floor((length * percent!) / 100)
 }
 

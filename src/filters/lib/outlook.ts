@@ -3,7 +3,7 @@ import type { NotApplicableReason } from './not-applicable.ts'
 
 /** An otherwise healthy call and the kind of its response, for which a fault predicts its effect. */
 export interface OutlookSetting {
-  /** Undefined when a rule about HTTP hits: its faults know nothing of calls. */
+  /** Undefined for a rule about HTTP: its faults know no call. */
   readonly call: Call | undefined
   readonly session: string | undefined
   /** Something in the request says who the caller is. */

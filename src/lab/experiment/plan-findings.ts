@@ -28,7 +28,7 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
     .map(({ atKey, path, ...rest }) => ({
       ...rest,
       path: pathText(path),
-      ...document.place(path, atKey),
+      ...document.position(path, atKey),
     }))
     .sort((a, b) => a.line - b.line || a.column - b.column)
 }

@@ -63,7 +63,7 @@ export async function readPlan(text: string, place: PlanPlace): Promise<ReadPlan
     aborts,
     tools,
     production: plan.production,
-  }).map((refusal) => ({ ...refusal, ...document.place(refusal.path ?? []) }))
+  }).map((refusal) => ({ ...refusal, ...document.position(refusal.path ?? []) }))
   return { ok: true, plan, refusals }
 }
 
@@ -139,7 +139,7 @@ async function rulesOf(
     const message = `the file cannot be read: ${reasonOf(error)}`
     return {
       file: name,
-      problems: [{ ...at('unreadable', message, 'rules'), ...document.place(['rules']) }],
+      problems: [{ ...at('unreadable', message, 'rules'), ...document.position(['rules']) }],
     }
   }
   const source = readRulesText(text)
@@ -156,7 +156,7 @@ async function callsOf(
     return parseCalls(await readText(resolve(directory, load.calls)))
   } catch (error) {
     const reason = error instanceof LoadError ? `${error.wrong}; ${error.fix}` : reasonOf(error)
-    const where = document.place(['load', 'calls'])
+    const where = document.position(['load', 'calls'])
     return { file: name, problems: [{ ...at('unreadable', reason, 'load.calls'), ...where }] }
   }
 }

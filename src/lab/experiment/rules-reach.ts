@@ -23,7 +23,7 @@ export function hitNothing(
       fix: 'an experiment needs a rule that acts',
     }
   }
-  if (tools.length === 0 || acting.some((rule) => mayHit(rule, tools, headers))) return undefined
+  if (tools.length === 0 || acting.some((rule) => mayMatch(rule, tools, headers))) return undefined
   const wanted = acting.map(toolOf).find((tool) => tool !== undefined)
   const near = wanted === undefined ? undefined : nearestName(wanted, tools)
   const hint = near === undefined ? '' : ` (did you mean ${near}?)`
@@ -34,7 +34,7 @@ export function hitNothing(
   }
 }
 
-function mayHit(
+function mayMatch(
   rule: WrittenRule,
   tools: readonly string[],
   headers: Readonly<Record<string, string>>,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { parseWithPlaces } from '../../rules/file/parse.ts'
+import { parseWithPositions } from '../../rules/file/parse.ts'
 import type { Problem } from '../../rules/file/problem.ts'
 
 /** A rule as it is written, with what is read of it here. */
@@ -22,7 +22,7 @@ export interface RulesSource {
 export function readRulesText(
   text: string,
 ): RulesSource | { readonly problems: readonly Problem[] } {
-  const { parsed, document } = parseWithPlaces(text)
+  const { parsed, document } = parseWithPositions(text)
   if (!parsed.ok) return { problems: parsed.problems }
   const written = (document?.value ?? {}) as Readonly<Record<string, unknown>>
   return {

@@ -257,7 +257,8 @@ export class CallFaults implements ActiveFaultOwner {
   /** Adds the faults of further rules. */
   addPlan(plan: Plan): void {
     const own = this.plan
-    this.plan = own === undefined ? plan : { hits: [...own.hits, ...plan.hits], dryRun: false }
+    this.plan =
+      own === undefined ? plan : { matched: [...own.matched, ...plan.matched], dryRun: false }
     this.#faults = [...this.#faults, ...activeFaultsOf(plan, this)]
   }
 

@@ -7,7 +7,7 @@ import type { CallFacts, ExchangeFacts } from '../../rules/match/call-facts.ts'
 import { withHeaderFaults, type HeaderFaults } from '../../rules/select/header-faults.ts'
 import {
   finishPlan,
-  mayHit,
+  mayMatch,
   planCall,
   planHttp,
   planHttpResponse,
@@ -94,7 +94,7 @@ export class FaultPlanner {
     if (headerFaults !== undefined) return true
     const { ruleSet } = rules
     try {
-      for (const call of calls) if (mayHit(ruleSet, call, headers)) return true
+      for (const call of calls) if (mayMatch(ruleSet, call, headers)) return true
     } catch (error) {
       this.#parts.onError(error)
     }

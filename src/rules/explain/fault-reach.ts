@@ -1,6 +1,6 @@
 import type { ResponseKind, ResponseOutlook } from './fault-outlook.ts'
 
-/** One fault of a rule that hits. */
+/** One fault of a matched rule. */
 export interface ReachedFault {
   /** Its rule and the fault. */
   readonly name: string

@@ -22,7 +22,7 @@ export function fileFindings(
 ): readonly Finding[] {
   const rules = memberOf(file, 'rules')
   if (!Array.isArray(rules)) return []
-  const isWrong = wrongPlaces(wrong)
+  const isWrong = pathTest(wrong)
   const findings: Finding[] = []
   const names = new Map<string, number>()
   const schema = root.definitions?.['rule'] ?? {}
@@ -43,7 +43,7 @@ export function fileFindings(
 }
 
 /** Tells whether a mistake is at a place or below it. */
-function wrongPlaces(wrong: readonly Finding[]): (path: Path) => boolean {
+function pathTest(wrong: readonly Finding[]): (path: Path) => boolean {
   const places = new Set<string>()
   for (const { path } of wrong) {
     for (let length = 1; length <= path.length; length++) {

@@ -95,7 +95,10 @@ const httpKeys = section(
   {
     method: Type.Optional(texts('The HTTP method, in capitals.', 'POST')),
     path: Type.Optional(
-      texts('The path, without the query. Health probes and OAuth are hit only by name.', '/api/*'),
+      texts(
+        'The path, without the query. Health probes and OAuth are matched only by name.',
+        '/api/*',
+      ),
     ),
     status: Type.Optional(
       Type.Unsafe<number | string | readonly (number | string)[]>({

@@ -54,7 +54,7 @@ function onlyOnce(files: readonly MergedFile[], problems: Found): Partial<RulesF
         code: 'conflict',
         message: `${quoted(basename(before))} has it as well; of the files of a directory one may set it`,
         path: key,
-        ...document.place([key], true),
+        ...document.position([key], true),
       })
     }
   }
@@ -74,7 +74,7 @@ function namesOnce(files: readonly MergedFile[], problems: Found): void {
         message: `rules[${before.index}] of ${quoted(basename(before.file))} is called ${quoted(name)} as well`,
         path: `rules[${index}].name`,
         found: name,
-        ...document.place(path),
+        ...document.position(path),
       })
     }
   }

@@ -33,11 +33,11 @@ export interface ReadRules {
 
 /** Reads a rules file in YAML or JSON, with all its mistakes at once. Never throws. */
 export function parseRules(input: string | Uint8Array): ParsedRules {
-  return parseWithPlaces(input).parsed
+  return parseWithPositions(input).parsed
 }
 
 /** The same, for whoever looks for further mistakes in what was written. */
-export function parseWithPlaces(input: string | Uint8Array): ReadRules {
+export function parseWithPositions(input: string | Uint8Array): ReadRules {
   const bytes = typeof input === 'string' ? Buffer.from(input, 'utf8') : input
   const digest = createHash('sha256').update(bytes).digest('hex')
   let document: YamlDocument | undefined
@@ -83,7 +83,7 @@ function problemsIn(document: YamlDocument): readonly Problem[] {
 }
 
 function located({ atKey, path, ...rest }: Finding, document: YamlDocument): Problem {
-  return { ...rest, path: pathText(path), ...document.place(path, atKey) }
+  return { ...rest, path: pathText(path), ...document.position(path, atKey) }
 }
 
 function inOrder(problems: readonly Problem[]): readonly Problem[] {

@@ -1,5 +1,5 @@
 import { mergeFiles } from './merge-files.ts'
-import { MAX_PROBLEMS, parseWithPlaces } from './parse.ts'
+import { MAX_PROBLEMS, parseWithPositions } from './parse.ts'
 import type { FileProblems } from './problem-format.ts'
 import { deepFreeze } from './read-values.ts'
 import type { FoundRules, RulesText } from './rules-file.ts'
@@ -15,7 +15,7 @@ export function parseFound(found: FoundRules): RulesVersion {
   if (written.length === 0 && found.problems.length === 0) {
     return { kind: 'absent', digest, reason: whyNothing(isDirectory, texts) }
   }
-  const read = written.map(({ file, bytes }) => ({ file, ...parseWithPlaces(bytes) }))
+  const read = written.map(({ file, bytes }) => ({ file, ...parseWithPositions(bytes) }))
   const problems = [...found.problems]
   for (const { file, parsed } of read) {
     if (!parsed.ok) problems.push({ file, problems: parsed.problems })
@@ -32,7 +32,7 @@ export function parseFound(found: FoundRules): RulesVersion {
 
 /** Prepares what the first file would wait for: whatever runs for the first time takes longer. */
 export function warmUpParser(): void {
-  parseWithPlaces(WARM_UP)
+  parseWithPositions(WARM_UP)
 }
 
 /** No more problems than one file may have, in the order of the files. */

@@ -44,8 +44,8 @@ export function duplicateKeys(document: Document.Parsed): readonly DuplicateKey[
   return found
 }
 
-/** A place in the text, from 1. */
-export interface Place {
+/** A position in the text, from 1. */
+export interface Position {
   readonly line: number
   readonly column: number
 }
@@ -56,11 +56,11 @@ export interface YamlDocument {
   /** Undefined when the text cannot be read; null when there is nothing in it. */
   readonly value: unknown
   /** Where the value at a path is; with `atKey` where its key is. */
-  place(path: Path, atKey?: boolean): Place
+  position(path: Path, atKey?: boolean): Position
 }
 
 const MAX_SYNTAX_PROBLEMS = 20
-const START: Place = { line: 1, column: 1 }
+const START: Position = { line: 1, column: 1 }
 
 /** Reads a text. Never throws. */
 export function readYaml(text: string): YamlDocument {
@@ -76,57 +76,65 @@ export function readYaml(text: string): YamlDocument {
 
 function read(text: string): YamlDocument {
   const source = parseSource(text)
-  const placeOf = (offset: number): Place => {
+  const positionAt = (offset: number): Position => {
     const { line, col } = source.lines.linePos(Math.min(offset, text.length))
     return line < 1 ? START : { line, column: Math.max(1, col) }
   }
   if ('tooDeepAt' in source) {
-    return failed('too_deep', 'nested too deeply', placeOf(source.tooDeepAt))
+    return failed('too_deep', 'nested too deeply', positionAt(source.tooDeepAt))
   }
   const [document, ...others] = source.documents
   if (document === undefined) return empty
   const second = others.find((other) => other.contents !== null && !isNothing(other.contents))
   if (second !== undefined) {
-    const place = placeOf(second.contents?.range?.[0] ?? second.range[0])
-    return failed('several_documents', 'a rules file is one document; this is a second one', place)
+    const position = positionAt(second.contents?.range?.[0] ?? second.range[0])
+    return failed(
+      'several_documents',
+      'a rules file is one document; this is a second one',
+      position,
+    )
   }
   const errors = [...document.errors, ...document.warnings, ...others.flatMap((o) => o.errors)]
   if (errors.length > 0) {
     const problems = errors
       .slice(0, MAX_SYNTAX_PROBLEMS)
-      .map((error) => syntaxProblem(error, placeOf(error.pos[0])))
-    return { problems, value: undefined, place: () => START }
+      .map((error) => syntaxProblem(error, positionAt(error.pos[0])))
+    return { problems, value: undefined, position: () => START }
   }
   const { targets, exceeded } = measureDocument(document)
   if (exceeded !== undefined) {
     const { code, message, offset } = exceeded
-    return failed(code, message, placeOf(offset))
+    return failed(code, message, positionAt(offset))
   }
-  const place = (path: Path, atKey = false): Place =>
-    placeOf(offsetOf(document.contents, targets, path, atKey))
+  const position = (path: Path, atKey = false): Position =>
+    positionAt(offsetOf(document.contents, targets, path, atKey))
   const problems = duplicateKeys(document).map(({ key, offset }): Problem => ({
     code: 'duplicate_key',
     message: `the key ${quoted(key)} is here twice`,
     path: '',
     found: key,
-    ...placeOf(offset),
+    ...positionAt(offset),
   }))
   // The expansion of aliases was checked above, by its size and not by their number.
-  return { problems, value: document.toJS({ maxAliasCount: -1 }) as unknown, place }
+  return { problems, value: document.toJS({ maxAliasCount: -1 }) as unknown, position }
 }
 
-const empty: YamlDocument = { problems: [], value: null, place: () => START }
+const empty: YamlDocument = { problems: [], value: null, position: () => START }
 
-function failed(code: ProblemCode, message: string, place: Place): YamlDocument {
-  return { problems: [{ code, message, path: '', ...place }], value: undefined, place: () => place }
+function failed(code: ProblemCode, message: string, position: Position): YamlDocument {
+  return {
+    problems: [{ code, message, path: '', ...position }],
+    value: undefined,
+    position: () => position,
+  }
 }
 
 function isNothing(node: Node): boolean {
   return isScalar(node) && node.value === null
 }
 
-function syntaxProblem(error: YAMLError, place: Place): Problem {
-  return { code: 'syntax', message: messageOf(error), path: '', ...place }
+function syntaxProblem(error: YAMLError, position: Position): Problem {
+  return { code: 'syntax', message: messageOf(error), path: '', ...position }
 }
 
 const MESSAGES: Readonly<Partial<Record<string, string>>> = {

@@ -6,7 +6,7 @@ import { canonicalPath } from '../../http/canonical-path.ts'
 
 /** Limits from outside the rules file, for all rules. The file can tighten but never loosen them. */
 export interface RuleLimits {
-  /** The highest share of the calls it matches that any rule may hit, 0 to 100. */
+  /** The highest percentage of its matched calls that a rule may inject faults into, 0 to 100. */
   readonly maxPercent?: number | undefined
   /** The longest that any rule may be active, in milliseconds. */
   readonly maxDuration?: number | undefined

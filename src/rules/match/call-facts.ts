@@ -16,7 +16,7 @@ export interface ExchangeFacts {
   readonly session: string | undefined
   readonly client: ClientInfo | undefined
   readonly http: HttpFacts
-  /** No rule may hit it: it carries, or may carry, a call of a tool that is denied. */
+  /** No fault may be injected: it carries, or may carry, a call of a tool that is denied. */
   readonly untouchable?: boolean | undefined
 }
 

@@ -32,6 +32,6 @@ export interface CompiledRule {
   readonly dryRun: boolean
   /** True when its injections carry the marker. */
   readonly marker: boolean
-  /** Later rules are not considered for a call that this one hit. */
+  /** Later rules are not considered for a call that this rule was sampled for. */
   readonly stop: boolean
 }

@@ -6,7 +6,7 @@ import type { MatchTest } from './match-test.ts'
 import { compileText } from './text-match.ts'
 
 /**
- * The tests of an HTTP exchange. Health probes, OAuth and discovery are hit only where the rule's
+ * The tests of an HTTP exchange. Health probes, OAuth and discovery are matched only where the rule's
  * path names them, and preflights only where its method does.
  */
 export function httpTests(spec: HttpSpec): MatchTest[] {

@@ -23,7 +23,7 @@ export function methodTest(matcher: TextMatcher): MatchTest {
   }
 }
 
-/** True when a method is meant. A handshake is hit by its own name alone, never by a glob. */
+/** True when a method is meant. A handshake is matched by its name alone, never by a glob. */
 export function takesMethod(matcher: TextMatcher, method: string): boolean {
   return isHandshake(method) ? matcher.exact.includes(method) : matcher.test(method)
 }

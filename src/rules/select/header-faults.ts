@@ -15,7 +15,7 @@ import { ruleHashes } from './selection.ts'
 
 /** Limits on the faults that callers may request. */
 export interface HeaderFaultOptions {
-  /** No more than this share of the calls that ask is hit, 0 to 100. */
+  /** No more than this share of the calls that ask gets faults, 0 to 100. */
   readonly maxPercent: number
 }
 
@@ -68,7 +68,7 @@ export class HeaderFaults {
     return this.#invalid
   }
 
-  /** The hit that a call asks for; undefined when it asks for none, or is not to have it. Counts. */
+  /** Returns the faults that a call asks for, as a matched rule; undefined when there are none or they are not injected. Counts. */
   plan(ruleSet: RuleSet, facts: CallFacts, clock: Clock): MatchedRule | undefined {
     if (isHandshake(facts.call.method)) return undefined
     const asked = readAskedFaults(facts.headers, () => this.#invalid++)
@@ -105,12 +105,12 @@ export class HeaderFaults {
     const key = this.state.sample({ selection, hashes: rule.hashes }, facts, clock())
     if (key === undefined) return undefined
     const sampled = rule.hashes.share.number(key)
-    const hits = {
+    const faults = {
       ...asked,
       delay: sampled < delayShare ? asked.delay : undefined,
       abort: sampled < abortShare ? asked.abort : undefined,
     }
-    const uses = usesOf(hits, this.#maxDelay)
+    const uses = usesOf(faults, this.#maxDelay)
     const own = Object.freeze({ ...rule, uses, faults: uses.map((use) => createFault(use)) })
     return new MatchedRule(own, this.state, this.#states.active, key, this.#states.dryRun)
   }
@@ -124,14 +124,14 @@ export class HeaderFaults {
   }
 }
 
-/** A call's plan with what its caller asks for in front of what the file has for it. */
+/** Puts the faults that the caller asks for in front of those of the rules file. */
 export function withHeaderFaults(
   plan: Plan | undefined,
-  hit: MatchedRule | undefined,
+  match: MatchedRule | undefined,
 ): Plan | undefined {
-  if (hit === undefined) return plan
-  const hits = plan === undefined ? [hit] : [hit, ...plan.hits]
-  return { hits, dryRun: hit.dryRun && (plan === undefined || plan.dryRun) }
+  if (match === undefined) return plan
+  const matched = plan === undefined ? [match] : [match, ...plan.matched]
+  return { matched, dryRun: match.dryRun && (plan === undefined || plan.dryRun) }
 }
 
 function usesOf({ delay, abort }: AskedFaults, maxDelay: number): readonly FaultUse[] {

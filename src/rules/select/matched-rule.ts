@@ -81,7 +81,7 @@ export class MatchedRule {
     if (this.#acting === 0) this.#leave()
   }
 
-  /** A fault took effect. Counted once per hit. */
+  /** Counts the rule as injected, once per call. */
   applied(): void {
     if (this.#applied || this.dryRun) return
     this.#applied = true

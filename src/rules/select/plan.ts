@@ -16,14 +16,14 @@ export type Clock = () => number
 
 /** The faults to inject into one call or exchange. */
 export interface Plan {
-  /** In file order, dry-run hits included. */
-  readonly hits: readonly MatchedRule[]
-  /** True when there is nothing but dry-run hits: run no fault. */
+  /** The matched and sampled rules in file order, dry runs included. */
+  readonly matched: readonly MatchedRule[]
+  /** True when all are dry runs: inject no fault. */
   readonly dryRun: boolean
 }
 
-/** False when no rule can hit a call: what it costs to find out is all that most calls pay. */
-export function mayHit({ index }: RuleSet, call: Call, headers: HeaderLines): boolean {
+/** Returns false when no rule can match a call. Most calls pay for this test alone. */
+export function mayMatch({ index }: RuleSet, call: Call, headers: HeaderLines): boolean {
   if (index.hasHttp || index.hasHttpResponse) return true
   const names = index.forMethod(call.method)
   if (names === undefined) return false
@@ -33,7 +33,7 @@ export function mayHit({ index }: RuleSet, call: Call, headers: HeaderLines): bo
   return !candidates.isEmpty
 }
 
-/** The rules that hit a call, or undefined when none does. Counts in the rules' states. */
+/** Returns the rules that match a call and are sampled; undefined when there are none. Counts in the rules' states. */
 export function planCall(
   ruleSet: RuleSet,
   facts: CallFacts,
@@ -53,8 +53,8 @@ export function planCall(
 }
 
 /**
- * The rules about HTTP that hit an exchange. To be asked before it is sent on. Of an exchange that
- * repeats another one, `seen`, the rules that matched that one are left out.
+ * Returns the rules about HTTP that match an exchange and are sampled. Call it before the request is
+ * sent. Leaves out rules that matched `seen`, the exchange that this one repeats.
  */
 export function planHttp(
   ruleSet: RuleSet,
@@ -68,7 +68,7 @@ export function planHttp(
     : undefined
 }
 
-/** The rules about HTTP that want a status, and hit an exchange. To be asked when its response begins. */
+/** Returns the rules about HTTP that test the status. Call it when the response begins. */
 export function planHttpResponse(
   ruleSet: RuleSet,
   facts: ExchangeFacts,
@@ -80,9 +80,9 @@ export function planHttpResponse(
   return planExchange(ruleSet, { ...facts, status }, states, clock, true)
 }
 
-/** To be called when a planned call or exchange is over, whatever happened. */
+/** Call it when a planned call or exchange has ended, whatever happened. */
 export function finishPlan(plan: Plan): void {
-  for (const hit of plan.hits) hit.finish()
+  for (const match of plan.matched) match.finish()
 }
 
 function planExchange(
@@ -109,7 +109,7 @@ function planOf(
   seen?: ExchangeFacts,
 ): Plan | undefined {
   const restraint = restraintOn(ruleSet, facts, states)
-  let hits: MatchedRule[] | undefined
+  let matched: MatchedRule[] | undefined
   let dryRun = true
   let now = Number.NaN
   for (let rule = candidates.next(); rule !== undefined; rule = candidates.next()) {
@@ -133,14 +133,14 @@ function planOf(
     const key = state.sample(rule, facts, now)
     if (key === undefined) continue
     const isDryRun = rule.dryRun || states.dryRun
-    const hit = new MatchedRule(rule, state, states.active, key, isDryRun)
-    if (hits === undefined) hits = [hit]
-    else hits.push(hit)
+    const match = new MatchedRule(rule, state, states.active, key, isDryRun)
+    if (matched === undefined) matched = [match]
+    else matched.push(match)
     if (!isDryRun) dryRun = false
     // A rule that is a dry run among real ones must change nothing for them.
     if (rule.stop && (!rule.dryRun || states.dryRun)) break
   }
-  return hits === undefined ? undefined : { hits, dryRun }
+  return matched === undefined ? undefined : { matched, dryRun }
 }
 
 function countUnread(state: RuleState | undefined): void {

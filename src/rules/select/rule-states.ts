@@ -44,7 +44,7 @@ export class RuleStates {
     return this.#builtInRules
   }
 
-  /** True for a call of a tool that no rule may hit. */
+  /** Returns true for a call of a denied tool. */
   denies(call: Call): boolean {
     return this.#isDenied !== undefined && this.#isDenied(call)
   }
@@ -54,7 +54,7 @@ export class RuleStates {
     return this.#isExcluded !== undefined && this.#isExcluded(path)
   }
 
-  /** True when any of the calls is of a tool that no rule may hit: what they share is spared. */
+  /** Returns true when one of the calls is of a denied tool: the exchange they share gets no fault. */
   deniesAny(calls: readonly Call[]): boolean {
     return this.#isDenied !== undefined && calls.some(this.#isDenied)
   }

@@ -33,7 +33,7 @@ interface Total {
 
 /**
  * Counts by rule name that only grow, whatever reloads do to the rules. A rule that was taken back
- * still counts for the calls that it had hit, so its state is added up for good once those are over.
+ * still counts for the calls that it matched, so its state is added to the totals once those calls end.
  */
 export class RuleTotals {
   readonly #maxNames: number

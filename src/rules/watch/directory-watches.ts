@@ -2,13 +2,13 @@ import { stat } from 'node:fs/promises'
 import { basename, isAbsolute } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FSWatcher, watch as watchWith } from 'chokidar'
-import type { WatchPlace } from './watched-paths.ts'
+import type { WatchedDirectory } from './watched-paths.ts'
 
 interface Watch {
   readonly watcher: FSWatcher
   /** Resolves when it is set up, or cannot be. */
   readonly settled: Promise<void>
-  /** Tells one directory from another that took its place. */
+  /** Tells one directory from another that took its path. */
   readonly identity: string
   /** Its directory may have been removed or renamed: events can no longer be relied on. */
   isStale: boolean
@@ -25,7 +25,7 @@ export class DirectoryWatches {
   readonly #watches = new Map<string, Watch>()
   /** Those that are still open although they are given up. */
   readonly #ending = new Set<Promise<void>>()
-  #places: ReadonlyMap<string, WatchPlace> = new Map()
+  #directories: ReadonlyMap<string, WatchedDirectory> = new Map()
   #closed = false
 
   constructor(onHint: () => void, onError: (error: unknown) => void) {
@@ -34,15 +34,17 @@ export class DirectoryWatches {
   }
 
   /** From now on these directories are watched, and no others. */
-  async follow(places: ReadonlyMap<string, WatchPlace>): Promise<void> {
-    this.#places = places
+  async follow(directories: ReadonlyMap<string, WatchedDirectory>): Promise<void> {
+    this.#directories = directories
     for (const [directory, watch] of this.#watches) {
       const isSame =
-        !watch.isStale && places.has(directory) && watch.identity === (await identityOf(directory))
+        !watch.isStale &&
+        directories.has(directory) &&
+        watch.identity === (await identityOf(directory))
       if (!isSame) await this.#drop(directory, watch)
     }
     const { watch } = await import('chokidar')
-    for (const directory of places.keys()) {
+    for (const directory of directories.keys()) {
       if (this.#watches.has(directory)) continue
       const identity = await identityOf(directory)
       if (this.#closed) return
@@ -64,7 +66,7 @@ export class DirectoryWatches {
 
   #add(directory: string, identity: string, watch: typeof watchWith): void {
     // The directory alone: the kernel tells of its entries, and a watch on each of them would miss
-    // what takes its place.
+    // what takes its path.
     const watcher = watch(directory, {
       ignored: (path) => path !== directory,
       ignoreInitial: true,
@@ -102,7 +104,7 @@ export class DirectoryWatches {
   }
 
   #concerns(directory: string, name: string): boolean {
-    return this.#places.get(directory)?.concerns(name) ?? false
+    return this.#directories.get(directory)?.concerns(name) ?? false
   }
 
   #drop(directory: string, watch: Watch): Promise<void> {

@@ -5,7 +5,7 @@ import { MAX_BETWEEN_CALLS, parseWherever } from '../file/parse-off-thread.ts'
 import { readRules, type FoundRules } from '../file/rules-file.ts'
 import { warmUpParser } from '../file/rules-parser.ts'
 import type { RulesVersion } from '../file/rules-version.ts'
-import { watchPlaces } from './watched-paths.ts'
+import { watchedDirectories } from './watched-paths.ts'
 
 /** Configures how the rules are watched. */
 export interface RulesWatcherOptions {
@@ -154,8 +154,8 @@ export class RulesWatcher {
     if (this.#options.events === false) return
     const isDirectory = found.kind === 'found' && found.isDirectory
     const files = found.kind === 'found' ? found.texts.map(({ file }) => file) : []
-    const places = await watchPlaces(this.#path, files, isDirectory)
-    if (!this.#isClosed) await this.#watches.follow(places)
+    const directories = await watchedDirectories(this.#path, files, isDirectory)
+    if (!this.#isClosed) await this.#watches.follow(directories)
   }
 
   /** Each error is reported once. */

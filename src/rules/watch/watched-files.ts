@@ -1,6 +1,6 @@
 import { Debounce } from '../../base/debounce.ts'
 import { DirectoryWatches } from './directory-watches.ts'
-import { filePlaces } from './watched-paths.ts'
+import { fileDirectories } from './watched-paths.ts'
 
 /** Configures when files are read. */
 export interface WatchedFilesOptions {
@@ -71,8 +71,8 @@ export class WatchedFiles {
     while (this.#isWanted && !this.#isClosed) {
       this.#isWanted = false
       await this.#onLook()
-      const places = await filePlaces(this.#paths)
-      if (!this.#isClosed) await this.#watches.follow(places).catch(() => undefined)
+      const directories = await fileDirectories(this.#paths)
+      if (!this.#isClosed) await this.#watches.follow(directories).catch(() => undefined)
     }
   }
 }

@@ -3,7 +3,7 @@ import { dirname, join, parse, resolve, sep } from 'node:path'
 import { isRulesFileName } from '../file/rules-file.ts'
 
 /** Selects the relevant names in one directory. */
-export interface WatchPlace {
+export interface WatchedDirectory {
   /** Returns true when a change of this name may be a change of the rules. */
   concerns(name: string): boolean
 }
@@ -16,30 +16,30 @@ const MAX_LINKS = 40
  * `..data` as well as the place that a link leads to. Where the way ends early, what is missing is
  * waited for in the last directory that is there.
  */
-export async function watchPlaces(
+export async function watchedDirectories(
   path: string,
   files: readonly string[],
   isDirectory: boolean,
-): Promise<ReadonlyMap<string, WatchPlace>> {
+): Promise<ReadonlyMap<string, WatchedDirectory>> {
   const way = new Way()
   const real = await way.follow(path)
   if (isDirectory && real !== undefined) {
     way.note(real)
     for (const file of files) await way.follow(file)
   }
-  return way.places
+  return way.directories
 }
 
 /** Returns the directories in which the ways to files are looked up, through all symbolic links. */
-export async function filePlaces(
+export async function fileDirectories(
   paths: readonly string[],
-): Promise<ReadonlyMap<string, WatchPlace>> {
+): Promise<ReadonlyMap<string, WatchedDirectory>> {
   const way = new Way()
   for (const path of paths) await way.follow(path)
-  return way.places
+  return way.directories
 }
 
-class Place implements WatchPlace {
+class Names implements WatchedDirectory {
   readonly names = new Set<string>()
   all = false
 
@@ -51,7 +51,7 @@ class Place implements WatchPlace {
 type Step = { readonly link: string } | 'no link' | 'missing'
 
 class Way {
-  readonly places = new Map<string, Place>()
+  readonly directories = new Map<string, Names>()
   readonly #steps = new Map<string, Step>()
 
   /** Goes along a path; the result is where it leads to. */
@@ -84,10 +84,10 @@ class Way {
 
   /** Any rules file of a directory matters, or the one name. */
   note(directory: string, name?: string): void {
-    const place = this.places.get(directory) ?? new Place()
-    this.places.set(directory, place)
-    if (name === undefined) place.all = true
-    else place.names.add(name)
+    const names = this.directories.get(directory) ?? new Names()
+    this.directories.set(directory, names)
+    if (name === undefined) names.all = true
+    else names.names.add(name)
   }
 
   async #step(path: string): Promise<Step> {

@@ -7,7 +7,7 @@ import {
   setMember,
   splice,
 } from '../../../src/base/json/json-edit.ts'
-import { find, findPlaces, type JsonObject } from '../../../src/base/json/json-node.ts'
+import { find, findMatches, type JsonObject } from '../../../src/base/json/json-node.ts'
 import { readJson } from '../../../src/base/json/json-text.ts'
 
 function found(text: string, ...keys: string[]): readonly string[] {
@@ -40,10 +40,10 @@ describe('finding values', () => {
 
   it('says which member or item of its parent a value is', () => {
     const root = readJson(text)!
-    expect(findPlaces(root, ['a', '0', 'b'])).toMatchObject([
+    expect(findMatches(root, ['a', '0', 'b'])).toMatchObject([
       { index: 1, parent: { kind: 'object', start: 8 } },
     ])
-    expect(findPlaces(root, [])).toEqual([{ node: root, parent: undefined, index: 0 }])
+    expect(findMatches(root, [])).toEqual([{ node: root, parent: undefined, index: 0 }])
   })
 })
 

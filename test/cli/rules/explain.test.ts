@@ -106,9 +106,9 @@ describe('squall explain', () => {
           (HTTP+SSE, batch by stream: its response missing)
           (batch in JSON: does not act (nothing_to_act_on))
 
-      answered_elsewhere: the call is answered on another connection than its own
-      shared_exchange: it would hit the other calls of the batch
-      nothing_to_act_on: there is nothing that it acts on
+      answered_elsewhere: the response to the call goes by another connection
+      shared_exchange: it would also affect the other calls of the batch
+      nothing_to_act_on: there is nothing for the fault to act on
       In brackets: responses that this call does not get.
       "
     `)

@@ -56,7 +56,7 @@ describe('an explanation', () => {
       const foretold = said.rules.filter(
         ({ result }) => result === 'sampled' || result === 'dry_run',
       )
-      expect(foretold.map((outlook) => outlook.rule)).toEqual(bench.hits(of))
+      expect(foretold.map((outlook) => outlook.rule)).toEqual(bench.matched(of))
     }
   })
 
@@ -127,8 +127,8 @@ describe('an explanation', () => {
     const { rules } = explain(bench.ruleSet, facts(), 0)
     expect(rules.map(({ result }) => result)).toEqual(['sampled', 'sampled'])
     const clock = () => bench.now
-    expect(planHttp(bench.ruleSet, facts(), bench.states, clock)?.hits).toHaveLength(1)
-    expect(planCall(bench.ruleSet, facts(), bench.states, clock)?.hits).toHaveLength(1)
+    expect(planHttp(bench.ruleSet, facts(), bench.states, clock)?.matched).toHaveLength(1)
+    expect(planCall(bench.ruleSet, facts(), bench.states, clock)?.matched).toHaveLength(1)
   })
 
   it('leaves rules about calls out of plain HTTP, and tells why others fail there', () => {

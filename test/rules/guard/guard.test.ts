@@ -33,7 +33,7 @@ class Post {
 describe('the guard', () => {
   it('disarms every rule when real errors pass the rate, wakes what waits, and says why', () => {
     const post = new Post()
-    const { retired } = post.bench.plan()!.hits[0]!
+    const { retired } = post.bench.plan()!.matched[0]!
     post.see('ok', 19)
     post.see('http_error')
     expect(post.arming.armed).toBe(true)
@@ -47,7 +47,7 @@ describe('the guard', () => {
     ])
     expect(post.trips).toEqual([post.arming.reasons[0]!.reason])
     expect(retired.aborted).toBe(true)
-    expect(post.bench.hits()).toEqual([])
+    expect(post.bench.matched()).toEqual([])
   })
 
   it.each([

@@ -73,13 +73,13 @@ describe('what a caller gets', () => {
     }
     expect(counter.counts.matched).toBe(0)
     for (const method of ['tools/call', 'tools/list', 'resources/read', 'x/y']) {
-      expect(counter.plan(headers, { method })?.hits).toHaveLength(1)
+      expect(counter.plan(headers, { method })?.matched).toHaveLength(1)
     }
   })
 
   it('comes before what the file has for the call', () => {
     const counter = new Counter({}, 100, [{ name: 'a', stops: true }, { name: 'b' }])
-    const names = (headers: Headers) => counter.plan(headers)?.hits.map(({ rule }) => rule.name)
+    const names = (headers: Headers) => counter.plan(headers)?.matched.map(({ rule }) => rule.name)
     expect(names({ 'x-squall-delay': '1s' })).toEqual(['header-faults', 'a'])
     expect(names({})).toEqual(['a'])
     expect(withHeaderFaults(undefined, undefined)).toBeUndefined()
@@ -116,7 +116,7 @@ describe('the limits', () => {
     const counter = new Counter({ dryRun: true })
     const plan = counter.plan(ASKS)!
     expect(plan.dryRun).toBe(true)
-    expect(plan.hits[0]!.begin()).toBe(false)
+    expect(plan.matched[0]!.begin()).toBe(false)
     expect(counter.counts.dry_run).toBe(1)
     const mixed = new Counter({}, 100, [{ name: 'a', dryRun: true }])
     expect(mixed.plan(ASKS)!.dryRun).toBe(false)
@@ -129,22 +129,22 @@ describe('the limits', () => {
       [{ maxActive: 3 }, 3],
     ] as const) {
       const counter = new Counter(limits)
-      const begun = Array.from({ length: 150 }, () => counter.plan(ASKS)!.hits[0]!.begin())
+      const begun = Array.from({ length: 150 }, () => counter.plan(ASKS)!.matched[0]!.begin())
       expect(begun.filter(Boolean)).toHaveLength(most)
       expect(counter.bench.states.active.active).toBe(most)
       expect(counter.counts.concurrency_limit).toBe(150 - most)
     }
     const shared = new Counter({ maxActive: 2 }, 100, [{ name: 'a' }])
     const plan = shared.plan(ASKS)!
-    expect(plan.hits.map((hit) => hit.begin())).toEqual([true, true])
-    expect(shared.plan(ASKS)!.hits[0]!.begin()).toBe(false)
+    expect(plan.matched.map((hit) => hit.begin())).toEqual([true, true])
+    expect(shared.plan(ASKS)!.matched[0]!.begin()).toBe(false)
   })
 
   it('count each call once, and show it among the totals of rules', () => {
     const counter = new Counter({ allowFaults: ['abort'] }, 50)
     for (let i = 0; i < 200; i++) {
       const plan = counter.plan(i % 4 === 0 ? ASKS : { 'x-squall-abort': '503' })
-      if (plan !== undefined && plan.hits[0]!.begin() && i % 3 > 0) plan.hits[0]!.applied()
+      if (plan !== undefined && plan.matched[0]!.begin() && i % 3 > 0) plan.matched[0]!.applied()
       if (plan !== undefined) finishPlan(plan)
     }
     const { counts } = counter
@@ -164,7 +164,7 @@ describe('what waits because a caller asked for it', () => {
       ({ bench }: Counter) => bench.load([], { enabled: false }),
     ]) {
       const counter = new Counter()
-      const { retired } = counter.plan({ 'x-squall-delay': '5m' })!.hits[0]!
+      const { retired } = counter.plan({ 'x-squall-delay': '5m' })!.matched[0]!
       counter.bench.load([{ name: 'other' }])
       expect(retired.aborted).toBe(false)
       disarm(counter)

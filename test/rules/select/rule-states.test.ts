@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { finishPlan } from '../../../src/rules/select/plan.ts'
 import { Bench, facts } from '../facts.ts'
 
-const one = (bench: Bench) => bench.plan()!.hits[0]!
+const one = (bench: Bench) => bench.plan()!.matched[0]!
 
 describe('several rules', () => {
   it('all act in file order, and a lost draw of one masks no other', () => {
@@ -12,7 +12,7 @@ describe('several rules', () => {
       { name: 'c', match: { tool: 's*' } },
       { name: 'd', match: { tool: 'search' } },
     ])
-    expect(bench.hits()).toEqual(['a', 'c', 'd'])
+    expect(bench.matched()).toEqual(['a', 'c', 'd'])
   })
 
   it('stop behind one that says so, but only when it hits', () => {
@@ -20,16 +20,16 @@ describe('several rules', () => {
       { name: 'a', match: { tool: 'search' }, stops: true, first: 1 },
       { name: 'b' },
     ])
-    expect(bench.hits()).toEqual(['a'])
-    expect(bench.hits()).toEqual(['b'])
+    expect(bench.matched()).toEqual(['a'])
+    expect(bench.matched()).toEqual(['b'])
     expect(bench.counts(1).matched).toBe(1)
   })
 
   it('are not stopped by one that is a mere shadow', () => {
     const bench = new Bench([{ name: 'a', stops: true, dryRun: true }, { name: 'b' }])
-    expect(bench.hits()).toEqual(['a', 'b'])
+    expect(bench.matched()).toEqual(['a', 'b'])
     const all = new Bench([{ name: 'a', stops: true }, { name: 'b' }], {}, {}, { dryRun: true })
-    expect(all.hits()).toEqual(['a'])
+    expect(all.matched()).toEqual(['a'])
     expect(all.plan()!.dryRun).toBe(true)
   })
 })
@@ -40,11 +40,11 @@ describe('a reload', () => {
     expect(bench.fates(2)).toBe('11')
     bench.now += 60
     bench.load([{ name: 'other' }, { name: 'a', for: 100, first: 3 }])
-    expect(bench.hits()).toEqual(['other', 'a'])
-    expect(bench.hits()).toEqual(['other'])
+    expect(bench.matched()).toEqual(['other', 'a'])
+    expect(bench.matched()).toEqual(['other'])
     expect(bench.counts(1)).toMatchObject({ matched: 4, sampled: 3, not_selected: 1 })
     bench.now += 50
-    expect(bench.hits()).toEqual(['other'])
+    expect(bench.matched()).toEqual(['other'])
     expect(bench.counts(1).expired).toBe(1)
   })
 
@@ -56,19 +56,19 @@ describe('a reload', () => {
     expect(bench.fates(3)).toBe('110')
     bench.now += 60
     expect(bench.counts().matched).toBe(3)
-    expect(bench.hits()).toEqual([])
+    expect(bench.matched()).toEqual([])
     expect(bench.counts().expired).toBe(0)
   })
 
   it('wakes what waits for a rule that is gone, and only that', () => {
     const bench = new Bench([{ name: 'a' }, { name: 'b' }])
-    const [a, b] = bench.plan()!.hits
+    const [a, b] = bench.plan()!.matched
     const [first, second] = [a!.retired, b!.retired]
     bench.load([{ name: 'b' }])
     expect([first.aborted, second.aborted]).toEqual([true, false])
     bench.load([{ name: 'b' }], { enabled: false })
     expect(second.aborted).toBe(true)
-    expect(bench.hits()).toEqual([])
+    expect(bench.matched()).toEqual([])
     expect(bench.counts().disarmed).toBe(1)
   })
 
@@ -81,20 +81,20 @@ describe('a reload', () => {
 
   it('counts faults of a rule that is gone towards the limit until they end', () => {
     const bench = new Bench([{ name: 'a' }], { maxActive: 1 })
-    const [a] = bench.plan()!.hits
+    const [a] = bench.plan()!.matched
     expect(a!.begin()).toBe(true)
     bench.load([{ name: 'b' }], { maxActive: 1 })
-    expect(bench.plan()!.hits[0]!.begin()).toBe(false)
+    expect(bench.plan()!.matched[0]!.begin()).toBe(false)
     a!.end()
     expect(bench.states.active.active).toBe(0)
-    expect(bench.plan()!.hits[0]!.begin()).toBe(true)
+    expect(bench.plan()!.matched[0]!.begin()).toBe(true)
   })
 })
 
 describe('disarming', () => {
   it('keeps every rule from acting, wakes sleepers, and counts', () => {
     const bench = new Bench([{ first: 2 }])
-    const { retired } = bench.plan()!.hits[0]!
+    const { retired } = bench.plan()!.matched[0]!
     bench.states.disarm('guard')
     expect(retired.aborted).toBe(true)
     expect(bench.states.disarmed).toBe('guard')
@@ -150,7 +150,7 @@ describe('a hit', () => {
   it('gives everything back when the call is over, however often it is told', () => {
     const bench = new Bench([{}, {}], {}, {}, { maxActive: 5 })
     const plan = bench.plan()!
-    for (const hit of plan.hits) {
+    for (const hit of plan.matched) {
       hit.begin()
       hit.begin()
       hit.applied()
@@ -159,10 +159,10 @@ describe('a hit', () => {
     expect(bench.states.active.active).toBe(2)
     finishPlan(plan)
     finishPlan(plan)
-    for (const hit of plan.hits) hit.end()
+    for (const hit of plan.matched) hit.end()
     expect(bench.states.active.active).toBe(0)
     expect(bench.counts()).toMatchObject({ injected: 1, not_reached: 0 })
-    expect(plan.hits[0]!.begin()).toBe(false)
+    expect(plan.matched[0]!.begin()).toBe(false)
   })
 
   it('says when nothing came of it', () => {
@@ -178,8 +178,8 @@ describe('a hit', () => {
     const bench = new Bench([{ dryRun: true }])
     const plan = bench.plan()!
     expect(plan.dryRun).toBe(true)
-    expect(plan.hits[0]!.begin()).toBe(false)
-    plan.hits[0]!.applied()
+    expect(plan.matched[0]!.begin()).toBe(false)
+    plan.matched[0]!.applied()
     finishPlan(plan)
     expect(bench.counts()).toMatchObject({ dry_run: 1, injected: 0, sampled: 1 })
   })

@@ -40,7 +40,7 @@ describe('totals of rules', () => {
 
   it('know what became of calls that were hit before the reload', () => {
     const bench = new Bench([{ name: 'a' }])
-    const [hit] = bench.plan()!.hits
+    const [hit] = bench.plan()!.matched
     hit!.begin()
     bench.load([])
     const total = () => byName(bench.states.totals.all()).get('a')!
@@ -99,7 +99,7 @@ describe('totals of rules', () => {
             if (hit?.begin() === true) hit.applied()
           } else {
             for (const { name } of bench.rules) matched.set(name, (matched.get(name) ?? 0) + 1)
-            open.push(...(bench.plan()?.hits ?? []))
+            open.push(...(bench.plan()?.matched ?? []))
           }
         }
         show()

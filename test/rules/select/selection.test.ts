@@ -18,7 +18,7 @@ const args = (i: number) => facts({ args: { page: i, query: 'squall' } })
 
 /** The first numbers of two faults of a rule that hits. */
 function numbers(): number[] {
-  const hit = new Bench([{}]).plan()!.hits[0]!
+  const hit = new Bench([{}]).plan()!.matched[0]!
   const [a, b] = [hit.random(0), hit.random(1)]
   return [a(), a(), b(), b()]
 }
@@ -46,7 +46,7 @@ describe('percent', () => {
       { probability: 1 },
       {},
     ])
-    for (let i = 0; i < N / 10; i++) expect(bench.hits()).toEqual(['rule-1', 'rule-3', 'rule-4'])
+    for (let i = 0; i < N / 10; i++) expect(bench.matched()).toEqual(['rule-1', 'rule-3', 'rule-4'])
   })
 
   it('is exact for small shares, too', () => {
@@ -64,7 +64,7 @@ describe('the same seed and the same calls', () => {
   ]
   const run = (seed: number) => {
     const bench = new Bench(rules, { seed })
-    return Array.from({ length: 2000 }, (_, i) => bench.hits(header(i % 37)).join())
+    return Array.from({ length: 2000 }, (_, i) => bench.matched(header(i % 37)).join())
   }
 
   it('give the same fates and the same numbers', () => {
@@ -95,7 +95,9 @@ describe('the same seed and the same calls', () => {
             { seed },
           )
           for (let i = 0; i < 60; i++) {
-            expect(among.hits(header(i)).includes('mine')).toBe(alone.hits(header(i)).length === 1)
+            expect(among.matched(header(i)).includes('mine')).toBe(
+              alone.matched(header(i)).length === 1,
+            )
           }
         },
       ),

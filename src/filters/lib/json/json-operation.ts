@@ -1,5 +1,5 @@
 import { editEntries, inOrder, memberText, type TextEdit } from '../../../base/json/json-edit.ts'
-import { find, findPlaces, memberOf } from '../../../base/json/json-node.ts'
+import { find, findMatches, memberOf } from '../../../base/json/json-node.ts'
 import type { JsonArray, JsonNode, JsonObject } from '../../../base/json/json-node.ts'
 import { retyped, type JsonType } from './retype.ts'
 
@@ -77,7 +77,7 @@ function renamed(parent: JsonNode, key: string, to: string): readonly TextEdit[]
 
 function removed(node: JsonNode, keys: readonly string[]): readonly TextEdit[] {
   const gone = new Map<JsonObject | JsonArray, Set<number>>()
-  for (const { parent, index } of findPlaces(node, keys)) {
+  for (const { parent, index } of findMatches(node, keys)) {
     if (parent === undefined) continue
     const indexes = gone.get(parent) ?? new Set<number>()
     gone.set(parent, indexes.add(index))

@@ -18,7 +18,7 @@ export function activeFaultsOf(
   before: readonly ActiveFault[] = [],
 ): readonly ActiveFault[] {
   const faults: ActiveFault[] = []
-  for (const matched of plan?.hits ?? []) {
+  for (const matched of plan?.matched ?? []) {
     if (matched.dryRun) continue
     for (const index of matched.rule.faults.keys()) {
       faults.push(new ActiveFault(matched, index, owner, before[faults.length]?.acted))

@@ -1,15 +1,15 @@
 import { sizeText } from '../../base/units.ts'
-import type { ResponsePlace } from './response-place.ts'
-import type { CutPlace } from './cut-output.ts'
+import type { ResponseOffset } from './response-offset.ts'
+import type { CutOffset } from './cut-output.ts'
 import { NOTHING, type Outlook, type OutlookSetting } from './outlook.ts'
 
-/** The outlook of a fault that acts at a place in the response. */
-export function placeOutlook(
-  place: ResponsePlace | undefined,
+/** The outlook of a fault that acts at an offset in the response. */
+export function offsetOutlook(
+  offset: ResponseOffset | undefined,
   { response, call }: OutlookSetting,
   does: string,
 ): Outlook {
-  const { bytes, events } = place ?? {}
+  const { bytes, events } = offset ?? {}
   if (bytes !== undefined) return { by: 'output', does, needs: longer(bytes) }
   if (response === 'body') return NOTHING
   if (events !== undefined) {
@@ -21,7 +21,7 @@ export function placeOutlook(
 
 /** The outlook of a cut, which needs something behind it. */
 export function cutOutlook(
-  { bytes, events, percent }: CutPlace,
+  { bytes, events, percent }: CutOffset,
   { response, call }: OutlookSetting,
   does: string,
 ): Outlook {

@@ -7,13 +7,13 @@ import { eventsApart } from './stream/events-apart.ts'
 /** Larger events are passed on without being read. */
 const MAX_EVENT = 4 * 1024 * 1024
 
-/** Stands between two pieces of a response, once, where the place is. */
+/** Stands between two pieces of a response, once, at the offset. */
 const HERE = Symbol('here')
 
-type Placed = AsyncGenerator<Uint8Array | typeof HERE, void>
+type Pieces = AsyncGenerator<Uint8Array | typeof HERE, void>
 
-/** A place in a response; with neither, it is right before the event that answers the call. */
-export interface ResponsePlace {
+/** An offset in a response; with neither, it is right before the event that answers the call. */
+export interface ResponseOffset {
   readonly bytes?: number
   readonly events?: number
 }
@@ -25,22 +25,22 @@ export function isEventStream({ headers }: ResponseHead): boolean {
   return type === 'text/event-stream' && coding.toLowerCase() === 'identity'
 }
 
-/** True when a response with this head can have the place in it. */
-export function canHavePlace(place: ResponsePlace | undefined, head: ResponseHead): boolean {
-  return place?.bytes !== undefined || isEventStream(head)
+/** True when a response with these headers can have the offset. */
+export function canHaveOffset(offset: ResponseOffset | undefined, head: ResponseHead): boolean {
+  return offset?.bytes !== undefined || isEventStream(head)
 }
 
 /**
- * A response that goes out as it is up to the place; what follows is what `there` makes of the rest. A
- * response that is too short to have the place in it goes out whole.
+ * A response that goes out as it is up to the offset; the rest is passed through `there`. A
+ * response that is shorter than the offset goes out whole.
  */
-export async function* fromPlace(
+export async function* fromOffset(
   body: AsyncIterable<Uint8Array>,
-  place: ResponsePlace | undefined,
+  offset: ResponseOffset | undefined,
   call: Call | undefined,
   there: (rest: AsyncGenerator<Uint8Array, void>) => AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void> {
-  const pieces = placed(body, place, call)
+  const pieces = piecesOf(body, offset, call)
   try {
     for (let step = await pieces.next(); step.done !== true; step = await pieces.next()) {
       if (step.value === HERE) {
@@ -55,18 +55,18 @@ export async function* fromPlace(
   }
 }
 
-function placed(
+function piecesOf(
   body: AsyncIterable<Uint8Array>,
-  place: ResponsePlace | undefined,
+  offset: ResponseOffset | undefined,
   call: Call | undefined,
-): Placed {
-  if (place?.bytes !== undefined) return afterBytes(body, place.bytes)
-  const events = place?.events
+): Pieces {
+  if (offset?.bytes !== undefined) return afterBytes(body, offset.bytes)
+  const events = offset?.events
   if (events === 0) return afterBytes(body, 0)
   return events === undefined ? beforeResponse(body, call) : afterEvents(body, events)
 }
 
-async function* afterBytes(body: AsyncIterable<Uint8Array>, bytes: number): Placed {
+async function* afterBytes(body: AsyncIterable<Uint8Array>, bytes: number): Pieces {
   let left = bytes
   if (left === 0) yield HERE
   for await (const chunk of body) {
@@ -82,7 +82,7 @@ async function* afterBytes(body: AsyncIterable<Uint8Array>, bytes: number): Plac
   }
 }
 
-async function* afterEvents(body: AsyncIterable<Uint8Array>, events: number): Placed {
+async function* afterEvents(body: AsyncIterable<Uint8Array>, events: number): Pieces {
   let left = events
   const isHere = (frame: SseFrame): boolean => left > 0 && saysSomething(frame) && --left === 0
   for await (const { bytes, chosen } of eventsApart(body, MAX_EVENT, isHere)) {
@@ -91,7 +91,7 @@ async function* afterEvents(body: AsyncIterable<Uint8Array>, events: number): Pl
   }
 }
 
-async function* beforeResponse(body: AsyncIterable<Uint8Array>, call: Call | undefined): Placed {
+async function* beforeResponse(body: AsyncIterable<Uint8Array>, call: Call | undefined): Pieces {
   let found = call === undefined
   const isHere = (frame: SseFrame): boolean => !found && (found = responses(frame, call))
   for await (const { bytes, chosen } of eventsApart(body, MAX_EVENT, isHere)) {
