@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { openClientV1 } from '../support/client-v1.ts'
-import { openClientV2 } from '../support/client-v2.ts'
 import { closers } from '../support/closers.ts'
 import type { InteropClient } from '../support/interop-client.ts'
 import { startSidecar, type StartOptions } from '../support/sidecar.ts'
@@ -8,12 +6,13 @@ import { parseExposition } from '../telemetry/exposition.ts'
 import { rule } from '../faults/push-app.ts'
 import { POLL } from './stage.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { openClient } from '../support/open-client.ts'
 
 // A hang could read as zero errors: what a client that ran out of patience left behind counted as cancelled.
 
 const opened = closers()
 const LATE = rule('delay', { fixed: 3_600_000, max: 3_600_000, at: 'request' }, 'wait')
-const CLIENTS = { v1: openClientV1, v2: openClientV2('legacy'), 'v2 auto': openClientV2('auto') }
+const CLIENTS = { v1: openClient('v1'), v2: openClient('v2'), 'v2 auto': openClient('v2 auto') }
 
 /** A server with a tool that never answers, a client of it through Squall, and what Squall counts. */
 async function open(

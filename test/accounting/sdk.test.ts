@@ -1,10 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
-import { openClientV1 } from '../support/client-v1.ts'
-import { openClientV2 } from '../support/client-v2.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { POLL, type Counts } from './stage.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { openClient } from '../support/open-client.ts'
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -35,7 +34,7 @@ test('a client of protocol version 2026-07-28 is counted call by call', async ()
   const server = await startUpstream('modern')
   closers.push(() => server.close())
   const squall = await before(server.origin)
-  const client = await openClientV2('auto')(`${squall.url}/mcp`, 'streamableHttp')
+  const client = await openClient('v2 auto')(`${squall.url}/mcp`, 'streamableHttp')
   await client.listTools()
   await client.call('echo', { message: 'hi' })
   await client.call('count', { steps: 3 }, { onprogress: () => undefined })
@@ -75,7 +74,7 @@ test('a client of an older protocol version is counted across the streams that i
   const server = await startUpstream('session')
   closers.push(() => server.host.close())
   const squall = await before(server.host.origin)
-  const client = await openClientV1(`${squall.url}/mcp`, 'streamableHttp')
+  const client = await openClient('v1')(`${squall.url}/mcp`, 'streamableHttp')
   await client.listTools()
   await client.call('end the stream')
   const cut = client.call('be cut off')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { OPEN_STREAM, STREAM_HEAD, toolCall } from '../support/mcp-bytes.ts'
-import { portOf, runProgram, startProgram, type Program } from '../support/program.ts'
+import { portOf, startProgram, type Program } from '../support/program.ts'
 import { response, chunk, type AppExchange, type RawApp } from '../support/raw-app.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { valueOf } from '../support/wire.ts'
@@ -205,7 +205,7 @@ describe('a Unix socket to listen on', () => {
     const live = createServer((socket) => socket.on('error', () => undefined).end('mine'))
     opened(live.listen(path))
     await once(live, 'listening')
-    const ended = await runProgram(args)
+    const ended = await startProgram(args).finished()
     expect(ended.stderr).toMatch(/^squall: cannot listen on unix:\S+: it is in use; [^\n]+\n$/)
     expect(ended.code).toBe(2)
     const [bytes] = (await once(connect(path), 'data')) as [Buffer]
@@ -215,7 +215,7 @@ describe('a Unix socket to listen on', () => {
   test('is no file of another kind', async () => {
     rmSync(path, { force: true })
     writeFileSync(path, 'precious')
-    expect((await runProgram(args)).code).toBe(2)
+    expect((await startProgram(args).finished()).code).toBe(2)
     expect(readFileSync(path, 'utf8')).toBe('precious')
     rmSync(path)
   })

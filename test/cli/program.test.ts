@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { runHere } from '../support/here.ts'
-import { runProgram, startProgram, type Program } from '../support/program.ts'
+import { startProgram, type Program } from '../support/program.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-'))
 const fixture = (name: string): string =>
@@ -87,7 +87,7 @@ test('the program itself ends so, whether by a flag or by a variable', async () 
   const few = misuses.filter(([what]) => /unknown flag|variable/.test(what))
   expect(few).toHaveLength(2)
   for (const [, args, says, env = {}] of few) {
-    const ended = await runProgram(args, env)
+    const ended = await startProgram(args, env).finished()
     expect(ended).toMatchObject({ stdout: '', code: 2 })
     expect(ended.stderr).toMatch(/^squall: [^\n]+\n$/)
     expect(ended.stderr).toMatch(says)
@@ -102,7 +102,13 @@ test.each([
   await once(holder, 'listening')
   opened(holder)
   const { port } = holder.address() as AddressInfo
-  const ended = await runProgram(['run', flag, `127.0.0.1:${port}`, ...others, ...UPSTREAM])
+  const ended = await startProgram([
+    'run',
+    flag,
+    `127.0.0.1:${port}`,
+    ...others,
+    ...UPSTREAM,
+  ]).finished()
   expect(ended.stderr).toBe(
     `squall: cannot listen on 127.0.0.1:${port}: it is in use; stop what listens there or choose another address\n`,
   )
@@ -115,7 +121,7 @@ test.each([
   [['run', '--help'], /--drain-timeout <duration>/],
   [['--version'], /^\d+\.\d+\.\d+\n$/],
 ])('%s prints to standard output and exits 0', async (args, prints) => {
-  const ended = await runProgram(args)
+  const ended = await startProgram(args).finished()
   expect(ended.stdout).toMatch(prints)
   expect(ended.stderr).toBe('')
   expect(ended.code).toBe(0)

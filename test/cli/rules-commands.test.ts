@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { asked } from '../support/asked.ts'
 import { runHere } from '../support/here.ts'
-import { runProgram } from '../support/program.ts'
+import { startProgram } from '../support/program.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'squall-rules-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -100,8 +100,8 @@ test.each([
 
 test('the program says so itself, and ends with that code', async () => {
   const [refused, failed] = await Promise.all([
-    runProgram(['explain', good, '--args', '{']),
-    runProgram(['validate', bad]),
+    startProgram(['explain', good, '--args', '{']).finished(),
+    startProgram(['validate', bad]).finished(),
   ])
   expect([refused.code, failed.code]).toEqual([2, 1])
   expect(refused.stderr).toMatch(/^squall: [^\n]+\n$/)

@@ -6,8 +6,8 @@
  */
 import type { RequestListener } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
-import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
 import { call, callMessage } from '../support/http-call.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const running: RuledSquall[] = []
 afterEach(async () => {
@@ -42,7 +42,10 @@ async function numbers(
   callers: readonly (readonly [Headers, string?])[],
   responded: Headers = {},
 ): Promise<readonly string[]> {
-  const ruled = await startRuled(`rules: [{ name: kept, ${rule} }]`, [], counting(responded))
+  const ruled = await startSquall({
+    rules: `rules: [{ name: kept, ${rule} }]`,
+    upstream: counting(responded),
+  })
   running.push(ruled)
   const got: string[] = []
   for (const [headers, path = '/mcp'] of callers) {

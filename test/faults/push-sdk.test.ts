@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
-import { openClientV1 } from '../support/client-v1.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Everything } from '../support/everything.ts'
 import { outcome, type InteropClient } from '../support/interop-client.ts'
@@ -8,6 +7,7 @@ import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { rule } from './push-app.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { openClient } from '../support/open-client.ts'
 
 let server: Everything
 let squall: RunningSidecar
@@ -37,7 +37,7 @@ async function start(...rules: readonly RuleSpec[]): Promise<void> {
 }
 
 async function connect(): Promise<InteropClient> {
-  const client = await openClientV1(`${squall.url}/sse`, 'sse')
+  const client = await openClient('v1')(`${squall.url}/sse`, 'sse')
   clients.push(client)
   return client
 }

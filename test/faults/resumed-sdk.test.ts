@@ -1,18 +1,17 @@
 import { expect, test } from 'vitest'
-import { openClientV1 } from '../support/client-v1.ts'
-import { openClientV2 } from '../support/client-v2.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { rule } from './push-app.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { openClient } from '../support/open-client.ts'
 
 const opened = closers()
 
 test.each([
-  ['v1', openClientV1],
-  ['v2', openClientV2('legacy')],
+  ['v1', openClient('v1')],
+  ['v2', openClient('v2')],
 ])('an SDK %s client that resumes a stream meets the faults of its call there', async (_, open) => {
   const server = await startUpstream('session')
   opened(server.host)

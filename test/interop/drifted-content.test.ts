@@ -1,20 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { oneFault } from '../faults/one-fault.ts'
-import { openClientV1 } from '../support/client-v1.ts'
-import { openClientV2 } from '../support/client-v2.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Everything } from '../support/everything.ts'
 import { outcome, type InteropClient, type OpenClient } from '../support/interop-client.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { openClient } from '../support/open-client.ts'
 
 const WEATHER = 'get-structured-content'
 const opened = closers()
 
 const clients: [string, OpenClient][] = [
-  ['the SDK v1 client', openClientV1],
-  ['the SDK v2 client', openClientV2('legacy')],
+  ['the SDK v1 client', openClient('v1')],
+  ['the SDK v2 client', openClient('v2')],
 ]
 
 interface Weather {

@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openClientV1 } from '../support/client-v1.ts'
-import { openClientV2 } from '../support/client-v2.ts'
 import type { Everything } from '../support/everything.ts'
 import type { OpenClient } from '../support/interop-client.ts'
 import { playEverything } from './everything-scenario.ts'
 import { playTwice } from './through-squall.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { openClient } from '../support/open-client.ts'
 
 const clients: [string, OpenClient][] = [
-  ['the SDK v1 client', openClientV1],
-  ['the SDK v2 client', openClientV2('legacy')],
-  ['the SDK v2 client that asks for the newest protocol version', openClientV2('auto')],
+  ['the SDK v1 client', openClient('v1')],
+  ['the SDK v2 client', openClient('v2')],
+  ['the SDK v2 client that asks for the newest protocol version', openClient('v2 auto')],
 ]
 
 describe.each(['streamableHttp', 'sse'] as const)('the reference server over %s', (transport) => {

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openClientV1 } from '../support/client-v1.ts'
-import { openClientV2 } from '../support/client-v2.ts'
 import type { OpenClient } from '../support/interop-client.ts'
 import type { ModernServer } from '../support/modern-server.ts'
 import { playModern, playNewest } from './modern-scenario.ts'
 import { playTwice } from './through-squall.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { openClient } from '../support/open-client.ts'
 
 describe('a server of protocol version 2026-07-28', () => {
   let server: ModernServer
@@ -16,8 +15,8 @@ describe('a server of protocol version 2026-07-28', () => {
   afterAll(() => server.close())
 
   it.each<[string, OpenClient]>([
-    ['the SDK v1 client', openClientV1],
-    ['the SDK v2 client', openClientV2('legacy')],
+    ['the SDK v1 client', openClient('v1')],
+    ['the SDK v2 client', openClient('v2')],
   ])(
     'looks the same through Squall to %s, which is of an older protocol version',
     async (_name, open) => {
@@ -34,7 +33,7 @@ describe('a server of protocol version 2026-07-28', () => {
 
   it('looks the same through Squall to a client of that protocol version', async () => {
     const { direct, throughSquall } = await playTwice(server.url, (url) =>
-      playNewest(openClientV2('auto'), url, server),
+      playNewest(openClient('v2 auto'), url, server),
     )
 
     expect(direct.handshake).toMatchObject({ protocolVersion: 'modern', version: '2026-07-28' })

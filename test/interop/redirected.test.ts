@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest'
-import { openClientV1 } from '../support/client-v1.ts'
-import { openClientV2 } from '../support/client-v2.ts'
 import type { OpenClient } from '../support/interop-client.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { mounted } from '../support/mounted.ts'
 import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { startSidecar } from '../support/sidecar.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { openClient } from '../support/open-client.ts'
 
 const EVERY_OTHER = {
   name: 'other',
@@ -16,9 +15,9 @@ const EVERY_OTHER = {
 } as unknown as RuleSpec
 
 it.each<[string, OpenClient]>([
-  ['v1', openClientV1],
-  ['v2', openClientV2('legacy')],
-  ['v2, of protocol version 2026-07-28', openClientV2('auto')],
+  ['v1', openClient('v1')],
+  ['v2', openClient('v2')],
+  ['v2, of protocol version 2026-07-28', openClient('v2 auto')],
 ])('SDK %s: calls to a mounted server that redirects are sampled once', async (_, open) => {
   const server = await startUpstream('modern', (inner) => mounted(inner))
   const squall = await startSidecar({ upstream: server.origin, rules: [EVERY_OTHER] })

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openClientV1 } from '../support/client-v1.ts'
-import { openClientV2 } from '../support/client-v2.ts'
 import type { OpenClient } from '../support/interop-client.ts'
 import type { SessionServer } from '../support/session-server.ts'
 import { playSession } from './session-scenario.ts'
 import { playTwice } from './through-squall.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { openClient } from '../support/open-client.ts'
 
 describe('a server that drops its streams', () => {
   let server: SessionServer
@@ -16,8 +15,8 @@ describe('a server that drops its streams', () => {
   afterAll(() => server.host.close())
 
   it.each<[string, OpenClient]>([
-    ['the SDK v1 client', openClientV1],
-    ['the SDK v2 client', openClientV2('legacy')],
+    ['the SDK v1 client', openClient('v1')],
+    ['the SDK v2 client', openClient('v2')],
   ])('is resumed, cancelled and left through Squall as without it by %s', async (_name, open) => {
     const { direct, throughSquall } = await playTwice(server.host.url, (url) =>
       playSession(open, url, server),

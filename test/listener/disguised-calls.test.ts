@@ -7,10 +7,10 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RequestListener } from 'node:http'
-import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
 import { DISGUISES, PLAIN_CALLS } from '../support/disguises.ts'
 import { sendDisguise } from '../support/send-disguise.ts'
 import { toolsRead } from '../support/lenient-readers.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const TOOLS = `  - name: tools
     match: { tool: '*' }
@@ -36,7 +36,11 @@ const lenient: RequestListener = (req, res) => {
 describe('with a tool that is denied', () => {
   let ruled: RuledSquall
   beforeAll(async () => {
-    ruled = await startRuled(`rules:\n${TOOLS}${HTTP}`, ['--deny-tools', 'pay,5'], lenient)
+    ruled = await startSquall({
+      rules: `rules:\n${TOOLS}${HTTP}`,
+      flags: ['--deny-tools', 'pay,5'],
+      upstream: lenient,
+    })
   })
   afterAll(() => ruled.close())
 
@@ -61,7 +65,7 @@ describe('with a tool that is denied', () => {
 describe('without', () => {
   let ruled: RuledSquall
   beforeAll(async () => {
-    ruled = await startRuled(`rules:\n${TOOLS}`, [], lenient)
+    ruled = await startSquall({ rules: `rules:\n${TOOLS}`, upstream: lenient })
   })
   afterAll(() => ruled.close())
 

@@ -3,7 +3,7 @@ import { request, type RequestListener } from 'node:http'
 import { once } from 'node:events'
 import { responding } from '../support/http-app.ts'
 import { callMessage } from '../support/http-call.ts'
-import { startRuled, type RuledSquall } from './ruled-squall.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const running: RuledSquall[] = []
 
@@ -12,7 +12,7 @@ afterEach(async () => {
 })
 
 async function start(rules: string, app?: RequestListener): Promise<RuledSquall> {
-  const started = await startRuled(rules, [], app)
+  const started = await startSquall({ rules, upstream: app })
   running.push(started)
   return started
 }

@@ -1,8 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { readFile, writeFile } from 'node:fs/promises'
 import { eventually } from '../support/eventually.ts'
-import type { Squall } from '../support/squall.ts'
-import { startRuled, type RuledSquall } from './ruled-squall.ts'
+import { type Squall, startSquall, type RuledSquall } from '../support/squall.ts'
 import { failing, type MountedRules } from './rules-directory.ts'
 
 const running: RuledSquall[] = []
@@ -12,7 +11,7 @@ afterEach(async () => {
 })
 
 async function start(text: string | undefined) {
-  const started = await startRuled(text)
+  const started = await startSquall({ rules: text })
   running.push(started)
   const { mounted, squall } = started
   /** What a call of the tool `probe` meets: the name of a rule, or what the app says. */

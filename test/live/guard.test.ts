@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { responding } from '../support/http-app.ts'
 import { eventually } from '../support/eventually.ts'
 import { failing } from './rules-directory.ts'
-import { startRuled, type RuledSquall } from './ruled-squall.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const running: RuledSquall[] = []
 
@@ -11,8 +11,12 @@ afterEach(async () => {
   for (const each of running.splice(0)) await each.close()
 })
 
-async function start(...args: Parameters<typeof startRuled>): Promise<RuledSquall> {
-  const started = await startRuled(...args)
+async function start(
+  rules: string | undefined,
+  flags: readonly string[] = [],
+  upstream?: RequestListener,
+): Promise<RuledSquall> {
+  const started = await startSquall({ rules, flags, upstream })
   running.push(started)
   return started
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { call, callMessage } from '../support/http-call.ts'
 import { eventually } from '../support/eventually.ts'
-import { startRuled, type RuledSquall } from './ruled-squall.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const running: RuledSquall[] = []
 const FOREVER = { 'x-squall-delay': '5m' }
@@ -12,7 +12,7 @@ afterEach(async () => {
 })
 
 async function start(rules: string | undefined, ...flags: string[]): Promise<RuledSquall> {
-  const started = await startRuled(rules, ['--header-faults', ...flags])
+  const started = await startSquall({ rules, flags: ['--header-faults', ...flags] })
   running.push(started)
   return started
 }

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import type { RequestListener } from 'node:http'
-import { startRuled, type RuledSquall } from './ruled-squall.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const running: RuledSquall[] = []
 
@@ -15,7 +15,7 @@ const statuses: RequestListener = (req, res) => {
 }
 
 async function start(rules: string): Promise<RuledSquall> {
-  const started = await startRuled(`rules:\n${rules}`, [], statuses)
+  const started = await startSquall({ rules: `rules:\n${rules}`, upstream: statuses })
   running.push(started)
   return started
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { mountRules, type MountedRules } from './rules-directory.ts'
-import { startRuled, type RuledSquall } from './ruled-squall.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const running: RuledSquall[] = []
 const mounts: MountedRules[] = []
@@ -24,7 +24,7 @@ async function inPod(
   const file = await mountRules(labels)
   mounts.push(file)
   const flags = ['--pod-labels-file', file.file, '--log-level', 'error']
-  const pod = await startRuled(RULES, flags)
+  const pod = await startSquall({ rules: RULES, flags })
   running.push(pod)
   return { pod, file }
 }

@@ -5,7 +5,7 @@ import type { RequestListener } from 'node:http'
 import { responding } from '../support/http-app.ts'
 import { callMessage } from '../support/http-call.ts'
 import { mounted, starlette, type Redirect } from '../support/mounted.ts'
-import { startRuled, type RuledSquall } from './ruled-squall.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const running: RuledSquall[] = []
 
@@ -18,7 +18,7 @@ async function start(
   redirect: Redirect = starlette,
   app: RequestListener = responding('fine'),
 ): Promise<RuledSquall> {
-  const started = await startRuled(`rules:\n${rules}`, [], mounted(app, redirect))
+  const started = await startSquall({ rules: `rules:\n${rules}`, upstream: mounted(app, redirect) })
   running.push(started)
   return started
 }

@@ -3,9 +3,9 @@ import { responding } from '../support/http-app.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { startProgram } from '../support/program.ts'
 import { mountRules } from './rules-directory.ts'
-import { startRuled, type RuledSquall } from './ruled-squall.ts'
 import { rounds } from '../support/rounds.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const running: RuledSquall[] = []
 
@@ -30,7 +30,7 @@ rules:
 `
 
 async function start(rules: string): Promise<RuledSquall> {
-  const started = await startRuled(rules, ['--log-level', 'error'])
+  const started = await startSquall({ rules, flags: ['--log-level', 'error'] })
   running.push(started)
   return started
 }

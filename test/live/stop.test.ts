@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest'
 import { STOP_KEY, stopsText } from '../../src/rules/guard/stop-key.ts'
 import { eventually } from '../support/eventually.ts'
 import { failing, mountRules, type MountedRules } from './rules-directory.ts'
-import { startRuled, type RuledSquall } from './ruled-squall.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const running: RuledSquall[] = []
 const mounts: MountedRules[] = []
@@ -16,7 +16,10 @@ afterEach(async () => {
 })
 
 async function start(...flags: readonly string[]): Promise<RuledSquall> {
-  const started = await startRuled(failing('broken'), ['--header-faults', ...flags])
+  const started = await startSquall({
+    rules: failing('broken'),
+    flags: ['--header-faults', ...flags],
+  })
   running.push(started)
   return started
 }

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { call } from '../support/http-call.ts'
-import { startRuled, type RuledSquall } from './ruled-squall.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 // A `regex` matches no text above 32,768 characters: a rule that never acted looked like one whose
 // calls never came. Now its counters say why.
@@ -27,7 +27,7 @@ afterEach(async () => {
 })
 
 async function start() {
-  const ruled = await startRuled(RULES)
+  const ruled = await startSquall({ rules: RULES })
   running.push(ruled)
   const { squall } = ruled
   let id = 0

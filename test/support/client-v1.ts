@@ -11,7 +11,7 @@ import { clientResponses, clientCapabilities, Received, type OpenClient } from '
 import { recordFetch } from './recorded-fetch.ts'
 
 /** Opens the client of SDK v1. */
-export const openClientV1: OpenClient = async (url, kind) => {
+export const clientV1: OpenClient = async (url, kind) => {
   const recorder = recordFetch()
   const received = new Received()
   const client = new Client(

@@ -20,7 +20,7 @@ export interface InteropClientV2 extends InteropClient {
 }
 
 /** Makes what opens the client of SDK v2, with or without asking for the newest protocol version. */
-export function openClientV2(
+export function clientV2(
   mode: 'legacy' | 'auto',
 ): (url: string, kind: ClientTransport) => Promise<InteropClientV2> {
   return async (url, kind) => {

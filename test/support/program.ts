@@ -14,12 +14,20 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null
 }
 
+/** A program that has ended, and what it printed. */
+export interface Finished extends Ended {
+  readonly stdout: string
+  readonly stderr: string
+}
+
 /** A program that runs in a process of its own. */
 export interface Program {
   readonly child: ChildProcess
   /** What standard output held that is JSON, line by line. */
   readonly lines: readonly LogLine[]
   readonly ended: Promise<Ended>
+  /** Resolves with everything that the program printed when it has ended. */
+  finished(): Promise<Finished>
   stdout(): string
   stderr(): string
   /** Resolves with the first line that says this, or fails when the program ends without it. */
@@ -72,6 +80,7 @@ export function startProgram(
     child,
     lines,
     ended,
+    finished: async () => ({ ...(await ended), stdout, stderr }),
     stdout: () => stdout,
     stderr: () => stderr,
     logged: (message) =>
@@ -93,16 +102,6 @@ export function startProgram(
       await ended
     },
   }
-}
-
-/** Runs the program to its end. */
-export async function runProgram(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Ended & { readonly stdout: string; readonly stderr: string }> {
-  const program = startProgram(args, env)
-  const ended = await program.ended
-  return { ...ended, stdout: program.stdout(), stderr: program.stderr() }
 }
 
 /** The port at the end of an address in the log. */

@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import type { RunOptions } from '../../src/cli/commands/run.ts'
 import { assemble, type Running } from '../../src/cli/run/assemble.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
@@ -5,7 +6,11 @@ import { asked } from './asked.ts'
 import { ENGINE_UNDER_TEST } from './engine.ts'
 import { eventually } from './eventually.ts'
 import { metricOf } from './metric.ts'
+import { responding, type HttpApp } from './http-app.ts'
+import { call, callMessage, type Called } from './http-call.ts'
+import { mountRules, type MountedRules } from '../live/rules-directory.ts'
 import type { LogLine } from './program.ts'
+import { startUpstream } from './upstream.ts'
 
 /** Squall in this process, put together from flags as the program does it. */
 export interface Squall {
@@ -25,15 +30,76 @@ export interface Squall {
   close(): Promise<void>
 }
 
-/** Starts Squall with the flags given, on free ports of loopback where they name none. */
-export function startSquall(...flags: readonly string[]): Promise<Squall> {
-  return startSquallIn({}, ...flags)
+/** Squall with mounted rules in front of an app. */
+export interface RuledSquall {
+  readonly app: HttpApp
+  readonly mounted: MountedRules
+  readonly squall: Squall
+  /** Calls a tool. */
+  readonly ask: (tool?: string, headers?: Readonly<Record<string, string>>) => Promise<Called>
+  /** The text of the result of a call, or its status where that is not 200. */
+  readonly text: (tool?: string, headers?: Readonly<Record<string, string>>) => Promise<string>
+  close(): Promise<void>
 }
 
-/** Starts Squall in an environment of its own. */
-export async function startSquallIn(
-  env: Readonly<Record<string, string>>,
-  ...flags: readonly string[]
+/** Squall's flags and environment. */
+interface Start {
+  readonly flags?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** The text of a mounted rules file, and the app behind Squall: by default one that answers `fine`. */
+interface RuledStart extends Start {
+  readonly rules: string | undefined
+  readonly upstream?: RequestListener | undefined
+}
+
+/** Starts Squall from flags as the program does, on free ports of loopback where the flags name none. */
+export function startSquall(...flags: readonly string[]): Promise<Squall>
+export function startSquall(start: RuledStart): Promise<RuledSquall>
+export function startSquall(start: Start): Promise<Squall>
+export function startSquall(
+  ...args: readonly string[] | readonly [Start | RuledStart]
+): Promise<Squall | RuledSquall> {
+  const [first] = args
+  if (typeof first !== 'object') return start(args as readonly string[])
+  return 'rules' in first ? startRuled(first) : start(first.flags, first.env)
+}
+
+async function startRuled({
+  rules,
+  flags = [],
+  env,
+  upstream = responding('fine'),
+}: RuledStart): Promise<RuledSquall> {
+  const app = await startUpstream(upstream)
+  const mounted = await mountRules(rules)
+  const squall = await start(['--upstream', app.url, '--rules', mounted.file, ...flags], env)
+  let id = 0
+  const ask: RuledSquall['ask'] = (tool = 'probe', headers = {}) =>
+    call({ port: squall.port, host: '127.0.0.1', headers }, callMessage(++id, tool))
+  return {
+    app,
+    mounted,
+    squall,
+    ask,
+    text: async (tool, headers) => {
+      const { status, text } = await ask(tool, headers)
+      if (status !== 200) return String(status)
+      return (JSON.parse(text) as { result: { content: [{ text: string }] } }).result.content[0]
+        .text
+    },
+    close: async () => {
+      await squall.close()
+      await mounted.remove()
+      await app.close()
+    },
+  }
+}
+
+async function start(
+  flags: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Squall> {
   const listen = flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
   const engine = flags.includes('--engine') ? [] : ['--engine', ENGINE_UNDER_TEST]

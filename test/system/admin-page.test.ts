@@ -2,12 +2,12 @@ import { createRequire } from 'node:module'
 import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startRuled } from '../live/ruled-squall.ts'
 import { eventually } from '../support/eventually.ts'
 import { type BrowserPage, openTab } from './browser-page.ts'
 import { type BusySquall, HOSTILE, RULES, startBusy, TOKEN } from './busy-squall.ts'
 import { type Chromium, startChromium } from './chromium.ts'
 import { PATIENCE } from './patience.ts'
+import { startSquall } from '../support/squall.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/admin-page/', import.meta.url))
 const WIDE = [1280, 900] as const
@@ -231,10 +231,10 @@ describe('the admin page in a browser', () => {
     await busy.squall.close()
     await page.reads('#feed', /No connection/)
     const place = new URL(busy.squall.admin).host
-    const next = await startRuled(RULES.replace('flaky-db', 'after-the-restart'), [
-      '--admin',
-      place,
-    ])
+    const next = await startSquall({
+      rules: RULES.replace('flaky-db', 'after-the-restart'),
+      flags: ['--admin', place],
+    })
     try {
       await page.reads('#feed', /Live/)
       await page.reads('#rules-rows', /after-the-restart/)

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 /** The token of the tests' admin port. */
 export const TOKEN = 'a-token-for-the-page-0'
@@ -57,7 +57,7 @@ export async function startBusy(rules = RULES): Promise<BusySquall> {
   const tokenFile = join(tmpdir(), `squall-token-${process.pid}-${Date.now()}`)
   await writeFile(tokenFile, `${TOKEN}\n`, { mode: 0o600 })
   const flags = ['--admin-token-file', tokenFile, '--environment', 'staging']
-  const ruled = await startRuled(rules, flags, troubledApp())
+  const ruled = await startSquall({ rules, flags, upstream: troubledApp() })
   await rm(tokenFile)
   const clients: Promise<void>[] = []
   const leaving = new AbortController()

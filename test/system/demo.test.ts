@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { PHASES } from '../../src/lab/demo/phases/index.ts'
-import { runProgram } from '../support/program.ts'
+import { startProgram, type Finished } from '../support/program.ts'
 
 let directory: string
-let printed: Awaited<ReturnType<typeof runProgram>>
+let printed: Finished
 
 // Two at once: neither may be in the way of the other.
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'squall-demo-test-'))
   const both = [
-    runProgram(['demo'], { TMPDIR: directory }),
-    runProgram(['demo'], { TMPDIR: directory }),
+    startProgram(['demo'], { TMPDIR: directory }).finished(),
+    startProgram(['demo'], { TMPDIR: directory }).finished(),
   ]
   printed = (await Promise.all(both))[0]!
 })

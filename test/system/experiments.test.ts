@@ -10,7 +10,7 @@ import { CATALOG } from '../../src/lab/experiment/catalog.ts'
 import type { ExperimentResult } from '../../src/lab/experiment/experiment-result.ts'
 import type { HistoryEntry } from '../../src/lab/experiment/history.ts'
 import { eventually } from '../support/eventually.ts'
-import { runProgram, startProgram } from '../support/program.ts'
+import { startProgram } from '../support/program.ts'
 import { startSquall, type Squall } from '../support/squall.ts'
 import { freePort } from './free-port.ts'
 import { PATIENCE } from './patience.ts'
@@ -70,7 +70,13 @@ async function ready(text: string, changes: Readonly<Record<string, unknown>>): 
 
 test.each(CATALOG)('the ready plan $name comes to a verdict', async ({ name, text }) => {
   const plan = await ready(text, { hold: name === 'process-kill' ? '5s' : '2s' })
-  const { stdout, stderr, code } = await runProgram(['experiment', 'run', plan, '--json', ...kept])
+  const { stdout, stderr, code } = await startProgram([
+    'experiment',
+    'run',
+    plan,
+    '--json',
+    ...kept,
+  ]).finished()
   if (stdout === '') throw new Error(stderr)
   const result = JSON.parse(stdout) as ExperimentResult
   expect(result.verdict, `${result.code}: ${result.why}`).not.toBe('inconclusive')
@@ -99,7 +105,7 @@ test('a run is kept with its reports, listed, and repeated exactly', async () =>
     'seed: 9\nrules: [{ name: broken, match: { tool: search_docs }, faults: [abort: { toolError: x }] }]',
   )
   const plan = await ready(readyText('latency'), { rules: './slow.yaml', ...SHORT })
-  const first = await runProgram(['experiment', 'run', plan, '--json', ...kept])
+  const first = await startProgram(['experiment', 'run', plan, '--json', ...kept]).finished()
   expect(first).toMatchObject({ code: 0, stderr: '' })
   const result = JSON.parse(first.stdout) as ExperimentResult
   expect(result).toMatchObject({ schema: 'squall.experiment/1', verdict: 'held', seed: 9 })
@@ -112,9 +118,14 @@ test('a run is kept with its reports, listed, and repeated exactly', async () =>
   // What was edited since does not matter.
   await writeFile(rulesFile, 'rules: []')
   await writeFile(plan, '')
-  const again = await runProgram(['experiment', 'run', '--again', result.id, ...kept])
+  const again = await startProgram(['experiment', 'run', '--again', result.id, ...kept]).finished()
   expect(again.code).toBe(0)
-  const listed = await runProgram(['experiment', 'list', '--json', ...kept.slice(0, 2)])
+  const listed = await startProgram([
+    'experiment',
+    'list',
+    '--json',
+    ...kept.slice(0, 2),
+  ]).finished()
   const [one, two] = (JSON.parse(listed.stdout) as HistoryEntry[]).slice(-2)
   expect(one).toMatchObject({ id: result.id, rulesDigest: result.rulesDigest, seed: 9 })
   const { planDigest, rulesDigest, seed } = one!
@@ -125,19 +136,19 @@ test('refusals, breaches and plans with mistakes have their own exit codes', asy
   const url = `http://127.0.0.1:${squall.port}/mcp`
   const target = { url, environment: 'production' }
   const refused = await ready(readyText('latency'), { target })
-  const validated = await runProgram(['experiment', 'validate', refused])
+  const validated = await startProgram(['experiment', 'validate', refused]).finished()
   expect(validated.code).toBe(1)
   expect(validated.stdout).toMatch(
     /plan\.yaml:\d+:\d+: PRODUCTION: the environment "production" counts as production/,
   )
-  const run = await runProgram(['experiment', 'run', refused, '--json', ...kept])
+  const run = await startProgram(['experiment', 'run', refused, '--json', ...kept]).finished()
   expect(run.code).toBe(1)
   expect(JSON.parse(run.stdout)).toMatchObject({ refused: [{ code: 'PRODUCTION' }] })
   const bad = await ready(readyText('latency'), { holdd: '1m' })
-  const mistaken = await runProgram(['experiment', 'run', bad, ...kept])
+  const mistaken = await startProgram(['experiment', 'run', bad, ...kept]).finished()
   expect(mistaken.code).toBe(2)
   expect(mistaken.stderr).toContain('unknown key "holdd"; did you mean `hold`?')
-  expect((await runProgram(['experiment', 'run', ...kept])).code).toBe(2)
+  expect((await startProgram(['experiment', 'run', ...kept]).finished()).code).toBe(2)
 })
 
 async function isArmed(): Promise<boolean> {

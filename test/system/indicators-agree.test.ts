@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { predictedBlastRadius } from '../../src/lab/indicators/indicators.ts'
 import { parseExpectation } from '../../src/lab/load/expectation.ts'
 import type { LoadResult, ToolResult } from '../../src/lab/load/results/result.ts'
-import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
 import { load } from '../lab/load/load-run.ts'
 import { scriptedListener } from '../support/scripted-server.ts'
 import {
@@ -13,6 +12,7 @@ import {
   queryBecomes,
   startPrometheus,
 } from './prometheus-process.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const INDICATORS = fileURLToPath(new URL('../../deploy/prometheus/indicators.yml', import.meta.url))
 const FAN_OUT = 8
@@ -40,7 +40,7 @@ beforeAll(async () => {
   let call = 0
   // One call in ten fails for real.
   const script = (): 'ok' | 'rpc error' => (call++ % 10 === 3 ? 'rpc error' : 'ok')
-  ruled = await startRuled(RULES, [], scriptedListener(script))
+  ruled = await startSquall({ rules: RULES, upstream: scriptedListener(script) })
   // Every series is there before the first scrape: what a counter starts with is no increase.
   const warm = await run(150)
   prometheus = await startPrometheus(

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
 import { eventually } from '../support/eventually.ts'
 import { parseOpenMetrics } from '../telemetry/openmetrics.ts'
 import { PATIENCE } from './patience.ts'
 import { startPrometheus, type KeptExemplar, type Prometheus } from './prometheus-process.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const RULES = `rules:
   - { name: slow, match: { tool: slow }, faults: [delay: { fixed: 120ms }] }
@@ -25,7 +25,7 @@ function idsOf(tool: (typeof TOOLS)[number]): { trace_id: string; span_id: strin
 
 beforeAll(async () => {
   began = Date.now() / 1000
-  ruled = await startRuled(RULES)
+  ruled = await startSquall({ rules: RULES })
   for (const tool of HOSTILE) await ruled.ask(tool)
   for (const tool of TOOLS) {
     const { trace_id: trace, span_id: span } = idsOf(tool)

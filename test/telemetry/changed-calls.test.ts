@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { metricOf } from '../support/metric.ts'
-import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 /** Each tool meets the one fault that its name says. */
 const FAULTS = {
@@ -42,26 +42,29 @@ let ruled: RuledSquall
 
 beforeAll(async () => {
   let responses = 0
-  ruled = await startRuled(RULES, [], (req, res) => {
-    let body = ''
-    req.setEncoding('utf8').on('data', (part: string) => (body += part))
-    req.on('end', () => {
-      const { id, params } = JSON.parse(body) as { id: number; params?: { name?: string } }
-      const content = [{ type: 'text', text: `answer ${responses++} has a number` }]
-      const answer = JSON.stringify({
-        jsonrpc: '2.0',
-        id,
-        result: { content, structuredContent: { n: 1 }, tools: [] },
+  ruled = await startSquall({
+    rules: RULES,
+    upstream: (req, res) => {
+      let body = ''
+      req.setEncoding('utf8').on('data', (part: string) => (body += part))
+      req.on('end', () => {
+        const { id, params } = JSON.parse(body) as { id: number; params?: { name?: string } }
+        const content = [{ type: 'text', text: `answer ${responses++} has a number` }]
+        const answer = JSON.stringify({
+          jsonrpc: '2.0',
+          id,
+          result: { content, structuredContent: { n: 1 }, tools: [] },
+        })
+        if (params?.name?.includes('event') !== true) {
+          res.setHeader('content-type', 'application/json')
+          res.end(answer)
+          return
+        }
+        const note = '{"jsonrpc":"2.0","method":"notifications/message","params":{}}'
+        res.setHeader('content-type', 'text/event-stream')
+        res.end(`data: ${note}\n\ndata: ${answer}\n\n`)
       })
-      if (params?.name?.includes('event') !== true) {
-        res.setHeader('content-type', 'application/json')
-        res.end(answer)
-        return
-      }
-      const note = '{"jsonrpc":"2.0","method":"notifications/message","params":{}}'
-      res.setHeader('content-type', 'text/event-stream')
-      res.end(`data: ${note}\n\ndata: ${answer}\n\n`)
-    })
+    },
   })
   for (const tool of [...Object.keys(FAULTS), 'untouched']) {
     for (let i = 0; i < 3; i++) await ruled.ask(tool).catch(() => undefined)

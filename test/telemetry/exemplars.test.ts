@@ -4,9 +4,9 @@ import type { HeaderLines } from '../../src/http/headers.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { METRICS } from '../../src/telemetry/metric-table.ts'
 import type { CallRecord } from '../../src/telemetry/telemetry.ts'
-import { startRuled, type RuledSquall } from '../live/ruled-squall.ts'
 import { parseExposition } from './exposition.ts'
 import { type OpenFamily, type OpenLine, parseOpenMetrics } from './openmetrics.ts'
+import { startSquall, type RuledSquall } from '../support/squall.ts'
 
 const traceOf = (headers: HeaderLines): string | undefined =>
   factsOf({ method: 'POST', target: '/mcp', version: '1.1', headers }).trace
@@ -76,7 +76,7 @@ describe('a scrape', () => {
   let ruled: RuledSquall
 
   beforeAll(async () => {
-    ruled = await startRuled('rules: []')
+    ruled = await startSquall({ rules: 'rules: []' })
     running.push(ruled)
   })
 
@@ -159,18 +159,21 @@ describe('an exemplar', () => {
   - { name: cut, match: { tool: cut }, faults: [truncate: { content: { chars: 1 } }] }
   - { name: fail, match: { tool: fail }, faults: [delay: { fixed: 1ms }, abort: { toolError: no }] }
 `
-    const ruled = await startRuled(rules, [], (req, res) => {
-      heard.push(req.headers['traceparent'] as string | undefined)
-      const at = req.rawHeaders.findIndex((name) => name.toLowerCase() === 'traceparent')
-      heard.push(req.rawHeaders[at])
-      let body = ''
-      req.setEncoding('utf8').on('data', (part: string) => (body += part))
-      req.on('end', () => {
-        const { id } = JSON.parse(body) as { id: number }
-        const result = { content: [{ type: 'text', text: 'fine' }] }
-        res.setHeader('content-type', 'application/json')
-        res.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-      })
+    const ruled = await startSquall({
+      rules,
+      upstream: (req, res) => {
+        heard.push(req.headers['traceparent'] as string | undefined)
+        const at = req.rawHeaders.findIndex((name) => name.toLowerCase() === 'traceparent')
+        heard.push(req.rawHeaders[at])
+        let body = ''
+        req.setEncoding('utf8').on('data', (part: string) => (body += part))
+        req.on('end', () => {
+          const { id } = JSON.parse(body) as { id: number }
+          const result = { content: [{ type: 'text', text: 'fine' }] }
+          res.setHeader('content-type', 'application/json')
+          res.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+        })
+      },
     })
     running.push(ruled)
     await ruled.ask('plain', { TraceParent: TRACE, tracestate: 'a=b' })

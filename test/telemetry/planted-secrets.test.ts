@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { changeArming } from '../../src/lab/top/change-arming.ts'
 import { topOnce } from '../../src/lab/top/top.ts'
-import { startRuled } from '../live/ruled-squall.ts'
 import { mountRules } from '../live/rules-directory.ts'
 import { closers } from '../support/closers.ts'
 import { call } from '../support/http-call.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { leakyApp, leakyUpgrades } from './leaky-app.ts'
 import { Secrets } from './secrets.ts'
+import { startSquall } from '../support/squall.ts'
 
 const opened = closers()
 
@@ -62,7 +62,9 @@ it('shows no secret of a request, a response or an operator in logs, metrics or 
   const tokenFile = join(mounted.directory, 'token')
   await writeFile(tokenFile, token)
   const flags = ['--header-faults', '--admin-token-file', tokenFile]
-  const { squall, app } = opened(await startRuled(RULES, flags, leakyApp(secrets)))
+  const { squall, app } = opened(
+    await startSquall({ rules: RULES, flags, upstream: leakyApp(secrets) }),
+  )
   leakyUpgrades(app.server, secrets)
 
   const send = async (mode: string, method: string, params: object, more = {}): Promise<number> => {

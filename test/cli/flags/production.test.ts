@@ -6,7 +6,7 @@ import type { Environment } from '../../../src/cli/flags/flag-values.ts'
 import { ownNamespace } from '../../../src/cli/flags/production.ts'
 import type { RunOptions } from '../../../src/cli/commands/run.ts'
 import { asked } from '../../support/asked.ts'
-import { runProgram } from '../../support/program.ts'
+import { startProgram } from '../../support/program.ts'
 
 const neverArmed = (args: readonly string[], env: Environment = {}): string | undefined =>
   (asked(['run', ...args], env) as RunOptions).rules.neverArmed
@@ -87,7 +87,11 @@ describe('squall load', () => {
   })
 
   it('ends with 2', async () => {
-    const { code, stderr } = await runProgram(['load', '--target', 'http://mcp.prod.invalid/mcp'])
+    const { code, stderr } = await startProgram([
+      'load',
+      '--target',
+      'http://mcp.prod.invalid/mcp',
+    ]).finished()
     expect(code).toBe(2)
     expect(stderr).toContain('mcp.prod.invalid')
   })

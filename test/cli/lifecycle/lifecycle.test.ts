@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { parsePreStop, preStopCommand } from '../../../src/cli/commands/pre-stop.ts'
 import { parseWaitReady, waitReadyCommand } from '../../../src/cli/commands/wait-ready.ts'
-import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
 import { failing } from '../../live/rules-directory.ts'
 import { responding } from '../../support/http-app.ts'
-import { startSquall } from '../../support/squall.ts'
+import { startSquall, type RuledSquall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
 const closers: (() => unknown)[] = []
@@ -28,7 +27,10 @@ async function controlled(): Promise<Controlled> {
   const directory = await mkdtemp(join(tmpdir(), 'squall-control-'))
   closers.push(() => rm(directory, { recursive: true }))
   const socketPath = join(directory, 'control.sock')
-  const ruled = await startRuled(failing('broken'), ['--control', `unix:${socketPath}`])
+  const ruled = await startSquall({
+    rules: failing('broken'),
+    flags: ['--control', `unix:${socketPath}`],
+  })
   closers.push(() => ruled.close())
   return { ruled, socketPath }
 }

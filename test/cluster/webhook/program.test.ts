@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { failing } from '../../live/rules-directory.ts'
 import { startShop } from '../kube/shop.ts'
 import { closers } from '../../support/closers.ts'
-import { portOf, type Program, runProgram, startProgram } from '../../support/program.ts'
+import { portOf, type Program, startProgram } from '../../support/program.ts'
 import { ASK, judge, leaf, mountPair, type MountedPair, podOf } from './stage.ts'
 
 const opened = closers()
@@ -71,7 +71,9 @@ const MISUSES: readonly [readonly string[], RegExp][] = [
 ]
 
 test('misuse ends with 2 and says what to do', async () => {
-  const all = await Promise.all(MISUSES.map(([args]) => runProgram(['webhook', ...args])))
+  const all = await Promise.all(
+    MISUSES.map(([args]) => startProgram(['webhook', ...args]).finished()),
+  )
   for (const [i, { code, stderr }] of all.entries()) {
     expect(stderr).toMatch(MISUSES[i]![1])
     expect(code).toBe(2)

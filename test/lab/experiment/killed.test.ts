@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { runProgram, startProgram } from '../../support/program.ts'
+import { startProgram } from '../../support/program.ts'
 import { BEFORE, type ExperimentStage, startExperimentStage } from './stage.ts'
 
 let stage: ExperimentStage
@@ -39,7 +39,12 @@ test('killed without a word it leaves nothing armed once its rules have expired'
   expect(performance.now() - killedAt).toBeLessThan(3000)
   // It is only the file that is left, and the next one puts that back as it was.
   expect(await stage.rules()).not.toBe(BEFORE)
-  const next = await runProgram(['experiment', 'run', await planFile({ hold: '300ms' }), ...kept])
+  const next = await startProgram([
+    'experiment',
+    'run',
+    await planFile({ hold: '300ms' }),
+    ...kept,
+  ]).finished()
   expect(next.stderr).toContain('died: its rules file is put back')
   expect(next.stdout).toContain('Verdict: held')
   expect(next.code).toBe(0)

@@ -9,7 +9,7 @@ import type { RefusalCode } from '../../../src/lab/experiment/refusal.ts'
 import { RefusedError } from '../../../src/lab/experiment/refusal.ts'
 import { runExperiment } from '../../../src/lab/experiment/run-experiment.ts'
 import type { ScriptedServer, Script } from '../../support/scripted-server.ts'
-import { type Squall, startSquallIn } from '../../support/squall.ts'
+import { type Squall, startSquall } from '../../support/squall.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
 /** What a test says of a plan; deeper keys are put over those of the usual one. */
@@ -47,7 +47,7 @@ export async function startExperimentStage(
   await mkdir(join(directory, 'state'))
   const server = await startUpstream('scripted', script, tools)
   const told = ['--upstream', server.url.origin, '--rules', rulesFile, ...flags]
-  const squall = await startSquallIn(env, ...told)
+  const squall = await startSquall({ env, flags: told })
   const text: ExperimentStage['text'] = (changes = {}) =>
     JSON.stringify(over(usual(squall, rulesFile), changes), null, 2)
   const plan: ExperimentStage['plan'] = async (changes) => {

@@ -3,9 +3,9 @@
  * `marker: false`, resets and hangs leave no place for one.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
 import { load } from './load-run.ts'
 import { scriptedListener } from '../../support/scripted-server.ts'
+import { startSquall, type RuledSquall } from '../../support/squall.ts'
 
 const RULES = `rules:
   - name: unmarked
@@ -25,7 +25,7 @@ let url: URL
 beforeEach(async () => {
   // Every tenth call fails by itself.
   const listener = scriptedListener((call) => (call % 10 === 9 ? 'rpc error' : 'ok'), count())
-  ruled = await startRuled(RULES, [], listener)
+  ruled = await startSquall({ rules: RULES, upstream: listener })
   url = new URL(`http://127.0.0.1:${ruled.squall.port}/mcp`)
 })
 
@@ -56,11 +56,7 @@ test('a sidecar that cannot be asked is said before any call is made', async () 
 })
 
 test('of several sidecars each is asked: a load does not know which one a call goes through', async () => {
-  const idle = await startRuled(
-    'rules: []\n',
-    [],
-    scriptedListener(() => 'ok'),
-  )
+  const idle = await startSquall({ rules: 'rules: []\n', upstream: scriptedListener(() => 'ok') })
   try {
     for (const sidecars of [
       [idle.squall.admin, ruled.squall.admin],

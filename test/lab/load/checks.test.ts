@@ -7,11 +7,11 @@ import { parseExpectation } from '../../../src/lab/load/expectation.ts'
 import { Histogram } from '../../../src/lab/load/results/histogram.ts'
 import { runLoad } from '../../../src/lab/load/run-load.ts'
 import { judgeSlo, parseSlo } from '../../../src/lab/load/results/slo.ts'
-import { startRuled } from '../../live/ruled-squall.ts'
 import { closeAll } from './closing.ts'
 import { load, loadOptions } from './load-run.ts'
 import { scriptedListener } from '../../support/scripted-server.ts'
 import { startUpstream } from '../../support/upstream.ts'
+import { startSquall } from '../../support/squall.ts'
 
 const open = closeAll(afterEach)
 
@@ -118,13 +118,7 @@ test('a silent partial result is caught by a clean run, and counts as a silent f
     every: 2
     faults: [truncate: { content: { chars: 1 } }]
 `
-  const ruled = open(
-    await startRuled(
-      rules,
-      [],
-      scriptedListener(() => 'ok'),
-    ),
-  )
+  const ruled = open(await startSquall({ rules, upstream: scriptedListener(() => 'ok') }))
   const asked = {
     url: new URL(`http://127.0.0.1:${ruled.app.port}/mcp`),
     work: { tools: ['work'] },

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
 import { closeAll } from './closing.ts'
 import { load } from './load-run.ts'
-import { startRuled } from '../../live/ruled-squall.ts'
 import { scriptedListener } from '../../support/scripted-server.ts'
 import { startUpstream } from '../../support/upstream.ts'
+import { startSquall } from '../../support/squall.ts'
 
 const open = closeAll(afterEach)
 
@@ -84,13 +84,7 @@ test('a fault on the way is known by its mark in an event stream too', async () 
     match: { tool: work }
     faults: [delay: { fixed: 1ms }]
 `
-  const ruled = open(
-    await startRuled(
-      rules,
-      [],
-      scriptedListener(() => 'ok'),
-    ),
-  )
+  const ruled = open(await startSquall({ rules, upstream: scriptedListener(() => 'ok') }))
   const result = await load({
     url: new URL(`http://127.0.0.1:${ruled.squall.port}/mcp`),
     work: { tools: ['work'] },

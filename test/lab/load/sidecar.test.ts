@@ -1,20 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { binomialBounds } from '../../../src/lab/indicators/indicators.ts'
-import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
 import { load } from './load-run.ts'
 import { scriptedListener } from '../../support/scripted-server.ts'
+import { startSquall, type RuledSquall } from '../../support/squall.ts'
 
 let ruled: RuledSquall
 let url: URL
 
 beforeEach(async () => {
   const rules = await readFile(new URL('../../../examples/fan-out.yaml', import.meta.url), 'utf8')
-  ruled = await startRuled(
-    rules,
-    [],
-    scriptedListener(() => 'ok'),
-  )
+  ruled = await startSquall({ rules, upstream: scriptedListener(() => 'ok') })
   url = new URL(`http://127.0.0.1:${ruled.squall.port}/mcp`)
 })
 

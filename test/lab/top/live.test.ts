@@ -5,10 +5,10 @@ import type { Place } from '../../../src/lab/top/sidecar-view.ts'
 import { topLive } from '../../../src/lab/top/live-screen.ts'
 import { topLines, topOnce } from '../../../src/lab/top/top.ts'
 import { failing } from '../../live/rules-directory.ts'
-import { startRuled, type RuledSquall } from '../../live/ruled-squall.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
 import { FakeTerminal } from './fake-terminal.ts'
+import { startSquall, type RuledSquall } from '../../support/squall.ts'
 
 const opened = closers()
 const TOKEN = 'a-token-of-the-top-tests'
@@ -16,7 +16,7 @@ const TIMES = { silenceMs: 4_000, againMs: 50 }
 const HOSTILE = '\u001b]0;owned\u0007\u009b2J\u202etool'
 
 async function sidecar(rule: string, flags: readonly string[] = []): Promise<RuledSquall> {
-  return opened(await startRuled(failing(rule), flags))
+  return opened(await startSquall({ rules: failing(rule), flags }))
 }
 
 function placeOf({ squall }: RuledSquall): Place {
