@@ -1,4 +1,7 @@
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const CHARACTER = "[A-Za-z0-9!#$%&'*+.^_`|~-]"
+const TOKEN = new RegExp(`^${CHARACTER}+$`)
+/** The pattern of a header name in a JSON Schema. */
+export const HEADER_NAME_PATTERN = `^${CHARACTER}{1,128}$`
 /** The longest header name that is sent or matched. */
 const MAX_NAME = 256
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/

@@ -1,7 +1,8 @@
 import type { Given } from '../flags/flag-values.ts'
+import { isToken } from '../../http/header-text.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/
+const MAX_NAME = 128
 // oxlint-disable-next-line no-control-regex
 const VALUE = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/
 /** The headers that the client itself sets. */
@@ -24,7 +25,7 @@ export function parseHeaders(all: readonly Given[]): Record<string, string> {
   for (const { text, source } of all) {
     const at = text.indexOf('=')
     const name = text.slice(0, Math.max(0, at)).trim().toLowerCase()
-    if (at === -1 || !NAME.test(name)) {
+    if (at === -1 || !isToken(name, MAX_NAME)) {
       throw new UsageError('BAD_VALUE', `${source}: there is no header name`, 'write name=value')
     }
     if (OWN.has(name)) {

@@ -3,6 +3,7 @@ import { duration, oneOf, percentage, section } from '../../filters/lib/config-s
 import type { NodeOptions } from '../../filters/lib/config-schema.ts'
 import { rulesJsonSchema } from '../../rules/file/schema.ts'
 import type { SchemaNode } from '../../rules/file/schema-node.ts'
+import { HEADER_NAME_PATTERN } from '../../http/header-text.ts'
 import { CLIENT_KINDS } from '../load/results/result.ts'
 import { Type } from '../../base/schema/schema-type.ts'
 
@@ -45,7 +46,7 @@ const target = section(
       Type.Unsafe<Readonly<Record<string, string>>>({
         type: 'object',
         patternProperties: {
-          "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$": { type: 'string', maxLength: 8192 },
+          [HEADER_NAME_PATTERN]: { type: 'string', maxLength: 8192 },
         },
         additionalProperties: false,
         maxProperties: 50,
