@@ -1,8 +1,7 @@
 import type { CompiledRule } from '../rules/match/compiled-rule.ts'
 import type { RuleState } from '../rules/select/rule-state.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
-import { shareAt } from '../rules/select/share.ts'
-import { windowEnd, windowStart } from '../rules/select/window.ts'
+import { shareAt, windowEnd, windowStart } from '../rules/select/selection.ts'
 import type { Rule, Rules } from './api.ts'
 import { isoTime } from './api-time.ts'
 

@@ -1,6 +1,5 @@
 import { duration, section } from './lib/config-schema.ts'
-import { CONTINUE, defineFault } from './fault.ts'
-import type { Fault, Verdict } from './fault.ts'
+import { CONTINUE, defineFault, type Fault, type Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 import { Type } from '../base/schema/schema-type.ts'
 

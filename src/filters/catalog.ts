@@ -10,9 +10,11 @@ import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, Frame, Verdict } from './fault.ts'
 import { NOTHING, type Outlook, type OutlookSetting } from './lib/outlook.ts'
 import { FirstTexts } from './lib/first-texts.ts'
-import { isListChanged, listChanged } from './lib/list-changed.ts'
 import { names } from './lib/names.ts'
 import { Type } from '../base/schema/schema-type.ts'
+import type { Message } from '../mcp/json-rpc.ts'
+
+const METHOD = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
 
 const ghost = section({
   name: Type.String({ minLength: 1, maxLength: 256, description: 'Its name.' }),
@@ -235,4 +237,22 @@ function withoutCursor(text: string): string | undefined {
   if (params?.kind !== 'object' || memberOf(params, 'cursor') === undefined) return undefined
   const { members } = params
   return splice(text, editEntries(params, { removes: (index) => members[index]!.key === 'cursor' }))
+}
+
+/** True for the notification that a list has changed. */
+function isListChanged(message: Message | undefined): boolean {
+  return message?.kind === 'notification' && METHOD.test(message.method)
+}
+
+/** An event that says so of the list that a method is about; of the tools where it is about none. */
+function listChanged(about: string | undefined): Frame {
+  const kind = /^(?:prompts|resources)(?=\/)/.exec(about ?? '')?.[0] ?? 'tools'
+  const method = `notifications/${kind}/list_changed`
+  const json = JSON.stringify({ jsonrpc: '2.0', method })
+  return {
+    kind: 'event',
+    raw: Buffer.from(`event: message\ndata: ${json}\n\n`),
+    message: { kind: 'notification', method, params: undefined },
+    last: false,
+  }
 }

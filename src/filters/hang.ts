@@ -12,9 +12,14 @@ import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem } from './fault.ts'
 import { offsetOutlook } from './lib/offset-outlook.ts'
-import { silence } from './lib/silence.ts'
 import { takesEffect } from './lib/takes-effect.ts'
 import { Type } from '../base/schema/schema-type.ts'
+import { ReadAhead } from './lib/read-ahead.ts'
+
+/** The interval at which a silent stream shows that it is alive, as servers usually do. */
+const KEEP_ALIVE_EVERY = 15_000
+
+const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')
 
 /** Silence, with or without having got headers; it ends when the client leaves. */
 export const hang = defineFault({
@@ -108,5 +113,33 @@ function hanging(ctx: FaultContext, config: HangConfig): OutputTransform {
         atHead || takesEffect(ctx) ? silence(ctx, ms, rest, keepAlive) : rest,
       ),
     }
+  }
+}
+
+/** Nothing for so long, and then the rest; the app sends on meanwhile. */
+async function* silence(
+  ctx: FaultContext,
+  ms: number,
+  rest: AsyncIterator<Uint8Array>,
+  keepAlive: boolean,
+): AsyncGenerator<Uint8Array, void> {
+  const ahead = new ReadAhead(rest, ({ length }) => length)
+  try {
+    let over = false
+    // Rejects when faults are to stop: what was held back goes on then, too.
+    const end = ctx.sleep(ms).then(
+      () => (over = true),
+      () => (over = true),
+    )
+    // No tick outlives the silence by much: a fault that sleeps is one that still acts.
+    for (let left = keepAlive ? ms : 0; left > KEEP_ALIVE_EVERY; left -= KEEP_ALIVE_EVERY) {
+      await Promise.race([end, ctx.sleep(KEEP_ALIVE_EVERY).catch(() => undefined)])
+      if (over) break
+      yield KEEP_ALIVE
+    }
+    await end
+    yield* ahead
+  } finally {
+    await ahead.return()
   }
 }

@@ -1,8 +1,6 @@
 import { durationText } from '../base/units.ts'
 import { LruMap } from '../base/lru-map.ts'
 import { isModern } from '../mcp/protocol-version.ts'
-import { callerKey } from './lib/caller-key.ts'
-import type { CallerKind } from './lib/caller-key.ts'
 import { duration, oneOf, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
@@ -10,6 +8,7 @@ import { NOTHING } from './lib/outlook.ts'
 import { httpDate } from '../http/http-date.ts'
 import { TokenBucket } from './lib/token-bucket.ts'
 import { Type } from '../base/schema/schema-type.ts'
+import { digest } from '../base/digest.ts'
 
 /** Callers beyond this many push out the one that was not heard of for longest. */
 const MAX_BUCKETS = 10_000
@@ -141,3 +140,24 @@ export const rateLimit = defineFault({
     }
   },
 })
+
+/** Selects the key by which calls are counted. */
+type CallerKind = 'all' | 'session' | 'client' | 'tool' | { readonly header: string }
+
+/**
+ * Returns what tells a call's caller from others. Those that do not say who they are count as one. It
+ * is a digest: callers choose the text, which may be long or a secret, and many are remembered.
+ */
+function callerKey(by: CallerKind, ctx: FaultContext): string {
+  const text = textOf(by, ctx)
+  return text === undefined ? '' : digest(text)
+}
+
+function textOf(by: CallerKind, ctx: FaultContext): string | undefined {
+  if (typeof by === 'object') return ctx.header(by.header.toLowerCase())
+  if (by === 'session') return ctx.session
+  if (by === 'client') return ctx.client?.name
+  return by === 'tool' && ctx.call !== undefined
+    ? `${ctx.call.method} ${ctx.call.name ?? ''}`
+    : undefined
+}

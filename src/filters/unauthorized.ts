@@ -1,6 +1,5 @@
 import { section } from './lib/config-schema.ts'
-import { defineFault } from './fault.ts'
-import type { Fault, ParameterProblem, Verdict } from './fault.ts'
+import { defineFault, type Fault, type ParameterProblem, type Verdict } from './fault.ts'
 import { challenge } from '../http/bearer-challenge.ts'
 import { Type } from '../base/schema/schema-type.ts'
 

@@ -1,8 +1,6 @@
-import { MAX_CODE_POINT, WORD, has } from './char-set.ts'
-import type { CharSet } from './char-set.ts'
+import { MAX_CODE_POINT, WORD, has, type CharSet } from './char-set.ts'
 import { RegexError } from './regex-error.ts'
-import { parseRegex } from './regex-parse.ts'
-import type { Assertion, RegexNode } from './regex-parse.ts'
+import { parseRegex, type Assertion, type RegexNode } from './regex-parse.ts'
 
 /** More steps than this are refused: the time for a text is at most its length times this. */
 export const MAX_STEPS = 500

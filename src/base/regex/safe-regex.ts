@@ -1,5 +1,4 @@
-import { classOf, compileProgram } from './regex-program.ts'
-import type { Program } from './regex-program.ts'
+import { classOf, compileProgram, type Program } from './regex-program.ts'
 import { unread } from '../glob.ts'
 
 /** Longer texts match no expression: a caller chooses the text, and must not choose the time. */

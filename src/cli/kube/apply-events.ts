@@ -8,7 +8,7 @@ import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import type { KubeError } from '../../cluster/kube/kube-error.ts'
 import type { Limits } from '../../cluster/kube/resources.ts'
 import { parseRules } from '../../rules/file/parse.ts'
-import { ruleStart, windowEnd } from '../../rules/select/window.ts'
+import { ruleStart, windowEnd } from '../../rules/select/selection.ts'
 
 const MAX_RULES = 10
 const MAX_PODS = 50

@@ -1,4 +1,4 @@
-import { windowEnd } from '../../rules/select/window.ts'
+import { windowEnd } from '../../rules/select/selection.ts'
 import type { ActiveRules, Reload } from '../../rules/watch/active-rules.ts'
 import type { Disarmed } from '../../rules/guard/arming.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'

@@ -1,4 +1,4 @@
-import { NoSmallFileError, readBoundedFile } from '../../base/bounded-file.ts'
+import { NoSmallFileError, readBoundedFile } from '../../base/small-file.ts'
 import { KubeError } from './kube-error.ts'
 
 const MAX_BYTES = 4 * 1024 * 1024

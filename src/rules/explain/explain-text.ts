@@ -3,7 +3,10 @@ import type { Explanation, FaultOutlook, RuleOutlook } from './explain.ts'
 import type { ResponseKind, ResponseOutlook } from './fault-outlook.ts'
 import type { RuleResult } from '../select/rule-counts.ts'
 import type { Forecast } from '../select/rule-state.ts'
-import { wrapped } from '../file/wrapped-text.ts'
+import { plain } from '../../base/text/foreign-text.ts'
+
+const WIDTH = 80
+const DEEPER = '  '
 
 /** An explanation as people read it, in lines of 80 columns. */
 export function explainText(explanation: Explanation): string {
@@ -120,4 +123,27 @@ function legend(rules: readonly RuleOutlook[]): string[] {
 
 function short(value: number): string {
   return String(Number(value.toFixed(4)))
+}
+
+/** A text in lines that fit a terminal, without anything a terminal obeys. Long words are broken. */
+function wrapped(text: string, indent = ''): string[] {
+  const lines: string[] = []
+  let line = ''
+  const room = (): number => WIDTH - indent.length - (lines.length > 0 ? DEEPER.length : 0)
+  const flush = (): void => {
+    lines.push(`${indent}${lines.length > 0 ? DEEPER : ''}${line}`)
+    line = ''
+  }
+  for (const word of plain(text).split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > room()) flush()
+    line = line === '' ? word : `${line} ${word}`
+    while (line.length > room()) {
+      const rest = line.slice(room())
+      line = line.slice(0, room())
+      flush()
+      line = rest
+    }
+  }
+  flush()
+  return lines
 }

@@ -2,15 +2,13 @@ import { type Restraint, restraintOn } from '../select/restraint.ts'
 import { FAULTS } from '../../filters/index.ts'
 import type { Facts } from '../match/call-facts.ts'
 import type { CompiledRule } from '../match/compiled-rule.ts'
-import { faultOutlook, type ResponseOutlook } from './fault-outlook.ts'
-import { reached } from './fault-reach.ts'
+import { faultOutlook, type ResponseOutlook, type ResponseKind } from './fault-outlook.ts'
 import { instantText } from '../../base/instant.ts'
 import type { RuleSet } from '../match/rule-set.ts'
 import type { RuleResult } from '../select/rule-counts.ts'
-import { RuleState } from '../select/rule-state.ts'
-import type { Forecast } from '../select/rule-state.ts'
+import { RuleState, type Forecast } from '../select/rule-state.ts'
 import type { RuleStates } from '../select/rule-states.ts'
-import { windowEnd } from '../select/window.ts'
+import { windowEnd } from '../select/selection.ts'
 
 /** One dimension of a rule that a call does not meet. */
 export interface Mismatch {
@@ -178,4 +176,46 @@ function faultsOf(
     config: use.config,
     responses: matches ? faultOutlook(use, rule.faults[i]!, rule.isHttp, facts, batched) : [],
   }))
+}
+
+/** One fault of a matched rule. */
+interface ReachedFault {
+  /** Its rule and the fault. */
+  readonly name: string
+  /** Faults of rules about HTTP have their turn first, and end the exchange for all. */
+  readonly isHttp: boolean
+  readonly responses: readonly ResponseOutlook[]
+}
+
+/**
+ * Combines the faults of all injected rules in their order. After a fault that keeps the call from the
+ * upstream, no later fault acts, and no fault has a response to act on.
+ */
+function reached(
+  faults: readonly ReachedFault[],
+  batched: boolean,
+): readonly (readonly ResponseOutlook[])[] {
+  const ofHttp = faults.filter(({ isHttp }) => isHttp)
+  const ofCall = faults.filter(({ isHttp }) => !isHttp)
+  const inOrder = [...ofHttp, ...ofCall]
+  const endsHttp = ofHttp.find((fault) => endsOn(fault, 'http'))
+  // The other calls of a batch continue.
+  const endsCall = batched ? undefined : ofCall.find(({ responses }) => responses.some(endsHere))
+  return faults.map((fault) =>
+    fault.responses.map((response) => {
+      const { on, here, acts, by } = response
+      const last = endsHttp ?? (fault.isHttp ? endsCall : ofCall.find((each) => endsOn(each, on)))
+      if (acts === 'no' || last === undefined || last === fault) return response
+      const isInTime = by === 'request' && inOrder.indexOf(fault) < inOrder.indexOf(last)
+      return isInTime ? response : { on, here, acts: 'no', behind: last.name }
+    }),
+  )
+}
+
+function endsOn({ responses }: ReachedFault, kind: ResponseKind): boolean {
+  return responses.some(({ on, ends }) => on === kind && ends === true)
+}
+
+function endsHere({ here, ends }: ResponseOutlook): boolean {
+  return here && ends === true
 }

@@ -1,5 +1,4 @@
-import { isAlias, isMap, isNode, isPair, isScalar, isSeq } from 'yaml'
-import type { Alias, Document } from 'yaml'
+import { isAlias, isMap, isNode, isPair, isScalar, isSeq, type Alias, type Document } from 'yaml'
 import type { ProblemCode } from './problem.ts'
 
 /** Values nested deeper than this are refused. */

@@ -1,6 +1,5 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
-import { GLOB_FORMAT, oneOf, section } from '../../filters/lib/config-schema.ts'
-import type { NodeOptions } from '../../filters/lib/config-schema.ts'
+import { GLOB_FORMAT, oneOf, section, type NodeOptions } from '../../filters/lib/config-schema.ts'
 import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT } from './formats.ts'
 import type { TextSpec } from '../match/text-match.ts'
 import type { ValueOperators } from '../match/value-match.ts'

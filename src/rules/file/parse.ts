@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto'
 import { plain } from '../../base/text/foreign-text.ts'
 import { faultUses, fileFindings } from './file-findings.ts'
-import { pathText } from './problem.ts'
-import type { Finding, Problem } from './problem.ts'
+import { pathText, type Finding, type Problem } from './problem.ts'
 import { deepFreeze, memberOf, readValues } from './read-values.ts'
-import { rulesJsonSchema } from './schema.ts'
-import type { Rule, RulesFile } from './schema.ts'
+import { rulesJsonSchema, type Rule, type RulesFile } from './schema.ts'
 import { schemaFindings } from './schema-findings.ts'
-import { readYaml } from './yaml-document.ts'
-import type { YamlDocument } from './yaml-document.ts'
+import { readYaml, type YamlDocument } from './yaml-document.ts'
 
 /** The result of parsing the text of a rules file. */
 export type ParsedRules =

@@ -1,6 +1,5 @@
 import { FORMATS } from './formats.ts'
-import { branchFor, jsonType, resolved } from './schema-node.ts'
-import type { SchemaNode } from './schema-node.ts'
+import { branchFor, jsonType, resolved, type SchemaNode } from './schema-node.ts'
 
 /**
  * Reads a value that fits its schema: durations, sizes and shares become numbers, and defaults are

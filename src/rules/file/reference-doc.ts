@@ -1,8 +1,7 @@
 import { FAULTS } from '../../filters/index.ts'
 import { FORMATS } from './formats.ts'
 import { rulesJsonSchema } from './schema.ts'
-import { resolved } from './schema-node.ts'
-import type { SchemaNode } from './schema-node.ts'
+import { resolved, type SchemaNode } from './schema-node.ts'
 
 /** The reference page of the rules file: all keys and faults, from the schema. */
 export function rulesReferenceMarkdown(): string {

@@ -3,10 +3,8 @@ import { familiarHint } from './familiar-keys.ts'
 import { FORMATS } from './formats.ts'
 import type { Violation } from './schema-violations.ts'
 import { nearestName } from '../../base/nearest-name.ts'
-import { shownValue } from './problem.ts'
-import type { Finding, Path } from './problem.ts'
-import { resolved } from './schema-node.ts'
-import type { SchemaNode } from './schema-node.ts'
+import { shownValue, type Finding, type Path } from './problem.ts'
+import { resolved, type SchemaNode } from './schema-node.ts'
 import { unknownKey } from './unknown-key.ts'
 
 /** Objects with more keys are not described by their keys. */

@@ -1,7 +1,6 @@
 import { FORMATS } from './formats.ts'
 import type { Path } from './problem.ts'
-import { branchFor, jsonType, resolved } from './schema-node.ts'
-import type { SchemaNode } from './schema-node.ts'
+import { branchFor, jsonType, resolved, type SchemaNode } from './schema-node.ts'
 
 /** The keywords that a value can violate. `anyOf` is reported when no branch is for the value's type. */
 export type Keyword =

@@ -4,12 +4,10 @@ import { canonicalJson } from '../../base/json/canonical-json.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import { compileCallMatch, compileHttpMatch, isHttpMatch } from './match-node.ts'
 import { notForPod, type PodSelf } from './pod-match.ts'
-import { RuleIndex } from './rule-set.ts'
-import type { RuleSet } from './rule-set.ts'
+import { RuleIndex, type RuleSet } from './rule-set.ts'
 import type { RuleFileSpec, RuleSpec } from '../file/rule-spec.ts'
 import { forbiddenFault, type RuleLimits } from '../guard/rule-limits.ts'
-import { isPodIn, ruleHashes } from '../select/selection.ts'
-import type { Selection } from '../select/selection.ts'
+import { isPodIn, ruleHashes, type Selection } from '../select/selection.ts'
 
 /** Settings from outside the file: the pod, and the limits that the file cannot loosen. */
 export interface CompileOptions extends RuleLimits {

@@ -1,11 +1,9 @@
 import type { Facts } from './call-facts.ts'
 import type { MatchSpec } from '../file/match-spec.ts'
 import { methodTest, nameTest, plainTests, takesMethod } from './match-tests.ts'
-import { holdAll } from './match-test.ts'
-import type { MatchTest } from './match-test.ts'
+import { holdAll, type MatchTest } from './match-test.ts'
 import { podTests, type PodSelf } from './pod-match.ts'
-import { compileText } from './text-match.ts'
-import type { TextMatcher } from './text-match.ts'
+import { compileText, type TextMatcher } from './text-match.ts'
 
 /** Which names of a method a match may hold for: none, all, or those that a matcher takes. */
 export type Reach = TextMatcher | boolean

@@ -1,6 +1,5 @@
 import type { MatchSpec } from '../file/match-spec.ts'
-import type { MatchTest } from './match-test.ts'
-import { showValue } from './match-test.ts'
+import { showValue, type MatchTest } from './match-test.ts'
 import { compileText } from './text-match.ts'
 
 /** The pod in which rules are read. What is not known is undefined, as it is outside a pod. */

@@ -1,13 +1,17 @@
 import { ActiveLimit } from './active-limit.ts'
 import { BurstChain } from './burst.ts'
-import { isConsidered } from './ordinals.ts'
-import { noCounts } from './rule-counts.ts'
-import type { RuleCounts, RuleResult } from './rule-counts.ts'
+import { noCounts, type RuleCounts, type RuleResult } from './rule-counts.ts'
 import { stickyKey } from './sticky-key.ts'
-import type { RuleHashes, Selection } from './selection.ts'
 import type { Facts } from '../match/call-facts.ts'
-import { shareAt } from './share.ts'
-import { ruleStart, windowEnd, windowStart } from './window.ts'
+import {
+  isConsidered,
+  ruleStart,
+  type RuleHashes,
+  type Selection,
+  shareAt,
+  windowEnd,
+  windowStart,
+} from './selection.ts'
 
 /** The number by which sampled calls may exceed the highest share: enough for the first few calls. */
 const HEAD_START = 10

@@ -1,9 +1,9 @@
 import type { BurstConfig } from './burst.ts'
 import { SampleHash } from './sampling.ts'
-import type { OrdinalConfig } from './ordinals.ts'
 import type { StickyBy } from './sticky-key.ts'
-import type { ShareConfig } from './share.ts'
-import type { WindowConfig } from './window.ts'
+
+/** Clocks that differ by no more are taken for the same. */
+const MAX_SKEW = 5 * 60_000
 
 /** Selects among the matching calls of a rule. */
 export interface Selection extends ShareConfig, WindowConfig, OrdinalConfig {
@@ -35,4 +35,77 @@ export function ruleHashes(seed: string, rule: string): RuleHashes {
 /** True when a pod is among a share (0 to 1) of all pods; the same pods for every rule. */
 export function isPodIn(seed: string, share: number, pod: string): boolean {
   return share >= 1 || SampleHash.of(seed, 'pod').number(pod) < share
+}
+
+/** The share of the calls that a rule samples, over the time that it is active. Shares are 0 to 1. */
+export interface ShareConfig {
+  readonly share: number
+  /** Rises in a straight line from `share` to `to` within `over` milliseconds. */
+  readonly ramp?: { readonly to: number; readonly over: number } | undefined
+  /** One after the other, `each` milliseconds each; the last one stays. */
+  readonly stages?: { readonly shares: readonly number[]; readonly each: number } | undefined
+}
+
+/** The share after `elapsed` milliseconds active. */
+export function shareAt(config: ShareConfig, elapsed: number): number {
+  const { share, ramp, stages } = config
+  if (stages !== undefined) {
+    const last = stages.shares.length - 1
+    const stage = stages.each > 0 ? Math.floor(Math.max(0, elapsed) / stages.each) : last
+    return stages.shares[Math.min(stage, last)] ?? share
+  }
+  if (ramp === undefined) return share
+  if (elapsed >= ramp.over) return ramp.to
+  return elapsed <= 0 ? share : share + (ramp.to - share) * (elapsed / ramp.over)
+}
+
+/** When a rule is active, in milliseconds since the epoch. */
+export interface WindowConfig {
+  readonly from?: number | undefined
+  readonly until?: number | undefined
+  /** Milliseconds, counted from when the rule became active, and not before `from`. */
+  readonly for?: number | undefined
+}
+
+/**
+ * Returns what the times of a rule count from: when it was applied, where that was written, and when
+ * it was first seen otherwise. A time a little ahead of this clock counts as now; one further ahead
+ * is awaited.
+ */
+export function ruleStart(appliedAt: number | undefined, now: number): number {
+  if (appliedAt === undefined) return now
+  return appliedAt > now && appliedAt - now <= MAX_SKEW ? now : appliedAt
+}
+
+/** When the rule begins to act, given when it became active. */
+export function windowStart(config: WindowConfig, since: number): number {
+  return config.from !== undefined && config.from > since ? config.from : since
+}
+
+/** When the rule acts no more; Infinity when it has no end. */
+export function windowEnd(config: WindowConfig, since: number): number {
+  const end = config.for === undefined ? Infinity : windowStart(config, since) + config.for
+  return config.until !== undefined && config.until < end ? config.until : end
+}
+
+/** Which of the matching calls a rule considers, by their order. */
+export interface OrdinalConfig {
+  readonly first?: number | undefined
+  readonly after?: number | undefined
+  readonly every?: number | undefined
+}
+
+/**
+ * True when the k-th matching call, counted from 1, is one of those. The keys apply one after the
+ * other: of the calls behind the first `after`, each `every`-th, and of these the `first` ones.
+ */
+export function isConsidered(config: OrdinalConfig, k: number): boolean {
+  const { first, after, every } = config
+  let nth = after === undefined ? k : k - after
+  if (nth < 1) return false
+  if (every !== undefined && every > 1) {
+    if (nth % every !== 0) return false
+    nth /= every
+  }
+  return first === undefined || nth <= first
 }

@@ -1,6 +1,5 @@
 import { isRecord } from '../../base/values.ts'
-import { headerValue } from '../../http/headers.ts'
-import type { HeaderLines } from '../../http/headers.ts'
+import { headerValue, type HeaderLines } from '../../http/headers.ts'
 import { decodeHeaderValue } from '../../mcp/name-header.ts'
 import type { Facts } from '../match/call-facts.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'

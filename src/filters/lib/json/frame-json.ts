@@ -1,7 +1,6 @@
 import { asBuffer } from '../../../base/bytes.ts'
 import { parseJson } from '../../../base/json/json-bounds.ts'
-import { toMessage } from '../../../mcp/json-rpc.ts'
-import type { Message } from '../../../mcp/json-rpc.ts'
+import { toMessage, type Message } from '../../../mcp/json-rpc.ts'
 import type { Frame } from '../../fault.ts'
 
 const BOM = '\uFEFF'

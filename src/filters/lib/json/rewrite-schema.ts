@@ -3,9 +3,12 @@ import { parsePointer } from '../../../base/json/json-pointer.ts'
 import { oneOf, section, type NodeOptions } from '../config-schema.ts'
 import type { ParameterProblem } from '../../fault.ts'
 import { names } from '../names.ts'
-import { MAX_POINTER, pointerProblem } from '../pointer.ts'
 import { JSON_TYPES } from './retype.ts'
 import { Type } from '../../../base/schema/schema-type.ts'
+
+/** The longest pointer that is taken. */
+const MAX_POINTER = 1024
+const MAX_KEYS = 50
 
 const MAX_POINTERS = 50
 const MAX_KEY = 256
@@ -149,4 +152,13 @@ function renameProblem(pointer: string, to: string): string | undefined {
   return end(pointer) === end(to)
     ? undefined
     : '`rename` leaves a member where it is: only the last part can differ'
+}
+
+/** Returns the problem of a JSON Pointer; undefined when it is valid. */
+function pointerProblem(pointer: string): string | undefined {
+  if (!pointer.startsWith('/')) return 'a JSON Pointer begins with `/`, as in `/items/0/price`'
+  if (pointer.length > MAX_POINTER) return `a pointer has at most ${MAX_POINTER} characters`
+  const keys = parsePointer(pointer)
+  if (keys === undefined) return 'in a JSON Pointer, `~` is written `~0` and `/` in a key `~1`'
+  return keys.length > MAX_KEYS ? `a pointer has at most ${MAX_KEYS} keys` : undefined
 }

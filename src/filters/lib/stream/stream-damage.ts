@@ -1,10 +1,8 @@
 import type { Call } from '../../../mcp/call.ts'
-import { eventPicker } from './event-choice.ts'
-import type { EventChoice } from './event-choice.ts'
+import { eventPicker, type EventChoice } from './event-choice.ts'
 import type { FaultContext, FrameTransform } from '../../fault.ts'
 import { frameText, withText } from '../json/frame-json.ts'
-import { withId, wrongId } from '../json/message-id.ts'
-import type { WrongId } from '../json/message-id.ts'
+import { withId, wrongId, type WrongId } from '../json/message-id.ts'
 
 /** Chosen events never arrive. */
 export function drop(choice: EventChoice, ctx: FaultContext): FrameTransform {

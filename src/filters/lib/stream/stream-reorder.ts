@@ -1,5 +1,4 @@
-import { eventPicker } from './event-choice.ts'
-import type { EventChoice } from './event-choice.ts'
+import { eventPicker, type EventChoice } from './event-choice.ts'
 import type { Frame, FaultContext, FrameTransform } from '../../fault.ts'
 
 /**

@@ -1,8 +1,7 @@
 import { eventMessage } from '../../../mcp/event-message.ts'
 import { headerValue, mediaType } from '../../../http/headers.ts'
 import type { SseFrame } from '../../../mcp/sse-framer.ts'
-import { eventPicker } from './event-choice.ts'
-import type { EventChoice } from './event-choice.ts'
+import { eventPicker, type EventChoice } from './event-choice.ts'
 import { eventsApart } from './events-apart.ts'
 import type { FaultContext, OutputTransform } from '../../fault.ts'
 
