@@ -1,0 +1,214 @@
+import { quoted } from '../../base/text/foreign-text.ts'
+import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
+import type { FlagSpec, FlagValues, Given } from '../flags/flag-values.ts'
+import { parseCount, parseDuration, parsePercent } from '../flags/units.ts'
+import { UsageError } from '../flags/usage-error.ts'
+
+const PACE = 'How much, and when:'
+const CLIENT = 'What the client does about failures (nothing by default):'
+
+/** The options of `squall load` for the amount of load, its timing and the client's handling of failures. */
+export const PACE_FLAGS = [
+  {
+    name: 'clients',
+    value: 'number',
+    default: '10',
+    group: PACE,
+    help: 'clients, each with a session of its own',
+  },
+  {
+    name: 'rate',
+    value: 'rate',
+    group: PACE,
+    help: 'calls that arrive per second, such as 200/s, whatever becomes of the ones before; without it each client begins a task when it is done with the last',
+  },
+  {
+    name: 'duration',
+    value: 'duration',
+    group: PACE,
+    help: 'for how long tasks begin (default: 10s when there is no --tasks)',
+  },
+  {
+    name: 'graceful-stop',
+    value: 'duration',
+    default: '10s',
+    group: PACE,
+    help: 'time that calls under way have to end after --duration or Ctrl-C; then they are cut, and counted apart',
+  },
+  { name: 'tasks', value: 'number', group: PACE, help: 'how many tasks to run' },
+  {
+    name: 'ramp',
+    value: 'duration',
+    default: '0s',
+    group: PACE,
+    help: 'time over which the rate, or the number of clients, grows',
+  },
+  {
+    name: 'fan-out',
+    value: 'number',
+    default: '1',
+    group: PACE,
+    help: 'calls of one task, which fails when one of them does',
+  },
+  { name: 'sequential', group: PACE, help: 'calls of a task one after another, not at once' },
+  {
+    name: 'max-in-flight',
+    value: 'number',
+    default: '10000',
+    group: PACE,
+    help: 'calls under way at a time with --rate; what arrives beyond it is dropped and counted',
+  },
+  {
+    name: 'connections',
+    value: 'number',
+    default: '500',
+    group: PACE,
+    help: 'connections of the lean client at a time; calls beyond it wait for one, which counts as latency',
+  },
+  {
+    name: 'hold',
+    value: 'number',
+    default: '0',
+    group: PACE,
+    help: 'streams to hold open beside the calls',
+  },
+  {
+    name: 'seed',
+    value: 'number',
+    default: '1',
+    group: PACE,
+    help: 'what decides tools and arguments: the same ones for the same seed',
+  },
+  {
+    name: 'shard',
+    value: 'index/count',
+    group: PACE,
+    help: 'run one part of the load, the first being 0/count; merge the results with squall report merge',
+  },
+  {
+    name: 'timeout',
+    value: 'duration',
+    default: '60s',
+    group: CLIENT,
+    help: 'time for one attempt of a call',
+  },
+  {
+    name: 'retries',
+    value: 'number',
+    default: '0',
+    group: CLIENT,
+    help: 'further attempts of a call that failed in a way that another one may fix',
+  },
+  {
+    name: 'retry-budget',
+    value: 'percent',
+    group: CLIENT,
+    help: 'retries for each hundred calls at most',
+  },
+  {
+    name: 'breaker',
+    value: 'share',
+    group: CLIENT,
+    help: 'share of failures, such as 0.5, at which calls of a tool are not sent for a second',
+  },
+  {
+    name: 'degrade',
+    value: 'number',
+    default: '0',
+    group: CLIENT,
+    help: 'so many calls at the end of a task it can do without',
+  },
+  {
+    name: 'deadline',
+    value: 'duration',
+    group: CLIENT,
+    help: 'time for a task; a call that ends later is no success',
+  },
+  {
+    name: 'skip-late',
+    group: CLIENT,
+    help: 'do not send calls and retries that would miss the deadline',
+  },
+] as const satisfies readonly FlagSpec[]
+
+type PaceFlag = (typeof PACE_FLAGS)[number]['name']
+type Flags = FlagValues<PaceFlag>
+
+const MAX_MS = 7 * 86_400_000
+const DURATION = { min: 1, max: MAX_MS }
+const DURATION_OR_NONE = { min: 0, max: MAX_MS }
+const PERCENT = { min: 0, max: 100 }
+const DEFAULT_DURATION_MS = 10_000
+
+/** Parses the options for the amount of load and its timing. */
+export function parsePace(flags: Flags): LoadPace {
+  const rate = flags.parsed('rate', parseRate)
+  const tasks = flags.parsed('tasks', (given) => parseCount(given, { min: 1, max: 1_000_000_000 }))
+  const asked = flags.parsed('duration', (given) => parseDuration(given, DURATION))
+  const durationMs = asked ?? (tasks === undefined ? DEFAULT_DURATION_MS : undefined)
+  return {
+    clients: count(flags, 'clients', 1, 100_000),
+    rampMs: parseDuration(flags.required('ramp'), DURATION_OR_NONE),
+    gracefulStopMs: parseDuration(flags.required('graceful-stop'), DURATION_OR_NONE),
+    maxInFlight: count(flags, 'max-in-flight', 1, 100_000),
+    hold: count(flags, 'hold', 0, 100_000),
+    ...(rate !== undefined && { rate }),
+    ...(durationMs !== undefined && { durationMs }),
+    ...(tasks !== undefined && { tasks }),
+  }
+}
+
+/** Parses the options for the client's handling of failures. */
+export function parseResilience(flags: Flags, fanOut: number): LoadResilience {
+  const budget = flags.optional('retry-budget')
+  const breaker = flags.optional('breaker')
+  const deadlineMs = flags.parsed('deadline', (given) => parseDuration(given, DURATION))
+  const degrade = count(flags, 'degrade', 0, 1000)
+  const skipLate = flags.switch('skip-late')
+  if (degrade >= fanOut && degrade > 0) {
+    throw new UsageError(
+      'BAD_COMBINATION',
+      `--degrade ${degrade} leaves nothing of a task of ${fanOut}`,
+      'use a --fan-out that is larger',
+    )
+  }
+  if (skipLate && deadlineMs === undefined) {
+    throw new UsageError('BAD_COMBINATION', '--skip-late goes with --deadline', 'add --deadline 2s')
+  }
+  return {
+    retries: count(flags, 'retries', 0, 10),
+    timeoutMs: parseDuration(flags.required('timeout'), { min: 1, max: 3_600_000 }),
+    degrade,
+    skipLate,
+    ...(budget !== undefined && { retryBudget: parsePercent(budget, PERCENT) / 100 }),
+    ...(breaker !== undefined && { breaker: parseShare(breaker) }),
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  }
+}
+
+function parseRate(given: Given): number {
+  const match = /^(\d{1,7}(?:\.\d{1,3})?)(?:\/(s|m))?$/.exec(given.text)
+  const rate = match === null ? 0 : Number(match[1]) / (match[2] === 'm' ? 60 : 1)
+  if (rate > 0 && rate <= 1_000_000) return rate
+  throw new UsageError(
+    'BAD_VALUE',
+    `${given.source}: ${quoted(given.text)} is no rate`,
+    'write calls per second or per minute: 200/s or 30/m',
+  )
+}
+
+function parseShare(given: Given): number {
+  const { text, source } = given
+  if (text.endsWith('%')) return parsePercent(given, { min: 1, max: 100 }) / 100
+  const share = /^(0?\.\d{1,6}|1(\.0{1,6})?|0\.\d{1,6})$/.test(text) ? Number(text) : 0
+  if (share > 0) return share
+  throw new UsageError(
+    'BAD_VALUE',
+    `${source}: ${quoted(text)} is no share`,
+    'write a number above 0 and up to 1, such as 0.5',
+  )
+}
+
+function count(flags: Flags, name: PaceFlag, min: number, max: number): number {
+  return parseCount(flags.required(name), { min, max })
+}
