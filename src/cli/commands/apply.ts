@@ -1,6 +1,11 @@
 import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseProduction, productionFlags } from '../flags/production.ts'
-import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
+import {
+  CLUSTER_FLAGS,
+  type ClusterOptions,
+  objectName,
+  parseCluster,
+} from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { MAX_DURATION_MS } from '../../base/units.ts'
@@ -8,7 +13,6 @@ import { parseDuration } from '../flags/units.ts'
 import { STOP_KEY } from '../../rules/guard/stop-key.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import { type ClusterOptions, objectName, parseCluster } from '../kube/cluster-options.ts'
 
 const RULES = 'The rules:'
 const SELECTOR =

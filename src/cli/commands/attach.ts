@@ -6,14 +6,18 @@ import {
   type RawFlags,
 } from '../flags/flag-values.ts'
 import { parseProduction, productionFlags } from '../flags/production.ts'
-import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
+import {
+  CLUSTER_FLAGS,
+  type ClusterOptions,
+  objectName,
+  parseCluster,
+} from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { ATTACHED_FOR } from './attached.ts'
 import { parseChoice, parseDuration } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
-import { type ClusterOptions, objectName, parseCluster } from '../kube/cluster-options.ts'
 
 const RULES = 'The rules:'
 const SIDECAR = 'The sidecar:'

@@ -1,12 +1,11 @@
 import { environmentNames, parseProductionNames, productionNamesFlag } from '../flags/production.ts'
-import { readTokenFlag } from '../flags/admin-access-flags.ts'
+import { readTokenFlag, parseReadToken } from '../flags/admin-access.ts'
 import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { parseHeaders } from '../load/load-headers.ts'
-import { parseReadToken } from '../run/run-admin-token.ts'
 import type { LabelSource } from '../experiment/namespace-label.ts'
 import { UsageError } from '../flags/usage-error.ts'
 

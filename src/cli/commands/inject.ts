@@ -1,3 +1,4 @@
+import type { ManifestFormat } from '../../cluster/manifests/change-manifests.ts'
 import {
   type FlagSpec,
   type Environment,
@@ -124,13 +125,10 @@ export const UNINJECT = defineCommand({
   flags: UNINJECT_FLAGS,
   parse: (raw, env) => parseUninject(raw, env),
   start: async (request) => {
-    const { uninjectCommand } = await import('../inject/uninject.ts')
+    const { uninjectCommand } = await import('../inject/inject.ts')
     return uninjectCommand(request)
   },
 })
-
-/** The output format; undefined for the format of the input. */
-export type ManifestFormat = 'yaml' | 'json' | undefined
 
 /** The files to read, and the format to write. */
 export interface ManifestRequest {

@@ -11,10 +11,9 @@ import {
   type RawFlags,
 } from '../flags/flag-values.ts'
 import { parseProduction, productionFlags, refuseProduction } from '../flags/production.ts'
-import { parseHosts, parseReadToken } from '../run/run-admin-token.ts'
+import { parseHosts, parseReadToken, readTokenFlag } from '../flags/admin-access.ts'
 import { parseChoice, parseCount } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import { readTokenFlag } from '../flags/admin-access-flags.ts'
 import { defineCommand } from '../flags/command.ts'
 import { parseHeaders } from '../load/load-headers.ts'
 import { PACE_FLAGS, parsePace, parseResilience } from '../load/pace-flags.ts'

@@ -6,7 +6,7 @@ import { type Environment, type FlagSpec, FlagValues, type RawFlags } from '../f
 import { type Range, parseChoice, parseCount, parseDuration, parseSize } from '../flags/units.ts'
 import { parseRunRules } from '../run/rules-guard-options.ts'
 import { RULES_RUN_FLAGS } from '../run/rules-run-flags.ts'
-import { parseAdminToken, parseReadAccess } from '../run/run-admin-token.ts'
+import { parseAdminToken, parseReadAccess } from '../flags/admin-access.ts'
 import { parseAppProbes, parsePlaces, parsePublicUrl, PLACE_FLAGS } from '../run/run-places.ts'
 import { parseListenerTls, parseUpstreamTls, readTlsFiles, TLS_FLAGS } from '../run/run-tls.ts'
 

@@ -1,10 +1,9 @@
 import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseProductionNames, productionNamesFlag } from '../flags/production.ts'
-import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
+import { CLUSTER_FLAGS, type ClusterOptions, parseCluster } from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts'
-import { type ClusterOptions, parseCluster } from '../kube/cluster-options.ts'
 
 const OUTPUT = 'Output:'
 

@@ -5,7 +5,12 @@ import {
   productionFlags,
   productionNamesFlag,
 } from '../flags/production.ts'
-import { CLUSTER_FLAGS } from '../kube/cluster-flags.ts'
+import {
+  CLUSTER_FLAGS,
+  type ClusterOptions,
+  objectName,
+  parseCluster,
+} from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { parseLabelSelector } from '../../rules/match/label-selector.ts'
@@ -13,7 +18,6 @@ import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { parseDuration } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import { type ClusterOptions, objectName, parseCluster } from '../kube/cluster-options.ts'
 
 const CLUSTER = 'The cluster:'
 const OUTPUT = 'Waiting and output:'

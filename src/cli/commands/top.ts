@@ -1,12 +1,11 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { Place } from '../../lab/top/sidecar-view.ts'
 import type { TopOptions } from '../../lab/top/top.ts'
-import { readTokenFlag } from '../flags/admin-access-flags.ts'
+import { readTokenFlag, parseAdminToken, parseReadToken } from '../flags/admin-access.ts'
 import { defineCommand } from '../flags/command.ts'
 import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { canonicalHost, isHost, isWildcard, parsePort, splitHostPort } from '../flags/host.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import { parseAdminToken, parseReadToken } from '../run/run-admin-token.ts'
 
 const OUTPUT = 'Output:'
 const CHANGES = 'Changes:'

@@ -9,11 +9,10 @@ import {
   type RawFlags,
 } from '../flags/flag-values.ts'
 import { objectName } from '../kube/cluster-options.ts'
-import { parseReadAccess } from '../run/run-admin-token.ts'
+import { parseReadAccess, adminAccessFlags } from '../flags/admin-access.ts'
 import { parseChoice, parseDuration, parseSize, type Range } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { CERTIFICATE_FLAGS, parseWebhookTls } from '../webhook/certificate-flags.ts'
-import { adminAccessFlags } from '../flags/admin-access-flags.ts'
 import { defineCommand } from '../flags/command.ts'
 
 const PLACES = 'Where to listen:'

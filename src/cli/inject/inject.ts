@@ -1,5 +1,5 @@
 import { isRecord } from '../../base/values.ts'
-import { oneLine } from '../../base/text/foreign-text.ts'
+import { oneLine, quoted } from '../../base/text/foreign-text.ts'
 import { injectPod } from '../../cluster/injector/inject-pod.ts'
 import type { InjectorSettings } from '../../cluster/injector/injector-settings.ts'
 import { parsePod } from '../../cluster/injector/parse-pod.ts'
@@ -7,13 +7,20 @@ import { parseInjectorSettings, SettingsError } from '../../cluster/injector/par
 import type { Pod } from '../../cluster/injector/pod-types.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
-import { changeManifests, readFile } from './change-manifests.ts'
-import type { InjectRequest } from '../commands/inject.ts'
-import { manifestFacts } from './manifest-facts.ts'
-import { ManifestError } from './manifest.ts'
-import { type PodPlace } from './pod-places.ts'
-import { type Outputs, STANDARD } from './outputs.ts'
-import { readFiles, readSettings } from './read-files.ts'
+import {
+  changeManifests,
+  readFile,
+  type ManifestText,
+} from '../../cluster/manifests/change-manifests.ts'
+import type { InjectRequest, UninjectRequest } from '../commands/inject.ts'
+import { manifestFacts } from '../../cluster/manifests/manifest-facts.ts'
+import { ManifestError } from '../../cluster/manifests/manifest.ts'
+import type { PodPlace } from '../../cluster/manifests/pod-places.ts'
+import { StatusError } from '../../cluster/injector/injection-status.ts'
+import { uninjectPod } from '../../cluster/injector/uninject-pod.ts'
+import { parse } from 'yaml'
+import { assertShallow } from '../../base/yaml/yaml-depth.ts'
+import { readBounded } from '../../base/read-bounded.ts'
 
 const FAILED = 1
 
@@ -121,4 +128,112 @@ function withAnnotations(
     ...value,
     metadata: { ...metadata, annotations: { ...annotations, ...Object.fromEntries(added) } },
   } satisfies Pod | Record<string, unknown>
+}
+
+/** Takes back what injection did; the result is the exit code. */
+export async function uninjectCommand(
+  request: UninjectRequest,
+  out: Outputs = STANDARD,
+): Promise<number> {
+  const files = (await readFiles(request.files)).map(checked(readFile))
+  const notes: string[] = []
+  let failed = 0
+  const uninject = (place: PodPlace): unknown => {
+    const say = (line: string): void => void notes.push(oneLine(`${place.label}: ${line}`))
+    const parsed = parsePod(place.value)
+    if (!parsed.ok) {
+      failed++
+      say(`refused (bad_pod): ${parsed.message}`)
+      return place.value
+    }
+    try {
+      const pod = uninjectPod(parsed.pod, request.prefix)
+      say(pod === parsed.pod ? 'left as it is: nothing was injected' : 'as it was before')
+      return pod
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error
+      failed++
+      say(`refused (bad_status): ${error.message}`)
+      return place.value
+    }
+  }
+  const text = changeManifests(files, uninject, request.format)
+  return finish(out, notes, failed > 0 ? undefined : text)
+}
+
+/** Where the result and what is said about it go. */
+export interface Outputs {
+  /** Ends when the text is out: the process ends soon after, and a pipe may be slow. */
+  readonly write: (text: string) => Promise<void>
+  readonly tell: (text: string) => Promise<void>
+}
+
+/** The outputs of the process. */
+export const STANDARD: Outputs = {
+  write: (text) => written(process.stdout, text),
+  tell: (text) => written(process.stderr, text),
+}
+
+function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException): void => {
+      // The reader closed the pipe, as `head` does.
+      if (error.code === 'EPIPE') resolve()
+      else reject(error)
+    }
+    stream.once('error', failed)
+    stream.write(text, (error) => {
+      if (error === null || error === undefined) resolve()
+      else failed(error)
+    })
+  })
+}
+
+const MOST_BYTES = 16 * 2 ** 20
+const MOST_SETTINGS = 2 ** 20
+
+/** The texts of manifests, `-` being standard input. Throws `UsageError`. */
+export async function readFiles(files: readonly string[]): Promise<readonly ManifestText[]> {
+  const texts: ManifestText[] = []
+  for (const file of files) {
+    texts.push({
+      file: file === '-' ? 'standard input' : file,
+      text: await readText(file, MOST_BYTES),
+    })
+  }
+  return texts
+}
+
+/** Returns the content of a settings file. Throws `UsageError`. */
+export async function readSettings(file: string): Promise<unknown> {
+  const text = await readText(file, MOST_SETTINGS)
+  try {
+    assertShallow(text)
+    return parse(text)
+  } catch (error) {
+    throw new UsageError('BAD_FILE', `${quoted(file)}: ${reasonOf(error)}`, 'fix it')
+  }
+}
+
+async function readText(file: string, most: number): Promise<string> {
+  let bytes: Uint8Array
+  try {
+    bytes = await readBounded(file, most)
+  } catch (error) {
+    const wrong = `${quoted(file)} cannot be read: ${reasonOf(error)}`
+    throw new UsageError('BAD_FILE', wrong, 'name a file that is there')
+  }
+  if (bytes.length > most) {
+    const wrong = `${quoted(file)} is larger than ${most / 2 ** 20} MiB`
+    throw new UsageError('BAD_FILE', wrong, 'split it')
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new UsageError('BAD_FILE', `${quoted(file)} is not UTF-8`, 'write it as UTF-8')
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

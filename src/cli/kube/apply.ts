@@ -16,17 +16,21 @@ import { configMapKeys, textBefore } from '../../cluster/kube/config-map-rules.t
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
 import { isKubeError, type KubeError } from '../../cluster/kube/kube-error.ts'
-import { type Targets, targetsOf } from '../../cluster/kube/targets.ts'
+import { type Targets, targetsOf, type PodTarget } from '../../cluster/kube/targets.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/file/problem-format.ts'
 import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
-import { recordApplied, recordWarnings } from './apply-events.ts'
+import { recordApplied, recordWarnings } from '../../cluster/kube/apply-events.ts'
 import type { ApplyRequest } from '../commands/apply.ts'
 import { refuseProductionNamespace } from './production-namespace.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
 import { readCheckedRules } from './checked-rules.ts'
 import { clientFor, onInterrupt } from './cluster-options.ts'
-import { targetsText } from './targets-text.ts'
-import { progressLines, progressOutput, type ProgressStream } from './progress-output.ts'
+import {
+  progressLines,
+  progressOutput,
+  type ProgressStream,
+} from '../../cluster/kube/progress-output.ts'
+import { plain } from '../../base/text/foreign-text.ts'
 
 /** Where a command writes. */
 export interface ApplyOutput {
@@ -252,4 +256,30 @@ function outcomeJson(outcome: Outcome, request: ApplyRequest): string {
     pods,
   }
   return `${JSON.stringify(report, null, 2)}\n`
+}
+
+/** As many names as a terminal shows at once. */
+const MAX_NAMES = 40
+
+/** Lists the pods that rules touch and those that they do not; nothing where all are touched and no rule is replaced. */
+export function targetsText({ pods, replaced }: Targets, isDryRun: boolean): string {
+  const others = pods.filter(({ isTarget }) => !isTarget)
+  const lines: string[] = []
+  if (others.length > 0 || isDryRun) {
+    const targets = pods.filter(({ isTarget }) => isTarget)
+    lines.push(`rules act in ${targets.length} of ${pods.length} pods that read the configmap`)
+    lines.push(...names(targets, ({ pod }) => `  acts in ${pod.name}`))
+    lines.push(...names(others, ({ pod, why }) => `  not in ${pod.name}: ${why ?? ''}`))
+  }
+  if (replaced.length > 0) {
+    const some = replaced.slice(0, MAX_NAMES).join(', ')
+    const more = replaced.length > MAX_NAMES ? ` and ${replaced.length - MAX_NAMES} more` : ''
+    lines.push(`takes the place of the rules ${some}${more}; to keep them use another --key`)
+  }
+  return lines.map((line) => `${plain(line)}\n`).join('')
+}
+
+function names(pods: readonly PodTarget[], line: (pod: PodTarget) => string): string[] {
+  const more = pods.length > MAX_NAMES ? [`  and ${pods.length - MAX_NAMES} more`] : []
+  return [...pods.slice(0, MAX_NAMES).map(line), ...more]
 }

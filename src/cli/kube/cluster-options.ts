@@ -1,12 +1,11 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError } from '../../cluster/kube/kube-error.ts'
-import type { Environment, FlagValues, Given } from '../flags/flag-values.ts'
+import type { Environment, FlagValues, Given, FlagSpec } from '../flags/flag-values.ts'
 import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
-import { parseReadToken } from '../run/run-admin-token.ts'
+import { parseReadToken, readTokenFlag } from '../flags/admin-access.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
-import type { ClusterFlag } from './cluster-flags.ts'
 
 /** Which cluster, and what of it. */
 export interface ClusterOptions {
@@ -81,3 +80,46 @@ export function onInterrupt(): { readonly signal: AbortSignal; readonly release:
     },
   }
 }
+
+const CLUSTER = 'The cluster:'
+
+/** The options of every command that speaks to a cluster. */
+export const CLUSTER_FLAGS = [
+  {
+    name: 'namespace',
+    short: 'n',
+    value: 'name',
+    group: CLUSTER,
+    help: 'namespace to work in (default: that of the context)',
+  },
+  {
+    name: 'kubeconfig',
+    value: 'file',
+    group: CLUSTER,
+    help: 'kubeconfig to use (default: those of KUBECONFIG, or ~/.kube/config, or the service account of the pod)',
+  },
+  {
+    name: 'context',
+    value: 'name',
+    group: CLUSTER,
+    help: 'context of it (default: its current one)',
+  },
+  {
+    name: 'selector',
+    short: 'l',
+    value: 'labels',
+    group: CLUSTER,
+    help: 'only pods with these labels, as in app=shop,tier!=test',
+  },
+  {
+    name: 'annotation-prefix',
+    value: 'prefix',
+    default: 'squall.dev/',
+    group: CLUSTER,
+    help: 'what the annotations of the injector begin with',
+  },
+  readTokenFlag(CLUSTER),
+] as const satisfies readonly FlagSpec[]
+
+/** The name of such an option. */
+export type ClusterFlag = (typeof CLUSTER_FLAGS)[number]['name']

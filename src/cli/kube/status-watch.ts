@@ -3,7 +3,13 @@ import { KubeError } from '../../cluster/kube/kube-error.ts'
 import { fitLine, type Line, textLine } from '../../lab/top/screen/line.ts'
 import { type Input, openTerminal, type Output } from '../../lab/top/terminal.ts'
 import { plain } from '../../base/text/foreign-text.ts'
-import { rowOf, type Status, statusDocument, statusNotes, statusText } from './status-text.ts'
+import {
+  rowOf,
+  type Status,
+  statusDocument,
+  statusNotes,
+  statusText,
+} from '../../cluster/kube/status-text.ts'
 
 /** Configures the source and the output of a watch. */
 export interface WatchOptions {

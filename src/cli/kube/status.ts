@@ -4,7 +4,12 @@ import { sidecarOverview } from '../../cluster/kube/sidecar-overview.ts'
 import type { Input, Output } from '../../lab/top/terminal.ts'
 import { clientFor, onInterrupt } from './cluster-options.ts'
 import type { StatusRequest } from '../commands/status.ts'
-import { hasTrouble, type Status, statusDocument, statusText } from './status-text.ts'
+import {
+  hasTrouble,
+  type Status,
+  statusDocument,
+  statusText,
+} from '../../cluster/kube/status-text.ts'
 import { watchStatus } from './status-watch.ts'
 
 const FAILED = 1

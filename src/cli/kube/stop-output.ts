@@ -1,7 +1,7 @@
 import type { Progress } from '../../cluster/kube/await-rules.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
 import type { StopChange, StopPlace } from '../../cluster/kube/stop-sidecars.ts'
-import { progressLines } from './progress-output.ts'
+import { progressLines } from '../../cluster/kube/progress-output.ts'
 import type { StopRequest } from '../commands/stop.ts'
 
 /** The end of a run of `squall stop` or `squall resume`. */

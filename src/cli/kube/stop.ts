@@ -19,7 +19,7 @@ import {
 import type { ApplyOutput } from './apply.ts'
 import { clientFor, onInterrupt } from './cluster-options.ts'
 import { refuseProductionNamespace } from './production-namespace.ts'
-import { progressOutput } from './progress-output.ts'
+import { progressOutput } from '../../cluster/kube/progress-output.ts'
 import type { StopRequest } from '../commands/stop.ts'
 import { hasFailed, stopJson, stopText } from './stop-output.ts'
 

@@ -6,7 +6,7 @@ import type { FlagSpec, FlagValues, Given } from '../flags/flag-values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { AppProbesError, parseAppProbesJson } from '../../admin/probes/app-probe-parse.ts'
 import type { AppProbes } from '../../admin/probes/app-probe.ts'
-import { adminAccessFlags } from '../flags/admin-access-flags.ts'
+import { adminAccessFlags } from '../flags/admin-access.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
 const PLACES = 'Where to listen and where to send:'

@@ -1,9 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { injectCommand } from '../../../src/cli/inject/inject.ts'
+import { injectCommand, uninjectCommand } from '../../../src/cli/inject/inject.ts'
 import { parseInject, parseUninject } from '../../../src/cli/commands/inject.ts'
-import { uninjectCommand } from '../../../src/cli/inject/uninject.ts'
 
 type Text = string | Uint8Array
 type Texts = Text | readonly Text[]

@@ -3,7 +3,7 @@
  * the server busy for so long.
  */
 import { afterEach, expect, test } from 'vitest'
-import { progressLine } from '../../../src/cli/load/load-progress.ts'
+import { progressLine } from '../../../src/lab/load/load-progress.ts'
 import type { RunningLoad } from '../../../src/lab/load/run-load.ts'
 import { eventually } from '../../support/eventually.ts'
 import { load } from './load-run.ts'

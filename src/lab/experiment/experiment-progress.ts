@@ -1,6 +1,6 @@
 import { plain } from '../../base/text/foreign-text.ts'
-import { shownMeasure } from '../../lab/experiment/gate.ts'
-import type { ExperimentEvent } from '../../lab/experiment/context.ts'
+import { shownMeasure } from './gate.ts'
+import type { ExperimentEvent } from './context.ts'
 import type { ProgressOutput } from '../load/load-progress.ts'
 
 const BAR = 16

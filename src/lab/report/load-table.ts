@@ -1,13 +1,7 @@
 import { oneLine } from '../../base/text/foreign-text.ts'
-import { leftOutWords } from '../../lab/report/run-tables.ts'
-import type { ErrorCount, LoadResult, Origin, ToolResult } from '../../lab/load/results/result.ts'
-import {
-  gateValue,
-  latency,
-  percentage,
-  plainNumber,
-  wholeNumber,
-} from '../../lab/report/shown-numbers.ts'
+import { leftOutWords } from './run-tables.ts'
+import type { ErrorCount, LoadResult, Origin, ToolResult } from '../load/results/result.ts'
+import { gateValue, latency, percentage, plainNumber, wholeNumber } from './shown-numbers.ts'
 
 /** Paints a text that is good or bad news. */
 export type Paint = (tone: 'good' | 'bad' | 'strong', text: string) => string

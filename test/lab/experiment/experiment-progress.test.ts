@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { experimentProgress } from '../../src/cli/experiment/experiment-progress.ts'
-import type { ExperimentEvent } from '../../src/lab/experiment/context.ts'
+import { experimentProgress } from '../../../src/lab/experiment/experiment-progress.ts'
+import type { ExperimentEvent } from '../../../src/lab/experiment/context.ts'
 
 const measured = { errors: 0.0312, success: 0.9, p50: 12, p95: 12_345, p99: 20_000 }
 const stage = { index: 1, count: 3 }

@@ -1,7 +1,7 @@
 import { type Document, isMap, isSeq, stringify } from 'yaml'
 import { parsePointer } from '../../base/json/json-pointer.ts'
 import { sameJson } from '../../base/json/canonical-json.ts'
-import type { PatchOperation } from '../../cluster/injector/json-patch.ts'
+import type { PatchOperation } from '../injector/json-patch.ts'
 import { keepLines } from './keep-lines.ts'
 import { editable, type ManifestDocument } from './manifest.ts'
 

@@ -3,9 +3,9 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { AdminTokenError, readAdminToken } from '../../admin/admin-token.ts'
 import type { ReadAccess } from '../../admin/read-guard.ts'
 import type { ListenAddress } from '../../http/address.ts'
-import type { Environment, FlagValues } from '../flags/flag-values.ts'
-import { isHost } from '../flags/host.ts'
-import { UsageError } from '../flags/usage-error.ts'
+import type { Environment, FlagValues, FlagSpec } from './flag-values.ts'
+import { isHost } from './host.ts'
+import { UsageError } from './usage-error.ts'
 
 const MAX_HOSTS = 100
 
@@ -76,4 +76,33 @@ function tokenOf(
     if (!(error instanceof AdminTokenError)) throw error
     throw new UsageError('BAD_VALUE', error.message, 'make one with: openssl rand -base64 24')
   }
+}
+
+/** The options about who may read an admin port. */
+export function adminAccessFlags<Group extends string>(group: Group) {
+  return [
+    {
+      name: 'admin-hosts',
+      value: 'names',
+      repeatable: true,
+      group,
+      help: 'names by which the admin port may be read, beside addresses, names without a dot and names in a cluster: mcp.example.com or *.example.com',
+    },
+    {
+      name: 'admin-read-token-file',
+      value: 'path',
+      group,
+      help: 'file with a token that reading the admin port needs (or SQUALL_ADMIN_READ_TOKEN itself); /livez and /readyz stay open',
+    },
+  ] as const satisfies readonly FlagSpec[]
+}
+
+/** The option of clients of admin ports. */
+export function readTokenFlag<Group extends string>(group: Group) {
+  return {
+    name: 'admin-read-token-file',
+    value: 'path',
+    group,
+    help: 'file with the token that reading the admin ports needs (or SQUALL_ADMIN_READ_TOKEN itself)',
+  } as const satisfies FlagSpec
 }

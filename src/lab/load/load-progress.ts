@@ -1,5 +1,5 @@
-import type { Recorder } from '../../lab/load/results/recorder.ts'
-import { latency, wholeNumber } from '../../lab/report/shown-numbers.ts'
+import type { Recorder } from './results/recorder.ts'
+import { latency, wholeNumber } from '../report/shown-numbers.ts'
 
 /** Where progress is shown. */
 export interface ProgressOutput {

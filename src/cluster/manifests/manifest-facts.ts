@@ -1,9 +1,5 @@
 import { isRecord } from '../../base/values.ts'
-import type {
-  InjectionContext,
-  NamespaceFacts,
-  ServicePorts,
-} from '../../cluster/injector/injection.ts'
+import type { InjectionContext, NamespaceFacts, ServicePorts } from '../injector/injection.ts'
 import { type KubeObject } from './pod-places.ts'
 
 /** Facts from the manifests about the place where their pods will run. */

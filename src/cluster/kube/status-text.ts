@@ -1,7 +1,7 @@
 import { problemText } from '../../admin/api-client.ts'
-import { armedText, shortDigest } from '../../cluster/kube/await-rules.ts'
-import type { ArmedProduction } from '../../cluster/kube/production-namespaces.ts'
-import type { SidecarOverview, SidecarReport } from '../../cluster/kube/sidecar-overview.ts'
+import { armedText, shortDigest } from './await-rules.ts'
+import type { ArmedProduction } from './production-namespaces.ts'
+import type { SidecarOverview, SidecarReport } from './sidecar-overview.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 
 /** The sidecars in reach, and the namespaces of production in which some are armed. */

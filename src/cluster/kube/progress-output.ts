@@ -1,6 +1,6 @@
 import { problemText } from '../../admin/api-client.ts'
 import { plain } from '../../base/text/foreign-text.ts'
-import type { PodProgress, Progress } from '../../cluster/kube/await-rules.ts'
+import type { PodProgress, Progress } from './await-rules.ts'
 
 /** Shows how far pods are: one line that is written over on a terminal, else a line for each change. */
 export interface ProgressOutput {

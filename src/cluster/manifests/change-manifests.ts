@@ -1,10 +1,12 @@
 import { stringify } from 'yaml'
 import { isRecord } from '../../base/values.ts'
-import { jsonPatch } from '../../cluster/injector/json-patch.ts'
+import { jsonPatch } from '../injector/json-patch.ts'
 import { editDocument } from './edit-document.ts'
-import type { ManifestFormat } from '../commands/inject.ts'
 import { type ManifestDocument, readManifest } from './manifest.ts'
 import { type KubeObject, objectsOf, podOf, type PodPlace } from './pod-places.ts'
+
+/** The output format; undefined for the format of the input. */
+export type ManifestFormat = 'yaml' | 'json' | undefined
 
 /** A file as it was read. */
 export interface ManifestText {
@@ -19,7 +21,7 @@ export interface ManifestFile {
 
 /** Reads the documents of a file. Throws `ManifestError`. */
 export function readFile({ file, text }: ManifestText): ManifestFile {
-  // Some editors put a mark in front that is no part of the text.
+  // Some editors put a byte order mark in front that is no part of the text.
   const documents = readManifest(text.replace(/^\uFEFF/, ''), file)
   return { documents: documents.map((each) => ({ ...each, objects: objectsOf(each.value) })) }
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { progressLine, showProgress } from '../../src/cli/load/load-progress.ts'
-import { latency, percentage } from '../../src/lab/report/shown-numbers.ts'
-import { Recorder } from '../../src/lab/load/results/recorder.ts'
+import { progressLine, showProgress } from '../../../src/lab/load/load-progress.ts'
+import { latency, percentage } from '../../../src/lab/report/shown-numbers.ts'
+import { Recorder } from '../../../src/lab/load/results/recorder.ts'
 
 afterEach(() => vi.useRealTimers())
 
