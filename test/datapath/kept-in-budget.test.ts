@@ -5,7 +5,7 @@
 import type { RequestListener } from 'node:http'
 import { expect, test } from 'vitest'
 import { oneFault } from '../faults/one-fault.ts'
-import { jsonApp, resultText, whenAsked } from '../faults/fault-stage-setup.ts'
+import { jsonApp, resultText, whenAsked } from '../faults/apps.ts'
 import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { call, callMessage } from '../support/http-call.ts'
@@ -27,7 +27,7 @@ test('responses that replay keeps count, give way to messages, and go with their
   expect(memory.pressure.kept_dropped).toBe(1)
   await call(squall, callMessage(3))
   expect(memory.kept).toBeGreaterThan(0)
-  squall.faults!.take([])
+  squall.faults.take([])
   expect(memory.kept).toBe(0)
 })
 

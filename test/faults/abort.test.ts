@@ -3,14 +3,8 @@ import { call, callMessage, post, textOf } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { valueOf } from '../support/wire.ts'
 import { hears, PushApp, said } from './push-app.ts'
-import {
-  jsonApp,
-  resultText,
-  sseApp,
-  startStage,
-  streamText,
-  whenAsked,
-} from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
@@ -44,7 +38,10 @@ it.each([
 ] as const)('answers call %j without asking the app', async (id, reply, expected) => {
   let calls = 0
   const stage = opened(
-    await startStage({ rules: [abort(reply)], app: (req, res) => (calls++, jsonApp(req, res)) }),
+    await startSidecar({
+      rules: [abort(reply)],
+      upstream: (req, res) => (calls++, jsonApp(req, res)),
+    }),
   )
   const got = await call(stage, callMessage(id))
   expect(got.status).toBe(200)
@@ -58,7 +55,9 @@ it.each([
 })
 
 it('answers in a stream where the client takes nothing else, and says what the era wants', async () => {
-  const stage = opened(await startStage({ rules: [abort({ toolError: 'db lost' })], app: jsonApp }))
+  const stage = opened(
+    await startSidecar({ rules: [abort({ toolError: 'db lost' })], upstream: jsonApp }),
+  )
   const got = await call({ ...stage, headers: { ...SSE_ONLY, ...MODERN } }, callMessage(3))
   expect(got.headers['content-type']).toBe('text/event-stream')
   const data = /^event: message\ndata: (.*)\n\n$/.exec(got.text)?.[1]
@@ -71,7 +70,7 @@ it('answers in a stream where the client takes nothing else, and says what the e
 
 it('answers by a status, with the headers of the rule and what a browser needs', async () => {
   const rule = abort({ status: 503, headers: { 'Retry-After': '2', vary: 'x' } })
-  const stage = opened(await startStage({ rules: [rule], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [rule], upstream: jsonApp }))
   const got = await call({ ...stage, headers: { origin: 'https://a.example' } }, callMessage(1))
   expect(got.status).toBe(503)
   expect(got.text).toBe('503 Service Unavailable\n')
@@ -85,7 +84,7 @@ it('answers by a status, with the headers of the rule and what a browser needs',
 })
 
 it('leaves a call alone whose id it could not repeat', async () => {
-  const stage = opened(await startStage({ rules: [abort(RPC)], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [abort(RPC)], upstream: jsonApp }))
   const text =
     '{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"echo"}}'
   const got = await call(stage, text)
@@ -100,9 +99,9 @@ it.each([
 ] as const)('replaces a JSON response after the app has executed', async (reply, expected) => {
   let calls = 0
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [abort(reply, 'response')],
-      app: (req, res) => {
+      upstream: (req, res) => {
         calls++
         res.setHeader('mcp-session-id', 's1')
         jsonApp(req, res)
@@ -119,7 +118,9 @@ it.each([
 })
 
 it.each([jsonApp, sseFinal()])('replaces a response by a status', async (app) => {
-  const stage = opened(await startStage({ rules: [abort({ status: 502 }, 'response')], app }))
+  const stage = opened(
+    await startSidecar({ rules: [abort({ status: 502 }, 'response')], upstream: app }),
+  )
   const got = await call(stage, callMessage(1))
   expect(got.status).toBe(502)
   expect(got.text).toBe('502 Bad Gateway\n')
@@ -128,7 +129,7 @@ it.each([jsonApp, sseFinal()])('replaces a response by a status', async (app) =>
 })
 
 it('replaces the last message of a stream, and keeps its id and all before it', async () => {
-  const stage = opened(await startStage({ rules: [abort(RPC, 'response')], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [abort(RPC, 'response')], upstream: sseApp }))
   const got = await call(stage, callMessage(1))
   const [before] = streamText(1).split('id: 2')
   const event = `id: 2\nevent: message\ndata: ${JSON.stringify(RPC_TEXT(1))}\n\n`
@@ -137,7 +138,7 @@ it('replaces the last message of a stream, and keeps its id and all before it', 
 
 it('cannot give a status when the stream has begun to speak', async () => {
   const stage = opened(
-    await startStage({ rules: [abort({ status: 502 }, 'response')], app: sseApp }),
+    await startSidecar({ rules: [abort({ status: 502 }, 'response')], upstream: sseApp }),
   )
   const got = await call(stage, callMessage(1))
   expect(got.status).toBe(200)
@@ -147,9 +148,9 @@ it('cannot give a status when the stream has begun to speak', async () => {
 
 it('lets a question of the app through before the response that it waits for', async () => {
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [abort(RPC, 'response')],
-      app: (req, res) => {
+      upstream: (req, res) => {
         whenAsked(req, () => {
           res.setHeader('content-type', 'text/event-stream')
           res.write('data: {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}\n\n')
@@ -176,7 +177,7 @@ it('answers a call of HTTP+SSE by the stream of its session', async () => {
 
 it('keeps the connection for the next call, which is untouched', async () => {
   const once = { ...(abort(RPC) as object), first: 1 } as never
-  const stage = opened(await startStage({ rules: [once], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [once], upstream: sseApp }))
   expect(JSON.parse((await call(stage, callMessage(1))).text)).toEqual(RPC_TEXT(1))
   const got = await call(stage, callMessage(2))
   expect(got.text).toBe(streamText(2))
@@ -189,7 +190,7 @@ it('hits a whole exchange by a rule about HTTP', async () => {
     match: { http: { path: ['/mcp'] } },
     faults: [{ fault: 'abort', config: { status: 500, body: 'no', at: 'request' } }],
   } as never
-  const stage = opened(await startStage({ rules: [rule], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [rule], upstream: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.status).toBe(500)
   expect(got.headers['x-squall-fault']).toBe('all_of_it/abort')

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { startSidecar } from '../support/sidecar.ts'
-import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()
@@ -46,7 +46,7 @@ it.each([
 ])('sends copies of the call and passes the one response: %s', async (_, app, text, headers) => {
   const got: Got[] = []
   const stage = opened(
-    await startStage({ rules: [oneFault('amplify: { copies: 3 }')], app: noting(app, got) }),
+    await startSidecar({ rules: [oneFault('amplify: { copies: 3 }')], upstream: noting(app, got) }),
   )
   expect((await call({ ...stage, headers }, callMessage(1))).text).toBe(text)
   await reaches(got, 4)
@@ -60,7 +60,10 @@ it.each([
 it('copies one call of a batch alone', async () => {
   const got: Got[] = []
   const stage = opened(
-    await startStage({ rules: [oneFault('amplify: { copies: 2 }')], app: noting(jsonApp, got) }),
+    await startSidecar({
+      rules: [oneFault('amplify: { copies: 2 }')],
+      upstream: noting(jsonApp, got),
+    }),
   )
   const headers = { 'x-batch': '1' }
   const response = await call({ ...stage, headers }, [callMessage(1, 'other'), callMessage(2)])
@@ -73,9 +76,9 @@ it('sends the copies of a client that has left', async () => {
   const got: Got[] = []
   const app: RequestListener = () => undefined
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [oneFault('amplify: { copies: 2, spacing: 30ms }')],
-      app: noting(app, got),
+      upstream: noting(app, got),
     }),
   )
   const client = await RawClient.connect(stage.port)
@@ -94,7 +97,7 @@ it.each(['0ms', '30ms'])(
       req.resume().on('end', () => res.writeHead(404).end())
     }
     const rules = [oneFault(`amplify: { copies: 2, spacing: ${spacing} }`)]
-    const stage = opened(await startStage({ rules, app: noting(app, got), session: 's1' }))
+    const stage = opened(await startSidecar({ rules, upstream: noting(app, got), session: 's1' }))
     expect((await call(stage, callMessage(1))).status).toBe(404)
     await stage.settled()
     expect(stage.notApplicable).toMatchObject([{ reason: 'session_over' }])

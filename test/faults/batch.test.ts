@@ -2,7 +2,8 @@ import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
-import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
@@ -30,9 +31,9 @@ function recorded(app: RequestListener, bodies: string[]): RequestListener {
 it('answers one call of a batch and sends the others on, byte for byte', async () => {
   const bodies: string[] = []
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [rule('bad', 'abort', toolError('request'))],
-      app: recorded(jsonApp, bodies),
+      upstream: recorded(jsonApp, bodies),
     }),
   )
   const note = '{"method":"notifications/x", "jsonrpc":"2.0"}'
@@ -48,7 +49,7 @@ it('answers one call of a batch and sends the others on, byte for byte', async (
 
 it('puts the response in front of a stream where the app streams the rest', async () => {
   const stage = opened(
-    await startStage({ rules: [rule('bad', 'abort', toolError('request'))], app: sseApp }),
+    await startSidecar({ rules: [rule('bad', 'abort', toolError('request'))], upstream: sseApp }),
   )
   const got = await call(stage, batch)
   const event = `event: message\ndata: ${JSON.stringify(failed(2))}\n\n`
@@ -58,9 +59,9 @@ it('puts the response in front of a stream where the app streams the rest', asyn
 it('answers a batch of which nothing is left without the app', async () => {
   const bodies: string[] = []
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [rule('bad', 'abort', toolError('request'))],
-      app: recorded(jsonApp, bodies),
+      upstream: recorded(jsonApp, bodies),
     }),
   )
   const got = await call(stage, [callMessage(1, 'bad'), callMessage(2, 'bad')])
@@ -70,7 +71,7 @@ it('answers a batch of which nothing is left without the app', async () => {
 
 it('gives an array for the call of a batch beside which only notifications are left', async () => {
   const stage = opened(
-    await startStage({ rules: [rule('bad', 'abort', toolError('request'))], app: jsonApp }),
+    await startSidecar({ rules: [rule('bad', 'abort', toolError('request'))], upstream: jsonApp }),
   )
   const got = await call(stage, [
     callMessage(1, 'bad'),
@@ -82,9 +83,9 @@ it('gives an array for the call of a batch beside which only notifications are l
 
 it('does not give the whole batch a status that was meant for one call', async () => {
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [rule('bad', 'abort', { status: 503, at: 'request' })],
-      app: jsonApp,
+      upstream: jsonApp,
     }),
   )
   const got = await call({ ...stage, headers }, batch)
@@ -94,7 +95,7 @@ it('does not give the whole batch a status that was meant for one call', async (
 
 it('replaces the response of one call of a batch and leaves the bytes of the others', async () => {
   const stage = opened(
-    await startStage({ rules: [rule('bad', 'abort', toolError('response'))], app: jsonApp }),
+    await startSidecar({ rules: [rule('bad', 'abort', toolError('response'))], upstream: jsonApp }),
   )
   const got = await call({ ...stage, headers }, batch)
   expect(got.text).toBe(`[${resultText(1)},${JSON.stringify(failed(2))},${resultText(3)}]`)
@@ -102,7 +103,9 @@ it('replaces the response of one call of a batch and leaves the bytes of the oth
 
 it('lets the events of other calls overtake those of a delayed one', async () => {
   const config = { fixed: 50, max: 3_600_000, at: 'response' }
-  const stage = opened(await startStage({ rules: [rule('bad', 'delay', config)], app: sseApp }))
+  const stage = opened(
+    await startSidecar({ rules: [rule('bad', 'delay', config)], upstream: sseApp }),
+  )
   const got = await call(stage, batch)
   expect(got.text).toContain(streamText(1))
   expect(got.text.indexOf(resultText(3))).toBeLessThan(got.text.indexOf(resultText(2)))

@@ -1,18 +1,21 @@
+import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { call } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
-import { startStage, whenAsked, type Stage, type StageOptions } from './fault-stage-setup.ts'
+import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { type RuledSidecar } from '../support/ruled-sidecar.ts'
 
 const opened = closers()
 const TOOLS = '{"tools":[{"name":"a" , "n":1.0}, {"name":"b"}]}'
 const CHANGED = 'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n'
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
-async function start(fault: string, app: StageOptions['app']): Promise<Stage> {
+async function start(fault: string, app: RequestListener): Promise<RuledSidecar> {
   const rule = oneFault(fault, 'match: { method: tools/list }')
-  return opened(await startStage({ rules: [rule], app, session: 's' }))
+  return opened(await startSidecar({ rules: [rule], upstream: app, session: 's' }))
 }
 
 it('hides and adds tools, in JSON and in a stream', async () => {
@@ -41,7 +44,7 @@ it('gives the first list for ever', async () => {
 
 it('pages for ever, and refuses a page that is not there', async () => {
   const asked: unknown[] = []
-  const app: StageOptions['app'] = (req, res) => {
+  const app: RequestListener = (req, res) => {
     whenAsked(req, ([message]) => {
       asked.push((message as { params?: unknown }).params)
       res.setHeader('content-type', 'application/json')

@@ -5,14 +5,8 @@ import { call, callMessage, post, textOf } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import {
-  jsonApp,
-  resultText,
-  sseApp,
-  startStage,
-  streamText,
-  whenAsked,
-} from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const RULE = {
@@ -50,7 +44,7 @@ const reply: Verdict = {
 
 it('leads a response through the faults in the order written', async () => {
   const faults = [append('a'), append('b'), append('c')]
-  const stage = opened(await startStage({ rules, faults, app: jsonApp }))
+  const stage = opened(await startSidecar({ rules, faults, upstream: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(`${resultText(1)}abc`)
   expect(stage.injected.map(({ effect }) => effect)).toEqual(['a', 'b', 'c'])
@@ -61,12 +55,12 @@ it('ends the chain at the first verdict, at the request and at the response', as
   const seen: string[] = []
   const note = (name: string): Fault => ({ onRequest: () => (seen.push(name), CONTINUE) })
   const faults = [note('a'), verdict(reply), note('b')]
-  const stage = opened(await startStage({ rules, faults, app: jsonApp }))
+  const stage = opened(await startSidecar({ rules, faults, upstream: jsonApp }))
   expect(JSON.parse((await call(stage, callMessage(1))).text)).toMatchObject({ error: { code: 1 } })
   expect(seen).toEqual(['a'])
 
   const later = [append('a'), verdict(reply, 'beforeResponse'), append('b')]
-  const other = opened(await startStage({ rules, faults: later, app: sseApp }))
+  const other = opened(await startSidecar({ rules, faults: later, upstream: sseApp }))
   const text = await textOf(await post(other, callMessage(1)))
   expect(text).toContain('"code":1')
   expect(text.endsWith('}\n\n')).toBe(true)
@@ -74,7 +68,7 @@ it('ends the chain at the first verdict, at the request and at the response', as
 
 it.each(['rst', 'fin'] as const)('resets at the request by %s', async (how) => {
   const stage = opened(
-    await startStage({ rules, faults: [verdict({ kind: 'reset', how })], app: jsonApp }),
+    await startSidecar({ rules, faults: [verdict({ kind: 'reset', how })], upstream: jsonApp }),
   )
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
@@ -86,7 +80,7 @@ it.each(['rst', 'fin'] as const)('resets at the request by %s', async (how) => {
 
 it('hangs until the client leaves, or the rule is taken back', async () => {
   const stage = opened(
-    await startStage({ rules, faults: [verdict({ kind: 'hang' })], app: jsonApp }),
+    await startSidecar({ rules, faults: [verdict({ kind: 'hang' })], upstream: jsonApp }),
   )
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
@@ -117,7 +111,7 @@ it('cuts a stream where a transform says so, with what came before', async () =>
         }
       },
   }
-  const stage = opened(await startStage({ rules, faults: [cut], app: sseApp }))
+  const stage = opened(await startSidecar({ rules, faults: [cut], upstream: sseApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   expect(await client.gone).toBe('fin')
@@ -140,10 +134,10 @@ it('ends the response where a transform ends, and lets go of the app', async () 
   }
   let gone: Promise<void> | undefined
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules,
       faults: [short],
-      app: (req, res) => {
+      upstream: (req, res) => {
         gone = new Promise((resolve) => res.once('close', resolve))
         whenAsked(req, () => {
           res.setHeader('content-type', 'text/event-stream')
@@ -171,7 +165,7 @@ it.each([jsonApp, sseApp])('passes traffic on when a fault fails', async (app) =
         }
       },
   }
-  const stage = opened(await startStage({ rules, faults: [failing], app }))
+  const stage = opened(await startSidecar({ rules, faults: [failing], upstream: app }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(app === jsonApp ? resultText(1) : streamText(1))
   expect(stage.broken).toHaveLength(3)
@@ -196,7 +190,7 @@ it('closes the generators of a client that has left', async () => {
       },
   })
   const faults = [holding('a'), holding('b'), holding('c')]
-  const stage = opened(await startStage({ rules, faults, app: sseApp }))
+  const stage = opened(await startSidecar({ rules, faults, upstream: sseApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   await stage.until(() => stage.injected.length === 1)
@@ -226,10 +220,10 @@ it('asks the app to pause while a fault is behind, and loses no byte', async () 
   let paused: (() => void) | undefined
   const full = new Promise<void>((resolve) => (paused = resolve))
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules,
       faults: [slow],
-      app: (req, res) => {
+      upstream: (req, res) => {
         whenAsked(req, async () => {
           res.setHeader('content-type', 'text/event-stream')
           for (; written < count; written++) {
@@ -256,17 +250,17 @@ it('passes what is too large to hold, and says that no fault could act', async (
   const faulted = { rules, faults: [append('x')], maxBody: 500 }
   const type = 'content-type'
   const stage = opened(
-    await startStage({
+    await startSidecar({
       ...faulted,
-      app: (_, res) => res.setHeader(type, 'application/json').end(large),
+      upstream: (_, res) => res.setHeader(type, 'application/json').end(large),
     }),
   )
   expect((await call(stage, callMessage(1))).text).toBe(large)
   const event = `data: ${large}\n\n`
   const other = opened(
-    await startStage({
+    await startSidecar({
       ...faulted,
-      app: (_, res) => res.setHeader(type, 'text/event-stream').end(event),
+      upstream: (_, res) => res.setHeader(type, 'text/event-stream').end(event),
     }),
   )
   expect((await call(other, callMessage(1))).text).toBe(event)

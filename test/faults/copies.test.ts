@@ -7,7 +7,9 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { PushApp } from './push-app.ts'
-import { resultText, startStage, type Stage, type StageOptions } from './fault-stage-setup.ts'
+import { resultText } from './apps.ts'
+import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
+import { type RuledSidecar } from '../support/ruled-sidecar.ts'
 
 const opened = closers()
 const RULE = {
@@ -25,7 +27,7 @@ interface Got {
   readonly res: ServerResponse
 }
 
-interface CopyStage extends Stage {
+interface CopyStage extends RuledSidecar {
   readonly got: Got[]
   received(count: number): Promise<void>
 }
@@ -40,7 +42,7 @@ const copies = (count: number, spacing = 0): Fault => ({
 /** Answers to copies are slow and long, unless `answer` says otherwise. */
 async function start(
   faults: readonly Fault[],
-  more: Partial<StageOptions> = {},
+  more: Partial<RuledOptions> = {},
   response: (got: Got) => void = ({ res, message }) => res.end(resultText(message['id'] as string)),
 ): Promise<CopyStage> {
   const got: Got[] = []
@@ -59,7 +61,7 @@ async function start(
     response(got.at(-1)!)
     for (const each of wake.splice(0)) each()
   }
-  const stage = await startStage({ rules: [RULE], faults, app, ...more })
+  const stage = await startSidecar({ rules: [RULE], faults, upstream: app, ...more })
   const received = async (count: number): Promise<void> => {
     while (got.length < count) await new Promise<void>((resolve) => wake.push(resolve))
   }

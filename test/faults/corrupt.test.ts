@@ -4,7 +4,8 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
@@ -19,7 +20,7 @@ function corrupt(mode: string, more: Readonly<Record<string, unknown>> = {}) {
 }
 
 it.each(MODES)('by %s damages a JSON response, and the connection goes on', async (mode) => {
-  const stage = opened(await startStage({ rules: [corrupt(mode)], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [corrupt(mode)], upstream: jsonApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   const response = await client.response()
@@ -39,7 +40,7 @@ it.each(MODES)('by %s damages a JSON response, and the connection goes on', asyn
 })
 
 it.each(MODES)('by %s damages the event that answers, and nothing around it', async (mode) => {
-  const stage = opened(await startStage({ rules: [corrupt(mode)], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [corrupt(mode)], upstream: sseApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   const text = (await client.response())!.body.toString('latin1')
@@ -54,14 +55,14 @@ it.each(MODES)('by %s damages the event that answers, and nothing around it', as
 })
 
 it('damages one event of a batch that is answered by a stream', async () => {
-  const stage = opened(await startStage({ rules: [corrupt('garbage')], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [corrupt('garbage')], upstream: sseApp }))
   const got = await call(stage, [callMessage(1), callMessage(2, 'other')])
   expect(got.text).toContain(`data: ${resultText(2)}\n\n`)
   expect(got.text).not.toContain(resultText(1))
 })
 
 it('leaves a batch alone that is answered by one body', async () => {
-  const stage = opened(await startStage({ rules: [corrupt('garbage')], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [corrupt('garbage')], upstream: jsonApp }))
   const got = await call(stage, [callMessage(1), callMessage(2, 'other')])
   expect(JSON.parse(got.text)).toHaveLength(2)
   expect(stage.notApplicable).toHaveLength(1)
@@ -70,9 +71,9 @@ it('leaves a batch alone that is answered by one body', async () => {
 
 it('sends what it puts in the place of a coded answer plain', async () => {
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [corrupt('html')],
-      app: (req, res) => {
+      upstream: (req, res) => {
         req.resume()
         res.writeHead(502, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
         res.end(gzipSync(resultText(1)))
@@ -87,7 +88,7 @@ it('sends what it puts in the place of a coded answer plain', async () => {
 
 it('claims another type of a stream', async () => {
   const rule = corrupt('bitflip', { contentType: 'text/plain' })
-  const stage = opened(await startStage({ rules: [rule], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [rule], upstream: sseApp }))
   const got = await call(stage, callMessage(1))
   expect(got.headers['content-type']).toBe('text/plain')
   expect(got.headers['x-squall-fault']).toBe('bad/corrupt')
@@ -97,7 +98,7 @@ it('claims another type of a stream', async () => {
 it('does the same damage to the same calls', async () => {
   const texts: string[] = []
   for (let run = 0; run < 2; run++) {
-    const stage = opened(await startStage({ rules: [corrupt('garbage')], app: jsonApp }))
+    const stage = opened(await startSidecar({ rules: [corrupt('garbage')], upstream: jsonApp }))
     for (const id of [1, 2]) texts.push((await call(stage, callMessage(id))).text)
   }
   expect(texts.slice(0, 2)).toEqual(texts.slice(2))

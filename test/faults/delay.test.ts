@@ -5,14 +5,8 @@ import { call, callMessage, post, textOf } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import {
-  jsonApp,
-  resultText,
-  sseApp,
-  startStage,
-  streamText,
-  whenAsked,
-} from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const MS = 40
@@ -30,7 +24,7 @@ const WITHOUT_COMMENTS = /: x-squall-fault [^\n]*\n\n/g
 it.each(['request', 'response'] as const)(
   'delays a JSON response at %s and leaves its bytes',
   async (at) => {
-    const stage = opened(await startStage({ rules: [delay(at)], app: jsonApp }))
+    const stage = opened(await startSidecar({ rules: [delay(at)], upstream: jsonApp }))
     const start = performance.now()
     const got = await call(stage, callMessage(1))
     expect(performance.now() - start).toBeGreaterThanOrEqual(MS - 2)
@@ -46,7 +40,7 @@ it.each(['request', 'response'] as const)(
 )
 
 it('delays the last event of a stream, marks it, and leaves every byte', async () => {
-  const stage = opened(await startStage({ rules: [delay('response')], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [delay('response')], upstream: sseApp }))
   const got = await call(stage, callMessage(1))
   expect(got.headers['x-squall-fault']).toBeUndefined()
   const [before, after] = streamText(1).split('id: 2')
@@ -55,7 +49,7 @@ it('delays the last event of a stream, marks it, and leaves every byte', async (
 })
 
 it('delays each event of a stream and marks each', async () => {
-  const stage = opened(await startStage({ rules: [delay('event', 20)], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [delay('event', 20)], upstream: sseApp }))
   const start = performance.now()
   const got = await call(stage, callMessage('a'))
   expect(performance.now() - start).toBeGreaterThanOrEqual(55)
@@ -66,7 +60,7 @@ it('delays each event of a stream and marks each', async () => {
 })
 
 it('counts an event delay as not applicable to a JSON response, which stays as it was', async () => {
-  const stage = opened(await startStage({ rules: [delay('event')], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [delay('event')], upstream: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(resultText(1))
   expect(got.headers['x-squall-fault']).toBeUndefined()
@@ -77,9 +71,9 @@ it('counts an event delay as not applicable to a JSON response, which stays as i
 it('passes the coded bytes of a JSON response that it only delays', async () => {
   const bytes = gzipSync(resultText(1))
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [delay('response')],
-      app: (req, res) => {
+      upstream: (req, res) => {
         req.resume()
         res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
         res.end(bytes)
@@ -95,9 +89,9 @@ it('passes the coded bytes of a JSON response that it only delays', async () => 
 
 it('reads a coded stream and sends it plain', async () => {
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [delay('event', 5)],
-      app: (req, res) => {
+      upstream: (req, res) => {
         req.resume()
         res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
         res.end(gzipSync(streamText(1)))
@@ -114,9 +108,9 @@ it.each(['request', 'response', 'event'] as const)(
   async (at) => {
     let appGone: Promise<unknown> | undefined
     const stage = opened(
-      await startStage({
+      await startSidecar({
         rules: [delay(at, 600_000)],
-        app: (req, res) => {
+        upstream: (req, res) => {
           appGone = once(res, 'close')
           whenAsked(req, () => {
             res.setHeader('content-type', 'text/event-stream')
@@ -140,7 +134,7 @@ it.each(['request', 'response', 'event'] as const)(
 )
 
 it('a rule that is taken back frees its sleepers at once, and nothing is lost', async () => {
-  const stage = opened(await startStage({ rules: [delay('event', 600_000)], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [delay('event', 600_000)], upstream: sseApp }))
   const res = await post(stage, callMessage(1))
   const text = textOf(res)
   await stage.until(() => stage.injected.length === 1)
@@ -152,7 +146,9 @@ it('a rule that is taken back frees its sleepers at once, and nothing is lost', 
 })
 
 it('a rule that is taken back during a request delay sends the call on', async () => {
-  const stage = opened(await startStage({ rules: [delay('request', 600_000)], app: jsonApp }))
+  const stage = opened(
+    await startSidecar({ rules: [delay('request', 600_000)], upstream: jsonApp }),
+  )
   const got = call(stage, callMessage(1))
   await stage.until(() => stage.injected.length === 1)
   stage.disarm()
@@ -160,7 +156,9 @@ it('a rule that is taken back during a request delay sends the call on', async (
 })
 
 it('a drain lets what waits pass untouched', async () => {
-  const stage = opened(await startStage({ rules: [delay('request', 600_000)], app: jsonApp }))
+  const stage = opened(
+    await startSidecar({ rules: [delay('request', 600_000)], upstream: jsonApp }),
+  )
   const got = call(stage, callMessage(1))
   await stage.until(() => stage.injected.length === 1)
   void stage.drain()
@@ -169,7 +167,11 @@ it('a drain lets what waits pass untouched', async () => {
 
 it('the cap turns away what is too much, which passes untouched', async () => {
   const stage = opened(
-    await startStage({ rules: [delay('request', 600_000)], file: { maxActive: 1 }, app: jsonApp }),
+    await startSidecar({
+      rules: [delay('request', 600_000)],
+      file: { maxActive: 1 },
+      upstream: jsonApp,
+    }),
   )
   const first = call(stage, callMessage(1))
   await stage.until(() => stage.injected.length === 1)
@@ -183,7 +185,7 @@ it('the cap turns away what is too much, which passes untouched', async () => {
 
 it('a dry-run rule does nothing', async () => {
   const rule = { ...(delay('request', 600_000) as object), dryRun: true } as never
-  const stage = opened(await startStage({ rules: [rule], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [rule], upstream: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(resultText(1))
   expect(stage.counts().dry_run).toBe(1)

@@ -6,7 +6,8 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { rpcPost } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { startStage, type Stage, type StageOptions } from './fault-stage-setup.ts'
+import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
+import { type RuledSidecar } from '../support/ruled-sidecar.ts'
 
 const opened = closers()
 const RULE = {
@@ -32,8 +33,8 @@ const replacing = (from: string, to: string): Fault => edit((text) => text.repla
 /** A stage whose app says what it got, and answers all calls with a result. */
 async function start(
   faults: readonly Fault[],
-  more: Partial<StageOptions> = {},
-): Promise<Stage & { got: Got[] }> {
+  more: Partial<RuledOptions> = {},
+): Promise<RuledSidecar & { got: Got[] }> {
   const got: Got[] = []
   const app: RequestListener = (req, res) => {
     const parts: Buffer[] = []
@@ -44,7 +45,7 @@ async function start(
       res.end('{"jsonrpc":"2.0","id":1,"result":{}}')
     })
   }
-  const stage = await startStage({ rules: [RULE], faults, app, ...more })
+  const stage = await startSidecar({ rules: [RULE], faults, upstream: app, ...more })
   return opened({ ...stage, got })
 }
 

@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
@@ -6,14 +7,8 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import {
-  jsonApp,
-  resultText,
-  sseApp,
-  startStage,
-  streamText,
-  whenAsked,
-} from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
@@ -58,7 +53,7 @@ const BEFORE = streamText(1).split('id: 2')[0]!
 it('holds a call until its client leaves, and the app never hears of it', async () => {
   let asked = 0
   const stage = opened(
-    await startStage({ rules: [hang()], app: (req, res) => (asked++, jsonApp(req, res)) }),
+    await startSidecar({ rules: [hang()], upstream: (req, res) => (asked++, jsonApp(req, res)) }),
   )
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
@@ -73,13 +68,13 @@ it('holds a call until its client leaves, and the app never hears of it', async 
 })
 
 it('lets a call go on when the rule is taken back, or when its time is over', async () => {
-  const stage = opened(await startStage({ rules: [hang()], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [hang()], upstream: jsonApp }))
   const got = call(stage, callMessage(1))
   await stage.until(() => stage.injected.length === 1)
   stage.disarm()
   expect((await got).text).toBe(resultText(1))
 
-  const timed = opened(await startStage({ rules: [hang({ for: 30 })], app: jsonApp }))
+  const timed = opened(await startSidecar({ rules: [hang({ for: 30 })], upstream: jsonApp }))
   const start = performance.now()
   expect((await call(timed, callMessage(1))).text).toBe(resultText(1))
   expect(performance.now() - start).toBeGreaterThanOrEqual(28)
@@ -90,7 +85,7 @@ it.each([
   ['a JSON response', jsonApp, resultText(1)],
   ['a stream', sseApp, streamText(1)],
 ])('at the headers sends the marked head of %s, and the rest later', async (_, app, text) => {
-  const stage = opened(await startStage({ rules: [hang({ at: 'headers' })], app }))
+  const stage = opened(await startSidecar({ rules: [hang({ at: 'headers' })], upstream: app }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   const head = await client.head()
@@ -109,7 +104,7 @@ it.each([
 })
 
 it('at the event is silent before the response, and loses no byte of it', async () => {
-  const stage = opened(await startStage({ rules: [hang({ at: 'event' })], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [hang({ at: 'event' })], upstream: sseApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   await stage.until(() => stage.injected.length === 1)
@@ -124,7 +119,9 @@ it.each([
   [{ after: { events: 1 } }, 'id: 1\ndata: \n\n'],
   [{ after: { bytes: 5 } }, 'id: 1'],
 ])('is silent after %j', async (config, before) => {
-  const stage = opened(await startStage({ rules: [hang({ at: 'event', ...config })], app: sseApp }))
+  const stage = opened(
+    await startSidecar({ rules: [hang({ at: 'event', ...config })], upstream: sseApp }),
+  )
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   await stage.until(() => stage.injected.length === 1)
@@ -138,9 +135,9 @@ it.each([
 it('frees everything at once when the client leaves', async () => {
   let appGone: Promise<unknown> | undefined
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [hang({ at: 'event' })],
-      app: (req, res) => {
+      upstream: (req, res) => {
         appGone = once(res, 'close')
         whenAsked(req, () => {
           res.setHeader('content-type', 'text/event-stream')
@@ -165,9 +162,9 @@ it('does not keep the app waiting that goes on to answer', async () => {
   let finished: Promise<unknown> | undefined
   const text = `data: ${'x'.repeat(100_000)}\n\n`.repeat(8)
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [hang({ at: 'headers' })],
-      app: (req, res) => {
+      upstream: (req, res) => {
         finished = once(res, 'finish')
         whenAsked(req, () => {
           res.setHeader('content-type', 'text/event-stream')
@@ -190,7 +187,7 @@ it('does not keep the app waiting that goes on to answer', async () => {
 })
 
 it('still acts while a stream that hangs shows signs of life', async () => {
-  const stage = opened(await startStage({ rules: [hang()], faults: [alive], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [hang()], faults: [alive], upstream: sseApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   await client.sees(': alive\n\n')
@@ -202,7 +199,7 @@ it('still acts while a stream that hangs shows signs of life', async () => {
 })
 
 it('has no event to wait before in a JSON response', async () => {
-  const stage = opened(await startStage({ rules: [hang({ at: 'event' })], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [hang({ at: 'event' })], upstream: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(resultText(1))
   expect(got.headers['x-squall-fault']).toBeUndefined()
@@ -211,12 +208,12 @@ it('has no event to wait before in a JSON response', async () => {
 
 it('cannot read a coded stream unless it is told bytes', async () => {
   const bytes = gzipSync(streamText(1))
-  const app: Parameters<typeof startStage>[0]['app'] = (req, res) => {
+  const app: RequestListener = (req, res) => {
     req.resume()
     res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
     res.end(bytes)
   }
-  const stage = opened(await startStage({ rules: [hang({ at: 'event' })], app }))
+  const stage = opened(await startSidecar({ rules: [hang({ at: 'event' })], upstream: app }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   expect((await client.response())!.body.equals(bytes)).toBe(true)
@@ -225,14 +222,14 @@ it('cannot read a coded stream unless it is told bytes', async () => {
 })
 
 it.each(['request', 'headers'])('at %s leaves the other calls of a batch alone', async (at) => {
-  const stage = opened(await startStage({ rules: [hang({ at })], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [hang({ at })], upstream: jsonApp }))
   const got = await call(stage, [callMessage(1), callMessage(2, 'other')])
   expect(JSON.parse(got.text)).toHaveLength(2)
   expect(stage.notApplicable).toMatchObject([{ reason: 'shared_exchange' }])
 })
 
 it('holds a call of a connection, and no other connection', async () => {
-  const stage = opened(await startStage({ rules: [hang()], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [hang()], upstream: jsonApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   await stage.until(() => stage.injected.length === 1)

@@ -3,14 +3,8 @@ import type { Fault, Verdict } from '../../src/filters/fault.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { PushApp } from './push-app.ts'
-import {
-  jsonApp,
-  resultText,
-  sseApp,
-  startStage,
-  streamText,
-  whenAsked,
-} from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
@@ -53,7 +47,9 @@ const FAULTS: readonly (readonly [string, Fault, typeof jsonApp])[] = [
 
 it.each(FAULTS)('marks %s, unless the rule says otherwise', async (_, fault, app) => {
   for (const marker of [true, false]) {
-    const stage = opened(await startStage({ rules: rules(marker), faults: [fault], app }))
+    const stage = opened(
+      await startSidecar({ rules: rules(marker), faults: [fault], upstream: app }),
+    )
     const got = await call({ ...stage, headers: { origin: 'https://a.example' } }, callMessage(1))
     const wire = JSON.stringify(got.headers) + got.text
     expect(wire.includes('squall')).toBe(marker)
@@ -74,10 +70,10 @@ it('marks what goes by the stream of a session, and copies, unless the rule says
     let copied: (() => void) | undefined
     const twice = new Promise<void>((resolve) => (copied = resolve))
     const stage = opened(
-      await startStage({
+      await startSidecar({
         rules: rules(marker),
         faults: [giving({ kind: 'copies', copies: 1, spacing: 0 }, 'onRequest')],
-        app: (req, res) => {
+        upstream: (req, res) => {
           names.push(...Object.keys(req.headers))
           whenAsked(req, ([message]) => {
             res.end(resultText(message!.id!))
@@ -106,7 +102,7 @@ it('marks a head only with what was done by then', async () => {
         })(),
       }),
   }
-  const stage = opened(await startStage({ rules: rules(true), faults: [late], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: rules(true), faults: [late], upstream: sseApp }))
   const got = await call(stage, callMessage(1))
   expect(got.headers['x-squall-fault']).toBeUndefined()
   expect(got.text).toBe(streamText(1))
@@ -128,7 +124,7 @@ it('counts a call that was spared as such, unless another fault of the rule acte
     [[sparing, acting], 'injected'],
     [[acting, sparing], 'injected'],
   ] as const) {
-    const stage = opened(await startStage({ rules: rules(true), faults, app: jsonApp }))
+    const stage = opened(await startSidecar({ rules: rules(true), faults, upstream: jsonApp }))
     await call(stage, callMessage(1))
     const { within_limit, injected, not_applicable, not_reached } = stage.counts()
     const counts = { within_limit, injected, not_applicable, not_reached }

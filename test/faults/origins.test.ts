@@ -6,7 +6,7 @@ import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
 import { startSidecar } from '../support/sidecar.ts'
-import { whenAsked } from './fault-stage-setup.ts'
+import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
 
 const opened = closers()
@@ -98,7 +98,7 @@ async function told(fault: string, response: string): Promise<object> {
   const ended = parseExposition(await squall.metrics()).get('squall_calls_total')!
   const [only] = ended.lines.filter(({ value }) => value > 0)
   const { outcome, origin } = only!.labels
-  return { injected: squall.faults!.counts().injected, outcome, origin }
+  return { injected: squall.faults.counts().injected, outcome, origin }
 }
 
 it.each(CASES)('%s is told as injected only where it took effect: %s', async (fault, response) => {

@@ -13,7 +13,7 @@ import { get, POLL, post, request } from '../accounting/stage.ts'
 import { oneFault } from './one-fault.ts'
 import { outlookCases, type OutlookCase } from './outlook-cases.ts'
 import { PushApp, said } from './push-app.ts'
-import { whenAsked } from './fault-stage-setup.ts'
+import { whenAsked } from './apps.ts'
 import { rounds } from '../support/rounds.ts'
 
 const NOTE = { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 't' } }

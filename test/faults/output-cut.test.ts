@@ -6,16 +6,18 @@ import type { Fault } from '../../src/filters/fault.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient, type ClientResponse } from '../support/raw-client.ts'
-import { jsonApp, startStage, type Stage } from './fault-stage-setup.ts'
+import { jsonApp } from './apps.ts'
 import { inPieces, onBody, OUTPUT_RULE, PASSING, type Bytes } from './output-faults.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { type RuledSidecar } from '../support/ruled-sidecar.ts'
 
 const opened = closers()
-async function start(faults: readonly Fault[], app: RequestListener): Promise<Stage> {
-  return opened(await startStage({ rules: [OUTPUT_RULE], faults, app }))
+async function start(faults: readonly Fault[], app: RequestListener): Promise<RuledSidecar> {
+  return opened(await startSidecar({ rules: [OUTPUT_RULE], faults, upstream: app }))
 }
 
 /** The one response, and how the connection is afterwards. */
-async function met(stage: Stage): Promise<{ response: ClientResponse; client: RawClient }> {
+async function met(stage: RuledSidecar): Promise<{ response: ClientResponse; client: RawClient }> {
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   return { response: (await client.response())!, client }

@@ -7,8 +7,8 @@ import type { Fault } from '../../src/filters/fault.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { startStage } from './fault-stage-setup.ts'
 import { onBody, OUTPUT_RULE } from './output-faults.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 /** Cuts the bytes anew, at the places that `cut` gives. */
@@ -56,7 +56,9 @@ it('makes the app wait for a slow client, and loses no byte', async () => {
     timer = setTimeout(still!, 500)
   })
   const half = recut((size) => size >> 1)
-  const stage = opened(await startStage({ rules: [OUTPUT_RULE], faults: [half, half], app }))
+  const stage = opened(
+    await startSidecar({ rules: [OUTPUT_RULE], faults: [half, half], upstream: app }),
+  )
   const client = await RawClient.connect(stage.port, { keepBytes: false, keepBody: false })
   await client.send(toolCall(1), 'POST')
   await client.head()
@@ -79,10 +81,10 @@ it('holds no more of a large body than goes through', async () => {
   }
   const count = 320
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [OUTPUT_RULE],
       faults: [recut((size) => size - 1)],
-      app: pouring(count, () => undefined),
+      upstream: pouring(count, () => undefined),
     }),
   )
   const client = await RawClient.connect(stage.port, { keepBytes: false, keepBody: false })
@@ -105,10 +107,10 @@ it('changes no byte, however often they are cut anew', async () => {
   let cuts: number[] = []
   const cut = (size: number): number => (size === 0 ? 0 : (cuts.shift() ?? 0) % size)
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [OUTPUT_RULE],
       faults: [recut(cut), recut(cut)],
-      app: (req, res) => {
+      upstream: (req, res) => {
         req.resume()
         for (const chunk of body) res.write(chunk)
         res.end()

@@ -6,8 +6,9 @@ import { closers } from '../support/closers.ts'
 import { rpcPost } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { PushApp } from './push-app.ts'
-import { jsonApp, resultText, startStage } from './fault-stage-setup.ts'
+import { jsonApp, resultText } from './apps.ts'
 import { HTTP_RULE, onBody, onOutput, OUTPUT_RULE, PASSING, whole } from './output-faults.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const rules = [OUTPUT_RULE]
@@ -29,7 +30,7 @@ it('acts on a plain exchange that a rule about HTTP hit', async () => {
     }
   })
   const app = responding({ 'content-length': '5' }, 'hello')
-  const stage = opened(await startStage({ rules: [HTTP_RULE], faults: [upper], app }))
+  const stage = opened(await startSidecar({ rules: [HTTP_RULE], faults: [upper], upstream: app }))
   const client = await RawClient.connect(stage.port)
   await client.send('GET /mcp HTTP/1.1\r\nHost: pod\r\n\r\n', 'GET')
   expect((await client.response())!.body.toString()).toBe('HELLO')
@@ -56,7 +57,7 @@ it.each([
     if (status === 200) res.setHeader('content-length', '100')
     res.writeHead(status).end()
   }
-  const stage = opened(await startStage({ rules: [HTTP_RULE], faults: [adding], app }))
+  const stage = opened(await startSidecar({ rules: [HTTP_RULE], faults: [adding], upstream: app }))
   const client = await RawClient.connect(stage.port)
   for (const index of [0, 1]) {
     await client.send(`${method} /mcp HTTP/1.1\r\nHost: pod\r\n\r\n`, method)
@@ -68,7 +69,7 @@ it.each([
 
 it('leaves batches and what is answered elsewhere alone, and says so', async () => {
   const marker = onOutput((ctx, out) => (ctx.injected(), out))
-  const batch = opened(await startStage({ rules, faults: [marker], app: jsonApp }))
+  const batch = opened(await startSidecar({ rules, faults: [marker], upstream: jsonApp }))
   await call({ ...batch, headers: { 'x-batch': '1' } }, [callMessage(1), callMessage(2, 'other')])
   expect(batch.notApplicable).toMatchObject([{ reason: 'shared_exchange' }])
   const old = opened(await PushApp.open(rules, { faults: [marker] }))
@@ -88,7 +89,7 @@ it('gives coded bytes as they are', async () => {
     }
   })
   const app = responding({ 'content-type': 'application/json', 'content-encoding': 'gzip' }, coded)
-  const stage = opened(await startStage({ rules, faults: [noting], app }))
+  const stage = opened(await startSidecar({ rules, faults: [noting], upstream: app }))
   const res = await post(stage, callMessage(1))
   expect(res.headers['content-encoding']).toBe('gzip')
   expect((await whole(res)).equals(coded)).toBe(true)
@@ -115,7 +116,7 @@ it('passes trailers on, unless the body was cut short', async () => {
   }))
   const trailers: unknown[] = []
   for (const fault of [PASSING, first]) {
-    const stage = opened(await startStage({ rules, faults: [fault], app }))
+    const stage = opened(await startSidecar({ rules, faults: [fault], upstream: app }))
     const client = await RawClient.connect(stage.port)
     await client.send(rpcPost(JSON.stringify(callMessage(1)), 'TE: trailers\r\n'), 'POST')
     const got = (await client.response())!

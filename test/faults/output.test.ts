@@ -7,22 +7,16 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import {
-  jsonApp,
-  resultText,
-  sseApp,
-  startStage,
-  streamText,
-  whenAsked,
-} from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
 import { onOutput, OUTPUT_RULE, PASSING, whole } from './output-faults.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const rules = [OUTPUT_RULE]
 
 it.each([jsonApp, sseApp])('passes a response byte for byte, framed as it was', async (app) => {
-  const plain = opened(await startStage({ rules, faults: [], app }))
-  const stage = opened(await startStage({ rules, faults: [PASSING, PASSING], app }))
+  const plain = opened(await startSidecar({ rules, faults: [], upstream: app }))
+  const stage = opened(await startSidecar({ rules, faults: [PASSING, PASSING], upstream: app }))
   const texts: string[] = []
   for (const { port } of [plain, stage]) {
     const client = await RawClient.connect(port)
@@ -54,7 +48,7 @@ it('changes head and body, faults in the order written, and marks the head', asy
       }
     })
   const stage = opened(
-    await startStage({ rules, faults: [append('a'), append('b')], app: jsonApp }),
+    await startSidecar({ rules, faults: [append('a'), append('b')], upstream: jsonApp }),
   )
   const got = await call(stage, callMessage(1))
   expect(got.status).toBe(202)
@@ -71,7 +65,7 @@ it('makes the outcome by a status alone', async () => {
     ctx.injected()
     return { ...out, head: { ...out.head, status: 500, reason: 'No' } }
   })
-  const stage = opened(await startStage({ rules, faults: [failing], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules, faults: [failing], upstream: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect([got.status, got.text]).toEqual([500, resultText(1)])
   expect(await stage.origins()).toEqual(['injected'])
@@ -96,7 +90,7 @@ it('takes what the other hooks made of the response', async () => {
         }
       },
   }
-  const stage = opened(await startStage({ rules, faults: [early, late], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules, faults: [early, late], upstream: jsonApp }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe('<changed>')
   expect(got.headers['x-squall-fault']).toBe('r/delay')
@@ -109,7 +103,7 @@ it('has no part in what a fault answers, before or after the app', async () => {
   for (const hook of ['onRequest', 'beforeResponse'] as const) {
     const abort: Fault = { [hook]: () => ({ kind: 'respond', reply }) }
     for (const app of [jsonApp, finalApp]) {
-      const stage = opened(await startStage({ rules, faults: [noting, abort], app }))
+      const stage = opened(await startSidecar({ rules, faults: [noting, abort], upstream: app }))
       const got = await call(stage, callMessage(1))
       expect(got.text).toContain('"code":1')
       expect(stage.counts().injected).toBe(1)
@@ -121,10 +115,10 @@ it('has no part in what a fault answers, before or after the app', async () => {
 it('streams: the head and each chunk go out as they come', async () => {
   let go: (() => void) | undefined
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules,
       faults: [PASSING],
-      app: (req, res) => {
+      upstream: (req, res) => {
         req.resume()
         res.writeHead(200, { 'content-type': 'application/json', 'content-length': '4' })
         res.flushHeaders()
@@ -157,7 +151,7 @@ it('sends the head at once and lets the body hang, until the rule is taken back'
       })(),
     }
   })
-  const stage = opened(await startStage({ rules, faults: [hanging], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules, faults: [hanging], upstream: jsonApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   const head = await client.head()
@@ -202,7 +196,7 @@ it.each(['headers', 'body'] as const)(
       res.setHeader('content-type', 'text/event-stream')
       res.write(streamText(1))
     }
-    const stage = opened(await startStage({ rules, faults: [PASSING, sleeping], app }))
+    const stage = opened(await startSidecar({ rules, faults: [PASSING, sleeping], upstream: app }))
     const client = await RawClient.connect(stage.port)
     await client.send(toolCall(1), 'POST')
     await stage.until(() => stage.injected.length === 1)

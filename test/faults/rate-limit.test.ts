@@ -5,8 +5,9 @@ import { closers } from '../support/closers.ts'
 import { eventually } from '../support/eventually.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
 import { oneFault } from './one-fault.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const TWO_AN_HOUR = 'rateLimit: { limit: { calls: 2, per: 1h } }'
@@ -21,9 +22,9 @@ const tooMany = (id: number | string, code = -32029) => ({
 it('answers 429 without asking the app, to a client that takes JSON or streams', async () => {
   let calls = 0
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [oneFault('rateLimit: { retryAfter: 90s }')],
-      app: (req, res) => (calls++, jsonApp(req, res)),
+      upstream: (req, res) => (calls++, jsonApp(req, res)),
     }),
   )
   for (const accept of ['application/json, text/event-stream', 'text/event-stream']) {
@@ -47,9 +48,9 @@ it('answers 429 without asking the app, to a client that takes JSON or streams',
 it('is exact when all calls come at once, and spares those within the limit', async () => {
   let calls = 0
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [oneFault(TWO_AN_HOUR)],
-      app: (req, res) => (calls++, jsonApp(req, res)),
+      upstream: (req, res) => (calls++, jsonApp(req, res)),
     }),
   )
   const all = await Promise.all(Array.from({ length: 20 }, (_, id) => call(stage, callMessage(id))))
@@ -66,7 +67,7 @@ it('is exact when all calls come at once, and spares those within the limit', as
 })
 
 it('leaves what is within the limit byte for byte as it was', async () => {
-  const stage = opened(await startStage({ rules: [oneFault(TWO_AN_HOUR)], app: sseApp }))
+  const stage = opened(await startSidecar({ rules: [oneFault(TWO_AN_HOUR)], upstream: sseApp }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(streamText(1))
   expect(got.headers['x-squall-fault']).toBeUndefined()
@@ -76,7 +77,7 @@ it.each([
   [{}, -32029],
   [{ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'echo' }, 429],
 ])('answers in JSON-RPC as the protocol version of the call wants', async (headers, code) => {
-  const stage = opened(await startStage({ rules: [oneFault(AS_RPC)], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [oneFault(AS_RPC)], upstream: jsonApp }))
   const got = await call({ ...stage, headers }, callMessage('a'))
   expect(got.status).toBe(200)
   expect(JSON.parse(got.text)).toEqual(tooMany('a', code))
@@ -84,10 +85,10 @@ it.each([
 
 it('turns one call of a batch away in JSON-RPC, and none by a status', async () => {
   const messages = [callMessage(1, 'other'), callMessage(2)]
-  const rpc = opened(await startStage({ rules: [oneFault(AS_RPC)], app: jsonApp }))
+  const rpc = opened(await startSidecar({ rules: [oneFault(AS_RPC)], upstream: jsonApp }))
   const got = await call({ ...rpc, headers: { 'x-batch': '1' } }, messages)
   expect(got.text).toBe(`[${JSON.stringify(tooMany(2))},${resultText(1)}]`)
-  const http = opened(await startStage({ rules: [oneFault('rateLimit')], app: jsonApp }))
+  const http = opened(await startSidecar({ rules: [oneFault('rateLimit')], upstream: jsonApp }))
   expect((await call(http, messages)).status).toBe(200)
   expect(http.notApplicable).toMatchObject([{ fault: 'rateLimit', reason: 'shared_exchange' }])
 })
@@ -95,9 +96,9 @@ it('turns one call of a batch away in JSON-RPC, and none by a status', async () 
 it('takes a token for a client that leaves, and holds nothing for it', async () => {
   let appGone: Promise<unknown> | undefined
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [oneFault(TWO_AN_HOUR)],
-      app: (req, res) => {
+      upstream: (req, res) => {
         req.resume()
         appGone = once(res, 'close')
       },

@@ -5,8 +5,9 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { resultText, startStage, whenAsked } from './fault-stage-setup.ts'
+import { resultText, whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const MODERN = {
@@ -39,7 +40,7 @@ it.each([
   ['sse', MODERN],
 ] as const)('gives the response before in %s, with the id of this call', async (form, headers) => {
   const stage = opened(
-    await startStage({ rules: [oneFault('replay')], session: 's', app: counting(form) }),
+    await startSidecar({ rules: [oneFault('replay')], session: 's', upstream: counting(form) }),
   )
   const place = { ...stage, headers: { ...stage.headers, ...headers } }
   const first = await call(place, callMessage('a'))
@@ -58,7 +59,7 @@ it.each([
 
 it('gives nobody what a caller with another token was answered', async () => {
   const stage = opened(
-    await startStage({ rules: [oneFault('replay')], session: 's', app: counting('json') }),
+    await startSidecar({ rules: [oneFault('replay')], session: 's', upstream: counting('json') }),
   )
   const as = (token: string) => ({ ...stage, headers: { authorization: `Bearer ${token}` } })
   await call(as('a'), callMessage(1))
@@ -68,10 +69,10 @@ it('gives nobody what a caller with another token was answered', async () => {
 
 it('gives nothing that is not old enough', async () => {
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [oneFault('replay: { age: 1h }')],
       session: 's',
-      app: counting('json'),
+      upstream: counting('json'),
     }),
   )
   await call(stage, callMessage(1))
@@ -81,7 +82,7 @@ it('gives nothing that is not old enough', async () => {
 
 it('gives one call of a batch its response before, and leaves the bytes of the others', async () => {
   const stage = opened(
-    await startStage({ rules: [oneFault('replay')], session: 's', app: counting('json') }),
+    await startSidecar({ rules: [oneFault('replay')], session: 's', upstream: counting('json') }),
   )
   await call(stage, callMessage(1))
   const got = await call(stage, [callMessage(2, 'other'), callMessage(3)])
@@ -93,10 +94,10 @@ it('keeps nothing of a response whose client left before it was there', async ()
   let appGone: Promise<unknown> | undefined
   const responses = counting('json')
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [oneFault('replay')],
       session: 's',
-      app: (req, res) => {
+      upstream: (req, res) => {
         if (appGone !== undefined) return responses(req, res)
         req.resume()
         appGone = once(res, 'close')

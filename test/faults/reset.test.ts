@@ -3,7 +3,8 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
@@ -19,7 +20,7 @@ function reset(config: Readonly<Record<string, unknown>> = {}) {
 async function cut(rule: never, app: typeof jsonApp) {
   let asked = 0
   const stage = opened(
-    await startStage({ rules: [rule], app: (req, res) => (asked++, app(req, res)) }),
+    await startSidecar({ rules: [rule], upstream: (req, res) => (asked++, app(req, res)) }),
   )
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
@@ -94,7 +95,9 @@ it.each([
 it.each(['request', 'response', 'stream'])(
   'at %s leaves the other calls of a batch alone, and new connections',
   async (at) => {
-    const stage = opened(await startStage({ rules: [reset({ at, refuse: 60_000 })], app: jsonApp }))
+    const stage = opened(
+      await startSidecar({ rules: [reset({ at, refuse: 60_000 })], upstream: jsonApp }),
+    )
     const got = await call(stage, [callMessage(1), callMessage(2, 'other')])
     expect(JSON.parse(got.text)).toHaveLength(2)
     expect(stage.notApplicable).toMatchObject([{ reason: 'shared_exchange' }])
@@ -104,7 +107,10 @@ it.each(['request', 'response', 'stream'])(
 
 it('leaves a response alone that is over before', async () => {
   const stage = opened(
-    await startStage({ rules: [reset({ at: 'stream', after: { events: 9 } })], app: sseApp }),
+    await startSidecar({
+      rules: [reset({ at: 'stream', after: { events: 9 } })],
+      upstream: sseApp,
+    }),
   )
   const got = await call(stage, callMessage(1))
   expect(got.text).toBe(streamText(1))

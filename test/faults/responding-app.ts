@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import { whenAsked } from './fault-stage-setup.ts'
+import { whenAsked } from './apps.ts'
 
 /** The text of a response with this result, as no serializer would write it. */
 export function responseText(result: string, id: number | string = 1): string {

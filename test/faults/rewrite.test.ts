@@ -3,8 +3,9 @@ import { expect, it } from 'vitest'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
-import { startStage, type Stage, type StageOptions } from './fault-stage-setup.ts'
 import { oneFault } from './one-fault.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { type RuledSidecar } from '../support/ruled-sidecar.ts'
 
 const opened = closers()
 const RESULT =
@@ -12,8 +13,8 @@ const RESULT =
 const RENAMED = RESULT.replace('\\"t\\"', '\\"temp\\"').replace('"t":', '"temp":')
 const RENAME = 'rewrite: { rename: { /t: temp } }'
 
-async function start(fault: string, app: StageOptions['app'], match?: string): Promise<Stage> {
-  return opened(await startStage({ rules: [oneFault(fault, match)], app }))
+async function start(fault: string, app: RequestListener, match?: string): Promise<RuledSidecar> {
+  return opened(await startSidecar({ rules: [oneFault(fault, match)], upstream: app }))
 }
 
 it('changes a JSON response, its length, and no other byte', async () => {
@@ -52,7 +53,7 @@ it('says that it found nothing to change', async () => {
 it('keeps the id of an event that another fault replaces', async () => {
   const abort = oneFault('abort: { toolError: x, at: response }', 'match: { tool: echo }')
   const rules = [oneFault(RENAME), { ...abort, name: 'next' }]
-  const stage = opened(await startStage({ rules, app: streamApp(RESULT) }))
+  const stage = opened(await startSidecar({ rules, upstream: streamApp(RESULT) }))
   const got = await call(stage, callMessage(1))
   expect(got.text).toMatch(/id: a2\nevent: message\ndata: \{[^\n]*"isError":true[^\n]*\n\n$/)
 })

@@ -3,15 +3,10 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import {
-  jsonApp,
-  resultText,
-  sseApp,
-  startStage,
-  streamText,
-  type Stage,
-} from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
 import { oneFault } from './one-fault.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { type RuledSidecar } from '../support/ruled-sidecar.ts'
 
 const opened = closers()
 const MODERN = {
@@ -38,7 +33,7 @@ const notFound = (id: number | null) => ({
 })
 
 /** A call of the session that no rule hits finds it lost. */
-async function loses(stage: Stage): Promise<void> {
+async function loses(stage: RuledSidecar): Promise<void> {
   const { status, text } = await call(stage, callMessage(9, 'other'))
   expect([status, JSON.parse(text)]).toEqual([404, notFound(9)])
 }
@@ -46,9 +41,9 @@ async function loses(stage: Stage): Promise<void> {
 it.each([jsonApp, sseApp])('loses the session of the call', async (app) => {
   let calls = 0
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [oneFault('session')],
-      app: (req, res) => (calls++, app(req, res)),
+      upstream: (req, res) => (calls++, app(req, res)),
       session: 's1',
     }),
   )
@@ -67,9 +62,9 @@ it.each([
   ['of a protocol version without sessions', 's1', MODERN],
 ])('leaves a call %s alone, and says so', async (_, session, headers) => {
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [oneFault('session')],
-      app: sseApp,
+      upstream: sseApp,
       ...(session === undefined ? {} : { session }),
     }),
   )
@@ -81,7 +76,7 @@ it.each([
 
 it('turns the whole batch away, as all of it names the session', async () => {
   const stage = opened(
-    await startStage({ rules: [oneFault('session')], app: jsonApp, session: 's1' }),
+    await startSidecar({ rules: [oneFault('session')], upstream: jsonApp, session: 's1' }),
   )
   const got = await call(stage, [callMessage(1), callMessage(2, 'other')])
   expect(got.status).toBe(404)
@@ -94,7 +89,7 @@ it('turns the whole batch away, as all of it names the session', async () => {
 
 it('refuses so many handshakes, and counts those that it lets pass as spared', async () => {
   const fault = 'session: { refuseInitialize: { times: 2, status: 502 } }'
-  const stage = opened(await startStage({ rules: [oneFault(fault, RESTART)], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [oneFault(fault, RESTART)], upstream: jsonApp }))
   const all = await Promise.all([1, 2, 3, 4].map(() => call(stage, INITIALIZE)))
   expect(all.filter(({ status }) => status === 502)).toHaveLength(2)
   expect(all.find(({ status }) => status === 200)!.text).toBe(resultText(0))
@@ -103,14 +98,16 @@ it('refuses so many handshakes, and counts those that it lets pass as spared', a
 
 it('does not meet handshakes that the rule does not name', async () => {
   const fault = 'session: { refuseInitialize: {} }'
-  const stage = opened(await startStage({ rules: [oneFault(fault, 'percent: 100')], app: jsonApp }))
+  const stage = opened(
+    await startSidecar({ rules: [oneFault(fault, 'percent: 100')], upstream: jsonApp }),
+  )
   expect((await call(stage, INITIALIZE)).status).toBe(200)
   expect(stage.counts().sampled).toBe(0)
 })
 
 it('stays lost for a client that has left meanwhile', async () => {
   const stage = opened(
-    await startStage({ rules: [oneFault('session')], app: jsonApp, session: 's1' }),
+    await startSidecar({ rules: [oneFault('session')], upstream: jsonApp, session: 's1' }),
   )
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1, 'echo', 'Mcp-Session-Id: s1\r\n'), 'POST')

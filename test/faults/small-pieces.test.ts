@@ -10,7 +10,7 @@ import { closers } from '../support/closers.ts'
 import { call, callMessage } from '../support/http-call.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { oneFault } from './one-fault.ts'
-import { whenAsked } from './fault-stage-setup.ts'
+import { whenAsked } from './apps.ts'
 
 const opened = closers()
 const KIB = 1024
@@ -88,5 +88,5 @@ it.each<[string, string, string, string, number, boolean]>([
   const sent = text.replaceAll(/: x-squall-fault [^\n]*\n\n/g, '')
   expect(sent.startsWith(bytes)).toBe(true)
   expect(sent.slice(bytes.length)).toContain('"result":{}')
-  expect(squall.faults!.active).toBe(0)
+  expect(squall.faults.active).toBe(0)
 })

@@ -6,15 +6,9 @@ import { call, callMessage, post, textOf } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import {
-  jsonApp,
-  resultText,
-  sseApp,
-  startStage,
-  streamText,
-  whenAsked,
-} from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText, whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const MARK = ': x-squall-fault bad/stream\n\n'
@@ -31,7 +25,7 @@ function partsOf(id: number | string): readonly [string, string, string] {
 }
 
 async function through(fault: string, app: RequestListener = sseApp, headers = {}) {
-  const stage = opened(await startStage({ rules: [oneFault(`stream: ${fault}`)], app }))
+  const stage = opened(await startSidecar({ rules: [oneFault(`stream: ${fault}`)], upstream: app }))
   return { stage, text: (await call({ ...stage, headers }, callMessage(1))).text }
 }
 
@@ -125,7 +119,9 @@ describe('damage to a stream', () => {
     ['{ duplicate: last }', (own: readonly string[]) => own.join('') + MARK + own[2]!],
     ['{ wrongId: type }', (own: readonly string[]) => own.join('').replace(resultText(2), MARK)],
   ])('of %s is done to one call of a batch, and to no other', async (fault) => {
-    const stage = opened(await startStage({ rules: [oneFault(`stream: ${fault}`)], app: sseApp }))
+    const stage = opened(
+      await startSidecar({ rules: [oneFault(`stream: ${fault}`)], upstream: sseApp }),
+    )
     const got = await call(stage, [callMessage(1, 'other'), callMessage(2)])
     const plain = got.text.replaceAll(MARK, '')
     const responses = plain.split(resultText(2)).length - 1
@@ -141,9 +137,9 @@ describe('a stream whose events change places', () => {
     let more: (() => void) | undefined
     const [primer, progress, response] = partsOf(1)
     const stage = opened(
-      await startStage({
+      await startSidecar({
         rules: [oneFault('stream: { reorder: last }')],
-        app: (req, res) => {
+        upstream: (req, res) => {
           whenAsked(req, () => {
             res.setHeader('content-type', 'text/event-stream')
             res.write(primer + progress)
@@ -167,9 +163,9 @@ describe('a stream whose events change places', () => {
   it('is let go of when the client leaves', async () => {
     let appGone: Promise<unknown> | undefined
     const stage = opened(
-      await startStage({
+      await startSidecar({
         rules: [oneFault('stream: { reorder: last }')],
-        app: (req, res) => {
+        upstream: (req, res) => {
           appGone = once(res, 'close')
           whenAsked(req, () => {
             res.setHeader('content-type', 'text/event-stream')
@@ -192,7 +188,7 @@ describe('a stream whose events change places', () => {
 describe('events in pieces', () => {
   it('arrive one by one, with pauses, and are the same bytes', async () => {
     const fault = 'stream: { split: last, pieces: 4, pause: 30ms }'
-    const stage = opened(await startStage({ rules: [oneFault(fault)], app: sseApp }))
+    const stage = opened(await startSidecar({ rules: [oneFault(fault)], upstream: sseApp }))
     const start = performance.now()
     const res = await post(stage, callMessage(1))
     const sizes: number[] = []
@@ -211,7 +207,7 @@ describe('events in pieces', () => {
 
   it.each(['disarm', 'drain'] as const)('are whole at once on %s', async (how) => {
     const fault = 'stream: { split: all, pause: 10m }'
-    const stage = opened(await startStage({ rules: [oneFault(fault)], app: sseApp }))
+    const stage = opened(await startSidecar({ rules: [oneFault(fault)], upstream: sseApp }))
     const text = textOf(await post(stage, callMessage(1)))
     await stage.until(() => stage.injected.length === 1)
     if (how === 'disarm') stage.disarm()
@@ -223,7 +219,7 @@ describe('events in pieces', () => {
 
   it('are not waited for when the client leaves', async () => {
     const fault = 'stream: { split: all, pause: 10m }'
-    const stage = opened(await startStage({ rules: [oneFault(fault)], app: sseApp }))
+    const stage = opened(await startSidecar({ rules: [oneFault(fault)], upstream: sseApp }))
     const client = await RawClient.connect(stage.port)
     await client.send(toolCall(1), 'POST')
     await stage.until(() => stage.injected.length === 1)

@@ -3,7 +3,8 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { jsonApp, resultText, sseApp, startStage, streamText } from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp, streamText } from './apps.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 
@@ -20,7 +21,9 @@ it.each([
   ['a stream', sseApp, streamText(1)],
 ])('sends every byte of %s at its rate', async (_, app, text) => {
   const rate = text.length * 8
-  const stage = opened(await startStage({ rules: [throttle({ rate, chunk: 10 })], app }))
+  const stage = opened(
+    await startSidecar({ rules: [throttle({ rate, chunk: 10 })], upstream: app }),
+  )
   const start = performance.now()
   const got = await call(stage, callMessage(1))
   const took = performance.now() - start
@@ -37,7 +40,7 @@ it('lets the app wait for a call by its size', async () => {
   const message = JSON.stringify(callMessage(1))
   const rate = message.length * 10
   const stage = opened(
-    await startStage({ rules: [throttle({ rate, direction: 'request' })], app: jsonApp }),
+    await startSidecar({ rules: [throttle({ rate, direction: 'request' })], upstream: jsonApp }),
   )
   const start = performance.now()
   expect((await call(stage, message)).text).toBe(resultText(1))
@@ -46,7 +49,9 @@ it('lets the app wait for a call by its size', async () => {
 })
 
 it('shows the first bytes at once when the rule is taken back, and all the others', async () => {
-  const stage = opened(await startStage({ rules: [throttle({ rate: 20, chunk: 1 })], app: sseApp }))
+  const stage = opened(
+    await startSidecar({ rules: [throttle({ rate: 20, chunk: 1 })], upstream: sseApp }),
+  )
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   await client.sees('\r\n\r\n1\r\ni\r\n')
@@ -57,7 +62,7 @@ it('shows the first bytes at once when the rule is taken back, and all the other
 })
 
 it('frees everything at once when the client leaves', async () => {
-  const stage = opened(await startStage({ rules: [throttle({ rate: 1 })], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [throttle({ rate: 1 })], upstream: jsonApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   await client.head()

@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { call, callMessage } from '../support/http-call.ts'
@@ -5,19 +6,20 @@ import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient, type ClientResponse } from '../support/raw-client.ts'
 import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
-import { startStage, type Stage, type StageOptions } from './fault-stage-setup.ts'
 import { oneFault } from './one-fault.ts'
+import { startSidecar } from '../support/sidecar.ts'
+import { type RuledSidecar } from '../support/ruled-sidecar.ts'
 
 const opened = closers()
 const RESULT = '{"content":[{"type":"text","text":"[1, 2, 3]"}],"structuredContent":[1, 2, 3]}'
 const BODY = responseText(RESULT)
 
-async function start(fault: string, app: StageOptions['app'], match?: string): Promise<Stage> {
-  return opened(await startStage({ rules: [oneFault(fault, match)], app }))
+async function start(fault: string, app: RequestListener, match?: string): Promise<RuledSidecar> {
+  return opened(await startSidecar({ rules: [oneFault(fault, match)], upstream: app }))
 }
 
 /** The one response as it came, and whether the connection is good for another call. */
-async function met(stage: Stage): Promise<{ response: ClientResponse; reusable: boolean }> {
+async function met(stage: RuledSidecar): Promise<{ response: ClientResponse; reusable: boolean }> {
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   const response = (await client.response())!

@@ -3,8 +3,9 @@ import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { jsonApp, resultText, sseApp, startStage } from './fault-stage-setup.ts'
+import { jsonApp, resultText, sseApp } from './apps.ts'
 import { oneFault } from './one-fault.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 const MODERN = {
@@ -20,9 +21,9 @@ it.each([
 ])('says to a %s client with a token that it expired', async (_, more) => {
   let calls = 0
   const stage = opened(
-    await startStage({
+    await startSidecar({
       rules: [oneFault(`unauthorized: { resourceMetadata: "${METADATA}" }`)],
-      app: (req, res) => (calls++, sseApp(req, res)),
+      upstream: (req, res) => (calls++, sseApp(req, res)),
     }),
   )
   const headers = { authorization: 'Bearer x', origin: 'https://a.example', ...more }
@@ -44,7 +45,7 @@ it('asks for more scope, also of traffic that is not MCP', async () => {
     'unauthorized: { status: 403, scope: "files:write", realm: files }',
     'match: { http: { path: /mcp } }',
   )
-  const stage = opened(await startStage({ rules: [rule], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [rule], upstream: jsonApp }))
   const got = await call(stage, 'no JSON')
   expect(got.status).toBe(403)
   expect(got.headers['www-authenticate']).toMatch(
@@ -53,7 +54,7 @@ it('asks for more scope, also of traffic that is not MCP', async () => {
 })
 
 it('turns no whole batch away for one call', async () => {
-  const stage = opened(await startStage({ rules: [oneFault('unauthorized')], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [oneFault('unauthorized')], upstream: jsonApp }))
   const got = await call({ ...stage, headers: { 'x-batch': '1' } }, [
     callMessage(1),
     callMessage(2),
@@ -67,7 +68,7 @@ it('turns no whole batch away for one call', async () => {
 })
 
 it('holds nothing for a client that leaves', async () => {
-  const stage = opened(await startStage({ rules: [oneFault('unauthorized')], app: jsonApp }))
+  const stage = opened(await startSidecar({ rules: [oneFault('unauthorized')], upstream: jsonApp }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   await stage.until(() => stage.injected.length === 1)

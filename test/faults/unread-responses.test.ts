@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { closers } from '../support/closers.ts'
 import { rpcPost, toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { whenAsked, startStage, type StageOptions } from './fault-stage-setup.ts'
+import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
+import { startSidecar, type RuledOptions } from '../support/sidecar.ts'
 
 const opened = closers()
 const BYTES = Buffer.from('nobody can read this')
@@ -26,8 +27,8 @@ function coded(coding: string): RequestListener {
   }
 }
 
-async function met(fault: string, app: RequestListener, more: Partial<StageOptions> = {}) {
-  const stage = opened(await startStage({ rules: [oneFault(fault)], app, ...more }))
+async function met(fault: string, app: RequestListener, more: Partial<RuledOptions> = {}) {
+  const stage = opened(await startSidecar({ rules: [oneFault(fault)], upstream: app, ...more }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   const answer = (await client.response())!
@@ -101,7 +102,7 @@ describe.each([
 
   it('is cut by a reset', async () => {
     const reset = oneFault('reset: { at: response }')
-    const stage = opened(await startStage({ rules: [reset], app, ...more }))
+    const stage = opened(await startSidecar({ rules: [reset], upstream: app, ...more }))
     const client = await RawClient.connect(stage.port)
     await client.send(toolCall(1), 'POST')
     expect(await client.response()).toBeUndefined()
@@ -111,7 +112,7 @@ describe.each([
 
   it('reaches the client as it came when the fault is not about the call', async () => {
     const other = oneFault('abort: { toolError: lost, at: response }', 'match: { method: ping }')
-    const stage = opened(await startStage({ rules: [other], app, ...more }))
+    const stage = opened(await startSidecar({ rules: [other], upstream: app, ...more }))
     const client = await RawClient.connect(stage.port)
     await client.send(rpcPost('{"jsonrpc":"2.0","id":1,"method":"ping"}'), 'POST')
     const { body } = (await client.response())!

@@ -4,8 +4,9 @@ import { codingOf } from '../../src/http/content-coding.ts'
 import { closers } from '../support/closers.ts'
 import { toolCall } from '../support/mcp-bytes.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { startStage, whenAsked } from './fault-stage-setup.ts'
+import { whenAsked } from './apps.ts'
 import { oneFault } from './one-fault.ts'
+import { startSidecar } from '../support/sidecar.ts'
 
 const opened = closers()
 /** Node reads Zstandard from 22.15 on; before, a response in it is as unknown as any other. */
@@ -27,7 +28,7 @@ async function met(fault: string, type: keyof typeof CODED) {
       setImmediate(() => res.end(bytes.subarray(20)))
     })
   }
-  const stage = opened(await startStage({ rules: [oneFault(fault)], app }))
+  const stage = opened(await startSidecar({ rules: [oneFault(fault)], upstream: app }))
   const client = await RawClient.connect(stage.port)
   await client.send(toolCall(1), 'POST')
   const { body, status } = (await client.response())!

@@ -8,6 +8,7 @@ import { ENGINE_UNDER_TEST } from './engine.ts'
 import type { RawApp, RawAppOptions } from './raw-app.ts'
 import { ruleStage, type RuleStage, type RuleStageOptions } from './rules.ts'
 import { startUpstream } from './upstream.ts'
+import { withFaults, type RuledSidecar } from './ruled-sidecar.ts'
 
 /** Where a server is, what an app of node:http does with requests, or what one of plain sockets does. */
 type Upstream = string | RequestListener | RawAppOptions
@@ -17,6 +18,12 @@ export interface StartOptions<U extends Upstream = Upstream>
   readonly upstream: U
   /** Undefined for a sidecar that no rules can become active in. */
   readonly rules?: readonly RuleSpec[]
+  /** Named by the requests of `call` and `post`. */
+  readonly session?: string
+}
+
+export interface RuledOptions extends StartOptions<RequestListener> {
+  readonly rules: readonly RuleSpec[]
 }
 
 export interface RunningSidecar {
@@ -48,20 +55,24 @@ const silent: Logger = {
  * given by what it does is started first, and closed last.
  */
 export function startSidecar(options: StartOptions<RawAppOptions>): Promise<ScriptedSidecar>
+export function startSidecar(options: RuledOptions): Promise<RuledSidecar>
 export function startSidecar(options: StartOptions): Promise<RunningSidecar>
 export async function startSidecar({
   upstream,
+  session,
   ...options
 }: StartOptions): Promise<RunningSidecar> {
   if (typeof upstream === 'string') return startBefore(upstream, options)
-  const app =
-    typeof upstream === 'function' ? await startUpstream(upstream) : await startUpstream(upstream)
-  const sidecar = await startBefore(`http://127.0.0.1:${app.port}`, options)
+  const app = await startUpstream(upstream)
+  const sidecar = await startBefore(app.url, options)
   const close = async (): Promise<void> => {
     await sidecar.close()
     await app.close()
   }
-  return { ...sidecar, app, close } as ScriptedSidecar
+  const running = { ...sidecar, app, close }
+  return options.rules === undefined || typeof upstream !== 'function'
+    ? running
+    : withFaults(running, session)
 }
 
 async function startBefore(

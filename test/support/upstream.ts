@@ -37,6 +37,7 @@ export function startUpstream(
   tls?: ServerOptions,
 ): Promise<HttpApp>
 export function startUpstream(options: RawAppOptions): Promise<RawApp>
+export function startUpstream(either: RequestListener | RawAppOptions): Promise<HttpApp | RawApp>
 export function startUpstream<K extends keyof Servers>(
   server: K,
   ...args: Parameters<Servers[K]>
