@@ -7,7 +7,7 @@ import { type AdminResponse, jsonResponse } from './admin-response.ts'
 import type { ChangeGuard } from './change-guard.ts'
 import type { ReadGuard } from './read-guard.ts'
 import { type ChangeProblem, problemResponse } from './change-problem.ts'
-import { RefusalLog } from './rejection-log.ts'
+import { RejectionLog } from './rejection-log.ts'
 import { hasBody, readBody } from './request-body.ts'
 import { type AdminRoute, listed, methodsOf } from './routes.ts'
 
@@ -27,12 +27,12 @@ export interface HandlerParts {
 }
 
 interface Parts extends HandlerParts {
-  readonly refusals: RefusalLog
+  readonly rejections: RejectionLog
 }
 
 /** Responds by exact path. Other paths get a list of the paths. */
 export function createHandler(handlerParts: HandlerParts): AdminHandler {
-  const parts: Parts = { ...handlerParts, refusals: new RefusalLog(handlerParts.logger) }
+  const parts: Parts = { ...handlerParts, rejections: new RejectionLog(handlerParts.logger) }
   return (request, response) => {
     // Several responses may be under way on one connection; a client that leaves is no news.
     response.on('error', () => {})
@@ -76,7 +76,7 @@ async function answer(
 
 /** Answers who may not read this; undefined for all others. */
 function unreadable(
-  { readGuard, refusals, refused }: Parts,
+  { readGuard, rejections, refused }: Parts,
   path: string,
   route: AdminRoute,
   request: IncomingMessage,
@@ -84,13 +84,18 @@ function unreadable(
   const problem = route.open === true ? undefined : readGuard(request.headers)
   if (problem === undefined) return undefined
   refused(problem.status === 401 ? 'token' : 'host')
-  refusals.add({ kind: 'read', what: path, from: request.socket.remoteAddress, why: problem.error })
+  rejections.add({
+    kind: 'read',
+    what: path,
+    from: request.socket.remoteAddress,
+    why: problem.error,
+  })
   return problemResponse(problem)
 }
 
 /** A body is not even read before it is known that whoever sends it may change something. */
 async function changed(
-  { guard, bodyTimeoutMs, refusals, refused }: Parts,
+  { guard, bodyTimeoutMs, rejections, refused }: Parts,
   { path, change }: { readonly path: string; readonly change: NonNullable<AdminRoute['change']> },
   request: IncomingMessage,
   response: ServerResponse,
@@ -98,14 +103,14 @@ async function changed(
   const from = request.socket.remoteAddress
   const tell = (why: string): void => {
     refused('change')
-    refusals.add({ kind: 'change', what: path, from, why })
+    rejections.add({ kind: 'change', what: path, from, why })
   }
   const refuse = (problem: ChangeProblem): AdminResponse => {
     tell(problem.error)
     return problemResponse(problem)
   }
-  const refusal = guard(request.headers)
-  if (refusal !== undefined) return refuse(refusal)
+  const rejection = guard(request.headers)
+  if (rejection !== undefined) return refuse(rejection)
   const body = await readBody(request, response, bodyTimeoutMs)
   if ('problem' in body) return refuse(body.problem)
   const done = change({ body: body.value, from })

@@ -22,7 +22,7 @@ const MAX_REASONS = 32
  * Warns of refused requests, at most once per reason and interval: who guesses tokens must be seen,
  * and must not fill the log.
  */
-export class RefusalLog {
+export class RejectionLog {
   readonly #logger: Logger
   readonly #now: () => number
   readonly #turns = new Map<string, Turn>()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RefusalLog } from '../../src/admin/rejection-log.ts'
+import { RejectionLog } from '../../src/admin/rejection-log.ts'
 import { closers } from '../support/closers.ts'
 import { startApi } from './api-setup.ts'
 
@@ -11,7 +11,7 @@ it('tells once in five seconds of each reason, with the number left out', () => 
   const none = (): void => undefined
   const warn = (fields: object): void => void lines.push(fields)
   let now = 0
-  const log = new RefusalLog({ debug: none, info: none, error: none, warn }, () => now)
+  const log = new RejectionLog({ debug: none, info: none, error: none, warn }, () => now)
   const attempt = (why: string): void =>
     log.add({ kind: 'change', what: '/api/arm', from: '10.0.0.1', why })
   for (let i = 0; i < 1_000; i++) attempt('a')
@@ -35,7 +35,7 @@ it('knows no more than so many reasons', () => {
   let lines = 0
   const none = (): void => undefined
   const logger = { debug: none, info: none, error: none, warn: () => void lines++ }
-  const log = new RefusalLog(logger, () => 0)
+  const log = new RejectionLog(logger, () => 0)
   for (let i = 0; i < 1_000; i++)
     log.add({ kind: 'change', what: '/', from: undefined, why: `${i}` })
   expect(lines).toBe(33)

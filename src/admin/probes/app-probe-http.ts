@@ -10,7 +10,7 @@ const MAX_BODY_BYTES = 10 * 1024
 const DEFAULTS = ['user-agent', 'accept', 'host']
 
 /** Where a request goes; the first one's host is where redirects may lead. */
-interface Place {
+interface ProbeTarget {
   readonly tls: boolean
   readonly host: string
   readonly port: number
@@ -21,36 +21,36 @@ interface Place {
 
 /** Asks as the kubelet would: 200 to 399 is well, certificates are not checked, redirects stay at the host. */
 export async function checkHttp(action: HttpAction, context: CheckContext): Promise<Finding> {
-  let place: Place = { ...action, named: true }
+  let target: ProbeTarget = { ...action, named: true }
   for (let redirects = 0; ; redirects++) {
-    const response = await ask(place, action, context)
+    const response = await ask(target, action, context)
     const status = response.statusCode ?? 0
     if (status < 300 || status > 399) {
       return { ok: status >= 200 && status <= 299, status, why: `the app answered ${status}` }
     }
-    const next = redirected(place, response)
+    const next = redirected(target, response)
     if (next === undefined || next.host.toLowerCase() !== action.host.toLowerCase()) {
       return { ok: true, status, why: `the app answered ${status}, which is not followed` }
     }
     if (redirects === MAX_REDIRECTS - 1) {
       return { ok: false, status, why: `the app redirected ${MAX_REDIRECTS} times` }
     }
-    place = next
+    target = next
   }
 }
 
 /** The head of the response, its body being read as far as the kubelet would. */
 function ask(
-  place: Place,
+  target: ProbeTarget,
   { headers }: HttpAction,
   { signal, userAgent }: CheckContext,
 ): Promise<IncomingMessage> {
-  const { tls, host, port, path } = place
+  const { tls, host, port, path } = target
   const options = {
     host,
     port,
     path,
-    headers: sent(place, headers, userAgent),
+    headers: sent(target, headers, userAgent),
     // A connection of its own, as every probe has.
     agent: false as const,
     maxHeaderSize: MAX_HEAD_BYTES,
@@ -88,7 +88,7 @@ function ask(
 
 /** Names and values in turn, so that a name may come twice. */
 function sent(
-  { tls, host, port, named }: Place,
+  { tls, host, port, named }: ProbeTarget,
   given: HttpAction['headers'],
   userAgent: string,
 ): string[] {
@@ -111,14 +111,17 @@ function sent(
 }
 
 /** Where a response leads; undefined when it leads nowhere. */
-function redirected(place: Place, { statusCode, headers }: IncomingMessage): Place | undefined {
+function redirected(
+  target: ProbeTarget,
+  { statusCode, headers }: IncomingMessage,
+): ProbeTarget | undefined {
   const { location } = headers
   if (location === undefined || ![301, 302, 303, 307, 308].includes(statusCode ?? 0)) {
     return undefined
   }
-  const name = place.host.includes(':') ? `[${place.host}]` : place.host
-  const base = `${place.tls ? 'https' : 'http'}://${name}:${place.port}${place.path}`
-  if (!URL.canParse(location, base)) throw new Error('the app redirected to no place')
+  const name = target.host.includes(':') ? `[${target.host}]` : target.host
+  const base = `${target.tls ? 'https' : 'http'}://${name}:${target.port}${target.path}`
+  if (!URL.canParse(location, base)) throw new Error('the app redirected to no valid URL')
   const url = new URL(location, base)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new Error(`the app redirected to ${url.protocol}`)
@@ -129,6 +132,6 @@ function redirected(place: Place, { statusCode, headers }: IncomingMessage): Pla
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? (tls ? 443 : 80) : Number(url.port),
     path: `${url.pathname}${url.search}`,
-    named: place.named && !/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(location),
+    named: target.named && !/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(location),
   }
 }

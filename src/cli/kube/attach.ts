@@ -3,8 +3,8 @@ import {
   attachToPod,
   awaitAttached,
   detachFromPod,
-  type PodPlace,
-  podSecurityRefusal,
+  type PodRef,
+  podSecurityError,
 } from '../../cluster/kube/attach-pod.ts'
 import { armedText } from '../../cluster/kube/await-rules.ts'
 import { recordEvent, userName } from '../../cluster/kube/audit.ts'
@@ -99,7 +99,7 @@ export function detachCommand(
 /** Records who attached or detached a sidecar; returns what kept it from being recorded. */
 async function recordAttached(
   client: KubeClient,
-  place: PodPlace,
+  place: PodRef,
   action: 'attached' | 'detached',
   more: string,
   signal: AbortSignal,
@@ -166,7 +166,7 @@ async function refuseNamespace(
     throw new KubeError('invalid', `nothing was attached: ${why} (${disabled}=disabled, or kube-*)`)
   }
   const level = labels[ENFORCE] ?? 'privileged'
-  if (level !== 'privileged' && level !== '') throw podSecurityRefusal(level)
+  if (level !== 'privileged' && level !== '') throw podSecurityError(level)
 }
 
 /** The rule of the sidecar as well: the same names mean production there. */

@@ -19,12 +19,12 @@ import {
 import { upstreamHost } from './upstream-host.ts'
 
 /** Where a key may stand. Those of a namespace are defaults for its pods. */
-export type Place = 'pod' | 'namespace'
+export type AnnotationTarget = 'pod' | 'namespace'
 
 /** One key of the vocabulary, without its prefix. */
 export interface AnnotationSpec {
   readonly key: string
-  readonly places: readonly Place[]
+  readonly places: readonly AnnotationTarget[]
   /** The form of the value. */
   readonly form: string
   /** The default; empty for none. */

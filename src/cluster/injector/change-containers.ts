@@ -2,7 +2,7 @@ import type { Undo } from './injection-status.ts'
 import { moveNames } from './move-names.ts'
 import type { Plan } from './plan.ts'
 import type { Container, Handler, Pod } from './pod-types.ts'
-import { Refusal } from './denial.ts'
+import { Denial } from './denial.ts'
 import {
   type AppProbe,
   keptProbes,
@@ -57,7 +57,7 @@ export function changeContainers(
     each.restartPolicy === 'Always' ? change(each) : each,
   )
   if (Object.keys(probes).length > MOST_PROBES || JSON.stringify(probes).length > LONGEST_PROBES) {
-    throw new Refusal(
+    throw new Denial(
       'too_large',
       `the pod has more probes of the taken ports than ${MOST_PROBES}, or longer ones than ${LONGEST_PROBES} characters`,
       `shorten them, or let them pass the sidecar with ${settings.prefix}rewrite-probes: "false"`,

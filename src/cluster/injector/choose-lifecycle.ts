@@ -1,6 +1,6 @@
 import type { InjectionContext, Mode } from './injection.ts'
 import type { Pod } from './pod-types.ts'
-import { Refusal } from './denial.ts'
+import { Denial } from './denial.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
 /** The decision for or against a native sidecar, with warnings about it. */
@@ -25,7 +25,7 @@ export function chooseLifecycle(
   const key = `${settings.prefix}native-sidecar`
   const wanted = options.get('native-sidecar')
   if (wanted === 'true' && cluster !== undefined && cluster.minor < FIRST) {
-    throw new Refusal(
+    throw new Denial(
       'native_sidecar',
       `Kubernetes 1.${cluster.minor} has no native sidecars: the pod would never start`,
       `leave ${key} out, or use 1.${FIRST} or newer`,
@@ -41,7 +41,7 @@ export function chooseLifecycle(
   }
   if (native) return { native, warnings }
   if (JOBS.includes(owner)) {
-    throw new Refusal(
+    throw new Denial(
       'job',
       'a job would never end beside a plain container',
       `use a native sidecar: ${key}: "true" from Kubernetes 1.${FIRST} on, in mode port from 1.${STABLE} on`,

@@ -2,7 +2,7 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import type { InjectionContext, Mode } from './injection.ts'
 import { meshOf } from './mesh.ts'
 import type { Pod } from './pod-types.ts'
-import { Refusal } from './denial.ts'
+import { Denial } from './denial.ts'
 import type { TakenPort } from './taken-ports.ts'
 import { POD_IP } from './upstream-host.ts'
 import type { InjectionOptions } from './injection-options.ts'
@@ -24,7 +24,7 @@ export function chooseMode(
 ): ChosenMode {
   const { prefix } = context.settings
   if (pod.spec?.hostNetwork === true) {
-    throw new Refusal(
+    throw new Denial(
       'host_network',
       'the pod uses the network of its node (hostNetwork), where a sidecar would take the traffic of others',
       'run it without hostNetwork, or without the sidecar',
@@ -35,7 +35,7 @@ export function chooseMode(
   if (wanted === 'redirect') {
     if (against !== undefined) {
       const fix = `${against.fix}, or use ${prefix}mode: port`
-      throw new Refusal(against.reason, `redirect cannot be used: ${against.why}`, fix)
+      throw new Denial(against.reason, `redirect cannot be used: ${against.why}`, fix)
     }
     return { mode: 'redirect', why: 'asked for' }
   }
@@ -72,7 +72,7 @@ function againstRedirect(pod: Pod, context: InjectionContext): Obstacle | undefi
 /** There the sidecar itself listens in this mode. */
 function refuseOwnAddress(options: InjectionOptions, prefix: string): void {
   if (options.get('upstream-host') !== POD_IP) return
-  throw new Refusal(
+  throw new Denial(
     'upstream_host',
     `in mode bind the sidecar listens on the address of the pod, so that ${prefix}upstream-host cannot be ${POD_IP}`,
     'let the app listen on 127.0.0.1, and leave it out',
@@ -83,7 +83,7 @@ function refuseOwnAddress(options: InjectionOptions, prefix: string): void {
 function refuseUnnamed(ports: readonly TakenPort[], why: string, prefix: string): void {
   const unnamed = ports.find(({ name }) => name === undefined)
   if (unnamed === undefined) return
-  throw new Refusal(
+  throw new Denial(
     'unnamed_port',
     `mode port (${why}) takes ports over by their name, and ${unnamed.number} has none`,
     `give the containerPort ${unnamed.number} a name, such as mcp, and let the targetPort of its Service be that name; or let the app listen on 127.0.0.1 alone, with ${prefix}mode: bind`,

@@ -7,7 +7,7 @@ import {
 import { INJECTION_LABEL } from './annotations.ts'
 import type { InjectionContext, UntouchedReason } from './injection.ts'
 import type { Pod } from './pod-types.ts'
-import { Refusal } from './denial.ts'
+import { Denial } from './denial.ts'
 import { isAsked } from './injection-options.ts'
 
 /** Why a pod is left as it is. */
@@ -47,12 +47,12 @@ export function leaveAlone(pod: Pod, context: InjectionContext): LeftAlone | und
   return undefined
 }
 
-/** Refuses places where no sidecar may be, unless they were opened by their owner. */
-export function refusePlace(context: InjectionContext, isProductionAllowed: boolean): void {
+/** Denies injection in excluded and production namespaces, unless their owner allows it. */
+export function denyNamespace(context: InjectionContext, isProductionAllowed: boolean): void {
   const { namespace, settings } = context
   const { prefix } = settings
   if (settings.excludedNamespaces.includes(namespace.name)) {
-    throw new Refusal(
+    throw new Denial(
       'excluded_namespace',
       `nothing is injected in the namespace ${quoted(namespace.name)}`,
       'run the app in another one',
@@ -62,7 +62,7 @@ export function refusePlace(context: InjectionContext, isProductionAllowed: bool
   const found = namespaceProduction(context)
   if (found === undefined) return
   const owner = `whoever owns it can allow it by the annotation ${prefix}allow-production: "true" on the namespace`
-  throw new Refusal(
+  throw new Denial(
     'production',
     `no sidecar is put into production: ${productionText(found)}`,
     namespace.isKnown === false

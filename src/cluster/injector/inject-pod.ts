@@ -11,7 +11,12 @@ import { checkBinding } from './check-binding.ts'
 import { checkServices } from './check-services.ts'
 import { chooseLifecycle } from './choose-lifecycle.ts'
 import { chooseMode } from './choose-mode.ts'
-import { leaveAlone, namespaceEnvironment, namespaceProduction, refusePlace } from './gatekeeper.ts'
+import {
+  leaveAlone,
+  namespaceEnvironment,
+  namespaceProduction,
+  denyNamespace,
+} from './gatekeeper.ts'
 import { REDIRECT, SIDECAR, VOLUMES } from './injected-names.ts'
 import {
   type InjectionStatus,
@@ -24,7 +29,7 @@ import type { Injection, InjectionContext } from './injection.ts'
 import type { Plan } from './plan.ts'
 import type { Pod } from './pod-types.ts'
 import { redirectContainer } from './redirect-container.ts'
-import { Refusal } from './denial.ts'
+import { Denial } from './denial.ts'
 import { sidecarContainer, sidecarVolumes } from './sidecar-container.ts'
 import { sidecarResources } from './sidecar-resources.ts'
 import { type TakenPort, takenPorts } from './taken-ports.ts'
@@ -51,7 +56,7 @@ export function injectPod(pod: Pod, context: InjectionContext): Injection {
     if (left !== undefined) return { kind: 'untouched', ...left }
     return injected(takeBack(pod, context.settings.prefix), context)
   } catch (error) {
-    if (error instanceof Refusal) {
+    if (error instanceof Denial) {
       return { kind: 'refused', reason: error.reason, message: error.message }
     }
     if (error instanceof StatusError) {
@@ -65,7 +70,7 @@ function injected({ pod, kept }: TakenBack, context: InjectionContext): Injectio
   const { settings } = context
   const options = readInjectionOptions(pod, context)
   const isAllowed = options.get('allow-production') === 'true'
-  refusePlace(context, isAllowed)
+  denyNamespace(context, isAllowed)
   refuseTakenNames(pod)
   const ports = takenPorts(pod, options, settings)
   const { mode, why } = chooseMode(pod, options, ports, context)
@@ -162,7 +167,7 @@ function imageOf(options: InjectionOptions, { settings }: InjectionContext): str
   if (allowedImages.length === 0 || allowedImages.some((start) => image.startsWith(start))) {
     return image
   }
-  throw new Refusal(
+  throw new Denial(
     'image',
     `${prefix}image is ${quoted(image)}, which is not among the images that are allowed`,
     `use one that begins with ${allowedImages.join(' or ')}, or leave it out`,
@@ -175,7 +180,7 @@ function refuseTakenNames({ spec }: Pod): void {
     containers.find(({ name }) => name === SIDECAR || name === REDIRECT) ??
     (spec?.volumes ?? []).find(({ name }) => VOLUMES.includes(name))
   if (hit === undefined) return
-  throw new Refusal(
+  throw new Denial(
     'name_taken',
     `the pod has something named ${hit.name} that the injector did not put there`,
     'give it another name, or take the sidecar that was written by hand out',
@@ -214,7 +219,7 @@ function assemble(
     undo,
   })
   if (status === undefined) {
-    throw new Refusal('too_large', 'the probes of the pod are too long to keep', 'shorten them')
+    throw new Denial('too_large', 'the probes of the pod are too long to keep', 'shorten them')
   }
   return {
     ...pod,

@@ -6,11 +6,11 @@ import {
   type AnnotationSpec,
   INJECTION_LABEL,
   MARKS,
-  type Place,
+  type AnnotationTarget,
 } from './annotations.ts'
 import type { InjectionContext } from './injection.ts'
 import type { Pod } from './pod-types.ts'
-import { Refusal } from './denial.ts'
+import { Denial } from './denial.ts'
 
 /** The injection options by key: the pod's own value, or else the namespace's, or else the settings'. */
 export type InjectionOptions = ReadonlyMap<AnnotationKey, string>
@@ -27,7 +27,7 @@ export function isAsked(pod: Pod, prefix: string): boolean | undefined {
   )
   for (const value of said) {
     if (value === 'true' || value === 'false') continue
-    throw new Refusal('bad_value', `${key} is ${quoted(value)}`, 'use one of true, false')
+    throw new Denial('bad_value', `${key} is ${quoted(value)}`, 'use one of true, false')
   }
   return said.length === 0 ? undefined : !said.includes('false')
 }
@@ -40,7 +40,7 @@ export function refuseUnknownKeys(pod: Pod, prefix: string): void {
     if (key === 'inject' || MARKS.includes(key)) continue
     refuseUnknown(key, 'pod', prefix)
     const fix = 'write it as an annotation: the only label is inject'
-    throw new Refusal('unknown_key', `the label ${prefix}${key} does nothing`, fix)
+    throw new Denial('unknown_key', `the label ${prefix}${key} does nothing`, fix)
   }
 }
 
@@ -66,7 +66,7 @@ function take(
   options: Map<AnnotationKey, string>,
   texts: Texts,
   prefix: string,
-  place: Place,
+  place: AnnotationTarget,
   who: string,
 ): void {
   for (const key of ownKeys(texts, prefix)) {
@@ -76,7 +76,7 @@ function take(
     const fix = checked(key, value)
     if (fix !== undefined) {
       const wrong = `${prefix}${key} of ${who} is ${quoted(value)}`
-      throw new Refusal('bad_value', wrong, fix)
+      throw new Denial('bad_value', wrong, fix)
     }
     options.set(key as AnnotationKey, value)
   }
@@ -94,13 +94,18 @@ function ownKeys(texts: Texts, prefix: string): readonly string[] {
     .map((key) => key.slice(prefix.length))
 }
 
-function refuseUnknown(key: string, place: Place, prefix: string, who = 'the pod'): void {
+function refuseUnknown(
+  key: string,
+  place: AnnotationTarget,
+  prefix: string,
+  who = 'the pod',
+): void {
   const spec = SPECS.get(key)
   if (MARKS.includes(key) || spec?.places.includes(place) === true) return
   if (spec !== undefined) {
     const other = place === 'pod' ? 'namespace' : 'pod template'
     const wrong = `${prefix}${key} does nothing on ${who}`
-    throw new Refusal('unknown_key', wrong, `write it on the ${other}`)
+    throw new Denial('unknown_key', wrong, `write it on the ${other}`)
   }
   const known = ANNOTATIONS.filter(({ places }) => places.some((each) => each === place))
   const nearest = nearestName(
@@ -108,7 +113,7 @@ function refuseUnknown(key: string, place: Place, prefix: string, who = 'the pod
     known.map((each) => each.key),
   )
   const hint = nearest === undefined ? '' : `did you mean ${prefix}${nearest}? `
-  throw new Refusal(
+  throw new Denial(
     'unknown_key',
     `${who} has ${quoted(`${prefix}${key}`)}, which is not known`,
     `${hint}known are ${known.map((each) => each.key).join(', ')}`,

@@ -1,7 +1,7 @@
 import type { SidecarResources } from './injector-settings.ts'
 import type { Container, Pod, Quantities, Resources } from './pod-types.ts'
 import { parseQuantity } from './quantity.ts'
-import { Refusal } from './denial.ts'
+import { Denial } from './denial.ts'
 
 /** The resources that decide about the class of a pod. */
 const KINDS = ['cpu', 'memory'] as const
@@ -66,8 +66,8 @@ export function fitted({ spec }: Pod, resources: SidecarResources): SidecarResou
   return result
 }
 
-function tooSmall(kind: Kind, has: string | number | undefined): Refusal {
-  return new Refusal(
+function tooSmall(kind: Kind, has: string | number | undefined): Denial {
+  return new Denial(
     'resources',
     `the pod may use ${has ?? ''} of ${kind} in all (spec.resources), and the sidecar needs ${kind === 'memory' ? '128Mi' : '1m'} of it`,
     `raise spec.resources.limits.${kind}`,

@@ -1,4 +1,4 @@
-import { actionsOf, HANDLER_PLACES, PORT_ACTIONS, withActions } from './handler-places.ts'
+import { actionsOf, HANDLER_FIELDS, PORT_ACTIONS, withActions } from './handler-fields.ts'
 import { APP_HEALTH } from './injected-names.ts'
 import type { Mode } from './injection.ts'
 import type { Container, Handler, Probe } from './pod-types.ts'
@@ -70,13 +70,13 @@ export function restoreProbes(
 ): RestoredProbes {
   let container = before
   const kept: Record<string, Handler> = {}
-  for (const place of HANDLER_PLACES) {
-    const key = `${before.name}/${place.word}`
+  for (const field of HANDLER_FIELDS) {
+    const key = `${before.name}/${field.word}`
     const original = Object.hasOwn(originals, key) ? originals[key] : undefined
-    const current = place.read(before)
+    const current = field.read(before)
     if (original === undefined || !current) continue
     const restored = restoredHandler(current, original, { key, adminPort, container: before })
-    if (restored !== undefined) container = place.write(container, restored)
+    if (restored !== undefined) container = field.write(container, restored)
     else if (current.httpGet?.path === `${APP_HEALTH}/${key}`) kept[key] = original
   }
   return { container, kept }
@@ -88,15 +88,15 @@ export function keptProbes(
   kept: Readonly<Record<string, Handler>>,
 ): Readonly<Record<string, AppProbe>> {
   const probes: Record<string, AppProbe> = {}
-  for (const place of HANDLER_PLACES) {
-    const key = `${container.name}/${place.word}`
+  for (const field of HANDLER_FIELDS) {
+    const key = `${container.name}/${field.word}`
     const aim = Object.hasOwn(kept, key) ? aimOf(kept[key]!, container) : undefined
-    if (aim !== undefined) probes[key] = askedBySidecar(aim, place.read(container) ?? {})
+    if (aim !== undefined) probes[key] = askedBySidecar(aim, field.read(container) ?? {})
   }
   return probes
 }
 
-interface RestorePlace {
+interface RestoreContext {
   readonly key: string
   readonly adminPort: number | undefined
   readonly container: Container
@@ -105,7 +105,7 @@ interface RestorePlace {
 function restoredHandler(
   current: Handler,
   original: Handler,
-  { key, adminPort, container }: RestorePlace,
+  { key, adminPort, container }: RestoreContext,
 ): Handler | undefined {
   const asked = current.httpGet
   // A mesh leads probes to the same paths, at a port of its own.
@@ -142,15 +142,15 @@ function eachAim(
 ): Pick<RewrittenProbes, 'container' | 'originals'> {
   let container = before
   const originals: Record<string, Handler> = {}
-  for (const place of HANDLER_PLACES) {
-    const handler = place.read(before)
+  for (const field of HANDLER_FIELDS) {
+    const handler = field.read(before)
     const aim = handler ? aimOf(handler, before) : undefined
     if (!handler || !aim || !ports.some(({ number }) => number === aim.number)) continue
-    const key = `${before.name}/${place.word}`
+    const key = `${before.name}/${field.word}`
     const changed = change(handler, aim, key)
     if (changed === undefined) continue
     originals[key] = actionsOf(handler)
-    container = place.write(container, changed)
+    container = field.write(container, changed)
   }
   return { container, originals }
 }
@@ -176,12 +176,12 @@ export function httpsHandler(
   container: Container,
   ports: readonly TakenPort[],
 ): { readonly key: string; readonly port: number } | undefined {
-  for (const place of HANDLER_PLACES) {
-    const handler = place.read(container)
+  for (const field of HANDLER_FIELDS) {
+    const handler = field.read(container)
     const aim = handler ? aimOf(handler, container) : undefined
     if (!aim || !ports.some(({ number }) => number === aim.number)) continue
     if (handler?.httpGet?.scheme?.toUpperCase() !== 'HTTPS') continue
-    return { key: `${container.name}/${place.word}`, port: aim.number }
+    return { key: `${container.name}/${field.word}`, port: aim.number }
   }
   return undefined
 }

@@ -2,7 +2,7 @@ import type { InjectorSettings, SidecarResources } from './injector-settings.ts'
 import { fitted, hasOwnResources, isGuaranteed } from './pod-resources.ts'
 import { parseQuantity } from './quantity.ts'
 import type { Pod, Resources } from './pod-types.ts'
-import { Refusal } from './denial.ts'
+import { Denial } from './denial.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
 /** The part of its memory that the heap of the program may take; the rest is for sockets and code. */
@@ -47,7 +47,7 @@ export function sidecarResources(
   }
   const qos = options.get('qos')
   if (qos === 'guaranteed' && !isGuaranteed(pod)) {
-    throw new Refusal(
+    throw new Denial(
       'resources',
       `${prefix}qos is guaranteed, and the pod itself is not: a container has no limits of cpu and memory, or other requests`,
       'give all containers requests that equal their limits, or leave it out',
@@ -84,7 +84,7 @@ export function heapOption({ memoryLimit }: SidecarResources): string {
 
 function refuseAbove(what: string, request: string, limit: string): void {
   if ((parseQuantity(request) ?? 0) <= (parseQuantity(limit) ?? Infinity)) return
-  throw new Refusal(
+  throw new Denial(
     'resources',
     `the sidecar would ask for ${request} of ${what} and may use ${limit}`,
     `let ${what}-request be at most ${what}-limit`,

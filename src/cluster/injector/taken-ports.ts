@@ -1,7 +1,7 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import { isMesh } from './mesh.ts'
 import type { Container, ContainerPort, Pod } from './pod-types.ts'
-import { Refusal } from './denial.ts'
+import { Denial } from './denial.ts'
 import { portList } from './value-checks.ts'
 import type { InjectionOptions } from './injection-options.ts'
 
@@ -44,7 +44,7 @@ export function takenPorts(
     ...allContainers(pod).flatMap((each) => (each.ports ?? []).map((port) => port.containerPort)),
   ])
   if (used.has(adminPort)) {
-    throw new Refusal(
+    throw new Denial(
       'reserved_port',
       `port ${adminPort} is the admin port of the sidecar`,
       'let the app listen on another one',
@@ -54,7 +54,7 @@ export function takenPorts(
   return unique.map((port) => {
     while (used.has(next) || next === adminPort) next++
     if (next > MAX_PORT) {
-      throw new Refusal('reserved_port', 'no port is free for the sidecar', 'declare fewer ports')
+      throw new Denial('reserved_port', 'no port is free for the sidecar', 'declare fewer ports')
     }
     return { ...port, listen: next++ }
   })
@@ -74,7 +74,7 @@ function appContainers(pod: Pod, name: string | undefined): readonly Container[]
   const found = containers.find((each) => each.name === name)
   if (found !== undefined) return [found]
   const names = containers.map((each) => each.name).join(', ')
-  throw new Refusal(
+  throw new Denial(
     'unknown_container',
     `the pod has no container ${quoted(name)}`,
     `use one of ${names}`,
@@ -94,14 +94,14 @@ function onlyPort(declared: readonly Declared[], prefix: string): Omit<TakenPort
   const numbers = [...new Set(tcp.map(({ port }) => port.containerPort))]
   if (numbers.length === 1) return fromDeclared(tcp[0]!)
   if (numbers.length === 0) {
-    throw new Refusal(
+    throw new Denial(
       'no_port',
       'no container of the pod declares a TCP port',
       `say which one the app listens on by the annotation ${prefix}ports, such as "3000"`,
     )
   }
   const list = tcp.map(({ port, container }) => `${labelOf(port)} of ${container}`).join(', ')
-  throw new Refusal(
+  throw new Denial(
     'many_ports',
     `the pod declares several TCP ports: ${list}`,
     `say which one serves MCP by the annotation ${prefix}ports`,
@@ -120,7 +120,7 @@ function portOf(
   const tcp = matching.filter(isTcp)
   if (tcp.length === 0 && matching[0] !== undefined) {
     const { protocol } = matching[0].port
-    throw new Refusal(
+    throw new Denial(
       'udp_port',
       `port ${text} is declared as ${protocol ?? ''}`,
       'MCP is spoken over TCP: name a TCP port',
@@ -136,14 +136,14 @@ function portOf(
   const numbers = new Set(tcp.map(({ port }) => port.containerPort))
   if (numbers.size === 1) return fromDeclared(tcp[0]!)
   if (numbers.size > 1) {
-    throw new Refusal(
+    throw new Denial(
       'many_ports',
       `several containers have a port named ${text}`,
       `say whose is meant by the annotation ${prefix}container`,
     )
   }
   const list = declared.filter(isTcp).map(({ port }) => labelOf(port))
-  throw new Refusal(
+  throw new Denial(
     'unknown_port',
     `no container declares a port named ${text}`,
     list.length === 0 ? 'use its number' : `use its number, or one of ${list.join(', ')}`,

@@ -1,6 +1,6 @@
 import { CA_DIRECTORY, CA_VOLUME, TLS_DIRECTORY, TLS_VOLUME } from './injected-names.ts'
 import type { Container, Pod, Volume, VolumeMount } from './pod-types.ts'
-import { Refusal } from './denial.ts'
+import { Denial } from './denial.ts'
 import { httpsHandler } from './rewrite-probes.ts'
 import type { TakenPort } from './taken-ports.ts'
 import type { InjectionOptions } from './injection-options.ts'
@@ -34,7 +34,7 @@ export function chooseTls(
   refuseIdle(options, wanted, prefix)
   if (wanted === undefined && secret === undefined) return PLAIN
   if (wanted !== undefined && secret === undefined) {
-    throw new Refusal(
+    throw new Denial(
       'upstream_tls',
       'clients speak TLS with the app, and would meet plain HTTP at the sidecar',
       `name the Secret (kubernetes.io/tls) of this namespace that the app serves with: ${prefix}tls-secret`,
@@ -56,7 +56,7 @@ function refuseDetected({ spec }: Pod, ports: readonly TakenPort[], prefix: stri
     .map((each: Container) => httpsHandler(each, ports))
     .find((each) => each !== undefined)
   if (found === undefined) return
-  throw new Refusal(
+  throw new Denial(
     'upstream_tls',
     `the app serves TLS: ${found.key} asks port ${found.port} with scheme HTTPS`,
     `write ${prefix}upstream-tls: verify with ${prefix}upstream-ca (such as configmap/NAME/ca.crt) and ${prefix}upstream-servername, or ${prefix}upstream-tls: insecure-skip-verify; and ${prefix}tls-secret with the Secret that clients are served with`,
@@ -69,7 +69,7 @@ function refuseIdle(options: InjectionOptions, wanted: string | undefined, prefi
   const keys: readonly Key[] = ['upstream-ca', 'upstream-servername']
   const idle = keys.find((key) => options.has(key))
   if (idle === undefined) return
-  throw new Refusal(
+  throw new Denial(
     'upstream_tls',
     `${prefix}${idle} does nothing without ${prefix}upstream-tls: verify`,
     'write that as well, or leave it out',
@@ -85,7 +85,7 @@ function upstreamSide(
   if (wanted !== 'verify') return { ...PLAIN, scheme: 'https', args: ['--upstream-insecure'] }
   const name = options.get('upstream-servername')
   if (name === undefined) {
-    throw new Refusal(
+    throw new Denial(
       'upstream_tls',
       'the sidecar reaches the app by an address, which certificates do not name',
       `write the DNS name in the certificate of the app: ${prefix}upstream-servername`,
@@ -122,7 +122,7 @@ function upstreamSide(
 function refuseMissing({ spec }: Pod, name: string, prefix: string): void {
   const volumes = (spec?.volumes ?? []).map((each) => each.name)
   if (volumes.includes(name)) return
-  throw new Refusal(
+  throw new Denial(
     'upstream_tls',
     `${prefix}upstream-ca names the volume ${name}, which the pod does not have`,
     volumes.length === 0 ? 'use configmap/NAME/KEY' : `use one of ${volumes.join(', ')}`,

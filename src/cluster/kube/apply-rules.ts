@@ -11,7 +11,7 @@ import {
   readsKey,
 } from './config-map-rules.ts'
 import { inParallel } from './in-parallel.ts'
-import { type InjectedPod, readInjectedPod, type RulesPlace } from './injected-pod.ts'
+import { type InjectedPod, readInjectedPod, type RulesConfigMap } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError, KubeError } from './kube-error.ts'
 import {
@@ -173,7 +173,7 @@ function keysWith(before: Fields | undefined, { key, text }: RulesTarget): Confi
   return new Map(configMapKeys(before ?? {})).set(key, Buffer.from(text, 'utf8'))
 }
 
-function parseKeys(keys: ConfigMapKeys, place: RulesPlace): RulesVersion {
+function parseKeys(keys: ConfigMapKeys, place: RulesConfigMap): RulesVersion {
   return parseFound({
     kind: 'found',
     digest: '',

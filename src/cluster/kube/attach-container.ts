@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
-import { HANDLER_PLACES } from '../injector/handler-places.ts'
+import { HANDLER_FIELDS } from '../injector/handler-fields.ts'
 import { REDIRECT, SIDECAR } from '../injector/injected-names.ts'
 import { isMesh } from '../injector/mesh.ts'
 import type { Container, EnvVar, Handler, Pod } from '../injector/pod-types.ts'
@@ -136,28 +136,31 @@ function refuseUnfit(pod: Fields): void {
   const phase = textOf(fieldsOf(pod['status'])['phase'])
   if (isLeaving || phase !== 'Running') {
     const how = isLeaving ? 'being deleted' : String(phase)
-    throw refusal(`the pod is ${how}`, 'attach to one that runs')
+    throw attachError(`the pod is ${how}`, 'attach to one that runs')
   }
   if (names.includes(SIDECAR) || names.includes(REDIRECT)) {
-    throw refusal('the pod has a sidecar already', 'give it rules: squall apply')
+    throw attachError('the pod has a sidecar already', 'give it rules: squall apply')
   }
   if (attachedContainers(pod).length > 0) {
-    throw refusal('a sidecar is attached already', 'end it first: squall detach')
+    throw attachError('a sidecar is attached already', 'end it first: squall detach')
   }
   if (spec['hostNetwork'] === true) {
     const wrong = 'the pod uses the network of its node (hostNetwork)'
-    throw refusal(wrong, 'the redirect would take the traffic of others; choose another pod')
+    throw attachError(wrong, 'the redirect would take the traffic of others; choose another pod')
   }
   const mesh = names.find(isMesh)
   if (mesh !== undefined) {
     const wrong = `the container ${mesh} of a service mesh redirects the same traffic`
-    throw refusal(wrong, 'inject the sidecar in mode port: squall.dev/mode: port')
+    throw attachError(wrong, 'inject the sidecar in mode port: squall.dev/mode: port')
   }
   if (fieldsOf(spec['os'])['name'] === 'windows') {
-    throw refusal('the pod is for Windows', 'the redirect needs Linux')
+    throw attachError('the pod is for Windows', 'the redirect needs Linux')
   }
   if (annotations['kubernetes.io/config.mirror'] !== undefined) {
-    throw refusal('the pod is a static one of its node', 'the API server cannot change such a pod')
+    throw attachError(
+      'the pod is a static one of its node',
+      'the API server cannot change such a pod',
+    )
   }
 }
 
@@ -169,7 +172,7 @@ function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
       firstListenPort: FIRST_LISTEN_PORT,
     })
   } catch (error) {
-    throw refusal((error as Error).message, 'here by --port, such as --port 3000')
+    throw attachError((error as Error).message, 'here by --port, such as --port 3000')
   }
 }
 
@@ -177,8 +180,8 @@ function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
 function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
   const paths = containers.flatMap((container) =>
-    HANDLER_PLACES.flatMap((place) => {
-      const handler = place.read(container)
+    HANDLER_FIELDS.flatMap((field) => {
+      const handler = field.read(container)
       if (!handler) return []
       const action = handler.httpGet ?? handler.grpc
       if (!action || !ports.some(({ number }) => number === numberOf(container, action.port))) {
@@ -193,12 +196,12 @@ function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
 function pathOf({ httpGet }: Handler, { name }: Container): string {
   if (!httpGet) {
     const wrong = `a probe of the container ${name} asks the port by gRPC`
-    throw refusal(wrong, 'inject the sidecar instead, which stands in for probes')
+    throw attachError(wrong, 'inject the sidecar instead, which stands in for probes')
   }
   const path = (httpGet.path ?? '/').replace(/[?#].*$/s, '') || '/'
   if (/^\/[^\s,*[\]{}!?]*$/.test(path)) return path
   const wrong = `a probe of the container ${name} asks a path that cannot be excluded from faults`
-  throw refusal(wrong, 'inject the sidecar instead, which stands in for probes')
+  throw attachError(wrong, 'inject the sidecar instead, which stands in for probes')
 }
 
 function numberOf({ ports }: Container, port: number | string): number {
@@ -218,6 +221,6 @@ function ephemeral(pod: Fields): readonly Fields[] {
   return listOf(fieldsOf(pod['spec'])['ephemeralContainers'])
 }
 
-function refusal(wrong: string, fix: string): KubeError {
+function attachError(wrong: string, fix: string): KubeError {
   return new KubeError('invalid', `nothing was attached: ${wrong}; ${fix}`)
 }

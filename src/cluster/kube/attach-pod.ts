@@ -17,7 +17,7 @@ import { getResource, pathOf, PODS } from './resources.ts'
 import { type AskOptions, sidecarState } from './sidecar-api.ts'
 
 /** Which pod. */
-export interface PodPlace {
+export interface PodRef {
   readonly namespace: string
   readonly name: string
 }
@@ -37,20 +37,20 @@ const TROUBLES =
 /** Adds a sidecar to a running pod, by one change that the API server makes or refuses as a whole. */
 export async function attachToPod(
   client: KubeClient,
-  place: PodPlace,
+  ref: PodRef,
   attachment: Attachment,
   { signal }: WaitOptions,
 ): Promise<AttachContainer> {
-  const pod = await getResource(client, { kind: PODS, ...place }, { signal })
+  const pod = await getResource(client, { kind: PODS, ...ref }, { signal })
   const made = attachContainer(pod, attachment)
-  await addContainer(client, place, made.container, signal)
+  await addContainer(client, ref, made.container, signal)
   return made
 }
 
 /** Waits until an attached sidecar has its rules, which it gets when traffic comes through it. */
 export async function awaitAttached(
   client: KubeClient,
-  place: PodPlace,
+  ref: PodRef,
   name: string,
   rulesText: string,
   { timeoutMs, signal, readToken }: WaitOptions,
@@ -58,10 +58,10 @@ export async function awaitAttached(
   const texts = [{ file: name, bytes: Buffer.from(rulesText) }]
   const digest = digestOf(false, texts, [])
   const until = performance.now() + timeoutMs
-  const pod = { ...place, adminPort: ATTACHED_ADMIN_PORT }
+  const pod = { ...ref, adminPort: ATTACHED_ADMIN_PORT }
   let why = 'it has not started'
   while (performance.now() < until) {
-    const state = await containerState(client, place, name, signal)
+    const state = await containerState(client, ref, name, signal)
     if (state.kind === 'ended') throw new KubeError('response', `it ended: ${state.detail}`)
     why = state.detail
     if (state.kind === 'running') {
@@ -84,27 +84,27 @@ export async function awaitAttached(
  */
 export async function detachFromPod(
   client: KubeClient,
-  place: PodPlace,
+  ref: PodRef,
   options: WaitOptions,
 ): Promise<string | undefined> {
   const { timeoutMs, signal } = options
-  const pod = await getResource(client, { kind: PODS, ...place }, { signal })
+  const pod = await getResource(client, { kind: PODS, ...ref }, { signal })
   const [attached] = attachedContainers(pod)
   if (attached === undefined) return undefined
   const name = textOf(attached['name']) ?? ''
   const made = detachContainer(pod, attached)
-  await addContainer(client, place, made.container, signal)
+  await addContainer(client, ref, made.container, signal)
   const until = performance.now() + timeoutMs
   let why = ''
   while (performance.now() < until) {
-    const state = await containerState(client, place, name, signal)
+    const state = await containerState(client, ref, name, signal)
     if (state.kind === 'ended') return state.detail
-    const own = await containerState(client, place, made.name, signal)
+    const own = await containerState(client, ref, made.name, signal)
     if (own.kind === 'ended' && own.code !== 0) {
       throw new KubeError('response', `the container ${made.name} failed: ${own.detail}`)
     }
     why = own.kind === 'ended' ? `${name} has not ended` : `${made.name}: ${own.detail}`
-    if (own.kind === 'ended' && (await isDisarmed(client, place, options))) {
+    if (own.kind === 'ended' && (await isDisarmed(client, ref, options))) {
       return 'detached; connections that are open end within seconds'
     }
     await sleep(POLL_MS, undefined, { signal })
@@ -115,10 +115,10 @@ export async function detachFromPod(
 /** False where it cannot be asked, too. */
 async function isDisarmed(
   client: KubeClient,
-  place: PodPlace,
+  ref: PodRef,
   { signal, readToken }: WaitOptions,
 ): Promise<boolean> {
-  const pod = { ...place, adminPort: ATTACHED_ADMIN_PORT }
+  const pod = { ...ref, adminPort: ATTACHED_ADMIN_PORT }
   try {
     return !(await sidecarState(client, pod, { signal, readToken, timeoutMs: ASK_MS })).armed
   } catch (error) {
@@ -129,15 +129,15 @@ async function isDisarmed(
 
 async function addContainer(
   client: KubeClient,
-  place: PodPlace,
+  ref: PodRef,
   container: Fields,
   signal: AbortSignal,
 ): Promise<void> {
-  const what = `attach to pod "${place.name}" in namespace "${place.namespace}"`
+  const what = `attach to pod "${ref.name}" in namespace "${ref.namespace}"`
   try {
     await client.request({
       method: 'PATCH',
-      path: `${pathOf({ kind: PODS, ...place })}/ephemeralcontainers`,
+      path: `${pathOf({ kind: PODS, ...ref })}/ephemeralcontainers`,
       patch: 'strategic-merge',
       body: { spec: { ephemeralContainers: [container] } },
       what,
@@ -145,13 +145,13 @@ async function addContainer(
     })
   } catch (error) {
     const level = /violates PodSecurity "([a-z]+)/.exec((error as Error).message)?.[1]
-    if (level !== undefined) throw podSecurityRefusal(level)
+    if (level !== undefined) throw podSecurityError(level)
     throw error
   }
 }
 
 /** Says that a namespace lets no container redirect traffic. */
-export function podSecurityRefusal(level: string): KubeError {
+export function podSecurityError(level: string): KubeError {
   return new KubeError(
     'forbidden',
     `nothing was attached: the namespace enforces the Pod Security level ${oneLine(level)}, which forbids NET_ADMIN; inject the sidecar in mode port instead, which restarts the pod: squall.dev/inject: "true"`,
@@ -166,11 +166,11 @@ interface ContainerState {
 
 async function containerState(
   client: KubeClient,
-  place: PodPlace,
+  ref: PodRef,
   name: string,
   signal: AbortSignal,
 ): Promise<ContainerState> {
-  const pod = await getResource(client, { kind: PODS, ...place }, { signal })
+  const pod = await getResource(client, { kind: PODS, ...ref }, { signal })
   const statuses = listOf(fieldsOf(pod['status'])['ephemeralContainerStatuses'])
   const state = fieldsOf(statuses.find((each) => each['name'] === name)?.['state'])
   if ('terminated' in state) {

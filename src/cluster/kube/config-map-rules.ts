@@ -2,13 +2,13 @@ import { posix } from 'node:path'
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/values.ts'
 import { digestOf, isRulesFileName } from '../../rules/file/rules-file.ts'
 import type { RulesText } from '../../rules/file/rules-file.ts'
-import type { RulesPlace } from './injected-pod.ts'
+import type { RulesConfigMap } from './injected-pod.ts'
 
 /** The keys of a ConfigMap with their contents. */
 export type ConfigMapKeys = ReadonlyMap<string, Uint8Array>
 
 /** All keys, as a sidecar without a configured key reads them. */
-export const ALL_PLACES: RulesPlace = { configMap: '', key: undefined, path: '', items: [] }
+export const ALL_PLACES: RulesConfigMap = { configMap: '', key: undefined, path: '', items: [] }
 
 /** Returns the keys of a ConfigMap with their texts. */
 export function configMapKeys(configMap: Fields): ConfigMapKeys {
@@ -22,7 +22,7 @@ export function configMapKeys(configMap: Fields): ConfigMapKeys {
 }
 
 /** The files that a sidecar finds when these keys are mounted for it. */
-export function mountedTexts(keys: ConfigMapKeys, place: RulesPlace): readonly RulesText[] {
+export function mountedTexts(keys: ConfigMapKeys, place: RulesConfigMap): readonly RulesText[] {
   if (place.key !== undefined) {
     const bytes = keys.get(place.key)
     return bytes === undefined ? [] : [{ file: place.path, bytes }]
@@ -41,14 +41,14 @@ export function mountedTexts(keys: ConfigMapKeys, place: RulesPlace): readonly R
 }
 
 /** The digest that a sidecar tells once it has read them; undefined when there is nothing to read. */
-export function expectedDigest(keys: ConfigMapKeys, place: RulesPlace): string | undefined {
+export function expectedDigest(keys: ConfigMapKeys, place: RulesConfigMap): string | undefined {
   const texts = mountedTexts(keys, place)
   if (place.key !== undefined && texts.length === 0) return undefined
   return digestOf(place.key === undefined, texts, [])
 }
 
 /** Returns true when a sidecar reads the key. */
-export function readsKey(place: RulesPlace, key: string): boolean {
+export function readsKey(place: RulesConfigMap, key: string): boolean {
   if (place.key !== undefined) return place.key === key
   if (place.items.length === 0) return isRulesFileName(key)
   return place.items.some((item) => item.key === key && isRulesFileName(item.path))

@@ -12,7 +12,7 @@ import type { PodSelf } from '../../rules/match/pod-match.ts'
 import { metadataOf } from './resources.ts'
 
 /** Where the rules of a sidecar come from. */
-export interface RulesPlace {
+export interface RulesConfigMap {
   readonly configMap: string
   /** The only key that is read; undefined when all of them are. */
   readonly key: string | undefined
@@ -32,7 +32,7 @@ export interface InjectedPod {
   readonly adminPort: number
   readonly mode: string
   readonly version: string
-  readonly rules: RulesPlace | undefined
+  readonly rules: RulesConfigMap | undefined
   readonly labels: Readonly<Record<string, string>>
   /** Ports of the app that were taken over. */
   readonly ports: readonly { readonly number: number; readonly name?: string | undefined }[]
@@ -147,7 +147,7 @@ function phaseOf(pod: Fields): InjectedPod['sidecar'] {
   return fieldsOf(found?.['state'])['running'] === undefined ? 'starting' : 'running'
 }
 
-function rulesPlace(spec: Fields, container: Fields): RulesPlace | undefined {
+function rulesPlace(spec: Fields, container: Fields): RulesConfigMap | undefined {
   const volume = listOf(spec['volumes']).find((each) => each['name'] === RULES_VOLUME)
   const configMap = fieldsOf(volume?.['configMap'])
   const name = textOf(configMap['name'])

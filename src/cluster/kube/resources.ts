@@ -26,7 +26,7 @@ export const VALIDATING_WEBHOOKS: ResourceKind = {
 }
 
 /** One thing, or all of a namespace where there is no name, or of the cluster without a namespace. */
-export interface Place {
+export interface ObjectRef {
   readonly kind: ResourceKind
   readonly namespace?: string | undefined
   readonly name?: string | undefined
@@ -62,22 +62,22 @@ const MAX_PAGES = 200
 /** Reads one thing. */
 export async function getResource(
   client: KubeClient,
-  place: Place,
+  ref: ObjectRef,
   limits: Limits = {},
 ): Promise<Fields> {
-  const what = describe('read', place)
-  return fieldsOf(await client.request({ method: 'GET', path: pathOf(place), what, ...limits }))
+  const what = describe('read', ref)
+  return fieldsOf(await client.request({ method: 'GET', path: pathOf(ref), what, ...limits }))
 }
 
 /** Creates one thing. */
 export async function createResource(
   client: KubeClient,
-  place: Place,
+  ref: ObjectRef,
   body: Fields,
   { dryRun, ...limits }: WriteLimits = {},
 ): Promise<Fields> {
-  const path = pathOf({ ...place, name: undefined })
-  const what = describe('create', place)
+  const path = pathOf({ ...ref, name: undefined })
+  const what = describe('create', ref)
   const query = dryRunQuery(dryRun)
   return fieldsOf(await client.request({ method: 'POST', path, query, body, what, ...limits }))
 }
@@ -85,26 +85,24 @@ export async function createResource(
 /** Replaces one thing; with a `resourceVersion` in it only when nobody changed it since. */
 export async function replaceResource(
   client: KubeClient,
-  place: Place,
+  ref: ObjectRef,
   body: Fields,
   limits: Limits = {},
 ): Promise<Fields> {
-  const what = describe('update', place)
-  return fieldsOf(
-    await client.request({ method: 'PUT', path: pathOf(place), body, what, ...limits }),
-  )
+  const what = describe('update', ref)
+  return fieldsOf(await client.request({ method: 'PUT', path: pathOf(ref), body, what, ...limits }))
 }
 
 /** Changes some of one thing. */
 export async function patchResource(
   client: KubeClient,
-  place: Place,
+  ref: ObjectRef,
   patch: PatchType,
   body: Fields,
   { dryRun, ...limits }: WriteLimits = {},
 ): Promise<Fields> {
-  const what = describe('patch', place)
-  const path = pathOf(place)
+  const what = describe('patch', ref)
+  const path = pathOf(ref)
   const query = dryRunQuery(dryRun)
   const request = { method: 'PATCH', path, query, body, patch, what, ...limits } as const
   return fieldsOf(await client.request(request))
@@ -117,17 +115,17 @@ function dryRunQuery(dryRun: boolean | undefined): { readonly dryRun: string | u
 /** Reads all things of a kind, page by page. */
 export async function listResources(
   client: KubeClient,
-  place: Place,
+  ref: ObjectRef,
   selector?: string,
   limits: Limits = {},
 ): Promise<readonly Fields[]> {
-  const what = describe('list', place)
+  const what = describe('list', ref)
   const items: Fields[] = []
   let next: string | undefined
   for (let page = 0; page < MAX_PAGES; page++) {
     const query = { limit: PAGE, continue: next, labelSelector: selector }
     const response = fieldsOf(
-      await client.request({ method: 'GET', path: pathOf(place), query, what, ...limits }),
+      await client.request({ method: 'GET', path: pathOf(ref), query, what, ...limits }),
     )
     items.push(...listOf(response['items']))
     next = textOf(fieldsOf(response['metadata'])['continue'])
@@ -155,13 +153,16 @@ export function pathOf({
   kind: { group, version, plural, namespaced },
   namespace,
   name,
-}: Place): string {
+}: ObjectRef): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
   const within = namespaced && namespace !== undefined ? `/namespaces/${part(namespace)}` : ''
   return `${root}${within}/${plural}${name === undefined ? '' : `/${part(name)}`}`
 }
 
-function describe(verb: string, { kind: { plural, namespaced }, namespace, name }: Place): string {
+function describe(
+  verb: string,
+  { kind: { plural, namespaced }, namespace, name }: ObjectRef,
+): string {
   const which = name === undefined ? '' : ` "${name}"`
   if (!namespaced) return `${verb} ${plural}${which}`
   return `${verb} ${plural}${which} ${namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`}`

@@ -6,7 +6,7 @@ import {
   metadataOf,
   MUTATING_WEBHOOKS,
   patchResource,
-  type Place,
+  type ObjectRef,
   VALIDATING_WEBHOOKS,
 } from '../kube/resources.ts'
 import { endOf, splitPem } from './managed-secret.ts'
@@ -41,21 +41,20 @@ export async function ensureBundle(
   limits: Limits,
 ): Promise<boolean> {
   const { configuration, validating } = wanted
-  const places: Place[] = [{ kind: MUTATING_WEBHOOKS, name: configuration }]
-  if (validating !== undefined) places.push({ kind: VALIDATING_WEBHOOKS, name: validating })
+  const refs: ObjectRef[] = [{ kind: MUTATING_WEBHOOKS, name: configuration }]
+  if (validating !== undefined) refs.push({ kind: VALIDATING_WEBHOOKS, name: validating })
   let isChanged = false
-  for (const place of places)
-    isChanged = (await ensureOne(client, place, wanted, limits)) || isChanged
+  for (const ref of refs) isChanged = (await ensureOne(client, ref, wanted, limits)) || isChanged
   return isChanged
 }
 
 async function ensureOne(
   client: KubeClient,
-  place: Place,
+  ref: ObjectRef,
   wanted: WantedBundle,
   limits: Limits,
 ): Promise<boolean> {
-  const configuration = await getResource(client, place, limits)
+  const configuration = await getResource(client, ref, limits)
   const { resourceVersion, annotations } = metadataOf(configuration)
   // After a change of the mode others serve with other certificates: take nothing away from them.
   const keepOthers = wanted.keepOthers || (annotations[MANAGED_BY] ?? OWN) !== OWN
@@ -65,7 +64,7 @@ async function ensureOne(
   if (webhooks.length === 0) return false
   // With a version the change is refused when it was made from something old.
   const body = { metadata: { resourceVersion }, webhooks }
-  await patchResource(client, place, 'strategic-merge', body, limits)
+  await patchResource(client, ref, 'strategic-merge', body, limits)
   return true
 }
 

@@ -50,7 +50,7 @@ export async function decide(review: Review, parts: DecideParts): Promise<Decisi
     return untouched('not_a_pod_creation', [message])
   }
   if (review.object === undefined) {
-    return refusal('no_object', 'the review holds no pod; this is a fault of the API server')
+    return denial('no_object', 'the review holds no pod; this is a fault of the API server')
   }
   try {
     return await injected(review, parts)
@@ -70,7 +70,7 @@ async function injected(review: Review, parts: DecideParts): Promise<Decision> {
   const asks = asksForInjection(review, settings.prefix)
   const parsed = parsePod(review.object)
   if (!parsed.ok) {
-    if (asks) return refusal('bad_pod', parsed.message)
+    if (asks) return denial('bad_pod', parsed.message)
     return untouched('bad_pod', [`not injected: ${parsed.message}`])
   }
   // A namespace only adds to what its pods ask for.
@@ -99,7 +99,7 @@ async function injected(review: Review, parts: DecideParts): Promise<Decision> {
       return untouched(outcome.reason, asks ? [`not injected: ${outcome.message}`] : [])
     case 'refused':
     default:
-      return refusal(outcome.reason, outcome.message)
+      return denial(outcome.reason, outcome.message)
   }
 }
 
@@ -113,6 +113,6 @@ function untouched(reason: string, warnings: readonly string[]): Decision {
   return { result: 'untouched', allowed: true, reason, message: '', patch: [], warnings }
 }
 
-function refusal(reason: string, message: string): Decision {
+function denial(reason: string, message: string): Decision {
   return { result: 'refused', allowed: false, reason, message, patch: [], warnings: [] }
 }

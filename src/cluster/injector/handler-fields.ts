@@ -1,7 +1,7 @@
 import type { Container, Handler } from './pod-types.ts'
 
 /** Where a container says how it is asked: a probe, or a hook of its life. */
-export interface HandlerPlace {
+export interface HandlerField {
   /** The last part of the path by which the admin port stands in for it. */
   readonly word: string
   read(container: Container): Handler | null | undefined
@@ -12,12 +12,12 @@ export interface HandlerPlace {
 export const PORT_ACTIONS = ['httpGet', 'tcpSocket', 'grpc'] as const
 
 /** All places of a container. */
-export const HANDLER_PLACES: readonly HandlerPlace[] = [
-  probePlace('livez', 'livenessProbe'),
-  probePlace('readyz', 'readinessProbe'),
-  probePlace('startupz', 'startupProbe'),
-  hookPlace('poststart', 'postStart'),
-  hookPlace('prestop', 'preStop'),
+export const HANDLER_FIELDS: readonly HandlerField[] = [
+  probeField('livez', 'livenessProbe'),
+  probeField('readyz', 'readinessProbe'),
+  probeField('startupz', 'startupProbe'),
+  hookField('poststart', 'postStart'),
+  hookField('prestop', 'preStop'),
 ]
 
 /** The handler with other ways of asking; its times and the like stay. */
@@ -33,10 +33,10 @@ export function actionsOf(handler: Handler): Handler {
   return actions as Handler
 }
 
-function probePlace(
+function probeField(
   word: string,
   key: 'livenessProbe' | 'readinessProbe' | 'startupProbe',
-): HandlerPlace {
+): HandlerField {
   return {
     word,
     read: (container) => container[key],
@@ -44,7 +44,7 @@ function probePlace(
   }
 }
 
-function hookPlace(word: string, key: 'postStart' | 'preStop'): HandlerPlace {
+function hookField(word: string, key: 'postStart' | 'preStop'): HandlerField {
   return {
     word,
     // A connection is no hook for Kubernetes: only requests and commands are.
