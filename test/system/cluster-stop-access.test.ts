@@ -139,6 +139,7 @@ describe.skipIf(missingForCluster() !== undefined)('squall stop with few rights'
     const before = await version()
     const again = await stage.squall('stop', '--production')
     expect(again.text).toContain('configmap squall-rules in shop: unchanged')
+    expect(again.text).toContain(`stopped: confirmed by ${PODS} of ${PODS} pods`)
     expect(again.ok, again.text).toBe(true)
     expect(await version()).toBe(before)
     const resumed = await stage.squall('resume', '-n', 'shop')

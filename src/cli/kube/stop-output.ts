@@ -57,7 +57,9 @@ export function stopText(outcome: StopOutcome): string {
   for (const [{ pod }, each] of open) {
     lines.push(progressLines(`${pod.namespace}/${pod.name}`, each))
   }
-  if (request.onlyProduction !== undefined && changes.length === 0) return NO_PRODUCTION
+  if (request.onlyProduction !== undefined && changes.length === 0) {
+    return outcome.isIncomplete ? UNKNOWN_PRODUCTION : NO_PRODUCTION
+  }
   const where = namespace === undefined ? '-A' : `-n ${namespace}`
   if (request.action === 'stop' && !dryRun) {
     if (namespace === undefined && request.onlyProduction === undefined) lines.push(UNCOVERED)
@@ -106,6 +108,7 @@ const DRY_RUN = 'nothing was changed: --dry-run\n'
 const INTERRUPTED = 'interrupted: sidecars read what is written; nothing more is written\n'
 
 const NO_PRODUCTION = 'no sidecar runs in a namespace of production\n'
+const UNKNOWN_PRODUCTION = 'nothing was stopped: it is not known which namespaces are production\n'
 const UNTIL_NO_PRODUCTION =
   'until: squall resume, which is refused while the namespace is production\n'
 

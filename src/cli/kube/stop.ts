@@ -127,7 +127,9 @@ function begin({ dryRun, action }: StopRequest, pod: InjectedPod): PodProgress {
 async function touch(run: Run, pods: readonly InjectedPod[], at: Date): Promise<void> {
   const { client, request, signal, warn } = run
   if (request.dryRun) return
-  const running = pods.filter((pod) => pod.sidecar === 'running' && isConcerned(run, pod))
+  const running = pods.filter(
+    (pod) => pod.sidecar === 'running' && isConcerned(run, pod) && needsTouch(run, pod),
+  )
   const [trouble] = await touchPods(client, running, request.cluster.prefix, at, { signal })
   if (trouble === undefined) return
   warn(`pods cannot be touched, so that kubelet may take up to two minutes: ${trouble.message}`)
@@ -192,7 +194,7 @@ async function ofProduction(
 
 async function listSidecars({
   client,
-  request: { cluster, allNamespaces },
+  request: { cluster, allNamespaces, onlyProduction },
   namespace,
   signal,
   warn,
@@ -205,7 +207,8 @@ async function listSidecars({
       .map((pod) => readInjectedPod(pod, cluster.prefix))
       .filter((pod): pod is InjectedPod => pod !== undefined && pod.sidecar !== 'absent')
   } catch (error) {
-    if (allNamespaces || !isKubeError(error, 'forbidden')) throw error
+    const needsList = allNamespaces || onlyProduction !== undefined
+    if (needsList || !isKubeError(error, 'forbidden')) throw error
     warn(`it is not known who has a sidecar: ${(error as Error).message}`)
     return undefined
   }
@@ -256,13 +259,21 @@ async function change(
   })
 }
 
-/** After a resume, pods that another stop is about stay stopped. Repeated stops of production leave stopped pods alone. */
-function isConcerned({ request, changes }: Run, { namespace, rules }: InjectedPod): boolean {
-  if (rules === undefined) return request.action === 'stop'
-  const written = changes.get(placeKey({ namespace, name: rules.configMap }))?.change
-  if (request.action === 'stop')
-    return request.onlyProduction === undefined || written !== 'unchanged'
-  return written !== 'others'
+/** After a resume, pods that another stop is about stay stopped. */
+function isConcerned(run: Run, pod: InjectedPod): boolean {
+  return run.request.action === 'stop' || changeOf(run, pod) !== 'others'
+}
+
+/** Returns false for pods whose stop was written by an earlier `squall stop --production`. */
+function needsTouch(run: Run, pod: InjectedPod): boolean {
+  return run.request.onlyProduction === undefined || changeOf(run, pod) !== 'unchanged'
+}
+
+function changeOf(
+  { changes }: Run,
+  { namespace, rules }: InjectedPod,
+): StopChange | KubeError | undefined {
+  return rules && changes.get(placeKey({ namespace, name: rules.configMap }))?.change
 }
 
 async function record({ client, request, signal, changes, warn }: Run, by?: string): Promise<void> {

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { injectPod } from '../../../src/cluster/injector/inject-pod.ts'
 import { parseInjectorSettings } from '../../../src/cluster/injector/parse-settings.ts'
 import { asked } from '../../support/asked.ts'
@@ -7,8 +9,11 @@ import { startSquall, type Squall } from '../../support/squall.ts'
 import { mountRules, type MountedRules } from '../../live/rules-directory.ts'
 import type { ApplyRequest } from '../../../src/cli/commands/apply.ts'
 import type { StatusRequest } from '../../../src/cli/commands/status.ts'
+import type { StopRequest } from '../../../src/cli/commands/stop.ts'
 import { applyCommand } from '../../../src/cli/kube/apply.ts'
 import { statusCommand } from '../../../src/cli/kube/status.ts'
+import { stopCommand } from '../../../src/cli/kube/stop.ts'
+import { STOP_KEY } from '../../../src/rules/guard/stop-key.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
@@ -24,6 +29,7 @@ export interface Shop extends Cluster {
   ask(squall: Squall, tool?: string): Promise<string>
   apply(...args: readonly string[]): Promise<Told>
   status(...args: readonly string[]): Promise<Told>
+  stop(...args: readonly string[]): Promise<Told>
 }
 
 /** How a pod differs from the usual one. */
@@ -57,7 +63,8 @@ export async function startShop(): Promise<Shop> {
   cluster.api.before = async ({ method, path }) => {
     const touched = method === 'PATCH' ? POD.exec(path)?.[1] : undefined
     const mount = mounts.get(touched ?? '')
-    const text = mount && rules(mount.configMap)['rules.yaml']
+    const { 'rules.yaml': text, 'squall-stop': stop } = mount ? rules(mount.configMap) : {}
+    if (mount && stop !== undefined) await writeFile(join(mount.mounted.directory, STOP_KEY), stop)
     if (text !== undefined && !cluster.api.denied.has('patch pods')) await mount?.mounted.swap(text)
     return undefined
   }
@@ -105,6 +112,13 @@ export async function startShop(): Promise<Shop> {
         statusCommand(
           asked(['status', '--kubeconfig', cluster.kubeconfig, ...args]) as StatusRequest,
           { ...out, on: () => undefined, off: () => undefined },
+        ),
+      ),
+    stop: (...args) =>
+      run((output) =>
+        stopCommand(
+          asked(['stop', '--kubeconfig', cluster.kubeconfig, ...args]) as StopRequest,
+          output,
         ),
       ),
     close: async () => {
