@@ -82,7 +82,7 @@ it('is what squall top reads sidecars with', async () => {
   const { port } = await start()
   const texts: string[] = []
   const options = {
-    places: [{ host: '127.0.0.1', port }],
+    endpoints: [{ host: '127.0.0.1', port }],
     json: true,
     colours: false,
     width: 80,

@@ -6,7 +6,7 @@ const top = (...args: string[]): TopOptions => asked(['top', ...args]) as TopOpt
 
 it('looks at the usual admin port unless told otherwise', () => {
   expect(top()).toEqual({
-    places: [{ host: '127.0.0.1', port: 15390 }],
+    endpoints: [{ host: '127.0.0.1', port: 15390 }],
     json: false,
     once: false,
     token: undefined,
@@ -16,8 +16,8 @@ it('looks at the usual admin port unless told otherwise', () => {
 })
 
 it('takes addresses as people write them, each once', () => {
-  const { places } = top('http://a.example:1/', 'b', '[::1]:2', '3', 'A.example:1', 'HTTP://c:4')
-  expect(places).toEqual([
+  const { endpoints } = top('http://a.example:1/', 'b', '[::1]:2', '3', 'A.example:1', 'HTTP://c:4')
+  expect(endpoints).toEqual([
     { host: 'A.example', port: 1 },
     { host: 'b', port: 15390 },
     { host: '::1', port: 2 },

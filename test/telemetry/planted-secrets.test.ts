@@ -207,17 +207,17 @@ it('shows no secret of a request, a response or an operator in logs, metrics or 
     shown[`/${path}`] = await response.text()
   }
   shown['/api/events'] = await firstEvent(`${squall.admin}/api/events`)
-  const places = [{ host: '127.0.0.1', port: squall.running.admin!.port }]
+  const endpoints = [{ host: '127.0.0.1', port: squall.running.admin!.port }]
   const tops = [true, false].map(async (json) => {
     let text = ''
     const write = (part: string): void => void (text += part)
     expect(
-      await topOnce({ places, json, colours: false, width: 250, write, timeoutMs: 15_000 }),
+      await topOnce({ endpoints, json, colours: false, width: 250, write, timeoutMs: 15_000 }),
     ).toBe(0)
     shown[`squall top${json ? ' --json' : ''}`] = text
   })
   await Promise.all(tops)
-  shown['what squall top did'] = await changeArming(places[0]!, 'arm', token)
+  shown['what squall top did'] = await changeArming(endpoints[0]!, 'arm', token)
   shown['logs'] = JSON.stringify(squall.logs)
   for (const rule of Object.keys(FAULTS)) {
     expect(shown['/api/faults'], `no fault of r-${rule}`).toContain(`"r-${rule}"`)

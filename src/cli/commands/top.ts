@@ -1,5 +1,5 @@
 import { quoted } from '../../base/text/foreign-text.ts'
-import type { Place } from '../../lab/top/sidecar-view.ts'
+import type { AdminEndpoint } from '../../lab/top/sidecar-view.ts'
 import type { TopOptions } from '../../lab/top/top.ts'
 import { readTokenFlag, parseAdminToken, parseReadToken } from '../flags/admin-access.ts'
 import { defineCommand } from '../flags/command.ts'
@@ -54,7 +54,7 @@ const FORM = 'write host:port or http://host:port, as of an admin port'
 function parseTop(raw: RawFlags, env: Environment, addresses: readonly string[]): TopOptions {
   const flags = new FlagValues<Flag>(FLAGS, raw, env)
   return {
-    places: parsePlaces(addresses.length === 0 ? [DEFAULT] : addresses),
+    endpoints: parseEndpoints(addresses.length === 0 ? [DEFAULT] : addresses),
     json: flags.switch('json'),
     once: flags.switch('once'),
     token: parseAdminToken(flags, env),
@@ -65,23 +65,23 @@ function parseTop(raw: RawFlags, env: Environment, addresses: readonly string[])
 }
 
 /** Each sidecar once: one that is named twice would count twice. */
-function parsePlaces(addresses: readonly string[]): readonly Place[] {
-  const places = new Map<string, Place>()
+function parseEndpoints(addresses: readonly string[]): readonly AdminEndpoint[] {
+  const endpoints = new Map<string, AdminEndpoint>()
   for (const text of addresses) {
-    const place = parsePlace(text)
-    places.set(`${canonicalHost(place.host)} ${place.port}`, place)
+    const endpoint = parseEndpoint(text)
+    endpoints.set(`${canonicalHost(endpoint.host)} ${endpoint.port}`, endpoint)
   }
-  if (places.size > MAX_SIDECARS) {
+  if (endpoints.size > MAX_SIDECARS) {
     throw new UsageError(
       'BAD_VALUE',
-      `${places.size} sidecars are too many`,
+      `${endpoints.size} sidecars are too many`,
       `name ${MAX_SIDECARS} at most`,
     )
   }
-  return [...places.values()]
+  return [...endpoints.values()]
 }
 
-function parsePlace(text: string): Place {
+function parseEndpoint(text: string): AdminEndpoint {
   if (text.includes('@')) {
     // Not repeated: it may hold a password.
     throw bad('an address holds a user name or password', 'leave it out')
@@ -89,16 +89,18 @@ function parsePlace(text: string): Place {
   if (/^https:/i.test(text)) {
     throw bad(`${quoted(text)} is https`, 'admin ports speak plain HTTP: write http://host:port')
   }
-  const place = text.replace(/^http:\/\//i, '').replace(/\/$/, '')
-  if (/[/?#\\]/.test(place)) {
+  const endpoint = text.replace(/^http:\/\//i, '').replace(/\/$/, '')
+  if (/[/?#\\]/.test(endpoint)) {
     throw bad(`${quoted(text)} has a path or a query`, 'end the address after the port')
   }
-  const parts = /^\d+$/.test(place) ? { host: '127.0.0.1', port: place } : splitHostPort(place)
+  const parts = /^\d+$/.test(endpoint)
+    ? { host: '127.0.0.1', port: endpoint }
+    : splitHostPort(endpoint)
   if (parts === undefined || !isHost(parts.host)) throw bad(`${quoted(text)} is no address`, FORM)
   if (isWildcard(parts.host)) {
     throw bad(`${quoted(text)} names no single host`, 'use 127.0.0.1 or [::1] instead')
   }
-  const isOpen = parts.port === '' && !place.endsWith(':')
+  const isOpen = parts.port === '' && !endpoint.endsWith(':')
   const port = parsePort(isOpen ? DEFAULT_PORT : parts.port)
   if (port === undefined || port === 0) {
     throw bad(`${quoted(text)} has no valid port`, 'use a port from 1 to 65535')

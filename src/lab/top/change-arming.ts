@@ -1,17 +1,20 @@
 import { API } from '../../admin/api.ts'
 import { AdminError, askAdmin } from '../../admin/api-client.ts'
 import { foreignCell } from '../../base/text/foreign-text.ts'
-import { type Place, placeText } from './sidecar-view.ts'
+import { type AdminEndpoint, endpointText } from './sidecar-view.ts'
 
-/** A change that an operator may ask for. */
 export type Change = 'disarm' | 'arm'
 
 const TIMEOUT_MS = 5_000
 const MAX_TEXT = 250
 
-/** Asks a sidecar to disarm or to arm, and describes the result. */
-export async function changeArming(place: Place, change: Change, token: string): Promise<string> {
-  const admin = { url: new URL(`http://${placeText(place)}`) }
+/** Disarms or arms a sidecar, and describes the result. */
+export async function changeArming(
+  endpoint: AdminEndpoint,
+  change: Change,
+  token: string,
+): Promise<string> {
+  const admin = { url: new URL(`http://${endpointText(endpoint)}`) }
   const body = change === 'disarm' ? { body: { reason: 'by squall top' } } : {}
   const options = { client: 'top', token, timeoutMs: TIMEOUT_MS, ...body }
   try {

@@ -2,21 +2,20 @@ import { type Rates, sumOf, sumRates } from './rates.ts'
 import type { SidecarView } from './sidecar-view.ts'
 import type { Fault, Rule, Snapshot } from './read-snapshot.ts'
 
-/** The combined state of several sidecars. */
 export interface Combined {
   readonly rules: readonly CombinedRule[]
   readonly tools: readonly CombinedTool[]
   readonly faults: readonly Fault[]
-  /** Undefined as long as none tells a rate. */
+  /** Undefined until a sidecar reports rates. */
   readonly rates: Rates | undefined
   readonly trend: readonly (Rates | undefined)[]
-  /** The numbers of the sidecars by digest, where there is more than one. */
+  /** The sidecar numbers by rules digest; empty when all digests are equal. */
   readonly digests: readonly { readonly digest: string; readonly sidecars: readonly number[] }[]
 }
 
 const MAX_FAULTS = 50
 
-/** Puts together what sidecars tell that are heard right now. */
+/** Combines the state of the sidecars that are connected. */
 export function combine(views: readonly SidecarView[]): Combined {
   const live = views.filter(({ link }) => link === 'live')
   const rates = live.flatMap((view) => view.rates ?? [])
@@ -41,7 +40,7 @@ function combineTrends(views: readonly SidecarView[]): readonly (Rates | undefin
   })
 }
 
-/** The numbers of the sidecars by digest, where those that are heard have more than one. */
+/** Returns the sidecar numbers by rules digest; empty when all connected sidecars have the same rules. */
 export function differingDigests(views: readonly SidecarView[]): Combined['digests'] {
   const found = new Map<string, number[]>()
   for (const [i, { link, snapshot }] of views.entries()) {
@@ -52,7 +51,7 @@ export function differingDigests(views: readonly SidecarView[]): Combined['diges
   return [...found].map(([digest, sidecars]) => ({ digest, sidecars }))
 }
 
-/** A rule in all sidecars that have it. */
+/** Sums up a rule over all sidecars that have the rule. */
 export interface CombinedRule {
   readonly name: string
   readonly faults: readonly string[]
@@ -60,7 +59,7 @@ export interface CombinedRule {
   readonly dryRun: boolean
   /** The state in all sidecars that have the rule; `mixed` when they differ. */
   readonly state: RuleState | 'mixed'
-  /** In how many sidecars it is on. */
+  /** The number of sidecars in which the rule is on. */
   readonly on: number
   /** The number of sidecars that have the rule. */
   readonly of: number
@@ -70,17 +69,16 @@ export interface CombinedRule {
   readonly active: number
 }
 
-/** The state of a rule in one sidecar. */
 export type RuleState = 'on' | 'disarmed' | 'dry_run' | 'not_yet' | 'expired' | 'other_pod'
 
-interface Seen {
+interface RuleInSidecar {
   readonly rule: Rule
   readonly state: RuleState
 }
 
-/** The rules of all sidecars in the order of their files; equal ones are one. */
+/** Combines equal rules of all sidecars, in the order of their files. */
 export function combineRules(snapshots: readonly Snapshot[]): readonly CombinedRule[] {
-  const seen = new Map<string, Seen[]>()
+  const seen = new Map<string, RuleInSidecar[]>()
   for (const snapshot of snapshots) {
     for (const rule of snapshot.rules) {
       const key = JSON.stringify([rule.builtIn, rule.name, rule.faults])
@@ -99,8 +97,8 @@ function stateOf({ phase, dryRun }: Rule, { armed, dryRun: allDryRun }: Snapshot
   return dryRun || allDryRun ? 'dry_run' : 'on'
 }
 
-function combineOne(all: readonly Seen[]): CombinedRule {
-  const [{ rule, state }] = all as readonly [Seen]
+function combineOne(all: readonly RuleInSidecar[]): CombinedRule {
+  const [{ rule, state }] = all as readonly [RuleInSidecar]
   const sum = (of: (rule: Rule) => number): number =>
     all.reduce((total, each) => total + of(each.rule), 0)
   return {
@@ -118,19 +116,19 @@ function combineOne(all: readonly Seen[]): CombinedRule {
   }
 }
 
-/** The calls of a tool in all sidecars. */
+/** Sums up the calls of a tool over all sidecars. */
 export interface CombinedTool {
-  /** Empty for all methods that are no calls of tools. */
+  /** Empty for all methods other than `tools/call`. */
   readonly tool: string
   readonly calls: number
   readonly injected: number
   readonly real: number
   readonly squall: number
-  /** Undefined as long as no sidecar tells it. */
+  /** Undefined until a sidecar reports rates. */
   readonly rates: Rates | undefined
 }
 
-/** The tools of all sidecars, those with errors of either kind first. */
+/** Combines the tools of all sidecars, those with the most errors first. */
 export function combineTools(views: readonly SidecarView[]): readonly CombinedTool[] {
   const found = new Map<string, CombinedTool>()
   for (const { snapshot, rates } of views) {

@@ -3,37 +3,35 @@ import { API } from '../../admin/api.ts'
 import { connectionProblem, AdminError, failureOf } from '../../admin/api-client.ts'
 import { CLIENT_HEADER } from '../../http/trusted-host.ts'
 import { SseFramer } from '../../mcp/sse-framer.ts'
-import { type Place, placeText } from './sidecar-view.ts'
+import { type AdminEndpoint, endpointText } from './sidecar-view.ts'
 import { readSnapshot, type Snapshot } from './read-snapshot.ts'
 import { foreignCell } from '../../base/text/foreign-text.ts'
 
-/** Receives the events of a sidecar. */
 export interface FeedListener {
   onSnapshot(snapshot: Snapshot): void
-  /** The connection is lost, or not there yet; the feed reconnects. */
+  /** Reports that there is no connection; the feed reconnects. */
   onLost(problem: string): void
 }
 
-/** Configures the requests and timeouts of a feed. */
 export interface FeedOptions {
-  /** The read token, for sidecars that ask for one. */
+  /** The token for sidecars that require a read token. */
   readonly readToken?: string | undefined
-  /** For an event, and for the first one. */
+  /** The longest wait for the next event. */
   readonly silenceMs?: number
-  /** Before it tries again. */
-  readonly againMs?: number
+  /** The wait before the first reconnect. */
+  readonly retryMs?: number
 }
 
 const SILENCE_MS = 4_000
-const AGAIN_MS = 1_000
-const MAX_AGAIN = 5
+const RETRY_MS = 1_000
+const MAX_BACKOFF = 5
 const MAX_EVENT = 4 * 1024 * 1024
 
-/** Reads the events of a sidecar until it is closed, and reconnects when the stream ends. */
+/** Reads the events of a sidecar until the feed is closed, and reconnects when the stream ends. */
 export function openFeed(
-  { host, port }: Place,
+  { host, port }: AdminEndpoint,
   listener: FeedListener,
-  { readToken, silenceMs = SILENCE_MS, againMs = AGAIN_MS }: FeedOptions = {},
+  { readToken, silenceMs = SILENCE_MS, retryMs = RETRY_MS }: FeedOptions = {},
 ): { close(): void } {
   let closed = false
   let tries = 0
@@ -41,7 +39,7 @@ export function openFeed(
   let timer: NodeJS.Timeout | undefined
 
   const open = (): void => {
-    let over = false
+    let ended = false
     const request = get({
       host,
       port,
@@ -51,27 +49,27 @@ export function openFeed(
         accept: 'text/event-stream',
         [CLIENT_HEADER]: 'top',
         ...(readToken !== undefined && { authorization: `Bearer ${readToken}` }),
-        host: placeText({ host, port }),
+        host: endpointText({ host, port }),
       },
     })
     end = (problem) => {
-      if (over) return
-      over = true
+      if (ended) return
+      ended = true
       clearTimeout(timer)
       request.destroy()
       if (closed) return
       listener.onLost(problem)
-      tries = Math.min(tries + 1, MAX_AGAIN)
-      timer = setTimeout(open, againMs * tries)
+      tries = Math.min(tries + 1, MAX_BACKOFF)
+      timer = setTimeout(open, retryMs * tries)
     }
-    const heard = (): void => {
+    const restartTimer = (): void => {
       clearTimeout(timer)
       timer = setTimeout(() => end('no event for too long'), silenceMs)
     }
-    const take = (data: string): void => {
+    const onEvent = (data: string): void => {
       const snapshot = readSnapshot(data)
       tries = 0
-      heard()
+      restartTimer()
       listener.onSnapshot(snapshot)
     }
     const listen = (response: IncomingMessage): void => {
@@ -81,20 +79,20 @@ export function openFeed(
       response.on('data', (chunk: Buffer) => {
         try {
           framer.push(chunk, ({ oversized, data }) => {
-            if (over) return
+            if (ended) return
             if (oversized) end('sent an event that is too large')
-            else if (data !== undefined) take(data)
+            else if (data !== undefined) onEvent(data)
           })
         } catch (error) {
           end(error instanceof AdminError ? error.message : 'sent an invalid event')
         }
       })
     }
-    heard()
+    restartTimer()
     request.on('error', (error) => end(connectionProblem(error)))
     request.on('response', (response) => {
       if (response.statusCode === 200 && isEventStream(response)) listen(response)
-      else void refusalProblem(response, readToken).then(end)
+      else void responseProblem(response, readToken).then(end)
     })
   }
 
@@ -112,8 +110,8 @@ function isEventStream({ headers }: IncomingMessage): boolean {
   return /^text\/event-stream *(?:;|$)/i.test(headers['content-type'] ?? '')
 }
 
-/** Describes why something else than events came. */
-async function refusalProblem(response: IncomingMessage, token = ''): Promise<string> {
+/** Describes a response that is not an event stream. */
+async function responseProblem(response: IncomingMessage, token = ''): Promise<string> {
   const { statusCode: status = 0 } = response
   const failure = foreignCell(await failureOf({ status, body: response }, token), 250)
   if (status === 401) {

@@ -4,12 +4,12 @@ import type { Rates } from './rates.ts'
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 const LEVELS = '▁▂▃▄▅▆▇█'
 
-/** A count, short where it is large. */
+/** Formats a count; large counts are abbreviated. */
 export function count(value: number): string {
   return value < 100_000 ? String(Math.round(value)) : SHORT.format(value)
 }
 
-/** A number per second, or a dash where nobody knows it. */
+/** Formats a rate; an unknown rate is a dash. */
 export function rate(value: number | undefined): string {
   if (value === undefined) return '-'
   if (value === 0) return '0'
@@ -17,12 +17,12 @@ export function rate(value: number | undefined): string {
   return value < 100 ? value.toFixed(1) : count(value)
 }
 
-/** The time of day of an ISO time, in UTC. */
+/** Returns the UTC time of day of an ISO 8601 time. */
 export function timeOfDay(iso: string): string {
   return /T(\d\d:\d\d:\d\d)/.exec(iso)?.[1] ?? '-'
 }
 
-/** The beginning of a digest, as much as tells versions apart. */
+/** Shortens a digest to the characters that distinguish versions. */
 export function shortDigest(digest: string): string {
   return digest === '' ? 'none' : digest.slice(0, 8)
 }
@@ -32,14 +32,14 @@ export function sampledCalls({ snapshot }: SidecarView): number {
   return snapshot?.rules.reduce((sum, rule) => sum + rule.sampled, 0) ?? 0
 }
 
-/** Bars for the newest values, the lowest for nothing, a gap where nothing was heard. */
+/** Draws a bar per second: the lowest bar for zero, a gap where no snapshot arrived. */
 export function sparkline(
   trend: readonly (Rates | undefined)[],
   of: 'injected' | 'real',
   width: number,
 ): string {
   const shown = trend.slice(-width)
-  // One scale for both: they are there to be compared.
+  // Both sparklines have one scale, so that they can be compared.
   const top = Math.max(0, ...shown.flatMap((rates) => [rates?.injected ?? 0, rates?.real ?? 0]))
   const bars = shown.map((rates) => (rates === undefined ? ' ' : bar(rates[of], top)))
   return bars.join('').padStart(width)

@@ -1,31 +1,30 @@
-import { type Board, type Place, SidecarWatch } from './sidecar-view.ts'
+import { type Board, type AdminEndpoint, SidecarWatch } from './sidecar-view.ts'
 import { type FeedOptions, openFeed } from './feed.ts'
 
-/** All sidecars that are looked at. */
 export interface Fleet {
   board(): Board
-  /** A second has gone by. */
+  /** Adds the rates of the last second to the trend. */
   tick(): void
   close(): void
 }
 
-/** Hears all sidecars; `changed` is called when there is news of one. */
+/** Follows all sidecars; calls `changed` when the state of any sidecar changes. */
 export function watchFleet(
-  places: readonly Place[],
+  endpoints: readonly AdminEndpoint[],
   changed: () => void,
   options?: FeedOptions,
 ): Fleet {
-  const watches = places.map((place) => new SidecarWatch(place))
-  const feeds = places.map((place, i) =>
+  const watches = endpoints.map((endpoint) => new SidecarWatch(endpoint))
+  const feeds = endpoints.map((endpoint, i) =>
     openFeed(
-      place,
+      endpoint,
       {
         onSnapshot: (snapshot) => {
-          watches[i]!.hear(snapshot, performance.now())
+          watches[i]!.update(snapshot, performance.now())
           changed()
         },
         onLost: (problem) => {
-          watches[i]!.lose(problem)
+          watches[i]!.setLost(problem)
           changed()
         },
       },

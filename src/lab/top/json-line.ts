@@ -5,7 +5,7 @@ import type { Rates } from './rates.ts'
 
 const MAX_FAULTS = 20
 
-/** Everything at one moment as JSON on one line. */
+/** Formats the state of all sidecars as one line of JSON. */
 export function jsonLine(board: Board): string {
   const { rules, tools, faults, digests, rates } = combine(board.sidecars)
   const shown = {
@@ -23,7 +23,7 @@ export function jsonLine(board: Board): string {
 function showSidecar(view: SidecarView): object {
   const { address, link, problem, snapshot, rates } = view
   const lost = { address, link, problem: problem === '' ? null : problem }
-  // An old state is not shown as the current one.
+  // A state from before the connection was lost is not shown as the current state.
   if (link !== 'live' || snapshot === undefined) return lost
   const { version, environment, armed, reasons, dryRun, activeFaults, digest, generation } =
     snapshot

@@ -1,36 +1,38 @@
-import { type Board, type Place, placeText } from './sidecar-view.ts'
+import { type Board, type AdminEndpoint, endpointText } from './sidecar-view.ts'
 import { type Change, changeArming } from './change-arming.ts'
-import { type Around, type Controls, keysOf, press, UNTOUCHED } from './controls.ts'
+import { type KeyContext, type Controls, keysOf, press, INITIAL_CONTROLS } from './controls.ts'
 import type { FeedOptions } from './feed.ts'
 import { watchFleet } from './fleet.ts'
 import { renderScreen } from './screen/screen.ts'
 import { onStopSignal, type Input, openTerminal, type Output } from './terminal.ts'
 
-/** Configures the screen. */
 export interface LiveOptions {
-  readonly places: readonly Place[]
+  readonly endpoints: readonly AdminEndpoint[]
   readonly token: string | undefined
   readonly readToken?: string | undefined
   readonly colours: boolean
   readonly output: Output
   readonly input: Input
-  readonly times?: Pick<FeedOptions, 'silenceMs' | 'againMs'>
+  readonly times?: Pick<FeedOptions, 'silenceMs' | 'retryMs'>
 }
 
 const EVERY_MS = 1_000
 
-/** Shows everything on a screen that follows keys, until somebody quits. */
+/** Shows an interactive screen until the user quits. */
 export function topLive(options: LiveOptions): Promise<number> {
-  const { places, token, readToken, colours, output, input, times } = options
+  const { endpoints, token, readToken, colours, output, input, times } = options
   return new Promise((resolve, reject) => {
-    const around: Around = { addresses: places.map(placeText), hasToken: token !== undefined }
-    let controls: Controls = UNTOUCHED
-    let held: Board | undefined
+    const context: KeyContext = {
+      addresses: endpoints.map(endpointText),
+      hasToken: token !== undefined,
+    }
+    let controls: Controls = INITIAL_CONTROLS
+    let pausedBoard: Board | undefined
     let links = ''
 
     const draw = (): void => {
       const { width, height } = terminal
-      const board = held ?? fleet.board()
+      const board = pausedBoard ?? fleet.board()
       terminal.draw(renderScreen(board, { width, height, ...controls }))
     }
     const guarded =
@@ -44,32 +46,34 @@ export function topLive(options: LiveOptions): Promise<number> {
       }
     const end = (settle: () => void): void => {
       clearInterval(timer)
-      letGo()
+      removeHandlers()
       fleet.close()
       terminal.close()
       settle()
     }
     const stop = (): void => end(() => resolve(0))
     const change = async (kind: Change): Promise<void> => {
-      const chosen = places[controls.focus - 1]
-      const targets = chosen === undefined ? places : [chosen]
-      const said = await Promise.all(targets.map((place) => changeArming(place, kind, token ?? '')))
-      const notice = said.map((text, i) => `${placeText(targets[i]!)} ${text}`).join('; ')
+      const chosen = endpoints[controls.focus - 1]
+      const targets = chosen === undefined ? endpoints : [chosen]
+      const results = await Promise.all(
+        targets.map((endpoint) => changeArming(endpoint, kind, token ?? '')),
+      )
+      const notice = results.map((text, i) => `${endpointText(targets[i]!)} ${text}`).join('; ')
       controls = { ...controls, notice: `${kind}: ${notice}` }
       guarded(draw)()
     }
     const onKeys = (sent: string): void => {
       for (const key of keysOf(sent)) {
-        const pressed = press(key, controls, around)
+        const pressed = press(key, controls, context)
         controls = pressed.controls
         if (pressed.act === 'quit') return stop()
         if (pressed.act !== undefined) void change(pressed.act)
       }
-      held = controls.paused ? (held ?? fleet.board()) : undefined
+      pausedBoard = controls.paused ? (pausedBoard ?? fleet.board()) : undefined
       guarded(draw)()
     }
-    // Numbers change once a second; who comes and goes is shown at once.
-    const onNews = (): void => {
+    // Numbers are drawn once a second; a new or lost connection is drawn immediately.
+    const onChange = (): void => {
       const now = fleet
         .board()
         .sidecars.map(({ link }) => link)
@@ -83,7 +87,7 @@ export function topLive(options: LiveOptions): Promise<number> {
       onKeys,
       onResize: () => guarded(draw)(),
     })
-    const fleet = watchFleet(places, onNews, { ...times, readToken })
+    const fleet = watchFleet(endpoints, onChange, { ...times, readToken })
     const timer = setInterval(
       guarded(() => {
         fleet.tick()
@@ -91,7 +95,7 @@ export function topLive(options: LiveOptions): Promise<number> {
       }),
       EVERY_MS,
     )
-    const letGo = onStopSignal(stop)
+    const removeHandlers = onStopSignal(stop)
     output.on('error', stop)
     guarded(draw)()
   })

@@ -2,10 +2,9 @@ import * as api from '../../admin/api.ts'
 import { readResponse } from '../../admin/api-client.ts'
 import { foreignCell } from '../../base/text/foreign-text.ts'
 
-/** One fault that took effect. */
 export interface Fault extends Pick<api.Fault, 'rule' | 'fault'> {
   readonly at: string
-  /** The tool, or the method, or nothing for HTTP without a call. */
+  /** The tool, or the method; empty for HTTP without a call. */
   readonly called: string
   readonly id: string
   readonly session: string
@@ -13,7 +12,6 @@ export interface Fault extends Pick<api.Fault, 'rule' | 'fault'> {
   readonly delayMs: number | null
 }
 
-/** One rule of a sidecar. */
 export interface Rule extends Pick<
   api.Rule,
   'name' | 'faults' | 'phase' | 'percent' | 'sampled' | 'active'
@@ -24,20 +22,20 @@ export interface Rule extends Pick<
   readonly applied: number
 }
 
-/** The version of the rules that was found last. */
+/** The last reload of the rules. */
 export interface Reload extends Pick<api.Reload, 'result'> {
   readonly at: string
-  /** The first error, with its place; or why there are no rules. */
+  /** The first error with its position, or the reason why there are no rules. */
   readonly problem: string
   readonly problemCount: number
 }
 
-/** The state of a sidecar at one moment, as `top` shows it; missing texts are empty. */
+/** The state of a sidecar at one moment; missing strings are empty. */
 export interface Snapshot extends Pick<
   api.State,
   'version' | 'canChange' | 'armed' | 'dryRun' | 'activeFaults'
 > {
-  /** Milliseconds since the epoch, by the clock of the sidecar. */
+  /** Milliseconds since the epoch by the clock of the sidecar. */
   readonly at: number | undefined
   readonly environment: string
   readonly reasons: readonly { readonly by: string; readonly reason: string; readonly at: string }[]
@@ -48,7 +46,7 @@ export interface Snapshot extends Pick<
   readonly rules: readonly Rule[]
   readonly tools: readonly Pick<api.Tool, 'tool' | 'calls' | 'errors'>[]
   readonly faults: {
-    /** True when these are all entries, and not only new ones. */
+    /** True when the list holds all faults, false when only new ones. */
     readonly whole: boolean
     readonly total: number
     readonly list: readonly Fault[]
@@ -57,7 +55,7 @@ export interface Snapshot extends Pick<
 
 const MAX_TEXT = 250
 
-/** Reads one event of `/api/events`, with nothing in it that a terminal obeys. Throws an `AdminError`. */
+/** Parses an event of `/api/events` and removes control characters. Throws an `AdminError`. */
 export function readSnapshot(json: string): Snapshot {
   const clean = (text: string): string => foreignCell(text, MAX_TEXT)
   const event = readResponse(api.API.events, json, clean)
@@ -120,7 +118,7 @@ function faultOf({ at, rule, fault, tool, method, id, ...more }: api.Fault): Fau
     rule,
     fault,
     called: tool ?? method ?? '',
-    // Two ids that look alike may differ: 1 and "1".
+    // The ids 1 and "1" differ.
     id: id === undefined ? '' : JSON.stringify(id),
     session,
     effect,

@@ -1,47 +1,44 @@
 import { type Rates, type SidecarRates, ratesBetween } from './rates.ts'
 import type { Fault, Snapshot } from './read-snapshot.ts'
 
-/** Where the admin port of a sidecar is. */
-export interface Place {
+export interface AdminEndpoint {
   readonly host: string
   readonly port: number
 }
 
-/** The place as people write it. */
-export function placeText({ host, port }: Place): string {
+/** Formats an address as `host:port`. */
+export function endpointText({ host, port }: AdminEndpoint): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /** The state of the connection to a sidecar. */
-export type Link = 'connecting' | 'live' | 'lost'
+export type ConnectionState = 'connecting' | 'live' | 'lost'
 
-/** All that is known of one sidecar. */
 export interface SidecarView {
   readonly address: string
-  readonly link: Link
-  /** Why it is not heard. */
+  readonly link: ConnectionState
+  /** The reason why the connection is lost. */
   readonly problem: string
-  /** The last snapshot. */
   readonly snapshot: Snapshot | undefined
-  /** Undefined until two snapshots in a row were heard. */
+  /** Undefined until two consecutive snapshots arrived. */
   readonly rates: SidecarRates | undefined
-  /** Its last faults, newest first. */
+  /** The last faults, newest first. */
   readonly faults: readonly Fault[]
-  /** One for each second, the newest last; undefined where nothing was heard. */
+  /** One entry per second, the newest last; undefined where no snapshot arrived. */
   readonly trend: readonly (Rates | undefined)[]
 }
 
 const MAX_TREND = 240
 const MAX_FAULTS = 50
 
-/** Keeps what is known of one sidecar. */
+/** Keeps the state of one sidecar. */
 export class SidecarWatch {
   #view: SidecarView
-  #heardAt = 0
+  #updatedAt = 0
 
-  constructor(place: Place) {
+  constructor(endpoint: AdminEndpoint) {
     this.#view = {
-      address: placeText(place),
+      address: endpointText(endpoint),
       link: 'connecting',
       problem: '',
       snapshot: undefined,
@@ -55,52 +52,52 @@ export class SidecarWatch {
     return this.#view
   }
 
-  /** Takes a snapshot; `now` is the local time in milliseconds. */
-  hear(snapshot: Snapshot, now: number): void {
+  /** Adds a snapshot; `now` is the local time in milliseconds. */
+  update(snapshot: Snapshot, now: number): void {
     const { snapshot: before, link, faults: known } = this.#view
-    // A gap says how much came about, but not when.
+    // After a gap the counts are known, but not when they grew.
     const follows = link === 'live' && before !== undefined
-    const rates = follows ? ratesBetween(before, snapshot, now - this.#heardAt) : undefined
+    const rates = follows ? ratesBetween(before, snapshot, now - this.#updatedAt) : undefined
     const { whole, list } = snapshot.faults
     const faults = (whole ? list : [...list, ...known]).slice(0, MAX_FAULTS)
-    this.#heardAt = now
+    this.#updatedAt = now
     this.#view = { ...this.#view, link: 'live', problem: '', snapshot, rates, faults }
   }
 
-  lose(problem: string): void {
+  setLost(problem: string): void {
     this.#view = { ...this.#view, link: 'lost', problem, rates: undefined }
   }
 
-  /** A second has gone by. */
+  /** Adds the rates of the last second to the trend. */
   tick(): void {
     const trend = [...this.#view.trend, this.#view.rates].slice(-MAX_TREND)
     this.#view = { ...this.#view, trend }
   }
 }
 
-/** All that there is to show at one moment. */
+/** The state of all sidecars at one moment. */
 export interface Board {
-  /** ISO 8601, in UTC, as the clock is here. */
+  /** ISO 8601, in UTC, by the local clock. */
   readonly at: string
   readonly sidecars: readonly SidecarView[]
 }
 
-/** The view that the user chose. */
-export interface Look {
+/** Configures the screen. */
+export interface ScreenOptions {
   readonly width: number
   readonly height: number
-  /** The number of one sidecar that is shown alone, or 0 for all. */
+  /** The number of the only sidecar to show; 0 shows all. */
   readonly focus: number
   readonly paused: boolean
   readonly help: boolean
-  /** A question to be answered, or what became of the last change. */
+  /** A question to the user, or the result of the last change. */
   readonly notice: string
 }
 
-/** The sidecars that the look is at. */
+/** Returns the sidecars that the screen shows. */
 export function shownSidecars(
   { sidecars }: Board,
-  { focus }: Pick<Look, 'focus'>,
+  { focus }: Pick<ScreenOptions, 'focus'>,
 ): readonly SidecarView[] {
   const one = sidecars[focus - 1]
   return one === undefined ? sidecars : [one]

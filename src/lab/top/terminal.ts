@@ -1,6 +1,5 @@
 import { type Line, paintLine } from './screen/line.ts'
 
-/** The part of an output stream that is used here. */
 export interface Output {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -12,7 +11,6 @@ export interface Output {
   off(event: 'resize', listener: () => void): unknown
 }
 
-/** Where keys come from. */
 export interface Input {
   readonly isTTY?: boolean
   setRawMode?(raw: boolean): unknown
@@ -22,16 +20,15 @@ export interface Input {
   off(event: 'data', listener: (data: Buffer | string) => void): unknown
 }
 
-/** A screen of one's own in a terminal. */
+/** Draws on the alternate screen of a terminal. */
 export interface Terminal {
   readonly width: number
   readonly height: number
   draw(lines: readonly Line[]): void
-  /** Gives back what was there before. */
+  /** Restores the previous screen. */
   close(): void
 }
 
-/** Receives the events of a terminal. */
 export interface TerminalListener {
   readonly onKeys: (sent: string) => void
   readonly onResize: () => void
@@ -43,7 +40,7 @@ const HOME = '\u001b[H'
 const CLEAR_REST_OF_LINE = '\u001b[K'
 const CLEAR_BELOW = '\u001b[J'
 
-/** Takes the screen and the keys; they are given back however the process ends. */
+/** Switches to the alternate screen and reads keys; the terminal is restored however the process ends. */
 export function openTerminal(
   output: Output,
   input: Input,
@@ -51,26 +48,27 @@ export function openTerminal(
   { onKeys, onResize }: TerminalListener,
 ): Terminal {
   let open = true
-  const hear = (data: Buffer | string): void => onKeys(data.toString())
+  const onData = (data: Buffer | string): void => onKeys(data.toString())
   const close = (): void => {
     if (!open) return
     open = false
     process.off('exit', close)
     process.off('uncaughtExceptionMonitor', close)
     output.off('resize', onResize)
-    input.off('data', hear)
+    input.off('data', onData)
     if (input.isTTY === true) input.setRawMode?.(false)
     input.pause()
     output.write(LEAVE)
   }
   process.on('exit', close)
-  // Before the error is printed, which would be gone with the screen.
+  // Restores the screen before the error is printed, or the error would disappear with the alternate
+  // screen.
   process.on('uncaughtExceptionMonitor', close)
   output.on('resize', onResize)
   output.write(ENTER)
   if (input.isTTY === true) {
     input.setRawMode?.(true)
-    input.on('data', hear)
+    input.on('data', onData)
     input.resume()
   }
   return {
@@ -81,7 +79,7 @@ export function openTerminal(
       return output.rows ?? 24
     },
     draw: (lines) => {
-      // A terminal that is slow gets the next one.
+      // A slow terminal skips this onData and gets the next one.
       if (!open || output.writableNeedDrain === true) return
       const text = lines.map((line) => paintLine(line, colours) + CLEAR_REST_OF_LINE).join('\r\n')
       output.write(HOME + text + CLEAR_BELOW)

@@ -75,10 +75,10 @@ export function tool(
 export function board(sidecars: readonly (readonly Told[] | string)[]): Board {
   const views = sidecars.map((told, i) => {
     const watch = new SidecarWatch({ host: '10.0.0.7', port: 15390 + i })
-    if (typeof told === 'string') watch.lose(told)
+    if (typeof told === 'string') watch.setLost(told)
     else {
       for (const [second, each] of told.entries()) {
-        watch.hear(readSnapshot(event(second, each)), second * 1_000)
+        watch.update(readSnapshot(event(second, each)), second * 1_000)
         watch.tick()
       }
     }

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
-import { type Controls, keysOf, press, UNTOUCHED } from '../../../src/lab/top/controls.ts'
+import { type Controls, keysOf, press, INITIAL_CONTROLS } from '../../../src/lab/top/controls.ts'
 
 const AROUND = { addresses: ['a:1', 'b:2'], hasToken: true }
 
-function pressed(keys: string, around = AROUND): { controls: Controls; acts: readonly unknown[] } {
-  let controls = UNTOUCHED
+function pressed(keys: string, context = AROUND): { controls: Controls; acts: readonly unknown[] } {
+  let controls = INITIAL_CONTROLS
   const acts: unknown[] = []
   for (const key of keys) {
-    const result = press(key, controls, around)
+    const result = press(key, controls, context)
     controls = result.controls
     acts.push(result.act)
   }
@@ -20,7 +20,7 @@ it.each(['q', '\u0003', 'd\u0003', 'pq'])('%j quits', (keys) => {
 
 it('changes nothing without a yes', () => {
   expect(pressed('d').controls).toMatchObject({
-    asked: 'disarm',
+    pending: 'disarm',
     notice: 'disarm all 2 sidecars? y/n',
   })
   for (const keys of ['dn', 'd ', 'dd', 'dq', 'y', 'dny', 'd1y']) {
@@ -31,22 +31,22 @@ it('changes nothing without a yes', () => {
   expect(pressed('aY').acts).toEqual(['arm'])
 })
 
-it('asks about the sidecar that is looked at', () => {
+it('asks about the selected sidecar', () => {
   expect(pressed('2a').controls.notice).toBe('arm b:2? y/n')
   expect(pressed('20a').controls.notice).toBe('arm all 2 sidecars? y/n')
   expect(pressed('7').controls).toMatchObject({ focus: 0, notice: 'there is no sidecar 7' })
 })
 
-it('refuses changes clearly where there is no token', () => {
+it('rejects changes without a token', () => {
   const { controls, acts } = pressed('dy', { ...AROUND, hasToken: false })
   expect(acts).toEqual([])
   expect(pressed('d', { ...AROUND, hasToken: false }).controls.notice).toBe(
-    'disarm: not without the admin token: set SQUALL_ADMIN_TOKEN or start with --admin-token-file',
+    'disarm: the admin token is required: set SQUALL_ADMIN_TOKEN or start with --admin-token-file',
   )
-  expect(controls.asked).toBeUndefined()
+  expect(controls.pending).toBeUndefined()
 })
 
-it('lets nothing that was pasted response a question', () => {
+it('does not answer a question with pasted text', () => {
   expect(keysOf('pdy')).toEqual(['p', 'd'])
   expect(keysOf('\u001b[A')).toEqual([])
   expect(keysOf('\u001b')).toEqual(['\u001b'])

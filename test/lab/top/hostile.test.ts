@@ -25,10 +25,10 @@ async function serve(listener: RequestListener): Promise<{ host: string; port: n
 
 /** Why the feed of such a server is lost. */
 async function lostBy(listener: RequestListener, silenceMs = 5_000): Promise<string> {
-  const place = await serve(listener)
+  const endpoint = await serve(listener)
   return new Promise((resolve) => {
     const feed = openFeed(
-      place,
+      endpoint,
       {
         onSnapshot: () => undefined,
         onLost: (problem) => {
@@ -36,7 +36,7 @@ async function lostBy(listener: RequestListener, silenceMs = 5_000): Promise<str
           resolve(problem)
         },
       },
-      { silenceMs, againMs: 60_000 },
+      { silenceMs, retryMs: 60_000 },
     )
   })
 }
@@ -48,7 +48,7 @@ const stream =
     res.write(text)
   }
 
-it('shows no text that a terminal would obey, and none without end', () => {
+it('shows no control sequences and no unbounded text', () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 0x10ffff }), { maxLength: 300 }), (codes) => {
       const text = String.fromCodePoint(...codes)
@@ -60,12 +60,12 @@ it('shows no text that a terminal would obey, and none without end', () => {
   )
 })
 
-it('reads whatever is told, or says that it does not understand', () => {
+it('reads any event or reports that it is invalid', () => {
   const told = { rules: [rule('a', 1)], tools: [tool('t', [1, 1])], lastReload: null }
   const base = JSON.parse(event(0, told)) as object
   fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(), (value, place) => {
-      const text = JSON.stringify(replaced(base, value, place))
+    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.nat(), (value, index) => {
+      const text = JSON.stringify(replaced(base, value, index))
       try {
         const snapshot = JSON.stringify(readSnapshot(text))
         expect(snapshot).not.toContain('null,null,null')
@@ -78,7 +78,7 @@ it('reads whatever is told, or says that it does not understand', () => {
   )
 })
 
-it('keeps no more of anything than a sidecar has', () => {
+it('bounds everything that it keeps', () => {
   const many = Array(1_500).fill(0)
   const snapshot = readSnapshot(
     event(0, {
@@ -103,7 +103,7 @@ it('keeps no more of anything than a sidecar has', () => {
   expect(snapshot.faults.list[0]!.effect).toHaveLength(251)
 })
 
-it('says why it hears nothing', async () => {
+it('reports why there are no events', async () => {
   const page: RequestListener = (_, res) => res.end('<html>')
   const full: RequestListener = (_, res) =>
     res.writeHead(503).end('{"error":"\u001b[2J16 streams are open"}'.replace('\u001b', '\\u001b'))
@@ -148,21 +148,21 @@ it('says why it hears nothing', async () => {
   ])
 })
 
-it('never shows the token, even where it is sent back', async () => {
-  const place = await serve((req, res) => {
+it('never shows the token, even when a server echoes it', async () => {
+  const endpoint = await serve((req, res) => {
     res
       .writeHead(418)
       .end(JSON.stringify({ error: `${'x'.repeat(180)} ${req.headers.authorization}` }))
   })
-  const said = await changeArming(place, 'arm', 'a-token-that-nobody-sees')
+  const said = await changeArming(endpoint, 'arm', 'a-token-that-nobody-sees')
   expect(said).toBe(`responded 418: ${'x'.repeat(180)} Bearer …`)
 })
 
-/** The value with one of its parts, at some place in it, replaced. */
-function replaced(value: object, by: unknown, place: number): unknown {
+/** Returns a copy of the value in which the part with this index is replaced. */
+function replaced(value: object, by: unknown, index: number): unknown {
   const text = JSON.stringify(value)
   let seen = 0
   const parts = JSON.stringify(value, (_, part: unknown) => (seen++, part)) === text ? seen : 1
   let now = 0
-  return JSON.parse(text, (_, part: unknown) => (now++ === place % parts ? by : part)) as unknown
+  return JSON.parse(text, (_, part: unknown) => (now++ === index % parts ? by : part)) as unknown
 }

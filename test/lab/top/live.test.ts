@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import type { Place } from '../../../src/lab/top/sidecar-view.ts'
+import type { AdminEndpoint } from '../../../src/lab/top/sidecar-view.ts'
 import { topLive } from '../../../src/lab/top/live-screen.ts'
 import { topLines, topOnce } from '../../../src/lab/top/top.ts'
 import { failing } from '../../live/rules-directory.ts'
@@ -12,14 +12,14 @@ import { startSquall, type RuledSquall } from '../../support/squall.ts'
 
 const opened = closers()
 const TOKEN = 'a-token-of-the-top-tests'
-const TIMES = { silenceMs: 4_000, againMs: 50 }
+const TIMES = { silenceMs: 4_000, retryMs: 50 }
 const HOSTILE = '\u001b]0;owned\u0007\u009b2J\u202etool'
 
 async function sidecar(rule: string, flags: readonly string[] = []): Promise<RuledSquall> {
   return opened(await startSquall({ rules: failing(rule), flags }))
 }
 
-function placeOf({ squall }: RuledSquall): Place {
+function endpointOf({ squall }: RuledSquall): AdminEndpoint {
   return { host: '127.0.0.1', port: squall.running.admin!.port }
 }
 
@@ -29,24 +29,33 @@ async function tokenFlags({ mounted }: RuledSquall): Promise<readonly string[]> 
   return ['--admin-token-file', file]
 }
 
-const once = async (places: readonly Place[], json: boolean) => {
+const once = async (endpoints: readonly AdminEndpoint[], json: boolean) => {
   let text = ''
   const write = (part: string): void => void (text += part)
-  const code = await topOnce({ places, json, colours: false, width: 80, write, timeoutMs: 15_000 })
+  const code = await topOnce({
+    endpoints,
+    json,
+    colours: false,
+    width: 80,
+    write,
+    timeoutMs: 15_000,
+  })
   return { code, text }
 }
 
 /** What is written to what is no terminal, until nobody reads any more. */
-async function firstLines(places: readonly Place[]): Promise<{ plain: string; json: string }> {
+async function firstLines(
+  endpoints: readonly AdminEndpoint[],
+): Promise<{ plain: string; json: string }> {
   const [plain, json] = [new FakeTerminal(false), new FakeTerminal(false)]
-  const ended = [topLines(places, false, plain), topLines(places, true, json)]
+  const ended = [topLines(endpoints, false, plain), topLines(endpoints, true, json)]
   await eventually(() => (json.written === '' || plain.written === '' ? 'nothing yet' : undefined))
   for (const terminal of [plain, json]) terminal.emit('error', new Error('EPIPE'))
   expect(await Promise.all(ended)).toEqual([0, 0])
   return { plain: plain.written, json: json.written }
 }
 
-it('where there is no screen tells of several sidecars as lines or JSON, and fails where one is not heard', async () => {
+it('writes the state of several sidecars as lines or JSON without a screen, and fails when one is not connected', async () => {
   const first = await sidecar('one')
   const second = await sidecar('two')
   for (let i = 0; i < 3; i++) await first.ask()
@@ -54,9 +63,9 @@ it('where there is no screen tells of several sidecars as lines or JSON, and fai
   await second.ask(HOSTILE)
   const nobody = { host: '127.0.0.1', port: 1 }
   const [{ code, text }, alone, lines] = await Promise.all([
-    once([placeOf(first), placeOf(second), nobody], true),
-    once([placeOf(first)], false),
-    firstLines([placeOf(first), nobody]),
+    once([endpointOf(first), endpointOf(second), nobody], true),
+    once([endpointOf(first)], false),
+    firstLines([endpointOf(first), nobody]),
   ])
   expect(code).toBe(1)
   expect(text).toMatch(/^[^\n]+\n$/)
@@ -97,10 +106,10 @@ it('follows sidecars on a screen: changes, losses, and returns at the same port'
   const first = await sidecar('one')
   const flags = await tokenFlags(first)
   const second = await sidecar('one', flags)
-  const lost = placeOf(first)
+  const lost = endpointOf(first)
   const terminal = new FakeTerminal()
   const ended = topLive({
-    places: [lost, placeOf(second)],
+    endpoints: [lost, endpointOf(second)],
     token: TOKEN,
     colours: true,
     output: terminal,

@@ -1,10 +1,17 @@
 import { expect, it } from 'vitest'
-import type { Look } from '../../../src/lab/top/sidecar-view.ts'
+import type { ScreenOptions } from '../../../src/lab/top/sidecar-view.ts'
 import { cells, plainText, paintLine } from '../../../src/lab/top/screen/line.ts'
 import { renderReport, renderScreen } from '../../../src/lab/top/screen/screen.ts'
 import { board, rule, tool } from './boards.ts'
 
-const LOOK: Look = { width: 80, height: 30, focus: 0, paused: false, help: false, notice: '' }
+const LOOK: ScreenOptions = {
+  width: 80,
+  height: 30,
+  focus: 0,
+  paused: false,
+  help: false,
+  notice: '',
+}
 
 const FAULT = {
   at: '2026-03-01T09:04:19.749Z',
@@ -24,8 +31,8 @@ const SECONDS = [
 const OTHER = { armed: false, digest: 'c289a96b00', rules: [rule('slow-search', 2)] }
 const BOARD = board([SECONDS, [OTHER, OTHER, OTHER], 'connection refused'])
 
-const shown = (look: Partial<Look> = {}, of = BOARD): string[] =>
-  plainText(renderScreen(of, { ...LOOK, ...look })).split('\n')
+const shown = (screen: Partial<ScreenOptions> = {}, of = BOARD): string[] =>
+  plainText(renderScreen(of, { ...LOOK, ...screen })).split('\n')
 
 it('shows everything on 80 columns', () => {
   expect(shown().join('\n')).toBe(`\
@@ -87,7 +94,7 @@ it('shows more on 120 columns, and one sidecar alone', () => {
 `)
 })
 
-it('says how much finds no room, and how many of those rules are idle', () => {
+it('counts the hidden rows, and the idle rules among them', () => {
   const rules = Array.from({ length: 20 }, (_, i) => rule(`rule-${i}`, i < 10 ? i : 0))
   const tools = Array.from({ length: 20 }, (_, i) => tool(`tool-${i}`, [i, 0]))
   const lines = shown(
@@ -102,9 +109,9 @@ it('says how much finds no room, and how many of those rules are idle', () => {
   ])
 })
 
-it('shows what is wrong with rules that were refused, and what is asked', () => {
-  const place = { file: 'rules.yaml', line: 3, column: 5, code: 'unknown_key', path: '' }
-  const problems = [{ ...place, message: 'unknown key "percnt"' }]
+it('shows the problem of rejected rules, and the pending question', () => {
+  const position = { file: 'rules.yaml', line: 3, column: 5, code: 'unknown_key', path: '' }
+  const problems = [{ ...position, message: 'unknown key "percnt"' }]
   const lastReload = {
     result: 'rejected',
     digest: 'c289a96b',
@@ -122,12 +129,12 @@ it('shows what is wrong with rules that were refused, and what is asked', () => 
   expect(lines.at(-2)).toBe(' disarm all 1 sidecars? y/n')
 })
 
-it('never takes more room than there is, whatever it shows', () => {
+it('never exceeds the size of the screen', () => {
   const many = board(Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? SECONDS : 'no response')))
   for (const width of [1, 20, 80, 81, 133]) {
     for (const height of [1, 2, 9, 24, 60]) {
-      for (const look of [{}, { help: true }, { focus: 1 }]) {
-        const lines = renderScreen(many, { ...LOOK, width, height, ...look })
+      for (const screen of [{}, { help: true }, { focus: 1 }]) {
+        const lines = renderScreen(many, { ...LOOK, width, height, ...screen })
         expect(lines.length).toBe(height)
         for (const line of lines) {
           expect(cells(line.map(({ text }) => text).join(''))).toBeLessThan(width)
@@ -138,7 +145,7 @@ it('never takes more room than there is, whatever it shows', () => {
   expect(shown({ height: 40 }, many).join('\n')).toMatch(/… \d+ more sidecars/)
 })
 
-it('keeps columns straight under wide letters, and lets names do nothing', () => {
+it('aligns columns with wide letters, and neutralizes names', () => {
   const names = ['検索ツール', '🔧 fix', '\u001b[2Jgone\u0007', '\u202eevil', 'e\u0301']
   const tools = names.map((name, i) => tool(name, [9 - i, 0]))
   const text = plainText(renderReport(board([[{ tools }]]), 80))
@@ -151,15 +158,15 @@ it('keeps columns straight under wide letters, and lets names do nothing', () =>
   expect(text).toContain('\\u{1b}[2Jgone\\u{7}')
 })
 
-it('has colours only where they are wanted', () => {
+it('paints colours only on request', () => {
   const [line] = renderScreen(BOARD, LOOK)
   expect(paintLine(line!, true)).toContain('\u001b[1m squall top')
   expect(paintLine(line!, false)).not.toContain('\u001b')
 })
 
-it('does not tell of a sidecar that it lost as if it heard it', () => {
+it('does not show the old state of a lost sidecar', () => {
   const lines = shown({}, board(['no response']))
-  expect(lines.filter((line) => line === ' nothing is heard')).toHaveLength(3)
+  expect(lines.filter((line) => line === ' no sidecar is connected')).toHaveLength(3)
 })
 
 it('shows help in place of the numbers', () => {

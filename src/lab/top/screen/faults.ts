@@ -11,7 +11,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'WHAT', grow: 4 },
 ]
 
-/** The faults that took effect last, newest first. */
+/** Tabulates the last faults, newest first. */
 export function faultLines(
   faults: readonly Fault[],
   width: number,

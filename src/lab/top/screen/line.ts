@@ -1,5 +1,5 @@
 const ASCII = /^[\u0020-\u007e]*$/
-// Emoji and the scripts of East Asia take two cells.
+// Emoji and East Asian scripts take two cells.
 const WIDE =
   /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]/u
 
@@ -11,7 +11,7 @@ export function cells(text: string): number {
   return sum
 }
 
-/** The text, cut with a mark where it takes more cells than this. */
+/** Cuts a text to a number of cells; a cut text ends with an ellipsis. */
 export function fit(text: string, most: number): string {
   if (cells(text) <= most) return text
   let kept = ''
@@ -24,36 +24,33 @@ export function fit(text: string, most: number): string {
   return most < 1 ? '' : `${kept}…`
 }
 
-/** The text in exactly so many cells. */
+/** Cuts or pads a text to exactly `width` cells. */
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const shown = fit(text, width)
   const space = ' '.repeat(Math.max(0, width - cells(shown)))
   return align === 'left' ? shown + space : space + shown
 }
 
-/** The meaning of a part of a line. It selects the colour, and no information is in the colour alone. */
+/** The meaning of a span. The tone selects the colour; colour alone carries no information. */
 export type Tone = 'plain' | 'strong' | 'good' | 'bad' | 'warn' | 'quiet'
 
-/** A part of a line. */
 export interface Span {
   readonly text: string
   readonly tone: Tone
 }
 
-/** One line of a screen. */
 export type Line = readonly Span[]
 
-/** A part with its meaning. */
 export function span(text: string, tone: Tone = 'plain'): Span {
   return { text, tone }
 }
 
-/** A line of one part, one cell from the edge. */
+/** Returns a line of one span, indented by one cell. */
 export function textLine(text: string, tone: Tone = 'plain'): Line {
   return [span(` ${text}`, tone)]
 }
 
-/** The line, cut where it takes more cells than this. */
+/** Cuts a line to a number of cells. */
 export function fitLine(line: Line, most: number): Line {
   let left = most
   const kept: Span[] = []
@@ -66,7 +63,7 @@ export function fitLine(line: Line, most: number): Line {
   return kept
 }
 
-/** Lines as text, without colours. */
+/** Formats lines without colours. */
 export function plainText(lines: readonly Line[]): string {
   return lines
     .map(
@@ -88,7 +85,7 @@ const CODES: Readonly<Record<Tone, string>> = {
   quiet: '2',
 }
 
-/** A line with the codes of its colours. */
+/** Formats a line with ANSI colour codes. */
 export function paintLine(line: Line, colours: boolean): string {
   return line
     .map(({ text, tone }) =>

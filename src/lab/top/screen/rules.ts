@@ -18,12 +18,12 @@ const WORDS: Readonly<Record<CombinedRule['state'], string>> = {
   disarmed: 'disarmed',
   dry_run: 'dry run',
   not_yet: 'later',
-  expired: 'over',
+  expired: 'expired',
   other_pod: 'other pods',
   mixed: 'mixed',
 }
 
-/** The rules of all sidecars; those that hit nothing stand out. */
+/** Tabulates the rules of all sidecars and highlights idle rules. */
 export function ruleLines(
   rules: readonly CombinedRule[],
   live: number,
@@ -46,7 +46,7 @@ function row(rule: CombinedRule, live: number): readonly Span[] {
   const idle = isIdle(rule)
   return [
     span(name, idle ? 'warn' : 'strong'),
-    span(builtIn ? 'asked for by headers' : faults.join('+')),
+    span(builtIn ? 'requested by headers' : faults.join('+')),
     stateOf(rule, live, idle),
     span(count(matched)),
     span(count(sampled)),

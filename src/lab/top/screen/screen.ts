@@ -1,16 +1,16 @@
 import { type Line, fitLine, span, textLine, cells } from './line.ts'
-import { type Board, type Look, shownSidecars } from '../sidecar-view.ts'
+import { type Board, type ScreenOptions, shownSidecars } from '../sidecar-view.ts'
 import { type Combined, combine, differingDigests } from '../combined.ts'
 import { shortDigest, timeOfDay } from '../figures.ts'
 import { faultLines } from './faults.ts'
 import { helpLines } from './help.ts'
 import { isIdle, ruleLines } from './rules.ts'
-import { type Numbered, sidecarLines } from './sidecars.ts'
+import { type NumberedSidecar, sidecarLines } from './sidecars.ts'
 import { toolLines } from './tools.ts'
 import { trafficLines } from './traffic.ts'
 
-/** Shares rows among those who want some: evenly, and what one does not need goes to the others. */
-export function allot(room: number, wanted: readonly number[]): readonly number[] {
+/** Distributes rows evenly among tables; rows that one table does not need go to the others. */
+export function distributeRows(room: number, wanted: readonly number[]): readonly number[] {
   const given = wanted.map(() => 0)
   let left = room
   for (let gave = true; gave && left > 0;) {
@@ -26,7 +26,7 @@ export function allot(room: number, wanted: readonly number[]): readonly number[
   return given
 }
 
-/** The first rows, and how many more there are where not all find room. */
+/** Returns the first rows, followed by the number of hidden rows if any. */
 export function cutRows(
   rows: readonly Line[],
   room: number,
@@ -39,28 +39,28 @@ export function cutRows(
 
 const KEYS = 'q quit  p pause  d disarm  a arm  1-9 one sidecar  0 all  ? help'
 const MIN_WIDTH = 40
-// On a screen without an end as well.
+// Also applies to a screen of infinite height.
 const MAX_FAULTS = 20
 
-/** The whole screen at one moment; never more lines than the look is high. */
-export function renderScreen(board: Board, look: Look): readonly Line[] {
-  const width = Math.max(MIN_WIDTH, look.width)
-  const foot = look.notice === '' ? textLine(KEYS, 'quiet') : textLine(look.notice, 'strong')
-  const room = Math.max(0, look.height - 2)
-  const body = look.help ? helpLines() : bodyLines(board, look, width, room)
+/** Renders the screen, at most `height` lines. */
+export function renderScreen(board: Board, screen: ScreenOptions): readonly Line[] {
+  const width = Math.max(MIN_WIDTH, screen.width)
+  const foot = screen.notice === '' ? textLine(KEYS, 'quiet') : textLine(screen.notice, 'strong')
+  const room = Math.max(0, screen.height - 2)
+  const body = screen.help ? helpLines() : bodyLines(board, screen, width, room)
   const kept = body.slice(0, room)
   const space = Number.isFinite(room) ? Array.from({ length: room - kept.length }, () => []) : []
-  const lines = [titleLine(board, look, width), ...kept, ...space, foot]
-  return lines.slice(0, look.height).map((line) => fitLine(line, look.width - 1))
+  const lines = [titleLine(board, screen, width), ...kept, ...space, foot]
+  return lines.slice(0, screen.height).map((line) => fitLine(line, screen.width - 1))
 }
 
-/** The same without a screen: as long as it needs to be, and nothing about keys. */
+/** Renders the state without a screen: all rows, and no keys. */
 export function renderReport(board: Board, width: number): readonly Line[] {
-  const look = { width, height: Infinity, focus: 0, paused: false, help: false, notice: '' }
-  return renderScreen(board, look).slice(0, -1)
+  const screen = { width, height: Infinity, focus: 0, paused: false, help: false, notice: '' }
+  return renderScreen(board, screen).slice(0, -1)
 }
 
-function titleLine(board: Board, { focus, paused }: Look, width: number): Line {
+function titleLine(board: Board, { focus, paused }: ScreenOptions, width: number): Line {
   const { sidecars } = board
   const left = ` squall top  ${summary(board, focus)}`
   const right = `${paused ? 'PAUSED  ' : ''}${timeOfDay(board.at)} UTC`
@@ -77,26 +77,31 @@ function summary({ sidecars }: Board, focus: number): string {
   if (sidecars[focus - 1] !== undefined) return `sidecar ${focus} of ${sidecars.length}`
   const armed = sidecars.filter((each) => each.link === 'live' && each.snapshot?.armed === true)
   const lost = sidecars.filter(({ link }) => link === 'lost').length
-  const said = [`${armed.length} armed`, ...(lost > 0 ? [`${lost} lost`] : [])].join(', ')
-  return `${sidecars.length} ${sidecars.length === 1 ? 'sidecar' : 'sidecars'}, ${said}`
+  const parts = [`${armed.length} armed`, ...(lost > 0 ? [`${lost} lost`] : [])].join(', ')
+  return `${sidecars.length} ${sidecars.length === 1 ? 'sidecar' : 'sidecars'}, ${parts}`
 }
 
-function bodyLines(board: Board, look: Look, width: number, room: number): readonly Line[] {
-  const shown = shownSidecars(board, look)
+function bodyLines(
+  board: Board,
+  screen: ScreenOptions,
+  width: number,
+  room: number,
+): readonly Line[] {
+  const shown = shownSidecars(board, screen)
   const combined = combine(shown)
-  const top = [...topLines(board, look, width, room), [], ...trafficLines(combined, width)]
+  const top = [...topLines(board, screen, width, room), [], ...trafficLines(combined, width)]
   const live = shown.filter(({ link }) => link === 'live').length
   const rules = ruleLines(combined.rules, live, width)
   const tools = toolLines(combined.tools, width)
   const faults = faultLines(combined.faults.slice(0, MAX_FAULTS), width)
   const tables = [rules, tools, faults]
-  // Each has a blank line and a heading.
+  // Each table has a blank line and a heading.
   const left = Number.isFinite(room) ? room - top.length - 2 * tables.length : 1e9
   const wanted = tables.map(({ rows }) => Math.max(1, rows.length))
-  const given = allot(left, wanted)
+  const given = distributeRows(left, wanted)
   const empty =
     live === 0
-      ? ['nothing is heard', 'nothing is heard', 'nothing is heard']
+      ? tables.map(() => 'no sidecar is connected')
       : ['no rule is active', 'no call has ended yet', 'no fault has taken effect yet']
   const more = [
     (from: number) => moreRules(combined, from),
@@ -115,9 +120,14 @@ function bodyLines(board: Board, look: Look, width: number, room: number): reado
   ]
 }
 
-/** The sidecars, at most in a third of the room. */
-function topLines(board: Board, { focus }: Look, width: number, room: number): readonly Line[] {
-  const all = board.sidecars.map((view, i): Numbered => ({ number: i + 1, view }))
+/** Lists the sidecars in at most a third of the screen. */
+function topLines(
+  board: Board,
+  { focus }: ScreenOptions,
+  width: number,
+  room: number,
+): readonly Line[] {
+  const all = board.sidecars.map((view, i): NumberedSidecar => ({ number: i + 1, view }))
   const one = all[focus - 1]
   const digests = differingDigests(board.sidecars)
   const { head, blocks } = sidecarLines(one === undefined ? all : [one], digests.length > 0, width)
@@ -138,10 +148,10 @@ function topLines(board: Board, { focus }: Look, width: number, room: number): r
 
 function warning(digests: Combined['digests']): readonly Line[] {
   if (digests.length === 0) return []
-  const said = digests.map(
+  const parts = digests.map(
     ({ digest, sidecars }) => `${shortDigest(digest)} in ${sidecars.join(' ')}`,
   )
-  return [textLine(`≠ DIFFERENT RULES: ${said.join(', ')}`, 'bad')]
+  return [textLine(`≠ DIFFERENT RULES: ${parts.join(', ')}`, 'bad')]
 }
 
 function moreRules({ rules }: Combined, from: number): string {

@@ -17,15 +17,14 @@ const COLUMNS: readonly Column[] = [
   { title: 'ENVIRONMENT', width: 12, from: 100 },
 ]
 
-/** A sidecar with its number on the screen. */
-export interface Numbered {
+export interface NumberedSidecar {
   readonly number: number
   readonly view: SidecarView
 }
 
-/** One line for each sidecar, and more below it where something is to be said. */
+/** Tabulates the sidecars, each with its problems below. */
 export function sidecarLines(
-  sidecars: readonly Numbered[],
+  sidecars: readonly NumberedSidecar[],
   differing: boolean,
   width: number,
 ): { readonly head: Line; readonly blocks: readonly (readonly Line[])[] } {
@@ -37,18 +36,18 @@ export function sidecarLines(
   return { head, blocks: sidecars.map(({ view }, i) => [rows[i]!, ...notes(view)]) }
 }
 
-function row({ number, view }: Numbered, differing: boolean): readonly Span[] {
+function row({ number, view }: NumberedSidecar, differing: boolean): readonly Span[] {
   const { address, link, snapshot, rates } = view
   const isLive = link === 'live'
   const tone: Tone = isLive ? 'plain' : 'quiet'
-  // An old state is not shown as the current one.
+  // A state from before the connection was lost is not shown as the current state.
   const known = isLive && snapshot !== undefined
   const rules = known ? `${shortDigest(snapshot.digest)} g${snapshot.generation}` : ''
   return [
     span(String(number), 'quiet'),
     span(address, isLive ? 'strong' : 'quiet'),
     stateOf(view),
-    // Equal rules need no sign; a replica with other rules must be visible.
+    // Only a replica with different rules is highlighted.
     isLive && differing ? span(`≠${rules}`, 'bad') : span(rules, tone),
     span(rate(rates?.calls), tone),
     span(rate(rates?.injected), tone),
@@ -70,12 +69,12 @@ function notes({ link, problem, snapshot }: SidecarView): readonly Line[] {
   if (link === 'lost') return [note(`lost, trying again: ${problem}`, 'bad')]
   if (snapshot === undefined) return [note('connecting', 'quiet')]
   return [
-    ...snapshot.reasons.map((reason) => note(whyNot(reason), 'warn')),
+    ...snapshot.reasons.map((reason) => note(reasonText(reason), 'warn')),
     ...reloadNotes(snapshot),
   ]
 }
 
-function whyNot({ by, reason, at }: Snapshot['reasons'][number]): string {
+function reasonText({ by, reason, at }: Snapshot['reasons'][number]): string {
   return `disarmed by ${by}${at === '' ? '' : ` at ${timeOfDay(at)}`}: ${reason}`
 }
 

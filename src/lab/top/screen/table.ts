@@ -1,16 +1,16 @@
 import { pad, type Line, type Span, span } from './line.ts'
 
-/** A column; those without a width share what is left by their `grow`. */
+/** A column; columns without a width share the remaining width in proportion to `grow`. */
 export interface Column {
   readonly title: string
   readonly width?: number
   readonly grow?: number
   readonly align?: 'left' | 'right'
-  /** Only on screens that are at least this wide. */
+  /** Hides the column on screens narrower than this. */
   readonly from?: number
 }
 
-/** A heading and rows below it; each row has a part for each column, also for those not shown. */
+/** Formats a heading and rows; each row has a span for every column, including hidden ones. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly Span[])[],
@@ -34,7 +34,7 @@ export function table(
 function columnWidths(columns: readonly Column[], width: number): readonly number[] {
   const fixed = columns.reduce((sum, column) => sum + (column.width ?? 0), 0)
   const shares = columns.reduce((sum, column) => sum + (column.grow ?? 0), 0)
-  // The last cell of a line stays free: some terminals wrap there.
+  // The last cell of a line stays free, because some terminals wrap there.
   let left = Math.max(0, width - 2 - 2 * (columns.length - 1) - fixed)
   let sharesLeft = shares
   return columns.map(({ width: own, grow = 0 }) => {

@@ -14,7 +14,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'SQUALL', width: 6, align: 'right' },
 ]
 
-/** Errors that faults made against those of the app, by tool. */
+/** Tabulates injected and real errors by tool. */
 export function toolLines(
   tools: readonly CombinedTool[],
   width: number,

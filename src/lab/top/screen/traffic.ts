@@ -3,10 +3,9 @@ import { rate, sparkline } from '../figures.ts'
 import { type Line, span } from './line.ts'
 
 const MAX_SECONDS = 120
-// The width of the text beside the bars.
 const BESIDE = 34
 
-/** Injected and real errors a second, as they went lately, one below the other on one scale. */
+/** Draws the recent rates of injected and real errors on one scale. */
 export function trafficLines({ trend, rates }: Combined, width: number): readonly Line[] {
   const seconds = Math.max(10, Math.min(MAX_SECONDS, width - BESIDE))
   return [
