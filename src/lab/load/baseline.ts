@@ -3,17 +3,17 @@ import { isRecord } from '../../base/values.ts'
 import { canonicalJson } from '../../base/json/canonical-json.ts'
 import { LoadError } from './load-error.ts'
 
-/** The form of a file that holds a baseline. */
+/** Identifies the format of a baseline file. */
 const BASELINE_SCHEMA = 'squall.baseline/1'
 
-/** The shapes of results in a clean run. */
+/** The shapes of results in a run without faults. */
 export interface Baseline {
   readonly schema: typeof BASELINE_SCHEMA
-  /** By tool and digest of the arguments. */
+  /** Keyed by tool and digest of the arguments. */
   readonly responses: Readonly<Record<string, Shape>>
 }
 
-/** The share by which a value may be smaller than in the clean run. */
+/** The share by which a value may be smaller than in the baseline. */
 const TOLERANCE = 0.1
 const MAX_RESPONSES = 20_000
 
@@ -23,7 +23,7 @@ export function responseKey(tool: string, args: Readonly<Record<string, unknown>
   return `${tool}/${digest}`
 }
 
-/** Collects how the results look. */
+/** Collects the shapes of results. */
 export class BaselineRecorder {
   readonly #responses = new Map<string, Shape>()
 
@@ -39,13 +39,13 @@ export class BaselineRecorder {
   }
 }
 
-/** True when a result has what it had in the clean run, or was never seen there. */
+/** Returns true when a result lacks nothing of the baseline, or is not in the baseline. */
 export function asInBaseline(baseline: Baseline, key: string, result: unknown): boolean {
   const wanted = Object.hasOwn(baseline.responses, key) ? baseline.responses[key] : undefined
   return wanted === undefined || lacksOf(shapeOf(result), wanted, TOLERANCE) === undefined
 }
 
-/** Reads the text of a file with a baseline. */
+/** Parses a baseline file. Throws a `LoadError`. */
 export function parseBaseline(text: string): Baseline {
   let value: unknown
   try {
@@ -72,7 +72,7 @@ function bad(why: string): LoadError {
   )
 }
 
-/** The size of each place of a value, by its pointer; the items of an array share one place. */
+/** The size of each part of a value by JSON Pointer; all items of an array share a path. */
 export type Shape = Readonly<Record<string, number>>
 
 const MAX_PLACES = 500
@@ -108,7 +108,7 @@ function sizeOf(value: unknown): number {
   return typeof value === 'string' || Array.isArray(value) ? value.length : 1
 }
 
-/** Many tools answer with JSON as text. */
+/** Parses JSON in a text, which many tools return. */
 function jsonIn(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
@@ -118,7 +118,9 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** The first place of `wanted` of which `seen` has clearly less; undefined when there is none. */
+/**
+ * Returns the first path at which `seen` has clearly less than `wanted`; undefined when there is none.
+ */
 export function lacksOf(seen: Shape, wanted: Shape, tolerance: number): string | undefined {
   for (const [place, size] of Object.entries(wanted)) {
     const has = Object.hasOwn(seen, place) ? seen[place]! : undefined

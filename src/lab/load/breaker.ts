@@ -1,16 +1,16 @@
-/** Says whether calls of a tool may be sent, from how the last ones ended. */
+/** Stops calls of a tool while too many of its last calls fail. */
 export interface Breaker {
   allows(now: number): boolean
   record(ok: boolean, now: number): void
 }
 
-/** The number of recent calls that decide, and the least number of them. */
+/** The window of recent calls, and the minimum number of calls in the window. */
 const WINDOW = 50
 const LEAST = 20
-/** The time without calls before one call tries again. */
+/** The time without calls before a trial call. */
 const OPEN_MS = 1000
 
-/** A breaker that opens when this share of the last calls has failed. */
+/** Creates a circuit breaker that opens at this error rate. */
 export function createBreaker(share: number): Breaker {
   let last: boolean[] = []
   let closedAt = -Infinity
@@ -25,7 +25,7 @@ export function createBreaker(share: number): Breaker {
     },
     record(ok, now) {
       if (open) {
-        // Calls that were under way when it opened say nothing new.
+        // Results of calls that were in flight when the breaker opened are ignored.
         if (!trying) return
         trying = false
         if (ok) {

@@ -8,21 +8,21 @@ import { argumentsFor } from './arguments/make-arguments.ts'
 import { type SchemaCheck, schemaCheck } from './arguments/schema-check.ts'
 import { seededRandom } from '../../base/seeded-random.ts'
 
-/** A call that is to be made, and what is expected of its result. */
+/** A call and the expectations on its result. */
 export interface PlannedCall {
   readonly tool: string
   readonly args: Readonly<Record<string, unknown>>
-  /** The same for calls that ask the same. */
+  /** Equal for calls of the same tool with the same arguments. */
   readonly key: string
   readonly expect: readonly Expectation[]
-  /** Undefined where the tool promises no schema. */
+  /** Undefined when the tool has no output schema. */
   readonly fitsSchema: SchemaCheck | undefined
 }
 
-/** The calls of the task with this number: the same ones for the same seed. */
+/** Returns the calls of a task; equal seeds give equal calls. */
 export type CallPlan = (task: number) => readonly PlannedCall[]
 
-/** Different arguments for each tool: enough to vary, few enough that each is asked again. */
+/** The number of distinct arguments per tool: small enough that each is repeated. */
 const VARIANTS = 16
 
 interface Choice {
@@ -30,7 +30,7 @@ interface Choice {
   readonly variants: readonly PlannedCall[]
 }
 
-/** Plans what is called. Throws a `LoadError` when a tool does not exist or cannot be called. */
+/** Plans the calls. Throws a `LoadError` when a tool does not exist or cannot be called. */
 export function planCalls(
   work: LoadWork,
   tools: readonly ToolInfo[],

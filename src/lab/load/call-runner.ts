@@ -11,9 +11,8 @@ import type { UnmarkedFaults } from './sidecar-faults.ts'
 import { backoffMs, createRetryBudget, isRetryable } from './retry.ts'
 import { type RandomSource, seededRandom } from '../../base/seeded-random.ts'
 
-/** The value of a response to the caller. */
 export interface Judgement {
-  /** It is a response without error. */
+  /** The response is not an error. */
   readonly responded: boolean
   readonly schemaOk: boolean
   readonly usable: boolean
@@ -21,7 +20,7 @@ export interface Judgement {
 
 const FAILED: Judgement = { responded: false, schemaOk: false, usable: false }
 
-/** Judges a response by the schema of its tool, by what is expected of it and by a clean run. */
+/** Checks a response against the schema of its tool, the expectations and the baseline. */
 export function judgeResponse(
   call: PlannedCall,
   response: CallResponse,
@@ -41,16 +40,16 @@ export function judgeResponse(
 function fits({ fitsSchema }: PlannedCall, result: unknown): boolean {
   if (fitsSchema === undefined || !isRecord(result)) return true
   const { resultType, structuredContent } = result
-  // A server that asks back has not answered yet.
+  // A request for input is not the final result.
   if (resultType !== undefined && resultType !== 'complete') return true
   return structuredContent !== undefined && fitsSchema(structuredContent)
 }
 
-/** The outcome of a call, its retries included. */
+/** The outcome of a call including its retries. */
 export interface CallOutcome extends Judgement {
   readonly response: CallResponse
   readonly origin: Origin
-  /** An attempt of it carried the mark of a fault. */
+  /** An attempt carried the marker of a fault. */
   readonly hit: boolean
   readonly correct: boolean
   readonly inTime: boolean
@@ -58,18 +57,16 @@ export interface CallOutcome extends Judgement {
   readonly latencyMs: number
 }
 
-/** A call that did not come to an end: skipped by choice, or cut when the run ended. */
+/** A call without an outcome: not sent, or cut at the end of the run. */
 export type NoOutcome = 'skipped' | 'abandoned'
 
-/** When a call is due. */
 export interface CallTimes {
-  /** When it was to be sent: latency counts from here. */
+  /** The planned send time; latency counts from here. */
   readonly intendedAt: number
-  /** When it must have ended; Infinity without a deadline. */
+  /** Infinity without a deadline. */
   readonly deadlineAt: number
 }
 
-/** The context that all calls of a run share. */
 export interface CallContext {
   readonly resilience: LoadResilience
   readonly recorder: Recorder
@@ -77,11 +74,10 @@ export interface CallContext {
   readonly recording: BaselineRecorder | undefined
   readonly signal: AbortSignal
   readonly seed: number
-  /** Knows the faults of responses that carry no mark. */
   readonly faults: UnmarkedFaults | undefined
 }
 
-/** Makes calls with retries, breakers and deadlines as they were asked for. */
+/** Sends calls with retries, circuit breakers and deadlines. */
 export class CallRunner {
   readonly #context: CallContext
   readonly #budget: ReturnType<typeof createRetryBudget>
@@ -94,7 +90,7 @@ export class CallRunner {
     this.#jitter = seededRandom(context.seed, 'jitter')
   }
 
-  /** Makes a call, and again as often as it may. Never rejects. */
+  /** Sends a call and its retries. Never rejects. */
   async run(
     client: LoadClient,
     call: PlannedCall,
@@ -146,7 +142,7 @@ export class CallRunner {
     return { response, endedAt }
   }
 
-  /** A response that is no good, and carries no mark: the sidecar may know whose fault it is. */
+  /** Asks the sidecar for the faults of an incorrect response without a marker. */
   async #attributed(tool: string, response: CallResponse): Promise<CallResponse> {
     const { faults } = this.#context
     if (faults === undefined || response.markers.length > 0 || response.id === undefined)
@@ -154,7 +150,7 @@ export class CallRunner {
     return { ...response, markers: await faults.marksOf(tool, response.id) }
   }
 
-  /** Waits for the next attempt; false when there is to be none. */
+  /** Waits before a retry; false when the call is not retried. */
   async #again(
     response: CallResponse,
     attempt: number,

@@ -10,7 +10,7 @@ const FORM =
 const MAX_CALLS = 1000
 const KEYS = new Set(['tool', 'arguments', 'weight', 'expect'])
 
-/** Reads the text of a file of calls. */
+/** Parses a calls file. Throws a `LoadError`. */
 export function parseCalls(text: string): CallSpec[] {
   try {
     assertShallow(text)
@@ -29,7 +29,7 @@ export function parseCalls(text: string): CallSpec[] {
 
 function valueOf(document: ReturnType<typeof parseDocument>): unknown {
   try {
-    // Aliases are followed a bounded number of times: few lines cannot become millions.
+    // Bounds alias expansion, so that a small file cannot expand to millions of values.
     return document.toJS({ maxAliasCount: 100 })
   } catch (error) {
     throw bad((error as Error).message)

@@ -4,23 +4,22 @@ import { LoadError } from './load-error.ts'
 import type { LoadWork } from './load-options.ts'
 import type { LeftOutTool } from './results/result.ts'
 
-/** Tells what a tool says of its effects: by its annotations, which it may not have. */
+/** Describes the effects of a tool by its annotations. */
 export type ToolHint = 'reads' | LeftOutTool['why']
 
-/** Asks whether tools may be called that do not say whether they only read. */
+/** Asks for consent to call tools without a `readOnlyHint`. */
 export type Consent = (tools: readonly string[]) => boolean | Promise<boolean>
 
-/** The tools that are called, and those that are not. */
 export interface ChosenTools {
   readonly work: LoadWork
   readonly leftOut: readonly LeftOutTool[]
 }
 
-/** Nobody has named the tools that would have to be called. */
+/** Reports that no tool may be called unless the user names tools. */
 export class ToolsNotNamedError extends LoadError {
-  /** Those that are most likely meant, separated by commas. */
+  /** The most likely candidates, separated by commas. */
   readonly names: string
-  /** Consent would do, in the place of names. */
+  /** True when consent would be enough. */
   readonly mayConsent: boolean
 
   constructor(wrong: string, listed: readonly ToolInfo[]) {
@@ -34,12 +33,12 @@ export class ToolsNotNamedError extends LoadError {
   }
 }
 
-/** Names are not repeated in a message beyond this. */
+/** Limits the number of names in a message. */
 const MAX_SHOWN = 20
 
 /**
- * Reads the hints of a tool. What is not read-only is destructive unless it denies that; a tool that
- * claims both is taken for destructive. Null is how some servers write that there is no hint.
+ * Reads the hints of a tool. A tool that is not read-only is destructive unless `destructiveHint` is
+ * false; a tool with both hints is destructive. Some servers write null for a missing hint.
  */
 export function toolHint(annotations: unknown): ToolHint {
   const { readOnlyHint, destructiveHint } = isRecord(annotations) ? annotations : {}
@@ -52,8 +51,8 @@ export function toolHint(annotations: unknown): ToolHint {
 }
 
 /**
- * Chooses what is called: tools that were named, or else those that only read. Throws a `LoadError`
- * where it takes a name, or consent, to call anything more.
+ * Chooses the named tools, or else the read-only tools. Throws a `LoadError` when names or consent are
+ * required.
  */
 export async function chooseTools(
   work: LoadWork,
@@ -75,7 +74,7 @@ export async function chooseTools(
     const called = hint === 'reads' || (hint === 'no_hint' && agreed)
     if (!called) leftOut.push({ tool: name, why: hint })
   }
-  // A name that is listed twice is called only if both may be.
+  // A name that is listed twice is called only if both tools may be called.
   const excluded = new Set(leftOut.map(({ tool }) => tool))
   const tools = listed.map(({ name }) => name).filter((name) => !excluded.has(name))
   if (tools.length > 0) return { work: { ...work, tools }, leftOut }
@@ -85,7 +84,7 @@ export async function chooseTools(
   )
 }
 
-/** Names that mean nothing else to a shell: the server chooses them, and the message is pasted. */
+/** Quotes names for a shell: the server chooses the names, and users paste the message. */
 const SAFE = /^[\w./:-]+$/
 
 function shownNames(names: readonly string[]): string {

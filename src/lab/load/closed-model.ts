@@ -3,19 +3,17 @@ import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { RunTask } from './task-runner.ts'
 
-/** Configures the closed model beside the tasks. */
 export interface ClosedModel {
   readonly clients: readonly LoadClient[]
   readonly callsPerTask: number
-  /** The clients begin evenly over this time. */
+  /** The time over which the clients begin, evenly spaced. */
   readonly rampMs: number
   readonly durationMs: number | undefined
   readonly tasks: number | undefined
-  /** No further tasks begin when this is aborted. */
   readonly stop: AbortSignal
 }
 
-/** Each client begins a task when it is done with the one before. */
+/** Runs tasks in a loop on each client. */
 export async function runClosedModel(
   { clients, callsPerTask, rampMs, durationMs = Infinity, tasks = Infinity, stop }: ClosedModel,
   runTask: RunTask,

@@ -2,11 +2,11 @@ import { sameJson } from '../../base/json/canonical-json.ts'
 import { parsePointer, pointedAt } from '../../base/json/json-pointer.ts'
 import { LoadError } from './load-error.ts'
 
-/** A condition under which the caller can use the result of a tool. */
+/** A condition that a usable tool result meets. */
 export interface Expectation {
-  /** As it was written. */
+  /** The text as written. */
   readonly text: string
-  /** The tool that it is about; undefined means all. */
+  /** The tool that the condition applies to; undefined means all. */
   readonly tool: string | undefined
   holds(result: unknown): boolean
 }
@@ -17,7 +17,10 @@ const OPERATOR = /=~|!=|>=|<=|=|>|</
 
 type Test = (value: unknown) => boolean
 
-/** Reads `search:/structuredContent/total>0`; without a tool, or with `*`, it is about all of them. */
+/**
+ * Parses `search:/structuredContent/total>0`; without a tool, or with `*`, the expectation applies to all
+ * tools. Throws a `LoadError`.
+ */
 export function parseExpectation(text: string, ofTool?: string): Expectation {
   const slash = text.indexOf('/')
   const head = slash === -1 ? text : text.slice(0, slash)
@@ -51,7 +54,7 @@ function testOf(text: string, operator: string | undefined, operand: string): Te
   return comparison(operator, wanted)
 }
 
-/** Compares a value; an array by its length, so that `/content>0` requires content. */
+/** Compares a number, or the length of an array, so that `/content>0` requires content. */
 function comparison(operator: string, wanted: number): Test {
   return (value) => {
     const size: unknown = Array.isArray(value) ? value.length : value

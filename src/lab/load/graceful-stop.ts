@@ -1,16 +1,15 @@
 import { setMaxListeners } from 'node:events'
 
-/** Ends a load before its time. */
+/** Signals that end a load early. */
 export interface StopSignals {
-  /** No further tasks begin. */
+  /** Stops new tasks. */
   readonly stop?: AbortSignal | undefined
   /** Cuts calls that are in flight. */
   readonly cut?: AbortSignal | undefined
 }
 
-/** Ends a load in two steps: no further tasks begin, and later what is still under way is cut. */
+/** Ends a load in two steps: new tasks stop, and later calls in flight are cut. */
 export class GracefulStop {
-  /** No further tasks begin once this is aborted. */
   readonly stop: AbortSignal
   readonly #cut = new AbortController()
   readonly #limitMs: number | undefined
@@ -19,34 +18,34 @@ export class GracefulStop {
   #cutAt = Infinity
   #timer: NodeJS.Timeout | undefined
 
-  /** Without a limit what is under way is waited for until its own time is over. */
+  /** Without a limit, calls in flight run until their own timeout. */
   constructor(limitMs: number | undefined, signals: StopSignals) {
     this.#limitMs = limitMs
     this.#signals = signals
     this.stop = signals.stop ?? new AbortController().signal
-    // Each call under way listens to one of them.
+    // Each call in flight adds a listener.
     setMaxListeners(0, this.stop, this.#cut.signal)
   }
 
-  /** Aborting this gives up the calls that are in flight. */
+  /** Aborted when calls in flight are cut. */
   get cut(): AbortSignal {
     return this.#cut.signal
   }
 
-  /** The first task begins now, and the last one within this time. */
+  /** Starts the time in which tasks may begin. */
   begin(durationMs: number | undefined): void {
     if (durationMs !== undefined) this.#endIn(durationMs)
     this.#when(this.stop, this.#onStop)
     this.#when(this.#signals.cut, this.#onCut)
   }
 
-  /** Returns the remaining wait for calls in flight; undefined while further tasks begin. */
+  /** Returns the remaining wait for calls in flight; undefined while tasks still begin. */
   waitsMs(): number | undefined {
     const now = performance.now()
     return now < this.#endsAt ? undefined : Math.max(0, this.#cutAt - now)
   }
 
-  /** Forgets timers and signals; to be called at the end. */
+  /** Releases timers and listeners. */
   release(): void {
     clearTimeout(this.#timer)
     this.stop.removeEventListener('abort', this.#onStop)

@@ -1,4 +1,3 @@
-/** Why a load could not begin. */
 export type LoadErrorCode =
   | 'UNREACHABLE'
   | 'NOT_MCP'
@@ -12,7 +11,7 @@ export type LoadErrorCode =
   | 'BAD_INPUT'
   | 'CANNOT_MERGE'
 
-/** A load that could not begin: what is wrong, and how to fix it. */
+/** Reports why a load could not begin, and how to fix it. */
 export class LoadError extends Error {
   override readonly name = 'LoadError'
   readonly code: LoadErrorCode

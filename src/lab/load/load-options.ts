@@ -4,79 +4,75 @@ import type { Baseline } from './baseline.ts'
 import type { ClientKind, Shard } from './results/result.ts'
 import type { SloGate } from './results/slo.ts'
 
-/** A call as a file of calls gives it. */
+/** A call as a calls file describes it. */
 export interface CallSpec {
   readonly tool: string
-  /** Made from the schema of the tool when not given. */
+  /** Generated from the schema of the tool when absent. */
   readonly arguments?: Readonly<Record<string, unknown>>
-  /** The weight with which it is chosen. */
+  /** The relative frequency of the call. */
   readonly weight: number
   readonly expect: readonly Expectation[]
 }
 
-/** Where the load goes, and as whom. */
+/** Configures the target and the client. */
 export interface LoadTarget {
   readonly url: URL
   readonly client: ClientKind
-  /** Sent with every request. May hold secrets: never shown, never in a result. */
+  /** Sent with every request. May contain secrets: never shown, never in a result. */
   readonly headers: Readonly<Record<string, string>>
-  /** Connections of the lean client at a time: calls beyond it wait for one, which counts. */
+  /** Limits the connections of the lean client; waiting for a connection counts as latency. */
   readonly connections?: number
-  /** Asked for the faults of responses that carry no mark; of the lean client alone. */
+  /** Polled for the faults of responses without a marker; only for the lean client. */
   readonly sidecars?: readonly SidecarAdmin[]
-  /** The newest protocol version to speak; the newest known one when not given. */
+  /** The newest protocol version to offer; by default the newest known version. */
   readonly protocolVersion?: string
 }
 
-/** The calls of each task. */
 export interface LoadWork {
-  /** Names of tools with arguments of the load's own making; those that only read when both are empty. */
+  /** Tools to call with generated arguments; the read-only tools when `tools` and `calls` are empty. */
   readonly tools: readonly string[]
   readonly calls: readonly CallSpec[]
   readonly fanOut: number
-  /** Calls of a task one after another instead of at once. */
+  /** Runs the calls of a task in sequence. */
   readonly sequential: boolean
 }
 
-/** The amount of load and its timing. */
 export interface LoadPace {
   readonly clients: number
-  /** Calls per second, as they arrive; without it each client begins when it is done. */
+  /** The arrival rate in calls per second; without a rate each client calls in a loop. */
   readonly rate?: number
   readonly rampMs: number
   readonly durationMs?: number
-  /** The time for which calls in flight may end after the last task began; then they are cut. */
+  /** The time that calls in flight get to end after the last task began. */
   readonly gracefulStopMs?: number
   readonly tasks?: number
-  /** Calls under way at a time, in the open model. */
+  /** Limits the calls in flight in the open model. */
   readonly maxInFlight: number
-  /** Streams held open beside the calls. */
+  /** The number of streams held open besides the calls. */
   readonly hold: number
 }
 
-/** The client's handling of failures; none by default. */
 export interface LoadResilience {
   readonly retries: number
-  /** Retries for each call at most, on the average. */
+  /** Limits the average number of retries per call. */
   readonly retryBudget?: number
   readonly timeoutMs: number
-  /** Share of failures at which calls of a tool are no longer sent. */
+  /** The error rate at which the circuit breaker of a tool opens. */
   readonly breaker?: number
-  /** The last calls of a task that it can do without. */
+  /** The number of optional calls at the end of a task. */
   readonly degrade: number
   readonly deadlineMs?: number
-  /** Calls that cannot keep the deadline are not sent. */
+  /** Skips calls that cannot meet the deadline. */
   readonly skipLate: boolean
 }
 
-/** Configures how results are judged. */
+/** Configures how results are checked. */
 export interface LoadChecks {
   readonly expectations: readonly Expectation[]
   readonly baseline?: Baseline
   readonly slo: readonly SloGate[]
 }
 
-/** Everything that a load needs to know. */
 export interface LoadOptions {
   readonly target: LoadTarget
   readonly work: LoadWork
@@ -85,11 +81,9 @@ export interface LoadOptions {
   readonly checks: LoadChecks
   readonly seed: number
   readonly shard?: Shard
-  /** The version of the program, for the result. */
   readonly version: string
 }
 
-/** The default options. */
 export const LOAD_DEFAULTS = {
   work: { tools: [], calls: [], fanOut: 1, sequential: false },
   pace: { clients: 10, rampMs: 0, maxInFlight: 10_000, hold: 0 },

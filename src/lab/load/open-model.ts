@@ -3,19 +3,17 @@ import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { RunTask } from './task-runner.ts'
 
-/** Configures the open model beside the tasks. */
 export interface OpenModel {
   readonly plan: ArrivalPlan
   readonly clients: readonly LoadClient[]
   readonly callsPerTask: number
   readonly maxInFlight: number
-  /** No further tasks begin when this is aborted. */
   readonly stop: AbortSignal
 }
 
 /**
- * Starts tasks when they are due, whatever becomes of the ones before. After a stall all that are
- * due start at once, and each is measured from the time at which it was due.
+ * Starts tasks when they are due, independently of earlier tasks. After a stall all due tasks start at
+ * once, and each is measured from its due time.
  */
 export async function runOpenModel(
   { plan, clients, callsPerTask, maxInFlight, stop }: OpenModel,
@@ -25,7 +23,7 @@ export async function runOpenModel(
   const startedAt = performance.now()
   const total = arrivalCount(plan)
   const running = new Set<Promise<void>>()
-  // Sequential tasks hold one call at a time, but what counts is what they may still send.
+  // Sequential tasks count with all the calls that they may still send.
   let inFlight = 0
   for (let task = 0; task < total && !stop.aborted; task++) {
     const dueAt = startedAt + arrivalTime(task, plan)
@@ -34,7 +32,7 @@ export async function runOpenModel(
     if (stop.aborted) break
     if (inFlight + callsPerTask > Math.max(maxInFlight, callsPerTask)) {
       recorder.dropped(callsPerTask)
-      // Lets answers in, or all that is due would be dropped in one go.
+      // Lets responses arrive between starts, or all due tasks would be dropped at once.
       await new Promise((resolve) => setImmediate(resolve))
       continue
     }
@@ -49,16 +47,15 @@ export async function runOpenModel(
   await Promise.all(running)
 }
 
-/** The arrival rate of tasks, and its duration. */
 export interface ArrivalPlan {
   readonly tasksPerSecond: number
-  /** The rate grows evenly from nothing over this time. */
+  /** The time over which the rate grows linearly from 0. */
   readonly rampMs: number
   readonly durationMs: number | undefined
   readonly tasks: number | undefined
 }
 
-/** Milliseconds after the start at which the task with this number arrives; the first is number 0. */
+/** Returns the arrival of a task in milliseconds after the start; the first task is number 0. */
 export function arrivalTime(task: number, { tasksPerSecond, rampMs }: ArrivalPlan): number {
   const perMs = tasksPerSecond / 1000
   const inRamp = (perMs * rampMs) / 2
@@ -75,6 +72,6 @@ export function arrivalCount(plan: ArrivalPlan): number {
     durationMs <= rampMs
       ? (perMs * durationMs * durationMs) / (2 * rampMs)
       : perMs * (durationMs - rampMs / 2)
-  // One that is due at the very end does not arrive any more; 1e-6 is what sums of fractions miss.
+  // A task that is due exactly at the end does not arrive; 1e-6 covers rounding errors.
   return Math.min(tasks, Math.ceil(area - 1e-6))
 }

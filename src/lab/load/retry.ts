@@ -3,14 +3,14 @@ import type { RandomSource } from '../../base/seeded-random.ts'
 
 const FIRST_MS = 50
 const MOST_MS = 2000
-/** Retries that are allowed before calls have paid for them. */
+/** Allows this many retries before calls have earned any. */
 const ADVANCE = 10
 const MOST_SAVED = 1000
 
-/** JSON-RPC codes that say that the call itself is wrong: again it would be just as wrong. */
+/** JSON-RPC codes for an invalid call, which a retry cannot fix. */
 const FINAL_CODES = new Set([-32700, -32600, -32601, -32602, -32020, -32021, -32022])
 
-/** True when another attempt may end better. */
+/** Returns true when a retry may succeed. */
 export function isRetryable({ kind, code = 0, message = '' }: CallResponse): boolean {
   switch (kind) {
     case 'timeout':
@@ -24,7 +24,7 @@ export function isRetryable({ kind, code = 0, message = '' }: CallResponse): boo
     case 'rpc':
       return !FINAL_CODES.has(code)
     case 'tool':
-      // Servers also tell of bad arguments in this way.
+      // Servers also report invalid arguments as tool errors.
       return !/-3260[0-2]/.test(message)
     case 'breaker':
     case 'ok':
@@ -33,21 +33,21 @@ export function isRetryable({ kind, code = 0, message = '' }: CallResponse): boo
   }
 }
 
-/** Returns the wait before an attempt, the second being number 1: random, up to a bound that doubles. */
+/** Returns a random wait before a retry, up to a bound that doubles; the first retry has number 1. */
 export function backoffMs(attempt: number, response: CallResponse, random: RandomSource): number {
   const bound = Math.min(MOST_MS, FIRST_MS * 2 ** attempt)
   return Math.max(response.retryAfterMs ?? 0, random() * bound)
 }
 
-/** Allows retries as a share of the calls, so that they cannot become a storm. */
+/** Limits retries to a share of the calls, to prevent retry storms. */
 export interface RetryBudget {
-  /** A call is made, which pays for a part of a retry. */
+  /** Adds the share of a retry that one call earns. */
   earn(): void
-  /** True when there is room for a retry, which is then taken. */
+  /** Takes a retry from the budget; returns false when the budget is empty. */
   spend(): boolean
 }
 
-/** A budget of so many retries for each call; none means no bound. */
+/** Creates a budget of `share` retries per call; undefined means unlimited. */
 export function createRetryBudget(share: number | undefined): RetryBudget {
   if (share === undefined) return { earn: () => {}, spend: () => true }
   let saved = ADVANCE
@@ -56,7 +56,7 @@ export function createRetryBudget(share: number | undefined): RetryBudget {
       saved = Math.min(MOST_SAVED, saved + share)
     },
     spend() {
-      // A sum of shares such as 0.1 misses the whole by the last bit.
+      // Sums of shares such as 0.1 have rounding errors.
       if (saved < 1 - 1e-9) return false
       saved -= 1
       return true

@@ -15,35 +15,32 @@ import type { LoadResult, Shard } from './results/result.ts'
 import { type UnmarkedFaults, openFaults } from './sidecar-faults.ts'
 import { taskRunner } from './task-runner.ts'
 
-/** Lets a caller follow and stop a run. */
 export interface LoadHooks extends StopSignals {
-  /** Called once, when the target has answered and the load begins. */
+  /** Called once, when the target has responded and the load begins. */
   readonly begun?: (run: RunningLoad) => void
-  /** Asked for tools that do not say whether they only read; without it they have to be named. */
+  /**
+   * Asks for consent to call tools without a `readOnlyHint`; without this hook such tools must be named.
+   */
   readonly consent?: Consent
-  /** Record how the results look. */
+  /** Records the shapes of results. */
   readonly recordBaseline?: boolean
 }
 
-/** A load that goes on. */
 export interface RunningLoad {
   readonly endpoint: Endpoint
-  /** The tools that are called. */
   readonly called: readonly string[]
-  /** Returns the remaining wait for calls in flight; undefined while further tasks begin. */
+  /** Returns the remaining wait for calls in flight; undefined while tasks still begin. */
   readonly waitsMs: () => number | undefined
-  /** Grows as the load goes on. */
   readonly recorder: Recorder
 }
 
-/** The results of a run. */
 export interface LoadRun {
   readonly result: LoadResult
-  /** The shapes of results, when they were to be recorded. */
+  /** The shapes of results, if recorded. */
   readonly baseline: Baseline | undefined
 }
 
-/** Runs a load to its end. Throws a `LoadError` when it cannot begin. */
+/** Runs a load. Throws a `LoadError` when the load cannot begin. */
 export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Promise<LoadRun> {
   const { target, checks, resilience, seed } = options
   const pace = shardOf(options.pace, options.shard)
@@ -95,7 +92,7 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
   }
 }
 
-/** The part of a load that falls to one shard: the parts together are the whole. */
+/** Returns the part of a load that one shard runs. */
 export function shardOf(pace: LoadPace, shard: Shard | undefined): LoadPace {
   if (shard === undefined) return pace
   const { index, count } = shard
@@ -103,7 +100,6 @@ export function shardOf(pace: LoadPace, shard: Shard | undefined): LoadPace {
     Math.floor(whole / count) + (index < whole % count ? 1 : 0)
   return {
     ...pace,
-    // A shard without a client could make no call at all.
     clients: Math.max(1, part(pace.clients)),
     maxInFlight: Math.max(1, part(pace.maxInFlight)),
     hold: part(pace.hold),
@@ -112,10 +108,10 @@ export function shardOf(pace: LoadPace, shard: Shard | undefined): LoadPace {
   }
 }
 
-/** So many clients begin their sessions at a time. */
+/** Limits the sessions that begin at the same time. */
 const AT_ONCE = 20
 
-/** Opens the clients of a load. Rejects when one cannot be opened. */
+/** Opens the clients of a load. Rejects when a client cannot be opened. */
 export async function openClients(endpoint: Endpoint, count: number): Promise<LoadClient[]> {
   const clients: LoadClient[] = []
   try {

@@ -5,10 +5,10 @@ import { plain } from '../../base/text/foreign-text.ts'
 import { LoadError } from './load-error.ts'
 
 const POLL_MS = 100
-/** Faults of more calls than these are forgotten, the oldest first. */
+/** Limits the calls whose faults are kept; the oldest are dropped. */
 const MAX_CALLS = 20_000
 
-/** Asks a sidecar which faults it has injected, for answers that carry no mark. */
+/** Polls a sidecar for injected faults, to attribute responses without a marker. */
 export class SidecarFaults {
   readonly #admin: SidecarAdmin
   readonly #closing = new AbortController()
@@ -21,7 +21,7 @@ export class SidecarFaults {
     this.#admin = admin
   }
 
-  /** Begins to ask. Throws a `LoadError` when the sidecar does not answer. */
+  /** Begins to poll. Throws a `LoadError` when the sidecar does not respond. */
   static async open(admin: SidecarAdmin): Promise<SidecarFaults> {
     const faults = new SidecarFaults(admin)
     try {
@@ -35,12 +35,12 @@ export class SidecarFaults {
     return faults
   }
 
-  /** Faults that came and went between two looks. */
+  /** The number of faults that were dropped by the sidecar between two polls. */
   get missed(): number {
     return this.#missed
   }
 
-  /** Returns the faults of a call that has ended, as marks; waits for the next look where it has to. */
+  /** Returns the faults of an ended call as markers; waits for the next poll if needed. */
   async marksOf(tool: string, id: number): Promise<readonly string[]> {
     const key = keyOf(plain(tool), id)
     if (!this.#markers.has(key) && !this.#closing.signal.aborted) {
@@ -61,7 +61,7 @@ export class SidecarFaults {
       try {
         this.#take(await this.#ask())
       } catch (error) {
-        // Without the sidecar the errors keep their origin.
+        // When the sidecar does not respond, errors keep their origin.
         if (!(error instanceof AdminError)) throw error
       }
       for (const resolve of waiting) resolve()
@@ -76,7 +76,7 @@ export class SidecarFaults {
   }
 
   #take({ total, faults }: Faults): void {
-    // A smaller number is that of a sidecar that was started again.
+    // A smaller number means that the sidecar was restarted.
     const more = total < this.#total ? total : total - this.#total
     this.#total = total
     this.#missed += Math.max(0, more - faults.length)
@@ -95,12 +95,12 @@ function keyOf(tool: string, id: number): string {
   return `${id} ${tool}`
 }
 
-/** The faults of calls whose responses carry no mark, as sidecars know them. */
+/** Looks up the faults of calls whose responses carry no marker. */
 export type UnmarkedFaults = Pick<SidecarFaults, 'marksOf' | 'missed' | 'close'>
 
 /**
- * Begins to ask several sidecars, since a load does not know which of them a call went through;
- * undefined for none. Throws a `LoadError` when one does not answer.
+ * Begins to poll all sidecars, because the load does not know which sidecar handled a call; undefined
+ * without sidecars. Throws a `LoadError` when a sidecar does not respond.
  */
 export async function openFaults(
   admins: readonly SidecarAdmin[],

@@ -1,26 +1,24 @@
 import type { CallOutcome } from './call-runner.ts'
 
-/** The outcome of a task for its user. */
 export interface TaskOutcome {
-  /** It did not get what it needed, or got something wrong without an error. */
+  /** A critical call failed or was late, or a response without an error was wrong. */
   readonly failed: boolean
-  /** It did not fail, and went without a call that it could do without. */
+  /** The task succeeded, but an optional call failed. */
   readonly degraded: boolean
-  /** One of its calls carried the mark of a fault. */
+  /** A call carried the marker of a fault. */
   readonly hit: boolean
-  /** A fault had hit, the client saw no error that mattered, and a result that was hit is wrong. */
+  /** A fault was injected, the client saw no critical error, and an affected result is wrong. */
   readonly silent: boolean
   /** A fault was injected, and the client got an error. */
   readonly safe: boolean
 }
 
-/** A call of a task; undefined for one that was not sent. */
+/** A call of a task; without an outcome when the call was not sent. */
 export interface TaskCall {
   readonly critical: boolean
   readonly outcome: CallOutcome | undefined
 }
 
-/** Derives the outcome of a task from its calls. */
 export function taskOutcome(calls: readonly TaskCall[]): TaskOutcome {
   const reported = calls.some(({ critical, outcome }) => critical && outcome?.responded !== true)
   const late = calls.some(({ critical, outcome }) => critical && outcome?.inTime === false)
@@ -38,7 +36,7 @@ export function taskOutcome(calls: readonly TaskCall[]): TaskOutcome {
   }
 }
 
-/** A response without an error that cannot be trusted: who does not check it goes on with it. */
+/** Returns true for a wrong result without an error, which a client would use unchecked. */
 function isWrong(outcome: CallOutcome | undefined): boolean {
   return outcome?.responded === true && !outcome.correct
 }

@@ -4,18 +4,16 @@ import type { LoadClient } from './clients/load-client.ts'
 import type { Recorder } from './results/recorder.ts'
 import { taskOutcome } from './task-outcome.ts'
 
-/** Configures how calls form tasks. */
 export interface TaskForm {
   readonly sequential: boolean
-  /** So many calls at the end of a task it can do without. */
+  /** The number of optional calls at the end of a task. */
   readonly degrade: number
   readonly deadlineMs: number | undefined
 }
 
-/** Runs one task to its end: its calls at once, or one after another. */
+/** Runs the calls of one task, concurrently or in sequence. */
 export type RunTask = (client: LoadClient, task: number, intendedAt: number) => Promise<void>
 
-/** Makes what runs tasks. */
 export function taskRunner(
   plan: CallPlan,
   runner: CallRunner,
@@ -28,7 +26,7 @@ export function taskRunner(
     const ends: (CallOutcome | NoOutcome)[] = []
     if (sequential) {
       for (const call of calls) {
-        // The first call is due with the task, each other one when the call before it has ended.
+        // The first call is due with the task, a later call when the previous call has ended.
         const due = ends.length === 0 ? intendedAt : performance.now()
         ends.push(await runner.run(client, call, { intendedAt: due, deadlineAt }))
       }

@@ -1,9 +1,8 @@
 import { isRecord } from '../../../base/values.ts'
 
-/** A schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** An expression, or a `contains`, is one of several once schemas are intersected. */
+/** Intersected schemas have lists of expressions and of `contains`. */
 export interface Contained {
   readonly schema: unknown
   readonly least: number
@@ -46,7 +45,7 @@ const JOINS: Readonly<Record<string, Join>> = {
   contained: joined,
 }
 
-/** Writes a schema in the form that `intersected` takes: lists for what there can be several of. */
+/** Converts a schema to the form of `intersected`: lists for keywords that can be repeated. */
 export function normalized(schema: Schema): Schema {
   const { pattern, contains, minContains, maxContains, additionalItems, ...rest } = schema
   const { items } = rest
@@ -61,7 +60,7 @@ export function normalized(schema: Schema): Schema {
   }
 }
 
-/** Returns a schema of what fits both, as far as values are made by it. */
+/** Intersects two schemas, as far as generating values requires. */
 export function intersected(a: Schema, b: Schema): Schema {
   const result: Record<string, unknown> = { ...b, ...a }
   for (const [key, join] of Object.entries(JOINS)) {
@@ -72,7 +71,7 @@ export function intersected(a: Schema, b: Schema): Schema {
   return properties === undefined ? result : { ...result, properties }
 }
 
-/** Those of both; where one allows no others than its own, no others. */
+/** Merges the properties of both; a schema without additional properties excludes those of the other. */
 function commonProperties(a: Schema, b: Schema): Schema | undefined {
   if (!isRecord(a['properties']) && !isRecord(b['properties'])) return undefined
   const ofA = isRecord(a['properties']) ? a['properties'] : {}

@@ -5,10 +5,9 @@ import { makeValue } from './make-value.ts'
 import { schemaCheck } from './schema-check.ts'
 import type { RandomSource } from '../../../base/seeded-random.ts'
 
-/** The number of attempts to fit the schema. */
 const TRIES = 50
 
-/** Arguments that fit what the tool asks for: the same ones for the same numbers. */
+/** Generates arguments; equal random numbers give equal arguments. */
 export type MakeArguments = (random: RandomSource) => Readonly<Record<string, unknown>>
 
 /** Returns a generator of arguments for a tool. Throws a `LoadError` when no arguments fit. */

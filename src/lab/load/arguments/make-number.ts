@@ -1,22 +1,21 @@
 import type { RandomSource } from '../../../base/seeded-random.ts'
 
-/** The largest magnitude of numbers without bounds in the schema. */
 const REACH = 100
 
-/** A number that fits a schema of type `number` or `integer`. */
+/** Generates a number for a schema of type `number` or `integer`. */
 export function makeNumber(
   schema: Readonly<Record<string, unknown>>,
   whole: boolean,
   random: RandomSource,
 ): number {
   const multiple = numberOf(schema['multipleOf'])
-  // An integer is a multiple of one; a fraction of hundredths is as fine as anyone needs.
+  // Integers are multiples of 1; other numbers have two decimals.
   const step = multiple !== undefined && multiple > 0 ? stepOf(multiple, whole) : whole ? 1 : 0.01
   const [low, high] = boundsOf(schema, step)
   const first = Math.ceil(low / step - 1e-9)
   const last = Math.floor(high / step + 1e-9)
   const chosen = (first + Math.floor(random() * Math.max(1, last - first + 1))) * step
-  // Multiples of fractions are off by the last bit otherwise.
+  // Avoids the rounding errors of multiples of fractions.
   return Number(chosen.toPrecision(12))
 }
 
@@ -33,7 +32,7 @@ function boundsOf(schema: Readonly<Record<string, unknown>>, step: number): [num
   const { exclusiveMinimum, exclusiveMaximum } = schema
   let low = numberOf(schema['minimum'])
   let high = numberOf(schema['maximum'])
-  // In draft 4 the exclusive bounds are switches.
+  // In draft 4 the exclusive bounds are booleans.
   if (exclusiveMinimum === true && low !== undefined) low += step
   if (exclusiveMaximum === true && high !== undefined) high -= step
   const above = numberOf(exclusiveMinimum)
@@ -44,7 +43,7 @@ function boundsOf(schema: Readonly<Record<string, unknown>>, step: number): [num
   return [low, high ?? Math.max(low, 0) + REACH]
 }
 
-/** The nearest multiple of the step that is not the bound itself. */
+/** Returns the nearest multiple of the step, excluding the bound itself. */
 function beyond(bound: number, step: number, way: 1 | -1): number {
   const at = bound / step
   return (way === 1 ? Math.floor(at + 1e-9) + 1 : Math.ceil(at - 1e-9) - 1) * step

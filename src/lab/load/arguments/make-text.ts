@@ -28,12 +28,11 @@ const FORMATS: Readonly<Record<string, Make>> = {
   byte: (random) => Buffer.from(pick(random, WORDS)).toString('base64'),
 }
 
-/** The number of attempts to fit the patterns and bounds. */
 const TRIES = 20
-/** Longest text that is made, whatever the schema asks for. */
+/** Limits the length of generated texts, whatever the schema requires. */
 const MAX_TEXT = 65_536
 
-/** A text that fits a schema of type `string`. */
+/** Generates a text for a schema of type `string`. */
 export function makeText(schema: Readonly<Record<string, unknown>>, random: RandomSource): string {
   const { patterns, format } = schema
   const min = lengthOf(schema['minLength'], 0)
@@ -49,7 +48,7 @@ export function makeText(schema: Readonly<Record<string, unknown>>, random: Rand
   return text.length > max ? text.slice(0, max) : text
 }
 
-/** A text that matches all expressions and is as long as it has to be, if one is found. */
+/** Generates a text that matches all expressions and length bounds; undefined when none is found. */
 function patternedText(
   patterns: readonly string[],
   min: number,
@@ -59,7 +58,7 @@ function patternedText(
   const tests = patterns.map((pattern) => compileSafeRegex(pattern, 'u'))
   let text: string | undefined
   for (let i = 0; i < TRIES; i++) {
-    // Each expression in turn, first as short as can be.
+    // Tries each expression, shortest texts first.
     const extra = i < TRIES / 4 ? undefined : min + 4
     text = matchingText(patterns[i % patterns.length]!, random, extra) ?? text
     if (text === undefined) continue
@@ -93,13 +92,12 @@ function hex(random: RandomSource, length: number): string {
   return Array.from({ length }, () => intBetween(random, 0, 15).toString(16)).join('')
 }
 
-/** The number of repetitions beyond the lower bound of a part without an upper one. */
 const EXTRA = 4
 const MAX_MATCH = 4096
 
 /**
- * A text that the expression matches; undefined when the expression is not understood. What has no
- * upper bound is repeated up to `extra` times more than it has to be.
+ * Generates a text that the expression matches; undefined when the expression is not supported. Parts
+ * without an upper bound are repeated up to `extra` times beyond their lower bound.
  */
 export function matchingText(
   pattern: string,
@@ -137,7 +135,7 @@ function textOf(node: RegexNode, random: RandomSource, room: Room): string {
   }
 }
 
-/** Letters and digits where the set has them: they need no care on the way. */
+/** Prefers letters and digits, which need no escaping. */
 function characterOf(set: CharSet, random: RandomSource): number {
   const ranges: (readonly [number, number])[] = []
   const plain: (readonly [number, number])[] = []

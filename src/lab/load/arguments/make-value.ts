@@ -6,10 +6,10 @@ import { makeText } from './make-text.ts'
 import { type RandomSource, intBetween, pick } from '../../../base/seeded-random.ts'
 
 const MAX_DEPTH = 12
-/** Values and parts of schemas that one value may take. */
+/** Limits the values and schema parts of one generated value. */
 const MAX_STEPS = 10_000
 
-/** Makes a value for a schema, in which references lead to parts of `root`. */
+/** Generates a value for a schema; references point into `root`. */
 export function makeValue(schema: unknown, root: unknown, random: RandomSource): unknown {
   const making: Making = {
     root,
@@ -45,7 +45,7 @@ function makePart(schema: unknown, making: Making, depth: number): unknown {
   }
 }
 
-/** References followed, one of the alternatives chosen, and all of it intersected. */
+/** Resolves references, chooses an alternative, and intersects the parts. */
 function flattened(schema: Schema, making: Making, depth: number): Schema {
   const { $ref, allOf, anyOf, oneOf, ...rest } = schema
   const plain = normalized(rest)
@@ -60,7 +60,7 @@ function flattened(schema: Schema, making: Making, depth: number): Schema {
     .reduce<Schema>((flat, part) => intersected(flat, flattened(part, making, depth + 1)), plain)
 }
 
-/** Null is what many schemas allow beside the real thing: it is no load. */
+/** Many schemas allow null besides the real value; null makes no realistic load. */
 function alternative(options: readonly unknown[], random: RandomSource): unknown {
   const real = options.filter((option) => isRecord(option) && option['type'] !== 'null')
   return pick(random, real.length > 0 ? real : options)
@@ -71,7 +71,7 @@ function referred(ref: string, root: unknown): unknown {
   return keys === undefined ? undefined : pointedAt(root, keys)
 }
 
-/** By what a schema says of values where it does not name their type. */
+/** Infers the type from the other keywords of a schema. */
 const SIGNS = [
   ['object', ['properties', 'required', 'additionalProperties', 'minProperties']],
   ['array', ['items', 'prefixItems', 'contained', 'minItems', 'maxItems', 'uniqueItems']],
@@ -88,22 +88,19 @@ function typeOf(schema: Schema, random: RandomSource): string {
   return SIGNS.find(([, keys]) => keys.some((key) => schema[key] !== undefined))?.[0] ?? 'string'
 }
 
-/** State that all parts of one generated value share. */
 export interface Making {
-  /** Where references lead. */
+  /** The schema that references point into. */
   readonly root: unknown
   readonly random: RandomSource
-  /** The remaining number of values and schema parts: the schema comes from outside. */
+  /** The remaining number of values and schema parts; bounded because the schema is untrusted. */
   left: number
-  /** Makes a value for a part of the schema. */
   readonly make: (schema: unknown, depth: number) => unknown
 }
 
 const MAX_ADDED = 100
-/** The depth up to which optional values are added. */
 const FILLED_DEPTH = 3
 
-/** Makes an object for a schema without references and alternatives. */
+/** Generates an object for a schema without references and alternatives. */
 export function makeObject(schema: Schema, making: Making, depth: number): unknown {
   const properties = isRecord(schema['properties']) ? schema['properties'] : {}
   const required = new Set(namesIn(schema['required']))
@@ -114,7 +111,7 @@ export function makeObject(schema: Schema, making: Making, depth: number): unkno
   const add = (name: string, of: unknown): void => put(value, name, making.make(of, depth + 1))
   let size = required.size
   for (const [name, property] of Object.entries(properties)) {
-    // Sampled for each, so that what is required does not change what comes after it.
+    // Sampled for every property, so that required properties do not change later random values.
     const wanted = making.random() < 0.5
     if (!required.has(name) && (!wanted || depth >= FILLED_DEPTH || size >= most)) continue
     if (!required.has(name)) size++
@@ -129,7 +126,7 @@ export function makeObject(schema: Schema, making: Making, depth: number): unkno
   return value
 }
 
-/** A property of this name, also when it is `__proto__`. */
+/** Defines a property, also one named `__proto__`. */
 function put(target: object, name: string, value: unknown): void {
   Object.defineProperty(target, name, {
     value,
@@ -144,10 +141,10 @@ function namesIn(value: unknown): readonly string[] {
 }
 
 const MAX_ITEMS = 100
-/** The number of attempts to make an item that is not in the array, when items must be unique. */
+/** Limits the attempts to generate a unique item. */
 const TRIES = 20
 
-/** Makes an array for a schema without references and alternatives. */
+/** Generates an array for a schema without references and alternatives. */
 export function makeArray(schema: Schema, making: Making, depth: number): unknown {
   const first = Array.isArray(schema['prefixItems']) ? (schema['prefixItems'] as unknown[]) : []
   const rest = isRecord(schema['items']) ? schema['items'] : undefined
@@ -186,7 +183,7 @@ function lengthOf(
   const wanted = contained.reduce((sum, { least }) => sum + Math.min(MAX_ITEMS, least), first)
   const least = Math.max(wanted, Math.min(MAX_ITEMS, Number(schema['minItems'] ?? 1)))
   const most = Number(schema['maxItems'] ?? Infinity)
-  // Items beyond it may be one too many of those that `contains` counts.
+  // Further items could exceed `maxContains`.
   const bounded = contained.some((each) => each.most !== undefined)
   const room = bounded || schema['items'] === false ? 0 : 2
   return Math.min(intBetween(random, least, Math.max(least, Math.min(least + room, most))), most)

@@ -4,26 +4,26 @@ import { isRecord } from '../../../base/values.ts'
 import type { RegExpEngine, RegExpLike } from 'ajv/dist/types/index.js'
 import { MAX_REGEX_TEXT, SafeRegex } from '../../../base/regex/safe-regex.ts'
 
-/** True when a value fits the schema. */
+/** Returns true when a value conforms to the schema. */
 export type SchemaCheck = (value: unknown) => boolean
 
 const MAX_SCHEMA = 512 * 1024
 
 /**
- * Expressions of schemas come from servers, and must not choose how long a check takes. One that is
- * not understood, and a text that is too long, count as matching: a check must not invent failures.
+ * Compiles expressions of untrusted schemas to run in linear time. Unsupported expressions and texts that
+ * are too long count as matching, so that a check never invents failures.
  */
 export const compileSafeRegex: RegExpEngine = Object.assign(
   (pattern: string): RegExpLike => {
-    // By its text the validator tells expressions apart: without it all would be the first one.
+    // The validator caches expressions by this text.
     const regex = { test: testOf(pattern), toString: () => `/${pattern}/` }
     return regex
   },
-  // Only asked for when checks are written out as source, which these are not.
+  // Used only for standalone code, which is not generated here.
   { code: 'new RegExp' },
 )
 
-/** A check from a schema that a server sent; undefined when it is no schema that can be used. */
+/** Compiles the schema of a server; undefined when the schema is unusable. */
 export function schemaCheck(schema: unknown): SchemaCheck | undefined {
   if (!isRecord(schema) || JSON.stringify(schema).length > MAX_SCHEMA) return undefined
   try {
@@ -46,7 +46,7 @@ const OPTIONS = {
 let oldDialect: Ajv | undefined
 let newDialect: Ajv | undefined
 
-/** One for all schemas of a dialect: making it costs more than a schema does. */
+/** Returns the shared validator of a dialect, because creating one is expensive. */
 function ajvFor(schema: Readonly<Record<string, unknown>>): Ajv {
   const dialect = schema['$schema']
   const old = typeof dialect === 'string' && /draft-0[4-7]/.test(dialect)

@@ -1,15 +1,14 @@
 import type { CallBounds } from './load-client.ts'
 
-/** One signal for all that ends an attempt early. */
 export interface CallLimit {
   readonly signal: AbortSignal
-  /** True when its time was over. */
+  /** True when the attempt timed out. */
   readonly late: boolean
-  /** Forgets the timer and the run; to be called whatever came of the attempt. */
+  /** Releases the timer and the listener; must be called at the end of the attempt. */
   release(): void
 }
 
-/** Bounds an attempt by its time and by the end of the run. */
+/** Aborts an attempt at its timeout or at the end of the run. */
 export function limitCall({ timeoutMs, signal }: CallBounds): CallLimit {
   const controller = new AbortController()
   const giveUp = (): void => controller.abort()

@@ -1,10 +1,9 @@
 import type { CallResponse } from './load-client.ts'
 
-/** The facts known when the connection failed. */
 export interface FailedAt {
-  /** The time for the call was over. */
+  /** The call had timed out. */
   readonly late: boolean
-  /** The head of a response had come. */
+  /** The headers of a response had arrived. */
   readonly headSeen: boolean
   readonly markers: readonly string[]
 }
@@ -19,7 +18,6 @@ const NOT_REACHED = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Classifies an attempt that ended with a connection error. */
 export function connectionFailure(
   error: unknown,
   { late, headSeen, markers }: FailedAt,
@@ -30,12 +28,12 @@ export function connectionFailure(
   if (code !== undefined && NOT_REACHED.has(code))
     return { kind: 'refused', markers, message: code }
   if (code?.startsWith('HPE_') === true) return { kind: 'malformed', markers, message: code }
-  // A head and no reset: the other side closed before it had said all.
+  // Headers arrived and there was no reset: the server closed before the end of the body.
   const cut = headSeen && code !== 'ECONNRESET'
   return { kind: cut ? 'incomplete' : 'reset', markers, message: code ?? message }
 }
 
-/** The code of an error, or of what caused it. */
+/** Returns the code of an error or of its cause. */
 export function codeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     const { code } = at as { readonly code?: unknown }

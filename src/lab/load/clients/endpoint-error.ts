@@ -2,7 +2,7 @@ import { oneLine } from '../../../base/text/foreign-text.ts'
 import { LoadError } from '../load-error.ts'
 import type { CallResponse } from './load-client.ts'
 
-/** Why the handshake failed, and what to do about it. */
+/** Describes why the handshake failed, and how to fix the cause. */
 export function endpointError({ kind, code, message = '' }: CallResponse): LoadError {
   const said = oneLine(message, 120)
   switch (kind) {

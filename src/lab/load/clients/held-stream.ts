@@ -3,7 +3,10 @@ import type { HeldStream, LoadClient } from './load-client.ts'
 import { setMaxListeners } from 'node:events'
 import type { HeldStreams } from '../results/result.ts'
 
-/** Opens the stream of a session; undefined when the server has none. Rejects when it is not reached. */
+/**
+ * Opens the stream of a session; undefined when the server offers none. Rejects when the server cannot be
+ * reached.
+ */
 export async function openHeldStream(
   url: URL,
   headers: Readonly<Record<string, string>>,
@@ -28,7 +31,7 @@ export async function openHeldStream(
   return { over, close: () => body.destroy() }
 }
 
-/** Streams that are held open while the load goes on. */
+/** Holds streams open during the load. */
 export class HeldStreamSet {
   readonly #asked: number
   readonly #streams: HeldStream[] = []
@@ -38,11 +41,10 @@ export class HeldStreamSet {
 
   constructor(asked: number) {
     this.#asked = asked
-    // Each stream listens to it.
     setMaxListeners(0, this.#closing.signal)
   }
 
-  /** Opens them, shared out among the clients. */
+  /** Opens the streams, distributed among the clients. */
   async open(clients: readonly LoadClient[]): Promise<void> {
     const { signal } = this.#closing
     const opening = Array.from({ length: this.#asked }, async (_, i) => {

@@ -15,10 +15,10 @@ import type {
 import type { LoadTarget } from '../load-options.ts'
 
 const MAX_PAGES = 100
-/** More tools than this are not read. */
+/** Limits the tools that are read. */
 const MAX_TOOLS = 5000
 
-/** Finds out what is at the target. Throws a `LoadError` when it cannot be called. */
+/** Performs the handshake and lists the tools. Throws a `LoadError` when the target cannot be called. */
 export async function openLeanEndpoint(target: LoadTarget, version: string): Promise<Endpoint> {
   const wire = new LeanWire(target, version)
   try {
@@ -58,7 +58,7 @@ async function listTools(wire: LeanWire, speaking: Speaking): Promise<ToolInfo[]
   return tools
 }
 
-/** A listed tool; undefined when it has no name. */
+/** Reads a listed tool; undefined without a name. */
 function toolInfo(tool: unknown): ToolInfo | undefined {
   if (!isRecord(tool)) return undefined
   const { name, inputSchema, outputSchema, annotations } = tool
@@ -66,7 +66,7 @@ function toolInfo(tool: unknown): ToolInfo | undefined {
   return { name, inputSchema, outputSchema, hint: toolHint(annotations) }
 }
 
-/** A client with little in it, for volume: one POST per call, and no memory of the calls before. */
+/** A minimal client for high volume: one POST per call, no state between calls. */
 export class LeanClient implements LoadClient {
   readonly #wire: LeanWire
   readonly #protocolVersion: string
@@ -78,7 +78,7 @@ export class LeanClient implements LoadClient {
     this.#speaking = Promise.resolve(speaking)
   }
 
-  /** Opens a session where the protocol version has them. */
+  /** Opens a session if the protocol version has sessions. */
   static async open(wire: LeanWire, protocolVersion: string): Promise<LeanClient> {
     if (isModern(protocolVersion))
       return new LeanClient(wire, { protocolVersion, session: undefined })
@@ -96,7 +96,7 @@ export class LeanClient implements LoadClient {
     const params = { name: tool, arguments: args }
     const response = await this.#wire.ask('tools/call', params, speaking, bounds)
     const lost = response.kind === 'http' && response.code === 404 && speaking.session !== undefined
-    // A dead session stays dead: the calls after this one get a new one, as the protocol wants it.
+    // The session is lost: later calls begin a new session, as the protocol requires.
     if (lost && this.#speaking === current) this.#speaking = this.#reopen(speaking)
     return response
   }

@@ -5,20 +5,18 @@ import { endpointError } from './endpoint-error.ts'
 import type { CallResponse } from './load-client.ts'
 import type { LeanWire, Speaking } from './lean-wire.ts'
 
-/** The newest protocol version that begins with `initialize`. */
 export const LAST_SESSION_PROTOCOL_VERSION = '2025-11-25'
 
 const TIMEOUT_MS = 10_000
-/** The errors of modern servers for requests that they understand and reject. */
+/** The errors of stateless servers for requests that they understand and reject. */
 const MODERN_ERRORS = new Set([-32020, -32021, -32022])
 
-/** The facts learned from the handshake. */
 export interface Handshake {
   readonly server: string
   readonly speaking: Speaking
 }
 
-/** Finds out which protocol version the server speaks: the newest is tried first, as clients do. */
+/** Negotiates the protocol version: the newest version is tried first, as clients do. */
 export async function findProtocolVersion(
   wire: LeanWire,
   wanted: string | undefined,
@@ -40,7 +38,7 @@ export async function findProtocolVersion(
   return openSession(wire, wanted ?? LAST_SESSION_PROTOCOL_VERSION)
 }
 
-/** Begins a session. Throws a `LoadError` that says what to do. */
+/** Begins a session. Throws a `LoadError`. */
 export async function openSession(wire: LeanWire, wanted: string): Promise<Handshake> {
   const params = { protocolVersion: wanted, capabilities: {}, clientInfo: wire.clientInfo }
   const response = await ask(wire, 'initialize', params, undefined)
@@ -52,7 +50,7 @@ export async function openSession(wire: LeanWire, wanted: string): Promise<Hands
   return { server: nameOf(serverInfo), speaking }
 }
 
-/** One request of the handshake, or of what comes before the load. */
+/** Sends a request before the load begins. */
 export function ask(
   wire: LeanWire,
   method: string,
@@ -74,7 +72,7 @@ function discovered({ result }: CallResponse, version: string): Handshake {
   }
 }
 
-/** A server's name and version, in characters that can be shown. */
+/** Formats the name and version of a server in printable characters. */
 export function nameOf(serverInfo: unknown): string {
   if (!isRecord(serverInfo)) return 'unnamed'
   const words = [serverInfo['name'], serverInfo['version']].filter(

@@ -11,22 +11,21 @@ import { marksOf } from './markers.ts'
 import { readResponse } from './read-response.ts'
 
 const NAME = 'squall-load'
-/** Less than most servers let wait to be accepted: more would be lost, and look like their failure. */
+/** Fewer than the listen backlog of most servers; dropped connections would look like server failures. */
 const MAX_CONNECTIONS = 500
 const META = 'io.modelcontextprotocol'
 
-/** The session state that requests are sent with. */
 export interface Speaking {
   readonly protocolVersion: string
   readonly session: string | undefined
 }
 
-/** A response with what its head said of the session. */
+/** A response and the session that its headers name. */
 export interface WireResponse extends CallResponse {
   readonly session?: string
 }
 
-/** Sends single messages to one URL over connections that are kept. */
+/** Sends single messages to one URL over persistent connections. */
 export class LeanWire {
   readonly #agent: Agent
   readonly #url: URL
@@ -36,7 +35,7 @@ export class LeanWire {
 
   constructor(target: LoadTarget, version: string) {
     const { url, headers, connections = MAX_CONNECTIONS, sidecars = [] } = target
-    // Other clients of the sidecar begin at 1 as well.
+    // Starts at a random id, because other clients of the sidecar begin at 1.
     this.#id = sidecars.length === 0 ? 0 : randomInt(2 ** 40)
     this.#agent = new Agent({
       headersTimeout: 0,
@@ -49,7 +48,7 @@ export class LeanWire {
     this.#version = version
   }
 
-  /** Sends a request and reads what it is answered. Never rejects. */
+  /** Sends a request and reads the response. Never rejects. */
   async ask(
     method: string,
     params: Readonly<Record<string, unknown>>,
@@ -74,22 +73,20 @@ export class LeanWire {
     }
   }
 
-  /** Sends a notification; what comes of it does not matter. */
+  /** Sends a notification and ignores the response. */
   async tell(method: string, speaking: Speaking): Promise<void> {
     try {
       const { body } = await this.#post({ method }, speaking, AbortSignal.timeout(10_000))
       await body.dump()
     } catch {
-      // The calls that follow will tell.
+      // Later calls report the failure.
     }
   }
 
-  /** Opens the stream of a session. */
   hold(speaking: Speaking, signal: AbortSignal): Promise<HeldStream | undefined> {
     return openHeldStream(this.#url, this.#head(speaking), signal)
   }
 
-  /** Ends a session at the server. */
   async end(speaking: Speaking): Promise<void> {
     try {
       const signal = AbortSignal.timeout(2000)
@@ -97,7 +94,7 @@ export class LeanWire {
       const options = { method: 'DELETE', headers, dispatcher: this.#agent, signal } as const
       await (await request(this.#url, options)).body.dump()
     } catch {
-      // A session that cannot be ended ends by itself.
+      // The server expires a session that cannot be ended.
     }
   }
 
@@ -152,7 +149,6 @@ export class LeanWire {
     return { ...params, _meta: meta }
   }
 
-  /** The name and version that the client sends. */
   get clientInfo(): { readonly name: string; readonly version: string } {
     return { name: NAME, version: this.#version }
   }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { SseFramer } from '../../../mcp/sse-framer.ts'
 import { markIn, marksOf } from './markers.ts'
 
-/** The facts on the wire about a call that an SDK made. */
+/** The HTTP responses to a call that an SDK made. */
 export interface SeenResponse {
   status: number | undefined
   fromSquall: boolean
@@ -10,16 +10,16 @@ export interface SeenResponse {
   readonly markers: string[]
 }
 
-/** A `fetch` for an SDK, and what tells which responses belong to a call. */
+/** A `fetch` for an SDK that attributes responses to calls. */
 export interface MarkedFetch {
   readonly fetch: typeof globalThis.fetch
-  /** Does something; all that is fetched meanwhile on its behalf is noted. */
+  /** Runs an action and records the responses to its requests. */
   watch<T>(seen: SeenResponse, work: () => Promise<T>): Promise<T>
 }
 
 const MAX_EVENT = 4 * 1024 * 1024
 
-/** SDKs keep heads and comments to themselves: this sees them on the way. */
+/** Reads headers and SSE comments, which SDKs do not expose. */
 export function createMarkedFetch(): MarkedFetch {
   const calls = new AsyncLocalStorage<SeenResponse>()
   return {
@@ -27,7 +27,7 @@ export function createMarkedFetch(): MarkedFetch {
     fetch: async (input, init) => {
       const response = await fetch(input, init)
       const seen = calls.getStore()
-      // A cancellation that an SDK sends for a call is not the response to it.
+      // The response to a cancellation is not the response to the call.
       if (seen === undefined || !isCall(init)) return response
       seen.status = response.status
       seen.fromSquall = response.headers.has('x-squall-error')
@@ -37,7 +37,7 @@ export function createMarkedFetch(): MarkedFetch {
       }
       seen.markers.push(...marksOf(response.headers.get('x-squall-fault')))
       const type = response.headers.get('content-type') ?? ''
-      // Squall marks nothing in what is coded: such comments are somebody else's.
+      // Squall adds no comments to encoded streams.
       const isRead = /^text\/event-stream/i.test(type) && !response.headers.has('content-encoding')
       return isRead ? watched(response, seen) : response
     },

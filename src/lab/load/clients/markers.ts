@@ -1,9 +1,9 @@
 const COMMENT = Buffer.from(': x-squall-fault ')
 const MARK = /^[A-Za-z0-9._~-]{1,100}\/[A-Za-z0-9._~-]{1,100}$/
-/** More marks than this on one response are not read. */
+/** Limits the markers of one response. */
 const MAX_MARKS = 32
 
-/** The marks in the values of the header `x-squall-fault`. */
+/** Reads the markers of the header `x-squall-fault`. */
 export function marksOf(value: string | readonly string[] | null | undefined): string[] {
   if (value === undefined || value === null) return []
   const lines = typeof value === 'string' ? [value] : value
@@ -14,7 +14,7 @@ export function marksOf(value: string | readonly string[] | null | undefined): s
     .slice(0, MAX_MARKS)
 }
 
-/** The mark that a comment of an event stream is, if it is one. */
+/** Reads the marker in a comment of an event stream. */
 export function markIn(frame: Uint8Array): string | undefined {
   if (frame.length < COMMENT.length || frame[0] !== COMMENT[0]) return undefined
   const text = Buffer.from(frame.buffer, frame.byteOffset, Math.min(frame.length, 256))
@@ -23,7 +23,7 @@ export function markIn(frame: Uint8Array): string | undefined {
   return MARK.test(marker) ? marker : undefined
 }
 
-/** A mark taken apart. */
+/** Splits a marker into rule and fault. */
 export function splitMark(marker: string): { readonly rule: string; readonly fault: string } {
   const slash = marker.lastIndexOf('/')
   return { rule: marker.slice(0, slash), fault: marker.slice(slash + 1) }

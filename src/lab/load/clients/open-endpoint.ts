@@ -4,7 +4,7 @@ import { LAST_SESSION_PROTOCOL_VERSION } from './lean-handshake.ts'
 import type { Endpoint } from './load-client.ts'
 import type { LoadTarget } from '../load-options.ts'
 
-/** Finds out what is at the target, and prepares the client that is to call it. */
+/** Performs the handshake and prepares the chosen client. */
 export async function openEndpoint(target: LoadTarget, version: string): Promise<Endpoint> {
   const endpoint = await openLeanEndpoint(target, version)
   if (target.client === 'lean') return endpoint
@@ -16,7 +16,7 @@ export async function openEndpoint(target: LoadTarget, version: string): Promise
     }
     const { loadSdkV1 } = await import('./sdk-v1-client.ts')
     const connect = await loadSdkV1(target, version)
-    // Version 1 knows no newer protocol version.
+    // The SDK of version 1 supports no newer protocol version.
     return {
       ...endpoint,
       connect,

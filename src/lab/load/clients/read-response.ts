@@ -8,21 +8,18 @@ import { SseFramer } from '../../../mcp/sse-framer.ts'
 import type { CallResponse } from './load-client.ts'
 import { markIn, marksOf } from './markers.ts'
 
-/** Longest response that is read. */
 const MAX_RESPONSE = 16 * 1024 * 1024
 const MAX_ERROR_TEXT = 64 * 1024
-/** The time for which a stream may stay open after its response. */
 const LINGER_MS = 1000
 const MAX_RETRY_AFTER_S = 30
 
-/** The head and body of a response, as undici gives them. */
 export interface RawResponse {
   readonly statusCode: number
   readonly headers: IncomingHttpHeaders
   readonly body: Readable
 }
 
-/** Reads what a request with this id was answered. Rejects when the connection breaks. */
+/** Reads the response to the request with this id. Rejects when the connection breaks. */
 export async function readResponse(
   { statusCode, headers, body }: RawResponse,
   id: number,
@@ -62,7 +59,7 @@ export async function readResponse(
   return toResponse(message, markers)
 }
 
-/** The response is in one of the events; what comes after it is nobody's. */
+/** Finds the response among the events; later events are ignored. */
 function readEvents(body: Readable, id: number, markers: string[]): Promise<CallResponse> {
   return new Promise((resolve, reject) => {
     const framer = new SseFramer(MAX_RESPONSE)
@@ -77,7 +74,7 @@ function readEvents(body: Readable, id: number, markers: string[]): Promise<Call
         const message = eventMessage(frame)
         if (message === undefined || !responses(message, id)) return
         found = true
-        // Not cut at once: most servers end it themselves, and the connection can be used again.
+        // Most servers end the stream themselves, and then the connection can be reused.
         lingering = setTimeout(() => body.destroy(), LINGER_MS)
         resolve(toResponse(message, markers))
       })
@@ -114,7 +111,6 @@ function toResponse(message: Message, markers: readonly string[]): CallResponse 
   return toolResponse(result, markers)
 }
 
-/** Converts a tool result to an outcome. */
 export function toolResponse(
   result: Readonly<Record<string, unknown>>,
   markers: readonly string[],
@@ -126,7 +122,7 @@ export function toolResponse(
   return { kind: 'tool', markers, result, message: text }
 }
 
-/** The whole body; undefined when it is longer than that. */
+/** Reads the whole body; undefined when the body is too long. */
 async function readText(body: Readable, most: number): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let size = 0

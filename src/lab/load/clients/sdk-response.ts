@@ -7,12 +7,12 @@ import { toolResponse } from './read-response.ts'
 import { LoadError } from '../load-error.ts'
 import type { ClientKind } from '../results/result.ts'
 
-/** Makes a call by an SDK; `timeout` is a bound that the SDK will not come to. */
+/** Sends a call by an SDK; `timeout` is longer than the limit of the attempt. */
 export type SdkCall = (options: { signal: AbortSignal; timeout: number }) => Promise<unknown>
 
 const CONNECTION_CLOSED = -32000
 
-/** Turns what an SDK makes of a call into what the load counts. Never rejects. */
+/** Converts the result or error of an SDK call to an outcome. Never rejects. */
 export async function sdkResponse(
   marked: MarkedFetch,
   call: SdkCall,
@@ -49,7 +49,7 @@ function failure(error: unknown, seen: SeenResponse, late: boolean): CallRespons
   if (!late && status !== undefined && status >= 400)
     return { ...common, kind: 'http', code: status }
   const code = isRecord(error) || error instanceof Error ? (error as { code?: unknown }).code : 0
-  // -1 is how the SDK of version 1 says that it cannot read the response.
+  // The SDK of version 1 uses -1 for a response that it cannot parse.
   if (!late && typeof code === 'number' && code !== -1) {
     if (code === CONNECTION_CLOSED && /closed/i.test(message))
       return { ...common, kind: 'incomplete' }
@@ -64,7 +64,7 @@ function failure(error: unknown, seen: SeenResponse, late: boolean): CallRespons
   return { ...common, kind: 'malformed' }
 }
 
-/** A client whose package is not installed: the SDKs are optional. */
+/** Reports that the package of an optional client is not installed. */
 export function missingClient(kind: ClientKind, name: string, cause: unknown): unknown {
   const { code } = cause as { readonly code?: unknown }
   if (code !== 'ERR_MODULE_NOT_FOUND') return cause

@@ -4,7 +4,7 @@ import { createMarkedFetch } from './marked-fetch.ts'
 import { sdkResponse, missingClient } from './sdk-response.ts'
 import type { LoadTarget } from '../load-options.ts'
 
-/** Loads the SDK of version 1; the result opens clients with it. */
+/** Loads the SDK of version 1 and returns a function that opens clients. */
 export async function loadSdkV1(
   { url, headers }: LoadTarget,
   version: string,

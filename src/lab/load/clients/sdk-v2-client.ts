@@ -4,7 +4,7 @@ import { createMarkedFetch } from './marked-fetch.ts'
 import { missingClient, sdkResponse } from './sdk-response.ts'
 import type { LoadTarget } from '../load-options.ts'
 
-/** Loads the SDK of version 2; the result opens clients with it. */
+/** Loads the SDK of version 2 and returns a function that opens clients. */
 export async function loadSdkV2(
   { url, headers }: LoadTarget,
   version: string,

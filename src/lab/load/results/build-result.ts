@@ -11,7 +11,7 @@ import {
 } from './result.ts'
 import { judgeSlo } from './slo.ts'
 
-/** When a run was, whether it came to its end, and what it did not call. */
+/** Describes the time and the completeness of a run. */
 export interface RunTimes {
   readonly startedAt: Date
   readonly durationMs: number
@@ -20,7 +20,7 @@ export interface RunTimes {
   readonly missedFaults: number | undefined
 }
 
-/** The result of a run. Nothing secret gets into it. */
+/** Builds the result of a run, without secrets. */
 export function buildResult(
   options: LoadOptions,
   endpoint: Endpoint,
@@ -64,7 +64,7 @@ export function buildResult(
   }
 }
 
-/** A URL without what may be a secret in it. */
+/** Removes the parts of a URL that may contain secrets. */
 function shownTarget(url: URL): string {
   return `${url.origin}${url.pathname}`
 }
@@ -88,7 +88,7 @@ function shownOptions({ work, pace, resilience, checks, target }: LoadOptions): 
     expect: checks.expectations.map(({ text }) => text),
     baseline: checks.baseline !== undefined,
     slo: checks.slo.map(({ text }) => text),
-    // Their names alone: values may be secret.
+    // Only the names, because values may be secret.
     headers: Object.keys(target.headers),
   }
   const given = Object.entries(options).filter(([, value]) => value !== undefined)

@@ -3,7 +3,7 @@ import { Histogram } from './histogram.ts'
 import { splitMark } from '../clients/markers.ts'
 import type { FaultSeen } from './result.ts'
 
-/** Further markers are counted together: they come from outside. */
+/** Limits the distinct markers, because they are untrusted; further markers are counted together. */
 const MAX_FAULTS = 1000
 
 interface Seen {
@@ -16,7 +16,7 @@ interface Seen {
   readonly latency: Histogram
 }
 
-/** Counts what answers say of faults by their marks. */
+/** Counts faults by the markers of responses. */
 export class FaultRecorder {
   readonly #faults = new Map<string, Seen>()
 
@@ -32,7 +32,7 @@ export class FaultRecorder {
     }
   }
 
-  /** Takes what was seen of the same fault elsewhere. */
+  /** Adds the counts of the same fault from another run. */
   merge(other: FaultSeen): void {
     const seen = this.#of(`${other.rule}/${other.fault}`)
     if (seen === undefined) return
@@ -45,7 +45,7 @@ export class FaultRecorder {
     seen.latency.addAll(other.latency.histogram)
   }
 
-  /** The most frequent first. */
+  /** Returns the counts, the most frequent first. */
   list(): FaultSeen[] {
     return [...this.#faults.values()]
       .map((seen) => ({

@@ -1,8 +1,8 @@
 import type { HistogramData, Latency, LatencySummary } from './result.ts'
 
-/** Each doubling is cut into so many buckets: a value is off by at most 1/256 of itself. */
+/** The buckets per doubling: the relative error of a value is at most 1/256. */
 const PER_OCTAVE = 128
-/** About 19 hours in microseconds; longer ones count as this. */
+/** About 19 hours in microseconds; longer latencies count as this. */
 const MAX_VALUE = 2 ** 36
 const BUCKETS = bucketOf(MAX_VALUE) + 1
 
@@ -24,7 +24,7 @@ export class Histogram {
     return this.#count
   }
 
-  /** Takes a latency in milliseconds. */
+  /** Adds a latency in milliseconds. */
   add(ms: number): void {
     const value = Math.min(MAX_VALUE, Math.max(0, Math.round(ms * 1000)))
     const bucket = bucketOf(value)
@@ -35,7 +35,7 @@ export class Histogram {
     if (value > this.#max) this.#max = value
   }
 
-  /** Takes all that another one holds. */
+  /** Adds the values of another histogram. */
   addAll(data: HistogramData): void {
     if (data.count === 0) return
     let bucket = 0
@@ -50,7 +50,7 @@ export class Histogram {
     this.#max = Math.max(this.#max, data.max)
   }
 
-  /** Milliseconds that a share of the values stays within; null when there are none. */
+  /** Returns the quantile in milliseconds; null for an empty histogram. */
   quantile(share: number): number | null {
     if (this.#count === 0) return null
     const rank = Math.max(1, Math.ceil(share * this.#count))
@@ -120,12 +120,12 @@ export class Histogram {
   }
 }
 
-/** Below 128 each value has its own bucket; from there on 128 buckets reach to the double. */
+/** Returns the bucket of a value: one per value below 128, then 128 per doubling. */
 function bucketOf(value: number): number {
   if (value < PER_OCTAVE) return value
   const octave = Math.floor(Math.log2(value)) - 7
   const scaled = Math.floor(value / 2 ** octave)
-  // A logarithm may be off by one where the value is next to a power of two.
+  // Corrects the rounding error of the logarithm next to powers of two.
   if (scaled >= 2 * PER_OCTAVE) return (octave + 2) * PER_OCTAVE
   if (scaled < PER_OCTAVE) return (octave + 1) * PER_OCTAVE - 1
   return octave * PER_OCTAVE + scaled

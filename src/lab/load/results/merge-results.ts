@@ -8,7 +8,7 @@ import type { Arrivals, HeldStreams, LoadResult, ToolResult } from './result.ts'
 import { judgeSlo, parseSlo } from './slo.ts'
 import { mergeTimelines } from './timeline-recorder.ts'
 
-/** The results of parts of a load as one. Latencies are merged by their buckets, not averaged. */
+/** Merges the results of shards. Latencies are merged by bucket, not averaged. */
 export function mergeResults(results: readonly LoadResult[]): LoadResult {
   const [first] = results
   if (first === undefined)

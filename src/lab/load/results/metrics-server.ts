@@ -10,15 +10,15 @@ import { indicatorsOf } from '../../indicators/indicators.ts'
 import type { Recorder } from './recorder.ts'
 import { ORIGINS } from './result.ts'
 
-/** Where a load that goes on can be scraped. */
+/** The endpoint that serves the metrics of a running load. */
 export interface MetricsServer {
   readonly address: string
   close(): Promise<void>
 }
 
 /**
- * Serves `/metrics`, by addresses, names that no web page can have, and `hosts`. Rejects when the
- * address cannot be bound.
+ * Serves `/metrics` to requests whose Host header is an address, a local name, or in `hosts`. Rejects
+ * when the address cannot be bound.
  */
 export async function serveMetrics(
   place: ListenOptions,
@@ -45,7 +45,7 @@ export async function serveMetrics(
   server.maxConnections = 100
   server.listen(place)
   await once(server, 'listening')
-  // The load ends when it is done, whoever scrapes it.
+  // Open scrapes do not keep the load running.
   server.unref()
   return {
     address: shown(server.address()),
@@ -106,7 +106,7 @@ export function metricsPage(recorder: Recorder): string {
   return page.text
 }
 
-/** Returns the counts by label: names that come out alike are one series. */
+/** Returns the counts by label; equal labels are summed. */
 function callsByLabel({ tools }: Recorder): ReadonlyMap<string, { calls: number; ok: number }> {
   const labels = new Map<string, { calls: number; ok: number }>()
   for (const counted of tools.values()) {

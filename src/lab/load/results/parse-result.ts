@@ -55,11 +55,10 @@ const TOOL_COUNTS = [
   'inTime',
 ]
 const POINT_COUNTS = ['at', 'calls', 'ok', 'retries', 'dropped', 'inFlight']
-/** Empty counts have every indicator as well. */
 const INDICATOR_NAMES = Object.keys(indicatorsOf(noCounts()))
 const listOf = (items: object): object => ({ type: 'array', items })
 
-/** The fields that merging and reports need; others are copied unchecked. */
+/** Checks the fields that merging and reports need; other fields are copied unchecked. */
 const SCHEMA = {
   type: 'object',
   required: [
@@ -148,7 +147,7 @@ const SCHEMA = {
   },
 }
 
-/** Reads the text of a file with a result. */
+/** Parses a result file. Throws a `LoadError`. */
 export function parseResult(source: string, file: string): LoadResult {
   let value: unknown
   try {

@@ -8,10 +8,10 @@ import type { Arrivals, ErrorCount, FaultSeen, Latency, Origin } from './result.
 import type { TaskOutcome } from '../task-outcome.ts'
 import { TimelineRecorder } from './timeline-recorder.ts'
 
-/** A call that starts so much after its time is counted as late. */
+/** The delay from which a call counts as late. */
 const LATE_MS = 50
 
-/** Counts everything that happens in a run. */
+/** Counts calls, tasks and arrivals of a run. */
 export class Recorder {
   readonly counts: GrowingCounts = noCounts()
   readonly arrivals: { -readonly [Name in keyof Arrivals]: number } = {
@@ -31,7 +31,7 @@ export class Recorder {
   }
   readonly timeline = new TimelineRecorder()
   readonly tools = new Map<string, ToolRecorder>()
-  /** Calls under way, by tool. */
+  /** Calls in flight by tool. */
   readonly underWay = new Map<string, number>()
   readonly #faults = new FaultRecorder()
   readonly #errors = new ErrorCounts()
@@ -49,14 +49,14 @@ export class Recorder {
     return this.#now() - this.#startedAt
   }
 
-  /** So many calls are due; `lateMs` says by how much they start after their time. */
+  /** Records calls that are due; `lateMs` is their delay. */
   arrived(calls: number, lateMs: number): void {
     this.arrivals.planned += calls
     this.arrivals.started += calls
     if (lateMs > LATE_MS) this.arrivals.late += calls
   }
 
-  /** So many calls were due and could not be started. */
+  /** Records calls that were due and could not be started. */
   dropped(calls: number): void {
     this.arrivals.planned += calls
     this.arrivals.dropped += calls
@@ -72,7 +72,7 @@ export class Recorder {
     this.arrivals.skipped++
   }
 
-  /** A call was cut before it ended. */
+  /** Records a call that was cut before its end. */
   abandoned(tool: string): void {
     this.#leave(tool)
     this.arrivals.abandoned++

@@ -1,10 +1,9 @@
 import type { IndicatorCounts } from '../../indicators/counts.ts'
 import type { Indicators } from '../../indicators/indicators.ts'
 
-/** The form of the result. A change that a reader must know of changes its number. */
+/** Identifies the format of the result. Incompatible changes increase the number. */
 export const LOAD_SCHEMA = 'squall.load/1'
 
-/** The kinds of errors. */
 const ERROR_KINDS = [
   'http',
   'rpc',
@@ -24,30 +23,29 @@ const ERROR_KINDS = [
  */
 export type ErrorKind = (typeof ERROR_KINDS)[number]
 
-/** The origins of errors. */
 export const ORIGINS = ['injected', 'real', 'unattributed', 'squall', 'client'] as const
 
 /**
  * The origin of an error: `injected` the response carries the marker of a fault; `real` the response
- * carries none; `unattributed` there was no response that could carry a marker; `squall` the sidecar's
- * own; `client` the load's own, which did not send the call.
+ * carries none; `unattributed` no response could carry a marker; `squall` the sidecar failed; `client`
+ * the load did not send the call.
  */
 export type Origin = (typeof ORIGINS)[number]
 
-/** Latencies in buckets: log-linear in microseconds, off by at most 1 %. */
+/** Latencies in log-linear buckets of microseconds, with a relative error of at most 1 %. */
 export interface HistogramData {
   readonly unit: 'us'
-  /** Buckets for each doubling of the value. */
+  /** The buckets per doubling of the value. */
   readonly perOctave: 128
   readonly count: number
   readonly sum: number
   readonly min: number
   readonly max: number
-  /** Pairs: how many buckets further, and how many values in it. */
+  /** Pairs of the distance to the previous bucket and the number of values. */
   readonly buckets: readonly number[]
 }
 
-/** The usual figures of a histogram, in milliseconds; null when it is empty. */
+/** The quantiles in milliseconds; null for an empty histogram. */
 export interface LatencySummary {
   readonly mean: number | null
   readonly min: number | null
@@ -59,14 +57,12 @@ export interface LatencySummary {
   readonly max: number | null
 }
 
-/** Figures together with what they are read from. */
 export interface Latency {
-  /** From the intended send time where calls arrive at a rate; in milliseconds. */
+  /** In milliseconds; in the open model from the intended send time. */
   readonly summary: LatencySummary
   readonly histogram: HistogramData
 }
 
-/** Errors of one kind and one origin. */
 export interface ErrorCount {
   readonly kind: ErrorKind
   readonly origin: Origin
@@ -75,7 +71,6 @@ export interface ErrorCount {
   readonly count: number
 }
 
-/** The results of one tool's calls. */
 export interface ToolResult {
   readonly tool: string
   readonly calls: number
@@ -87,31 +82,30 @@ export interface ToolResult {
   readonly usable: number
   readonly correct: number
   readonly inTime: number
-  /** Cut at the end of the run before they ended: in none of the other counts. Absent for none. */
+  /** Calls cut at the end of the run, counted nowhere else; absent without any. */
   readonly abandoned?: number
   /** The errors of failed calls, after their retries. */
   readonly errors: readonly ErrorCount[]
   readonly latency: Latency
 }
 
-/** The injections of one fault of one rule, by the marker. */
+/** The injections of one fault of one rule, counted by marker. */
 export interface FaultSeen {
   readonly rule: string
   readonly fault: string
-  /** Attempts whose response carried the mark. */
+  /** Attempts whose response carried the marker. */
   readonly seen: number
   /** The attempts among them that ended in an error. */
   readonly errors: number
   /** The attempts among them with a wrong result and no error. */
   readonly wrong: number
-  /** The attempts by tool. */
   readonly tools: Readonly<Record<string, number>>
   readonly latency: Latency
 }
 
 /** The counts of one interval. A call belongs to the interval in which it ended. */
 export interface TimePoint {
-  /** Start of the interval, in milliseconds after the run's. */
+  /** Start of the interval in milliseconds after the start of the run. */
   readonly at: number
   readonly calls: number
   readonly ok: number
@@ -119,7 +113,7 @@ export interface TimePoint {
   readonly errors: Readonly<Record<Origin, number>>
   /** Arrivals that could not be started. */
   readonly dropped: number
-  /** Calls under way at the end of the interval. */
+  /** Calls in flight at the end of the interval. */
   readonly inFlight: number
   /** Milliseconds; null when no call ended. */
   readonly p50: number | null
@@ -127,7 +121,6 @@ export interface TimePoint {
   readonly histogram: HistogramData
 }
 
-/** The counts over time. */
 export interface Timeline {
   readonly intervalMs: number
   readonly points: readonly TimePoint[]
@@ -137,33 +130,32 @@ export interface Timeline {
 export interface Arrivals {
   readonly planned: number
   readonly started: number
-  /** Not started because as many calls as allowed were under way. */
+  /** Not started because too many calls were in flight. */
   readonly dropped: number
-  /** Started more than 50 ms after their time; their latency counts from that time all the same. */
+  /** Started more than 50 ms late; the latency counts from the planned time. */
   readonly late: number
-  /** Cut at the end of the run before they ended: counted nowhere else. */
+  /** Cut at the end of the run, counted nowhere else. */
   readonly abandoned: number
-  /** Not sent because the deadline of the task could not be kept. */
+  /** Not sent because the task would have missed its deadline. */
   readonly skipped: number
 }
 
-/** A gate and what came of it. */
+/** The result of a gate. */
 export interface SloVerdict {
-  /** As it was written: `p99<2s`. */
+  /** The text as written, such as `p99<2s`. */
   readonly gate: string
   readonly limit: number
-  /** In the unit of the limit: milliseconds, or a fraction; null when there was nothing to measure. */
+  /** In the unit of the limit; null without a measurement. */
   readonly measured: number | null
   readonly ok: boolean
 }
 
-/** A part of a load that runs in several places. */
+/** The part of a load that one of several machines runs. */
 export interface Shard {
   readonly index: number
   readonly count: number
 }
 
-/** The target and the options of a run. */
 export interface RunInfo {
   /** Without user, password and query. */
   readonly target: string
@@ -175,42 +167,38 @@ export interface RunInfo {
   readonly durationMs: number
   readonly seed: number
   readonly model: 'open' | 'closed'
-  /** False when it was ended early. */
+  /** False when the run was ended early. */
   readonly complete: boolean
   readonly shard?: Shard
   /** The number of merged results; absent for a single run. */
   readonly mergedFrom?: number
-  /** Tools of the server that were not called; absent where there are none. */
+  /** The tools that were not called; absent without any. */
   readonly leftOut?: readonly LeftOutTool[]
-  /** Faults of the sidecar that was asked, which came and went between two looks. */
+  /** The number of faults that the sidecar dropped between two polls. */
   readonly missedFaults?: number
   /** The options, without secrets. */
   readonly options: Readonly<Record<string, string | number | boolean | readonly string[]>>
 }
 
-/** A tool that was not called, as nobody had named it. */
+/** A tool that was not called because it was not named. */
 export interface LeftOutTool {
   readonly tool: string
-  /** `no_hint`: it does not say whether it only reads, and consent was not given. */
+  /** `no_hint`: the tool has no `readOnlyHint`, and consent was not given. */
   readonly why: 'destructive' | 'not_read_only' | 'no_hint'
 }
 
-/** Which client made the calls. */
 export type ClientKind = 'lean' | 'sdk-v1' | 'sdk-v2'
 
-/** The names of the clients. */
 export const CLIENT_KINDS = ['lean', 'sdk-v1', 'sdk-v2'] as const satisfies readonly ClientKind[]
 
-/** Streams that were held open. */
 export interface HeldStreams {
   readonly asked: number
   readonly opened: number
   readonly refused: number
-  /** Ended by the other side while the run went on. */
+  /** Ended by the server during the run. */
   readonly lost: number
 }
 
-/** The result of a load. */
 export interface LoadResult {
   readonly schema: typeof LOAD_SCHEMA
   readonly squall: string

@@ -4,17 +4,17 @@ import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
 import type { Latency, SloVerdict } from './result.ts'
 
-/** A gate that a run must pass. */
+/** A threshold that a run must meet. */
 export interface SloGate {
-  /** As it was written. */
+  /** The text as written. */
   readonly text: string
   readonly metric: SloMetric
   readonly operator: '<' | '<=' | '>' | '>='
-  /** Milliseconds, a fraction, or a plain number, as the metric asks. */
+  /** Milliseconds, a fraction, or a plain number, depending on the metric. */
   readonly limit: number
 }
 
-/** The measurements that gates are judged by. */
+/** The measurements that gates are evaluated on. */
 export interface Judged {
   readonly indicators: Indicators
   readonly latency: Latency
@@ -49,12 +49,11 @@ const METRICS = {
 
 type NamedMetric = keyof typeof METRICS
 
-/** The metric of a gate: an indicator, or a latency such as `p99` or `p99.9`. */
 export type SloMetric =
   | { readonly kind: 'indicator'; readonly name: NamedMetric; readonly unit: Unit }
   | { readonly kind: 'quantile'; readonly share: number; readonly unit: 'ms' }
 
-/** Reads `p99<2s`, `success>99%`, `blast<5%`. */
+/** Parses `p99<2s`, `success>99%`, `blast<5%`. Throws a `LoadError`. */
 export function parseSlo(text: string): SloGate {
   const match = /^\s*([A-Za-z][A-Za-z0-9.]*)\s*(<=|>=|<|>)\s*([0-9.]+)\s*([a-z%]*)\s*$/.exec(text)
   if (match === null) throw bad(text, 'cannot be read', FORM)
@@ -65,7 +64,7 @@ export function parseSlo(text: string): SloGate {
   return { text: text.trim(), metric, operator: operator as SloGate['operator'], limit }
 }
 
-/** Judges each gate. What cannot be measured does not pass: silence is no proof. */
+/** Evaluates each gate. A gate without a measurement fails. */
 export function judgeSlo(gates: readonly SloGate[], judged: Judged): SloVerdict[] {
   return gates.map((gate) => {
     const measured = measure(gate.metric, judged)

@@ -1,7 +1,7 @@
 import { Histogram } from './histogram.ts'
 import { ORIGINS, type Origin, type Timeline, type TimePoint } from './result.ts'
 
-/** More points than this are put together in pairs, so that a run of days has a result as well. */
+/** Limits the points: beyond this, pairs are combined, so that the result of a long run stays small. */
 const MAX_POINTS = 3600
 
 interface Slot {
@@ -14,12 +14,11 @@ interface Slot {
   latency: Histogram
 }
 
-/** Keeps what happened in each second; after an hour in each two seconds, and so on. */
+/** Counts per second; after an hour per two seconds, and so on. */
 export class TimelineRecorder {
   #intervalMs = 1000
   #slots: Slot[] = []
 
-  /** Returns the counts at a number of milliseconds after the start. */
   at(elapsedMs: number): Slot {
     let index = this.#indexOf(elapsedMs)
     while (index >= MAX_POINTS) {
@@ -49,7 +48,7 @@ export class TimelineRecorder {
   }
 }
 
-/** The points of several runs on one line; `offsets` say by how much each began later than the first. */
+/** Merges the timelines of several runs; `offsets` are their delays after the first run. */
 export function mergeTimelines(
   timelines: readonly Timeline[],
   offsets: readonly number[],
@@ -58,7 +57,7 @@ export function mergeTimelines(
   const lasts = timelines.map(({ points }, i) => (points.at(-1)?.at ?? 0) + offsets[i]!)
   while (Math.max(...lasts) / intervalMs >= MAX_POINTS) intervalMs *= 2
   const slots: Slot[] = []
-  // The calls in flight are a level and not a count: only the last interval of each part has it.
+  // Calls in flight are a gauge: only the last interval of each part counts.
   timelines.forEach(({ points }, run) => {
     const levels = new Map<number, number>()
     for (const point of points) {

@@ -2,7 +2,7 @@ import type { CallOutcome } from '../call-runner.ts'
 import { Histogram } from './histogram.ts'
 import type { ErrorCount, ErrorKind, Origin, ToolResult } from './result.ts'
 
-/** Counts what the calls of one tool came to. */
+/** Counts the outcomes of the calls of one tool. */
 export class ToolRecorder {
   readonly #tool: string
   readonly #errors = new ErrorCounts()
@@ -25,7 +25,7 @@ export class ToolRecorder {
     this.#retries++
   }
 
-  /** A call was cut before it ended. */
+  /** Records a call that was cut before its end. */
   cut(): void {
     this.#abandoned++
   }
@@ -43,7 +43,7 @@ export class ToolRecorder {
     this.latency.add(latencyMs)
   }
 
-  /** Takes what the same tool came to elsewhere. */
+  /** Adds the results of the same tool from another run. */
   merge(other: ToolResult): void {
     this.#calls += other.calls
     this.#ok += other.ok
@@ -58,7 +58,7 @@ export class ToolRecorder {
     this.latency.addAll(other.latency.histogram)
   }
 
-  /** The counts without the latencies, for what is asked often. */
+  /** Returns the counts without the latencies, for frequent use. */
   counts(): { readonly tool: string; readonly calls: number; readonly ok: number } {
     return { tool: this.#tool, calls: this.#calls, ok: this.#ok }
   }
@@ -81,7 +81,7 @@ export class ToolRecorder {
   }
 }
 
-/** More different codes than this are counted without their code: servers choose them. */
+/** Limits the distinct codes, because servers choose them; further errors are counted without a code. */
 const MAX_DIFFERENT = 200
 
 /** Counts errors by kind, origin and code. */
@@ -101,7 +101,7 @@ export class ErrorCounts {
     for (const { kind, origin, code, count } of counts) this.add(kind, origin, code, count)
   }
 
-  /** The most frequent first. */
+  /** Returns the counts, the most frequent first. */
   list(): ErrorCount[] {
     const text = ({ kind, origin, code }: ErrorCount): string => `${kind} ${origin} ${code ?? ''}`
     return [...this.#counts.values()].sort((a, b) =>
