@@ -1,14 +1,14 @@
 import { type Gate, isBroken, type Measured } from './gate.ts'
 
-/** A gate that was broken for as long as it takes. */
+/** A gate that failed for its full duration. */
 export interface Breach {
   readonly gate: string
   readonly measure: Gate['measure']
-  /** Null where it was not a measured value that broke it. */
+  /** Null when no measured value caused the breach. */
   readonly measured: number | null
 }
 
-/** Remembers since when each gate is broken. */
+/** Tracks how long each gate has been failing. */
 export class AbortWatch {
   readonly #gates: readonly Gate[]
   readonly #since = new Map<Gate, number>()
@@ -17,12 +17,12 @@ export class AbortWatch {
     this.#gates = gates
   }
 
-  /** Takes what was measured at a time, in milliseconds; the first gate that is broken long enough. */
+  /** Adds a measurement; returns the first gate that has failed for its full duration. */
   look(measured: Measured, at: number): Breach | undefined {
     let breach: Breach | undefined
     for (const gate of this.#gates) {
       const broken = isBroken(gate, measured)
-      // Where nothing was measured nothing changes: silence is no recovery.
+      // Without a measurement the state stays: missing data is no recovery.
       if (broken === false) this.#since.delete(gate)
       if (broken !== true) continue
       const since = this.#since.get(gate) ?? at

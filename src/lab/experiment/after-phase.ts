@@ -8,29 +8,28 @@ import { askState } from './sidecar-admin.ts'
 import { LOST_MS } from './sidecar-watch.ts'
 import { anyBroken } from './steadiness.ts'
 
-/** The result of the last phase. */
 export interface After {
   readonly phase: PhaseResult
   readonly steady: boolean
-  /** Why it proves nothing: the rules were not those of the phase before the stages. */
+  /** The reason why the phase proves nothing: the rules differed from those before the stages. */
   readonly end: End | undefined
 }
 
-/** Looks until all is as it should be again, for as long as the plan allows. */
+/** Waits for the steady state after the stages, as long as the plan allows. */
 export async function afterwards(context: Context): Promise<After> {
   const { plan, probe, stop, onEvent, steadiness } = context
   const { for: forMs, within } = plan.file.steadyState
   const began = performance.now()
   onEvent({ kind: 'phase', label: 'steady state after', durationMs: within })
   let steady = false
-  // Until then a calm moment may be one that a fault of the last stage has left alone.
+  // Before the withdrawal, a steady moment may be one without an injected fault.
   let withdrawnAt = Infinity
   const { result, end } = await runPhase({
     label: 'after',
     load: phaseLoad(plan, context, within),
     probe,
     stop,
-    // A process that was killed may still be away.
+    // A killed process may still be down.
     beginWithinMs: within,
     seen: () => {},
     beside: withdrawal(context, (at) => (withdrawnAt = at)),
@@ -56,11 +55,11 @@ export async function afterwards(context: Context): Promise<After> {
 
 function reasonOf(end: End | undefined, stop: AbortSignal): End | undefined {
   if (stop.aborted) return { code: 'INTERRUPTED', why: 'it was ended by hand' }
-  // A target that cannot be called is one that has not recovered.
+  // A target that cannot be called has not recovered.
   return end?.code === 'TARGET_LOST' ? undefined : end
 }
 
-/** Looks whether the sidecar has gone back to the rules of before, and keeps them. */
+/** Checks that the sidecar returns to the previous rules and keeps them. */
 function withdrawal(
   { plan, arming, inForceMs = IN_FORCE_MS }: Context,
   tell: (at: number) => void,

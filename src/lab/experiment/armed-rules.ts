@@ -4,19 +4,18 @@ import { readInstant } from '../../base/instant.ts'
 import type { Plan, Stage } from './plan.ts'
 import type { WrittenRule } from './rules-source.ts'
 
-/** The prefix of the rules that mark a running experiment. */
 export const MARKER = 'squall-experiment.'
 
-/** Rules as the sidecar is to read them. */
+/** The content of the rules file. */
 export interface ArmedText {
   readonly text: string
-  /** SHA-256 of its bytes: what the sidecar tells once they are active. */
+  /** SHA-256 of the bytes, which the sidecar reports when the rules are active. */
   readonly digest: string
 }
 
 /**
- * The text of the rules for a stage; without a stage only the marker, which does nothing. Every rule
- * ends by itself at `until`, in milliseconds since the epoch by the clock of the sidecar.
+ * Returns the rules of a stage; without a stage only the marker, which injects nothing. Every rule
+ * expires at `until`, in milliseconds since the epoch by the clock of the sidecar.
  */
 export function armedText(
   plan: Pick<Plan, 'rules' | 'seed' | 'by'>,
@@ -41,12 +40,11 @@ export function armedText(
   return { text, digest: digestOf(text) }
 }
 
-/** The digest of a file's bytes, as a sidecar makes it. */
+/** Returns the digest that the sidecar computes from the file. */
 export function digestOf(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** The names of the rules of a plan. */
 export function ruleNames({ rules }: Pick<Plan, 'rules'>): readonly string[] {
   return rules?.rules.map(({ name }) => name) ?? []
 }
@@ -62,7 +60,7 @@ function marker(id: string, until: string): object {
   }
 }
 
-/** A rule for a share of what it would hit by itself. */
+/** Reduces the rate of a rule to a share. */
 function narrowed(rule: WrittenRule, by: Plan['by'], share: number, until: number): object {
   const { until: own, ...rest } = rule
   const end = typeof own === 'string' ? Math.min(until, readInstant(own) ?? until) : until

@@ -6,29 +6,29 @@ import { refuse } from './refusal.ts'
 import { RulesChangedError, type RulesPlace } from './rules-place.ts'
 import { askState, firstProblem, type SidecarState } from './sidecar-admin.ts'
 
-/** Notices of a new file by inotify are quick; a sidecar that polls takes longer. */
+/** A sidecar that polls notices a new file later than with inotify. */
 export const IN_FORCE_MS = 10_000
 const POLL_MS = 25
 
-/** Facts about the sidecar that the rules are for. */
+/** Describes the sidecar whose rules are replaced. */
 export interface ArmedSidecar {
-  /** By how much its clock is ahead, in milliseconds. */
+  /** The milliseconds by which the clock of the sidecar is ahead. */
   readonly aheadMs: number
-  /** The time limit for reading new rules. */
+  /** The time limit for activating new rules. */
   readonly inForceMs: number
-  /** The digest of the rules that it had before. */
+  /** The digest of the previous rules. */
   readonly before: string | null
-  /** Rules of others inject faults in it, and rest meanwhile. */
+  /** True when other rules inject faults, which are suspended during the experiment. */
   readonly resting: boolean
 }
 
-/** The rules of an experiment in a sidecar: they end by themselves, unless they are renewed. */
+/** Arms the rules of an experiment in a sidecar; they expire unless they are renewed. */
 export class Arming {
   readonly #plan: Plan
   readonly #id: string
   readonly #place: RulesPlace
   readonly #sidecar: ArmedSidecar
-  /** Digests that the sidecar may rightly tell: of what was written last, and of what it replaced. */
+  /** The digests that the sidecar may report: of the last text and of the replaced text. */
   readonly #digests: string[] = []
   #digestsOfStage: readonly string[] = []
   #stage: Stage | undefined
@@ -46,7 +46,7 @@ export class Arming {
     this.#sidecar = sidecar
   }
 
-  /** The error that prevented renewing the rules; they expire then. */
+  /** The error that prevented a renewal; the rules expire then. */
   get trouble(): unknown {
     return this.#trouble
   }
@@ -57,13 +57,13 @@ export class Arming {
   }
 
   /**
-   * Brings the rules of a stage, or the marker alone, and waits until the sidecar says that they are
-   * active. Throws a `RefusedError` when they do not become active.
+   * Writes the rules of a stage, or only the marker, and waits until they are active. Throws a
+   * `RejectedError` when they do not become active.
    */
   async arm(stage: Stage | undefined, signal: AbortSignal): Promise<void> {
     clearTimeout(this.#timer)
     this.#stage = stage
-    // From here on the rules of the stage before are none of this one.
+    // From here on the rules of the previous stage no longer count.
     this.#digests.length = 0
     const digest = await this.#write()
     this.#renewLater()
@@ -88,21 +88,21 @@ export class Arming {
   }
 
   /**
-   * Takes the rules of the experiment away. Rules of others that rest do so until `restore`: what
-   * follows is measured under the same rules as what came before. The result says whether the file
-   * was still that of the experiment.
+   * Removes the rules of the experiment. Suspended rules stay suspended until `restore`, so that the last
+   * phase runs under the same rules as the first. Returns false when another program has changed the
+   * file.
    */
   withdraw(): Promise<boolean> {
     if (!this.#sidecar.resting || this.#over) return this.restore()
     return (this.#withdrawing ??= this.#leaveMarker())
   }
 
-  /** Puts back what was there before. The result says whether that was still possible. */
+  /** Restores the previous content. Returns false when another program has changed the file. */
   restore(): Promise<boolean> {
     return (this.#restoring ??= this.#putBack())
   }
 
-  /** Tells, after `withdraw`, whose rules the sidecar has: still those of the last stage, or not. */
+  /** Classifies the rules of the sidecar after `withdraw`. */
   afterWithdrawal(digest: string | null): 'withdrawn' | 'not yet' | 'of others' {
     const restoring = this.#restoring !== undefined
     const before = this.#sidecar.before ?? digest
@@ -133,7 +133,7 @@ export class Arming {
     return restored
   }
 
-  /** Waits until the sidecar has read what was put back: the next experiment would find it occupied. */
+  /** Waits until the sidecar has activated the restored rules, so that a next experiment can begin. */
   async #untilReplaced(): Promise<void> {
     const until = performance.now() + this.#sidecar.inForceMs
     while (performance.now() < until) {
@@ -144,7 +144,7 @@ export class Arming {
     }
   }
 
-  /** Writes one after another: a renewal must not come after what takes it back. */
+  /** Serializes writes: a renewal must not follow a withdrawal. */
   #write(): Promise<string> {
     const written = this.#writing
       .catch(() => {})
@@ -152,7 +152,7 @@ export class Arming {
         const until = Date.now() + this.#sidecar.aheadMs + this.#plan.file.sidecar.expiry
         const { text, digest } = armedText(this.#plan, this.#id, this.#stage, until)
         if (this.#over) return digest
-        // Known before it is there: the sidecar may be quicker than this.
+        // Recorded before the write, because the sidecar may report the digest immediately.
         this.#digests.push(digest)
         if (this.#digests.length > 2) this.#digests.shift()
         await this.#place.write(text)
@@ -171,7 +171,7 @@ export class Arming {
   async #renew(): Promise<void> {
     try {
       const state = await askState(this.#plan.admin)
-      // A new version lifts what the guard of the sidecar has disarmed.
+      // New rules lift a disarming by the guard of the sidecar.
       if (isCalm(state)) await this.#write()
     } catch (error) {
       if (!(error instanceof AdminError)) this.#trouble = error
@@ -181,7 +181,7 @@ export class Arming {
 }
 
 /**
- * Returns true unless the guard keeps rules from acting. A drain does not count: it ends the sidecar
+ * Returns true unless the guard has disarmed the rules. A drain is ignored, because it ends the sidecar
  * anyway.
  */
 function isCalm({ reasons }: SidecarState): boolean {

@@ -10,16 +10,15 @@ import { brokenWords } from './steadiness.ts'
 
 const BEGIN_MS = 1000
 
-/** The state before the experiment. */
 export interface Before {
   readonly phase: PhaseResult
-  /** The names of the tools of the server that say that they only read. */
+  /** The names of the read-only tools of the server. */
   readonly tools: readonly string[]
-  /** The names of those that were called. */
+  /** The names of the called tools. */
   readonly called: readonly string[]
 }
 
-/** Looks whether all is as it should be before anything is done. Throws a `RefusedError` if not. */
+/** Checks the steady state before the stages. Throws a `RejectedError` when it does not hold. */
 export async function beforehand(context: Context): Promise<Before> {
   const { plan, probe, stop, onEvent } = context
   const durationMs = plan.file.steadyState.for

@@ -2,13 +2,12 @@ import type { LoadResult } from '../load/results/result.ts'
 import type { Measured } from './gate.ts'
 import type { Breach } from './abort-watch.ts'
 
-/** The form of the result. A change that a reader must know of changes its number. */
+/** Identifies the format of the result. Incompatible changes increase the number. */
 export const EXPERIMENT_SCHEMA = 'squall.experiment/1'
 
-/** The verdict of an experiment. */
 export type Verdict = 'held' | 'breached' | 'inconclusive'
 
-/** Why an experiment did not hold. The codes are stable. */
+/** The reasons why an experiment failed. The codes are stable. */
 export type EndCode =
   | 'ABORT_CONDITION'
   | 'SLO'
@@ -24,30 +23,28 @@ export type EndCode =
   | 'SIDECAR_LOST'
   | 'NOT_ACTIVE'
 
-/** A time before, between or after stages. */
+/** The result of a phase: a stage, or the time before or after the stages. */
 export interface PhaseResult {
   readonly label: string
   readonly startedAt: string
   readonly durationMs: number
   /** The measures of the steady state; null without measurements. */
   readonly measured: Measured
-  /** Undefined where the load could not begin. */
+  /** Undefined when the load could not begin. */
   readonly load?: LoadResult
 }
 
-/** One stage. */
 export interface StageResult extends PhaseResult {
-  /** In percent; null where no rule was armed. */
+  /** In percent; null when no rule was armed. */
   readonly share: number | null
-  /** The sidecar's counts for all rules together. */
+  /** The sidecar's counts, summed over all rules. */
   readonly matched: number
   readonly sampled: number
   readonly applied: number
-  /** The downtime of the killed process; null when none was killed, or none came back. */
+  /** The downtime of the killed process; null when no process was killed, or none came back. */
   readonly restartMs: number | null
 }
 
-/** A proposal for the next, wider experiment. */
 export interface Proposal {
   readonly kind: 'stage' | 'tools' | 'hold'
   readonly why: string
@@ -55,17 +52,15 @@ export interface Proposal {
   readonly write: string
 }
 
-/** The result of an experiment. */
 export interface ExperimentResult {
   readonly schema: typeof EXPERIMENT_SCHEMA
   readonly squall: string
   readonly id: string
-  /** The one that was repeated. */
+  /** The run that was repeated. */
   readonly again?: string
   readonly name: string
   readonly description?: string
   readonly planDigest: string
-  /** The digest of the rules as written; null when only a process was killed. */
   readonly rulesDigest: string | null
   readonly seed: number
   /** Without user, password and query. */
@@ -74,23 +69,22 @@ export interface ExperimentResult {
   readonly startedAt: string
   readonly endedAt: string
   readonly verdict: Verdict
-  /** The label of the stage in which it ended; null when all were gone through. */
+  /** The label of the stage in which the experiment ended; null when all stages were completed. */
   readonly stage: string | null
-  /** Null when it held. */
+  /** Null when the experiment held. */
   readonly code: EndCode | null
   readonly why: string
   readonly breach: Breach | null
-  /** From the breach seen to the rules put back; null when there was none. */
+  /** Milliseconds from the breach until the rules were restored; null without a breach. */
   readonly rollbackMs: number | null
-  /** True when the rules file has its previous content again. */
   readonly restored: boolean
-  /** From the injection to the first breach seen; null when none was. */
+  /** Milliseconds from the injection to the first breach; null without a breach. */
   readonly mttdMs: number | null
-  /** From the injection to steady state again; null when it was never left, or never came again. */
+  /** Milliseconds from the injection to steady state; null when it was never left, or never recovered. */
   readonly mttrMs: number | null
   readonly before: PhaseResult
   readonly stages: readonly StageResult[]
-  /** Null when it was not looked at again. */
+  /** Null when the steady state was not checked again. */
   readonly after: PhaseResult | null
   readonly steadyAfter: boolean | null
   readonly proposals: readonly Proposal[]

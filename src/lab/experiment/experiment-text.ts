@@ -8,7 +8,7 @@ export function verdictLine({ verdict, stage, code, why }: ExperimentResult): st
   return `${verdict}${where}: ${why}${code === null ? '' : ` (${code})`}`
 }
 
-/** Describes facts that are only known to the run itself, a sentence each. */
+/** Describes the facts about the experiment that the load results lack, one sentence each. */
 export function noteLines(result: ExperimentResult): readonly string[] {
   const { mttdMs, rollbackMs, steadyAfter, restored, proposals } = result
   const lines = [
@@ -37,7 +37,7 @@ function againWords({ mttrMs, steadyAfter }: ExperimentResult): string {
     : 'it was not steady again in time'
 }
 
-/** The report on one page of Markdown. */
+/** Formats the report as Markdown. */
 export function experimentMarkdown(result: ExperimentResult): string {
   const { name, description, id, again, target, environment, startedAt } = result
   const { seed, planDigest, rulesDigest, before, stages, after } = result
@@ -79,7 +79,7 @@ function row(phase: PhaseResult | StageResult): string {
   return `| ${cells.join(' | ')} |`
 }
 
-/** A time as people read it. */
+/** Formats a duration. */
 export function seconds(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`
 }

@@ -10,18 +10,17 @@ import { proposals } from './proposals.ts'
 import type { After } from './after-phase.ts'
 import type { Context, Stages } from './context.ts'
 
-/** The results of an experiment's parts. */
 export interface Parts {
   readonly startedAt: Date
   readonly before: PhaseResult
-  /** The tools of the server that say that they only read. */
+  /** The read-only tools of the server. */
   readonly tools: readonly string[]
   readonly stages: Stages
   readonly restored: boolean
   readonly after: After | undefined
 }
 
-/** The endings that are findings about the target, and not about the experiment. */
+/** The end codes that are findings about the target, not about the experiment. */
 const BREACHES: ReadonlySet<EndCode> = new Set<EndCode>([
   'ABORT_CONDITION',
   'SLO',
@@ -31,7 +30,6 @@ const BREACHES: ReadonlySet<EndCode> = new Set<EndCode>([
   'NOT_RECOVERED',
 ])
 
-/** Puts the result together. */
 export function experimentResult(context: Context, parts: Parts): ExperimentResult {
   const { plan, id, version, again, past, steadiness } = context
   const { startedAt, before, tools, stages, restored, after } = parts

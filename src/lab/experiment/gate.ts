@@ -1,20 +1,19 @@
 import { readDuration, readPercent } from '../../base/units.ts'
 
-/** The measures that can be watched while an experiment runs. */
+/** The measures of gates: rates from 0 to 1, or latencies in milliseconds. */
 export const MEASURES = ['errors', 'success', 'p50', 'p95', 'p99'] as const
 
-/** One of them: shares from 0 to 1, or latencies in milliseconds. */
 export type Measure = (typeof MEASURES)[number]
 
-/** A limit that is watched all the time. */
+/** A limit that is checked continuously. */
 export interface Gate {
   readonly measure: Measure
-  /** As it was written: `errors >5% for 30s`. */
+  /** The text as written: `errors >5% for 30s`. */
   readonly text: string
   readonly operator: '<' | '>'
-  /** Milliseconds, or a share from 0 to 1. */
+  /** Milliseconds, or a rate from 0 to 1. */
   readonly limit: number
-  /** The time for which it must fail without a pause before it counts. */
+  /** The time for which the gate must fail without a pause. */
   readonly forMs: number
 }
 
@@ -23,7 +22,7 @@ export type Measured = Readonly<Record<Measure, number | null>>
 
 const CONDITION = /^\s*(<|>)\s*([0-9.]+\s*(?:%|ms|s|m))\s*(?:for\s+([0-9.]+(?:ms|s|m|h)))?\s*$/
 
-/** Reads `>5% for 30s` or `>10s` as an abort condition; a text says what is wrong with it. */
+/** Parses `>5% for 30s` or `>10s` as an abort condition; returns a message when it is invalid. */
 export function readAbortGate(measure: Measure, written: string): Gate | string {
   const example = isShare(measure)
     ? measure === 'success'
@@ -61,7 +60,7 @@ export function isBroken(
   return operator === '<' ? value < limit : value > limit
 }
 
-/** A measured value as people read it. */
+/** Formats a measured value. */
 export function shownMeasure(measure: Measure, value: number | null): string {
   if (value === null) return 'nothing'
   if (isShare(measure)) return `${Math.round(value * 10_000) / 100}%`

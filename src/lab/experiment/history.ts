@@ -2,7 +2,6 @@ import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EndCode, ExperimentResult, Verdict } from './experiment-result.ts'
 
-/** One line of the history. */
 export interface HistoryEntry {
   readonly id: string
   readonly again?: string
@@ -22,11 +21,10 @@ export interface HistoryEntry {
   readonly mttrMs: number | null
 }
 
-/** The file's name in the directory of experiments. */
 const HISTORY_FILE = 'history.jsonl'
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** The line of a result. */
+/** Returns the history entry of a result. */
 export function historyEntry(result: ExperimentResult): HistoryEntry {
   const { id, again, name, startedAt, endedAt, target, environment } = result
   const { verdict, stage, code, why, planDigest, rulesDigest, seed, mttdMs, mttrMs } = result
@@ -50,13 +48,13 @@ export function historyEntry(result: ExperimentResult): HistoryEntry {
   }
 }
 
-/** Adds a line. */
+/** Appends an entry. */
 export async function addToHistory(directory: string, entry: HistoryEntry): Promise<void> {
   await mkdir(directory, { recursive: true })
   await appendFile(join(directory, HISTORY_FILE), `${JSON.stringify(entry)}\n`)
 }
 
-/** All runs, the oldest first. Lines that are none are left out: a run may have died in one. */
+/** Reads all runs, the oldest first. Invalid lines are skipped: a run may have died while writing. */
 export async function readHistory(directory: string): Promise<readonly HistoryEntry[]> {
   let text: string
   try {

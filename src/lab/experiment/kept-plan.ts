@@ -3,21 +3,21 @@ import { dirname, join, resolve } from 'node:path'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { type PlanPlace, readPlan, type ReadPlan } from './read-plan.ts'
 
-/** A plan with everything that it was read from, so that it can be run again as it was. */
+/** A plan with all its files, so that the run can be repeated exactly. */
 export interface KeptPlan {
   readonly file: string
   readonly directory: string
   readonly text: string
-  /** The files that it names, by their paths. */
+  /** The files that the plan names, by path. */
   readonly files: Readonly<Record<string, string>>
 }
 
-/** A run of this id is not kept, or cannot be read. */
+/** Reports that no run with this id was kept, or that it cannot be read. */
 export class NotKeptError extends Error {
   override readonly name = 'NotKeptError'
 }
 
-/** Reads a plan and keeps what it was read from. */
+/** Reads a plan and keeps its files. */
 export async function readAndKeep(
   file: string,
   text: string,
@@ -39,7 +39,7 @@ export async function readAndKeep(
   return { read, kept: { file, directory, text, files } }
 }
 
-/** Reads the plan of an earlier run, as it was then. Throws a `NotKeptError`. */
+/** Reads the kept plan of an earlier run. Throws a `NotKeptError`. */
 export async function readKept(
   experiments: string,
   id: string,

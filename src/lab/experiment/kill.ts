@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ProcessIdentity, statOf } from './process-identity.ts'
 import { refuse } from './refusal.ts'
 
-/** Which process is meant. */
+/** Selects a process. */
 export interface Victim {
   readonly pidFile: string
-  /** A part of its command line. */
+  /** A part of the command line. */
   readonly command: string
 }
 
@@ -16,8 +16,8 @@ const MAX_ANCESTORS = 64
 const POLL_MS = 50
 
 /**
- * Finds the process that a file names. The file and the process must be this user's own, and the
- * process neither this one nor one that it came from. Throws a `RefusedError`.
+ * Finds the process that a file names. The file and the process must belong to this user, and the process
+ * must not be this process or an ancestor. Throws a `RejectedError`.
  */
 export async function findVictim(victim: Victim): Promise<ProcessIdentity> {
   const pid = await readPid(victim.pidFile)
@@ -48,14 +48,14 @@ export async function findVictim(victim: Victim): Promise<ProcessIdentity> {
   return { pid, began }
 }
 
-/** Kills the process that the file names, looked at just before. */
+/** Checks again and kills the process that the file names. */
 export async function killVictim(victim: Victim): Promise<ProcessIdentity> {
   const found = await findVictim(victim)
   process.kill(found.pid, 'SIGKILL')
   return found
 }
 
-/** Waits until the file names another process that lives; undefined when the time is over. */
+/** Waits until the file names another running process; undefined after the timeout. */
 export async function awaitSuccessor(
   victim: Victim,
   dead: ProcessIdentity,
@@ -68,7 +68,7 @@ export async function awaitSuccessor(
       const found = await findVictim(victim)
       if (found.pid !== dead.pid || found.began !== dead.began) return found
     } catch {
-      // Not written again, or not alive yet.
+      // The file is not rewritten yet, or the process is not running yet.
     }
     await sleep(POLL_MS, undefined, { signal }).catch(() => {})
   }

@@ -2,20 +2,20 @@ import { Histogram } from '../load/results/histogram.ts'
 import type { Recorder } from '../load/results/recorder.ts'
 import type { Measured } from './gate.ts'
 
-/** The least length of the window. */
+/** The minimum length of the window. */
 const WINDOW_MS = 5000
-/** And at most, until there are enough calls. */
+/** The maximum length of the window, until there are enough calls. */
 const MAX_WINDOW_MS = 60_000
-/** Fewer calls say nothing. */
+/** The minimum number of calls for a measurement. */
 const MIN_CALLS = 10
-/** So long no call may have ended before that itself counts as slowness. */
+/** After this time without a finished call, the wait itself counts as latency. */
 const STALL_MS = 1000
 
 /** Measures the recent calls of a load. */
 export class LoadMeter {
   readonly #recorder: Recorder
   #calls = 0
-  /** Since when calls are under way of which none ends. */
+  /** The time since which calls are in flight and none has ended. */
   #stalledSince: number | undefined
 
   constructor(recorder: Recorder) {

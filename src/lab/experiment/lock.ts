@@ -7,7 +7,7 @@ import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.t
 import { refuse } from './refusal.ts'
 import type { Previous } from './rules-place.ts'
 
-/** The holder of a target, and the state to restore when the holder dies. */
+/** The holder of a lock, and the state to restore when the holder dies. */
 export interface LockHolder extends ProcessIdentity {
   readonly id: string
   readonly host: string
@@ -16,28 +16,28 @@ export interface LockHolder extends ProcessIdentity {
   readonly backup?: Backup
 }
 
-/** A rules file that was taken over. */
+/** The previous content of a replaced rules file. */
 export interface Backup extends Omit<Previous, 'bytes'> {
   readonly path: string
-  /** In base64; null when there was no file. */
+  /** Base64; null when there was no file. */
   readonly bytes: string | null
 }
 
-/** A target that is held: no other experiment runs on it from here. */
+/** A lock that prevents other experiments of this machine on the same target. */
 export interface Lock {
-  /** One that died while it held the target. */
+  /** The previous holder, if it died while holding the lock. */
   readonly dead: LockHolder | undefined
-  /** Notes what is to be put back when this process dies. */
+  /** Records the content to restore if this process dies. */
   note(path: string, previous: Previous): Promise<void>
   release(): Promise<void>
 }
 
 const ATTEMPTS = 100
 const PAUSE_MS = 20
-/** Removing a dead lock takes no time; after longer the remover has died as well. */
+/** Removing a stale lock is quick: a removal that takes longer than this has died as well. */
 const CLEARING_MS = 5000
 
-/** Takes a target. Throws a `RefusedError` when somebody else has it who still lives. */
+/** Locks a target. Throws a `RejectedError` when a running process holds the lock. */
 export async function takeLock(directory: string, target: URL, id: string): Promise<Lock> {
   const path = join(directory, `${keyOf(target)}.lock`)
   const shown = `${target.origin}${target.pathname}`
@@ -66,7 +66,7 @@ export async function takeLock(directory: string, target: URL, id: string): Prom
   throw refuse('EXPERIMENT_RUNNING', `others begin on ${shown} right now`, 'try again')
 }
 
-/** Makes the file, with all that is in it, unless it is there: nobody sees a part of it. */
+/** Creates the file atomically, unless it exists. */
 async function create(path: string, own: LockHolder): Promise<boolean> {
   const beside = `${path}.${randomUUID()}`
   await writeFile(beside, JSON.stringify(own), { flag: 'wx', mode: 0o600 })
@@ -81,7 +81,7 @@ async function create(path: string, own: LockHolder): Promise<boolean> {
   }
 }
 
-/** Replaces the lock of a dead holder; one at a time, or the lock of the quickest would be taken. */
+/** Replaces the lock of a dead holder. Replacements are serialized, or a new lock could be replaced. */
 async function takeFromDead(
   path: string,
   own: LockHolder,

@@ -1,17 +1,16 @@
 import { LOAD_DEFAULTS, type LoadOptions } from '../load/load-options.ts'
 import type { Plan } from './plan.ts'
 
-/** Configures an experiment beside its plan. */
+/** Configures an experiment besides its plan. */
 export interface Means {
-  /** The version of the program. */
   readonly version: string
-  /** Sent with every request, and kept nowhere. */
+  /** Sent with every request, and never stored. */
   readonly headers: Readonly<Record<string, string>>
-  /** The tools that the first phase has chosen, where the plan names none. */
+  /** The tools that the first phase has chosen, if the plan names none. */
   readonly called?: readonly string[]
 }
 
-/** The load of one phase. */
+/** Returns the load options of a phase. */
 export function phaseLoad(
   plan: Plan,
   { version, headers, called }: Means,
@@ -26,7 +25,7 @@ export function phaseLoad(
       url: target,
       client: file.target.client,
       headers: { ...file.target.headers, ...headers },
-      // Other clients do not tell by which id they called.
+      // Other clients do not expose the ids of their requests.
       ...(file.target.client === 'lean' && { sidecars: [admin] }),
     },
     work: { ...LOAD_DEFAULTS.work, tools, calls, fanOut: load.fanOut },

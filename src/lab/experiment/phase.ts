@@ -11,51 +11,47 @@ import type { Measured } from './gate.ts'
 import { LoadMeter } from './load-meter.ts'
 import type { Probe } from './probe.ts'
 
-/** Why a phase ended before its time. */
+/** The reason why a phase ended early. */
 export interface End {
   readonly code: EndCode
   readonly why: string
   readonly breach?: Breach
 }
 
-/** A moment of a phase. */
+/** A measurement during a phase. */
 export interface Moment {
-  /** By the clock of `performance.now()`. */
+  /** The time of `performance.now()`. */
   readonly at: number
-  /** The measures of the load. */
   readonly load: Measured
-  /** The measures of the steady state. */
   readonly steady: Measured
   readonly calls: number
-  /** The time is over, and what is still under way ends: what lasts long, and nothing else. */
+  /** True after the end of the phase while the last calls end: these are slower than the average call. */
   readonly draining: boolean
 }
 
-/** One time of load, and what is looked at meanwhile. */
+/** Configures a phase of load and its checks. */
 export interface PhaseSpec {
   readonly label: string
   readonly load: LoadOptions
-  /** Undefined where the load itself is looked at. */
+  /** Undefined when the load itself is measured. */
   readonly probe: Probe | undefined
   readonly stop: AbortSignal
-  /** Looked at ten times a second; `enough` ends the phase early, and well. */
+  /** Called ten times a second; `enough` ends the phase early and successfully. */
   readonly tick: (moment: Moment) => End | 'enough' | undefined
-  /** Looked at as often as it answers, three times a second at most. */
+  /** Called repeatedly, at most three times a second. */
   readonly beside?: (signal: AbortSignal) => Promise<End | undefined>
-  /** Called when the load has begun. */
   readonly begun?: (signal: AbortSignal) => Promise<End | undefined>
-  /** Called the very moment that a reason to end is seen. */
+  /** Called as soon as a reason to end is detected. */
   readonly seen: (end: End) => void
-  /** For how long the load may try to begin, if it cannot at once. */
+  /** The time in which the load may retry to begin. */
   readonly beginWithinMs: number
 }
 
-/** The result of a phase. */
 export interface PhaseEnd {
   readonly result: PhaseResult
   readonly end: End | undefined
   readonly tools: readonly ToolInfo[]
-  /** Those that were called. */
+  /** The names of the called tools. */
   readonly called: readonly string[]
 }
 
@@ -65,7 +61,7 @@ const AGAIN_MS = 250
 
 const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p99: null }
 
-/** Runs the load of a phase, and looks. */
+/** Runs the load of a phase and its checks. */
 export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
   const { label, stop, probe } = spec
   const startedAt = new Date().toISOString()
@@ -86,7 +82,7 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
   const watches: Promise<void>[] = []
   let beginning: Promise<void> | undefined
   let trouble: unknown
-  // Nobody awaits them before the load is over: what they throw ends it.
+  // These promises are awaited after the load; an error ends the load.
   const watch = (looking: Promise<void>): Promise<void> => {
     const watched = looking.catch((error: unknown) => {
       trouble ??= error
@@ -119,7 +115,6 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
       }
       if (begun !== undefined) beginning = watch(begun(over.signal).then(see))
     })
-    // An action that began with the load, such as a restart, may take longer than the load.
     await beginning
     if (trouble !== undefined) throw trouble
     const steady = probe?.measured(began) ?? measuredOf(result)
@@ -160,7 +155,6 @@ async function every(ms: number, signal: AbortSignal, look: () => Promise<void>)
   }
 }
 
-/** Returns the measures of a whole load. */
 export function measuredOf({ indicators, latency }: LoadResult): Measured {
   const { p50, p95, p99 } = latency.summary
   const { etaResponded, tcsr } = indicators

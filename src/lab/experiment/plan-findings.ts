@@ -15,13 +15,13 @@ const MAX_PROBLEMS = 100
 
 const schema = planJsonSchema()
 
-/** All mistakes of a plan, in the order of its text. */
+/** Returns the problems of a plan in the order of its text. */
 export function planFindings(document: YamlDocument): readonly Problem[] {
   const { value } = document
   if (value === undefined) return []
   const wrong = schemaFindings(value ?? {}, schema, MAX_PROBLEMS).map(meant)
   const found = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
-  // The other checks need a plan of the right shape.
+  // The other checks require a plan with a valid schema.
   if (wrong.length === 0) found.push(...ownFindings(value))
   return found
     .slice(0, MAX_PROBLEMS)
@@ -33,12 +33,12 @@ export function planFindings(document: YamlDocument): readonly Problem[] {
     .sort((a, b) => a.line - b.line || a.column - b.column)
 }
 
-/** A plan that has no mistakes, with defaults filled in. */
+/** Fills in the defaults of a valid plan. */
 export function readFile(value: unknown): PlanFile {
   return readValues(schema, value, schema.definitions) as PlanFile
 }
 
-/** The abort conditions of a plan that has no mistakes. */
+/** Returns the abort conditions of a valid plan. */
 export function abortGates(conditions: NonNullable<PlanFile['abortOn']>): readonly Gate[] {
   return MEASURES.flatMap((measure) => {
     const written = conditions[measure]
@@ -47,7 +47,7 @@ export function abortGates(conditions: NonNullable<PlanFile['abortOn']>): readon
   })
 }
 
-/** Outside of rules the nearest key is all there is to say. */
+/** Outside of rules only the nearest key is suggested. */
 function meant(finding: Finding): Finding {
   if (finding.code !== 'unknown_key' || finding.path[0] === 'rules') return finding
   const { hint: _, ...rest } = finding
@@ -106,7 +106,6 @@ function shapeFindings(file: { readonly [Key in keyof PlanFile]?: unknown }): re
   return []
 }
 
-/** Finds times that would end before they begin. */
 function timeFindings({ sidecar, steadyState, hold }: PlanFile): readonly Finding[] {
   const times: readonly (readonly [number, number, string, Path])[] = [
     [sidecar.expiry, 1000, '1s', ['sidecar', 'expiry']],

@@ -214,7 +214,7 @@ const plan = section({
   ),
 })
 
-/** A plan as its file says it: defaults filled in, durations in milliseconds, shares in percent. */
+/** A plan file with defaults, durations in milliseconds and shares in percent. */
 export type PlanFile = Static<typeof plan>
 
 /** The JSON Schema of plans, for editors and for checking. */
@@ -229,7 +229,7 @@ export function planJsonSchema(): SchemaNode {
   return JSON.parse(JSON.stringify(root)) as SchemaNode
 }
 
-/** The schema as `squall schema --experiment` prints it. */
+/** Returns the schema that `squall schema --experiment` prints. */
 export function planSchemaText(): string {
   return `${JSON.stringify(planJsonSchema(), null, 2)}\n`
 }

@@ -7,25 +7,24 @@ import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
 import type { RulesSource } from './rules-source.ts'
 
-/** The width of one stage. */
 export interface Stage {
   /** `10%`, `10% of pods`, or `kill`. */
   readonly label: string
-  /** In percent; undefined where no rule is armed. */
+  /** In percent; undefined when no rule is armed. */
   readonly share: number | undefined
 }
 
-/** A plan that was read and found good: everything that an experiment needs to know. */
+/** A valid plan. */
 export interface Plan {
   readonly file: PlanFile
-  /** The digest of everything that decides what is done, the rules included. */
+  /** The digest of everything that determines the experiment, including the rules. */
   readonly digest: string
-  /** Undefined when only a process is killed. */
+  /** Undefined when the plan only kills a process. */
   readonly rules: RulesSource | undefined
   readonly seed: number
   readonly target: URL
   readonly admin: SidecarAdmin
-  /** The paths below are absolute. */
+  /** This path and the following paths are absolute. */
   readonly rulesFile: string
   readonly pidFile: string | undefined
   readonly calls: readonly CallSpec[]
@@ -35,6 +34,6 @@ export interface Plan {
   readonly slo: readonly SloGate[]
   readonly by: 'calls' | 'pods'
   readonly stages: readonly Stage[]
-  /** Which names mean production. */
+  /** The patterns of production names. */
   readonly production: ProductionCheck
 }

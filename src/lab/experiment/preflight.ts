@@ -8,16 +8,15 @@ import { refuse, type Refusal, RefusedError } from './refusal.ts'
 import { askRules, askState, firstProblem, type SidecarState } from './sidecar-admin.ts'
 import { productionRefusal } from './static-refusals.ts'
 
-/** The state of the sidecar before an experiment begins. */
 export interface Preflight {
   readonly state: SidecarState
-  /** Rules of others inject faults now: they rest until the last phase of the experiment is over. */
+  /** True when other rules inject faults; they are suspended until the end of the last phase. */
   readonly resting: boolean
 }
 
 /**
- * Asks the sidecar whether an experiment may begin. Rules of `dead`, an experiment that died, are
- * none of others. Throws a `RefusedError` with all reasons against it.
+ * Checks that an experiment may begin. Rules of `dead`, an experiment whose process died, are ignored.
+ * Throws a `RejectedError` with all reasons.
  */
 export async function preflight(
   { plan, namespaceLabel }: Pick<ExperimentOptions, 'plan' | 'namespaceLabel'>,
@@ -42,7 +41,7 @@ export async function preflight(
   return { state, resting: injecting(rules).some(({ name }) => !name.startsWith(MARKER)) }
 }
 
-/** The rules that inject faults in this sidecar, now or later. */
+/** Returns the rules that inject faults in this sidecar, now or later. */
 function injecting(rules: readonly Rule[]): readonly Rule[] {
   return rules.filter(
     ({ builtIn, dryRun, phase }) =>
@@ -85,7 +84,7 @@ function environmentRefusal(
 }
 
 function disarmedRefusal({ dryRun, reasons }: SidecarState): Refusal | undefined {
-  // The experiment replaces the file, and with it what the file says.
+  // The experiment replaces the file and with it the stop key of the file.
   const against = reasons.filter(({ by }) => by !== 'file')
   if (!dryRun && against.length === 0) return undefined
   const why = dryRun
@@ -98,7 +97,10 @@ function disarmedRefusal({ dryRun, reasons }: SidecarState): Refusal | undefined
   }
 }
 
-/** Without this the rules of the experiment would stay active when the file is put back. */
+/**
+ * Rejects an invalid rules file: after the experiment the sidecar would reject it again and keep the
+ * rules of the experiment.
+ */
 function rejectedRefusal({ lastReload: last }: SidecarState): Refusal | undefined {
   if (last?.result !== 'rejected') return undefined
   return {
@@ -125,7 +127,6 @@ function ruleRefusals(
       },
     ]
   }
-  // The rules of a dead experiment expire.
   if (markers.length > 0 || file.sidecar.replaceRules) return []
   const own = injecting(rules)
   if (own.length === 0) return []

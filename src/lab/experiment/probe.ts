@@ -15,7 +15,7 @@ interface Asked {
   readonly ms: number
 }
 
-/** Asks for the list of tools again and again, beside the load. */
+/** Requests the list of tools periodically besides the load. */
 export class Probe {
   readonly #wire: LeanWire
   readonly #over = new AbortController()
@@ -33,7 +33,7 @@ export class Probe {
     const now = performance.now()
     const from = since ?? now - WINDOW_MS
     const asked = this.#asked.filter(({ at }) => at >= from)
-    // One that is not answered yet is at least as slow as it is old.
+    // A pending request is at least as slow as its age.
     const waits = this.#since === undefined ? 0 : now - this.#since
     const latency = new Histogram()
     for (const { ms } of asked) latency.add(ms)

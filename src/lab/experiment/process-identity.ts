@@ -1,46 +1,44 @@
 import { readFile } from 'node:fs/promises'
 
-/** Identifies a process beyond its number, which others had or will have. */
+/** Identifies a process by more than its pid, which can be reused. */
 export interface ProcessIdentity {
   readonly pid: number
-  /** When it began, in ticks since boot; undefined where the system does not tell. */
+  /** The start time in ticks since boot; undefined when the system does not provide it. */
   readonly began: string | undefined
 }
 
-/** The identity of this process. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, began: await beganOf(process.pid) }
 }
 
-/** Returns true while this very process runs. */
+/** Returns true while this process runs. */
 export async function isAlive({ pid, began }: ProcessIdentity): Promise<boolean> {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // It is there, and somebody else's.
+    // The process exists and belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
   const now = await beganOf(pid)
   return now === undefined || began === undefined || now === began
 }
 
-/** When a process began; undefined when it is gone, or where the system does not tell. */
+/** Returns the start time of a process; undefined when it has ended, or not on Linux. */
 async function beganOf(pid: number): Promise<string | undefined> {
   return (await statOf(pid))?.began
 }
 
-/** The state of a process on Linux. */
 export interface ProcessStat {
   readonly state: string
   readonly parent: number
   readonly began: string
 }
 
-/** State, parent and begin of a process; undefined when it is gone, or not on Linux. */
+/** Reads state, parent and start time of a process; undefined when it has ended, or not on Linux. */
 export async function statOf(pid: number): Promise<ProcessStat | undefined> {
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8')
-    // The name before may hold anything, brackets and blanks included.
+    // The preceding name may contain brackets and blanks.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state = '', parent = ''] = fields
     return { state, parent: Number(parent), began: fields[19] ?? '' }

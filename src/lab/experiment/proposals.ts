@@ -3,14 +3,14 @@ import type { HistoryEntry } from './history.ts'
 import type { Plan } from './plan.ts'
 import { widest } from './stage-steps.ts'
 
-/** So many runs of the same plan in a row have to hold. */
+/** The number of consecutive successful runs before a proposal. */
 const GREENS = 3
 
 const MAX_TOOLS = 20
 
 /**
- * Proposes what to widen once the same plan has held three times in a row, this run included. `readers` are
- * the tools that say that they only read: no others are proposed.
+ * Proposes wider experiments after three consecutive successful runs of the same plan, including this
+ * one. Only tools of `readers`, the read-only tools, are proposed.
  */
 export function proposals(
   plan: Plan,

@@ -17,26 +17,25 @@ import type { PlanFile } from './plan-schema.ts'
 import { inlineRules, readRulesText, type RulesSource, type WrittenRule } from './rules-source.ts'
 import { type PlacedRefusal, staticRefusals } from './static-refusals.ts'
 
-/** The result of reading a plan. */
 export type ReadPlan =
   | { readonly ok: true; readonly plan: Plan; readonly refusals: readonly PlacedRefusal[] }
   | { readonly ok: false; readonly problems: readonly FileProblems[] }
 
-/** Where a plan stands, and how files that it names are read. */
+/** Locates a plan and reads the files that it names. */
 export interface PlanPlace {
   readonly file: string
-  /** The directory that its paths are relative to. */
+  /** The base directory of relative paths. */
   readonly directory: string
-  /** The text of a file. Throws where it cannot be read. */
+  /** Reads a file. Throws when the file cannot be read. */
   readonly readText: (path: string) => Promise<string>
-  /** Which names mean production, and what is known besides the plan. */
+  /** The patterns of production names, and further names to check. */
   readonly production?: ProductionCheck
 }
 
-/** Longer plans are refused. */
+/** Limits the size of a plan. */
 export const MAX_PLAN_BYTES = 1024 * 1024
 
-/** Reads a plan, with all its mistakes at once. */
+/** Reads a plan and reports all its problems. */
 export async function readPlan(text: string, place: PlanPlace): Promise<ReadPlan> {
   const failed = (file: string, problems: readonly Problem[]): ReadPlan => ({
     ok: false,
@@ -105,7 +104,9 @@ function stagesOf({ stages, pods }: PlanFile): readonly Stage[] {
   return [{ label: 'kill', share: undefined }]
 }
 
-/** Returns the digest of everything that decides what is done. The place and the names may change. */
+/**
+ * Returns the digest of everything that determines the experiment; the path and the names are excluded.
+ */
 function planDigest(
   file: PlanFile,
   rules: RulesSource | undefined,

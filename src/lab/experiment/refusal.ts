@@ -1,4 +1,4 @@
-/** Why an experiment is not begun. The codes are stable. */
+/** The reasons to reject an experiment. The codes are stable. */
 const REFUSAL_CODES = [
   'NO_GATE',
   'NO_ENVIRONMENT',
@@ -19,19 +19,18 @@ const REFUSAL_CODES = [
   'PID_FILE_UNSAFE',
 ] as const
 
-/** The code of one reason. */
 export type RefusalCode = (typeof REFUSAL_CODES)[number]
 
-/** One reason not to begin: what is wrong, and how to fix it. */
+/** One reason not to begin, and how to fix it. */
 export interface Refusal {
   readonly code: RefusalCode
   readonly wrong: string
   readonly fix: string
-  /** The path in the plan, for a problem of the plan. */
+  /** The path in the plan, if the plan is the cause. */
   readonly path?: readonly (string | number)[]
 }
 
-/** An experiment that was not begun. */
+/** Reports why an experiment may not begin. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   readonly refusals: readonly Refusal[]
@@ -42,7 +41,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** Short for one reason alone. */
+/** Returns an error with a single reason. */
 export function refuse(code: RefusalCode, wrong: string, fix: string): RefusedError {
   return new RefusedError({ code, wrong, fix })
 }

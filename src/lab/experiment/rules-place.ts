@@ -4,7 +4,7 @@ import { lstat, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { refuse } from './refusal.ts'
 
-/** The previous content of a rules file; undefined bytes mean that there was none. */
+/** The previous content of a rules file; undefined bytes mean that there was no file. */
 export interface Previous {
   readonly bytes: Uint8Array | undefined
   readonly mode: number
@@ -15,12 +15,12 @@ export interface Previous {
 const MAX_BYTES = 1024 * 1024
 const NEW_FILE = 0o644
 
-/** Somebody else has written the file meanwhile. */
+/** Reports that another program has changed the file. */
 export class RulesChangedError extends Error {
   override readonly name = 'RulesChangedError'
 }
 
-/** A sidecar's rules file, taken over for a time. */
+/** Replaces the rules file of a sidecar during an experiment, and restores it. */
 export class RulesPlace {
   readonly path: string
   readonly previous: Previous
@@ -31,12 +31,12 @@ export class RulesPlace {
     this.previous = previous
   }
 
-  /** Looks at the file. Throws a `RefusedError` when it is none that may be replaced. */
+  /** Reads the file. Throws a `RejectedError` when the file may not be replaced. */
   static async open(path: string): Promise<RulesPlace> {
     return new RulesPlace(path, await readPrevious(path))
   }
 
-  /** Replaces the whole file at once. Throws when somebody else has written it meanwhile. */
+  /** Replaces the file atomically. Throws a `RulesChangedError` when another program has changed it. */
   async write(text: string): Promise<void> {
     if (!(await this.#isOurs())) throw new RulesChangedError(`${this.path} was changed`)
     const bytes = Buffer.from(text)
@@ -44,7 +44,7 @@ export class RulesPlace {
     this.#written = bytes
   }
 
-  /** Puts back what was there; false when somebody else has written the file meanwhile. */
+  /** Restores the previous content; false when another program has changed the file. */
   async restore(): Promise<boolean> {
     if (this.#written === undefined) return true
     if (!(await this.#isOurs())) return false
@@ -53,7 +53,7 @@ export class RulesPlace {
     return true
   }
 
-  /** Returns true when the file holds its previous content, or the text written last. */
+  /** Returns true when the file has its previous content or the text written last. */
   async #isOurs(): Promise<boolean> {
     const now = await readFileNow(this.path)
     const expected = this.#written ?? this.previous.bytes
@@ -63,7 +63,7 @@ export class RulesPlace {
   }
 }
 
-/** Puts what was in a file before in its place again. */
+/** Restores the previous content of a file. */
 export async function putBack(path: string, previous: Previous): Promise<void> {
   if (previous.bytes === undefined) await unlink(path)
   else await replace(path, previous.bytes, previous)
@@ -75,7 +75,7 @@ async function readPrevious(path: string): Promise<Previous> {
     throw unusable(`it cannot be looked at (${error.code ?? error.message})`)
   })
   if (stats === undefined) return { bytes: undefined, mode: NEW_FILE, uid: -1, gid: -1 }
-  // Replacing a link would leave the file that it leads to unchanged.
+  // Replacing a link would not change the file that the link points to.
   if (!stats.isFile()) throw unusable('it is no plain file, but a link, a directory or a device')
   if (stats.size > MAX_BYTES) throw unusable('it has more than 1 MiB')
   try {
@@ -117,7 +117,7 @@ async function replace(path: string, bytes: Uint8Array, previous: Previous): Pro
   try {
     await handle.writeFile(bytes)
     await handle.chmod(previous.mode)
-    // The sidecar may be somebody else, and the file for it alone.
+    // The sidecar may run as another user, and only that user may be able to read the file.
     if (previous.uid >= 0) await handle.chown(previous.uid, previous.gid).catch(() => {})
     await handle.close()
     await rename(beside, path)

@@ -7,8 +7,8 @@ import type { Refusal } from './refusal.ts'
 import type { RulesSource, WrittenRule } from './rules-source.ts'
 
 /**
- * Why no rule can hit any call of these tools; undefined when one may. Asked are the dimensions that
- * are known beforehand, the tool and the headers; rules about anything else may hit.
+ * Returns a rejection when no rule can match a call of these tools. Only the tool and the headers are
+ * known beforehand: other conditions count as matching.
  */
 export function hitNothing(
   { rules }: RulesSource,
@@ -41,7 +41,7 @@ function mayMatch(
 ): boolean {
   const match = (rule['match'] ?? {}) as Readonly<Record<string, unknown>>
   const { tool, headers: wanted, ...others } = match
-  // Other methods are called by handshakes, and what the rest asks for is known only on the wire.
+  // The load calls other methods only in handshakes; other conditions are only known at run time.
   if (['http', 'any', 'all', 'not', 'method'].some((key) => others[key] !== undefined)) return true
   const known = {
     ...(tool === undefined ? {} : { tool }),

@@ -2,23 +2,20 @@ import { createHash } from 'node:crypto'
 import { parseWithPositions } from '../../rules/file/parse.ts'
 import type { Problem } from '../../rules/file/problem.ts'
 
-/** A rule as it is written, with what is read of it here. */
+/** A rule as written in the file. */
 export type WrittenRule = Readonly<Record<string, unknown>> & { readonly name: string }
 
-/** Rules as somebody wrote them, checked. */
+/** Checked rules as written. */
 export interface RulesSource {
-  /** The SHA-256 digest of the text as written. */
   readonly digest: string
-  /** The text, so that a run can be repeated when the file has changed. */
+  /** The text, so that a run can be repeated after the file has changed. */
   readonly text: string
-  /** Undefined where the rules say none. */
   readonly seed: number | undefined
   readonly maxActive: number | undefined
   readonly enabled: boolean
   readonly rules: readonly WrittenRule[]
 }
 
-/** Reads the text of a rules file. */
 export function readRulesText(
   text: string,
 ): RulesSource | { readonly problems: readonly Problem[] } {
@@ -35,7 +32,7 @@ export function readRulesText(
   }
 }
 
-/** Rules that stand in the plan itself: they were checked with it. */
+/** Converts the inline rules of a plan, which were checked with the plan. */
 export function inlineRules(rules: readonly WrittenRule[]): RulesSource {
   const text = `${JSON.stringify({ version: 1, rules }, null, 2)}\n`
   return {

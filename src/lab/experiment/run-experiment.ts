@@ -23,8 +23,8 @@ const WAIT_MS = 3000
 const POLL_MS = 50
 
 /**
- * Puts back what an experiment that died had taken over, if its rules are still there. The result
- * says whether that was done. What cannot be done is left: the rules have ended by themselves.
+ * Restores the rules file of an experiment whose process died, if its rules are still there; resolves to
+ * true when it did. Failures are ignored, because the rules expire by themselves.
  */
 export async function putBackOfDead(dead: LockHolder, admin: SidecarAdmin): Promise<boolean> {
   const { backup, id } = dead
@@ -46,7 +46,7 @@ export async function putBackOfDead(dead: LockHolder, admin: SidecarAdmin): Prom
   }
 }
 
-/** Runs an experiment. Throws a `RefusedError` when it is not begun. */
+/** Runs an experiment. Throws a `RejectedError` when the experiment may not begin. */
 export async function runExperiment(options: ExperimentOptions): Promise<ExperimentResult> {
   const { plan, stateDirectory } = options
   const id = newId(new Date())
@@ -93,7 +93,7 @@ async function locked(
     const stages = await runStages(context)
     const withdrawn = await arming.withdraw()
     onEvent({ kind: 'rolled-back', restored: withdrawn })
-    // Under the rules of somebody else it would tell nothing.
+    // Under the rules of another program the result would prove nothing.
     const after = withdrawn && !stop.aborted ? await afterwards(context) : undefined
     const restored = await arming.restore()
     return experimentResult(context, { startedAt, before, tools, stages, restored, after })
@@ -104,7 +104,7 @@ async function locked(
   }
 }
 
-/** Lets others see that an experiment begins; of two that begin at once one is late. */
+/** Writes the marker, so that of two experiments that begin at once the later one fails. */
 async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
   try {
     await arming.arm(undefined, stop)
@@ -118,7 +118,7 @@ function allHeaders({ plan, headers }: ExperimentOptions): Readonly<Record<strin
   return { ...plan.file.target.headers, ...headers }
 }
 
-/** Sorts by time, and is short enough for the name of a rule. */
+/** Returns an id that sorts by time and is short enough for the name of a rule. */
 function newId(now: Date): string {
   const [day = '', time = ''] = now.toISOString().split('T')
   const digits = `${day.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`

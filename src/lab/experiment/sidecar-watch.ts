@@ -3,7 +3,7 @@ import type { End } from './phase.ts'
 import type { Context } from './context.ts'
 import { askRules, askState } from './sidecar-admin.ts'
 
-/** The counts of the rules of a stage, summed. */
+/** The summed counts of the rules of a stage. */
 export interface Totals {
   readonly matched: number
   readonly sampled: number
@@ -12,10 +12,9 @@ export interface Totals {
 
 export const NO_TOTALS: Totals = { matched: 0, sampled: 0, applied: 0 }
 
-/** A sidecar that does not respond for this long is lost. */
 export const LOST_MS = 3000
 
-/** Reads the counts of the rules. Throws an `AdminError`. */
+/** Reads the counts of the experiment's rules. Throws an `AdminError`. */
 export async function ruleTotals({ plan, names }: Context, signal?: AbortSignal): Promise<Totals> {
   const own = new Set(names)
   const rules = (await askRules(plan.admin, signal)).filter(({ name }) => own.has(name))

@@ -1,13 +1,13 @@
 import type { Refusal } from './refusal.ts'
 
-/** The first stage is no larger, in percent. */
+/** The maximum of the first stage in percent. */
 const FIRST_STAGE = 25
-/** No stage is more than so many times the one before. */
+/** The maximum factor between two stages. */
 const MAX_FACTOR = 3
-/** No stage is more than so many points above the one before. */
+/** The maximum difference between two stages in percentage points. */
 export const MAX_POINTS = 40
 
-/** Why a row of stages widens too fast, or not at all. */
+/** Returns the rejections of stages that grow too fast, or not at all. */
 export function stageRefusals(
   stages: readonly number[],
   key: 'stages' | 'pods',
@@ -38,7 +38,7 @@ export function stageRefusals(
   return refusals
 }
 
-/** The largest stage that may follow another one, or be the first. */
+/** Returns the largest stage that may follow, or be the first. */
 export function widest(before: number | undefined): number {
   if (before === undefined) return FIRST_STAGE
   const most = Math.min(before * MAX_FACTOR, before + MAX_POINTS, 100)

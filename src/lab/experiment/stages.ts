@@ -11,10 +11,10 @@ import type { Context, Stages } from './context.ts'
 import { NO_TOTALS, ruleTotals, sidecarWatch, type Totals } from './sidecar-watch.ts'
 import { anyBroken } from './steadiness.ts'
 
-/** The target may just have been killed, or answer late. */
+/** The target may have been killed, or may be slow. */
 const BEGIN_MS = 2000
 
-/** Goes through the stages until one does not hold. */
+/** Runs the stages until one fails. */
 export async function runStages(context: Context): Promise<Stages> {
   const { plan, stop } = context
   const results: StageResult[] = []
@@ -75,7 +75,7 @@ async function runStage(
   const seen = (end: End): void => {
     const at = performance.now()
     rolledBack = arming.withdraw().then(() => performance.now() - at)
-    // The rejection is reported where it is awaited, later.
+    // The rejection is reported where the promise is awaited.
     rolledBack.catch(() => {})
     onEvent({ kind: 'seen', end, breach: end.breach })
   }
@@ -123,7 +123,7 @@ function judged(
   if (load === undefined || load.counts.calls === 0) {
     return { code: 'NO_CALLS', why: 'no call came to an end' }
   }
-  // Too few calls to be watched are looked at as a whole.
+  // With too few calls for continuous checks, the whole stage is checked.
   const whole = measuredOf(load)
   const gate = watched ? undefined : plan.aborts.find((each) => isBroken(each, whole) === true)
   if (gate !== undefined) {

@@ -14,7 +14,6 @@ import type { RulesSource } from './rules-source.ts'
 import { hitNothing } from './rules-reach.ts'
 import { stageRefusals } from './stage-steps.ts'
 
-/** The facts of a plan that are known without any request. */
 export interface Considered {
   readonly file: PlanFile
   readonly rules: RulesSource | undefined
@@ -24,10 +23,10 @@ export interface Considered {
   readonly production: ProductionCheck
 }
 
-/** A refusal and where in the file its reason stands. */
+/** A rejection and its position in the file. */
 export type PlacedRefusal = Refusal & Pick<Problem, 'line' | 'column'>
 
-/** Why a plan would never be run, as far as the plan itself tells. */
+/** Returns the reasons to reject a plan that are known without a request. */
 export function staticRefusals(considered: Considered): readonly Refusal[] {
   const { file, rules } = considered
   const refusals = [...gateRefusals(considered), ...environmentRefusals(considered)]
@@ -86,7 +85,7 @@ function environmentRefusals({ file, production }: Considered): Refusal[] {
   ]
 }
 
-/** Refuses to experiment on production. */
+/** Returns the rejection of an experiment on production. */
 export function productionRefusal(found: Production): Refusal {
   return {
     code: 'PRODUCTION',

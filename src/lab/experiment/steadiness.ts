@@ -19,12 +19,12 @@ export function brokenWords(gates: readonly Gate[], measured: Measured): readonl
     })
 }
 
-/** Keeps when gates were broken, from the first injection on. */
+/** Records when gates failed, from the first injection on. */
 export class Steadiness {
   readonly #samples: GateSample[] = []
   readonly #injections: number[] = []
 
-  /** Something begins to go wrong on purpose. */
+  /** Records the time of an injection. */
   injected(at: number): void {
     this.#injections.push(at)
   }
@@ -33,7 +33,7 @@ export class Steadiness {
     if (broken !== undefined && this.#injections.length > 0) this.#samples.push({ at, broken })
   }
 
-  /** For how long nothing has been broken any more. */
+  /** Returns the time for which no gate has failed. */
   steadyForMs(since: number, now: number): number {
     const after = this.#samples.filter(({ at }) => at >= since)
     const lastBroken = after.findLastIndex(({ broken }) => broken)
@@ -41,7 +41,7 @@ export class Steadiness {
     return first === undefined ? 0 : now - first.at
   }
 
-  /** Times to detect and to recover, from the beginning of the stage in which a breach was first seen. */
+  /** Returns the times to detect and to recover, from the start of the stage with the first breach. */
   recovery(steadyForMs: number): Recovery {
     const first = this.#samples.find(({ broken }) => broken)
     const injectedAt = this.#injections.findLast((at) => at <= (first?.at ?? Infinity))

@@ -6,7 +6,7 @@ import { experimentMarkdown, noteLines } from './experiment-text.ts'
 import type { ExperimentResult } from './experiment-result.ts'
 import type { KeptPlan } from './kept-plan.ts'
 
-/** Writes everything that is kept of a run into a directory of its own; the result is its path. */
+/** Writes the reports of a run to a new directory and returns its path. */
 export async function writeReports(
   experiments: string,
   result: ExperimentResult,

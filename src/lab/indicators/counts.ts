@@ -1,36 +1,36 @@
 /** The counts of calls and tasks that the indicators are computed from. */
 export interface IndicatorCounts {
-  /** User intents that came to an end. */
+  /** User intents that ended. */
   readonly tasks: number
-  /** Tasks of which a critical call did not succeed. */
+  /** Tasks in which a critical call did not succeed. */
   readonly failedTasks: number
-  /** Tasks that went on without a call that was not critical. */
+  /** Tasks in which only an optional call failed. */
   readonly degradedTasks: number
-  /** Tasks with at least one call that a fault is known to have hit. */
+  /** Tasks with a call in which a fault is known to be injected. */
   readonly hitTasks: number
-  /** Tasks hit by a fault whose client saw no error, and whose result was wrong. */
+  /** Tasks with an injected fault whose client saw no error and got a wrong result. */
   readonly silentFailures: number
   /** Tasks with an injected fault whose client got an error. */
   readonly safeFailures: number
-  /** Calls as the tasks asked for them; retries are not among them. */
+  /** Calls of tasks, without retries. */
   readonly calls: number
-  /** Further attempts of the same calls. */
+  /** Repeated attempts of calls. */
   readonly retries: number
-  /** Calls that were answered without an error. */
+  /** Calls with a response that is not an error. */
   readonly responded: number
-  /** The responded calls whose result fits the tool's schema. */
+  /** Responded calls whose result conforms to the schema of the tool. */
   readonly schemaOk: number
-  /** The responded calls whose result is usable. */
+  /** Responded calls whose result is usable. */
   readonly usable: number
   /** Responded, of the right schema and usable. */
   readonly correct: number
-  /** Calls that ended before their deadline, or in time without one. */
+  /** Calls that ended before their deadline or timeout. */
   readonly inTime: number
   /** Correct and in time. */
   readonly success: number
 }
 
-/** The names of the counts, in the order in which they are written. */
+/** The names of the counts in the order of the output. */
 export const COUNT_NAMES = [
   'tasks',
   'failedTasks',
@@ -48,10 +48,8 @@ export const COUNT_NAMES = [
   'success',
 ] as const satisfies readonly (keyof IndicatorCounts)[]
 
-/** Counts that can still grow. */
 export type GrowingCounts = { -readonly [Name in keyof IndicatorCounts]: number }
 
-/** Nothing counted yet. */
 export function noCounts(): GrowingCounts {
   return {
     tasks: 0,
@@ -71,7 +69,7 @@ export function noCounts(): GrowingCounts {
   }
 }
 
-/** The counts of two runs, or of two parts of one, together. */
+/** Adds the counts of two runs or shards. */
 export function sumCounts(a: IndicatorCounts, b: IndicatorCounts): GrowingCounts {
   const sum = noCounts()
   for (const name of COUNT_NAMES) sum[name] = a[name] + b[name]

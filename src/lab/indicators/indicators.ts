@@ -1,6 +1,6 @@
 import type { IndicatorCounts } from './counts.ts'
 
-/** A share, or null where there was nothing to take a share of. */
+/** A share; null when the denominator is 0. */
 export type Fraction = number | null
 
 /** The indicators. All but `tcaf` and `retriesPerTask` are fractions from 0 to 1. */
@@ -13,15 +13,15 @@ export interface Indicators {
   readonly etaResponded: Fraction
   /** Second factor of ETA: correct / responded. */
   readonly etaUsable: Fraction
-  /** Responded / calls: the first factor of ETA by its everyday name. */
+  /** Equals `etaResponded`. */
   readonly availability: Fraction
-  /** Correct / responded: the second factor of ETA by its everyday name. */
+  /** Equals `etaUsable`. */
   readonly correctness: Fraction
   /** Schema conformance rate: schema ok / calls. */
   readonly scr: Fraction
   /** Amplification: calls / tasks. */
   readonly tcaf: Fraction
-  /** Further attempts for each task. */
+  /** Retries / tasks. */
   readonly retriesPerTask: Fraction
   /** In time / calls. */
   readonly deadlineAdherence: Fraction
@@ -37,7 +37,7 @@ export interface Indicators {
   readonly safeFailures: Fraction
 }
 
-/** The indicators of what was counted. */
+/** Computes the indicators from counts. */
 export function indicatorsOf(counts: IndicatorCounts): Indicators {
   const { tasks, calls, responded, correct } = counts
   const tcsr = share(counts.success, calls)
@@ -68,46 +68,48 @@ function share(part: number, whole: number): Fraction {
   return whole === 0 ? null : part / whole
 }
 
-/** Calls of which none was answered have no usable share, and yet the tools were not available. */
+/** Without any response the usable share is undefined, but the availability is 0. */
 function etaOf(responded: Fraction, usable: Fraction): Fraction {
   if (responded === null) return null
   return responded === 0 || usable === null ? 0 : responded * usable
 }
 
-/** The share of tasks that fail when each of their calls fails by itself with probability `e`. */
+/** Predicts the share of failed tasks when each call fails independently with probability `e`. */
 export function predictedBlastRadius(e: number, callsPerTask: number): number {
   return 1 - (1 - e) ** callsPerTask
 }
 
-/** The interval of a measured share. */
 export interface Bounds {
   readonly low: number
   readonly high: number
 }
 
-/** Where the share of `n` tries lies that succeed with probability `p`, but for `z` deviations. */
+/**
+ * Returns the interval of the share of `n` tries with success probability `p`, at `z` standard
+ * deviations.
+ */
 export function binomialBounds(p: number, n: number, z: number): Bounds {
   const reach = z * Math.sqrt((p * (1 - p)) / n)
   return { low: Math.max(0, p - reach), high: Math.min(1, p + reach) }
 }
 
-/** The state of a gate at one time. Times are of one clock, in milliseconds. */
+/** The state of a gate at one time, in milliseconds. */
 export interface GateSample {
   readonly at: number
   readonly broken: boolean
 }
 
-/** The times until a failure was detected, and until it was gone. */
+/** The times to detect a failure and to recover from it. */
 export interface Recovery {
-  /** From the injection to the first breach seen; undefined when none was. */
+  /** From the injection to the first breach; undefined without a breach. */
   readonly detectMs: number | undefined
-  /** From the injection to steady state again; undefined when it never came, or was never left. */
+  /** From the injection to steady state; undefined when it never recovered, or was never left. */
   readonly recoverMs: number | undefined
 }
 
 /**
- * Times to detect and to recover, from samples in the order of time. Steady again means unbroken
- * from some sample on, for at least `steadyForMs` and to the last sample.
+ * Returns the times to detect and to recover, from samples in chronological order. Recovered means
+ * without a breach from some sample to the last, for at least `steadyForMs`.
  */
 export function recoveryOf(
   samples: readonly GateSample[],

@@ -3,10 +3,9 @@ import { Histogram } from '../load/results/histogram.ts'
 import type { LoadResult, TimePoint } from '../load/results/result.ts'
 import type { TitledRun } from './report.ts'
 
-/** One line or one kind of bar of a chart. */
 export interface ChartSeries {
   readonly label: string
-  /** Name of the colour in the style sheet. */
+  /** The name of the colour in the style sheet. */
   readonly colour: string
   readonly dash?: readonly number[]
   /** Drawn as a line above the bars. */
@@ -14,26 +13,25 @@ export interface ChartSeries {
   readonly values: readonly (number | null)[]
 }
 
-/** Everything that is drawn in one place of the page. */
+/** A chart of the page. */
 export interface ChartData {
-  /** Id of the element to draw in. */
+  /** The id of the target element. */
   readonly id: string
   readonly form: 'bars' | 'lines' | 'curve'
   readonly unit: 'count' | 'ms'
-  /** Seconds after the start; in a curve how rare a call is: 2 is one in a hundred. */
+  /** Seconds after the start; in a latency curve the rarity of a call: 2 is one in a hundred. */
   readonly x: readonly number[]
-  /** Where the x axis ends. */
+  /** The end of the x axis. */
   readonly to: number
-  /** The largest value of all charts that are to be compared with this one. */
+  /** The largest value of all charts that are compared with this chart. */
   readonly top: number
   readonly series: readonly ChartSeries[]
 }
 
 const LINES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 2], [1, 2]] as const
-/** More lines than this cannot be distinguished. */
+/** Limits the lines, because more cannot be distinguished. */
 const MOST_LINES = LINES.length
 
-/** The charts of all runs. */
 export function chartsOf(runs: readonly TitledRun[]): ChartData[] {
   const tops = topsOf(runs.map(({ result }) => result))
   return [
@@ -112,7 +110,7 @@ function curve(runs: readonly TitledRun[]): ChartData {
   const to = Math.max(1, Math.log10(most))
   const x = Array.from({ length: 121 }, (_, i) => round((to * i) / 120))
   const values = histograms.map((histogram) => {
-    // One in a thousand of a hundred calls would be an invention.
+    // A hundred calls do not show a quantile of one in a thousand.
     const last = Math.log10(Math.max(1, histogram.count))
     return x.map((rarity) =>
       rarity > last + 1e-9 ? null : histogram.quantile(Math.min(1, 1 - 10 ** -rarity)),
@@ -147,7 +145,7 @@ function otherwise({ calls, ok, errors }: TimePoint): number {
   return calls - ok - errors.injected - errors.real
 }
 
-/** A point stands in the middle of its interval. */
+/** Places a point in the middle of its interval. */
 function timesOf({ timeline }: LoadResult): Pick<ChartData, 'x' | 'to'> {
   const step = timeline.intervalMs / 1000
   const x = timeline.points.map(({ at }) => round(at / 1000 + step / 2))

@@ -14,16 +14,15 @@ export interface Endings {
   readonly unattributed: number
   readonly squall: number
   readonly client: number
-  /** Answered without an error, and yet not what was wanted. */
+  /** Responded without an error, but incorrect. */
   readonly wrong: number
-  /** As it should be, but after the deadline. */
+  /** Correct, but after the deadline. */
   readonly late: number
 }
 
-/** One way in which a call can end. */
 export type EndingName = keyof Endings
 
-/** The endings in the order in which they are shown, with their words. */
+/** The endings with their labels, in display order. */
 export const ENDINGS: readonly { readonly name: EndingName; readonly label: string }[] = [
   { name: 'ok', label: 'As it should be' },
   { name: 'injected', label: 'Injected error' },
@@ -35,13 +34,11 @@ export const ENDINGS: readonly { readonly name: EndingName; readonly label: stri
   { name: 'late', label: 'Too late' },
 ]
 
-/** Counts the outcomes of a run's calls. */
 export function endingsOf({ counts, errors }: LoadResult): Endings {
   const { success, responded, correct } = counts
   return endings(success, responded, correct, errors)
 }
 
-/** Counts the outcomes of one tool's calls. */
 export function toolEndings({ ok, responded, correct, errors }: ToolResult): Endings {
   return endings(ok, responded, correct, errors)
 }

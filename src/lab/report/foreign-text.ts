@@ -8,12 +8,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A text as a part of HTML, in an element or in an attribute. */
+/** Escapes a text for an HTML element or attribute. */
 export function htmlText(text: string): string {
   return text.replaceAll(/[&<>"']/g, (marker) => ENTITIES[marker]!)
 }
 
-/** A text as a part of Markdown, in a line or in a cell of a table. */
+/** Escapes a text for a line or a table cell of Markdown. */
 export function markdownText(text: string): string {
   return text
     .replaceAll(/[\r\n]+/g, ' ')
@@ -21,10 +21,7 @@ export function markdownText(text: string): string {
     .replaceAll(/[&<>]/g, (marker) => ENTITIES[marker]!)
 }
 
-/**
- * JSON that can stand in a script element: nothing in it ends the element, is no line of a script, or
- * changes for people how its neighbours are read.
- */
+/** Serializes JSON for a script element: no end tag, no line separators, no bidirectional controls. */
 export function embeddedJson(value: unknown): string {
   return plainJson(JSON.stringify(value)).replaceAll(
     /[<>&]/g,

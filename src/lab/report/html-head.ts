@@ -8,7 +8,7 @@ import { gateVerdict, taskVerdict, verdictOf } from './verdict.ts'
 
 const MARK = '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M9 1 3 9h4l-1 6 7-9H8z"/></svg>'
 
-/** Renders the head of the report: the runs, the place and the time. */
+/** Renders the head of the report: runs, target and time. */
 export function headHtml(runs: readonly TitledRun[], title: string): string {
   const { run } = runs[0]!.result
   const targets = [...new Set(runs.map(({ result }) => result.run.target))]
@@ -73,7 +73,7 @@ function figures(result: TitledRun['result']): string {
   return `<dl class="figures">${items.join('')}</dl>`
 }
 
-/** A number and its unit stay on one line. */
+/** Keeps a number and its unit on one line. */
 function kept(text: string): string {
   return htmlText(text).replaceAll(/(\d) (%|ms|s|min|h)\b|(\d) %/g, (all) =>
     all.replace(' ', '\u00a0'),
@@ -82,7 +82,7 @@ function kept(text: string): string {
 
 const WIDTH = 1000
 const HEIGHT = 10
-/** One call in a million is to be seen as well. */
+/** The minimum width, so that one call in a million is visible. */
 const LEAST = 5
 
 /** Draws outcomes as a bar whose length is a share of its row. */

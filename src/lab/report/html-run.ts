@@ -19,7 +19,7 @@ import {
   timeTable,
 } from './run-tables.ts'
 
-/** A table with its title. Empty text where it has no rows. */
+/** Renders a table with its title; an empty table is an empty text. */
 export function htmlTable(table: ReportTable, id: string, level: 2 | 3): string {
   if (table.rows.length === 0) return ''
   const about = table.about === undefined ? '' : `<p class="muted">${htmlText(table.about)}</p>`
@@ -30,7 +30,7 @@ ${bareTable(table, id)}
 </section>`
 }
 
-/** A table alone, in a box that scrolls where it is too wide. */
+/** Renders a table in a box that scrolls if the table is too wide. */
 export function bareTable({ columns, rows }: ReportTable, labelledBy: string): string {
   const head = columns.map(
     (column) => `<th scope="col"${kind(column)}>${htmlText(column.name)}</th>`,

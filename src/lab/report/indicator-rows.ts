@@ -3,19 +3,19 @@ import type { Indicators } from '../indicators/indicators.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { percentage, plainNumber, wholeNumber } from './shown-numbers.ts'
 
-/** One indicator: what it is called, what it says, and how it is made. */
+/** Describes an indicator and its formula. */
 export interface IndicatorRow {
   readonly key: keyof Indicators
   readonly name: string
-  /** The meaning of a high or low value for people. */
+  /** The meaning of high and low values. */
   readonly about: string
   readonly formula: string
   readonly unit: 'share' | 'number'
-  /** The counts that it is made from. */
+  /** The counts in the formula. */
   readonly parts?: readonly [keyof IndicatorCounts, keyof IndicatorCounts]
 }
 
-/** The indicators in the order in which they are shown. */
+/** The indicators in display order. */
 export const INDICATOR_ROWS: readonly IndicatorRow[] = [
   {
     key: 'tcsr',
@@ -121,7 +121,7 @@ export const INDICATOR_ROWS: readonly IndicatorRow[] = [
   },
 ]
 
-/** An indicator of a run as it is shown. */
+/** Formats an indicator of a run. */
 export function shownIndicator({ key, unit }: IndicatorRow, { indicators }: LoadResult): string {
   const value = indicators[key]
   return unit === 'share' ? percentage(value) : plainNumber(value)

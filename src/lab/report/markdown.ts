@@ -7,7 +7,7 @@ import { errorTable, faultTable, gateTable, runTable, toolTable } from './run-ta
 import { moment } from './shown-numbers.ts'
 import { gateVerdict, taskVerdict, verdictOf } from './verdict.ts'
 
-/** The report on one page of Markdown: the same words and numbers as the HTML file, without charts. */
+/** Renders the report as Markdown: the text and numbers of the HTML file, without charts. */
 export function reportMarkdown(
   given: LoadResult | readonly TitledRun[],
   about: ReportAbout = {},
@@ -48,7 +48,7 @@ function runBlocks({ title, result }: TitledRun, several: boolean): string[] {
 
 function tableBlocks(table: ReportTable, level: number): string[] {
   if (table.rows.length === 0) return []
-  // A bar says nothing that the numbers beside it do not say.
+  // The numbers beside a bar carry the same information.
   const shown = table.columns.map((_, i) => table.rows.some((row) => row[i]!.bar === undefined))
   const kept = <T>(all: readonly T[]): T[] => all.filter((_, i) => shown[i])
   const columns = kept(table.columns)
@@ -61,7 +61,7 @@ function tableBlocks(table: ReportTable, level: number): string[] {
   return [heading, lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')]
 }
 
-/** Adds the explanation of a value. Explanations of names are for the page only. */
+/** Adds the explanation of a value. Explanations of names appear only in HTML. */
 function cellText({ text: value, about = '' }: Cell, column: number): string {
   const shown = markdownText(value)
   return column === 0 || about === '' ? shown : `${shown} (${markdownText(about)})`

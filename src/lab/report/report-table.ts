@@ -4,24 +4,22 @@ import { INDICATOR_ROWS, indicatorParts, shownIndicator } from './indicator-rows
 import type { TitledRun } from './report.ts'
 import { latency, wholeNumber } from './shown-numbers.ts'
 
-/** A column of a table of the report. */
 export interface Column {
   readonly name: string
-  /** Numbers stand to the right. */
+  /** Aligns numbers to the right. */
   readonly number?: boolean
 }
 
-/** A cell: its text, and what is to be seen beside it. */
 export interface Cell {
   readonly text: string
-  /** Smaller, below the text. */
+  /** A smaller text below. */
   readonly about?: string
   readonly tone?: 'injected' | 'real' | 'good' | 'bad'
-  /** Outcomes that are drawn as a bar instead of the text, with the bar's share of the row. */
+  /** Outcomes drawn as a bar instead of the text; `share` is the relative length of the bar. */
   readonly bar?: { readonly endings: Endings; readonly share: number }
 }
 
-/** A table of the report, whatever it is written in. The first column names its row. */
+/** A table, independent of the output format. The first column names the row. */
 export interface ReportTable {
   readonly title: string
   readonly about?: string
@@ -29,12 +27,11 @@ export interface ReportTable {
   readonly rows: readonly (readonly Cell[])[]
 }
 
-/** A cell that is nothing but text. */
 export function cell(text: string): Cell {
   return { text }
 }
 
-/** The columns of which at least one cell says something; the first one is always kept. */
+/** Drops the columns whose cells are all empty or 0, except the first column. */
 export function withoutEmpty(table: ReportTable): ReportTable {
   const isKept = (column: number): boolean =>
     column === 0 || table.rows.some((row) => row[column]!.bar !== undefined || says(row[column]!))
@@ -50,7 +47,7 @@ function says({ text }: Cell): boolean {
   return text !== '0' && text !== ''
 }
 
-/** The indicators of all runs, one column for each. */
+/** Tabulates the indicators, one column per run. */
 export function indicatorTable(runs: readonly TitledRun[]): ReportTable {
   return {
     title: 'Indicators',
@@ -73,7 +70,7 @@ export function indicatorTable(runs: readonly TitledRun[]): ReportTable {
   }
 }
 
-/** Size and speed of all runs, one column for each. */
+/** Tabulates size and speed, one column per run. */
 export function speedTable(runs: readonly TitledRun[]): ReportTable {
   const rows: [string, (run: TitledRun) => string][] = [
     ['Calls', ({ result }) => wholeNumber(result.counts.calls)],
@@ -101,7 +98,7 @@ export function speedTable(runs: readonly TitledRun[]): ReportTable {
   }
 }
 
-/** Counts the calls that ended in each second. */
+/** Returns the calls per second of a run. */
 export function callsPerSecond({
   counts,
   run,

@@ -4,7 +4,7 @@ import { duration, gateValue, latency, moment, percentage, wholeNumber } from '.
 import { foreign } from '../../base/text/foreign-text.ts'
 import { toolEndings } from './endings.ts'
 
-/** More rows than this nobody reads, and they are in the file as JSON. */
+/** Limits the rows; the full data is in the report as JSON. */
 const MAX_ROWS = 600
 
 /** Tabulates the timeline; undefined when it would be too long. */
@@ -119,7 +119,7 @@ const ERROR_WORDS: Readonly<Record<string, string>> = {
   breaker: 'not sent: circuit breaker open',
 }
 
-/** The errors by kind and origin. */
+/** Tabulates the errors by kind and origin. */
 export function errorTable({ errors, counts }: LoadResult): ReportTable {
   return {
     title: 'Errors',
@@ -136,7 +136,7 @@ export function errorTable({ errors, counts }: LoadResult): ReportTable {
   }
 }
 
-/** The gates and what came of them. */
+/** Tabulates the gates. */
 export function gateTable({ slo }: LoadResult): ReportTable {
   return {
     title: 'Gates',
@@ -215,7 +215,7 @@ export function runTable({ run, squall }: LoadResult): ReportTable {
 const MAX_SHOWN = 20
 const WORDS = { destructive: 'destructive', not_read_only: 'not read-only', no_hint: 'no hint' }
 
-/** Says which tools were not called, and why. */
+/** Lists the tools that were not called, with the reasons. */
 export function leftOutWords(leftOut: readonly LeftOutTool[]): string {
   const shown = leftOut.slice(0, MAX_SHOWN).map(({ tool, why }) => `${tool} (${WORDS[why]})`)
   if (leftOut.length > MAX_SHOWN) shown.push(`… ${leftOut.length - MAX_SHOWN} more`)

@@ -1,16 +1,16 @@
 const THOUSANDS = /\B(?=(\d{3})+(?!\d))/g
 const NONE = '-'
 
-/** An integer as people read it: `12,345`. */
+/** Formats an integer: `12,345`. */
 export function wholeNumber(value: number): string {
   return String(Math.round(value)).replace(THOUSANDS, ',')
 }
 
-/** A share in percent, with as many digits as say something. */
+/** Formats a share in percent with significant digits. */
 export function percentage(share: number | null): string {
   if (share === null) return NONE
   const percent = share * 100
-  // 100 % is said only when it is all of it.
+  // 100 % is reserved for exactly all.
   if (percent === 0 || percent === 100) return `${percent} %`
   const digits = percent > 99 || percent < 1 ? 2 : 1
   const text = percent.toFixed(digits)
@@ -18,7 +18,7 @@ export function percentage(share: number | null): string {
   return Number(text) === 0 ? '< 0.01 %' : `${text} %`
 }
 
-/** A latency as people read it. */
+/** Formats a latency. */
 export function latency(ms: number | null): string {
   if (ms === null) return NONE
   if (ms < 10) return `${ms.toFixed(2)} ms`
@@ -26,12 +26,12 @@ export function latency(ms: number | null): string {
   return `${(ms / 1000).toFixed(2)} s`
 }
 
-/** A plain number with at most two decimals. */
+/** Formats a number with at most two decimals. */
 export function plainNumber(value: number | null): string {
   return value === null ? NONE : String(Math.round(value * 100) / 100)
 }
 
-/** A duration of a whole run. */
+/** Formats the duration of a run. */
 export function duration(ms: number): string {
   const seconds = ms / 1000
   if (seconds < 120) return `${seconds.toFixed(1)} s`
@@ -47,7 +47,7 @@ export function gateValue(gate: string, measured: number | null): string {
   return /\d\s*m?s$|\dm$/.test(gate.trim()) ? latency(measured) : plainNumber(measured)
 }
 
-/** A moment, without the fractions of a second. */
+/** Formats a time without fractions of a second. */
 export function moment(iso: string): string {
   const time = Date.parse(iso)
   if (Number.isNaN(time)) return NONE

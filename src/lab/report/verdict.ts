@@ -12,7 +12,7 @@ export function verdictOf(result: LoadResult): string {
   return `${head}; ${parts.join(', ')}.`
 }
 
-/** Summarizes the tasks of a run; undefined when each call is a task of its own. */
+/** Summarizes the tasks of a run; undefined when each task has one call. */
 export function taskVerdict({ counts, indicators }: LoadResult): string | undefined {
   const { tasks, calls, failedTasks, degradedTasks } = counts
   if (tasks === 0 || tasks === calls) return undefined

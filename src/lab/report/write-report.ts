@@ -10,10 +10,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/**
- * A report of one run, or of several beside each other, as one HTML file. It asks for nothing from
- * anywhere, and holds the results themselves as JSON.
- */
+/** Renders one or several runs as a self-contained HTML file that includes the results as JSON. */
 export function writeReport(
   given: LoadResult | readonly TitledRun[],
   about: ReportAbout = {},
@@ -24,7 +21,7 @@ export function writeReport(
   const title = foreign(
     about.title ?? (runs.length === 1 ? 'Load report' : 'Load report, compared'),
   )
-  // The policy stands first: it holds for what comes after it.
+  // The policy comes first, because it applies to the elements after it.
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -61,7 +58,7 @@ function isRuns(given: LoadResult | readonly TitledRun[]): given is readonly Tit
   return Array.isArray(given)
 }
 
-/** The parts that are embedded in the page, and the policy that lets a browser run nothing else. */
+/** The embedded parts of the page, and the policy that forbids all other code. */
 export interface PageParts {
   readonly style: string
   readonly scripts: readonly string[]
@@ -73,7 +70,7 @@ const SCRIPTS = ['format.js', 'charts.js'] as const
 
 let parts: PageParts | undefined
 
-/** The parts of the page, read once. */
+/** Reads the parts of the page once. */
 export function pageParts(): PageParts {
   parts ??= readParts()
   return parts
@@ -83,7 +80,7 @@ function readParts(): PageParts {
   const style = [ofLibrary('uPlot.min.css'), ...STYLES.map(own)].join('\n')
   const scripts = [ofLibrary('uPlot.iife.min.js'), ...SCRIPTS.map(own)]
   for (const text of [style, ...scripts]) {
-    // A part that ends its own element would be read as something else by a browser.
+    // A part must not contain the end tag of its element.
     if (/<\/(script|style)|<!--/i.test(text)) throw new Error('a part of the page ends its element')
   }
   const policy = [
@@ -108,7 +105,7 @@ function ofLibrary(file: string): string {
   return unix(readFileSync(join(dirname(manifest), 'dist', file), 'utf8'))
 }
 
-/** A parser of HTML reads each line break as one character, and so must the hash. */
+/** HTML parsers normalize line breaks, so the hash needs the normalized text. */
 function unix(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n')
 }

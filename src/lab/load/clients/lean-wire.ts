@@ -35,7 +35,7 @@ export class LeanWire {
 
   constructor(target: LoadTarget, version: string) {
     const { url, headers, connections = MAX_CONNECTIONS, sidecars = [] } = target
-    // Starts at a random id, because other clients of the sidecar begin at 1.
+    // With a sidecar, ids start at a random number, because its other clients begin at 1.
     this.#id = sidecars.length === 0 ? 0 : randomInt(2 ** 40)
     this.#agent = new Agent({
       headersTimeout: 0,
