@@ -6,7 +6,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'
 import { SseFramer } from '../../src/mcp/sse-framer.ts'
-import { markIn } from '../../src/lab/load/clients/markers.ts'
+import { markerIn } from '../../src/lab/load/clients/markers.ts'
 import { json, LAST_CHUNK, post, request, result, Stage, streamHead } from '../accounting/stage.ts'
 import { chunk } from '../support/raw-app.ts'
 
@@ -74,7 +74,7 @@ it.each([
   expect(body.toString()).toBe(SENT)
   const markers: string[] = []
   new SseFramer(1e6).push(body, ({ raw }) => {
-    const marker = markIn(raw)
+    const marker = markerIn(raw)
     if (marker !== undefined) markers.push(marker)
   })
   expect(markers).toEqual([])

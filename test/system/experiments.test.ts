@@ -132,7 +132,7 @@ test('a run is kept with its reports, listed, and repeated exactly', async () =>
   expect(two).toMatchObject({ again: result.id, planDigest, rulesDigest, seed, verdict: 'held' })
 })
 
-test('refusals, breaches and plans with mistakes have their own exit codes', async () => {
+test('rejections, breaches and plans with mistakes have their own exit codes', async () => {
   const url = `http://127.0.0.1:${squall.port}/mcp`
   const target = { url, environment: 'production' }
   const refused = await ready(readyText('latency'), { target })

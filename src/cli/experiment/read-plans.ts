@@ -7,7 +7,7 @@ import {
 } from '../../lab/experiment/kept-plan.ts'
 import { MAX_PLAN_BYTES, type ReadPlan } from '../../lab/experiment/read-plan.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
-import type { PlacedRefusal } from '../../lab/experiment/static-refusals.ts'
+import type { LocatedRejection } from '../../lab/experiment/plan-rejections.ts'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 import { UsageError } from '../flags/usage-error.ts'
@@ -50,10 +50,10 @@ export async function readPlanFile(
 /** Describes the problems of a plan, one per line, in the format of compilers. */
 export function complaints(file: string, read: ReadPlan): string {
   if (!read.ok) return read.problems.map(problemLines).join('')
-  return read.refusals.map((refusal) => refusalLine(file, refusal)).join('')
+  return read.rejections.map((rejection) => rejectionLine(file, rejection)).join('')
 }
 
-function refusalLine(file: string, { line, column, code, wrong, fix }: PlacedRefusal): string {
+function rejectionLine(file: string, { line, column, code, wrong, fix }: LocatedRejection): string {
   return `${plain(file)}:${line}:${column}: ${code}: ${plain(wrong)}; ${plain(fix)}\n`
 }
 

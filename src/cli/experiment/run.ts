@@ -2,7 +2,7 @@ import { plain, quoted } from '../../base/text/foreign-text.ts'
 import type { ExperimentResult } from '../../lab/experiment/experiment-result.ts'
 import { noteLines } from '../../lab/experiment/experiment-text.ts'
 import { addToHistory, historyEntry, readHistory } from '../../lab/experiment/history.ts'
-import { RefusedError } from '../../lab/experiment/refusal.ts'
+import { RejectedError } from '../../lab/experiment/rejection.ts'
 import { runExperiment } from '../../lab/experiment/run-experiment.ts'
 import { writeReports } from '../../lab/experiment/write-reports.ts'
 import { readAs } from '../load/load-files.ts'
@@ -27,7 +27,7 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
     process.stderr.write(complaints(kept.file, read))
     throw new UsageError('BAD_FILE', `${quoted(kept.file)} is no plan`, 'fix what is wrong with it')
   }
-  if (read.refusals.length > 0) return refused(read.refusals, json, complaints(kept.file, read))
+  if (read.rejections.length > 0) return refused(read.rejections, json, complaints(kept.file, read))
   const headers = { ...request.headers, ...(await bearer(request.authTokenFile)) }
   const { readToken } = request
   const plan = { ...read.plan, admin: { ...read.plan.admin, readToken } }
@@ -53,20 +53,20 @@ export async function runPlan(request: ExperimentRunRequest): Promise<number> {
     if (interrupt.signal.aborted) return INTERRUPTED
     return result.verdict === 'held' ? 0 : FAILED
   } catch (error) {
-    if (!(error instanceof RefusedError)) throw error
+    if (!(error instanceof RejectedError)) throw error
     if (interrupt.signal.aborted) return INTERRUPTED
-    return refused(error.refusals, json, `${plainLines(error.message)}\n`)
+    return refused(error.rejections, json, `${plainLines(error.message)}\n`)
   } finally {
     interrupt.forget()
   }
 }
 
 async function refused(
-  refusals: RefusedError['refusals'],
+  rejections: RejectedError['rejections'],
   json: boolean,
   text: string,
 ): Promise<number> {
-  if (json) await write(`${JSON.stringify({ refused: refusals })}\n`)
+  if (json) await write(`${JSON.stringify({ refused: rejections })}\n`)
   else process.stderr.write(`${text}nothing was done\n`)
   return FAILED
 }

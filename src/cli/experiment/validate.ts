@@ -12,9 +12,9 @@ export async function validatePlans(
   const files = []
   for (const path of paths) {
     const { read } = await readPlanFile(path, production)
-    const ok = read.ok && read.refusals.length === 0
+    const ok = read.ok && read.rejections.length === 0
     const problems = read.ok ? [] : read.problems
-    files.push({ file: path, ok, problems, refusals: read.ok ? read.refusals : [] })
+    files.push({ file: path, ok, problems, refusals: read.ok ? read.rejections : [] })
     if (!json) write(ok ? `${plain(path)}: ok\n` : complaints(path, read))
   }
   const ok = files.every((each) => each.ok)

@@ -18,7 +18,7 @@ export class AbortWatch {
   }
 
   /** Adds a measurement; returns the first gate that has failed for its full duration. */
-  look(measured: Measured, at: number): Breach | undefined {
+  add(measured: Measured, at: number): Breach | undefined {
     let breach: Breach | undefined
     for (const gate of this.#gates) {
       const broken = isBroken(gate, measured)

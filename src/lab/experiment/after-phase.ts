@@ -1,9 +1,9 @@
 import { AdminError } from '../../admin/api-client.ts'
 import type { PhaseResult } from './experiment-result.ts'
-import { type End, runPhase } from './phase.ts'
+import { type EarlyEnd, runPhase } from './phase.ts'
 import { phaseLoad } from './phase-load.ts'
 import type { Context } from './context.ts'
-import { IN_FORCE_MS } from './arming.ts'
+import { ACTIVATION_MS } from './arming.ts'
 import { askState } from './sidecar-admin.ts'
 import { LOST_MS } from './sidecar-watch.ts'
 import { anyBroken } from './steadiness.ts'
@@ -12,11 +12,11 @@ export interface After {
   readonly phase: PhaseResult
   readonly steady: boolean
   /** The reason why the phase proves nothing: the rules differed from those before the stages. */
-  readonly end: End | undefined
+  readonly end: EarlyEnd | undefined
 }
 
 /** Waits for the steady state after the stages, as long as the plan allows. */
-export async function afterwards(context: Context): Promise<After> {
+export async function runAfterPhase(context: Context): Promise<After> {
   const { plan, probe, stop, onEvent, steadiness } = context
   const { for: forMs, within } = plan.file.steadyState
   const began = performance.now()
@@ -31,8 +31,8 @@ export async function afterwards(context: Context): Promise<After> {
     stop,
     // A killed process may still be down.
     beginWithinMs: within,
-    seen: () => {},
-    beside: withdrawal(context, (at) => (withdrawnAt = at)),
+    onEnd: () => {},
+    poll: withdrawal(context, (at) => (withdrawnAt = at)),
     tick: ({ at, steady: measured, calls }) => {
       const elapsedMs = at - began
       onEvent({
@@ -43,7 +43,7 @@ export async function afterwards(context: Context): Promise<After> {
         measured,
         applied: undefined,
       })
-      steadiness.look(at, anyBroken(plan.steady, measured))
+      steadiness.add(at, anyBroken(plan.steady, measured))
       steady = steadiness.steadyForMs(withdrawnAt, at) >= forMs
       return steady ? 'enough' : undefined
     },
@@ -53,7 +53,7 @@ export async function afterwards(context: Context): Promise<After> {
   return { phase: result, steady, end: steady ? undefined : reasonOf(end, stop) }
 }
 
-function reasonOf(end: End | undefined, stop: AbortSignal): End | undefined {
+function reasonOf(end: EarlyEnd | undefined, stop: AbortSignal): EarlyEnd | undefined {
   if (stop.aborted) return { code: 'INTERRUPTED', why: 'it was ended by hand' }
   // A target that cannot be called has not recovered.
   return end?.code === 'TARGET_LOST' ? undefined : end
@@ -61,11 +61,11 @@ function reasonOf(end: End | undefined, stop: AbortSignal): End | undefined {
 
 /** Checks that the sidecar returns to the previous rules and keeps them. */
 function withdrawal(
-  { plan, arming, inForceMs = IN_FORCE_MS }: Context,
+  { plan, arming, activationMs = ACTIVATION_MS }: Context,
   tell: (at: number) => void,
-): (signal: AbortSignal) => Promise<End | undefined> {
+): (signal: AbortSignal) => Promise<EarlyEnd | undefined> {
   let lastResponse = performance.now()
-  const until = lastResponse + inForceMs
+  const until = lastResponse + activationMs
   let withdrawn = false
   return async (signal) => {
     try {

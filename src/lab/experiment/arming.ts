@@ -2,12 +2,12 @@ import { AdminError } from '../../admin/api-client.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { armedText } from './armed-rules.ts'
 import type { Plan, Stage } from './plan.ts'
-import { refuse } from './refusal.ts'
-import { RulesChangedError, type RulesPlace } from './rules-place.ts'
+import { rejectionError } from './rejection.ts'
+import { RulesChangedError, type RulesFile } from './rules-file.ts'
 import { askState, firstProblem, type SidecarState } from './sidecar-admin.ts'
 
 /** A sidecar that polls notices a new file later than with inotify. */
-export const IN_FORCE_MS = 10_000
+export const ACTIVATION_MS = 10_000
 const POLL_MS = 25
 
 /** Describes the sidecar whose rules are replaced. */
@@ -15,18 +15,18 @@ export interface ArmedSidecar {
   /** The milliseconds by which the clock of the sidecar is ahead. */
   readonly aheadMs: number
   /** The time limit for activating new rules. */
-  readonly inForceMs: number
+  readonly activationMs: number
   /** The digest of the previous rules. */
   readonly before: string | null
   /** True when other rules inject faults, which are suspended during the experiment. */
-  readonly resting: boolean
+  readonly suspended: boolean
 }
 
 /** Arms the rules of an experiment in a sidecar; they expire unless they are renewed. */
 export class Arming {
   readonly #plan: Plan
   readonly #id: string
-  readonly #place: RulesPlace
+  readonly #file: RulesFile
   readonly #sidecar: ArmedSidecar
   /** The digests that the sidecar may report: of the last text and of the replaced text. */
   readonly #digests: string[] = []
@@ -35,20 +35,20 @@ export class Arming {
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<unknown> = Promise.resolve()
   #over = false
-  #trouble: unknown
+  #failure: unknown
   #withdrawing: Promise<boolean> | undefined
   #restoring: Promise<boolean> | undefined
 
-  constructor(plan: Plan, id: string, place: RulesPlace, sidecar: ArmedSidecar) {
+  constructor(plan: Plan, id: string, file: RulesFile, sidecar: ArmedSidecar) {
     this.#plan = plan
     this.#id = id
-    this.#place = place
+    this.#file = file
     this.#sidecar = sidecar
   }
 
   /** The error that prevented a renewal; the rules expire then. */
-  get trouble(): unknown {
-    return this.#trouble
+  get failure(): unknown {
+    return this.#failure
   }
 
   /** Returns true when the sidecar's rules are those of this experiment. */
@@ -67,7 +67,7 @@ export class Arming {
     this.#digests.length = 0
     const digest = await this.#write()
     this.#renewLater()
-    const until = performance.now() + this.#sidecar.inForceMs
+    const until = performance.now() + this.#sidecar.activationMs
     let why = 'it did not read them'
     for (;;) {
       const state = await askState(this.#plan.admin, signal).catch((error: unknown) => {
@@ -79,10 +79,10 @@ export class Arming {
         const { rules, lastReload: last } = state
         if (this.isOurs(rules.digest) && last?.digest === rules.digest) return
         if (last?.digest === digest && last.result === 'rejected') {
-          throw notInForce(`the sidecar refuses them: ${firstProblem(last)}`)
+          throw notActive(`the sidecar refuses them: ${firstProblem(last)}`)
         }
       }
-      if (performance.now() > until || signal.aborted) throw notInForce(why)
+      if (performance.now() > until || signal.aborted) throw notActive(why)
       await sleep(POLL_MS, undefined, { signal }).catch(() => {})
     }
   }
@@ -93,13 +93,13 @@ export class Arming {
    * file.
    */
   withdraw(): Promise<boolean> {
-    if (!this.#sidecar.resting || this.#over) return this.restore()
+    if (!this.#sidecar.suspended || this.#over) return this.restore()
     return (this.#withdrawing ??= this.#leaveMarker())
   }
 
   /** Restores the previous content. Returns false when another program has changed the file. */
   restore(): Promise<boolean> {
-    return (this.#restoring ??= this.#putBack())
+    return (this.#restoring ??= this.#restoreFile())
   }
 
   /** Classifies the rules of the sidecar after `withdraw`. */
@@ -124,18 +124,18 @@ export class Arming {
     }
   }
 
-  async #putBack(): Promise<boolean> {
+  async #restoreFile(): Promise<boolean> {
     this.#over = true
     clearTimeout(this.#timer)
     await this.#writing.catch(() => {})
-    const restored = await this.#place.restore()
+    const restored = await this.#file.restore()
     if (restored) await this.#untilReplaced()
     return restored
   }
 
   /** Waits until the sidecar has activated the restored rules, so that a next experiment can begin. */
   async #untilReplaced(): Promise<void> {
-    const until = performance.now() + this.#sidecar.inForceMs
+    const until = performance.now() + this.#sidecar.activationMs
     while (performance.now() < until) {
       const state = await askState(this.#plan.admin).catch(() => undefined)
       const digest = state?.rules.digest ?? null
@@ -155,7 +155,7 @@ export class Arming {
         // Recorded before the write, because the sidecar may report the digest immediately.
         this.#digests.push(digest)
         if (this.#digests.length > 2) this.#digests.shift()
-        await this.#place.write(text)
+        await this.#file.write(text)
         return digest
       })
     this.#writing = written
@@ -174,9 +174,9 @@ export class Arming {
       // New rules lift a disarming by the guard of the sidecar.
       if (isCalm(state)) await this.#write()
     } catch (error) {
-      if (!(error instanceof AdminError)) this.#trouble = error
+      if (!(error instanceof AdminError)) this.#failure = error
     }
-    if (this.#trouble === undefined) this.#renewLater()
+    if (this.#failure === undefined) this.#renewLater()
   }
 }
 
@@ -188,8 +188,8 @@ function isCalm({ reasons }: SidecarState): boolean {
   return !reasons.some(({ by }) => by === 'guard')
 }
 
-function notInForce(why: string): Error {
-  return refuse(
+function notActive(why: string): Error {
+  return rejectionError(
     'RULES_NOT_ACTIVE',
     `the rules did not become active: ${why}`,
     'sidecar.rulesFile has to be the one file that the sidecar at sidecar.admin was given by --rules',

@@ -3,8 +3,8 @@ import { ToolsNotNamedError } from '../load/choose-tools.ts'
 import type { PhaseResult } from './experiment-result.ts'
 import { runPhase } from './phase.ts'
 import { phaseLoad } from './phase-load.ts'
-import { refuse, RefusedError } from './refusal.ts'
-import { hitNothing } from './rules-reach.ts'
+import { rejectionError, RejectedError } from './rejection.ts'
+import { matchNothing } from './rules-reach.ts'
 import type { Context } from './context.ts'
 import { brokenWords } from './steadiness.ts'
 
@@ -19,7 +19,7 @@ export interface Before {
 }
 
 /** Checks the steady state before the stages. Throws a `RejectedError` when it does not hold. */
-export async function beforehand(context: Context): Promise<Before> {
+export async function runBeforePhase(context: Context): Promise<Before> {
   const { plan, probe, stop, onEvent } = context
   const durationMs = plan.file.steadyState.for
   const began = performance.now()
@@ -31,7 +31,7 @@ export async function beforehand(context: Context): Promise<Before> {
     probe,
     stop,
     beginWithinMs: BEGIN_MS,
-    seen: () => {},
+    onEnd: () => {},
     tick: ({ at, load, steady, calls, draining }) => {
       const elapsedMs = at - began
       onEvent({
@@ -42,20 +42,24 @@ export async function beforehand(context: Context): Promise<Before> {
         measured: steady,
         applied: undefined,
       })
-      const breach = draining ? undefined : aborts.look(load, at)
+      const breach = draining ? undefined : aborts.add(load, at)
       if (breach === undefined) return undefined
       return { code: 'ABORT_CONDITION', why: `${breach.gate} without any fault`, breach }
     },
-  }).catch(refuseUnnamed)
+  }).catch(rejectUnnamed)
   const readers = tools.filter(({ hint }) => hint === 'reads').map(({ name }) => name)
   const before = { phase: result, tools: readers, called }
   if (stop.aborted) return before
   if (end?.code === 'TARGET_LOST') {
-    throw refuse('TARGET_UNUSABLE', `the target cannot be called: ${end.why}`, 'check target.url')
+    throw rejectionError(
+      'TARGET_UNUSABLE',
+      `the target cannot be called: ${end.why}`,
+      'check target.url',
+    )
   }
   const wrong = end === undefined ? brokenWords(plan.steady, result.measured) : [end.why]
   if (wrong.length > 0) {
-    throw refuse(
+    throw rejectionError(
       'NOT_STEADY',
       `not in steady state before anything was done: ${wrong.join('; ')}`,
       'find out what is wrong, or let steadyState say what is normal',
@@ -64,14 +68,14 @@ export async function beforehand(context: Context): Promise<Before> {
   const nothing =
     plan.rules === undefined
       ? undefined
-      : hitNothing(plan.rules, called, plan.file.target.headers ?? {})
-  if (nothing !== undefined) throw new RefusedError(nothing)
+      : matchNothing(plan.rules, called, plan.file.target.headers ?? {})
+  if (nothing !== undefined) throw new RejectedError(nothing)
   onEvent({ kind: 'phase-over', label: 'steady state before', text: 'holds' })
   return before
 }
 
-function refuseUnnamed(error: unknown): never {
+function rejectUnnamed(error: unknown): never {
   if (!(error instanceof ToolsNotNamedError)) throw error
   const fix = `name in the plan what may be called: load: { tools: [${error.names}] }`
-  throw refuse('TOOLS_NOT_NAMED', error.wrong, fix)
+  throw rejectionError('TOOLS_NOT_NAMED', error.wrong, fix)
 }

@@ -2,15 +2,15 @@ import type { PlacedName } from '../../rules/guard/production-names.ts'
 import type { Arming } from './arming.ts'
 import type { StageResult } from './experiment-result.ts'
 import type { HistoryEntry } from './history.ts'
-import type { End } from './phase.ts'
-import type { Means } from './phase-load.ts'
+import type { EarlyEnd } from './phase.ts'
+import type { LoadContext } from './phase-load.ts'
 import type { Plan } from './plan.ts'
 import type { Probe } from './probe.ts'
 import type { Steadiness } from './steadiness.ts'
 import type { Breach } from './abort-watch.ts'
 import type { Measured } from './gate.ts'
 
-export interface ExperimentOptions extends Means {
+export interface ExperimentOptions extends LoadContext {
   readonly plan: Plan
   /** The directory of locks. */
   readonly stateDirectory: string
@@ -21,7 +21,7 @@ export interface ExperimentOptions extends Means {
   readonly namespaceLabel?: (namespace: string) => Promise<PlacedName | undefined>
   readonly past: readonly HistoryEntry[]
   /** The time limit for the sidecar to activate new rules. */
-  readonly inForceMs?: number
+  readonly activationMs?: number
   readonly again?: string
 }
 
@@ -37,7 +37,7 @@ export interface Context extends ExperimentOptions {
 
 export interface Stages {
   readonly results: readonly StageResult[]
-  readonly end: (End & { readonly stage: string | null }) | undefined
+  readonly end: (EarlyEnd & { readonly stage: string | null }) | undefined
   /** The milliseconds from the detected end until the rules were restored. */
   readonly rollbackMs: number | null
 }
@@ -60,5 +60,5 @@ export type ExperimentEvent =
       readonly applied: number | undefined
     }
   | { readonly kind: 'phase-over'; readonly label: string; readonly text: string }
-  | { readonly kind: 'seen'; readonly end: End; readonly breach: Breach | undefined }
+  | { readonly kind: 'seen'; readonly end: EarlyEnd; readonly breach: Breach | undefined }
   | { readonly kind: 'rolled-back'; readonly restored: boolean }

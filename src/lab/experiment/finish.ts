@@ -5,7 +5,7 @@ import {
   type PhaseResult,
   type Verdict,
 } from './experiment-result.ts'
-import type { End } from './phase.ts'
+import type { EarlyEnd } from './phase.ts'
 import { proposals } from './proposals.ts'
 import type { After } from './after-phase.ts'
 import type { Context, Stages } from './context.ts'
@@ -69,7 +69,10 @@ export function experimentResult(context: Context, parts: Parts): ExperimentResu
   }
 }
 
-function endOf({ stages, after }: Parts): (End & { readonly stage: string | null }) | undefined {
+function endOf({
+  stages,
+  after,
+}: Parts): (EarlyEnd & { readonly stage: string | null }) | undefined {
   if (stages.end !== undefined) return stages.end
   if (after === undefined) {
     return { code: 'INTERRUPTED', why: 'it was ended by hand', stage: null }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { ProductionCheck } from '../../rules/guard/production-names.ts'
-import { type PlanPlace, readPlan, type ReadPlan } from './read-plan.ts'
+import { type PlanSource, readPlan, type ReadPlan } from './read-plan.ts'
 
 /** A plan with all its files, so that the run can be repeated exactly. */
 export interface KeptPlan {
@@ -21,7 +21,7 @@ export class NotKeptError extends Error {
 export async function readAndKeep(
   file: string,
   text: string,
-  readText: PlanPlace['readText'],
+  readText: PlanSource['readText'],
   production?: ProductionCheck,
 ): Promise<{ readonly read: ReadPlan; readonly kept: KeptPlan }> {
   const directory = dirname(resolve(file))

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open, readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ProcessIdentity, statOf } from './process-identity.ts'
-import { refuse } from './refusal.ts'
+import { rejectionError } from './rejection.ts'
 
 /** Selects a process. */
 export interface Victim {
@@ -112,5 +112,5 @@ async function isAncestor(pid: number): Promise<boolean> {
 }
 
 function unsafe(wrong: string, fix: string): Error {
-  return refuse('PID_FILE_UNSAFE', `kill.pidFile: ${wrong}`, fix)
+  return rejectionError('PID_FILE_UNSAFE', `kill.pidFile: ${wrong}`, fix)
 }

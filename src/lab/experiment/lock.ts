@@ -4,8 +4,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts'
-import { refuse } from './refusal.ts'
-import type { Previous } from './rules-place.ts'
+import { rejectionError } from './rejection.ts'
+import type { Previous } from './rules-file.ts'
 
 /** The holder of a lock, and the state to restore when the holder dies. */
 export interface LockHolder extends ProcessIdentity {
@@ -53,7 +53,7 @@ export async function takeLock(directory: string, target: URL, id: string): Prom
     if (await create(path, own)) return heldLock(path, own, undefined)
     const holder = await readHolder(path)
     if (holder !== undefined && (await isAlive(holder))) {
-      throw refuse(
+      throw rejectionError(
         'EXPERIMENT_RUNNING',
         `the experiment ${holder.id} runs on ${shown} (process ${holder.pid}, since ${holder.startedAt})`,
         'wait until it is over, or end it with Ctrl-C',
@@ -63,7 +63,7 @@ export async function takeLock(directory: string, target: URL, id: string): Prom
     if (dead !== undefined) return heldLock(path, own, dead.holder)
     await sleep(PAUSE_MS)
   }
-  throw refuse('EXPERIMENT_RUNNING', `others begin on ${shown} right now`, 'try again')
+  throw rejectionError('EXPERIMENT_RUNNING', `others begin on ${shown} right now`, 'try again')
 }
 
 /** Creates the file atomically, unless it exists. */

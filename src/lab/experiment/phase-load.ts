@@ -2,7 +2,7 @@ import { LOAD_DEFAULTS, type LoadOptions } from '../load/load-options.ts'
 import type { Plan } from './plan.ts'
 
 /** Configures an experiment besides its plan. */
-export interface Means {
+export interface LoadContext {
   readonly version: string
   /** Sent with every request, and never stored. */
   readonly headers: Readonly<Record<string, string>>
@@ -13,7 +13,7 @@ export interface Means {
 /** Returns the load options of a phase. */
 export function phaseLoad(
   plan: Plan,
-  { version, headers, called }: Means,
+  { version, headers, called }: LoadContext,
   durationMs: number,
 ): LoadOptions {
   const { file, target, admin, calls, expectations, slo, seed } = plan

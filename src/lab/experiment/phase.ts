@@ -12,7 +12,7 @@ import { LoadMeter } from './load-meter.ts'
 import type { Probe } from './probe.ts'
 
 /** The reason why a phase ended early. */
-export interface End {
+export interface EarlyEnd {
   readonly code: EndCode
   readonly why: string
   readonly breach?: Breach
@@ -37,19 +37,19 @@ export interface PhaseSpec {
   readonly probe: Probe | undefined
   readonly stop: AbortSignal
   /** Called ten times a second; `enough` ends the phase early and successfully. */
-  readonly tick: (moment: Moment) => End | 'enough' | undefined
+  readonly tick: (moment: Moment) => EarlyEnd | 'enough' | undefined
   /** Called repeatedly, at most three times a second. */
-  readonly beside?: (signal: AbortSignal) => Promise<End | undefined>
-  readonly begun?: (signal: AbortSignal) => Promise<End | undefined>
+  readonly poll?: (signal: AbortSignal) => Promise<EarlyEnd | undefined>
+  readonly begun?: (signal: AbortSignal) => Promise<EarlyEnd | undefined>
   /** Called as soon as a reason to end is detected. */
-  readonly seen: (end: End) => void
+  readonly onEnd: (end: EarlyEnd) => void
   /** The time in which the load may retry to begin. */
   readonly beginWithinMs: number
 }
 
-export interface PhaseEnd {
+export interface PhaseOutcome {
   readonly result: PhaseResult
-  readonly end: End | undefined
+  readonly end: EarlyEnd | undefined
   readonly tools: readonly ToolInfo[]
   /** The names of the called tools. */
   readonly called: readonly string[]
@@ -62,30 +62,30 @@ const AGAIN_MS = 250
 const NOTHING: Measured = { errors: null, success: null, p50: null, p95: null, p99: null }
 
 /** Runs the load of a phase and its checks. */
-export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
+export async function runPhase(spec: PhaseSpec): Promise<PhaseOutcome> {
   const { label, stop, probe } = spec
   const startedAt = new Date().toISOString()
   const began = performance.now()
-  const over = new AbortController()
-  const giveUp = (): void => over.abort()
+  const ending = new AbortController()
+  const giveUp = (): void => ending.abort()
   stop.addEventListener('abort', giveUp, { once: true })
   if (stop.aborted) giveUp()
-  let end: End | undefined
+  let end: EarlyEnd | undefined
   let tools: readonly ToolInfo[] = []
   let called: readonly string[] = []
-  const see = (found: End | undefined): void => {
-    if (found === undefined || end !== undefined || over.signal.aborted) return
+  const see = (found: EarlyEnd | undefined): void => {
+    if (found === undefined || end !== undefined || ending.signal.aborted) return
     end = found
-    spec.seen(found)
+    spec.onEnd(found)
     giveUp()
   }
   const watches: Promise<void>[] = []
   let beginning: Promise<void> | undefined
-  let trouble: unknown
+  let failure: unknown
   // These promises are awaited after the load; an error ends the load.
-  const watch = (looking: Promise<void>): Promise<void> => {
-    const watched = looking.catch((error: unknown) => {
-      trouble ??= error
+  const watch = (task: Promise<void>): Promise<void> => {
+    const watched = task.catch((error: unknown) => {
+      failure ??= error
       giveUp()
     })
     watches.push(watched)
@@ -93,12 +93,12 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
   }
   let meter: LoadMeter | undefined
   try {
-    const result = await begin(spec, over.signal, ({ recorder, ...run }) => {
+    const result = await begin(spec, ending.signal, ({ recorder, ...run }) => {
       tools = run.endpoint.tools
       called = run.called
       const own = new LoadMeter(recorder)
       meter = own
-      const look = async (): Promise<void> => {
+      const check = async (): Promise<void> => {
         const load = own.measured()
         const steady = probe?.measured() ?? load
         const { calls } = recorder.counts
@@ -107,16 +107,16 @@ export async function runPhase(spec: PhaseSpec): Promise<PhaseEnd> {
         if (found === 'enough') giveUp()
         else see(found)
       }
-      void watch(every(TICK_MS, over.signal, look))
-      const { beside, begun } = spec
-      if (beside !== undefined) {
-        const ask = async (): Promise<void> => see(await beside(over.signal))
-        void watch(every(BESIDE_MS, over.signal, ask))
+      void watch(every(TICK_MS, ending.signal, check))
+      const { poll, begun } = spec
+      if (poll !== undefined) {
+        const ask = async (): Promise<void> => see(await poll(ending.signal))
+        void watch(every(BESIDE_MS, ending.signal, ask))
       }
-      if (begun !== undefined) beginning = watch(begun(over.signal).then(see))
+      if (begun !== undefined) beginning = watch(begun(ending.signal).then(see))
     })
     await beginning
-    if (trouble !== undefined) throw trouble
+    if (failure !== undefined) throw failure
     const steady = probe?.measured(began) ?? measuredOf(result)
     return { result: phaseResult(label, startedAt, began, steady, result), end, tools, called }
   } catch (error) {
@@ -148,9 +148,9 @@ async function begin(
   }
 }
 
-async function every(ms: number, signal: AbortSignal, look: () => Promise<void>): Promise<void> {
+async function every(ms: number, signal: AbortSignal, check: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
-    await look()
+    await check()
     await sleep(ms, undefined, { signal }).catch(() => {})
   }
 }

@@ -4,14 +4,14 @@ import { findProduction, type PlacedName } from '../../rules/guard/production-na
 import { MARKER } from './armed-rules.ts'
 import type { ExperimentOptions } from './context.ts'
 import type { Plan } from './plan.ts'
-import { refuse, type Refusal, RefusedError } from './refusal.ts'
+import { rejectionError, type Rejection, RejectedError } from './rejection.ts'
 import { askRules, askState, firstProblem, type SidecarState } from './sidecar-admin.ts'
-import { productionRefusal } from './static-refusals.ts'
+import { productionRejection } from './plan-rejections.ts'
 
 export interface Preflight {
   readonly state: SidecarState
   /** True when other rules inject faults; they are suspended until the end of the last phase. */
-  readonly resting: boolean
+  readonly suspended: boolean
 }
 
 /**
@@ -31,14 +31,14 @@ export async function preflight(
     { where: 'the namespace of the sidecar,', name: namespace },
     ...(label === undefined ? [] : [label]),
   ]
-  const refusals = [
-    environmentRefusal(places, environment ?? '', plan),
-    disarmedRefusal(state),
-    rejectedRefusal(state),
-    ...ruleRefusals(rules, plan, dead),
+  const rejections = [
+    environmentRejection(places, environment ?? '', plan),
+    disarmedRejection(state),
+    invalidRulesRejection(state),
+    ...ruleRejections(rules, plan, dead),
   ].filter((each) => each !== undefined)
-  if (refusals.length > 0) throw new RefusedError(...refusals)
-  return { state, resting: injecting(rules).some(({ name }) => !name.startsWith(MARKER)) }
+  if (rejections.length > 0) throw new RejectedError(...rejections)
+  return { state, suspended: injecting(rules).some(({ name }) => !name.startsWith(MARKER)) }
 }
 
 /** Returns the rules that inject faults in this sidecar, now or later. */
@@ -56,7 +56,7 @@ async function ask(
     return { state: await askState(plan.admin), rules: await askRules(plan.admin) }
   } catch (error) {
     if (!(error instanceof AdminError)) throw error
-    throw refuse(
+    throw rejectionError(
       'SIDECAR_UNREACHABLE',
       `the sidecar cannot be asked at ${plan.admin.url.origin}: ${error.message}`,
       'check sidecar.admin, and that squall run has --rules',
@@ -64,13 +64,13 @@ async function ask(
   }
 }
 
-function environmentRefusal(
+function environmentRejection(
   places: readonly PlacedName[],
   wanted: string,
   { production }: Plan,
-): Refusal | undefined {
+): Rejection | undefined {
   const hit = findProduction(places, production.patterns)
-  if (hit !== undefined) return productionRefusal(hit)
+  if (hit !== undefined) return productionRejection(hit)
   const found = places[0]?.name
   if (found?.toLowerCase() === wanted.toLowerCase()) return undefined
   return {
@@ -83,7 +83,7 @@ function environmentRefusal(
   }
 }
 
-function disarmedRefusal({ dryRun, reasons }: SidecarState): Refusal | undefined {
+function disarmedRejection({ dryRun, reasons }: SidecarState): Rejection | undefined {
   // The experiment replaces the file and with it the stop key of the file.
   const against = reasons.filter(({ by }) => by !== 'file')
   if (!dryRun && against.length === 0) return undefined
@@ -101,7 +101,7 @@ function disarmedRefusal({ dryRun, reasons }: SidecarState): Refusal | undefined
  * Rejects an invalid rules file: after the experiment the sidecar would reject it again and keep the
  * rules of the experiment.
  */
-function rejectedRefusal({ lastReload: last }: SidecarState): Refusal | undefined {
+function invalidRulesRejection({ lastReload: last }: SidecarState): Rejection | undefined {
   if (last?.result !== 'rejected') return undefined
   return {
     code: 'RULES_NOT_ACTIVE',
@@ -110,11 +110,11 @@ function rejectedRefusal({ lastReload: last }: SidecarState): Refusal | undefine
   }
 }
 
-function ruleRefusals(
+function ruleRejections(
   rules: readonly Rule[],
   { file }: Plan,
   dead: string | undefined,
-): readonly Refusal[] {
+): readonly Rejection[] {
   const acting = rules.filter(({ builtIn, phase }) => !builtIn && phase !== 'expired')
   const markers = acting.filter(({ name }) => name.startsWith(MARKER))
   const other = markers.find(({ name }) => name !== `${MARKER}${dead}`)

@@ -15,14 +15,14 @@ import { abortGates, planFindings, readFile } from './plan-findings.ts'
 import type { Plan, Stage } from './plan.ts'
 import type { PlanFile } from './plan-schema.ts'
 import { inlineRules, readRulesText, type RulesSource, type WrittenRule } from './rules-source.ts'
-import { type PlacedRefusal, staticRefusals } from './static-refusals.ts'
+import { type LocatedRejection, planRejections } from './plan-rejections.ts'
 
 export type ReadPlan =
-  | { readonly ok: true; readonly plan: Plan; readonly refusals: readonly PlacedRefusal[] }
+  | { readonly ok: true; readonly plan: Plan; readonly rejections: readonly LocatedRejection[] }
   | { readonly ok: false; readonly problems: readonly FileProblems[] }
 
 /** Locates a plan and reads the files that it names. */
-export interface PlanPlace {
+export interface PlanSource {
   readonly file: string
   /** The base directory of relative paths. */
   readonly directory: string
@@ -36,41 +36,41 @@ export interface PlanPlace {
 export const MAX_PLAN_BYTES = 1024 * 1024
 
 /** Reads a plan and reports all its problems. */
-export async function readPlan(text: string, place: PlanPlace): Promise<ReadPlan> {
+export async function readPlan(text: string, source: PlanSource): Promise<ReadPlan> {
   const failed = (file: string, problems: readonly Problem[]): ReadPlan => ({
     ok: false,
     problems: [{ file, problems }],
   })
   if (text.length > MAX_PLAN_BYTES) {
-    return failed(place.file, [at('too_large', 'a plan may have 1 MiB', '')])
+    return failed(source.file, [at('too_large', 'a plan may have 1 MiB', '')])
   }
   const document = readYaml(text)
   const problems = [...document.problems.map(planWords), ...planFindings(document)]
-  if (problems.length > 0) return failed(place.file, problems)
+  if (problems.length > 0) return failed(source.file, problems)
   const file = readFile(document.value)
-  const rules = await rulesOf(file, document, place)
+  const rules = await rulesOf(file, document, source)
   if ('problems' in rules) return { ok: false, problems: [rules] }
-  const calls = await callsOf(file, document, place)
+  const calls = await callsOf(file, document, source)
   if (!Array.isArray(calls)) return { ok: false, problems: [calls as FileProblems] }
-  const plan = planOf(file, rules.source, calls as readonly CallSpec[], place)
+  const plan = planOf(file, rules.source, calls as readonly CallSpec[], source)
   const { steady, aborts } = plan
   const tools = [...(file.load.tools ?? []), ...plan.calls.map(({ tool }) => tool)]
-  const refusals = staticRefusals({
+  const rejections = planRejections({
     file,
     rules: plan.rules,
     steady,
     aborts,
     tools,
     production: plan.production,
-  }).map((refusal) => ({ ...refusal, ...document.position(refusal.path ?? []) }))
-  return { ok: true, plan, refusals }
+  }).map((rejection) => ({ ...rejection, ...document.position(rejection.path ?? []) }))
+  return { ok: true, plan, rejections }
 }
 
 function planOf(
   file: PlanFile,
   rules: RulesSource | undefined,
   calls: readonly CallSpec[],
-  { directory, production = NO_PLACES }: PlanPlace,
+  { directory, production = NO_PLACES }: PlanSource,
 ): Plan {
   const { steadyState, kill } = file
   return {
@@ -124,7 +124,7 @@ function planDigest(
 async function rulesOf(
   file: PlanFile,
   document: YamlDocument,
-  { directory, readText, file: name }: PlanPlace,
+  { directory, readText, file: name }: PlanSource,
 ): Promise<{ readonly source: RulesSource | undefined } | FileProblems> {
   const { rules } = file
   if (rules === undefined) return { source: undefined }
@@ -150,7 +150,7 @@ async function rulesOf(
 async function callsOf(
   { load }: PlanFile,
   document: YamlDocument,
-  { directory, readText, file: name }: PlanPlace,
+  { directory, readText, file: name }: PlanSource,
 ): Promise<readonly CallSpec[] | FileProblems> {
   if (load.calls === undefined) return []
   try {

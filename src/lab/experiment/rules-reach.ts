@@ -3,18 +3,18 @@ import { compileRules } from '../../rules/match/compile.ts'
 import { explain } from '../../rules/explain/explain.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { parseRules } from '../../rules/file/parse.ts'
-import type { Refusal } from './refusal.ts'
+import type { Rejection } from './rejection.ts'
 import type { RulesSource, WrittenRule } from './rules-source.ts'
 
 /**
  * Returns a rejection when no rule can match a call of these tools. Only the tool and the headers are
- * known beforehand: other conditions count as matching.
+ * known runBeforePhase: other conditions count as matching.
  */
-export function hitNothing(
+export function matchNothing(
   { rules }: RulesSource,
   tools: readonly string[],
   headers: Readonly<Record<string, string>>,
-): Refusal | undefined {
+): Rejection | undefined {
   const acting = rules.filter(({ dryRun }) => dryRun !== true)
   if (acting.length === 0) {
     return {

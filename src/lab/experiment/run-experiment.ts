@@ -3,19 +3,19 @@ import { readFile } from 'node:fs/promises'
 import type { SidecarAdmin } from '../../admin/api-client.ts'
 import { MARKER, ruleNames } from './armed-rules.ts'
 import { type Lock, type LockHolder, takeLock } from './lock.ts'
-import { RulesChangedError, RulesPlace, putBack } from './rules-place.ts'
+import { RulesChangedError, RulesFile, restoreFile } from './rules-file.ts'
 import { askState } from './sidecar-admin.ts'
 import { randomBytes } from 'node:crypto'
-import { Arming, IN_FORCE_MS } from './arming.ts'
-import { afterwards } from './after-phase.ts'
-import { beforehand } from './before-phase.ts'
+import { Arming, ACTIVATION_MS } from './arming.ts'
+import { runAfterPhase } from './after-phase.ts'
+import { runBeforePhase } from './before-phase.ts'
 import type { Context, ExperimentOptions } from './context.ts'
 import type { ExperimentResult } from './experiment-result.ts'
 import { experimentResult } from './finish.ts'
 import { findVictim } from './kill.ts'
 import { preflight } from './preflight.ts'
 import { Probe } from './probe.ts'
-import { refuse } from './refusal.ts'
+import { rejectionError } from './rejection.ts'
 import { runStages } from './stages.ts'
 import { Steadiness } from './steadiness.ts'
 
@@ -35,7 +35,7 @@ export async function putBackOfDead(dead: LockHolder, admin: SidecarAdmin): Prom
     const before = (await askState(admin)).rules.digest
     const { path, bytes, ...rest } = backup
     const previous = bytes === null ? undefined : Buffer.from(bytes, 'base64')
-    await putBack(path, { ...rest, bytes: previous })
+    await restoreFile(path, { ...rest, bytes: previous })
     for (let waited = 0; waited < WAIT_MS; waited += POLL_MS) {
       if ((await askState(admin)).rules.digest !== before) break
       await sleep(POLL_MS)
@@ -66,18 +66,23 @@ async function locked(
   id: string,
   lock: Lock,
 ): Promise<ExperimentResult> {
-  const { plan, stop, onEvent, version, inForceMs = IN_FORCE_MS } = options
+  const { plan, stop, onEvent, version, activationMs = ACTIVATION_MS } = options
   if (lock.dead !== undefined && (await putBackOfDead(lock.dead, plan.admin))) {
     onEvent({
       kind: 'note',
       text: `the experiment ${lock.dead.id} died: its rules file is put back`,
     })
   }
-  const { state, resting } = await preflight(options, lock.dead?.id)
-  const place = await RulesPlace.open(plan.rulesFile)
-  await lock.note(plan.rulesFile, place.previous)
+  const { state, suspended } = await preflight(options, lock.dead?.id)
+  const rulesFile = await RulesFile.open(plan.rulesFile)
+  await lock.note(plan.rulesFile, rulesFile.previous)
   const { aheadMs, rules } = state
-  const arming = new Arming(plan, id, place, { aheadMs, inForceMs, before: rules.digest, resting })
+  const arming = new Arming(plan, id, rulesFile, {
+    aheadMs,
+    activationMs,
+    before: rules.digest,
+    suspended,
+  })
   const onStop = (): void => void arming.restore().catch(() => {})
   stop.addEventListener('abort', onStop, { once: true })
   const target = { url: plan.target, client: 'lean', headers: allHeaders(options) } as const
@@ -88,13 +93,13 @@ async function locked(
   const startedAt = new Date()
   try {
     if (!stop.aborted) await claim(arming, stop)
-    const { phase: before, tools, called } = await beforehand(first)
+    const { phase: before, tools, called } = await runBeforePhase(first)
     const context = { ...first, called }
     const stages = await runStages(context)
     const withdrawn = await arming.withdraw()
     onEvent({ kind: 'rolled-back', restored: withdrawn })
     // Under the rules of another program the result would prove nothing.
-    const after = withdrawn && !stop.aborted ? await afterwards(context) : undefined
+    const after = withdrawn && !stop.aborted ? await runAfterPhase(context) : undefined
     const restored = await arming.restore()
     return experimentResult(context, { startedAt, before, tools, stages, restored, after })
   } finally {
@@ -110,7 +115,7 @@ async function claim(arming: Arming, stop: AbortSignal): Promise<void> {
     await arming.arm(undefined, stop)
   } catch (error) {
     if (!(error instanceof RulesChangedError)) throw error
-    throw refuse('EXPERIMENT_RUNNING', 'somebody else writes the rules file', 'try again')
+    throw rejectionError('EXPERIMENT_RUNNING', 'somebody else writes the rules file', 'try again')
   }
 }
 

@@ -1,5 +1,5 @@
 import { AdminError } from '../../admin/api-client.ts'
-import type { End } from './phase.ts'
+import type { EarlyEnd } from './phase.ts'
 import type { Context } from './context.ts'
 import { askRules, askState } from './sidecar-admin.ts'
 
@@ -27,7 +27,7 @@ export async function ruleTotals({ plan, names }: Context, signal?: AbortSignal)
 export function sidecarWatch(
   context: Context,
   report: (totals: Totals) => void,
-): (signal: AbortSignal) => Promise<End | undefined> {
+): (signal: AbortSignal) => Promise<EarlyEnd | undefined> {
   const { plan } = context
   let lastResponse = performance.now()
   return async (signal) => {
@@ -48,12 +48,12 @@ export function sidecarWatch(
 function endOf(
   state: Awaited<ReturnType<typeof askState>>,
   { arming, plan }: Context,
-): End | undefined {
+): EarlyEnd | undefined {
   const guard = state.reasons.find(({ by }) => by === 'guard')
   if (guard !== undefined) {
     return { code: 'GUARD', why: `the sidecar disarmed: ${guard.reason}` }
   }
-  if (arming.trouble !== undefined || !arming.isOurs(state.rules.digest)) {
+  if (arming.failure !== undefined || !arming.isOurs(state.rules.digest)) {
     return { code: 'RULES_CHANGED', why: 'somebody else has written the rules file' }
   }
   if (!state.armed) {

@@ -1,4 +1,4 @@
-import type { Refusal } from './refusal.ts'
+import type { Rejection } from './rejection.ts'
 
 /** The maximum of the first stage in percent. */
 const FIRST_STAGE = 25
@@ -8,23 +8,23 @@ const MAX_FACTOR = 3
 export const MAX_POINTS = 40
 
 /** Returns the rejections of stages that grow too fast, or not at all. */
-export function stageRefusals(
+export function stageRejections(
   stages: readonly number[],
   key: 'stages' | 'pods',
-): readonly Refusal[] {
-  const refusals: Refusal[] = []
+): readonly Rejection[] {
+  const rejections: Rejection[] = []
   for (const [index, share] of stages.entries()) {
     const before = stages[index - 1]
     const path = [key, index]
     if (share <= (before ?? 0)) {
-      refusals.push({
+      rejections.push({
         code: 'STAGES_NOT_ASCENDING',
         wrong: `the stage ${share}% does not widen ${before === undefined ? 'anything' : `the ${before}% before it`}`,
         fix: 'write stages from the smallest to the largest, each above the one before',
         path,
       })
     } else if (share > widest(before)) {
-      refusals.push({
+      rejections.push({
         code: 'STAGE_SKIPPED',
         wrong: `${before === undefined ? 'the first stage' : `from ${before}% to`} ${share}% skips a stage`,
         fix:
@@ -35,7 +35,7 @@ export function stageRefusals(
       })
     }
   }
-  return refusals
+  return rejections
 }
 
 /** Returns the largest stage that may follow, or be the first. */

@@ -2,11 +2,11 @@ import { AbortWatch } from './abort-watch.ts'
 import type { StageResult } from './experiment-result.ts'
 import { isBroken, shownMeasure } from './gate.ts'
 import { awaitSuccessor, killVictim } from './kill.ts'
-import { type End, measuredOf, type Moment, runPhase } from './phase.ts'
+import { type EarlyEnd, measuredOf, type Moment, runPhase } from './phase.ts'
 import { phaseLoad } from './phase-load.ts'
 import type { Stage } from './plan.ts'
-import { RefusedError } from './refusal.ts'
-import { RulesChangedError } from './rules-place.ts'
+import { RejectedError } from './rejection.ts'
+import { RulesChangedError } from './rules-file.ts'
 import type { Context, Stages } from './context.ts'
 import { NO_TOTALS, ruleTotals, sidecarWatch, type Totals } from './sidecar-watch.ts'
 import { anyBroken } from './steadiness.ts'
@@ -27,13 +27,13 @@ export async function runStages(context: Context): Promise<Stages> {
   }
   if (!stop.aborted) return { results, end: undefined, rollbackMs: null }
   const stage = results.at(-1)?.label ?? null
-  const end: End = { code: 'INTERRUPTED', why: 'it was ended by hand' }
+  const end: EarlyEnd = { code: 'INTERRUPTED', why: 'it was ended by hand' }
   return { results, end: { ...end, stage }, rollbackMs: null }
 }
 
-interface StageEnd {
+interface StageOutcome {
   readonly result: StageResult | undefined
-  readonly end: End | undefined
+  readonly end: EarlyEnd | undefined
   readonly rollbackMs: number | null
 }
 
@@ -42,7 +42,7 @@ async function runStage(
   stage: Stage,
   index: number,
   aborts: AbortWatch,
-): Promise<StageEnd> {
+): Promise<StageOutcome> {
   const { plan, probe, stop, onEvent, steadiness, arming } = context
   const durationMs = plan.file.hold
   try {
@@ -59,20 +59,20 @@ async function runStage(
   let restartMs: number | null = null
   let watched = false
   let rolledBack: Promise<number> | undefined
-  const tick = ({ at, load, steady, calls, draining }: Moment): End | undefined => {
+  const tick = ({ at, load, steady, calls, draining }: Moment): EarlyEnd | undefined => {
     const elapsedMs = at - began
     const { applied } = totals
     onEvent({ kind: 'moment', elapsedMs, durationMs, calls, measured: load, applied })
     if (draining) return undefined
     const loose = anyBroken(plan.aborts, load)
     watched ||= loose !== undefined
-    steadiness.look(at, loose === true || anyBroken(plan.steady, steady))
-    const breach = aborts.look(load, at)
+    steadiness.add(at, loose === true || anyBroken(plan.steady, steady))
+    const breach = aborts.add(load, at)
     if (breach === undefined) return undefined
     const found = shownMeasure(breach.measure, breach.measured)
     return { code: 'ABORT_CONDITION', why: `${breach.gate}: it is ${found}`, breach }
   }
-  const seen = (end: End): void => {
+  const onEnd = (end: EarlyEnd): void => {
     const at = performance.now()
     rolledBack = arming.withdraw().then(() => performance.now() - at)
     // The rejection is reported where the promise is awaited.
@@ -86,10 +86,10 @@ async function runStage(
     stop,
     beginWithinMs: BEGIN_MS,
     tick,
-    seen,
-    beside: sidecarWatch(context, (latest) => (totals = latest)),
+    onEnd,
+    poll: sidecarWatch(context, (latest) => (totals = latest)),
     ...(plan.file.kill !== undefined && {
-      begun: async (signal: AbortSignal): Promise<End | undefined> => {
+      begun: async (signal: AbortSignal): Promise<EarlyEnd | undefined> => {
         const { end, ms } = await killOnce(context, signal)
         restartMs = ms
         return end
@@ -99,27 +99,27 @@ async function runStage(
   if (phase.end === undefined && !stop.aborted)
     totals = await ruleTotals(context).catch(() => totals)
   const result = { ...phase.result, share: stage.share ?? null, ...totals, restartMs }
-  const end = phase.end ?? (stop.aborted ? undefined : judged(context, result, watched))
-  if (end !== undefined && rolledBack === undefined) seen(end)
+  const end = phase.end ?? (stop.aborted ? undefined : stageProblem(context, result, watched))
+  if (end !== undefined && rolledBack === undefined) onEnd(end)
   const text = end === undefined ? stageWords(result) : end.why
   onEvent({ kind: 'phase-over', label: stage.label, text })
   return { result, end, rollbackMs: rolledBack === undefined ? null : await rolledBack }
 }
 
-function notArmed(error: unknown): End {
+function notArmed(error: unknown): EarlyEnd {
   if (error instanceof RulesChangedError) {
     return { code: 'RULES_CHANGED', why: 'somebody else has written the rules file' }
   }
-  if (!(error instanceof RefusedError)) throw error
-  return { code: 'NOT_ACTIVE', why: error.refusals[0]?.wrong ?? '' }
+  if (!(error instanceof RejectedError)) throw error
+  return { code: 'NOT_ACTIVE', why: error.rejections[0]?.wrong ?? '' }
 }
 
 /** Returns the reasons to stop after a stage that ran to its end. */
-function judged(
+function stageProblem(
   { plan }: Context,
   { load, share, matched, applied }: StageResult,
   watched: boolean,
-): End | undefined {
+): EarlyEnd | undefined {
   if (load === undefined || load.counts.calls === 0) {
     return { code: 'NO_CALLS', why: 'no call came to an end' }
   }
@@ -149,7 +149,7 @@ function judged(
 async function killOnce(
   { plan, onEvent }: Context,
   signal: AbortSignal,
-): Promise<{ readonly end: End | undefined; readonly ms: number | null }> {
+): Promise<{ readonly end: EarlyEnd | undefined; readonly ms: number | null }> {
   const { command, restartWithin } = plan.file.kill!
   const victim = { pidFile: plan.pidFile!, command }
   try {
@@ -166,8 +166,8 @@ async function killOnce(
     const why = `nobody took the place of process ${dead.pid} within ${restartWithin / 1000} s`
     return { end: { code: 'NOT_RESTARTED', why }, ms: null }
   } catch (error) {
-    if (!(error instanceof RefusedError)) throw error
-    return { end: { code: 'NOT_RESTARTED', why: error.refusals[0]?.wrong ?? '' }, ms: null }
+    if (!(error instanceof RejectedError)) throw error
+    return { end: { code: 'NOT_RESTARTED', why: error.rejections[0]?.wrong ?? '' }, ms: null }
   }
 }
 

@@ -29,7 +29,7 @@ export class Steadiness {
     this.#injections.push(at)
   }
 
-  look(at: number, broken: boolean | undefined): void {
+  add(at: number, broken: boolean | undefined): void {
     if (broken !== undefined && this.#injections.length > 0) this.#samples.push({ at, broken })
   }
 

@@ -75,7 +75,7 @@ function bad(why: string): LoadError {
 /** The size of each part of a value by JSON Pointer; all items of an array share a path. */
 export type Shape = Readonly<Record<string, number>>
 
-const MAX_PLACES = 500
+const MAX_PATHS = 500
 const MAX_DEPTH = 16
 const MAX_ITEMS = 1000
 
@@ -86,20 +86,20 @@ export function shapeOf(value: unknown): Shape {
   return Object.fromEntries(shape)
 }
 
-function walk(value: unknown, place: string, depth: number, shape: Map<string, number>): void {
-  if (depth > MAX_DEPTH || (shape.size >= MAX_PLACES && !shape.has(place))) return
+function walk(value: unknown, path: string, depth: number, shape: Map<string, number>): void {
+  if (depth > MAX_DEPTH || (shape.size >= MAX_PATHS && !shape.has(path))) return
   const inner = typeof value === 'string' ? jsonIn(value) : undefined
   if (inner !== undefined) {
-    walk(inner, `${place}:json`, depth + 1, shape)
+    walk(inner, `${path}:json`, depth + 1, shape)
     return
   }
-  const before = shape.get(place) ?? 0
-  shape.set(place, before + sizeOf(value))
+  const before = shape.get(path) ?? 0
+  shape.set(path, before + sizeOf(value))
   if (Array.isArray(value)) {
-    for (const item of value.slice(0, MAX_ITEMS)) walk(item, `${place}/*`, depth + 1, shape)
+    for (const item of value.slice(0, MAX_ITEMS)) walk(item, `${path}/*`, depth + 1, shape)
   } else if (isRecord(value)) {
     for (const [key, each] of Object.entries(value)) {
-      walk(each, `${place}/${key}`, depth + 1, shape)
+      walk(each, `${path}/${key}`, depth + 1, shape)
     }
   }
 }
@@ -122,15 +122,15 @@ function jsonIn(text: string): unknown {
  * Returns the first path at which `seen` has clearly less than `wanted`; undefined when there is none.
  */
 export function lacksOf(seen: Shape, wanted: Shape, tolerance: number): string | undefined {
-  for (const [place, size] of Object.entries(wanted)) {
-    const has = Object.hasOwn(seen, place) ? seen[place]! : undefined
-    if (has === undefined || has < size * (1 - tolerance)) return place === '' ? '/' : place
+  for (const [path, size] of Object.entries(wanted)) {
+    const has = Object.hasOwn(seen, path) ? seen[path]! : undefined
+    if (has === undefined || has < size * (1 - tolerance)) return path === '' ? '/' : path
   }
   return undefined
 }
 
 /** Returns the paths that both have, each with its smaller size. */
 export function commonShape(a: Shape, b: Shape): Shape {
-  const common = Object.keys(a).filter((place) => Object.hasOwn(b, place))
-  return Object.fromEntries(common.map((place) => [place, Math.min(a[place]!, b[place]!)]))
+  const common = Object.keys(a).filter((path) => Object.hasOwn(b, path))
+  return Object.fromEntries(common.map((path) => [path, Math.min(a[path]!, b[path]!)]))
 }

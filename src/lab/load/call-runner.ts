@@ -7,25 +7,25 @@ import { type Breaker, createBreaker } from './breaker.ts'
 import type { LoadResilience } from './load-options.ts'
 import type { Recorder } from './results/recorder.ts'
 import type { Origin } from './results/result.ts'
-import type { UnmarkedFaults } from './sidecar-faults.ts'
+import type { FaultLookup } from './sidecar-faults.ts'
 import { backoffMs, createRetryBudget, isRetryable } from './retry.ts'
 import { type RandomSource, seededRandom } from '../../base/seeded-random.ts'
 
-export interface Judgement {
+export interface ResponseChecks {
   /** The response is not an error. */
   readonly responded: boolean
   readonly schemaOk: boolean
   readonly usable: boolean
 }
 
-const FAILED: Judgement = { responded: false, schemaOk: false, usable: false }
+const FAILED: ResponseChecks = { responded: false, schemaOk: false, usable: false }
 
 /** Checks a response against the schema of its tool, the expectations and the baseline. */
-export function judgeResponse(
+export function checkResponse(
   call: PlannedCall,
   response: CallResponse,
   baseline: Baseline | undefined,
-): Judgement {
+): ResponseChecks {
   if (response.kind !== 'ok') return FAILED
   const { result } = response
   return {
@@ -46,11 +46,11 @@ function fits({ fitsSchema }: PlannedCall, result: unknown): boolean {
 }
 
 /** The outcome of a call including its retries. */
-export interface CallOutcome extends Judgement {
+export interface CallOutcome extends ResponseChecks {
   readonly response: CallResponse
   readonly origin: Origin
   /** An attempt carried the marker of a fault. */
-  readonly hit: boolean
+  readonly injected: boolean
   readonly correct: boolean
   readonly inTime: boolean
   readonly success: boolean
@@ -74,7 +74,7 @@ export interface CallContext {
   readonly recording: BaselineRecorder | undefined
   readonly signal: AbortSignal
   readonly seed: number
-  readonly faults: UnmarkedFaults | undefined
+  readonly faults: FaultLookup | undefined
 }
 
 /** Sends calls with retries, circuit breakers and deadlines. */
@@ -97,22 +97,22 @@ export class CallRunner {
     times: CallTimes,
   ): Promise<CallOutcome | NoOutcome> {
     const { recorder, signal } = this.#context
-    if (this.#tooLate(call.tool, times)) {
+    if (this.#isTooLate(call.tool, times)) {
       recorder.skipped()
       return 'skipped'
     }
     this.#budget.earn()
     recorder.begin(call.tool)
-    let hit = false
+    let injected = false
     for (let attempt = 1; ; attempt++) {
       const { response, endedAt } = await this.#attempt(client, call, times)
-      hit ||= response.markers.length > 0
-      const again = await this.#again(response, attempt, call.tool, times)
+      injected ||= response.markers.length > 0
+      const retry = await this.#mayRetry(response, attempt, call.tool, times)
       if (signal.aborted) {
         recorder.abandoned(call.tool)
         return 'abandoned'
       }
-      if (!again) return this.#end(call, response, hit, times, endedAt)
+      if (!retry) return this.#end(call, response, injected, times, endedAt)
       recorder.retried(call.tool)
     }
   }
@@ -135,7 +135,7 @@ export class CallRunner {
     const endedAt = performance.now()
     if (signal.aborted) return { response: unattributed, endedAt }
     breaker?.record(unattributed.kind === 'ok', endedAt)
-    const { schemaOk, usable } = judgeResponse(call, unattributed, baseline)
+    const { schemaOk, usable } = checkResponse(call, unattributed, baseline)
     const correct = schemaOk && usable
     const response = correct ? unattributed : await this.#attributed(call.tool, unattributed)
     recorder.attempt(call.tool, response, endedAt - sentAt, correct)
@@ -147,11 +147,11 @@ export class CallRunner {
     const { faults } = this.#context
     if (faults === undefined || response.markers.length > 0 || response.id === undefined)
       return response
-    return { ...response, markers: await faults.marksOf(tool, response.id) }
+    return { ...response, markers: await faults.markersOf(tool, response.id) }
   }
 
   /** Waits before a retry; false when the call is not retried. */
-  async #again(
+  async #mayRetry(
     response: CallResponse,
     attempt: number,
     tool: string,
@@ -161,7 +161,7 @@ export class CallRunner {
     if (attempt > resilience.retries || !isRetryable(response)) return false
     const wait = backoffMs(attempt, response, this.#jitter)
     const then = performance.now() + wait
-    if (resilience.skipLate && then + this.#usual(tool) > times.deadlineAt) return false
+    if (resilience.skipLate && then + this.#medianLatency(tool) > times.deadlineAt) return false
     if (!this.#budget.spend()) return false
     await sleep(wait, undefined, { signal }).catch(() => {})
     return !signal.aborted
@@ -170,20 +170,20 @@ export class CallRunner {
   #end(
     call: PlannedCall,
     response: CallResponse,
-    hit: boolean,
+    injected: boolean,
     times: CallTimes,
     endedAt: number,
   ): CallOutcome {
     const { recorder, baseline, recording } = this.#context
-    const judged = judgeResponse(call, response, baseline)
-    if (judged.responded) recording?.add(call.key, response.result)
-    const correct = judged.responded && judged.schemaOk && judged.usable
+    const checks = checkResponse(call, response, baseline)
+    if (checks.responded) recording?.add(call.key, response.result)
+    const correct = checks.responded && checks.schemaOk && checks.usable
     const inTime = response.kind !== 'timeout' && endedAt <= times.deadlineAt
     const outcome: CallOutcome = {
-      ...judged,
+      ...checks,
       response,
       origin: originOf(response),
-      hit,
+      injected,
       correct,
       inTime,
       success: correct && inTime,
@@ -193,13 +193,13 @@ export class CallRunner {
     return outcome
   }
 
-  #tooLate(tool: string, { deadlineAt }: CallTimes): boolean {
+  #isTooLate(tool: string, { deadlineAt }: CallTimes): boolean {
     if (!this.#context.resilience.skipLate) return false
-    return performance.now() + this.#usual(tool) > deadlineAt
+    return performance.now() + this.#medianLatency(tool) > deadlineAt
   }
 
   /** Returns the median latency of a tool, at least a millisecond. */
-  #usual(tool: string): number {
+  #medianLatency(tool: string): number {
     return Math.max(1, this.#context.recorder.medianOf(tool) ?? 0)
   }
 

@@ -12,7 +12,7 @@ import { openEndpoint } from './clients/open-endpoint.ts'
 import { runOpenModel } from './open-model.ts'
 import { Recorder } from './results/recorder.ts'
 import type { LoadResult, Shard } from './results/result.ts'
-import { type UnmarkedFaults, openFaults } from './sidecar-faults.ts'
+import { type FaultLookup, openFaultLookup } from './sidecar-faults.ts'
 import { taskRunner } from './task-runner.ts'
 
 export interface LoadHooks extends StopSignals {
@@ -50,11 +50,11 @@ export async function runLoad(options: LoadOptions, hooks: LoadHooks = {}): Prom
   const endpoint = await openEndpoint(target, options.version)
   let clients: LoadClient[] = []
   const held = new HeldStreamSet(pace.hold)
-  let faults: UnmarkedFaults | undefined
+  let faults: FaultLookup | undefined
   try {
     const { work, leftOut } = await chooseTools(options.work, endpoint.tools, hooks.consent)
     const plan = planCalls(work, endpoint.tools, checks.expectations, seed, stream)
-    faults = await openFaults(target.sidecars ?? [])
+    faults = await openFaultLookup(target.sidecars ?? [])
     clients = await openClients(endpoint, pace.clients)
     await held.open(clients)
     const startedAt = new Date()
@@ -109,14 +109,14 @@ export function shardOf(pace: LoadPace, shard: Shard | undefined): LoadPace {
 }
 
 /** Limits the sessions that begin at the same time. */
-const AT_ONCE = 20
+const BATCH_SIZE = 20
 
 /** Opens the clients of a load. Rejects when a client cannot be opened. */
 export async function openClients(endpoint: Endpoint, count: number): Promise<LoadClient[]> {
   const clients: LoadClient[] = []
   try {
     while (clients.length < count) {
-      const batch = Math.min(AT_ONCE, count - clients.length)
+      const batch = Math.min(BATCH_SIZE, count - clients.length)
       const opened = await Promise.allSettled(
         Array.from({ length: batch }, () => endpoint.connect()),
       )
@@ -133,7 +133,7 @@ export async function openClients(endpoint: Endpoint, count: number): Promise<Lo
 
 /** Ends the sessions. Never rejects. */
 export async function closeClients(clients: readonly LoadClient[]): Promise<void> {
-  for (let i = 0; i < clients.length; i += AT_ONCE) {
-    await Promise.allSettled(clients.slice(i, i + AT_ONCE).map((client) => client.close()))
+  for (let i = 0; i < clients.length; i += BATCH_SIZE) {
+    await Promise.allSettled(clients.slice(i, i + BATCH_SIZE).map((client) => client.close()))
   }
 }

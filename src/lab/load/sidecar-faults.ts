@@ -41,7 +41,7 @@ export class SidecarFaults {
   }
 
   /** Returns the faults of an ended call as markers; waits for the next poll if needed. */
-  async marksOf(tool: string, id: number): Promise<readonly string[]> {
+  async markersOf(tool: string, id: number): Promise<readonly string[]> {
     const key = keyOf(plain(tool), id)
     if (!this.#markers.has(key) && !this.#closing.signal.aborted) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -96,15 +96,15 @@ function keyOf(tool: string, id: number): string {
 }
 
 /** Looks up the faults of calls whose responses carry no marker. */
-export type UnmarkedFaults = Pick<SidecarFaults, 'marksOf' | 'missed' | 'close'>
+export type FaultLookup = Pick<SidecarFaults, 'markersOf' | 'missed' | 'close'>
 
 /**
  * Begins to poll all sidecars, because the load does not know which sidecar handled a call; undefined
  * without sidecars. Throws a `LoadError` when a sidecar does not respond.
  */
-export async function openFaults(
+export async function openFaultLookup(
   admins: readonly SidecarAdmin[],
-): Promise<UnmarkedFaults | undefined> {
+): Promise<FaultLookup | undefined> {
   if (admins.length === 0) return undefined
   const opened = await Promise.allSettled(admins.map((admin) => SidecarFaults.open(admin)))
   const all = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
@@ -120,8 +120,8 @@ export async function openFaults(
     get missed() {
       return all.reduce((sum, { missed }) => sum + missed, 0)
     },
-    marksOf: async (tool, id) =>
-      (await Promise.all(all.map((each) => each.marksOf(tool, id)))).flat(),
+    markersOf: async (tool, id) =>
+      (await Promise.all(all.map((each) => each.markersOf(tool, id)))).flat(),
     close,
   }
 }

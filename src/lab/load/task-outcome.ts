@@ -6,7 +6,7 @@ export interface TaskOutcome {
   /** The task succeeded, but an optional call failed. */
   readonly degraded: boolean
   /** A call carried the marker of a fault. */
-  readonly hit: boolean
+  readonly injected: boolean
   /** A fault was injected, the client saw no critical error, and an affected result is wrong. */
   readonly silent: boolean
   /** A fault was injected, and the client got an error. */
@@ -23,16 +23,18 @@ export function taskOutcome(calls: readonly TaskCall[]): TaskOutcome {
   const reported = calls.some(({ critical, outcome }) => critical && outcome?.responded !== true)
   const late = calls.some(({ critical, outcome }) => critical && outcome?.inTime === false)
   const wrong = calls.some(({ outcome }) => isWrong(outcome))
-  const hit = calls.some(({ outcome }) => outcome?.hit === true)
-  const hitAndWrong = calls.some(({ outcome }) => outcome?.hit === true && isWrong(outcome))
+  const injected = calls.some(({ outcome }) => outcome?.injected === true)
+  const injectedAndWrong = calls.some(
+    ({ outcome }) => outcome?.injected === true && isWrong(outcome),
+  )
   const failed = reported || late || wrong
   const missing = calls.some(({ critical, outcome }) => !critical && outcome?.success !== true)
   return {
     failed,
     degraded: !failed && missing,
-    hit,
-    silent: !reported && hitAndWrong,
-    safe: hit && reported,
+    injected,
+    silent: !reported && injectedAndWrong,
+    safe: injected && reported,
   }
 }
 

@@ -83,21 +83,21 @@ function kept(text: string): string {
 const WIDTH = 1000
 const HEIGHT = 10
 /** The minimum width, so that one call in a million is visible. */
-const LEAST = 5
+const MIN_WIDTH = 5
 
 /** Draws outcomes as a bar whose length is a share of its row. */
 export function htmlBar(endings: Endings, share = 1, label?: string): string {
   const parts = ENDINGS.map(({ name }) => ({ name, count: endings[name] }))
   const calls = parts.reduce((sum, { count }) => sum + count, 0)
-  const length = Math.max(LEAST, WIDTH * share)
-  const rare = parts.filter(({ count }) => count > 0 && (count / calls) * length < LEAST)
+  const length = Math.max(MIN_WIDTH, WIDTH * share)
+  const rare = parts.filter(({ count }) => count > 0 && (count / calls) * length < MIN_WIDTH)
   const rareCalls = rare.reduce((sum, { count }) => sum + count, 0)
   // The frequent outcomes give up the width that the rare ones need to be visible.
-  const perCall = (length - rare.length * LEAST) / (calls - rareCalls)
+  const perCall = (length - rare.length * MIN_WIDTH) / (calls - rareCalls)
   let x = 0
   const rects = parts.map(({ name, count }) => {
     if (count === 0) return ''
-    const width = rare.some((part) => part.name === name) ? LEAST : count * perCall
+    const width = rare.some((part) => part.name === name) ? MIN_WIDTH : count * perCall
     const rect = `<rect class="${name}" x="${round(x)}" width="${round(width)}" height="${HEIGHT}"/>`
     x += width
     return rect

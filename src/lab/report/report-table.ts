@@ -34,7 +34,8 @@ export function cell(text: string): Cell {
 /** Drops the columns whose cells are all empty or 0, except the first column. */
 export function withoutEmpty(table: ReportTable): ReportTable {
   const isKept = (column: number): boolean =>
-    column === 0 || table.rows.some((row) => row[column]!.bar !== undefined || says(row[column]!))
+    column === 0 ||
+    table.rows.some((row) => row[column]!.bar !== undefined || hasContent(row[column]!))
   const kept = table.columns.map((_, column) => isKept(column))
   return {
     ...table,
@@ -43,7 +44,7 @@ export function withoutEmpty(table: ReportTable): ReportTable {
   }
 }
 
-function says({ text }: Cell): boolean {
+function hasContent({ text }: Cell): boolean {
   return text !== '0' && text !== ''
 }
 

@@ -36,16 +36,16 @@ async function complaints(text: string): Promise<string> {
   return found.ok ? '' : found.problems.map(problemLines).join('')
 }
 
-async function refusals(text: string): Promise<string[]> {
+async function rejections(text: string): Promise<string[]> {
   const found = await read(text)
   if (!found.ok) throw new Error(await complaints(text))
-  return found.refusals.map(({ code, line, column }) => `${line}:${column} ${code}`)
+  return found.rejections.map(({ code, line, column }) => `${line}:${column} ${code}`)
 }
 
 test('a plan is read with its defaults', async () => {
   const found = await read(GOOD)
   if (!found.ok) throw new Error(await complaints(GOOD))
-  expect(found.refusals).toEqual([])
+  expect(found.rejections).toEqual([])
   const { plan } = found
   expect(plan.stages.map(({ share }) => share)).toEqual([10, 25, 50])
   expect(plan.aborts).toMatchObject([
@@ -124,8 +124,8 @@ const REFUSED: readonly (readonly [string, string, string])[] = [
   ['{ tool: search_docs }', '{ headers: { x-chaos: "on" } }', '6:3 RULES_HIT_NOTHING'],
 ]
 
-test.each(REFUSED)('%s as %s is refused', async (good, bad, refusal) => {
-  expect(await refusals(GOOD.replace(good, bad))).toEqual([refusal])
+test.each(REFUSED)('%s as %s is refused', async (good, bad, rejection) => {
+  expect(await rejections(GOOD.replace(good, bad))).toEqual([rejection])
 })
 
 test('headers of the plan reach rules that ask for them', async () => {
@@ -133,11 +133,11 @@ test('headers of the plan reach rules that ask for them', async () => {
     'environment: staging',
     'environment: staging, headers: { x-chaos: "on" }',
   )
-  expect(await refusals(text)).toEqual([])
+  expect(await rejections(text)).toEqual([])
 })
 
 test.each(CATALOG)('the ready plan $name is one that would be run', async ({ text, name }) => {
-  expect(await refusals(text)).toEqual([])
+  expect(await rejections(text)).toEqual([])
   expect((parse(text) as { name: string }).name).toBe(name)
 })
 
@@ -202,7 +202,7 @@ test.each([
   expect(text).not.toBe(GOOD)
   const found = await read(text)
   if (!found.ok) throw new Error(await complaints(text))
-  expect(found.refusals).toMatchObject([{ code: 'PRODUCTION' }])
-  expect(found.refusals[0]!.wrong).toContain(said)
-  expect(found.refusals[0]!.fix).toContain('--production-names')
+  expect(found.rejections).toMatchObject([{ code: 'PRODUCTION' }])
+  expect(found.rejections[0]!.wrong).toContain(said)
+  expect(found.rejections[0]!.fix).toContain('--production-names')
 })

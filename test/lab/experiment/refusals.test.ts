@@ -38,7 +38,7 @@ test('a sidecar that is in another environment', async () => {
 
 test('a sidecar that does not read the file', async () => {
   const rulesFile = join(stage.directory, 'another.yaml')
-  const refused = await stage.refused({ sidecar: { rulesFile } }, { inForceMs: 200 })
+  const refused = await stage.refused({ sidecar: { rulesFile } }, { activationMs: 200 })
   expect(refused).toEqual(['RULES_NOT_ACTIVE'])
   expect(existsSync(rulesFile)).toBe(false)
 })

@@ -5,8 +5,8 @@ import type { ExperimentOptions } from '../../../src/lab/experiment/context.ts'
 import type { ExperimentResult } from '../../../src/lab/experiment/experiment-result.ts'
 import { readAndKeep } from '../../../src/lab/experiment/kept-plan.ts'
 import type { Plan } from '../../../src/lab/experiment/plan.ts'
-import type { RefusalCode } from '../../../src/lab/experiment/refusal.ts'
-import { RefusedError } from '../../../src/lab/experiment/refusal.ts'
+import type { RejectionCode } from '../../../src/lab/experiment/rejection.ts'
+import { RejectedError } from '../../../src/lab/experiment/rejection.ts'
 import { runExperiment } from '../../../src/lab/experiment/run-experiment.ts'
 import type { ScriptedServer, Script } from '../../support/scripted-server.ts'
 import { type Squall, startSquall } from '../../support/squall.ts'
@@ -26,7 +26,10 @@ export interface ExperimentStage {
   plan(changes?: Changes): Promise<Plan>
   run(changes?: Changes, options?: Partial<ExperimentOptions>): Promise<ExperimentResult>
   /** The codes with which an experiment is refused. */
-  refused(changes?: Changes, options?: Partial<ExperimentOptions>): Promise<readonly RefusalCode[]>
+  refused(
+    changes?: Changes,
+    options?: Partial<ExperimentOptions>,
+  ): Promise<readonly RejectionCode[]>
   rules(): Promise<string | undefined>
   close(): Promise<void>
 }
@@ -79,7 +82,7 @@ export async function startExperimentStage(
       try {
         await run(changes, options)
       } catch (error) {
-        if (error instanceof RefusedError) return error.refusals.map(({ code }) => code)
+        if (error instanceof RejectedError) return error.rejections.map(({ code }) => code)
         throw error
       }
       return []

@@ -6,7 +6,7 @@ import { parseCalls } from '../../../src/lab/load/calls-file.ts'
 import { parseExpectation } from '../../../src/lab/load/expectation.ts'
 import { Histogram } from '../../../src/lab/load/results/histogram.ts'
 import { runLoad } from '../../../src/lab/load/run-load.ts'
-import { judgeSlo, parseSlo } from '../../../src/lab/load/results/slo.ts'
+import { evaluateSlo, parseSlo } from '../../../src/lab/load/results/slo.ts'
 import { closeAll } from './closing.ts'
 import { load, loadOptions } from './load-run.ts'
 import { scriptedListener } from '../../support/scripted-server.ts'
@@ -91,7 +91,7 @@ test('gates are judged by what was measured, and what was not measured does not 
   }
   const judged = { indicators: indicatorsOf(counts), latency: histogram.latency() }
   const verdicts = (...gates: string[]): boolean[] =>
-    judgeSlo(gates.map(parseSlo), judged).map(({ ok }) => ok)
+    evaluateSlo(gates.map(parseSlo), judged).map(({ ok }) => ok)
   expect(
     verdicts(
       'p99<1s',
@@ -105,7 +105,7 @@ test('gates are judged by what was measured, and what was not measured does not 
     ),
   ).toEqual([true, false, true, false, true, true, true, true])
   const nothing = { indicators: indicatorsOf(noCounts()), latency: new Histogram().latency() }
-  expect(judgeSlo([parseSlo('success>1%'), parseSlo('p99<1m')], nothing)).toMatchObject([
+  expect(evaluateSlo([parseSlo('success>1%'), parseSlo('p99<1m')], nothing)).toMatchObject([
     { measured: null, ok: false },
     { measured: null, ok: false },
   ])

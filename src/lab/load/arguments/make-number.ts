@@ -44,9 +44,9 @@ function boundsOf(schema: Readonly<Record<string, unknown>>, step: number): [num
 }
 
 /** Returns the nearest multiple of the step, excluding the bound itself. */
-function beyond(bound: number, step: number, way: 1 | -1): number {
+function beyond(bound: number, step: number, direction: 1 | -1): number {
   const at = bound / step
-  return (way === 1 ? Math.floor(at + 1e-9) + 1 : Math.ceil(at - 1e-9) - 1) * step
+  return (direction === 1 ? Math.floor(at + 1e-9) + 1 : Math.ceil(at - 1e-9) - 1) * step
 }
 
 function numberOf(value: unknown): number | undefined {

@@ -7,7 +7,7 @@ import { openHeldStream } from './held-stream.ts'
 import { limitCall } from './call-limit.ts'
 import type { CallResponse, CallBounds, HeldStream } from './load-client.ts'
 import type { LoadTarget } from '../load-options.ts'
-import { marksOf } from './markers.ts'
+import { markersOf } from './markers.ts'
 import { readResponse } from './read-response.ts'
 
 const NAME = 'squall-load'
@@ -65,7 +65,7 @@ export class LeanWire {
       const session = response.headers['mcp-session-id']
       return { ...read, id, ...(typeof session === 'string' && { session }) }
     } catch (error) {
-      const markers = marksOf(headers?.['x-squall-fault'])
+      const markers = markersOf(headers?.['x-squall-fault'])
       const seen = { late: limit.late, headSeen: headers !== undefined, markers }
       return { ...connectionFailure(error, seen), id }
     } finally {

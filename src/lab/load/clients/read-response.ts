@@ -6,7 +6,7 @@ import { eventMessage } from '../../../mcp/event-message.ts'
 import type { Message } from '../../../mcp/json-rpc.ts'
 import { SseFramer } from '../../../mcp/sse-framer.ts'
 import type { CallResponse } from './load-client.ts'
-import { markIn, marksOf } from './markers.ts'
+import { markerIn, markersOf } from './markers.ts'
 
 const MAX_RESPONSE = 16 * 1024 * 1024
 const MAX_ERROR_TEXT = 64 * 1024
@@ -24,7 +24,7 @@ export async function readResponse(
   { statusCode, headers, body }: RawResponse,
   id: number,
 ): Promise<CallResponse> {
-  const markers = marksOf(headers['x-squall-fault'])
+  const markers = markersOf(headers['x-squall-fault'])
   const fromSquall = headers['x-squall-error'] !== undefined
   if (statusCode >= 400) {
     const text = await readText(body, MAX_ERROR_TEXT)
@@ -69,7 +69,7 @@ function readEvents(body: Readable, id: number, markers: string[]): Promise<Call
       if (found) return
       framer.push(chunk, (frame) => {
         if (found || frame.oversized) return
-        const marker = markIn(frame.raw)
+        const marker = markerIn(frame.raw)
         if (marker !== undefined) markers.push(marker)
         const message = eventMessage(frame)
         if (message === undefined || !responses(message, id)) return

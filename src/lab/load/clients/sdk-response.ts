@@ -2,7 +2,7 @@ import { isRecord } from '../../../base/values.ts'
 import { limitCall } from './call-limit.ts'
 import { codeOf, connectionFailure } from './connection-failure.ts'
 import type { CallBounds, CallResponse } from './load-client.ts'
-import type { MarkedFetch, SeenResponse } from './marked-fetch.ts'
+import type { MarkerFetch, SeenResponse } from './marker-fetch.ts'
 import { toolResponse } from './read-response.ts'
 import { LoadError } from '../load-error.ts'
 import type { ClientKind } from '../results/result.ts'
@@ -14,7 +14,7 @@ const CONNECTION_CLOSED = -32000
 
 /** Converts the result or error of an SDK call to an outcome. Never rejects. */
 export async function sdkResponse(
-  marked: MarkedFetch,
+  markerFetch: MarkerFetch,
   call: SdkCall,
   bounds: CallBounds,
 ): Promise<CallResponse> {
@@ -27,7 +27,7 @@ export async function sdkResponse(
   const limit = limitCall(bounds)
   try {
     const options = { signal: limit.signal, timeout: bounds.timeoutMs + 10_000 }
-    const result = await marked.watch(seen, () => call(options))
+    const result = await markerFetch.watch(seen, () => call(options))
     if (isRecord(result)) return toolResponse(result, seen.markers)
     return { kind: 'malformed', markers: seen.markers, message: 'the result is no object' }
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { LoadClient } from './load-client.ts'
 import { openHeldStream } from './held-stream.ts'
-import { createMarkedFetch } from './marked-fetch.ts'
+import { createMarkerFetch } from './marker-fetch.ts'
 import { sdkResponse, missingClient } from './sdk-response.ts'
 import type { LoadTarget } from '../load-options.ts'
 
@@ -11,15 +11,15 @@ export async function loadSdkV1(
 ): Promise<() => Promise<LoadClient>> {
   const { Client, StreamableHTTPClientTransport } = await importSdk()
   return async () => {
-    const marked = createMarkedFetch()
+    const markerFetch = createMarkerFetch()
     const client = new Client({ name: 'squall-load', version }, { capabilities: {} })
-    const options = { fetch: marked.fetch, requestInit: { headers } }
+    const options = { fetch: markerFetch.fetch, requestInit: { headers } }
     const transport = new StreamableHTTPClientTransport(url, options)
     await client.connect(transport)
     return {
       call: (name, args, bounds) =>
         sdkResponse(
-          marked,
+          markerFetch,
           (limits) => client.callTool({ name, arguments: args }, undefined, limits),
           bounds,
         ),

@@ -9,7 +9,7 @@ import {
   type LoadResult,
   type RunInfo,
 } from './result.ts'
-import { judgeSlo } from './slo.ts'
+import { evaluateSlo } from './slo.ts'
 
 /** Describes the time and the completeness of a run. */
 export interface RunTimes {
@@ -60,7 +60,7 @@ export function buildResult(
     faults: recorder.faults(),
     timeline: recorder.timeline.timeline(),
     held,
-    slo: judgeSlo(checks.slo, { indicators, latency }),
+    slo: evaluateSlo(checks.slo, { indicators, latency }),
   }
 }
 

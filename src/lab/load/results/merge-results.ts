@@ -5,7 +5,7 @@ import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
 import type { Arrivals, HeldStreams, LoadResult, ToolResult } from './result.ts'
-import { judgeSlo, parseSlo } from './slo.ts'
+import { evaluateSlo, parseSlo } from './slo.ts'
 import { mergeTimelines } from './timeline-recorder.ts'
 
 /** Merges the results of shards. Latencies are merged by bucket, not averaged. */
@@ -50,7 +50,7 @@ export function mergeResults(results: readonly LoadResult[]): LoadResult {
       starts.map((each) => each - start),
     ),
     held: sumOf(results.map((each) => each.held)),
-    slo: judgeSlo(gates.map(parseSlo), { indicators, latency }),
+    slo: evaluateSlo(gates.map(parseSlo), { indicators, latency }),
   }
 }
 

@@ -21,7 +21,7 @@ export interface MetricsServer {
  * when the address cannot be bound.
  */
 export async function serveMetrics(
-  place: ListenOptions,
+  listen: ListenOptions,
   page: () => string,
   hosts: readonly string[] = [],
 ): Promise<MetricsServer> {
@@ -43,7 +43,7 @@ export async function serveMetrics(
     },
   )
   server.maxConnections = 100
-  server.listen(place)
+  server.listen(listen)
   await once(server, 'listening')
   // Open scrapes do not keep the load running.
   server.unref()

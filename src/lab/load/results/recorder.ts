@@ -113,12 +113,12 @@ export class Recorder {
     slot.errors[origin]++
   }
 
-  task({ failed, degraded, hit, silent, safe }: TaskOutcome): void {
+  task({ failed, degraded, injected, silent, safe }: TaskOutcome): void {
     const { counts } = this
     counts.tasks++
     counts.failedTasks += Number(failed)
     counts.degradedTasks += Number(degraded)
-    counts.hitTasks += Number(hit)
+    counts.hitTasks += Number(injected)
     counts.silentFailures += Number(silent)
     counts.safeFailures += Number(safe)
   }

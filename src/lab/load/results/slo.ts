@@ -15,7 +15,7 @@ export interface SloGate {
 }
 
 /** The measurements that gates are evaluated on. */
-export interface Judged {
+export interface Measurements {
   readonly indicators: Indicators
   readonly latency: Latency
 }
@@ -65,15 +65,15 @@ export function parseSlo(text: string): SloGate {
 }
 
 /** Evaluates each gate. A gate without a measurement fails. */
-export function judgeSlo(gates: readonly SloGate[], judged: Judged): SloVerdict[] {
+export function evaluateSlo(gates: readonly SloGate[], measurements: Measurements): SloVerdict[] {
   return gates.map((gate) => {
-    const measured = measure(gate.metric, judged)
+    const measured = measure(gate.metric, measurements)
     const ok = measured !== null && holds(measured, gate.operator, gate.limit)
     return { gate: gate.text, limit: gate.limit, measured, ok }
   })
 }
 
-function measure(metric: SloMetric, { indicators, latency }: Judged): number | null {
+function measure(metric: SloMetric, { indicators, latency }: Measurements): number | null {
   if (metric.kind === 'quantile') {
     return Histogram.from(latency.histogram).quantile(metric.share)
   }

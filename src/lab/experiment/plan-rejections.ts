@@ -9,12 +9,12 @@ import {
 } from '../../rules/guard/production-names.ts'
 import type { Gate } from './gate.ts'
 import type { PlanFile } from './plan-schema.ts'
-import type { Refusal } from './refusal.ts'
+import type { Rejection } from './rejection.ts'
 import type { RulesSource } from './rules-source.ts'
-import { hitNothing } from './rules-reach.ts'
-import { stageRefusals } from './stage-steps.ts'
+import { matchNothing } from './rules-reach.ts'
+import { stageRejections } from './stage-steps.ts'
 
-export interface Considered {
+export interface PlanFacts {
   readonly file: PlanFile
   readonly rules: RulesSource | undefined
   readonly steady: readonly Gate[]
@@ -24,26 +24,26 @@ export interface Considered {
 }
 
 /** A rejection and its position in the file. */
-export type PlacedRefusal = Refusal & Pick<Problem, 'line' | 'column'>
+export type LocatedRejection = Rejection & Pick<Problem, 'line' | 'column'>
 
 /** Returns the reasons to reject a plan that are known without a request. */
-export function staticRefusals(considered: Considered): readonly Refusal[] {
-  const { file, rules } = considered
-  const refusals = [...gateRefusals(considered), ...environmentRefusals(considered)]
-  if (file.stages !== undefined) refusals.push(...stageRefusals(file.stages, 'stages'))
-  if (file.pods !== undefined) refusals.push(...stageRefusals(file.pods, 'pods'))
+export function planRejections(facts: PlanFacts): readonly Rejection[] {
+  const { file, rules } = facts
+  const rejections = [...gateRejections(facts), ...environmentRejections(facts)]
+  if (file.stages !== undefined) rejections.push(...stageRejections(file.stages, 'stages'))
+  if (file.pods !== undefined) rejections.push(...stageRejections(file.pods, 'pods'))
   if (rules !== undefined) {
-    refusals.push(...ruleRefusals(rules, file))
-    const nothing = hitNothing(rules, considered.tools, file.target.headers ?? {})
-    if (nothing !== undefined) refusals.push({ ...nothing, path: ['rules'] })
+    rejections.push(...ruleRejections(rules, file))
+    const nothing = matchNothing(rules, facts.tools, file.target.headers ?? {})
+    if (nothing !== undefined) rejections.push({ ...nothing, path: ['rules'] })
   }
-  return refusals
+  return rejections
 }
 
-function gateRefusals({ file, steady, aborts }: Considered): Refusal[] {
-  const refusals: Refusal[] = []
+function gateRejections({ file, steady, aborts }: PlanFacts): Rejection[] {
+  const rejections: Rejection[] = []
   if (aborts.length === 0 && (file.slo ?? []).length === 0) {
-    refusals.push({
+    rejections.push({
       code: 'NO_GATE',
       wrong: 'the plan has no number at which it would end',
       fix: 'add abortOn: { errors: ">5% for 30s" }, or an slo',
@@ -51,17 +51,17 @@ function gateRefusals({ file, steady, aborts }: Considered): Refusal[] {
     })
   }
   if (steady.length === 0) {
-    refusals.push({
+    rejections.push({
       code: 'NO_GATE',
       wrong: 'the steady state has no number',
       fix: 'add at least one of errors, success, p50, p95 and p99 to steadyState',
       path: ['steadyState'],
     })
   }
-  return refusals
+  return rejections
 }
 
-function environmentRefusals({ file, production }: Considered): Refusal[] {
+function environmentRejections({ file, production }: PlanFacts): Rejection[] {
   const { target, sidecar } = file
   if (target.environment === undefined) {
     return [
@@ -73,9 +73,9 @@ function environmentRefusals({ file, production }: Considered): Refusal[] {
       },
     ]
   }
-  const at = (path: readonly string[], places: readonly PlacedName[]): Refusal[] => {
+  const at = (path: readonly string[], places: readonly PlacedName[]): Rejection[] => {
     const found = findProduction(places, production.patterns)
-    return found === undefined ? [] : [{ ...productionRefusal(found), path }]
+    return found === undefined ? [] : [{ ...productionRejection(found), path }]
   }
   return [
     ...at(['target', 'environment'], [{ where: 'the environment', name: target.environment }]),
@@ -86,7 +86,7 @@ function environmentRefusals({ file, production }: Considered): Refusal[] {
 }
 
 /** Returns the rejection of an experiment on production. */
-export function productionRefusal(found: Production): Refusal {
+export function productionRejection(found: Production): Rejection {
   return {
     code: 'PRODUCTION',
     wrong: productionText(found),
@@ -94,11 +94,11 @@ export function productionRefusal(found: Production): Refusal {
   }
 }
 
-function ruleRefusals({ rules, enabled }: RulesSource, file: PlanFile): Refusal[] {
+function ruleRejections({ rules, enabled }: RulesSource, file: PlanFile): Rejection[] {
   const inline = Array.isArray(file.rules)
-  const refusals: Refusal[] = []
+  const rejections: Rejection[] = []
   if (!enabled) {
-    refusals.push({
+    rejections.push({
       code: 'RULES_HIT_NOTHING',
       wrong: 'the rules say `enabled: false`',
       fix: 'take that out',
@@ -109,12 +109,12 @@ function ruleRefusals({ rules, enabled }: RulesSource, file: PlanFile): Refusal[
     const own = ['ramp', 'stages', ...(file.pods === undefined ? [] : ['pods'])]
     const key = own.find((each) => rule[each] !== undefined)
     if (key === undefined) continue
-    refusals.push({
+    rejections.push({
       code: 'RULES_STAGED',
       wrong: `the rule "${rule.name}" has \`${key}\`, and the plan has stages`,
       fix: 'take it out of the rule: the experiment widens it',
       path: inline ? ['rules', index, key] : ['rules'],
     })
   }
-  return refusals
+  return rejections
 }

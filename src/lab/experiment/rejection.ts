@@ -1,5 +1,5 @@
 /** The reasons to reject an experiment. The codes are stable. */
-const REFUSAL_CODES = [
+const REJECTION_CODES = [
   'NO_GATE',
   'NO_ENVIRONMENT',
   'PRODUCTION',
@@ -19,11 +19,11 @@ const REFUSAL_CODES = [
   'PID_FILE_UNSAFE',
 ] as const
 
-export type RefusalCode = (typeof REFUSAL_CODES)[number]
+export type RejectionCode = (typeof REJECTION_CODES)[number]
 
 /** One reason not to begin, and how to fix it. */
-export interface Refusal {
-  readonly code: RefusalCode
+export interface Rejection {
+  readonly code: RejectionCode
   readonly wrong: string
   readonly fix: string
   /** The path in the plan, if the plan is the cause. */
@@ -31,17 +31,17 @@ export interface Refusal {
 }
 
 /** Reports why an experiment may not begin. */
-export class RefusedError extends Error {
-  override readonly name = 'RefusedError'
-  readonly refusals: readonly Refusal[]
+export class RejectedError extends Error {
+  override readonly name = 'RejectedError'
+  readonly rejections: readonly Rejection[]
 
-  constructor(...refusals: readonly Refusal[]) {
-    super(refusals.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`).join('\n'))
-    this.refusals = refusals
+  constructor(...rejections: readonly Rejection[]) {
+    super(rejections.map(({ code, wrong, fix }) => `${code}: ${wrong}; ${fix}`).join('\n'))
+    this.rejections = rejections
   }
 }
 
 /** Returns an error with a single reason. */
-export function refuse(code: RefusalCode, wrong: string, fix: string): RefusedError {
-  return new RefusedError({ code, wrong, fix })
+export function rejectionError(code: RejectionCode, wrong: string, fix: string): RejectedError {
+  return new RejectedError({ code, wrong, fix })
 }

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { SseFramer } from '../../../mcp/sse-framer.ts'
-import { markIn, marksOf } from './markers.ts'
+import { markerIn, markersOf } from './markers.ts'
 
 /** The HTTP responses to a call that an SDK made. */
 export interface SeenResponse {
@@ -11,7 +11,7 @@ export interface SeenResponse {
 }
 
 /** A `fetch` for an SDK that attributes responses to calls. */
-export interface MarkedFetch {
+export interface MarkerFetch {
   readonly fetch: typeof globalThis.fetch
   /** Runs an action and records the responses to its requests. */
   watch<T>(seen: SeenResponse, work: () => Promise<T>): Promise<T>
@@ -20,7 +20,7 @@ export interface MarkedFetch {
 const MAX_EVENT = 4 * 1024 * 1024
 
 /** Reads headers and SSE comments, which SDKs do not expose. */
-export function createMarkedFetch(): MarkedFetch {
+export function createMarkerFetch(): MarkerFetch {
   const calls = new AsyncLocalStorage<SeenResponse>()
   return {
     watch: (seen, work) => calls.run(seen, work),
@@ -35,7 +35,7 @@ export function createMarkedFetch(): MarkedFetch {
       if (after !== null && /^\d{1,4}$/.test(after)) {
         seen.retryAfterMs = Math.min(30, Number(after)) * 1000
       }
-      seen.markers.push(...marksOf(response.headers.get('x-squall-fault')))
+      seen.markers.push(...markersOf(response.headers.get('x-squall-fault')))
       const type = response.headers.get('content-type') ?? ''
       // Squall adds no comments to encoded streams.
       const isRead = /^text\/event-stream/i.test(type) && !response.headers.has('content-encoding')
@@ -55,7 +55,7 @@ function watched(response: Response, seen: SeenResponse): Response {
   const passing = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       framer.push(chunk, ({ raw }) => {
-        const marker = markIn(raw)
+        const marker = markerIn(raw)
         if (marker !== undefined) seen.markers.push(marker)
       })
       controller.enqueue(chunk)

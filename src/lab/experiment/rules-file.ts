@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { lstat, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { refuse } from './refusal.ts'
+import { rejectionError } from './rejection.ts'
 
 /** The previous content of a rules file; undefined bytes mean that there was no file. */
 export interface Previous {
@@ -21,7 +21,7 @@ export class RulesChangedError extends Error {
 }
 
 /** Replaces the rules file of a sidecar during an experiment, and restores it. */
-export class RulesPlace {
+export class RulesFile {
   readonly path: string
   readonly previous: Previous
   #written: Buffer | undefined
@@ -32,8 +32,8 @@ export class RulesPlace {
   }
 
   /** Reads the file. Throws a `RejectedError` when the file may not be replaced. */
-  static async open(path: string): Promise<RulesPlace> {
-    return new RulesPlace(path, await readPrevious(path))
+  static async open(path: string): Promise<RulesFile> {
+    return new RulesFile(path, await readPrevious(path))
   }
 
   /** Replaces the file atomically. Throws a `RulesChangedError` when another program has changed it. */
@@ -48,7 +48,7 @@ export class RulesPlace {
   async restore(): Promise<boolean> {
     if (this.#written === undefined) return true
     if (!(await this.#isOurs())) return false
-    await putBack(this.path, this.previous)
+    await restoreFile(this.path, this.previous)
     this.#written = undefined
     return true
   }
@@ -64,7 +64,7 @@ export class RulesPlace {
 }
 
 /** Restores the previous content of a file. */
-export async function putBack(path: string, previous: Previous): Promise<void> {
+export async function restoreFile(path: string, previous: Previous): Promise<void> {
   if (previous.bytes === undefined) await unlink(path)
   else await replace(path, previous.bytes, previous)
 }
@@ -87,7 +87,7 @@ async function readPrevious(path: string): Promise<Previous> {
 }
 
 function unusable(why: string): Error {
-  return refuse(
+  return rejectionError(
     'RULES_NOT_ACTIVE',
     `sidecar.rulesFile cannot be taken over: ${why}`,
     'name the very file that the sidecar reads, and run where you may write it',
