@@ -6,7 +6,7 @@ const INTRO = `<!-- Made from test/matrix. Change what is expected there, then r
 
 # What real clients report
 
-Each row is one way to use a fault, for servers that response in the ways named under _answers by_. Behind it stands what clients report of the call: those of the TypeScript SDK v1, of v2, of v2 with \`versionNegotiation: { mode: 'auto' }\`, and of the Python SDK; then how often the app _ran_ it, how Squall _counted_ it (outcome and origin), and what the client reports of its _next_ call, which no fault hits. _Real_ says that the same clients called a server that fails so by itself, and reported the same. Of the TypeScript clients, \`auto\` alone speaks protocol version 2026-07-28. All of it is measured by the tests in \`test/system\`, and a part of it by those in \`test/matrix\`, with real clients and servers of the SDKs; a timeout is that of the client, cut short.
+Each row is one way to use a fault, for servers that respond in the ways listed under _answers by_. The row shows what clients report of the call: those of the TypeScript SDK v1, of v2, of v2 with \`versionNegotiation: { mode: 'auto' }\`, and of the Python SDK; then how often the app _ran_ it, how Squall _counted_ it (outcome and origin), and what the client reports of its _next_ call, which gets no fault. _Real_ says that the same clients called a server that fails so by itself, and reported the same. Of the TypeScript clients, \`auto\` alone speaks protocol version 2026-07-28. All of it is measured by the tests in \`test/system\`, and a part of it by those in \`test/matrix\`, with real clients and servers of the SDKs; a timeout is that of the client, cut short.
 
 | answers by | what it is |
 | --- | --- |

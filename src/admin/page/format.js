@@ -33,7 +33,7 @@ export function seconds(value) {
   return `${value.toFixed(value < 10 ? 2 : 1)} s`
 }
 
-/** How long something runs, roughly. */
+/** Rounds a duration down to seconds, minutes, hours or days. */
 export function span(value) {
   if (value < 60) return `${Math.floor(value)} s`
   if (value < 3600) return `${Math.floor(value / 60)} min`
