@@ -86,7 +86,7 @@ function mcpServer() {
   return server
 }
 
-/** A session for whoever initializes; a call without one is answered too, so that curl can make it. */
+/** A session for each client that initializes; a call without one is answered too, so that curl can make it. */
 async function transportFor(session, message) {
   if (session !== undefined) return sessions.get(session)
   const transport = new StreamableHTTPServerTransport({

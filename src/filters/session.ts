@@ -12,7 +12,7 @@ export const session = defineFault({
   name: 'session',
   summary: 'loses the session of a call',
   meets:
-    'Status 404 with the JSON-RPC error -32001 for the call that was sampled and, until the rule is taken back, for everything else that names the session; its open streams end. A client has to send `initialize` again, which the specification asks for and the SDKs leave to whoever uses them. With `refuseInitialize` it meets a status there as well, as with a server that is still starting. Protocol version 2026-07-28 has no sessions: nothing is done there.',
+    'Status 404 with the JSON-RPC error -32001 for the call that was sampled and, until the rule is taken back, for everything else that names the session; its open streams end. A client has to send `initialize` again, which the specification asks for and the SDKs leave to the application. With `refuseInitialize` it meets a status there as well, as with a server that is still starting. Protocol version 2026-07-28 has no sessions: nothing is done there.',
   elsewhere:
     'Chaos Mesh: `PodChaos` with `action: pod-kill` loses all sessions of a pod at once. Envoy, Istio and toxiproxy know nothing of sessions; `abort.httpStatus: 404` comes nearest.',
   example: `- name: restarted-server

@@ -54,7 +54,7 @@ it('a version with a mistake changes nothing, and is told once with its line and
     'rules:\n  - name: two\n    match: { toool: probe }\n    faults: [reset]\n',
   )
   expect(await ask()).toBe('one')
-  const line = await squall.logged('the rules have mistakes; the last good version stays active')
+  const line = await squall.logged('the rules are invalid; the last good version stays active')
   expect(JSON.stringify(line)).toContain('rules.yaml:3:14')
   expect(JSON.stringify(line)).toContain('did you mean')
   expect(await squall.metric('squall_rules_last_reload_success')).toBe(0)
@@ -76,7 +76,7 @@ it('a file that goes takes its faults along, and brings them back', async () => 
 it('a bad file at the start lets traffic pass, and not in silence', async () => {
   const { mounted, squall, probe: ask, meets } = await start('rules: 7\n')
   expect(await ask()).toBe('fine')
-  await squall.logged('the rules have mistakes; nothing is injected')
+  await squall.logged('the rules are invalid; nothing is injected')
   await mounted.swap(failing('one'))
   await meets('one')
 })

@@ -72,7 +72,7 @@ it('the rules of a directory are read without the stop key, and stopped by it fr
   await writeFile(join(mounted.directory, STOP_KEY), STOP)
   const pod = await start('--rules', mounted.directory)
   expect(await pod.text()).toBe('fine')
-  expect(pod.squall.logs.some(({ msg }) => msg === 'the rules have mistakes')).toBe(false)
+  expect(pod.squall.logs.some(({ msg }) => msg === 'the rules are invalid')).toBe(false)
   await rm(join(mounted.directory, STOP_KEY))
   await responses(pod, 'broken')
 })

@@ -95,7 +95,7 @@ describe('the admin page in a browser', () => {
     await open()
     await busy.mounted.swap(MISTAKEN)
     await page.reads('#reload-result', /^Rejected$/i)
-    await page.reads('#reload-about', /1 mistake\. Version 1 of .* stays active/)
+    await page.reads('#reload-about', /1 error\. Version 1 of .* stays active/)
     await page.reads('#problems', new RegExp(`rules\\.yaml:${LINE}:5\\s+unknown key "percnt"`))
     busy.startCalls()
     await page.reads('#rules-rows', /slow-search/)

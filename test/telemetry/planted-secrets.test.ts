@@ -88,7 +88,7 @@ it('shows no secret of a request, a response or an operator in logs, metrics or 
     return send(mode, 'tools/call', { name, arguments: args }, more)
   }
 
-  expect(JSON.stringify(squall.logs)).not.toContain('mistakes')
+  expect(JSON.stringify(squall.logs)).not.toContain('problems')
   const modes = ['fine', 'stream', 'error', 'tool-error', 'status', 'bad-answer', 'cut', 'no-http']
   for (const mode of modes) {
     for (const name of ['plain', ...Object.keys(FAULTS)]) await tool(mode, name)

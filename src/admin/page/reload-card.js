@@ -9,7 +9,7 @@ const WORDS = {
   absent: 'No rules file',
 }
 
-/** Shows what became of the last version of the rules, with every mistake in it. */
+/** Shows what became of the last version of the rules, with every error in it. */
 export function createReloadCard() {
   const card = byId('reload')
   const list = byId('problems')
@@ -45,7 +45,7 @@ function about(reload, { generation, since }) {
     generation === 0
       ? 'No rule is active.'
       : `Version ${generation} of ${moment(since)} stays active.`
-  return `Found at ${when}, with ${many(reload.problemCount, 'mistake')}. ${stays}`
+  return `Found at ${when}, with ${many(reload.problemCount, 'error')}. ${stays}`
 }
 
 /** @param {import('../api.ts').State['rules']} rules */

@@ -100,7 +100,7 @@ export const EXPERIMENT_RUN = defineCommand({
   flags: EXPERIMENT_RUN_FLAGS,
   note: `
 Exit code: 0 when it held, 1 when it was breached, inconclusive or refused, 2 for bad usage or a plan
-with mistakes, 130 when it was ended by hand. Example:
+with errors, 130 when it was ended by hand. Example:
   squall experiment catalog latency > plan.yaml; squall experiment run plan.yaml`,
   parse: (raw, env, paths) => parseExperimentRun(raw, env, paths),
   start: async (request) => {
@@ -124,7 +124,7 @@ export const EXPERIMENT_LIST = defineCommand({
 /** `squall experiment validate`. */
 export const EXPERIMENT_VALIDATE = defineCommand({
   name: 'experiment validate',
-  description: 'check plans: their mistakes, and why they would be refused',
+  description: 'check plans: their errors, and why they would be refused',
   operands: { form: '[plans...]', most: Infinity },
   flags: EXPERIMENT_VALIDATE_FLAGS,
   parse: (raw, env, paths) => parseExperimentValidate(raw, env, paths),

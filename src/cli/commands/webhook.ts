@@ -106,7 +106,7 @@ const FLAGS = [
     value: 'duration',
     default: '10s',
     group: BOUNDS,
-    help: 'time for reviews under way to end',
+    help: 'time for reviews in flight to end',
   },
   {
     name: 'log-level',

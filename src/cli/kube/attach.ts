@@ -111,7 +111,7 @@ async function recordAttached(
   return recordEvent(client, { kind: 'Pod', ...place, uid }, { reason, message }, { signal })
 }
 
-/** Returns the rules; undefined where they have mistakes, which are shown. */
+/** Returns the rules; undefined where they have errors, which are shown. */
 async function attachableRules(
   { file, json }: AttachRequest,
   { out, err }: ApplyOutput,

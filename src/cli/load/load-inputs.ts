@@ -16,7 +16,7 @@ const MAX_BASELINE = 64 * 1024 * 1024
 /** Reads the files that the request names, and puts together what the load needs. */
 export async function loadInputs(request: LoadRequest, version: string): Promise<LoadOptions> {
   const { callsFile, baselineFile, authTokenFile, protocolVersion, shard } = request
-  // Before any file is read: these are mistakes of the command line.
+  // Before any file is read: these are errors of the command line.
   const expectations = expectationsOf(request.expect)
   const slo = gatesOf(request.slo)
   const calls =

@@ -33,7 +33,7 @@ export const PACE_FLAGS = [
     value: 'duration',
     default: '10s',
     group: PACE,
-    help: 'time that calls under way have to end after --duration or Ctrl-C; then they are cut, and counted apart',
+    help: 'time for calls in flight to end after --duration or Ctrl-C; then they are cut, and counted apart',
   },
   { name: 'tasks', value: 'number', group: PACE, help: 'how many tasks to run' },
   {
@@ -56,7 +56,7 @@ export const PACE_FLAGS = [
     value: 'number',
     default: '10000',
     group: PACE,
-    help: 'calls under way at a time with --rate; what arrives beyond it is dropped and counted',
+    help: 'calls in flight at a time with --rate; what arrives beyond it is dropped and counted',
   },
   {
     name: 'connections',

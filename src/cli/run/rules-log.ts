@@ -50,8 +50,8 @@ export class ExpiryLog {
   }
 }
 
-/** A file with a thousand mistakes is not to fill the log. */
-const MAX_MISTAKES = 20
+/** A file with a thousand errors is not to fill the log. */
+const MAX_PROBLEMS = 20
 
 /**
  * Says in the log what becomes of the rules, each thing once. Nothing of it is an error: that word is
@@ -83,9 +83,9 @@ export class RulesLog {
         return
       case 'rejected': {
         const all = version.problems.flatMap((file) => problemLines(file).trimEnd().split('\n'))
-        const fields = { digest, count: all.length, mistakes: all.slice(0, MAX_MISTAKES) }
+        const fields = { digest, count: all.length, problems: all.slice(0, MAX_PROBLEMS) }
         const then = this.#hasRules ? 'the last good version stays active' : 'nothing is injected'
-        this.#logger.warn(fields, `the rules have mistakes; ${then}`)
+        this.#logger.warn(fields, `the rules are invalid; ${then}`)
       }
     }
   }
@@ -93,7 +93,7 @@ export class RulesLog {
   /** Some rules of the active version say how long they last, and not from when on. */
   unanchored(names: readonly string[]): void {
     if (names.length === 0) return
-    const fields = { count: names.length, rules: names.slice(0, MAX_MISTAKES) }
+    const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
     this.#logger.warn(
       fields,
       'rules without appliedAt: their times count from now, again in every new pod; squall apply writes it',
@@ -102,7 +102,7 @@ export class RulesLog {
 
   /** The time of rules is over. */
   expired(names: readonly string[]): void {
-    const fields = { count: names.length, rules: names.slice(0, MAX_MISTAKES) }
+    const fields = { count: names.length, rules: names.slice(0, MAX_PROBLEMS) }
     this.#logger.info(fields, 'rules have expired')
   }
 

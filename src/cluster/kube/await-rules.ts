@@ -118,7 +118,7 @@ async function look(
     const last = state.lastReload
     if (last?.digest === digest && last?.result === 'rejected') {
       const { problems = [] } = last
-      return { state: 'rejected', detail: 'the rules have mistakes', problems }
+      return { state: 'rejected', detail: 'the rules are invalid', problems }
     }
     if (state.rules.digest === digest || last?.digest === digest) {
       const how = last?.result === 'absent' ? `, no rules: ${last.reason ?? ''}` : ''

@@ -84,7 +84,7 @@ function notesOf(report: SidecarReport): readonly string[] {
   if (!state.armed) notes.push(`${name}: ${armedText(state)}`)
   const last = state.lastReload
   if (last?.result === 'rejected') {
-    notes.push(`${name}: the newest rules have mistakes, the last good ones stay active`)
+    notes.push(`${name}: the newest rules are invalid, the last valid ones stay active`)
     for (const each of (last.problems ?? []).slice(0, MAX_RULES)) {
       notes.push(`  ${each.file}:${each.line}:${each.column}: ${problemText(each)}`)
     }

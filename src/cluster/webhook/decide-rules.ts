@@ -62,7 +62,7 @@ function hasSameData(one: Fields, other: Fields): boolean {
   return ['data', 'binaryData'].every((key) => sameJson(textsOf(one[key]), textsOf(other[key])))
 }
 
-/** Refuses rules that could act in production, unless whoever owns the namespace allows it. */
+/** Refuses rules that could act in production, unless the owner of the namespace allows it. */
 async function inProduction(
   review: Review,
   { settings, surroundings }: RulesParts,

@@ -191,7 +191,7 @@ function replaced(found: Fields, data: Fields): Fields {
   return { ...found, apiVersion: 'v1', kind: 'Secret', metadata, data }
 }
 
-/** A Secret that holds something else was named by mistake, and is not to be overwritten. */
+/** A Secret that holds something else was named in error, and is not to be overwritten. */
 function refuseForeign(found: Fields, secret: string): void {
   const isEmpty = Object.keys(fieldsOf(found['data'])).length === 0
   if (isEmpty || metadataOf(found).labels[MARK] === 'squall') return

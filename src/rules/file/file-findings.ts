@@ -9,7 +9,7 @@ import { jsonType, type SchemaNode } from './schema-node.ts'
 import { highestBurstRate } from '../select/burst.ts'
 
 /**
- * The mistakes that a schema cannot say. The file may be anything: a mistake in one place must not
+ * The errors that a schema cannot say. The file may be anything: an error in one place must not
  * hide those in others. Faults alone are left out where the schema found something wrong in them,
  * because they check parameters that fit.
  */
@@ -41,7 +41,7 @@ export function fileFindings(
   return findings
 }
 
-/** Tells whether a mistake is at a place or below it. */
+/** Tells whether an error is at a place or below it. */
 function pathTest(wrong: readonly Finding[]): (path: Path) => boolean {
   const places = new Set<string>()
   for (const { path } of wrong) {

@@ -6,7 +6,7 @@ import type { RulesVersion } from './rules-version.ts'
 
 /**
  * The largest text that is parsed between two calls. Fifty rules fit in and take about 15 ms; one with a
- * mistake in each line takes longer.
+ * error in each line takes longer.
  */
 export const MAX_BETWEEN_CALLS = 8 * 1024
 /** Ten times what the slowest text of the greatest length was seen to need. */

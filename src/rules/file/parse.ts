@@ -16,7 +16,7 @@ export type ParsedRules =
 export const MAX_FILE_BYTES = 1024 * 1024
 /** Further problems are left out. */
 export const MAX_PROBLEMS = 200
-/** One object with hundreds of mistakes can go beyond the limit. */
+/** One object with hundreds of errors can go beyond the limit. */
 const MAX_FOUND = 5 * MAX_PROBLEMS
 
 const schema = rulesJsonSchema()
@@ -28,12 +28,12 @@ export interface ReadRules {
   readonly document: YamlDocument | undefined
 }
 
-/** Reads a rules file in YAML or JSON, with all its mistakes at once. Never throws. */
+/** Reads a rules file in YAML or JSON, with all its errors at once. Never throws. */
 export function parseRules(input: string | Uint8Array): ParsedRules {
   return parseWithPositions(input).parsed
 }
 
-/** The same, for whoever looks for further mistakes in what was written. */
+/** The same, for whoever looks for further errors in what was written. */
 export function parseWithPositions(input: string | Uint8Array): ReadRules {
   const bytes = typeof input === 'string' ? Buffer.from(input, 'utf8') : input
   const digest = createHash('sha256').update(bytes).digest('hex')

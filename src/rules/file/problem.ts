@@ -22,7 +22,7 @@ export type ProblemCode =
 /** The way to a value in the file: keys and places in lists. */
 export type Path = readonly (string | number)[]
 
-/** One mistake in a rules file. Lines and columns count from 1. */
+/** One error in a rules file. Lines and columns count from 1. */
 export interface Problem {
   readonly code: ProblemCode
   /** The problem, for people. */
@@ -36,7 +36,7 @@ export interface Problem {
   readonly hint?: string
 }
 
-/** A mistake whose place is still a path. */
+/** An error whose place is still a path. */
 export interface Finding {
   readonly code: ProblemCode
   readonly message: string

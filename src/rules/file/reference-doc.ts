@@ -20,7 +20,7 @@ export function rulesReferenceMarkdown(): string {
   ])
   return `${[
     '# The rules file',
-    'One YAML or JSON file. No file, an empty one and one without rules all mean that there are no faults. A file with a mistake changes nothing: the last good one stays active.',
+    'One YAML or JSON file. No file, an empty one and one without rules all mean that there are no faults. An invalid file changes nothing: the last valid one stays active.',
     'Durations are written `300ms`, `5s`, `10m`, `1h`; sizes `512B`, `8KiB`; shares `30` or `30%`; times `2026-03-01T09:00:00Z`, always with their offset.',
     '## The file',
     ...tables(root, definitions),

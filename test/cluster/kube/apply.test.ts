@@ -99,7 +99,7 @@ test('a sidecar that refuses the rules is named with line and column', async () 
   expect(code).toBe(1)
   expect(out).toContain('active rules in 1 of 2 pods')
   expect(out).toMatch(
-    / {2}shop-2: rejected, the rules have mistakes\n {4}rules\.yaml:3:5: rules\[0\]\.percnt: unknown key/,
+    / {2}shop-2: rejected, the rules are invalid\n {4}rules\.yaml:3:5: rules\[0\]\.percnt: unknown key/,
   )
   expect(out).toContain('keep their last good rules')
 })

@@ -88,7 +88,7 @@ test('a file that was not there is gone again, and what follows is measured', as
 
 test('a file that the sidecar has rejected is not replaced: it could not be put back', async () => {
   await writeFile(stage.rulesFile, 'rules: [{ nmae: wrong }]\n')
-  await stage.squall.logged('the rules have mistakes; nothing is injected')
+  await stage.squall.logged('the rules are invalid; nothing is injected')
   expect(await stage.refused()).toEqual(['RULES_NOT_ACTIVE'])
   expect(await stage.rules()).toBe('rules: [{ nmae: wrong }]\n')
 })
