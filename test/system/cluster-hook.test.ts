@@ -210,9 +210,11 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     await expect.poll(swaps, POLL).toBe(2)
     note(`cert-manager's renewed after ${since(begun)}`)
     await scale(40)
-    await upgrade('--set', 'certificates.mode=selfManaged')
-    await replaced()
-    note(`self-managed again after ${since(begun)}`)
+    for (const mode of ['generated', 'certManager', 'selfManaged']) {
+      await upgrade('--set', `certificates.mode=${mode}`)
+      await replaced()
+      note(`${mode} again after ${since(begun)}`)
+    }
     const directory = installed.cluster.namespaces.directory
     const authority = createAuthority('elsewhere', hour())
     const host = `squall.${NAMESPACE}.svc`
@@ -252,7 +254,7 @@ describe.skipIf(missingForCluster() !== undefined)('the webhook', () => {
     ]
     expect(await stage.kubectl(...events)).toBe('')
     expect(asked + scaled).toBeGreaterThan(400)
-  }, 240_000)
+  }, 300_000)
 })
 
 function configMap(name: string, data: object, labels: object = LABELLED): object {
