@@ -13,7 +13,7 @@ export class Debounce {
     this.#act = act
   }
 
-  /** It may be time. */
+  /** Starts the wait, or prolongs it. */
   readonly hint = (): void => {
     const now = (): void => {
       this.cancel()

@@ -31,7 +31,6 @@ export class Fifo<T> {
     return item
   }
 
-  /** Takes all items. */
   takeAll(): readonly T[] {
     const items = this.#items.slice(this.#taken) as T[]
     this.clear()

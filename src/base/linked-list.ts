@@ -14,12 +14,10 @@ export class Chain<L extends Link<L>> {
     return this.#size
   }
 
-  /** The link that has been here longest. */
   get oldest(): L | undefined {
     return this.#oldest
   }
 
-  /** The link that came last. */
   get newest(): L | undefined {
     return this.#newest
   }

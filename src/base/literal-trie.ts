@@ -14,7 +14,6 @@ export class LiteralTrie<V> {
     this.#backwards = backwards
   }
 
-  /** Files a value under a text. */
   add(text: string, value: V): void {
     let node = this.#root
     for (let i = 0; i < text.length; i++) {

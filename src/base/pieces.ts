@@ -31,12 +31,10 @@ export class Pieces {
     this.#open = true
   }
 
-  /** Returns the bytes, in pieces. */
   get list(): readonly Uint8Array[] {
     return this.#list
   }
 
-  /** Returns all bytes as one piece. */
   joined(): Uint8Array {
     return this.#list.length === 1 ? this.#list[0]! : Buffer.concat(this.#list, this.size)
   }

@@ -17,14 +17,12 @@ const BYTES: Readonly<Record<string, number>> = {
   GiB: 1024 ** 3,
 }
 
-/** A duration: a number and its unit. */
 export const DURATION_PATTERN = '^[0-9]{1,9}(\\.[0-9]{1,3})?(ms|s|m|h|d)$'
 /** A size: a number and its unit; bytes where it has none. */
 export const SIZE_PATTERN = '^[0-9]{1,12}(B|kB|MB|GB|KiB|MiB|GiB)?$'
 /** A share: a number and a percent sign. */
 export const PERCENT_PATTERN = '^[0-9]{1,3}(\\.[0-9]{1,9})?%$'
 
-/** The longest duration that is accepted. */
 export const MAX_DURATION_MS = 30 * 86_400_000
 
 const DURATION = new RegExp(DURATION_PATTERN)

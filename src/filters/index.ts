@@ -37,7 +37,6 @@ export const FAULTS = [
 
 type Definition = (typeof FAULTS)[number]
 
-/** The name of a fault. */
 export type FaultName = Definition['name']
 
 /** The parameters of a fault, parsed and with defaults. */
@@ -45,12 +44,10 @@ export type FaultConfig<Name extends FaultName> = Static<
   Extract<Definition, { readonly name: Name }>['schema']
 >
 
-/** A fault as a rule uses it. */
 export type FaultUse = {
   [Name in FaultName]: { readonly fault: Name; readonly config: FaultConfig<Name> }
 }[FaultName]
 
-/** Makes the fault that a rule uses. */
 export function createFault(use: FaultUse): Fault {
   const definition = FAULTS.find((fault) => fault.name === use.fault)
   // The name picks the definition whose schema the parameters were read by, which types cannot follow.

@@ -19,7 +19,6 @@ export interface JsonMember extends Span {
   readonly value: JsonNode
 }
 
-/** An array. */
 export interface JsonArray extends Span {
   readonly kind: 'array'
   readonly items: readonly JsonNode[]
@@ -37,7 +36,6 @@ export interface JsonNumber extends Span {
   readonly value: number
 }
 
-/** `true`, `false` or `null`. */
 export interface JsonLiteral extends Span {
   readonly kind: 'literal'
   readonly value: boolean | null

@@ -5,7 +5,6 @@ import { RegexError } from './regex-error.ts'
 /** Conditions between two characters. */
 export type Assertion = 'start' | 'end' | 'word' | 'not-word'
 
-/** A parsed regular expression. */
 export type RegexNode =
   | { readonly kind: 'set'; readonly set: CharSet }
   | { readonly kind: 'assert'; readonly what: Assertion }

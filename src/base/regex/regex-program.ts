@@ -17,9 +17,7 @@ export type Step =
 /** A pattern as a nondeterministic automaton over classes of characters that it cannot tell apart. */
 export interface Program {
   readonly steps: readonly Step[]
-  /** The number of character classes. */
   readonly classes: number
-  /** The class of each ASCII character. */
   readonly ascii: Uint16Array
   /** Where each class's stretch of code points begins, in order; parallel to `stretchClass`. */
   readonly stretches: readonly number[]
@@ -71,7 +69,6 @@ export function compileProgram(pattern: string): Program {
   return { steps, classes, ascii, stretches, stretchClass, members, word, usesWord }
 }
 
-/** The class of any code point. */
 export function classOf(program: Program, code: number): number {
   let low = 0
   let high = program.stretches.length - 1

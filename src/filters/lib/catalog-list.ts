@@ -23,7 +23,6 @@ export interface Ghost {
   readonly uri?: string
 }
 
-/** Changes to a list. */
 export interface ListChanges {
   readonly hide?: Names
   readonly duplicate?: Names

@@ -4,7 +4,6 @@ import { Type } from '../../base/schema/schema-type.ts'
 
 /** Formats of text that is read into numbers, as they are named in the schema. */
 export const DURATION_FORMAT = 'squall-duration'
-/** The format of sizes. */
 export const SIZE_FORMAT = 'squall-size'
 /** The format of percentages with their sign. */
 export const PERCENT_FORMAT = 'squall-percentage'
@@ -49,7 +48,6 @@ export function percentage(options: NodeOptions): TUnsafe<number> {
   })
 }
 
-/** One of a few words. */
 export function oneOf<const Word extends string>(
   words: readonly Word[],
   options: NodeOptions,

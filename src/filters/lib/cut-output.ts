@@ -20,7 +20,6 @@ export type CutFraming = 'broken' | 'clean'
 /** A body without a length is held up to this, to find out whether there is anything to cut. */
 const MAX_HELD = 4 * 1024 * 1024
 
-/** Cuts a response that is long enough. */
 export function cutOutput(
   ctx: FaultContext,
   output: Output,

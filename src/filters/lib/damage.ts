@@ -1,4 +1,3 @@
-/** Selects the kind of damage. */
 export type DamageMode = 'garbage' | 'bitflip' | 'invalid-utf8' | 'html' | 'empty'
 
 /** Changes bytes, written as one character each; undefined where there is nothing to change. */

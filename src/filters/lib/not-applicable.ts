@@ -21,5 +21,4 @@ export const NOT_APPLICABLE = {
   failed: 'the fault failed with an internal error',
 } as const
 
-/** Why a fault could not act. */
 export type NotApplicableReason = keyof typeof NOT_APPLICABLE

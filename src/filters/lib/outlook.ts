@@ -13,7 +13,6 @@ export interface OutlookSetting {
   readonly ends: boolean
 }
 
-/** The hook that does it. */
 export type OutlookHook = 'request' | 'beforeResponse' | 'response' | 'output'
 
 /** The effect of a verdict other than `continue`. */
@@ -24,7 +23,6 @@ export type Asked =
 export type Outlook =
   | {
       readonly by: OutlookHook
-      /** In a few words. */
       readonly does: string
       readonly asks?: Asked
       /** With `by: response`: events before the one that answers the call are its business as well. */

@@ -7,7 +7,6 @@ const BUFFER = 64 * 1024
 /** This far ahead of its time, a link no longer waits: its rule was taken back, or its clock set back. */
 const AHEAD = 250
 
-/** The speed of a link. */
 export interface Link {
   /** Bytes in a second. */
   readonly rate: number

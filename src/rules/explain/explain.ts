@@ -178,9 +178,7 @@ function faultsOf(
   }))
 }
 
-/** One fault of a matched rule. */
 interface ReachedFault {
-  /** Its rule and the fault. */
   readonly name: string
   /** Faults of rules about HTTP have their turn first, and end the exchange for all. */
   readonly isHttp: boolean

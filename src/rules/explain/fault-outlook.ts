@@ -37,7 +37,6 @@ export interface ResponseOutlook {
 
 interface Way {
   readonly stream?: true
-  /** Several calls share the exchange. */
   readonly shared?: true
   /** The response comes by another connection. */
   readonly elsewhere?: true

@@ -6,9 +6,7 @@ export const MAX_DEPTH = 50
 /** The most values that a file may come to, with every alias written out. */
 export const MAX_VALUES = 300_000
 
-/** The most entries of a list. */
 export const MAX_ITEMS = 5000
-/** The most keys of an object. */
 export const MAX_KEYS = 1000
 
 /** A bound that a document exceeds, and where. */
@@ -20,7 +18,6 @@ export interface Exceeded {
 
 /** Measurements of a document before it is read. */
 export interface Measured {
-  /** The value that each alias refers to. */
   readonly targets: ReadonlyMap<Alias, unknown>
   readonly exceeded: Exceeded | undefined
 }

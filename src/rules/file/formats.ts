@@ -21,20 +21,16 @@ export interface Format {
   readonly read?: (text: string) => number | undefined
 }
 
-/** The formats' names in the schema. */
 export const INSTANT_FORMAT = 'date-time'
 /** A share that is kept as 0 to 1. */
 export const FRACTION_FORMAT = 'squall-fraction'
-/** A pattern for the linear-time engine. */
 export const REGEX_FORMAT = 'squall-regex'
-/** A range of protocol versions. */
 export const PROTOCOL_VERSION_FORMAT = 'squall-protocol-version'
 
 function readable(wants: string, read: (text: string) => number | undefined): Format {
   return { wants, read, problem: (text) => (read(text) === undefined ? `not ${wants}` : undefined) }
 }
 
-/** All formats by name. */
 export const FORMATS: Readonly<Record<string, Format>> = {
   [DURATION_FORMAT]: readable('a duration such as 300ms, 5s or 10m, at most 30d', readDuration),
   [SIZE_FORMAT]: readable('a size such as 512B, 8KiB or 1MB', readSize),

@@ -17,12 +17,10 @@ const text = (description: string): TUnsafe<string> =>
 /** A name, method or path: exact, a glob, a list of such, an expression, or a negation. */
 export type TextMatch = TextSpec
 
-/** Operators on a header's value. */
 export type HeaderOperators = Omit<ValueOperators, 'gt' | 'lt' | 'not'> & {
   readonly not?: HeaderMatch
 }
 
-/** The condition on a header. */
 export type HeaderMatch = string | HeaderOperators
 
 /** The condition on an argument of the call. */

@@ -1,7 +1,6 @@
 import { plain } from '../../base/text/foreign-text.ts'
 import type { Problem } from './problem.ts'
 
-/** The problems of one file. */
 export interface FileProblems {
   readonly file: string
   readonly problems: readonly Problem[]

@@ -25,7 +25,6 @@ export type Path = readonly (string | number)[]
 /** One error in a rules file. Lines and columns count from 1. */
 export interface Problem {
   readonly code: ProblemCode
-  /** The problem, for people. */
   readonly message: string
   /** As a person writes it: `rules[0].faults[1].delay`; empty for the file as a whole. */
   readonly path: string

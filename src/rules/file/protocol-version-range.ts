@@ -1,6 +1,5 @@
 import { isProtocolVersionDate } from '../../mcp/protocol-version.ts'
 
-/** One bound of a range. */
 interface Bound {
   readonly operator: '=' | '<' | '<=' | '>' | '>='
   readonly protocolVersion: string

@@ -3,7 +3,6 @@ import { RulesTextEdit } from './edit-rules-text.ts'
 import { parseRules } from './parse.ts'
 import type { RulesFile } from './schema.ts'
 
-/** Labels of pods by key. */
 export type Labels = Readonly<Record<string, string>>
 
 /** The text of rules for certain pods, or why there can be none. */

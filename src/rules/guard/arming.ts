@@ -36,7 +36,6 @@ export class Arming {
     return [...this.#reasons.values()]
   }
 
-  /** True when nothing speaks against acting. */
   get armed(): boolean {
     return this.#reasons.size === 0
   }

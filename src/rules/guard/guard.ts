@@ -11,7 +11,6 @@ export interface GuardConfig {
   readonly minCalls: number
 }
 
-/** The counts within the guard's window. */
 export interface GuardFigures {
   readonly calls: number
   readonly errors: number
@@ -68,7 +67,6 @@ export class Guard {
     if (this.#allErrors * 100 > errorPercent * this.#allCalls && this.#arming.armed) this.#trip()
   }
 
-  /** Returns the counts within the window. */
   figures(now: number): GuardFigures {
     this.#advance(now)
     return { calls: this.#allCalls, errors: this.#allErrors }

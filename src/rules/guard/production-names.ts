@@ -29,7 +29,6 @@ export interface PlacedName {
 export interface Production {
   readonly where: string
   readonly name: string
-  /** The pattern that it matches. */
   readonly pattern: string
 }
 

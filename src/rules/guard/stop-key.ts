@@ -9,7 +9,6 @@ export const STOP_KEY = 'squall-stop'
 /** One stop: for the pods with certain labels, or for all. */
 export interface Stop {
   readonly selector?: string | undefined
-  /** An ISO time. */
   readonly at?: string | undefined
   /** The user's name as the API server knows it. */
   readonly by?: string | undefined

@@ -11,7 +11,6 @@ export class Candidates {
     return this.#count === 0
   }
 
-  /** Forgets the lists. */
   clear(): void {
     this.#count = 0
   }

@@ -17,7 +17,6 @@ export interface CompileOptions extends RuleLimits {
   readonly self?: PodSelf | undefined
 }
 
-/** No rules at all. */
 export const NO_RULES: RuleSet = compileRules({ rules: [] })
 
 /** Makes a validated file ready to be planned with. */
@@ -29,7 +28,7 @@ export function compileRules(file: RuleFileSpec, options: CompileOptions = {}): 
   )
 }
 
-/** The seed as rules draw with it. */
+/** Returns the seed of the hashes that sample calls. */
 export function seedOf(file: RuleFileSpec): string {
   return String(file.seed ?? 0)
 }
@@ -45,7 +44,6 @@ export function ruleSetOf(file: RuleFileSpec, rules: readonly CompiledRule[]): R
   })
 }
 
-/** Makes one rule of a file ready. */
 export function compileRule(
   rule: RuleSpec,
   index: number,

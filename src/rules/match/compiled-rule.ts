@@ -5,7 +5,6 @@ import type { MatchTest } from './match-test.ts'
 import type { PodMismatch } from './pod-match.ts'
 import type { RuleHashes, Selection } from '../select/selection.ts'
 
-/** A rule, ready to be planned with. */
 export interface CompiledRule {
   readonly name: string
   /** Its place in the file, from 0. */

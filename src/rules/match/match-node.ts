@@ -8,7 +8,6 @@ import { compileText, type TextMatcher } from './text-match.ts'
 /** Which names of a method a match may hold for: none, all, or those that a matcher takes. */
 export type Reach = TextMatcher | boolean
 
-/** A rule's match, compiled. */
 export interface MatchNode {
   /** Every dimension that is given, combinations included. All must hold. */
   readonly tests: readonly MatchTest[]

@@ -13,7 +13,6 @@ export interface MatchTest {
   found(facts: Facts): string
 }
 
-/** True when every dimension holds. */
 export function holdAll(tests: readonly MatchTest[], facts: Facts): boolean {
   for (let i = 0; i < tests.length; i++) if (!tests[i]!.test(facts)) return false
   return true

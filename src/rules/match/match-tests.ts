@@ -11,7 +11,6 @@ import { compileValue, matchesValue, type ValueSpec } from './value-match.ts'
 import { globPrefix } from '../../base/glob.ts'
 import { isExemptPath } from '../../http/exempt-path.ts'
 
-/** Tests a call's method. */
 export function methodTest(matcher: TextMatcher): MatchTest {
   return {
     dimension: 'method',

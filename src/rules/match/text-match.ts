@@ -14,7 +14,6 @@ export interface TextMatcher {
   readonly wants: string
   /** Texts that match as they stand. */
   readonly exact: readonly string[]
-  /** Globs that match. */
   readonly globs: readonly string[]
   /** Expressions and negations. Empty when the lists above are complete. */
   readonly others: readonly ((text: string) => boolean)[]

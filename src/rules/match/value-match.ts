@@ -16,7 +16,6 @@ export interface ValueOperators {
   readonly not?: ValueSpec | undefined
 }
 
-/** A value, or operators on it. */
 export type ValueSpec = string | number | boolean | null | readonly unknown[] | ValueOperators
 
 /** `text` values come from headers: a number is compared by how it is spelt. */
@@ -71,7 +70,6 @@ export function compileValue(spec: ValueSpec, kind: ValueKind): ValueMatcher {
   }
 }
 
-/** True when a value is meant. */
 export function matchesValue(matcher: ValueMatcher, value: unknown): boolean {
   for (const holds of matcher.positive) if (!holds(value)) return false
   return matcher.negative === undefined || !matchesValue(matcher.negative, value)

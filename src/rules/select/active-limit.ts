@@ -8,7 +8,6 @@ export class ActiveLimit {
     this.limit = limit
   }
 
-  /** The number in progress. */
   get active(): number {
     return this.#active
   }
@@ -22,7 +21,6 @@ export class ActiveLimit {
     this.#active++
   }
 
-  /** One has ended. */
   leave(): void {
     this.#active--
   }

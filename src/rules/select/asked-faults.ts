@@ -20,7 +20,6 @@ const ENVOY_ABORT = 'x-envoy-fault-abort-request'
 const ENVOY_DELAY_PERCENT = 'x-envoy-fault-delay-request-percentage'
 const ENVOY_ABORT_PERCENT = 'x-envoy-fault-abort-request-percentage'
 
-/** The headers that ask for faults. */
 export const FAULT_HEADERS = [
   DELAY,
   ABORT,

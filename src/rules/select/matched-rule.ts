@@ -74,7 +74,7 @@ export class MatchedRule {
     return true
   }
 
-  /** A fault acts no more. */
+  /** Ends one of its faults. */
   end(): void {
     if (this.#acting === 0) return
     this.#acting--

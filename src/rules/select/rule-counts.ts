@@ -32,7 +32,6 @@ export type RuleResult = (typeof RESULTS)[number]
  */
 export type RuleCounts = Record<RuleResult | 'matched' | 'sampled' | 'value_too_long', number>
 
-/** All at nought. */
 export function noCounts(): RuleCounts {
   return {
     matched: 0,

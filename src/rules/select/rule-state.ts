@@ -25,7 +25,6 @@ export interface SampledRule {
 /** The result that the next matching call would get. */
 export interface Forecast {
   readonly result: RuleResult | 'sampled'
-  /** The call's ordinal. */
   readonly ordinal: number
   /** The key that is hashed, and its sample from 0 to below 1; undefined when the rule does not get to sampling. */
   readonly key: string | undefined

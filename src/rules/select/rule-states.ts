@@ -119,7 +119,7 @@ export class RuleStates {
     this.#wakeAll()
   }
 
-  /** Rules may act again. */
+  /** Allows rules to act again. */
   arm(): void {
     this.#disarmed = undefined
   }

@@ -11,7 +11,6 @@ export interface RuleTotal {
   readonly isActive: boolean
 }
 
-/** A rule's name and what it remembers. */
 export interface NamedState {
   readonly name: string
   readonly state: RuleState

@@ -17,14 +17,12 @@ export class SampleHash {
     this.#b = b
   }
 
-  /** Returns the hash of these fields. */
   static of(...fields: readonly string[]): SampleHash {
     let hash = new SampleHash(FIRST_A | 0, FIRST_B | 0)
     for (const field of fields) hash = hash.with(field)
     return hash
   }
 
-  /** Returns the hash with one more field. */
   with(field: string): SampleHash {
     let a = this.#a
     let b = this.#b

@@ -114,7 +114,7 @@ export class ActiveRules {
     else this.#takeLater(version, refused).catch(() => undefined)
   }
 
-  /** No version becomes active any more. */
+  /** Stops taking new versions. */
   close(): void {
     this.#closed = true
     this.#compiling?.overtaken.abort()

@@ -57,7 +57,7 @@ export class DirectoryWatches {
     for (const watch of this.#watches.values()) watch.isStale ||= watch.hasFailed
   }
 
-  /** Nothing is watched any more. */
+  /** Stops watching. */
   async close(): Promise<void> {
     this.#closed = true
     for (const [directory, watch] of this.#watches) void this.#drop(directory, watch)

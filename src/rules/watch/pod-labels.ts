@@ -1,7 +1,6 @@
 import { type SmallFile, watchSmallFile } from './small-file-watcher.ts'
 import type { WatchedFiles } from './watched-files.ts'
 
-/** The labels of a pod by key. */
 export type PodLabels = Readonly<Record<string, string>>
 
 const LINE = /^([^=\s"]+)=("(?:[^"\\]|\\.)*")$/

@@ -7,7 +7,6 @@ import { warmUpParser } from '../file/rules-parser.ts'
 import type { RulesVersion } from '../file/rules-version.ts'
 import { watchedDirectories } from './watched-paths.ts'
 
-/** Configures how the rules are watched. */
 export interface RulesWatcherOptions {
   /** Milliseconds without a further event before the rules are read; 10 when left out. */
   readonly debounceMs?: number | undefined

@@ -2,7 +2,6 @@ import { Debounce } from '../../base/debounce.ts'
 import { DirectoryWatches } from './directory-watches.ts'
 import { fileDirectories } from './watched-paths.ts'
 
-/** Configures when files are read. */
 export interface WatchedFilesOptions {
   /** The quiet time after a change before the files are read. */
   readonly settleMs: number

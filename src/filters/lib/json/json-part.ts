@@ -34,7 +34,6 @@ export function partIn(text: string, node: JsonString, left: ValuesLeft): JsonPa
   return { text: node.value, node: inner, outer: (edits) => editsInString(text, node, edits) }
 }
 
-/** The texts of a result. */
 export function textsOf(result: JsonNode): readonly JsonString[] {
   return TEXTS.flatMap((keys) => find(result, keys)).filter((node) => node.kind === 'string')
 }
@@ -53,7 +52,6 @@ export function resultParts(text: string, result: JsonNode): readonly JsonPart[]
   ]
 }
 
-/** The structured content of a result. */
 export function structuredPart(text: string, result: JsonNode): readonly JsonPart[] {
   const node = valueOf(result, 'structuredContent')
   return node === undefined ? [] : [plainPart(text, node)]

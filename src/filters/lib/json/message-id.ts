@@ -17,7 +17,6 @@ export function withId(text: string, id: string): string | undefined {
     : splice(text, [{ start: old.start, end: old.end, text: id }])
 }
 
-/** Ways in which an id is wrong. */
 export type WrongId = 'other' | 'type'
 
 /**

@@ -3,7 +3,6 @@ import { effectiveMembers, type JsonNode } from '../../../base/json/json-node.ts
 /** The types that a value can be given. */
 export const JSON_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'null'] as const
 
-/** A type of JSON. */
 export type JsonType = (typeof JSON_TYPES)[number]
 
 /** Returns JSON's name for the type of a value. */

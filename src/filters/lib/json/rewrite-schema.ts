@@ -6,7 +6,6 @@ import { names } from '../names.ts'
 import { JSON_TYPES } from './retype.ts'
 import { Type } from '../../../base/schema/schema-type.ts'
 
-/** The longest pointer that is taken. */
 const MAX_POINTER = 1024
 const MAX_KEYS = 50
 
@@ -25,7 +24,6 @@ function pointers(options: NodeOptions): TUnsafe<Pointers> {
 const keyName = Type.String({ maxLength: MAX_KEY })
 const bound = { maxProperties: MAX_POINTERS } as const
 
-/** The parameters of `rewrite`. */
 export const rewriteSchema = section({
   rename: Type.Optional(
     Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: MAX_POINTER }), {
@@ -101,7 +99,6 @@ export const rewriteSchema = section({
   }),
 })
 
-/** The parameters of `rewrite`. */
 export type RewriteConfig = Static<typeof rewriteSchema>
 
 /** Returns contradictions and invalid pointers. In pointers `*` matches all items and members. */

@@ -87,7 +87,6 @@ export class TextRewrite {
   }
 }
 
-/** Describes the edits for people. */
 export function doneText(done: readonly JsonOperation[]): string {
   return done.map(({ kind, keys }) => `${kind} ${pointerTo(keys)}`).join(', ')
 }

@@ -2,7 +2,6 @@ import { adjoined } from '../../../base/bytes.ts'
 import { SseFramer, type SseFrame } from '../../../mcp/sse-framer.ts'
 import { endOfSlice } from '../../../mcp/sse-slice.ts'
 
-/** A part of a stream. */
 export interface StreamPart {
   readonly bytes: Uint8Array
   /** The bytes are one chosen event. */

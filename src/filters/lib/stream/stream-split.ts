@@ -8,7 +8,6 @@ import type { FaultContext, OutputTransform } from '../../fault.ts'
 /** Larger events pass whole. */
 const MAX_EVENT = 1024 * 1024
 
-/** Configures how an event is split. */
 export interface Split {
   readonly events: EventChoice
   readonly pieces: number
