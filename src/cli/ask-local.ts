@@ -1,13 +1,11 @@
 import { request, type RequestOptions } from 'node:http'
 import type { ListenAddress } from '../http/address.ts'
 
-/** The sidecar's response. */
 export interface LocalResponse {
   readonly status: number
   readonly text: string
 }
 
-/** A request to the sidecar. */
 export interface LocalRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -16,7 +14,7 @@ export interface LocalRequest {
 
 const MAX_RESPONSE = 16 * 1024
 
-/** Asks the sidecar on this machine one thing. */
+/** Sends one request to the sidecar on this machine. */
 export function askLocal(
   address: ListenAddress,
   { method, path, timeoutMs }: LocalRequest,

@@ -135,7 +135,7 @@ async function inject(
   }
   const code = await injectCommand(request, {
     write: async (part) => void (text += part),
-    tell: async (part) => void (told += part),
+    note: async (part) => void (told += part),
   })
   expect(code, told).toBe(0)
   return manifestsOf(text)

@@ -17,13 +17,13 @@ import { createLogger, type Logger } from '../../telemetry/log.ts'
 import { askLocal } from '../ask-local.ts'
 import type { AttachedRequest } from '../commands/attached.ts'
 
-/** Why traffic is given back. */
+/** The reason for which the redirect ends. */
 interface Ending {
   readonly reason: string
   readonly failed: boolean
 }
 
-/** The kernel ends the redirect by itself this long after the last sign of life. */
+/** The kernel ends the redirect by itself this long after the last refresh. */
 const HELD_SECONDS = 6
 const BEAT_MS = 1_500
 const READY_MS = 60_000
@@ -85,7 +85,7 @@ async function hold(
   logger: Logger,
 ): Promise<Ending> {
   await applyRules(ruleset({ redirects, exemptUid: undefined, heldSeconds: HELD_SECONDS }), nft)
-  // Only now, so that whoever sees these rules active knows that traffic comes this way.
+  // Only now: active rules mean that traffic is redirected.
   await writeFile(`${rulesFile}.new`, rulesText)
   await rename(`${rulesFile}.new`, rulesFile)
   logger.info({ redirects, forMs }, 'attached')
@@ -108,7 +108,7 @@ async function hold(
   }
 }
 
-/** Leads new connections to the app, lets the sidecar finish what it has, and takes all rules away. */
+/** Leads new connections to the app, lets the sidecar finish its exchanges, and removes all rules of nftables. */
 async function giveBack(
   { nft }: AttachedRequest,
   sidecar: ChildProcess,

@@ -1,17 +1,11 @@
 import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseProduction, productionFlags } from '../flags/production.ts'
-import {
-  CLUSTER_FLAGS,
-  type ClusterOptions,
-  objectName,
-  parseCluster,
-} from '../kube/cluster-options.ts'
+import { CLUSTER_FLAGS, objectName, parseCluster } from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { MAX_DURATION_MS } from '../../base/units.ts'
 import { parseDuration } from '../flags/units.ts'
 import { STOP_KEY } from '../../rules/guard/stop-key.ts'
-import type { ProductionCheck } from '../../rules/guard/production-names.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
 const RULES = 'The rules:'
@@ -19,8 +13,7 @@ const SELECTOR =
   'rules act only in pods with these labels, as in app=shop,tier=front; written into each rule'
 const OUTPUT = 'Waiting and output:'
 
-/** The options of `squall apply`. */
-export const APPLY_FLAGS = [
+const APPLY_FLAGS = [
   {
     name: 'filename',
     short: 'f',
@@ -77,10 +70,6 @@ export const APPLY_FLAGS = [
   { name: 'json', group: OUTPUT, help: 'print the outcome as one JSON document' },
 ] as const satisfies readonly FlagSpec[]
 
-/** The name of an option of `squall apply`. */
-export type ApplyFlag = (typeof APPLY_FLAGS)[number]['name']
-
-/** `squall apply`. */
 export const APPLY = defineCommand({
   name: 'apply',
   description: 'bring a rules file to the sidecars of a namespace, and wait until each has it',
@@ -88,37 +77,21 @@ export const APPLY = defineCommand({
   note: `
 The file is checked first. With the credentials of your kubeconfig it is written into a ConfigMap;
 pods are touched so that kubelet brings it at once.`,
-  parse: (raw, env) => parseApply(raw, env),
+  parse: parseApply,
   start: async (request) => {
     const { applyCommand } = await import('../kube/apply.ts')
     return applyCommand(request)
   },
 })
 
-/** The options of `squall apply`. */
-export interface ApplyRequest {
-  readonly file: string
-  readonly configMap: string
-  readonly key: string
-  readonly cluster: ClusterOptions
-  /** Undefined where production is allowed. */
-  readonly production: ProductionCheck | undefined
-  readonly environmentLabel: string
-  /** The time for which the rules may act, from now, in milliseconds. */
-  readonly lastsMs: number | undefined
-  readonly dryRun: boolean
-  readonly timeoutMs: number
-  readonly wait: boolean
-  readonly json: boolean
-}
+export type ApplyRequest = ReturnType<typeof parseApply>
 
 const KEY = /^(?!\.\.)[-_A-Za-z0-9.]{1,253}$/
 const LASTS = { min: 1_000, max: MAX_DURATION_MS }
 const TIMEOUT = { min: 1_000, max: 3_600_000 }
 
-/** Checks the command line and the environment. Throws nothing but a `UsageError`. */
-export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
-  const flags = new FlagValues<ApplyFlag>(APPLY_FLAGS, raw, env)
+function parseApply(raw: RawFlags, env: Environment) {
+  const flags = new FlagValues(APPLY_FLAGS, raw, env)
   const file = flags.optional('filename')
   if (file === undefined) {
     throw new UsageError(
@@ -135,15 +108,16 @@ export function parseApply(raw: RawFlags, env: Environment): ApplyRequest {
       'use letters, digits, dots and dashes, such as rules.yaml',
     )
   }
-  const lasts = flags.optional('for')
   return {
     file: file.text,
     configMap: objectName(flags.required('configmap')),
     key: key.text,
     cluster: parseCluster(flags, env),
+    /** Undefined where production is allowed. */
     production: parseProduction(flags, env),
     environmentLabel: flags.required('environment-label').text,
-    lastsMs: lasts && parseDuration(lasts, LASTS),
+    /** The time for which the rules may act, from now. */
+    lastsMs: flags.parsed('for', (given) => parseDuration(given, LASTS)),
     dryRun: flags.switch('dry-run'),
     timeoutMs: parseDuration(flags.required('timeout'), TIMEOUT),
     wait: !flags.switch('no-wait'),

@@ -33,8 +33,7 @@ const POD_FLAGS = CLUSTER_FLAGS.filter(({ name }) => name !== 'selector') as unk
   { readonly name: 'selector' }
 >[]
 
-/** The options of `squall attach`. */
-export const ATTACH_FLAGS = [
+const ATTACH_FLAGS = [
   {
     name: 'filename',
     short: 'f',
@@ -86,8 +85,7 @@ export const ATTACH_FLAGS = [
   JSON_FLAG,
 ] as const satisfies readonly FlagSpec[]
 
-/** The options of `squall detach`. */
-export const DETACH_FLAGS = [
+const DETACH_FLAGS = [
   ...POD_FLAGS,
   {
     name: 'timeout',
@@ -99,12 +97,8 @@ export const DETACH_FLAGS = [
   JSON_FLAG,
 ] as const satisfies readonly FlagSpec[]
 
-/** The name of an option of `squall attach`. */
-export type AttachFlag = (typeof ATTACH_FLAGS)[number]['name']
-/** The name of an option of `squall detach`. */
 export type DetachFlag = (typeof DETACH_FLAGS)[number]['name']
 
-/** `squall attach`. */
 export const ATTACH = defineCommand({
   name: 'attach',
   description: 'put the sidecar into a running pod, for a while, without a restart',
@@ -114,27 +108,25 @@ export const ATTACH = defineCommand({
 An ephemeral container takes the port over and gives it back when its time is over, when it ends in
 any way, or by squall detach. Connections that are open stay with the app.
 Example: squall attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 15m`,
-  parse: (raw, env, operands) => parseAttach(raw, env, operands),
+  parse: parseAttach,
   start: async (request) => {
     const { attachCommand } = await import('../kube/attach.ts')
     return attachCommand(request)
   },
 })
 
-/** `squall detach`. */
 export const DETACH = defineCommand({
   name: 'detach',
   description: 'end what squall attach began in a pod',
   flags: DETACH_FLAGS,
   operands: { form: '<pod>', most: 1 },
-  parse: (raw, env, operands) => parseDetach(raw, env, operands),
+  parse: parseDetach,
   start: async (request) => {
     const { detachCommand } = await import('../kube/attach.ts')
     return detachCommand(request)
   },
 })
 
-/** The options of `squall detach`. */
 export interface DetachRequest {
   readonly pod: string
   readonly cluster: ClusterOptions
@@ -142,7 +134,6 @@ export interface DetachRequest {
   readonly json: boolean
 }
 
-/** The options of `squall attach`. */
 export interface AttachRequest extends DetachRequest {
   readonly file: string
   readonly forMs: number
@@ -159,13 +150,8 @@ const PORT = /^(?:\d{1,5}|[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?)$/
 const POLICIES = ['Always', 'IfNotPresent', 'Never'] as const
 const TIMEOUT = { min: 1_000, max: 600_000 }
 
-/** Checks what `squall attach` was given. Throws nothing but a `UsageError`. */
-export function parseAttach(
-  raw: RawFlags,
-  env: Environment,
-  operands: readonly string[],
-): AttachRequest {
-  const flags = new FlagValues<AttachFlag>(ATTACH_FLAGS, raw, env)
+function parseAttach(raw: RawFlags, env: Environment, operands: readonly string[]): AttachRequest {
+  const flags = new FlagValues(ATTACH_FLAGS, raw, env)
   const file = flags.optional('filename')
   if (file === undefined) {
     const fix = 'name one with -f, or - for standard input'
@@ -176,27 +162,21 @@ export function parseAttach(
     const fix = 'write its number, or its name as the pod declares it'
     throw new UsageError('BAD_VALUE', `${port.source}: it is no port`, fix)
   }
-  const policy = flags.optional('image-pull-policy')
   return {
     ...podOf(operands, flags, env),
     file: file.text,
     forMs: parseDuration(flags.required('for'), ATTACHED_FOR),
     port: port?.text,
     image: flags.optional('image')?.text ?? `squall:${readVersion()}`,
-    pullPolicy: policy && parseChoice(policy, POLICIES),
+    pullPolicy: flags.parsed('image-pull-policy', (given) => parseChoice(given, POLICIES)),
     production: parseProduction(flags, env),
     environment: flags.optional('environment')?.text,
     environmentLabel: flags.required('environment-label').text,
   }
 }
 
-/** Checks what `squall detach` was given. Throws nothing but a `UsageError`. */
-export function parseDetach(
-  raw: RawFlags,
-  env: Environment,
-  operands: readonly string[],
-): DetachRequest {
-  return podOf(operands, new FlagValues<DetachFlag>(DETACH_FLAGS, raw, env), env)
+function parseDetach(raw: RawFlags, env: Environment, operands: readonly string[]): DetachRequest {
+  return podOf(operands, new FlagValues(DETACH_FLAGS, raw, env), env)
 }
 
 function podOf(

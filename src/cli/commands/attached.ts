@@ -7,8 +7,6 @@ import {
 } from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
-import type { ListenAddress } from '../../http/address.ts'
-import type { Redirect } from '../../cluster/redirect/ruleset.ts'
 import { adminToAsk } from '../flags/address.ts'
 import { redirectsOf, refuseAdmin } from './redirect.ts'
 import { parseCount, parseDuration } from '../flags/units.ts'
@@ -18,8 +16,7 @@ const PORTS = 'What is taken over:'
 const TIMES = 'Times:'
 const RULES = 'The rules:'
 
-/** The options of `squall attached`. */
-export const ATTACHED_FLAGS = [
+const ATTACHED_FLAGS = [
   {
     name: 'port',
     value: 'app=squall',
@@ -69,10 +66,6 @@ export const ATTACHED_FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-/** The name of an option of `squall attached`. */
-export type AttachedFlag = (typeof ATTACHED_FLAGS)[number]['name']
-
-/** `squall attached`. */
 export const ATTACHED = defineCommand({
   name: 'attached',
   description: 'run the sidecar beside a running app and redirect traffic to it, for a while',
@@ -80,46 +73,35 @@ export const ATTACHED = defineCommand({
   note: `
 For the container that squall attach puts into a pod. Needs user 0 and the capabilities NET_ADMIN,
 SETUID, SETGID and KILL. Options of squall run are taken from the environment.`,
-  parse: (raw, env) => parseAttached(raw, env),
+  parse: parseAttached,
   start: async (request) => {
     const { attachedCommand } = await import('../attach/attached.ts')
     return attachedCommand(request)
   },
 })
 
-/** Everything `squall attached` was given, checked. */
-export interface AttachedRequest {
-  readonly redirects: readonly [Redirect, ...Redirect[]]
-  /** Where the admin port listens, and where it is asked from within. */
-  readonly admin: { readonly text: string; readonly ask: ListenAddress }
-  readonly rulesText: string
-  readonly forMs: number
-  /** Milliseconds since 1970; undefined for whenever it starts. */
-  readonly startBefore: number | undefined
-  readonly nft: string
-  readonly user: number
-}
+export type AttachedRequest = ReturnType<typeof parseAttached>
 
 /** The time for which an attached sidecar may take over traffic, in milliseconds. */
 export const ATTACHED_FOR = { min: 1_000, max: 24 * 3_600_000 }
 const UID = { min: 1, max: 2 ** 32 - 2 }
 
-/** Checks the command line and the environment. Throws nothing but a `UsageError`. */
-export function parseAttached(raw: RawFlags, env: Environment): AttachedRequest {
-  const flags = new FlagValues<AttachedFlag>(ATTACHED_FLAGS, raw, env)
+function parseAttached(raw: RawFlags, env: Environment) {
+  const flags = new FlagValues(ATTACHED_FLAGS, raw, env)
   const redirects = redirectsOf(flags.all('port'))
   if (redirects === undefined) {
     throw new UsageError('MISSING_VALUE', '--port is missing', 'add it, such as --port 3000=15300')
   }
   const admin = flags.required('admin')
   refuseAdmin(admin, redirects)
-  const before = flags.optional('start-before')
   return {
     redirects,
+    /** The address on which the admin port listens, and the one to ask from within. */
     admin: { text: admin.text, ask: adminToAsk(admin) },
     rulesText: flags.optional('rules-text')?.text ?? 'rules: []\n',
     forMs: parseDuration(flags.required('for'), ATTACHED_FOR),
-    startBefore: before && timeOf(before),
+    /** Milliseconds since 1970; undefined for no limit. */
+    startBefore: flags.parsed('start-before', timeOf),
     nft: flags.required('nft').text,
     user: parseCount(flags.required('user'), UID),
   }

@@ -18,19 +18,17 @@ const FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-/** `squall demo`. */
 export const DEMO = defineCommand({
   name: 'demo',
   description: 'see it work on this machine in seconds: an app, Squall in front of it, and clients',
   flags: FLAGS,
-  parse: (raw, env) => parseDemoOptions(raw, env),
+  parse: parseDemoOptions,
   start: async (options) => {
     const { demo } = await import('../../lab/demo/demo.ts')
     return demo(options, DEMO_PROGRAM)
   },
 })
 
-/** Checks the command line and the environment. Throws nothing but a `UsageError`. */
 function parseDemoOptions(raw: RawFlags, env: Environment): DemoOptions {
   const flags = new FlagValues<(typeof FLAGS)[number]['name']>(FLAGS, raw, env)
   return {
@@ -40,7 +38,7 @@ function parseDemoOptions(raw: RawFlags, env: Environment): DemoOptions {
   }
 }
 
-/** Squall as the demo runs it. */
+/** Starts Squall for the demo. */
 export const DEMO_PROGRAM: DemoProgram = {
   get version() {
     return readVersion()

@@ -27,7 +27,7 @@ const JSON_OUT = {
   help: 'print JSON on standard output, and nothing on standard error',
 } as const satisfies FlagSpec
 
-/** Where the label of the namespace is read that the sidecar says it is in. */
+/** The cluster whose API server gives the label of the sidecar's namespace. */
 const CLUSTER = [
   {
     name: 'kubeconfig',
@@ -45,8 +45,7 @@ const CLUSTER = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-/** The options of `squall experiment run`. */
-export const EXPERIMENT_RUN_FLAGS = [
+const EXPERIMENT_RUN_FLAGS = [
   {
     name: 'again',
     value: 'id',
@@ -79,20 +78,16 @@ export const EXPERIMENT_RUN_FLAGS = [
   JSON_OUT,
 ] as const satisfies readonly FlagSpec[]
 
-/** The options of `squall experiment list`. */
-export const EXPERIMENT_LIST_FLAGS = [EXPERIMENTS, JSON_OUT] as const satisfies readonly FlagSpec[]
+const EXPERIMENT_LIST_FLAGS = [EXPERIMENTS, JSON_OUT] as const satisfies readonly FlagSpec[]
 
-/** The options of `squall experiment validate`. */
-export const EXPERIMENT_VALIDATE_FLAGS = [
+const EXPERIMENT_VALIDATE_FLAGS = [
   productionNamesFlag(PLAN),
   JSON_OUT,
 ] as const satisfies readonly FlagSpec[]
 
-/** The name of any of them. */
 export type ExperimentFlag =
   (typeof EXPERIMENT_RUN_FLAGS)[number]['name'] | (typeof EXPERIMENT_LIST_FLAGS)[number]['name']
 
-/** `squall experiment run`. */
 export const EXPERIMENT_RUN = defineCommand({
   name: 'experiment run',
   description: 'run a plan: steady state, stages of faults under load, roll back, verdict, report',
@@ -102,39 +97,36 @@ export const EXPERIMENT_RUN = defineCommand({
 Exit code: 0 when it held, 1 when it was breached, inconclusive or refused, 2 for bad usage or a plan
 with errors, 130 when it was ended by hand. Example:
   squall experiment catalog latency > plan.yaml; squall experiment run plan.yaml`,
-  parse: (raw, env, paths) => parseExperimentRun(raw, env, paths),
+  parse: parseExperimentRun,
   start: async (request) => {
     const { runPlan } = await import('../experiment/run.ts')
     return runPlan(request)
   },
 })
 
-/** `squall experiment list`. */
 export const EXPERIMENT_LIST = defineCommand({
   name: 'experiment list',
   description: 'list the experiments that were run, the newest last',
   flags: EXPERIMENT_LIST_FLAGS,
-  parse: (raw, env) => parseExperimentList(raw, env),
+  parse: parseExperimentList,
   start: async (request) => {
     const { listExperiments } = await import('../experiment/list.ts')
     return listExperiments(request)
   },
 })
 
-/** `squall experiment validate`. */
 export const EXPERIMENT_VALIDATE = defineCommand({
   name: 'experiment validate',
   description: 'check plans: their errors, and why they would be refused',
   operands: { form: '[plans...]', most: Infinity },
   flags: EXPERIMENT_VALIDATE_FLAGS,
-  parse: (raw, env, paths) => parseExperimentValidate(raw, env, paths),
+  parse: parseExperimentValidate,
   start: async (request) => {
     const { validatePlans } = await import('../experiment/validate.ts')
     return validatePlans(request)
   },
 })
 
-/** `squall experiment catalog`. */
 export const EXPERIMENT_CATALOG = defineCommand({
   name: 'experiment catalog',
   description: 'list ready plans, or print one',
@@ -147,7 +139,6 @@ export const EXPERIMENT_CATALOG = defineCommand({
   },
 })
 
-/** The options of `squall experiment run`. */
 export interface ExperimentRunRequest {
   readonly plan:
     | { readonly kind: 'file'; readonly path: string }
@@ -163,8 +154,7 @@ export interface ExperimentRunRequest {
   readonly json: boolean
 }
 
-/** Checks what `squall experiment run` was given. Throws nothing but a `UsageError`. */
-export function parseExperimentRun(
+function parseExperimentRun(
   raw: RawFlags,
   env: Environment,
   paths: readonly string[],
@@ -200,34 +190,19 @@ function productionOf(flags: FlagValues<'production-names'>, env: Environment): 
   return { patterns: parseProductionNames(flags), places: environmentNames(stated, env) }
 }
 
-/** The options of `squall experiment list`. */
-export interface ExperimentListRequest {
-  readonly experiments: string
-  readonly json: boolean
-}
+export type ExperimentListRequest = ReturnType<typeof parseExperimentList>
 
-/** Checks what `squall experiment list` was given. Throws nothing but a `UsageError`. */
-export function parseExperimentList(raw: RawFlags, env: Environment): ExperimentListRequest {
+function parseExperimentList(raw: RawFlags, env: Environment) {
   const flags = valuesOf(EXPERIMENT_LIST_FLAGS, raw, env)
   return { experiments: flags.required('experiments').text, json: flags.switch('json') }
 }
 
-/** The options of `squall experiment validate`. */
-export interface ExperimentValidateRequest {
-  readonly paths: readonly string[]
-  readonly production: ProductionCheck
-  readonly json: boolean
-}
+export type ExperimentValidateRequest = ReturnType<typeof parseExperimentValidate>
 
-/** Checks what `squall experiment validate` was given. Throws nothing but a `UsageError`. */
-export function parseExperimentValidate(
-  raw: RawFlags,
-  env: Environment,
-  paths: readonly string[],
-): ExperimentValidateRequest {
+function parseExperimentValidate(raw: RawFlags, env: Environment, paths: readonly string[]) {
   if (paths.length === 0) throw noPlan('validate')
   const flags = valuesOf(EXPERIMENT_VALIDATE_FLAGS, raw, env)
-  // A plan is good or not wherever that is asked.
+  // The result does not depend on the environment of the command.
   return { paths, json: flags.switch('json'), production: productionOf(flags, {}) }
 }
 
@@ -236,7 +211,7 @@ function valuesOf(
   raw: RawFlags,
   env: Environment,
 ): FlagValues<ExperimentFlag> {
-  return new FlagValues<ExperimentFlag>(specs, raw, env)
+  return new FlagValues(specs, raw, env)
 }
 
 function noPlan(command: string): UsageError {

@@ -91,7 +91,7 @@ const OWN_FLAGS = [
 ] as const satisfies readonly FlagSpec[]
 
 /** The options of `squall explain`. It reads neither the environment nor the host. */
-export const EXPLAIN_FLAGS: readonly FlagSpec[] = [
+const EXPLAIN_FLAGS: readonly FlagSpec[] = [
   ...OWN_FLAGS,
   ...RULES_RUN_FLAGS.filter(({ name }) => LIMIT_NAMES.includes(name)).map((flag) => ({
     ...flag,
@@ -100,10 +100,8 @@ export const EXPLAIN_FLAGS: readonly FlagSpec[] = [
   })),
 ]
 
-/** The name of an option of `squall explain`. */
 export type ExplainFlag = (typeof OWN_FLAGS)[number]['name'] | LimitFlag
 
-/** `squall explain`. */
 export const EXPLAIN = defineCommand({
   name: 'explain',
   description:
@@ -130,7 +128,6 @@ export type ExplainSubject =
   | { readonly kind: 'http'; readonly method: string; readonly path: string }
   | { readonly kind: 'recorded'; readonly file: string }
 
-/** The options of `squall explain`. */
 export interface ExplainRequest extends RuleBounds {
   readonly file: string
   readonly json: boolean
@@ -151,9 +148,8 @@ const NAMED_BY = [
 ] as const
 const OF_CALL = ['method', 'tool', 'prompt', 'resource', 'args'] as const
 
-/** Checks what `squall explain` was given. Throws nothing but a `UsageError`. */
-export function parseExplain(raw: RawFlags, files: readonly string[]): ExplainRequest {
-  const flags: Flags = new FlagValues<ExplainFlag>(EXPLAIN_FLAGS, raw, {})
+function parseExplain(raw: RawFlags, files: readonly string[]): ExplainRequest {
+  const flags: Flags = new FlagValues(EXPLAIN_FLAGS, raw, {})
   const [file] = files
   if (file === undefined) throw missingFile('explain')
   const subject = subjectOf(flags)

@@ -1,4 +1,3 @@
-import type { ManifestFormat } from '../../cluster/manifests/change-manifests.ts'
 import {
   type FlagSpec,
   type Environment,
@@ -34,8 +33,7 @@ const FORMAT = {
   help: 'yaml or json (default: as each document is written)',
 } as const satisfies FlagSpec
 
-/** The options of `squall inject`. */
-export const INJECT_FLAGS = [
+const INJECT_FLAGS = [
   FILE,
   {
     name: 'namespace',
@@ -82,11 +80,7 @@ export const INJECT_FLAGS = [
   FORMAT,
 ] as const satisfies readonly FlagSpec[]
 
-/** The name of an option of `squall inject`. */
-export type InjectFlag = (typeof INJECT_FLAGS)[number]['name']
-
-/** The options of `squall uninject`. */
-export const UNINJECT_FLAGS = [
+const UNINJECT_FLAGS = [
   FILE,
   {
     name: 'annotation-prefix',
@@ -98,10 +92,6 @@ export const UNINJECT_FLAGS = [
   FORMAT,
 ] as const satisfies readonly FlagSpec[]
 
-/** The name of an option of `squall uninject`. */
-export type UninjectFlag = (typeof UNINJECT_FLAGS)[number]['name']
-
-/** `squall inject`. */
 export const INJECT = defineCommand({
   name: 'inject',
   description: 'put the sidecar into the pods of manifests that ask for it, as the webhook does',
@@ -111,58 +101,35 @@ The result is written to standard output, and what was done to standard error. N
 Services in the input count, so that targetPorts can be checked. Where a pod is refused nothing is
 written, and the exit code is 1.
 Example: squall inject -f deployment.yaml --kubernetes-version 1.33 | kubectl apply -f -`,
-  parse: (raw, env) => parseInject(raw, env),
+  parse: parseInject,
   start: async (request) => {
     const { injectCommand } = await import('../inject/inject.ts')
     return injectCommand(request)
   },
 })
 
-/** `squall uninject`. */
 export const UNINJECT = defineCommand({
   name: 'uninject',
   description: 'take the sidecar out of manifests again, which leaves them as they were before',
   flags: UNINJECT_FLAGS,
-  parse: (raw, env) => parseUninject(raw, env),
+  parse: parseUninject,
   start: async (request) => {
     const { uninjectCommand } = await import('../inject/inject.ts')
     return uninjectCommand(request)
   },
 })
 
-/** The files to read, and the format to write. */
-export interface ManifestRequest {
-  readonly files: readonly string[]
-  readonly format: ManifestFormat
-}
+export type InjectRequest = ReturnType<typeof parseInject>
 
-/** The checked options of `squall inject`. */
-export interface InjectRequest extends ManifestRequest {
-  readonly namespace: string
-  readonly namespaceLabels: Texts
-  readonly namespaceAnnotations: Texts
-  /** Kubernetes 1.`minor`; undefined when nobody said. */
-  readonly minor: number | undefined
-  /** For each pod template; keys may leave the prefix out. */
-  readonly annotations: Texts
-  readonly image: string | undefined
-  readonly settingsFile: string | undefined
-}
-
-/** The checked options of `squall uninject`. */
-export interface UninjectRequest extends ManifestRequest {
-  /** The prefix of the injector's annotations. */
-  readonly prefix: string
-}
+export type UninjectRequest = ReturnType<typeof parseUninject>
 
 type Texts = Readonly<Record<string, string>>
 
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 const MOST_FILES = 1000
 
-/** Checks what `squall inject` was given. Throws nothing but a `UsageError`. */
-export function parseInject(raw: RawFlags, env: Environment): InjectRequest {
-  const flags = new FlagValues<InjectFlag>(INJECT_FLAGS, raw, env)
+export function parseInject(raw: RawFlags, env: Environment) {
+  const flags = new FlagValues(INJECT_FLAGS, raw, env)
   const namespace = flags.required('namespace')
   if (!NAMESPACE.test(namespace.text)) {
     throw new UsageError(
@@ -176,21 +143,22 @@ export function parseInject(raw: RawFlags, env: Environment): InjectRequest {
     namespace: namespace.text,
     namespaceLabels: pairs(flags.all('namespace-label')),
     namespaceAnnotations: pairs(flags.all('namespace-annotation')),
-    minor: parseMinor(flags.optional('kubernetes-version')),
+    /** Kubernetes 1.`minor`. */
+    minor: flags.parsed('kubernetes-version', parseMinor),
+    /** For each pod template; keys may leave the prefix out. */
     annotations: pairs(flags.all('annotation')),
     image: flags.optional('image')?.text,
     settingsFile: flags.optional('settings')?.text,
   }
 }
 
-/** Checks what `squall uninject` was given. Throws nothing but a `UsageError`. */
-export function parseUninject(raw: RawFlags, env: Environment): UninjectRequest {
-  const flags = new FlagValues<UninjectFlag>(UNINJECT_FLAGS, raw, env)
+export function parseUninject(raw: RawFlags, env: Environment) {
+  const flags = new FlagValues(UNINJECT_FLAGS, raw, env)
   const prefix = parseAnnotationPrefix(flags.required('annotation-prefix'))
   return { ...parseManifests(flags), prefix }
 }
 
-function parseManifests(flags: FlagValues<'file' | 'output'>): ManifestRequest {
+function parseManifests(flags: FlagValues<'file' | 'output'>) {
   const files = flags.all('file').map(({ text }) => text)
   if (files.length === 0) {
     throw new UsageError('MISSING_VALUE', 'no manifest', 'name one with -f, - being standard input')
@@ -201,20 +169,18 @@ function parseManifests(flags: FlagValues<'file' | 'output'>): ManifestRequest {
   if (files.filter((file) => file === '-').length > 1) {
     throw new UsageError('BAD_COMBINATION', '-f - is given twice', 'standard input ends only once')
   }
-  const format = flags.optional('output')
   return {
     files,
-    format: format && parseChoice(format, ['yaml', 'json'] as const),
+    format: flags.parsed('output', (given) => parseChoice(given, ['yaml', 'json'] as const)),
   }
 }
 
-function parseMinor(given: Given | undefined): number | undefined {
-  if (given === undefined) return undefined
-  const match = /^v?1\.(\d{1,3})(?:[.+-].*)?$/.exec(given.text)
+function parseMinor({ text, source }: Given): number {
+  const match = /^v?1\.(\d{1,3})(?:[.+-].*)?$/.exec(text)
   if (match !== null) return Number(match[1])
   throw new UsageError(
     'BAD_VALUE',
-    `${given.source}: ${quoted(given.text)} is not a version of Kubernetes`,
+    `${source}: ${quoted(text)} is not a version of Kubernetes`,
     'write 1 and its second number, such as 1.33',
   )
 }

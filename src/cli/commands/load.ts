@@ -129,7 +129,6 @@ const FLAGS = [
 
 type Flag = (typeof FLAGS)[number]['name']
 
-/** `squall load`. */
 export const LOAD = defineCommand({
   name: 'load',
   description: 'call the tools of an MCP endpoint and measure what comes of it',
@@ -153,9 +152,8 @@ const TARGET_FORM = 'write the URL of the MCP endpoint, such as http://localhost
 const SHARD_FORM = 'write index/count, such as 0/4, or /4 where JOB_COMPLETION_INDEX is set'
 const MAX_SHARDS = 10_000
 
-/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
 function parseLoad(raw: RawFlags, env: Environment) {
-  const flags = new FlagValues<Flag>(FLAGS, raw, env)
+  const flags = new FlagValues(FLAGS, raw, env)
   const text = (name: Flag): string | undefined => flags.optional(name)?.text
   const count = (name: Flag, min: number, max: number): number =>
     parseCount(flags.required(name), { min, max })
@@ -198,7 +196,7 @@ function parseLoad(raw: RawFlags, env: Environment) {
   }
 }
 
-// Each is asked ten times a second.
+// Each sidecar is asked ten times a second.
 const MAX_SIDECARS = 32
 const ADMIN_FORM = 'write the URL of the admin port, such as http://127.0.0.1:15390'
 
@@ -229,7 +227,7 @@ function parseProtocolVersion({ text, source }: Given): string {
   )
 }
 
-/** The part of the load that is run here. In an indexed Job of Kubernetes `/4` takes its index. */
+/** Parses the part of the load to run. In an indexed Job of Kubernetes, `/4` takes the index of the pod. */
 function parseShard({ text, source }: Given, env: Environment): Shard {
   const match = /^(\d{0,5})\/(\d{1,5})$/.exec(text)
   const index = match?.[1] === '' ? (env['JOB_COMPLETION_INDEX'] ?? '') : match?.[1]
@@ -245,7 +243,6 @@ function parseShard({ text, source }: Given, env: Environment): Shard {
   )
 }
 
-/** The URL that is called. */
 function parseTarget(given: Given | undefined, form = TARGET_FORM): URL {
   if (given === undefined) throw new UsageError('MISSING_VALUE', '--target is missing', TARGET_FORM)
   const { text, source } = given

@@ -25,9 +25,6 @@ const FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-type Flag = (typeof FLAGS)[number]['name']
-
-/** `squall pre-stop`. */
 export const PRE_STOP = defineCommand({
   name: 'pre-stop',
   description:
@@ -40,18 +37,15 @@ only then does Kubernetes stop the sidecar.`,
   start: preStopCommand,
 })
 
-/** The checked options of `squall pre-stop`. */
 interface PreStopRequest {
   readonly socketPath: string
   readonly waitMs: number
 }
 
-/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
 export function parsePreStop(raw: RawFlags, env: Environment): PreStopRequest {
-  const flags = new FlagValues<Flag>(FLAGS, raw, env)
-  const control = flags.required('control')
+  const flags = new FlagValues(FLAGS, raw, env)
   return {
-    socketPath: parseControl(control),
+    socketPath: parseControl(flags.required('control')),
     waitMs: parseDuration(flags.required('stop-wait'), WAIT),
   }
 }
@@ -59,7 +53,7 @@ export function parsePreStop(raw: RawFlags, env: Environment): PreStopRequest {
 // Longer than the wait itself, so that the response is not missed.
 const GRACE_MS = 5_000
 
-/** Tells the sidecar that its pod ends; the result is the exit code. */
+/** Notifies the sidecar that its pod ends; returns the exit code. */
 export async function preStopCommand({ socketPath, waitMs }: PreStopRequest): Promise<number> {
   const path = `${PRE_STOP_PATH}?wait=${waitMs}`
   try {

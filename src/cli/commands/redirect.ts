@@ -53,9 +53,6 @@ const FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-type Flag = (typeof FLAGS)[number]['name']
-
-/** `squall redirect`. */
 export const REDIRECT = defineCommand({
   name: 'redirect',
   description: "send the traffic for the app's ports to squall run, by rules of nftables",
@@ -67,7 +64,6 @@ and replace those of an earlier run. In a pod it runs before the app starts, in 
   start: startRedirect,
 })
 
-/** The checked options of `squall redirect`. */
 interface RedirectRequest {
   /** The ports to take over, or how to give them back. */
   readonly plan: RedirectPlan | 'undo' | 'release'
@@ -79,9 +75,8 @@ const MAX_PORTS = 64
 // The highest number stands for 'no user'.
 const UID = { min: 0, max: 2 ** 32 - 2 }
 
-/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
 export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest {
-  const flags = new FlagValues<Flag>(FLAGS, raw, env)
+  const flags = new FlagValues(FLAGS, raw, env)
   const nft = flags.required('nft')
   if (nft.text === '' || nft.text.startsWith('-') || nft.text.includes('\u0000')) {
     throw bad(nft.source, `${quoted(nft.text)} is no program`, 'give the name or path of nft')
@@ -93,8 +88,7 @@ export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest 
     throw new UsageError('MISSING_VALUE', '--port is missing', 'add it, such as --port 3000=15300')
   }
   refuseAdmin(flags.required('admin'), redirects ?? [])
-  const uid = flags.optional('exempt-uid')
-  const exemptUid = uid && parseCount(uid, UID)
+  const exemptUid = flags.parsed('exempt-uid', (given) => parseCount(given, UID))
   return {
     plan: giveBack ?? { redirects: redirects!, exemptUid },
     dryRun: flags.switch('dry-run'),
@@ -102,7 +96,7 @@ export function parseRedirect(raw: RawFlags, env: Environment): RedirectRequest 
   }
 }
 
-/** Takes traffic over, or gives it back; the result is the exit code. */
+/** Takes traffic over, or gives it back; returns the exit code. */
 async function startRedirect({ plan, dryRun, nft }: RedirectRequest): Promise<number> {
   const { releaseRuleset, ruleset, undoRuleset } = await import('../../cluster/redirect/ruleset.ts')
   const rules =

@@ -29,8 +29,6 @@ const REPORT_FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-type ReportFlag = (typeof REPORT_FLAGS)[number]['name']
-
 const MERGE_FLAGS = [
   {
     name: 'out',
@@ -41,9 +39,6 @@ const MERGE_FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-type MergeFlag = (typeof MERGE_FLAGS)[number]['name']
-
-/** `squall report html`. */
 export const REPORT_HTML = defineCommand({
   name: 'report html',
   description: 'show results of squall load as one HTML file, several beside each other',
@@ -57,7 +52,6 @@ export const REPORT_HTML = defineCommand({
   },
 })
 
-/** `squall report markdown`. */
 export const REPORT_MARKDOWN = defineCommand({
   name: 'report markdown',
   description: 'show results of squall load on one page of Markdown',
@@ -71,7 +65,6 @@ export const REPORT_MARKDOWN = defineCommand({
   },
 })
 
-/** `squall report merge`. */
 export const REPORT_MERGE = defineCommand({
   name: 'report merge',
   description: 'put the results of the shards of a load together',
@@ -85,17 +78,11 @@ export const REPORT_MERGE = defineCommand({
   },
 })
 
-/** The options of `squall report html` and `squall report markdown`. */
-export interface ReportRequest {
-  readonly runs: readonly { readonly file: string; readonly title: string }[]
-  readonly out: string | undefined
-  readonly title: string | undefined
-}
+export type ReportRequest = ReturnType<typeof parseReport>
 
 const MOST_RUNS = 20
 
-/** Checks what the command line says. Throws nothing but a `UsageError`. */
-function parseReport(raw: RawFlags, files: readonly string[]): ReportRequest {
+function parseReport(raw: RawFlags, files: readonly string[]) {
   if (files.length === 0) {
     throw new UsageError(
       'MISSING_VALUE',
@@ -111,7 +98,7 @@ function parseReport(raw: RawFlags, files: readonly string[]): ReportRequest {
     )
   }
   // `SQUALL_OUT` is meant for the load itself.
-  const flags = new FlagValues<ReportFlag>(REPORT_FLAGS, raw, {})
+  const flags = new FlagValues(REPORT_FLAGS, raw, {})
   const names = flags.all('name').map(({ text }) => text)
   if (names.length > files.length) {
     throw new UsageError(
@@ -127,14 +114,9 @@ function parseReport(raw: RawFlags, files: readonly string[]): ReportRequest {
   }
 }
 
-/** The options of `squall report merge`. */
-export interface MergeRequest {
-  readonly files: readonly string[]
-  readonly out: string | undefined
-}
+export type MergeRequest = ReturnType<typeof parseMerge>
 
-/** Checks what the command line says. Throws nothing but a `UsageError`. */
-function parseMerge(raw: RawFlags, files: readonly string[]): MergeRequest {
+function parseMerge(raw: RawFlags, files: readonly string[]) {
   if (files.length === 0) {
     throw new UsageError(
       'MISSING_VALUE',
@@ -143,6 +125,6 @@ function parseMerge(raw: RawFlags, files: readonly string[]): MergeRequest {
     )
   }
   // `SQUALL_OUT` is meant for the load itself.
-  const flags = new FlagValues<MergeFlag>(MERGE_FLAGS, raw, {})
+  const flags = new FlagValues(MERGE_FLAGS, raw, {})
   return { files, out: flags.optional('out')?.text }
 }

@@ -6,8 +6,7 @@ import { UsageError } from '../flags/usage-error.ts'
 
 const OUTPUT = 'Output:'
 
-/** The options of `squall validate`. */
-export const VALIDATE_FLAGS = [
+const VALIDATE_FLAGS = [
   { name: 'json', group: OUTPUT, help: 'the same as --format json' },
   {
     name: 'format',
@@ -17,15 +16,10 @@ export const VALIDATE_FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-/** The options of `squall schema`. */
-export const SCHEMA_FLAGS = [
+const SCHEMA_FLAGS = [
   { name: 'experiment', group: OUTPUT, help: 'that of the plans of squall experiment' },
 ] as const satisfies readonly FlagSpec[]
 
-/** The name of an option of `squall validate`. */
-export type ValidateFlag = (typeof VALIDATE_FLAGS)[number]['name']
-
-/** `squall validate`. */
 export const VALIDATE = defineCommand({
   name: 'validate',
   description: 'check rules files and directories of them, - being standard input',
@@ -39,7 +33,6 @@ export const VALIDATE = defineCommand({
   },
 })
 
-/** `squall schema`. */
 export const SCHEMA = defineCommand({
   name: 'schema',
   description: 'print the JSON Schema of rules files, or of the plans of experiments, for editors',
@@ -58,15 +51,13 @@ export const SCHEMA = defineCommand({
   },
 })
 
-/** The options of `squall validate`. */
 export interface ValidateRequest {
   readonly files: readonly string[]
   readonly format: ProblemFormat
 }
 
-/** Checks what `squall validate` was given. Throws nothing but a `UsageError`. */
-export function parseValidate(raw: RawFlags, files: readonly string[]): ValidateRequest {
-  const flags = new FlagValues<ValidateFlag>(VALIDATE_FLAGS, raw, {})
+function parseValidate(raw: RawFlags, files: readonly string[]): ValidateRequest {
+  const flags = new FlagValues(VALIDATE_FLAGS, raw, {})
   if (files.length === 0) throw missingFile('validate')
   const given = flags.optional('format')
   const json = flags.switch('json')
@@ -88,7 +79,7 @@ export function parseValidate(raw: RawFlags, files: readonly string[]): Validate
   return { files, format }
 }
 
-/** The complaint that no rules file was named. */
+/** Returns the error for a missing rules file. */
 export function missingFile(command: string): UsageError {
   return new UsageError('MISSING_VALUE', 'no rules file', `see squall ${command} --help`)
 }

@@ -15,7 +15,6 @@ const BOUNDS = 'Bounds:'
 const TIMES = 'Times:'
 const LOGS = 'Logs:'
 
-/** The options of `squall run`. */
 export const RUN_FLAGS = [
   ...PLACE_FLAGS,
   ...TLS_FLAGS,
@@ -165,10 +164,8 @@ export const RUN_FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-/** The name of an option of `squall run`. */
 export type RunFlag = (typeof RUN_FLAGS)[number]['name']
 
-/** `squall run`. */
 export const RUN = defineCommand({
   name: 'run',
   description: 'take traffic on one address and pass it to the app on another',
@@ -203,9 +200,8 @@ const COUNT: Range = { min: 1, max: 10_000_000 }
 const TIME: Range = { min: 1, max: 24 * HOUR }
 const TIME_OR_NONE: Range = { min: 0, max: 24 * HOUR }
 
-/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
 export function parseRunOptions(raw: RawFlags, env: Environment) {
-  const flags = new FlagValues<RunFlag>(RUN_FLAGS, raw, env)
+  const flags = new FlagValues(RUN_FLAGS, raw, env)
   const size = (name: RunFlag, range: Range): number => parseSize(flags.required(name), range)
   const count = (name: RunFlag): number => parseCount(flags.required(name), COUNT)
   const time = (name: RunFlag, range = TIME): number => parseDuration(flags.required(name), range)

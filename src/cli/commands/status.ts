@@ -1,14 +1,12 @@
 import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseProductionNames, productionNamesFlag } from '../flags/production.ts'
-import { CLUSTER_FLAGS, type ClusterOptions, parseCluster } from '../kube/cluster-options.ts'
+import { CLUSTER_FLAGS, parseCluster } from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
 import { UsageError } from '../flags/usage-error.ts'
-import type { NamespaceCheck } from '../../cluster/kube/production-namespaces.ts'
 
 const OUTPUT = 'Output:'
 
-/** The options of `squall status`. */
-export const STATUS_FLAGS = [
+const STATUS_FLAGS = [
   ...CLUSTER_FLAGS,
   {
     name: 'all-namespaces',
@@ -33,34 +31,22 @@ export const STATUS_FLAGS = [
   { name: 'json', group: OUTPUT, help: 'print one JSON document; with --watch one in each line' },
 ] as const satisfies readonly FlagSpec[]
 
-/** The name of an option of `squall status`. */
-export type StatusFlag = (typeof STATUS_FLAGS)[number]['name']
-
-/** `squall status`. */
 export const STATUS = defineCommand({
   name: 'status',
   description:
     'say which pods have a sidecar, whether it is armed, and which rules sampled no call',
   flags: STATUS_FLAGS,
-  parse: (raw, env) => parseStatus(raw, env),
+  parse: parseStatus,
   start: async (request) => {
     const { statusCommand } = await import('../kube/status.ts')
     return statusCommand(request)
   },
 })
 
-/** The options of `squall status`. */
-export interface StatusRequest {
-  readonly cluster: ClusterOptions
-  readonly allNamespaces: boolean
-  readonly production: NamespaceCheck
-  readonly watch: boolean
-  readonly json: boolean
-}
+export type StatusRequest = ReturnType<typeof parseStatus>
 
-/** Checks the command line and the environment. Throws nothing but a `UsageError`. */
-export function parseStatus(raw: RawFlags, env: Environment): StatusRequest {
-  const flags = new FlagValues<StatusFlag>(STATUS_FLAGS, raw, env)
+function parseStatus(raw: RawFlags, env: Environment) {
+  const flags = new FlagValues(STATUS_FLAGS, raw, env)
   const allNamespaces = flags.switch('all-namespaces')
   if (allNamespaces && raw.has('namespace')) {
     throw new UsageError(

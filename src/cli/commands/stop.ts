@@ -59,8 +59,7 @@ const COMMON_FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-/** The options of `squall stop`. */
-export const STOP_FLAGS = [
+const STOP_FLAGS = [
   ...COMMON_FLAGS,
   {
     name: 'production',
@@ -70,21 +69,13 @@ export const STOP_FLAGS = [
   productionNamesFlag(CLUSTER),
 ] as const satisfies readonly FlagSpec[]
 
-/** The options of `squall resume`. */
-export const RESUME_FLAGS = [
+const RESUME_FLAGS = [
   ...COMMON_FLAGS,
   ...productionFlags(CLUSTER),
 ] as const satisfies readonly FlagSpec[]
 
 type CommonFlag = (typeof COMMON_FLAGS)[number]['name']
 
-/** The name of an option of `squall stop`. */
-export type StopFlag = (typeof STOP_FLAGS)[number]['name']
-
-/** The name of an option of `squall resume`. */
-export type ResumeFlag = (typeof RESUME_FLAGS)[number]['name']
-
-/** `squall stop`. */
 export const STOP = defineCommand({
   name: 'stop',
   description: 'end all faults of a namespace at once, also in later pods, until squall resume',
@@ -92,19 +83,18 @@ export const STOP = defineCommand({
   note: `
 A stop key is written into the ConfigMaps that the sidecars read, with the credentials of your
 kubeconfig. It outweighs all rules, header faults and the admin API. The rules stay as they are.`,
-  parse: (raw, env) => parseStop(raw, env),
+  parse: parseStop,
   start: async (request) => {
     const { stopCommand } = await import('../kube/stop.ts')
     return stopCommand(request)
   },
 })
 
-/** `squall resume`. */
 export const RESUME = defineCommand({
   name: 'resume',
   description: 'let rules act again after squall stop',
   flags: RESUME_FLAGS,
-  parse: (raw, env) => parseResume(raw, env),
+  parse: parseResume,
   start: async (request) => {
     const { stopCommand } = await import('../kube/stop.ts')
     return stopCommand(request)
@@ -129,9 +119,8 @@ export interface StopRequest {
 
 const TIMEOUT = { min: 1_000, max: 3_600_000 }
 
-/** Checks the command line of `squall stop`. Throws nothing but a `UsageError`. */
-export function parseStop(raw: RawFlags, env: Environment): StopRequest {
-  const flags = new FlagValues<StopFlag>(STOP_FLAGS, raw, env)
+function parseStop(raw: RawFlags, env: Environment): StopRequest {
+  const flags = new FlagValues(STOP_FLAGS, raw, env)
   const common = parseCommon(flags, raw, env)
   const patterns = parseProductionNames(flags)
   const isProduction = flags.switch('production')
@@ -152,9 +141,8 @@ export function parseStop(raw: RawFlags, env: Environment): StopRequest {
   }
 }
 
-/** Checks the command line of `squall resume`. Throws nothing but a `UsageError`. */
-export function parseResume(raw: RawFlags, env: Environment): StopRequest {
-  const flags = new FlagValues<ResumeFlag>(RESUME_FLAGS, raw, env)
+function parseResume(raw: RawFlags, env: Environment): StopRequest {
+  const flags = new FlagValues(RESUME_FLAGS, raw, env)
   const production = parseProduction(flags, env)
   const common = parseCommon(flags, raw, env)
   return { action: 'resume', ...common, production, onlyProduction: undefined }

@@ -26,9 +26,6 @@ const FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-type Flag = (typeof FLAGS)[number]['name']
-
-/** `squall top`. */
 export const TOP = defineCommand({
   name: 'top',
   description:
@@ -50,9 +47,8 @@ const DEFAULT_PORT = '15390'
 const MAX_SIDECARS = 64
 const FORM = 'write host:port or http://host:port, as of an admin port'
 
-/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
 function parseTop(raw: RawFlags, env: Environment, addresses: readonly string[]): TopOptions {
-  const flags = new FlagValues<Flag>(FLAGS, raw, env)
+  const flags = new FlagValues(FLAGS, raw, env)
   return {
     endpoints: parseEndpoints(addresses.length === 0 ? [DEFAULT] : addresses),
     json: flags.switch('json'),
@@ -64,7 +60,7 @@ function parseTop(raw: RawFlags, env: Environment, addresses: readonly string[])
   }
 }
 
-/** Each sidecar once: one that is named twice would count twice. */
+/** Returns each sidecar once: a sidecar named twice would count twice. */
 function parseEndpoints(addresses: readonly string[]): readonly AdminEndpoint[] {
   const endpoints = new Map<string, AdminEndpoint>()
   for (const text of addresses) {

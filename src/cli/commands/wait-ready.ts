@@ -35,9 +35,6 @@ const FLAGS = [
   },
 ] as const satisfies readonly FlagSpec[]
 
-type Flag = (typeof FLAGS)[number]['name']
-
-/** `squall wait-ready`. */
 export const WAIT_READY = defineCommand({
   name: 'wait-ready',
   description: 'wait until squall run takes traffic',
@@ -48,16 +45,14 @@ For the postStart hook of the sidecar's container, and for health checks of an i
   start: waitReadyCommand,
 })
 
-/** The checked options of `squall wait-ready`. */
 interface WaitReadyRequest {
   readonly admin: ListenAddress
   readonly waitMs: number
   readonly withApp: boolean
 }
 
-/** Checks what the command line and the environment say. Throws nothing but a `UsageError`. */
 export function parseWaitReady(raw: RawFlags, env: Environment): WaitReadyRequest {
-  const flags = new FlagValues<Flag>(FLAGS, raw, env)
+  const flags = new FlagValues(FLAGS, raw, env)
   return {
     admin: adminToAsk(flags.required('admin')),
     waitMs: parseDuration(flags.required('ready-wait'), WAIT),
@@ -68,7 +63,7 @@ export function parseWaitReady(raw: RawFlags, env: Environment): WaitReadyReques
 const POLL_MS = 50
 const RESPONSE_MS = 2_000
 
-/** Waits until the sidecar takes traffic; the result is the exit code. */
+/** Waits until the sidecar takes traffic; returns the exit code. */
 export async function waitReadyCommand(request: WaitReadyRequest): Promise<number> {
   const { admin, waitMs, withApp } = request
   const until = performance.now() + waitMs

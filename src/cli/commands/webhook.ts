@@ -120,7 +120,6 @@ const FLAGS = [
 
 type Flag = (typeof FLAGS)[number]['name']
 
-/** `squall webhook`. */
 export const WEBHOOK = defineCommand({
   name: 'webhook',
   description: 'put the sidecar into pods that ask for it: a mutating admission webhook',
@@ -143,9 +142,8 @@ const REVIEW_SIZE: Range = { min: 64 * 1024, max: 64 * 1024 * 1024 }
 const REVIEW_TIME: Range = { min: 100, max: 30_000 }
 const END_TIME: Range = { min: 0, max: 10 * MINUTE }
 
-/** Checks the command line and the environment. Throws nothing but a `UsageError`. */
 function parseWebhook(raw: RawFlags, env: Environment) {
-  const flags = new FlagValues<Flag>(FLAGS, raw, env)
+  const flags = new FlagValues(FLAGS, raw, env)
   const time = (name: Flag, range: Range): number => parseDuration(flags.required(name), range)
   const listen = parseListen(flags.required('listen'))
   const admin = parseListen(flags.required('admin'))

@@ -3,7 +3,7 @@ import { CATALOG } from '../../lab/experiment/catalog.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-/** `squall experiment catalog`: the ready plans, or the text of one. */
+/** Lists the ready plans, or prints one. */
 export function showCatalog(
   name: string | undefined,
   write: (text: string) => void = (text) => void process.stdout.write(text),

@@ -2,7 +2,7 @@ import { plain } from '../../base/text/foreign-text.ts'
 import { type HistoryEntry, readHistory } from '../../lab/experiment/history.ts'
 import type { ExperimentListRequest } from '../commands/experiment.ts'
 
-/** `squall experiment list`: the history, the newest run last. */
+/** Lists the history, the newest run last. */
 export async function listExperiments(
   { experiments, json }: ExperimentListRequest,
   write: (text: string) => void = (text) => void process.stdout.write(text),

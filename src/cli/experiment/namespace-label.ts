@@ -14,7 +14,7 @@ export interface LabelSource {
 
 const ASK_MS = 3_000
 
-/** Returns how the label of a namespace is read with the rights of the user. */
+/** Returns a function that reads the label of a namespace with the rights of the user. */
 export function namespaceLabels(
   { kubeconfig, context, environmentLabel, env }: LabelSource,
   warn: (text: string) => void,

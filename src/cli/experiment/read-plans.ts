@@ -13,7 +13,7 @@ import { readBounded } from '../../base/read-bounded.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import type { ExperimentRunRequest } from '../commands/experiment.ts'
 
-/** Reads the plan that is asked for. Throws a `UsageError` where there is none. */
+/** Reads the plan that the request names. Throws a `UsageError` where there is none. */
 export async function readAsked({
   plan,
   experiments,

@@ -19,7 +19,7 @@ const FAILED = 1
 const INTERRUPTED = 130
 const MAX_TOKEN_FILE = 64 * 1024
 
-/** `squall experiment run`: the result is the exit code. */
+/** Runs a plan; returns the exit code. */
 export async function runPlan(request: ExperimentRunRequest): Promise<number> {
   const { json, experiments, stateDirectory } = request
   const { read, kept } = await readAsked(request)
@@ -81,7 +81,7 @@ async function bearer(file: string | undefined): Promise<Readonly<Record<string,
   return { authorization: `Bearer ${token}` }
 }
 
-/** The first signal puts everything back; the second one ends the program, and the rules by themselves. */
+/** Aborts at the first signal, which rolls back; the second ends the program, and the rules end by themselves. */
 function interruption(): { readonly signal: AbortSignal; forget(): void } {
   const controller = new AbortController()
   const onSignal = (): void => {

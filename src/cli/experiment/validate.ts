@@ -4,7 +4,7 @@ import { complaints, readPlanFile } from './read-plans.ts'
 
 const FAILED = 1
 
-/** `squall experiment validate`: what is wrong with plans; the result is the exit code. */
+/** Checks plans; returns the exit code. */
 export async function validatePlans(
   { paths, production, json }: ExperimentValidateRequest,
   write: (text: string) => void = (text) => void process.stdout.write(text),

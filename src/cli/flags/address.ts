@@ -22,7 +22,7 @@ const LISTEN_FORM = 'write host:port, [::1]:port, :port, port or unix:/path.sock
 const UPSTREAM_FORM = 'write http://host:port, https://host or unix:/path.sock'
 const PORT_FORM = 'use a port from 0 to 65535'
 
-/** An address to listen on. Port 0 lets the system choose. */
+/** Parses an address to listen on. Port 0 lets the system choose. */
 export function parseListen({ text, source }: Given): ListenAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   if (/^\d+$/.test(text)) return { kind: 'tcp', host: '::', port: listenPort(text, text, source) }
@@ -43,7 +43,7 @@ function listenPort(port: string, text: string, source: string): number {
   throw bad(source, `${quoted(text)} has no valid port`, PORT_FORM)
 }
 
-/** Where the app is. Only the place: paths and the like are the client's to choose. */
+/** Parses the address of the app. The URL has no path: clients choose the path. */
 export function parseUpstream({ text, source }: Given): UpstreamAddress {
   if (text.startsWith('unix:')) return { kind: 'unix', path: socketPath(text, source) }
   const match = /^(https?):\/\/(.*)$/is.exec(text)
@@ -57,8 +57,8 @@ export function parseUpstream({ text, source }: Given): UpstreamAddress {
       'leave it out: clients send their own',
     )
   }
-  const place = rest.endsWith('/') ? rest.slice(0, -1) : rest
-  if (/[/?#\\]/.test(place)) {
+  const authority = rest.endsWith('/') ? rest.slice(0, -1) : rest
+  if (/[/?#\\]/.test(authority)) {
     throw bad(
       source,
       `${quoted(text)} has a path or a query`,
@@ -66,10 +66,10 @@ export function parseUpstream({ text, source }: Given): UpstreamAddress {
     )
   }
   const tls = match?.[1]?.toLowerCase() === 'https'
-  return { kind: 'tcp', tls, ...upstreamPlace(splitHostPort(place), tls, text, source) }
+  return { kind: 'tcp', tls, ...parseAuthority(splitHostPort(authority), tls, text, source) }
 }
 
-function upstreamPlace(
+function parseAuthority(
   parts: HostPort | undefined,
   tls: boolean,
   text: string,
@@ -89,7 +89,7 @@ function upstreamPlace(
   return { host: parts.host, port }
 }
 
-/** A host alone, to be put in the place of another one. IPv6 may stand with or without brackets. */
+/** Parses a host that replaces that of an upstream. IPv6 may have brackets. */
 export function parseUpstreamHost({ text, source }: Given): string {
   const host = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text
   if (!isHost(host) || (host !== text && !host.includes(':'))) {
@@ -156,7 +156,7 @@ export function parseControl({ text, source }: Given): string {
   )
 }
 
-/** Returns where a listener on every interface is reached from within. Throws a `UsageError`. */
+/** Returns the address to reach a listener from within, also one on every interface. Throws a `UsageError`. */
 export function adminToAsk(given: Given): ListenAddress {
   if (given.text === 'off') {
     throw new UsageError(

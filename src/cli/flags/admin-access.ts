@@ -9,7 +9,7 @@ import { UsageError } from './usage-error.ts'
 
 const MAX_HOSTS = 100
 
-/** The admin token comes from its file, or from an environment variable: a command line can be read by others. */
+/** Reads the admin token from a file or an environment variable: other users can read a command line. */
 export function parseAdminToken(
   flags: FlagValues<'admin-token-file'>,
   env: Environment,
@@ -17,7 +17,7 @@ export function parseAdminToken(
   return tokenOf('admin', flags.optional('admin-token-file')?.text, env['SQUALL_ADMIN_TOKEN'])
 }
 
-/** Reads the token for reading admin ports, likewise. */
+/** Reads the token for reading admin ports, from a file or an environment variable. */
 export function parseReadToken(
   flags: FlagValues<'admin-read-token-file'>,
   env: Environment,
@@ -26,7 +26,7 @@ export function parseReadToken(
   return tokenOf('read', file, env['SQUALL_ADMIN_READ_TOKEN'])
 }
 
-/** Checks who may read the admin port at an address. */
+/** Parses the access rules for reading the admin port at an address. */
 export function parseReadAccess(
   flags: FlagValues<'admin-hosts' | 'admin-read-token-file'>,
   env: Environment,
@@ -45,7 +45,7 @@ export function parseReadAccess(
   return { readToken, hosts: [...own, ...parseHosts(flags, 'admin-hosts')] }
 }
 
-/** Checks names by which a port may be asked. */
+/** Parses the host names under which a port may be reached. */
 export function parseHosts<Name extends string>(
   flags: FlagValues<Name>,
   name: Name,
@@ -78,7 +78,7 @@ function tokenOf(
   }
 }
 
-/** The options about who may read an admin port. */
+/** The options about access to an admin port. */
 export function adminAccessFlags<Group extends string>(group: Group) {
   return [
     {

@@ -1,6 +1,6 @@
 import type { FlagSpec, Environment, RawFlags } from './flag-values.ts'
 
-/** One command of the program: what it is called, what it takes, and what it does. */
+/** Declares one command of the program. */
 export interface CommandSpec<Request> {
   /** One word, or two for a command below another one, as `report merge`. */
   readonly name: string
@@ -12,13 +12,13 @@ export interface CommandSpec<Request> {
   readonly note?: string
   /** False where options come from the command line alone. */
   readonly fromEnvironment?: false
-  /** Checks everything that was given. Throws nothing but a `UsageError`. */
+  /** Checks flags, environment and operands. Throws nothing but a `UsageError`. */
   parse(raw: RawFlags, env: Environment, operands: readonly string[]): Request
-  /** Does it; the result is the exit code. What it needs is loaded only now. */
+  /** Runs the command; returns the exit code. Its modules are loaded only now. */
   start(request: Request): Promise<number>
 }
 
-/** A command whose request only it knows. */
+/** A command without the type of its request. */
 export interface Command {
   readonly name: string
   readonly description: string
@@ -37,7 +37,7 @@ export interface Asked {
   start(): Promise<number>
 }
 
-/** A command for the list of them. */
+/** Hides the type of a command's request, for the list of commands. */
 export function defineCommand<Request>(spec: CommandSpec<Request>): Command {
   const { name, description, flags, operands, note = '', fromEnvironment = true } = spec
   return {

@@ -33,7 +33,11 @@ export type RawFlags = ReadonlyMap<string, readonly string[]>
 export class FlagValues<Name extends string> {
   readonly #given = new Map<string, readonly Given[]>()
 
-  constructor(specs: readonly FlagSpec[], raw: RawFlags, env: Environment) {
+  constructor(
+    specs: readonly (FlagSpec & { readonly name: Name })[],
+    raw: RawFlags,
+    env: Environment,
+  ) {
     for (const spec of specs) this.#given.set(spec.name, given(spec, raw.get(spec.name), env))
   }
 

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** A host and port as they were written. */
+/** A host and port as written. */
 export interface HostPort {
   readonly host: string
   /** Empty when no port was written. */
@@ -25,14 +25,14 @@ export function splitHostPort(text: string): HostPort | undefined {
   return { host: text.slice(0, colon), port: text.slice(colon + 1) }
 }
 
-/** The port, or undefined when it is none. */
+/** Returns the port; undefined for an invalid one. */
 export function parsePort(text: string): number | undefined {
   if (!/^\d{1,5}$/.test(text)) return undefined
   const port = Number(text)
   return port <= 65535 ? port : undefined
 }
 
-/** True for an address, or for a name that could be in the DNS. */
+/** Returns true for an address, or for a name that could be in the DNS. */
 export function isHost(text: string): boolean {
   if (isIPv4(text) || isIPv6(text)) return true
   if (text.length > 253) return false
@@ -44,7 +44,7 @@ export function isHost(text: string): boolean {
   return !/^(\d+|0[xX][0-9A-Fa-f]*)$/.test(labels.at(-1) ?? '')
 }
 
-/** One spelling for each address: `0:0::1` and `::1` are the same place. */
+/** Returns one spelling for each address: `0:0::1` and `::1` are equal. */
 export function canonicalHost(host: string): string {
   const lower = host.toLowerCase()
   if (!isIPv6(lower) || lower.includes('%')) return lower.endsWith('.') ? lower.slice(0, -1) : lower
@@ -56,7 +56,7 @@ export function canonicalHost(host: string): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }
 
-/** True when connecting to `target` ends at a listener bound to `listening`, the ports being equal. */
+/** Returns true when connecting to `target` ends at a listener bound to `listening`, the ports being equal. */
 export function reaches(listening: string, target: string): boolean {
   const a = canonicalHost(listening)
   const b = canonicalHost(target)
@@ -69,24 +69,24 @@ export function reaches(listening: string, target: string): boolean {
   )
 }
 
-/** True when the two cannot both be bound, the ports being equal. */
+/** Returns true when the two cannot both be bound, the ports being equal. */
 export function clashes(one: string, other: string): boolean {
   const a = canonicalHost(one)
   const b = canonicalHost(other)
   return reaches(a, b) || reaches(b, a) || covers(a, b) || covers(b, a)
 }
 
-/** True for the address that stands for every interface. */
+/** Returns true for the address that stands for every interface. */
 export function isWildcard(host: string): boolean {
   return canonicalHost(host) === '0.0.0.0' || canonicalHost(host) === '::'
 }
 
-/** True when both are the same address. */
+/** Returns true when both are the same address. */
 export function isAt(one: string, other: string): boolean {
   return canonicalHost(one) === canonicalHost(other)
 }
 
-/** True when a listener bound to `listening` takes what is sent to an address of its machine. */
+/** Returns true when a listener bound to `listening` takes what is sent to an address of its machine. */
 export function takes(listening: string, address: string): boolean {
   return covers(canonicalHost(listening), canonicalHost(address))
 }

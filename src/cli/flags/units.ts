@@ -18,7 +18,7 @@ export interface Range {
 const DURATION_FORM = 'write a number with its unit, such as 300ms, 1.5s, 10m, 1h or 2d'
 const SIZE_FORM = 'write an integer of bytes, or one with its unit, such as 1024, 64KiB or 4MB'
 
-/** Whole milliseconds from `300ms`, `1.5s`, `10m`, `1h` or `2d`. */
+/** Parses a duration into whole milliseconds: `300ms`, `1.5s`, `10m`, `1h` or `2d`. */
 export function parseDuration({ text, source }: Given, range: Range): number {
   const value = readDuration(text, Number.MAX_SAFE_INTEGER)
   if (value === undefined) {
@@ -27,7 +27,7 @@ export function parseDuration({ text, source }: Given, range: Range): number {
   return inRange(Math.round(value), text, source, range, durationText)
 }
 
-/** Bytes from `1024`, `64KiB`, `4MB` or `1GiB`. */
+/** Parses a size into bytes: `1024`, `64KiB`, `4MB` or `1GiB`. */
 export function parseSize({ text, source }: Given, range: Range): number {
   const value = readSize(text)
   if (value === undefined) {
@@ -36,7 +36,7 @@ export function parseSize({ text, source }: Given, range: Range): number {
   return inRange(value, text, source, range, sizeText)
 }
 
-/** An integer in plain digits. */
+/** Parses an integer in plain digits. */
 export function parseCount({ text, source }: Given, range: Range): number {
   if (!/^\d{1,15}$/.test(text)) {
     throw new UsageError(
@@ -48,7 +48,7 @@ export function parseCount({ text, source }: Given, range: Range): number {
   return inRange(Number(text), text, source, range, String)
 }
 
-/** A share in percent, from `20%`, `12.5%` or `20`. */
+/** Parses a share in percent: `20%`, `12.5%` or `20`. */
 export function parsePercent({ text, source }: Given, range: Range): number {
   const value = readBarePercent(text)
   if (value !== undefined) return inRange(value, text, source, range, (percent) => `${percent}%`)
@@ -59,7 +59,7 @@ export function parsePercent({ text, source }: Given, range: Range): number {
   )
 }
 
-/** One of a few words. */
+/** Parses one of a few words. */
 export function parseChoice<Word extends string>(
   { text, source }: Given,
   words: readonly Word[],

@@ -24,7 +24,7 @@ import { readBounded } from '../../base/read-bounded.ts'
 
 const FAILED = 1
 
-/** Does offline what the webhook does to pods as they are made; the result is the exit code. */
+/** Injects the sidecar into manifests as the webhook does into pods; returns the exit code. */
 export async function injectCommand(
   request: InjectRequest,
   out: Outputs = STANDARD,
@@ -77,20 +77,20 @@ export async function injectCommand(
   return finish(out, notes, count.refused > 0 ? undefined : text)
 }
 
-/** Says what was done and, unless something was refused, writes the result. */
+/** Writes the notes and, unless a pod was refused, the result. */
 export async function finish(
   out: Outputs,
   notes: readonly string[],
   text: string | undefined,
 ): Promise<number> {
   const end = text === undefined ? ['nothing is written, since something was refused'] : []
-  await out.tell([...notes, ...end].map((line) => `${line}\n`).join(''))
+  await out.note([...notes, ...end].map((line) => `${line}\n`).join(''))
   if (text === undefined) return FAILED
   await out.write(text)
   return 0
 }
 
-/** Turns what is wrong with a manifest into a complaint about what was given. */
+/** Turns a `ManifestError` into a `UsageError`. */
 export function checked<In, Out>(read: (input: In) => Out): (input: In) => Out {
   return (input) => {
     try {
@@ -113,7 +113,7 @@ async function settingsOf({ settingsFile, image }: InjectRequest): Promise<Injec
   }
 }
 
-/** The pod with the annotations of the command line, which go before its own. */
+/** Returns the pod with the annotations of the command line, which replace those of the manifest. */
 function withAnnotations(
   { value }: PodPlace,
   given: Readonly<Record<string, string>>,
@@ -130,7 +130,7 @@ function withAnnotations(
   } satisfies Pod | Record<string, unknown>
 }
 
-/** Takes back what injection did; the result is the exit code. */
+/** Removes the sidecar from manifests; returns the exit code. */
 export async function uninjectCommand(
   request: UninjectRequest,
   out: Outputs = STANDARD,
@@ -161,17 +161,17 @@ export async function uninjectCommand(
   return finish(out, notes, failed > 0 ? undefined : text)
 }
 
-/** Where the result and what is said about it go. */
+/** Takes the result and the notes about it. */
 export interface Outputs {
-  /** Ends when the text is out: the process ends soon after, and a pipe may be slow. */
+  /** Resolves when the text is written: the process ends soon after, and a pipe may be slow. */
   readonly write: (text: string) => Promise<void>
-  readonly tell: (text: string) => Promise<void>
+  readonly note: (text: string) => Promise<void>
 }
 
 /** The outputs of the process. */
 export const STANDARD: Outputs = {
   write: (text) => written(process.stdout, text),
-  tell: (text) => written(process.stderr, text),
+  note: (text) => written(process.stderr, text),
 }
 
 function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
@@ -192,7 +192,7 @@ function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
 const MOST_BYTES = 16 * 2 ** 20
 const MOST_SETTINGS = 2 ** 20
 
-/** The texts of manifests, `-` being standard input. Throws `UsageError`. */
+/** Reads manifests, `-` being standard input. Throws `UsageError`. */
 export async function readFiles(files: readonly string[]): Promise<readonly ManifestText[]> {
   const texts: ManifestText[] = []
   for (const file of files) {

@@ -46,15 +46,15 @@ export async function attachCommand(
     const ports = made.ports.map(({ number }) => number)
     const { name: container, probePaths } = made
     const report = { namespace, pod, container, ports, probePaths }
-    const tell = (said: string): void => void (json || err.write(`${where}: ${said}\n`))
-    tell(`container ${container} added; it ends by itself, or by: ${undo}`)
+    const notice = (line: string): void => void (json || err.write(`${where}: ${line}\n`))
+    notice(`container ${container} added; it ends by itself, or by: ${undo}`)
     if (probePaths.length > 0) {
-      tell(`no rule acts on ${probePaths.join(', ')}, which probes ask`)
+      notice(`no rule acts on ${probePaths.join(', ')}, which probes ask`)
     }
     try {
       const until = new Date(Date.now() + forMs).toISOString().replace(/\.\d+/, '')
       const trouble = await recordAttached(client, place, 'attached', `, until ${until}`, signal)
-      if (trouble !== undefined) tell(`no event was recorded: ${trouble.message}`)
+      if (trouble !== undefined) notice(`no event was recorded: ${trouble.message}`)
       const state = await awaitAttached(client, place, container, text, wait)
       const words = `port ${ports.join(', ')}, ${armedText(state)}, until ${until}`
       const { armed, reasons } = state
@@ -68,7 +68,7 @@ export async function attachCommand(
       if (!(error instanceof KubeError)) throw error
       const look = `kubectl -n ${namespace} logs ${pod} -c ${container}`
       if (json) out.write(document({ ok: false, ...report, trouble: error.message }))
-      tell(`${plain(error.message)}; look with ${look}, and end it with ${undo}`)
+      notice(`${plain(error.message)}; look with ${look}, and end it with ${undo}`)
       return FAILED
     }
   })

@@ -24,14 +24,13 @@ const MAX_SELECTOR = 2_000
 
 /** Checks the options about the cluster. */
 export function parseCluster(flags: FlagValues<ClusterFlag>, env: Environment): ClusterOptions {
-  const namespace = flags.optional('namespace')
   const selector = flags.optional('selector')
   const prefix = parseAnnotationPrefix(flags.required('annotation-prefix'))
   if (selector !== undefined && selector.text.length > MAX_SELECTOR) {
     throw new UsageError('BAD_VALUE', `${selector.source} is too long`, 'select by fewer labels')
   }
   return {
-    namespace: namespace && objectName(namespace),
+    namespace: flags.parsed('namespace', objectName),
     kubeconfig: flags.optional('kubeconfig')?.text,
     context: flags.optional('context')?.text,
     selector: selector?.text,

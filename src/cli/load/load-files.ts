@@ -4,7 +4,7 @@ import { LoadError } from '../../lab/load/load-error.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-/** Reads a file of text and what it says. Throws a `UsageError`. */
+/** Reads and parses a text file. Throws a `UsageError`. */
 export async function readAs<T>(
   path: string,
   source: string,

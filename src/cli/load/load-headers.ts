@@ -19,7 +19,7 @@ const OWN = new Set([
   'transfer-encoding',
 ])
 
-/** Headers from `name=value`. Values are not repeated in complaints: they may be secret. */
+/** Parses headers written as `name=value`. Errors do not repeat values, which may be secret. */
 export function parseHeaders(all: readonly Given[]): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { text, source } of all) {

@@ -53,7 +53,7 @@ export async function loadInputs(request: LoadRequest, version: string): Promise
   }
 }
 
-/** The token that is alone in a file. Throws a `UsageError`. */
+/** Returns the token of a file that holds nothing else. Throws a `UsageError`. */
 export function tokenIn(text: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token
@@ -64,12 +64,10 @@ export function tokenIn(text: string): string {
   )
 }
 
-/** The conditions of `--expect`. */
 function expectationsOf(all: readonly Given[]): Expectation[] {
   return all.map((given) => asUsage(given, () => parseExpectation(given.text)))
 }
 
-/** The gates of `--slo`. */
 function gatesOf(all: readonly Given[]): SloGate[] {
   return all.map((given) => asUsage(given, () => parseSlo(given.text)))
 }

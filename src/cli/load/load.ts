@@ -21,18 +21,18 @@ import { foreign } from '../../base/text/foreign-text.ts'
 /** Exit code that shells use for a program that Ctrl-C ended. */
 export const INTERRUPTED = 130
 
-/** Ctrl-C and SIGTERM, as a load takes them. */
+/** The signals that end a load: Ctrl-C and SIGTERM. */
 export interface Interruption {
-  /** Aborted by the first one: no further tasks begin. */
+  /** Aborted by the first signal: no further tasks begin. */
   readonly stop: AbortSignal
-  /** Aborted by the second one, or by the first one where tasks no longer begin: what is under way is cut. */
+  /** Aborted by the second signal, or by the first where tasks no longer begin: calls in flight are cut. */
   readonly cut: AbortSignal
-  /** From here on there is a result to keep; before, the first one ends the program. */
+  /** Reports that there is a result to keep; before this call, the first signal ends the program. */
   begun(run: Pick<RunningLoad, 'waitsMs'>): void
   forget(): void
 }
 
-/** Listens to them; the third one ends the program. `onStop` is called at the first one. */
+/** Listens to the signals and calls `onStop` at the first; the third ends the program. */
 export function interruption(onStop: () => void): Interruption {
   const stop = new AbortController()
   const cut = new AbortController()
@@ -65,7 +65,7 @@ const BREACHED = 1
 /** Runs a load, shows it and writes what was asked for. The result is the exit code. */
 export async function loadCommand(request: LoadRequest): Promise<number> {
   const options = await loadInputs(request, readVersion())
-  // Before the load, so that what is missing is not noticed at its end.
+  // Before the load: a missing module must not end the load without a report.
   const writeReport = request.report === undefined ? undefined : await reportWriter()
   const interrupt = interruption(() => {
     const under = running?.recorder.inFlight ?? 0
@@ -172,13 +172,13 @@ function painter(
 /** Writes the result of a load as a page for people. */
 type WriteReport = (path: string, result: LoadResult) => Promise<void>
 
-/** Loads what writes reports: only who wants one pays for it. */
+/** Loads the report writer, which only loads with --report need. */
 async function reportWriter(): Promise<WriteReport> {
   const { writeReport } = await import('../../lab/report/write-report.ts')
   return (path, result) => writeText(path, '--report', writeReport(result))
 }
 
-/** Asks for consent on a terminal, unless it was given; elsewhere nobody can be asked. */
+/** Returns how consent is asked for: on a terminal, unless --yes gave it. */
 function consentOf(yes: boolean): { readonly consent?: Consent } {
   if (yes) return { consent: () => true }
   return process.stdin.isTTY && process.stderr.isTTY ? { consent: ask } : {}

@@ -18,7 +18,7 @@ interface Explained extends Pick<Explanation, 'rules'> {
   readonly call: Pick<Call, 'id' | 'method' | 'name'> | undefined
 }
 
-/** Says what the rules at a path make of one request; the result is the exit code. */
+/** Prints the effect of the rules at a path on one request; returns the exit code. */
 export async function explainCommand(
   asked: ExplainRequest,
   write: (text: string) => void = (text) => void process.stdout.write(text),
@@ -52,7 +52,7 @@ function titleOf({ id, method, name }: Pick<Call, 'id' | 'method' | 'name'>): st
   return `${method}${name === undefined ? '' : ` ${name}`}, id ${JSON.stringify(id)}`
 }
 
-/** As a sidecar would go about it that has just read the rules. */
+/** Evaluates the rules like a sidecar that has just read them. */
 function explainAll(
   { limits, pod, self, neverArmed }: ExplainRequest,
   { facts: known, calls, unread }: ExplainedExchange,
@@ -75,14 +75,14 @@ function explainAll(
     const explained = calls.map((call) => {
       const { id, method, name } = call
       const said = explain(ruleSet, { ...facts, call }, now, states, calls.length > 1)
-      // The next call of the batch meets rules that have met this one.
+      // The rules keep the state that this call left for the next call of the batch.
       planCall(ruleSet, { ...facts, call }, states, clock)
       disarmed = said.disarmed
       return { call: { id, method, name }, rules: said.rules }
     })
     return { disarmed, explained }
   } catch (error) {
-    // JSON can be deeper than anything that looks into it.
+    // JSON can be deeper than its readers allow.
     if (!(error instanceof RangeError)) throw error
     throw new UsageError('BAD_VALUE', 'the call is too deep', 'nest its arguments less')
   } finally {

@@ -10,11 +10,11 @@ import { readRecordedRequest } from './recorded-request.ts'
 export interface ExplainedExchange {
   readonly facts: ExchangeFacts & Pick<CallFacts, 'protocolVersion'>
   readonly calls: readonly Call[]
-  /** It has a body that is not read: it may hold any call. */
+  /** The body is not read, so that it may hold any call. */
   readonly unread: boolean
 }
 
-/** Makes the request that is explained. Throws nothing but a `UsageError`. */
+/** Builds the request to explain. Throws nothing but a `UsageError`. */
 export async function explainedExchange(request: ExplainRequest): Promise<ExplainedExchange> {
   const { subject, headers, session, client, protocolVersion } = request
   const known = { headers, session, client, protocolVersion }

@@ -6,7 +6,7 @@ import { parseMessages } from '../../mcp/json-rpc.ts'
 import { readBounded } from '../../base/read-bounded.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-/** A request as it was recorded. */
+/** A recorded request. */
 export interface RecordedHttp {
   readonly method: string
   readonly target: string
@@ -14,12 +14,12 @@ export interface RecordedHttp {
   readonly body: string
 }
 
-/** True for an HTTP Archive, or one entry of it. */
+/** Returns true for an HTTP Archive, or one entry of it. */
 export function isHar(value: unknown): boolean {
   return isRecord(value) && (isRecord(value['log']) || isRecord(value['request']))
 }
 
-/** The one request of an HTTP Archive, or what is wrong with it. */
+/** Returns the only request of an HTTP Archive, or the error. */
 export function harRequest(value: unknown): RecordedHttp | string {
   const log = isRecord(value) ? value['log'] : undefined
   const entries: unknown = isRecord(log) ? log['entries'] : [value]
@@ -36,7 +36,7 @@ export function harRequest(value: unknown): RecordedHttp | string {
   for (const each of Array.isArray(given) ? (given as unknown[]) : []) {
     const { name, value: text } = isRecord(each) ? each : {}
     if (typeof name !== 'string' || typeof text !== 'string') return 'a header is no name and value'
-    // HTTP/2 has its own way to write the request's line.
+    // HTTP/2 writes the request line differently.
     if (!name.startsWith(':')) headers.push(name, text)
   }
   const body = isRecord(postData) ? postData['text'] : undefined
@@ -50,7 +50,7 @@ const MAX_HEADERS = 1000
 const START = /^(\S{1,64}) (\S+) HTTP\/[0-9](?:\.[0-9])?$/
 const FIX = 'give an HTTP request with its head, or a JSON-RPC message'
 
-/** Reads a request that was recorded, `-` being standard input. Throws nothing but a `UsageError`. */
+/** Reads a recorded request, `-` being standard input. Throws nothing but a `UsageError`. */
 export async function readRecordedRequest(path: string): Promise<RecordedHttp> {
   let bytes: Uint8Array
   try {
@@ -69,7 +69,7 @@ export async function readRecordedRequest(path: string): Promise<RecordedHttp> {
   return parseRecordedRequest(text)
 }
 
-/** Makes a request of its text: HTTP as it is on the wire, JSON-RPC alone, or an HTTP Archive. */
+/** Parses a request: HTTP as on the wire, JSON-RPC alone, or an HTTP Archive. */
 export function parseRecordedRequest(text: string): RecordedHttp {
   const start = text.trimStart()
   if (start === '') throw wrong('it is empty')

@@ -10,7 +10,7 @@ import { readBounded } from '../../base/read-bounded.ts'
 /** The rules at a path, read as a running sidecar reads them. */
 export interface RulesSource {
   readonly version: RulesVersion
-  /** Each file with what is wrong with it, which may be nothing. */
+  /** Each file with its problems, if any. */
   readonly files: readonly FileProblems[]
 }
 

@@ -24,7 +24,7 @@ export async function validateCommand(
   for (const path of paths) {
     const { files, version } = await readRulesSource(path)
     checked.push(...files)
-    // Nothing is wrong with no rules at all, but whoever meant some wants to know.
+    // A file without rules is valid, but a user who expects rules has to see this.
     const note =
       version.kind === 'absent' ? `, without rules: ${version.reason}` : podsNote(version)
     for (const file of files) {
@@ -36,7 +36,7 @@ export async function validateCommand(
   return checked.every(({ problems }) => problems.length === 0) ? 0 : FAILED
 }
 
-/** Rules about certain pods are right, and do nothing where a file is tried out by hand. */
+/** Names the rules for certain pods: they are valid, but do nothing outside of these pods. */
 function podsNote(version: RulesVersion): string {
   if (version.kind !== 'rules') return ''
   const names = version.file.rules.filter(({ match }) => match !== undefined && isAboutPods(match))

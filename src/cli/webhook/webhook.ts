@@ -87,7 +87,7 @@ async function clientOf({ cluster }: WebhookRequest, version: string): Promise<K
   }
 }
 
-/** Returns who is asked for the version of the cluster; nobody where the CA is not there. */
+/** Returns a client that asks for the version of the cluster; undefined without the CA. */
 async function versionClient(
   { cluster: { env, caFile } }: WebhookRequest,
   version: string,

@@ -53,7 +53,7 @@ async function onFiles(
     let told = ''
     const code = await run(files, {
       write: async (part) => void (text += part),
-      tell: async (part) => void (told += part),
+      note: async (part) => void (told += part),
     })
     return { code, text, told }
   } finally {

@@ -28,7 +28,7 @@ describe('the manifest with the sidecar', () => {
     let told = ''
     const code = await injectCommand(
       { ...request, image: 'squall:test' },
-      { write: async (text) => void (result += text), tell: async (text) => void (told += text) },
+      { write: async (text) => void (result += text), note: async (text) => void (told += text) },
     )
     expect(code).toBe(0)
     const steady = result.replace(/"version":"[^"]*"/g, '"version":"test"')
