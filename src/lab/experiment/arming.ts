@@ -34,7 +34,7 @@ export class Arming {
   #stage: Stage | undefined
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<unknown> = Promise.resolve()
-  #over = false
+  #closed = false
   #failure: unknown
   #withdrawing: Promise<boolean> | undefined
   #restoring: Promise<boolean> | undefined
@@ -93,7 +93,7 @@ export class Arming {
    * file.
    */
   withdraw(): Promise<boolean> {
-    if (!this.#sidecar.suspended || this.#over) return this.restore()
+    if (!this.#sidecar.suspended || this.#closed) return this.restore()
     return (this.#withdrawing ??= this.#leaveMarker())
   }
 
@@ -125,7 +125,7 @@ export class Arming {
   }
 
   async #restoreFile(): Promise<boolean> {
-    this.#over = true
+    this.#closed = true
     clearTimeout(this.#timer)
     await this.#writing.catch(() => {})
     const restored = await this.#file.restore()
@@ -151,7 +151,7 @@ export class Arming {
       .then(async () => {
         const until = Date.now() + this.#sidecar.aheadMs + this.#plan.file.sidecar.expiry
         const { text, digest } = armedText(this.#plan, this.#id, this.#stage, until)
-        if (this.#over) return digest
+        if (this.#closed) return digest
         // Recorded before the write, because the sidecar may report the digest immediately.
         this.#digests.push(digest)
         if (this.#digests.length > 2) this.#digests.shift()
@@ -164,7 +164,7 @@ export class Arming {
 
   #renewLater(): void {
     clearTimeout(this.#timer)
-    if (this.#over) return
+    if (this.#closed) return
     this.#timer = setTimeout(() => void this.#renew(), this.#plan.file.sidecar.expiry / 3)
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Histogram } from '../load/results/histogram.ts'
 import { findProtocolVersion } from '../load/clients/lean-handshake.ts'
-import { LeanWire, type Speaking } from '../load/clients/lean-wire.ts'
+import { LeanWire, type SessionState } from '../load/clients/lean-wire.ts'
 import type { LoadTarget } from '../load/load-options.ts'
 import type { Measured } from './gate.ts'
 
@@ -9,7 +9,7 @@ const PAUSE_MS = 200
 const TIMEOUT_MS = 10_000
 const WINDOW_MS = 5000
 
-interface Asked {
+interface ProbeSample {
   readonly at: number
   readonly ok: boolean
   readonly ms: number
@@ -18,9 +18,9 @@ interface Asked {
 /** Requests the list of tools periodically besides the load. */
 export class Probe {
   readonly #wire: LeanWire
-  readonly #over = new AbortController()
+  readonly #closing = new AbortController()
   readonly #running: Promise<void>
-  #asked: Asked[] = []
+  #samples: ProbeSample[] = []
   #since: number | undefined
 
   constructor(target: LoadTarget, version: string) {
@@ -32,17 +32,17 @@ export class Probe {
   measured(since?: number): Measured {
     const now = performance.now()
     const from = since ?? now - WINDOW_MS
-    const asked = this.#asked.filter(({ at }) => at >= from)
+    const samples = this.#samples.filter(({ at }) => at >= from)
     // A pending request is at least as slow as its age.
     const waits = this.#since === undefined ? 0 : now - this.#since
     const latency = new Histogram()
-    for (const { ms } of asked) latency.add(ms)
+    for (const { ms } of samples) latency.add(ms)
     if (waits > PAUSE_MS) latency.add(waits)
-    const good = asked.filter(({ ok }) => ok).length
-    const none = asked.length === 0
+    const good = samples.filter(({ ok }) => ok).length
+    const none = samples.length === 0
     return {
-      errors: none ? null : 1 - good / asked.length,
-      success: none ? null : good / asked.length,
+      errors: none ? null : 1 - good / samples.length,
+      success: none ? null : good / samples.length,
       p50: latency.quantile(0.5),
       p95: latency.quantile(0.95),
       p99: latency.quantile(0.99),
@@ -50,23 +50,23 @@ export class Probe {
   }
 
   async close(): Promise<void> {
-    this.#over.abort()
+    this.#closing.abort()
     await this.#running
     await this.#wire.close()
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#over
-    let speaking: Speaking | undefined
+    const { signal } = this.#closing
+    let sessionState: SessionState | undefined
     while (!signal.aborted) {
       this.#since = performance.now()
       try {
-        speaking ??= (await findProtocolVersion(this.#wire, undefined)).speaking
+        sessionState ??= (await findProtocolVersion(this.#wire, undefined)).sessionState
         this.#since = performance.now()
         const bounds = { timeoutMs: TIMEOUT_MS, signal }
-        const response = await this.#wire.ask('tools/list', {}, speaking, bounds)
+        const response = await this.#wire.ask('tools/list', {}, sessionState, bounds)
         this.#note(response.kind === 'ok')
-        if (response.kind !== 'ok') speaking = undefined
+        if (response.kind !== 'ok') sessionState = undefined
       } catch {
         this.#note(false)
       }
@@ -76,9 +76,9 @@ export class Probe {
 
   #note(ok: boolean): void {
     const now = performance.now()
-    if (this.#over.signal.aborted) return
-    this.#asked.push({ at: now, ok, ms: now - (this.#since ?? now) })
+    if (this.#closing.signal.aborted) return
+    this.#samples.push({ at: now, ok, ms: now - (this.#since ?? now) })
     this.#since = undefined
-    if (this.#asked.length > 20_000) this.#asked = this.#asked.slice(-10_000)
+    if (this.#samples.length > 20_000) this.#samples = this.#samples.slice(-10_000)
   }
 }

@@ -76,10 +76,10 @@ export function progressLine(recorder: Recorder, goal: Goal): string {
 }
 
 /** Says what the load waits for once no further tasks begin. */
-function waitingWords({ inFlight, underWay }: Recorder, { waitsMs }: Goal): string[] {
+function waitingWords({ inFlight, inFlightByTool }: Recorder, { waitsMs }: Goal): string[] {
   const ms = waitsMs?.()
   if (ms === undefined || inFlight === 0) return []
-  const busy = [...underWay].filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a)
+  const busy = [...inFlightByTool].filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a)
   const names = busy
     .slice(0, 3)
     .map(([tool, count]) => `${tool.slice(0, 30)} ${wholeNumber(count)}`)

@@ -27,8 +27,8 @@ export async function openHeldStream(
   const { body } = response
   body.on('error', () => {})
   body.resume()
-  const over = new Promise<void>((resolve) => body.once('close', () => resolve()))
-  return { over, close: () => body.destroy() }
+  const ended = new Promise<void>((resolve) => body.once('close', () => resolve()))
+  return { ended, close: () => body.destroy() }
 }
 
 /** Holds streams open during the load. */
@@ -60,7 +60,7 @@ export class HeldStreamSet {
   }
 
   async #watch(stream: HeldStream): Promise<void> {
-    await stream.over
+    await stream.ended
     if (!this.#closing.signal.aborted) this.#lost++
   }
 

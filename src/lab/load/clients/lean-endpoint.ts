@@ -3,7 +3,7 @@ import { isModern } from '../../../mcp/protocol-version.ts'
 import { toolHint } from '../choose-tools.ts'
 import { endpointError } from './endpoint-error.ts'
 import { ask, findProtocolVersion, openSession } from './lean-handshake.ts'
-import { LeanWire, type Speaking } from './lean-wire.ts'
+import { LeanWire, type SessionState } from './lean-wire.ts'
 import type {
   CallBounds,
   CallResponse,
@@ -22,15 +22,15 @@ const MAX_TOOLS = 5000
 export async function openLeanEndpoint(target: LoadTarget, version: string): Promise<Endpoint> {
   const wire = new LeanWire(target, version)
   try {
-    const { server, speaking } = await findProtocolVersion(wire, target.protocolVersion)
-    const tools = await listTools(wire, speaking)
-    if (!isModern(speaking.protocolVersion) && speaking.session !== undefined)
-      await wire.end(speaking)
+    const { server, sessionState } = await findProtocolVersion(wire, target.protocolVersion)
+    const tools = await listTools(wire, sessionState)
+    if (!isModern(sessionState.protocolVersion) && sessionState.session !== undefined)
+      await wire.end(sessionState)
     return {
       server,
-      protocolVersion: speaking.protocolVersion,
+      protocolVersion: sessionState.protocolVersion,
       tools,
-      connect: () => LeanClient.open(wire, speaking.protocolVersion),
+      connect: () => LeanClient.open(wire, sessionState.protocolVersion),
       close: () => wire.close(),
     }
   } catch (error) {
@@ -39,12 +39,12 @@ export async function openLeanEndpoint(target: LoadTarget, version: string): Pro
   }
 }
 
-async function listTools(wire: LeanWire, speaking: Speaking): Promise<ToolInfo[]> {
+async function listTools(wire: LeanWire, sessionState: SessionState): Promise<ToolInfo[]> {
   const tools: ToolInfo[] = []
   let cursor: unknown
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
     const params = cursor === undefined ? {} : { cursor }
-    const response = await ask(wire, 'tools/list', params, speaking)
+    const response = await ask(wire, 'tools/list', params, sessionState)
     if (response.kind === 'rpc' && response.code === -32601) return []
     if (response.kind !== 'ok' || !isRecord(response.result)) throw endpointError(response)
     const { tools: listed, nextCursor } = response.result
@@ -70,20 +70,20 @@ function toolInfo(tool: unknown): ToolInfo | undefined {
 export class LeanClient implements LoadClient {
   readonly #wire: LeanWire
   readonly #protocolVersion: string
-  #speaking: Promise<Speaking>
+  #sessionState: Promise<SessionState>
 
-  private constructor(wire: LeanWire, speaking: Speaking) {
+  private constructor(wire: LeanWire, sessionState: SessionState) {
     this.#wire = wire
-    this.#protocolVersion = speaking.protocolVersion
-    this.#speaking = Promise.resolve(speaking)
+    this.#protocolVersion = sessionState.protocolVersion
+    this.#sessionState = Promise.resolve(sessionState)
   }
 
   /** Opens a session if the protocol version has sessions. */
   static async open(wire: LeanWire, protocolVersion: string): Promise<LeanClient> {
     if (isModern(protocolVersion))
       return new LeanClient(wire, { protocolVersion, session: undefined })
-    const { speaking } = await openSession(wire, protocolVersion)
-    return new LeanClient(wire, speaking)
+    const { sessionState } = await openSession(wire, protocolVersion)
+    return new LeanClient(wire, sessionState)
   }
 
   async call(
@@ -91,28 +91,29 @@ export class LeanClient implements LoadClient {
     args: Readonly<Record<string, unknown>>,
     bounds: CallBounds,
   ): Promise<CallResponse> {
-    const current = this.#speaking
-    const speaking = await current
+    const current = this.#sessionState
+    const sessionState = await current
     const params = { name: tool, arguments: args }
-    const response = await this.#wire.ask('tools/call', params, speaking, bounds)
-    const lost = response.kind === 'http' && response.code === 404 && speaking.session !== undefined
+    const response = await this.#wire.ask('tools/call', params, sessionState, bounds)
+    const lost =
+      response.kind === 'http' && response.code === 404 && sessionState.session !== undefined
     // The session is lost: later calls begin a new session, as the protocol requires.
-    if (lost && this.#speaking === current) this.#speaking = this.#reopen(speaking)
+    if (lost && this.#sessionState === current) this.#sessionState = this.#reopen(sessionState)
     return response
   }
 
   async hold(signal: AbortSignal): Promise<HeldStream | undefined> {
-    return this.#wire.hold(await this.#speaking, signal)
+    return this.#wire.hold(await this.#sessionState, signal)
   }
 
   async close(): Promise<void> {
-    const speaking = await this.#speaking
-    if (speaking.session !== undefined) await this.#wire.end(speaking)
+    const sessionState = await this.#sessionState
+    if (sessionState.session !== undefined) await this.#wire.end(sessionState)
   }
 
-  async #reopen(before: Speaking): Promise<Speaking> {
+  async #reopen(before: SessionState): Promise<SessionState> {
     try {
-      return (await openSession(this.#wire, this.#protocolVersion)).speaking
+      return (await openSession(this.#wire, this.#protocolVersion)).sessionState
     } catch {
       return before
     }

@@ -3,7 +3,7 @@ import { oneLine } from '../../../base/text/foreign-text.ts'
 import { FIRST_MODERN_PROTOCOL_VERSION, isModern } from '../../../mcp/protocol-version.ts'
 import { endpointError } from './endpoint-error.ts'
 import type { CallResponse } from './load-client.ts'
-import type { LeanWire, Speaking } from './lean-wire.ts'
+import type { LeanWire, SessionState } from './lean-wire.ts'
 
 export const LAST_SESSION_PROTOCOL_VERSION = '2025-11-25'
 
@@ -13,7 +13,7 @@ const MODERN_ERRORS = new Set([-32020, -32021, -32022])
 
 export interface Handshake {
   readonly server: string
-  readonly speaking: Speaking
+  readonly sessionState: SessionState
 }
 
 /** Negotiates the protocol version: the newest version is tried first, as clients do. */
@@ -45,9 +45,9 @@ export async function openSession(wire: LeanWire, wanted: string): Promise<Hands
   if (response.kind !== 'ok' || !isRecord(response.result)) throw endpointError(response)
   const { protocolVersion, serverInfo } = response.result
   const version = typeof protocolVersion === 'string' ? protocolVersion : wanted
-  const speaking = { protocolVersion: version, session: response.session }
-  await wire.tell('notifications/initialized', speaking)
-  return { server: nameOf(serverInfo), speaking }
+  const sessionState = { protocolVersion: version, session: response.session }
+  await wire.tell('notifications/initialized', sessionState)
+  return { server: nameOf(serverInfo), sessionState }
 }
 
 /** Sends a request before the load begins. */
@@ -55,10 +55,10 @@ export function ask(
   wire: LeanWire,
   method: string,
   params: Readonly<Record<string, unknown>>,
-  speaking: Speaking | undefined,
+  sessionState: SessionState | undefined,
 ): Promise<CallResponse & { readonly session?: string }> {
   const signal = new AbortController().signal
-  return wire.ask(method, params, speaking, { timeoutMs: TIMEOUT_MS, signal })
+  return wire.ask(method, params, sessionState, { timeoutMs: TIMEOUT_MS, signal })
 }
 
 function discovered({ result }: CallResponse, version: string): Handshake {
@@ -68,7 +68,7 @@ function discovered({ result }: CallResponse, version: string): Handshake {
     : undefined
   return {
     server: nameOf(serverInfo ?? fromMeta),
-    speaking: { protocolVersion: version, session: undefined },
+    sessionState: { protocolVersion: version, session: undefined },
   }
 }
 

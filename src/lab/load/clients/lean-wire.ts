@@ -15,7 +15,7 @@ const NAME = 'squall-load'
 const MAX_CONNECTIONS = 500
 const META = 'io.modelcontextprotocol'
 
-export interface Speaking {
+export interface SessionState {
   readonly protocolVersion: string
   readonly session: string | undefined
 }
@@ -52,14 +52,14 @@ export class LeanWire {
   async ask(
     method: string,
     params: Readonly<Record<string, unknown>>,
-    speaking: Speaking | undefined,
+    sessionState: SessionState | undefined,
     bounds: CallBounds,
   ): Promise<WireResponse> {
     const id = ++this.#id
     const limit = limitCall(bounds)
     let headers: Dispatcher.ResponseData['headers'] | undefined
     try {
-      const response = await this.#post({ id, method, params }, speaking, limit.signal)
+      const response = await this.#post({ id, method, params }, sessionState, limit.signal)
       headers = response.headers
       const read = await readResponse(response, id)
       const session = response.headers['mcp-session-id']
@@ -74,23 +74,23 @@ export class LeanWire {
   }
 
   /** Sends a notification and ignores the response. */
-  async tell(method: string, speaking: Speaking): Promise<void> {
+  async tell(method: string, sessionState: SessionState): Promise<void> {
     try {
-      const { body } = await this.#post({ method }, speaking, AbortSignal.timeout(10_000))
+      const { body } = await this.#post({ method }, sessionState, AbortSignal.timeout(10_000))
       await body.dump()
     } catch {
       // Later calls report the failure.
     }
   }
 
-  hold(speaking: Speaking, signal: AbortSignal): Promise<HeldStream | undefined> {
-    return openHeldStream(this.#url, this.#head(speaking), signal)
+  hold(sessionState: SessionState, signal: AbortSignal): Promise<HeldStream | undefined> {
+    return openHeldStream(this.#url, this.#head(sessionState), signal)
   }
 
-  async end(speaking: Speaking): Promise<void> {
+  async end(sessionState: SessionState): Promise<void> {
     try {
       const signal = AbortSignal.timeout(2000)
-      const headers = this.#head(speaking)
+      const headers = this.#head(sessionState)
       const options = { method: 'DELETE', headers, dispatcher: this.#agent, signal } as const
       await (await request(this.#url, options)).body.dump()
     } catch {
@@ -104,15 +104,15 @@ export class LeanWire {
 
   #post(
     message: { id?: number; method: string; params?: Readonly<Record<string, unknown>> },
-    speaking: Speaking | undefined,
+    sessionState: SessionState | undefined,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
-    const modern = isModern(speaking?.protocolVersion)
+    const modern = isModern(sessionState?.protocolVersion)
     const params = modern
-      ? this.#withMeta(message.params, speaking!.protocolVersion)
+      ? this.#withMeta(message.params, sessionState!.protocolVersion)
       : message.params
     const headers: Record<string, string> = {
-      ...this.#head(speaking),
+      ...this.#head(sessionState),
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     }
@@ -125,14 +125,14 @@ export class LeanWire {
     return request(this.#url, { method: 'POST', headers, body, dispatcher: this.#agent, signal })
   }
 
-  #head(speaking: Speaking | undefined): Record<string, string> {
+  #head(sessionState: SessionState | undefined): Record<string, string> {
     const head: Record<string, string> = {
       'user-agent': `${NAME}/${this.#version}`,
       ...this.#headers,
     }
-    if (speaking !== undefined) {
-      head['mcp-protocol-version'] = speaking.protocolVersion
-      if (speaking.session !== undefined) head['mcp-session-id'] = speaking.session
+    if (sessionState !== undefined) {
+      head['mcp-protocol-version'] = sessionState.protocolVersion
+      if (sessionState.session !== undefined) head['mcp-session-id'] = sessionState.session
     }
     return head
   }

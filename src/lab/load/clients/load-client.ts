@@ -32,7 +32,7 @@ export interface CallBounds {
 
 export interface HeldStream {
   /** Resolves when either side has ended the stream. */
-  readonly over: Promise<void>
+  readonly ended: Promise<void>
   close(): void
 }
 

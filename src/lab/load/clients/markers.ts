@@ -24,7 +24,7 @@ export function markerIn(frame: Uint8Array): string | undefined {
 }
 
 /** Splits a marker into rule and fault. */
-export function splitMark(marker: string): { readonly rule: string; readonly fault: string } {
+export function splitMarker(marker: string): { readonly rule: string; readonly fault: string } {
   const slash = marker.lastIndexOf('/')
   return { rule: marker.slice(0, slash), fault: marker.slice(slash + 1) }
 }

@@ -10,11 +10,10 @@ export async function openEndpoint(target: LoadTarget, version: string): Promise
   if (target.client === 'lean') return endpoint
   try {
     const modern = isModern(endpoint.protocolVersion)
+    const { loadSdkV1, loadSdkV2 } = await import('./sdk-clients.ts')
     if (target.client === 'sdk-v2') {
-      const { loadSdkV2 } = await import('./sdk-v2-client.ts')
       return { ...endpoint, connect: await loadSdkV2(target, version, modern) }
     }
-    const { loadSdkV1 } = await import('./sdk-v1-client.ts')
     const connect = await loadSdkV1(target, version)
     // The SDK of version 1 supports no newer protocol version.
     return {

@@ -1,6 +1,6 @@
 import type { CallResponse } from '../clients/load-client.ts'
 import { Histogram } from './histogram.ts'
-import { splitMark } from '../clients/markers.ts'
+import { splitMarker } from '../clients/markers.ts'
 import type { FaultSeen } from './result.ts'
 
 /** Limits the distinct markers, because they are untrusted; further markers are counted together. */
@@ -60,7 +60,7 @@ export class FaultRecorder {
     const known = this.#faults.get(marker)
     if (known !== undefined || this.#faults.size >= MAX_FAULTS) return known
     const counts = { seen: 0, errors: 0, wrong: 0, tools: new Map(), latency: new Histogram() }
-    const made = { ...splitMark(marker), ...counts }
+    const made = { ...splitMarker(marker), ...counts }
     this.#faults.set(marker, made)
     return made
   }

@@ -4,6 +4,7 @@ import { indicatorsOf } from '../../indicators/indicators.ts'
 import { LoadError } from '../load-error.ts'
 import { LOAD_SCHEMA, type LoadResult, ORIGINS } from './result.ts'
 import { schemaCheck } from '../arguments/schema-check.ts'
+import { TOOL_COUNTS } from './tool-recorder.ts'
 
 const count = { type: 'number', minimum: 0 }
 const text = { type: 'string' }
@@ -44,16 +45,6 @@ const counts = (names: readonly string[]): CountsSchema => ({
   required: names,
   properties: Object.fromEntries(names.map((name) => [name, count])),
 })
-const TOOL_COUNTS = [
-  'calls',
-  'ok',
-  'retries',
-  'responded',
-  'schemaOk',
-  'usable',
-  'correct',
-  'inTime',
-]
 const POINT_COUNTS = ['at', 'calls', 'ok', 'retries', 'dropped', 'inFlight']
 const INDICATOR_NAMES = Object.keys(indicatorsOf(noCounts()))
 const listOf = (items: object): object => ({ type: 'array', items })

@@ -1,6 +1,6 @@
 import { type GrowingCounts, noCounts } from '../../indicators/counts.ts'
 import type { CallOutcome } from '../call-runner.ts'
-import { ErrorCounts, ToolRecorder } from './tool-recorder.ts'
+import { CHECKS, ErrorCounts, ToolRecorder } from './tool-recorder.ts'
 import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
 import type { CallResponse } from '../clients/load-client.ts'
@@ -32,7 +32,7 @@ export class Recorder {
   readonly timeline = new TimelineRecorder()
   readonly tools = new Map<string, ToolRecorder>()
   /** Calls in flight by tool. */
-  readonly underWay = new Map<string, number>()
+  readonly inFlightByTool = new Map<string, number>()
   readonly #faults = new FaultRecorder()
   readonly #errors = new ErrorCounts()
   readonly #latency = new Histogram()
@@ -65,7 +65,7 @@ export class Recorder {
 
   begin(tool: string): void {
     this.inFlight++
-    this.underWay.set(tool, (this.underWay.get(tool) ?? 0) + 1)
+    this.inFlightByTool.set(tool, (this.inFlightByTool.get(tool) ?? 0) + 1)
   }
 
   skipped(): void {
@@ -93,11 +93,7 @@ export class Recorder {
     const { counts } = this
     this.#leave(tool)
     counts.calls++
-    counts.responded += Number(outcome.responded)
-    counts.schemaOk += Number(outcome.schemaOk)
-    counts.usable += Number(outcome.usable)
-    counts.correct += Number(outcome.correct)
-    counts.inTime += Number(outcome.inTime)
+    for (const check of CHECKS) counts[check] += Number(outcome[check])
     counts.success += Number(outcome.success)
     this.#latency.add(outcome.latencyMs)
     this.#tool(tool).add(outcome)
@@ -151,7 +147,7 @@ export class Recorder {
 
   #leave(tool: string): void {
     this.inFlight--
-    this.underWay.set(tool, this.underWay.get(tool)! - 1)
+    this.inFlightByTool.set(tool, this.inFlightByTool.get(tool)! - 1)
   }
 
   #tool(name: string): ToolRecorder {

@@ -2,19 +2,25 @@ import type { CallOutcome } from '../call-runner.ts'
 import { Histogram } from './histogram.ts'
 import type { ErrorCount, ErrorKind, Origin, ToolResult } from './result.ts'
 
+/** The properties of a call that are counted by tool and over the whole run. */
+export const CHECKS = ['responded', 'schemaOk', 'usable', 'correct', 'inTime'] as const
+export const TOOL_COUNTS = ['calls', 'ok', 'retries', ...CHECKS] as const
+
 /** Counts the outcomes of the calls of one tool. */
 export class ToolRecorder {
   readonly #tool: string
   readonly #errors = new ErrorCounts()
   readonly latency = new Histogram()
-  #calls = 0
-  #ok = 0
-  #retries = 0
-  #responded = 0
-  #schemaOk = 0
-  #usable = 0
-  #correct = 0
-  #inTime = 0
+  readonly #counts = {
+    calls: 0,
+    ok: 0,
+    retries: 0,
+    responded: 0,
+    schemaOk: 0,
+    usable: 0,
+    correct: 0,
+    inTime: 0,
+  }
   #abandoned = 0
 
   constructor(tool: string) {
@@ -22,7 +28,7 @@ export class ToolRecorder {
   }
 
   retried(): void {
-    this.#retries++
+    this.#counts.retries++
   }
 
   /** Records a call that was cut before its end. */
@@ -32,27 +38,16 @@ export class ToolRecorder {
 
   add(outcome: CallOutcome): void {
     const { response, origin, latencyMs } = outcome
-    this.#calls++
-    this.#ok += Number(outcome.success)
-    this.#responded += Number(outcome.responded)
-    this.#schemaOk += Number(outcome.schemaOk)
-    this.#usable += Number(outcome.usable)
-    this.#correct += Number(outcome.correct)
-    this.#inTime += Number(outcome.inTime)
+    this.#counts.calls++
+    this.#counts.ok += Number(outcome.success)
+    for (const check of CHECKS) this.#counts[check] += Number(outcome[check])
     if (response.kind !== 'ok') this.#errors.add(response.kind, origin, response.code)
     this.latency.add(latencyMs)
   }
 
   /** Adds the results of the same tool from another run. */
   merge(other: ToolResult): void {
-    this.#calls += other.calls
-    this.#ok += other.ok
-    this.#retries += other.retries
-    this.#responded += other.responded
-    this.#schemaOk += other.schemaOk
-    this.#usable += other.usable
-    this.#correct += other.correct
-    this.#inTime += other.inTime
+    for (const name of TOOL_COUNTS) this.#counts[name] += other[name]
     this.#abandoned += other.abandoned ?? 0
     this.#errors.addAll(other.errors)
     this.latency.addAll(other.latency.histogram)
@@ -60,20 +55,13 @@ export class ToolRecorder {
 
   /** Returns the counts without the latencies, for frequent use. */
   counts(): { readonly tool: string; readonly calls: number; readonly ok: number } {
-    return { tool: this.#tool, calls: this.#calls, ok: this.#ok }
+    return { tool: this.#tool, calls: this.#counts.calls, ok: this.#counts.ok }
   }
 
   result(): ToolResult {
     return {
       tool: this.#tool,
-      calls: this.#calls,
-      ok: this.#ok,
-      retries: this.#retries,
-      responded: this.#responded,
-      schemaOk: this.#schemaOk,
-      usable: this.#usable,
-      correct: this.#correct,
-      inTime: this.#inTime,
+      ...this.#counts,
       ...(this.#abandoned > 0 && { abandoned: this.#abandoned }),
       errors: this.#errors.list(),
       latency: this.latency.latency(),
