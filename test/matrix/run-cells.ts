@@ -6,9 +6,9 @@ import type { RuleSpec } from '../../src/rules/file/rule-spec.ts'
 import { metricValue } from '../support/metric-value.ts'
 import { startSidecar, type RunningSidecar } from '../support/sidecar.ts'
 import { parseExposition } from '../telemetry/exposition.ts'
-import { startHost } from './host.ts'
 import type { Setting, SettingId } from './settings.ts'
 import { realOf, type Observed, type Variant } from './variant.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 /** What a client met by one variant in one setting. */
 export interface Cell {
@@ -78,7 +78,7 @@ export async function runCells(
     const expected = kind.expected(variant, setting.id)
     return { id: `c${index}`, variant, expected }
   })
-  const host = await startHost(setting.id)
+  const host = await startUpstream('matrix', setting.id)
   const rules = rulesOf(PACES.flatMap((_, round) => plans.map((plan) => inRound(plan, round))))
   const squall = await startSidecar({ upstream: host.origin, rules })
   const run = async (some: readonly Plan[], pace: Pace): Promise<readonly Cell[]> => {

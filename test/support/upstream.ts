@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { ServerOptions } from 'node:https'
 import type { ListenOptions } from 'node:net'
+import type { SettingId } from '../matrix/settings.ts'
 import type { EverythingMode } from './everything.ts'
 import { serveHttp, type HttpApp } from './http-app.ts'
 import { serveRaw, type RawApp, type RawAppOptions } from './raw-app.ts'
@@ -18,6 +19,11 @@ const SERVERS = {
   /** The reference server in its own process. */
   everything: async (mode: EverythingMode) =>
     (await import('./everything.ts')).serveEverything(mode),
+  /** SDK servers of the client matrix, which can be asked to fail really. */
+  matrix: async (setting: SettingId) => (await import('../matrix/host.ts')).serveMatrix(setting),
+  /** Counts how often each of `count` numbered calls was executed. */
+  counting: async (count: number) =>
+    (await import('../truth/scripted-app.ts')).serveCounting(count),
   /** Ends each call by a list of steps; the last step repeats. */
   scripted: (
     script: readonly Step[] | Script,

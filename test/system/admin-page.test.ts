@@ -3,9 +3,8 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { type BrowserPage, openTab } from './browser-page.ts'
 import { type BusySquall, HOSTILE, RULES, startBusy, TOKEN } from './busy-squall.ts'
-import { type Chromium, startChromium } from './chromium.ts'
+import { type Chromium, startChromium, type BrowserPage } from './chromium.ts'
 import { PATIENCE } from './patience.ts'
 import { startSquall } from '../support/squall.ts'
 
@@ -28,7 +27,7 @@ afterAll(() => chromium?.close())
 
 beforeEach(async () => {
   busy = await startBusy()
-  page = await openTab(chromium)
+  page = await chromium.openTab()
   await page.look(...WIDE, 'light')
 })
 

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { DevTools } from './dev-tools.ts'
+import { DevTools, type Fields } from './dev-tools.ts'
 import { PATIENCE } from './patience.ts'
+import { eventually } from '../support/eventually.ts'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const FLAGS = [
@@ -25,6 +26,7 @@ const FLAGS = [
 /** A browser of its own, with an empty profile. */
 export interface Chromium {
   readonly tools: DevTools
+  openTab(): Promise<BrowserPage>
   close(): Promise<void>
 }
 
@@ -50,6 +52,7 @@ export async function startChromium(): Promise<Chromium> {
     const tools = await DevTools.connect(await address(child.stderr))
     return {
       tools,
+      openTab: () => openTab(tools),
       close: async () => {
         tools.close()
         await stop()
@@ -90,5 +93,156 @@ function address(stderr: NodeJS.ReadableStream): Promise<string> {
       clearTimeout(timer)
       reject(new Error(`Chromium ended at once: ${text}`))
     })
+  })
+}
+
+/** One tab, and everything that went wrong in it. */
+export interface BrowserPage {
+  /** The addresses of all that it asked for. */
+  readonly requests: readonly string[]
+  /** Errors and warnings of the console, what scripts threw, and what the policy refused. */
+  readonly complaints: readonly string[]
+  open(url: string): Promise<void>
+  /** The value of an expression in the page. */
+  evaluate<T>(expression: string): Promise<T>
+  /** The text of an element as it is shown; empty where there is none. */
+  text(selector: string): Promise<string>
+  /** Resolves when the text of an element matches. */
+  reads(selector: string, pattern: RegExp): Promise<void>
+  /** Types into a field as a person does. */
+  type(selector: string, text: string): Promise<void>
+  /** Presses a key that has a name. */
+  press(key: string): Promise<void>
+  click(selector: string): Promise<void>
+  /** Width and height of the window, and how it is looked at. */
+  look(width: number, height: number, scheme: 'dark' | 'light'): Promise<void>
+  /** Looks at it as on paper of this size, until it is looked at otherwise. */
+  paper(width: number, height: number): Promise<void>
+  /** The whole page as a picture. */
+  screenshot(file: string): Promise<void>
+  /** Drops complaints that a test is about. */
+  forgive(pattern: RegExp): void
+  close(): Promise<void>
+}
+
+async function openTab(tools: DevTools): Promise<BrowserPage> {
+  const { targetId } = await tools.send('Target.createTarget', { url: 'about:blank' })
+  const attached = await tools.send('Target.attachToTarget', { targetId, flatten: true })
+  const session = attached['sessionId'] as string
+  const send = (method: string, params: Fields = {}): Promise<Fields> =>
+    tools.send(method, params, session)
+  const requests: string[] = []
+  const complaints: string[] = []
+  watch(tools, session, requests, complaints)
+  for (const domain of ['Page', 'Runtime', 'Network', 'Log', 'Audits']) {
+    await send(`${domain}.enable`)
+  }
+
+  const evaluate = async <T>(expression: string): Promise<T> => {
+    const { result, exceptionDetails } = await send('Runtime.evaluate', {
+      expression,
+      returnByValue: true,
+      awaitPromise: true,
+    })
+    if (exceptionDetails !== undefined) throw new Error(JSON.stringify(exceptionDetails))
+    return (result as { value: T }).value
+  }
+  const text = (selector: string): Promise<string> =>
+    evaluate(`document.querySelector(${JSON.stringify(selector)})?.innerText ?? ''`)
+
+  return {
+    requests,
+    complaints,
+    forgive: (pattern) => {
+      const left = complaints.filter((complaint) => !pattern.test(complaint))
+      complaints.splice(0, complaints.length, ...left)
+    },
+    close: async () => void (await tools.send('Target.closeTarget', { targetId })),
+    evaluate,
+    text,
+    open: async (url) => {
+      await send('Page.navigate', { url })
+      await eventually(async () => {
+        const state = await evaluate<string>(
+          `${JSON.stringify(url)} === location.href && document.readyState`,
+        )
+        return state === 'complete' ? undefined : `${url} is not loaded`
+      }, PATIENCE)
+    },
+    reads: (selector, pattern) =>
+      eventually(async () => {
+        const now = await text(selector)
+        return pattern.test(now) ? undefined : `${selector} reads "${now}", not ${pattern}`
+      }, PATIENCE),
+    type: async (selector, value) => {
+      await evaluate(`document.querySelector(${JSON.stringify(selector)}).select()`)
+      if (value === '') await press(send, 'Backspace')
+      else await send('Input.insertText', { text: value })
+    },
+    press: (key) => press(send, key),
+    click: async (selector) => {
+      const [x, y] = await evaluate<[number, number]>(`(() => {
+        const element = document.querySelector(${JSON.stringify(selector)})
+        element.scrollIntoView({ block: 'center' })
+        const { left, top, width, height } = element.getBoundingClientRect()
+        return [left + width / 2, top + height / 2]
+      })()`)
+      for (const type of ['mousePressed', 'mouseReleased']) {
+        await send('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 })
+      }
+    },
+    look: async (width, height, scheme) => {
+      const metrics = { width, height, deviceScaleFactor: 1, mobile: width < 500 }
+      await send('Emulation.setDeviceMetricsOverride', metrics)
+      const features = [{ name: 'prefers-color-scheme', value: scheme }]
+      await send('Emulation.setEmulatedMedia', { features })
+    },
+    paper: async (width, height) => {
+      const metrics = { width, height, deviceScaleFactor: 1, mobile: false }
+      await send('Emulation.setDeviceMetricsOverride', metrics)
+      const features = [{ name: 'prefers-color-scheme', value: 'dark' }]
+      await send('Emulation.setEmulatedMedia', { media: 'print', features })
+    },
+    screenshot: async (file) => {
+      const shot = await send('Page.captureScreenshot', { captureBeyondViewport: true })
+      await writeFile(file, Buffer.from(shot['data'] as string, 'base64'))
+    },
+  }
+}
+
+async function press(send: (method: string, params: Fields) => Promise<Fields>, key: string) {
+  const codes: Readonly<Record<string, number>> = { Tab: 9, Enter: 13, Backspace: 8 }
+  const params = {
+    key,
+    code: key,
+    windowsVirtualKeyCode: codes[key] ?? 0,
+    ...(key === 'Enter' ? { text: '\r' } : {}),
+  }
+  await send('Input.dispatchKeyEvent', { type: 'keyDown', ...params })
+  await send('Input.dispatchKeyEvent', { type: 'keyUp', ...params })
+}
+
+function watch(tools: DevTools, session: string, requests: string[], complaints: string[]): void {
+  tools.onEvent((from, method, params) => {
+    if (from !== session) return
+    const told = (): unknown => complaints.push(`${method}: ${JSON.stringify(params)}`)
+    switch (method) {
+      case 'Network.requestWillBeSent':
+        requests.push((params['request'] as { url: string }).url)
+        break
+      case 'Runtime.consoleAPICalled':
+        if (['error', 'warning', 'assert'].includes(String(params['type']))) told()
+        break
+      case 'Log.entryAdded': {
+        const { level } = params['entry'] as { level: string }
+        if (level === 'error' || level === 'warning') told()
+        break
+      }
+      case 'Runtime.exceptionThrown':
+      case 'Audits.issueAdded':
+        told()
+        break
+      default:
+    }
   })
 }

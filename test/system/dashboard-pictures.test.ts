@@ -1,15 +1,16 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dashboards, isAboutWebhook, panelsOf, type Dashboard } from '../dashboards/shipped.ts'
 import { eventually } from '../support/eventually.ts'
-import { openTab } from './browser-page.ts'
 import { startChromium, type Chromium } from './chromium.ts'
 import { PATIENCE } from './patience.ts'
-import { startPageServer, type PageServer } from './pictures/page-server.ts'
 import { takePicture, type DashboardPicture, type Line } from './pictures/picture.ts'
 import { startStory, type Chapter, type ChapterName, type Story } from './pictures/story.ts'
 import { startPrometheus, type Prometheus } from './prometheus-process.ts'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { startUpstream } from '../support/upstream.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/dashboards/', import.meta.url))
 const SECONDS = { quiet: 12, armed: 16, disarmed: 10, broken: 14, well: 14 }
@@ -183,7 +184,7 @@ describe.each(boards.map((board): [string, Dashboard] => [board.title, board]))(
 
     it('is drawn', async () => {
       page.show(pictures.get(board.title)!)
-      const tab = await openTab(chromium)
+      const tab = await chromium.openTab()
       await tab.look(1600, 1000, 'dark')
       await tab.open(page.url)
       await eventually(async () => {
@@ -198,3 +199,59 @@ describe.each(boards.map((board): [string, Dashboard] => [board.title, board]))(
     })
   },
 )
+
+const PAGE = fileURLToPath(new URL('pictures/page/', import.meta.url))
+const UPLOT = dirname(createRequire(import.meta.url).resolve('uplot/package.json'))
+const KINDS: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  json: 'application/json',
+}
+const FILES: Readonly<Record<string, string>> = {
+  'uPlot.esm.js': join(UPLOT, 'dist/uPlot.esm.js'),
+  'uPlot.min.css': join(UPLOT, 'dist/uPlot.min.css'),
+  ...Object.fromEntries(
+    ['index.html', 'style.css', 'draw.js', 'graphs.js', 'tables.js', 'units.js'].map((name) => [
+      name,
+      join(PAGE, name),
+    ]),
+  ),
+}
+
+/** A server of the page that draws, and of what it is to draw. */
+interface PageServer {
+  readonly url: string
+  /** What is drawn by whoever opens the page from now on. */
+  show(picture: DashboardPicture): void
+  close(): Promise<void>
+}
+
+/** Serves everything from loopback. */
+async function startPageServer(): Promise<PageServer> {
+  let picture: DashboardPicture | undefined
+  const app = await startUpstream((req, res): void => {
+    const name = (req.url ?? '/').slice(1)
+    res.setHeader('content-type', KINDS[name.split('.').at(-1) ?? ''] ?? 'text/plain')
+    if (name === 'picture.json') {
+      res.end(JSON.stringify(picture))
+      return
+    }
+    const file = FILES[name]
+    if (file === undefined) {
+      res.writeHead(name === 'favicon.ico' ? 204 : 404).end()
+      return
+    }
+    readFile(file).then(
+      (text) => res.end(text),
+      () => res.writeHead(500).end(),
+    )
+  })
+  return {
+    url: `http://127.0.0.1:${app.port}/index.html`,
+    show: (next) => {
+      picture = next
+    },
+    close: () => app.close(),
+  }
+}

@@ -7,8 +7,7 @@ import type { TitledRun } from '../../src/lab/report/report.ts'
 import { wholeNumber } from '../../src/lab/report/shown-numbers.ts'
 import { writeReport } from '../../src/lab/report/write-report.ts'
 import { sampleRuns, type SampleRuns } from '../lab/report/sample-runs.ts'
-import { type BrowserPage, openTab } from './browser-page.ts'
-import { type Chromium, startChromium } from './chromium.ts'
+import { type Chromium, startChromium, type BrowserPage } from './chromium.ts'
 
 const PICTURES = fileURLToPath(new URL('../../build/report/', import.meta.url))
 const WIDE = [1280, 900] as const
@@ -29,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => chromium?.close())
 
 beforeEach(async () => {
-  page = await openTab(chromium)
+  page = await chromium.openTab()
   await page.look(...WIDE, 'light')
 })
 
