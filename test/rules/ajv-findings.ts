@@ -1,7 +1,6 @@
 import { Ajv } from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { FORMATS } from '../../src/rules/file/formats.ts'
-import type { Keyword } from '../../src/rules/file/schema-violations.ts'
 import type { Finding, Path } from '../../src/rules/file/problem.ts'
 import { memberOf } from '../../src/rules/file/read-values.ts'
 import { findingOf } from '../../src/rules/file/schema-messages.ts'
@@ -46,7 +45,7 @@ export function ajvFindings(root: SchemaNode): (file: unknown) => readonly Findi
       const path = [...base, ...pathOf(error.instancePath, value)]
       const union = prefixes(error.instancePath).find((each) => unions.has(each))
       if (union === undefined) {
-        const finding = findingOf(violationOf(error, path), root)
+        const finding = findingOf(violationOf(error, path), root, definitions)
         const what = ABOUT_TEXT.has(error.keyword) ? 'text' : finding.message
         const once = JSON.stringify([error.instancePath, what])
         if (!told.has(once)) told.set(once, [finding])
@@ -54,7 +53,7 @@ export function ajvFindings(root: SchemaNode): (file: unknown) => readonly Findi
         // What the branches of a union say is asked again of the one branch that was meant.
         const branch = branchFor(error.schema as readonly SchemaNode[], error.data, definitions)
         const inBranch = branch === undefined ? [] : check(branch, error.data, path)
-        const none = findingOf(violationOf(error, path), root)
+        const none = findingOf(violationOf(error, path), root, definitions)
         told.set(JSON.stringify([union]), inBranch.length === 0 ? [none] : inBranch)
       }
     }
@@ -76,11 +75,11 @@ function violationOf(error: ErrorObject, path: Path) {
   const { additionalProperty, missingProperty } = error.params as Record<string, string>
   const key = additionalProperty ?? missingProperty
   return {
-    keyword: error.keyword as Keyword,
+    keyword: error.keyword,
     node: (error.parentSchema ?? {}) as SchemaNode,
     value: error.data,
     path,
-    ...(key === undefined ? {} : { key }),
+    key,
   }
 }
 

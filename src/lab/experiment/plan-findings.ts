@@ -6,7 +6,8 @@ import { fileFindings } from '../../rules/file/file-findings.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { type Finding, type Path, pathText, type Problem } from '../../rules/file/problem.ts'
 import { memberOf, readValues } from '../../rules/file/read-values.ts'
-import { schemaFindings } from '../../rules/file/schema-findings.ts'
+import * as check from '#checks/plan'
+import { fileSchema, schemaFindings } from '../../rules/file/schema-findings.ts'
 import type { YamlDocument } from '../../rules/file/yaml-document.ts'
 import { type Gate, MEASURES, readAbortGate } from './gate.ts'
 import { planJsonSchema, type PlanFile } from './plan-schema.ts'
@@ -14,12 +15,13 @@ import { planJsonSchema, type PlanFile } from './plan-schema.ts'
 const MAX_PROBLEMS = 100
 
 const schema = planJsonSchema()
+const checked = fileSchema(schema, check)
 
 /** Returns the problems of a plan in the order of its text. */
 export function planFindings(document: YamlDocument): readonly Problem[] {
   const { value } = document
   if (value === undefined) return []
-  const wrong = schemaFindings(value ?? {}, schema, MAX_PROBLEMS).map(meant)
+  const wrong = schemaFindings(value ?? {}, checked, MAX_PROBLEMS).map(meant)
   const found = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   // The other checks require a plan with a valid schema.
   if (wrong.length === 0) found.push(...ownFindings(value))

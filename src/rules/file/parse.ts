@@ -4,7 +4,8 @@ import { faultUses, fileFindings } from './file-findings.ts'
 import { pathText, type Finding, type Problem } from './problem.ts'
 import { deepFreeze, memberOf, readValues } from './read-values.ts'
 import { rulesJsonSchema, type Rule, type RulesFile } from './schema.ts'
-import { schemaFindings } from './schema-findings.ts'
+import * as check from '#checks/rules'
+import { fileSchema, schemaFindings } from './schema-findings.ts'
 import { readYaml, type YamlDocument } from './yaml-document.ts'
 
 /** The result of parsing the text of a rules file. */
@@ -20,6 +21,7 @@ export const MAX_PROBLEMS = 200
 const MAX_FOUND = 5 * MAX_PROBLEMS
 
 const schema = rulesJsonSchema()
+const checked = fileSchema(schema, check)
 
 /** A rules file's text as it was read, and where in it everything is. */
 export interface ReadRules {
@@ -74,7 +76,7 @@ function problemsIn(document: YamlDocument): readonly Problem[] {
   const { value } = document
   // Undefined is what could not be read, and null is nothing at all: no rules.
   if (value === undefined || value === null) return []
-  const wrong = schemaFindings(value, schema, MAX_PROBLEMS)
+  const wrong = schemaFindings(value, checked, MAX_PROBLEMS)
   const findings = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   return findings.slice(0, MAX_FOUND).map((finding) => located(finding, document))
 }

@@ -1,40 +1,132 @@
-import { violationsOf } from './schema-violations.ts'
-import type { Finding, Path } from './problem.ts'
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import * as rulesModule from '#checks/rules'
+import { parsePointer } from '../../base/json/json-pointer.ts'
+import { FORMATS } from './formats.ts'
+import type { Finding } from './problem.ts'
 import { memberOf } from './read-values.ts'
 import { findingOf } from './schema-messages.ts'
+import { branchFor, jsonType } from './schema-node.ts'
 import type { SchemaNode } from './schema-node.ts'
+
+/** A check that was compiled from a schema, and the nodes of that schema. */
+interface Check {
+  readonly schema: SchemaNode
+  readonly validate: ValidateFunction
+}
+
+/** The schema of a kind of file, and its checks. */
+export interface FileSchema {
+  readonly root: SchemaNode
+  readonly file: Check
+  /** Checks a file that has one rule. */
+  readonly rule: Check
+}
+
+/** Only the first error with one of these is reported for a value. */
+const ABOUT_TEXT: ReadonlySet<string> = new Set(['format', 'pattern', 'minLength', 'maxLength'])
+/** One hostile rule has many thousands of violations: this many limits are reported. */
+const MOST_IN_ONE = 5
+
+/** Returns a schema with the checks that `scripts/compile-schemas.mjs` made. */
+export function fileSchema(root: SchemaNode, compiled: typeof rulesModule): FileSchema {
+  const [file, rule] = [compiled, rulesModule].map(({ schema, makeCheck }) => ({
+    schema,
+    validate: makeCheck((name) => (name === 'formats' ? formatChecks() : { default: length })),
+  }))
+  return { root, file: file!, rule: rule! }
+}
+
+function formatChecks(): object {
+  const checks = Object.entries(FORMATS).map(([name, format]) => [
+    name,
+    (text: string) => format.problem(text) === undefined,
+  ])
+  return Object.fromEntries(checks) as object
+}
+
+/** Counts characters: some are written in two units. */
+function length(text: string): number {
+  let characters = 0
+  for (const _ of text) characters++
+  return characters
+}
 
 /**
  * Returns the violations of a whole file, each once and in the user's terms. Rules are checked one by
  * one, until there are about `limit` violations.
  */
-export function schemaFindings(file: unknown, root: SchemaNode, limit: number): readonly Finding[] {
-  const rules = memberOf(file, 'rules')
-  if (!Array.isArray(rules)) return findingsOf(file, root, root, [])
-  const findings = [...findingsOf({ ...(file as object), rules: [] }, root, root, [])]
-  const rule = root.definitions?.['rule'] ?? {}
+export function schemaFindings(
+  value: unknown,
+  { root, file, rule }: FileSchema,
+  limit: number,
+): readonly Finding[] {
+  const most = MOST_IN_ONE * limit
+  const rules = memberOf(value, 'rules')
+  if (!Array.isArray(rules)) return findingsOf(value, file, root, most)
+  const findings = [...findingsOf({ ...(value as object), rules: [] }, file, root, most)]
   for (const [index, each] of rules.entries()) {
     if (findings.length >= limit) break
-    findings.push(...findingsOf(each, rule, root, ['rules', index]))
+    findings.push(...findingsOf({ rules: [each] }, rule, root, most, index))
   }
   return findings
 }
 
+/** With `index`, the value has one rule, which stands there in the file. */
 function findingsOf(
   value: unknown,
-  node: SchemaNode,
+  { schema: { definitions }, validate }: Check,
   root: SchemaNode,
-  base: Path,
+  most: number,
+  index?: number,
 ): readonly Finding[] {
-  const findings: Finding[] = []
-  const seen = new Set<string>()
-  for (const violation of violationsOf(value, node, root.definitions, base)) {
-    const finding = findingOf(violation, root)
-    // Keys that are cut short in a message may look alike.
-    const once = JSON.stringify([violation.path, finding.message])
-    if (seen.has(once)) continue
-    seen.add(once)
-    findings.push(finding)
+  if (validate(value)) return []
+  const errors = validate.errors ?? []
+  // A check that keeps its errors keeps the file.
+  validate.errors = null
+  const unions = new Set<string>()
+  for (const { keyword, instancePath } of errors) if (keyword === 'anyOf') unions.add(instancePath)
+  const findings = new Map<string, Finding>()
+  for (const error of errors) {
+    if (findings.size >= most) break
+    if (!isMeant(error, unions, definitions)) continue
+    const { keyword, instancePath, params, data } = error
+    const path = pathOf(instancePath, value)
+    if (index !== undefined) path[1] = index
+    const key: unknown = params['additionalProperty'] ?? params['missingProperty']
+    const node = error.parentSchema as SchemaNode
+    const finding = findingOf({ keyword, node, value: data, path, key }, root, definitions)
+    const once = `${instancePath}\n${ABOUT_TEXT.has(keyword) ? '' : finding.message}`
+    if (!findings.has(once)) findings.set(once, finding)
   }
-  return findings
+  return [...findings.values()]
+}
+
+/**
+ * False for errors of the branches of a union that are for other types: a union has one branch for each
+ * type, and is itself an error when none is for the type. False for an enum of another type, too.
+ */
+function isMeant(
+  { keyword, parentSchema, data, instancePath }: ErrorObject,
+  unions: ReadonlySet<string>,
+  definitions: SchemaNode['definitions'],
+): boolean {
+  const { anyOf = [], type = [] } = parentSchema as SchemaNode
+  if (keyword === 'anyOf') return branchFor(anyOf, data, definitions) === undefined
+  const isUnion = unions.has(instancePath)
+  if (keyword !== 'enum' && !(keyword === 'type' && isUnion)) return true
+  const found = jsonType(data)
+  const isOf = (each: string): boolean =>
+    each === found ||
+    (each === 'integer' && (keyword === 'type' ? found === 'number' : Number.isInteger(data)))
+  return [type].flat().some(isOf)
+}
+
+/** Returns an instance path as keys, and as indexes where the value has a list. */
+function pathOf(instancePath: string, value: unknown): (string | number)[] {
+  let at = value
+  return (parsePointer(instancePath) ?? []).map((key) => {
+    const step = Array.isArray(at) ? Number(key) : key
+    at = (at as Readonly<Record<string, unknown>>)[key]
+    return step
+  })
 }

@@ -1,7 +1,6 @@
 import { FAULTS } from '../../filters/index.ts'
 import { familiarHint } from './familiar-keys.ts'
 import { FORMATS } from './formats.ts'
-import type { Violation } from './schema-violations.ts'
 import { nearestName } from '../../base/nearest-name.ts'
 import { shownValue, type Finding, type Path } from './problem.ts'
 import { resolved, type SchemaNode } from './schema-node.ts'
@@ -10,12 +9,22 @@ import { unknownKey } from './unknown-key.ts'
 /** Objects with more keys are not described by their keys. */
 const MAX_LISTED = 4
 
+/** One way in which a value does not fit its node. */
+interface Violation {
+  readonly keyword: string
+  readonly node: SchemaNode
+  readonly value: unknown
+  readonly path: Path
+  /** The key that is unknown or missing. */
+  readonly key: unknown
+}
+
 /** Describes a violation to the author of the file. */
 export function findingOf(
   { keyword, node, value, path, key }: Violation,
   root: SchemaNode,
+  definitions: SchemaNode['definitions'],
 ): Finding {
-  const { definitions } = root
   const found = shownValue(value)
   switch (keyword) {
     case 'additionalProperties': {
@@ -48,15 +57,14 @@ export function findingOf(
     case 'maxItems':
     case 'maxProperties': {
       if (isOneKeyed(node)) return oneKey(node, path, `found ${countOf(value)}`)
-      const message = `may have ${String(node[keyword])} entries, found ${countOf(value)}`
+      const message = `may have ${node[keyword]} entries, found ${countOf(value)}`
       return { code: 'too_many', message, path }
     }
-    case 'minProperties':
-      break
+    default: // minProperties
+      return isOneKeyed(node)
+        ? oneKey(node, path, 'found none')
+        : { code: 'bad_value', message: 'needs at least one key', path, ...allowedIn(node) }
   }
-  return isOneKeyed(node)
-    ? oneKey(node, path, 'found none')
-    : { code: 'bad_value', message: 'needs at least one key', path, ...allowedIn(node) }
 }
 
 /** A value that none of a union's branches is about. */

@@ -4,7 +4,8 @@ import { parse } from 'yaml'
 import { planJsonSchema } from '../../../src/lab/experiment/plan-schema.ts'
 import { FAULTS } from '../../../src/filters/index.ts'
 import { FORMATS } from '../../../src/rules/file/formats.ts'
-import { schemaFindings } from '../../../src/rules/file/schema-findings.ts'
+import * as check from '#checks/rules'
+import { fileSchema, schemaFindings } from '../../../src/rules/file/schema-findings.ts'
 import { resolved } from '../../../src/rules/file/schema-node.ts'
 import type { SchemaNode } from '../../../src/rules/file/schema-node.ts'
 import { rulesJsonSchema } from '../../../src/rules/file/schema.ts'
@@ -39,6 +40,7 @@ const VIOLATIONS: readonly unknown[] = [
 ]
 
 const root = rulesJsonSchema()
+const compiled = fileSchema(root, check)
 const byAjv = ajvFindings(root)
 
 /** Returns, of every value or one in so many, those that are not judged alike. */
@@ -50,7 +52,7 @@ function different(
   let at = 0
   for (const value of values) {
     if (at++ % one !== 0) continue
-    const findings = JSON.stringify(schemaFindings(value, root, Infinity))
+    const findings = JSON.stringify(schemaFindings(value, compiled, Infinity))
     told.count++
     if (findings !== '[]') told.wrong++
     if (findings !== JSON.stringify(byAjv(value))) told.unlike.push(value)
@@ -99,7 +101,7 @@ function around(...bounds: readonly (number | undefined)[]): readonly number[] {
 }
 
 describe('what does not fit the schema', () => {
-  it('is what another validator finds, whatever is wrong where', () => {
+  it('is what ajv finds with the schema of now, whatever is wrong where', () => {
     const { count, wrong, unlike } = different(probes(root), rounds(7, 1))
     expect(unlike.slice(0, 5)).toEqual([])
     expect(count).toBeGreaterThan(rounds(700, 5000))
@@ -125,8 +127,13 @@ describe('what does not fit the schema', () => {
 
   it('is told of about as many rules as there are mistakes to tell', () => {
     const rules = Array.from({ length: 50 }, () => ({ nam: 'a' }))
-    const all = schemaFindings({ rules }, root, Infinity)
-    expect(schemaFindings({ rules }, root, 10)).toEqual(all.slice(0, 12))
+    const all = schemaFindings({ rules }, compiled, Infinity)
+    expect(schemaFindings({ rules }, compiled, 10)).toEqual(all.slice(0, 12))
+  })
+
+  it('is bounded in one rule', () => {
+    const any = Array.from({ length: 4000 }, () => ({ tol: 'a' }))
+    expect(schemaFindings({ rules: [{ match: { any } }] }, compiled, 10)).toHaveLength(50)
   })
 
   it.each([

@@ -1,0 +1,8 @@
+/** Made by `scripts/compile-schemas.mjs`. `require` gives the check its formats and ajv's helpers. */
+declare module '#checks/*' {
+  import type { ValidateFunction } from 'ajv'
+  import type { SchemaNode } from './schema-node.ts'
+
+  export const schema: SchemaNode
+  export function makeCheck(require: (name: string) => object): ValidateFunction
+}
