@@ -25,7 +25,7 @@ export const life: Phase = {
           ok,
           word: 'honest',
           text: ok
-            ? 'app killed: 502 that names the app; restarted: the first call succeeded'
+            ? 'app killed: a 502 names it; restarted: the first call succeeded'
             : 'the app was killed and restarted, and a check failed',
         },
       ],
