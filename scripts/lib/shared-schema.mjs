@@ -1,12 +1,13 @@
 // Prepares a schema for compiling: nothing for people, and one definition for all nodes that are alike.
 
+const SIZES = new Set(['maxLength', 'maxItems', 'maxProperties'])
 const FOR_PEOPLE = new Set(['$schema', 'title', 'description', 'examples', 'default'])
 /** Checking a shorter node in place costs less code than a call. */
 const MIN_SHARED = 40
 
 /** Returns the schema that accepts the same values, with its repeated nodes and faults as definitions. */
 export function sharedSchema(schema) {
-  const { definitions, ...root } = plain(schema)
+  const { definitions = {}, ...root } = without(FOR_PEOPLE, schema)
   const repeated = repeatedIn({ ...root, definitions })
   const shared = {}
   const names = new Map()
@@ -25,9 +26,14 @@ export function sharedSchema(schema) {
   return { ...members(root, share), definitions: { ...named, ...shared } }
 }
 
-function plain(node) {
-  const kept = Object.entries(node).filter(([key]) => !FOR_PEOPLE.has(key))
-  return members(Object.fromEntries(kept), plain)
+/** Returns the schema that accepts values of any size as well. */
+export function withoutSizes(schema) {
+  return without(SIZES, schema)
+}
+
+function without(keywords, node) {
+  const kept = Object.entries(node).filter(([key]) => !keywords.has(key))
+  return members(Object.fromEntries(kept), (inner) => without(keywords, inner))
 }
 
 function repeatedIn(schema) {

@@ -1,4 +1,6 @@
-import { readShape, ShapeError } from '../base/schema/read-shape.ts'
+import type { TSchema } from 'typebox'
+import { makeCheck } from '#checks/admin'
+import { readShape } from '../base/schema/read-shape.ts'
 import { plain } from '../base/text/foreign-text.ts'
 import { CLIENT_HEADER } from '../http/trusted-host.ts'
 import type { Endpoint, Problem, ResponseOf } from './api.ts'
@@ -42,6 +44,12 @@ export const MAX_BYTES = 4 * 1024 * 1024
 const MAX_FAILURE_BYTES = 16 * 1024
 const TIMEOUT_MS = 2_000
 const NO_READ = 'needs the read token: --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
+
+/** Checks an object that has one response under the name of its schema. */
+const fits = makeCheck(() => ({}))
+const SCHEMA_NAMES: ReadonlyMap<TSchema, string> = new Map(
+  Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
+)
 
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
@@ -95,8 +103,8 @@ export async function askAdmin<E extends Endpoint>(
 }
 
 /**
- * Reads the JSON that an endpoint sent. Whoever sent it may be anybody: see `readShape`. Throws an
- * `AdminError`.
+ * Reads the JSON that an endpoint sent, which may come from anybody: ajv checks it, `readShape` cuts and
+ * cleans it. Throws an `AdminError`.
  */
 export function readResponse<E extends Endpoint>(
   endpoint: E,
@@ -118,14 +126,21 @@ export function checkResponse<E extends Endpoint>(
   clean = plain,
 ): ResponseOf<E> {
   if (response === undefined) throw new TypeError(`${path} sends no JSON`)
-  try {
-    return readShape(response, value, clean) as ResponseOf<E>
-  } catch (error) {
-    if (!(error instanceof ShapeError)) throw error
-    throw new AdminError(
-      `${path} is not understood: ${error.message}; is it another version of Squall?`,
-    )
-  }
+  const problem = shapeProblem(response, value)
+  if (problem === undefined) return readShape(response, value, clean) as ResponseOf<E>
+  throw new AdminError(`${path} is not understood: ${problem}; is it another version of Squall?`)
+}
+
+/** Names the first key that is missing or has another type. */
+function shapeProblem(schema: TSchema, value: unknown): string | undefined {
+  if (fits({ [SCHEMA_NAMES.get(schema)!]: value })) return undefined
+  const { instancePath, params } = fits.errors![0]!
+  const [, , ...keys] = instancePath.split('/')
+  const missing = params['missingProperty'] as string | undefined
+  if (missing !== undefined) keys.push(missing)
+  const at = keys.map((key) => (/^\d+$/.test(key) ? '[]' : `.${key}`)).join('')
+  if (missing !== undefined) return `${at.slice(1)} is missing`
+  return `${at === '' ? 'the response' : at.replace(/^\./, '')} is not what a sidecar sends`
 }
 
 /** Describes a response that is no success: its status, and its `error` without `hidden`. */
@@ -137,7 +152,9 @@ export async function failureOf(
     const text = await boundedText(body, MAX_FAILURE_BYTES)
     // A sidecar never sends a token back; whoever stands in for one may.
     const shown = hidden === '' ? text : text.replaceAll(hidden, '…')
-    const { error } = readShape(SCHEMAS.failure, JSON.parse(shown), plain)
+    const value: unknown = JSON.parse(shown)
+    const isFailure = shapeProblem(SCHEMAS.failure, value) === undefined
+    const error = isFailure ? readShape(SCHEMAS.failure, value, plain).error : ''
     return error === '' ? `responded ${status}` : `responded ${status}: ${error}`
   } catch {
     return `responded ${status}`

@@ -3,35 +3,34 @@ import { parseExpectation } from '../load/expectation.ts'
 import { LoadError } from '../load/load-error.ts'
 import { parseSlo } from '../load/results/slo.ts'
 import { fileFindings } from '../../rules/file/file-findings.ts'
-import { nearestName } from '../../base/nearest-name.ts'
-import { type Finding, type Path, pathText, type Problem } from '../../rules/file/problem.ts'
+import type { Finding, Path, Problem } from '../../rules/file/problem.ts'
 import { memberOf, readValues } from '../../rules/file/read-values.ts'
 import * as check from '#checks/plan'
+import * as rulesCheck from '#checks/rules'
 import { fileSchema, schemaFindings } from '../../rules/file/schema-findings.ts'
-import type { YamlDocument } from '../../rules/file/yaml-document.ts'
+import { nearestKeyAlone } from '../../rules/file/unknown-key.ts'
+import { located, type YamlDocument } from '../../rules/file/yaml-document.ts'
 import { type Gate, MEASURES, readAbortGate } from './gate.ts'
 import { planJsonSchema, type PlanFile } from './plan-schema.ts'
 
 const MAX_PROBLEMS = 100
 
 const schema = planJsonSchema()
-const checked = fileSchema(schema, check)
+const checked = fileSchema(schema, check, rulesCheck)
 
 /** Returns the problems of a plan in the order of its text. */
 export function planFindings(document: YamlDocument): readonly Problem[] {
   const { value } = document
   if (value === undefined) return []
-  const wrong = schemaFindings(value ?? {}, checked, MAX_PROBLEMS).map(meant)
+  const wrong = schemaFindings(value ?? {}, checked, MAX_PROBLEMS).map((finding) =>
+    finding.path[0] === 'rules' ? finding : nearestKeyAlone(finding),
+  )
   const found = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   // The other checks require a plan with a valid schema.
   if (wrong.length === 0) found.push(...ownFindings(value))
   return found
     .slice(0, MAX_PROBLEMS)
-    .map(({ atKey, path, ...rest }) => ({
-      ...rest,
-      path: pathText(path),
-      ...document.position(path, atKey),
-    }))
+    .map((finding) => located(finding, document))
     .sort((a, b) => a.line - b.line || a.column - b.column)
 }
 
@@ -47,14 +46,6 @@ export function abortGates(conditions: NonNullable<PlanFile['abortOn']>): readon
     const gate = written === undefined ? undefined : readAbortGate(measure, written)
     return typeof gate === 'object' ? [gate] : []
   })
-}
-
-/** Outside of rules only the nearest key is suggested. */
-function meant(finding: Finding): Finding {
-  if (finding.code !== 'unknown_key' || finding.path[0] === 'rules') return finding
-  const { hint: _, ...rest } = finding
-  const near = nearestName(finding.found ?? '', finding.allowed ?? [])
-  return near === undefined ? rest : { ...rest, hint: `did you mean \`${near}\`?` }
 }
 
 function ownFindings(value: unknown): readonly Finding[] {

@@ -45,7 +45,7 @@ export async function readPlan(text: string, source: PlanSource): Promise<ReadPl
     return failed(source.file, [at('too_large', 'a plan may have 1 MiB', '')])
   }
   const document = readYaml(text)
-  const problems = [...document.problems.map(planWords), ...planFindings(document)]
+  const problems = [...document.problems, ...planFindings(document)]
   if (problems.length > 0) return failed(source.file, problems)
   const file = readFile(document.value)
   const rules = await rulesOf(file, document, source)
@@ -165,10 +165,6 @@ async function callsOf(
 function reasonOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   return code ?? (error instanceof Error ? error.message : String(error))
-}
-
-function planWords(problem: Problem): Problem {
-  return { ...problem, message: problem.message.replace('a rules file', 'a plan') }
 }
 
 function at(code: Problem['code'], message: string, path: string): Problem {

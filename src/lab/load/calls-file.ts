@@ -1,65 +1,36 @@
-import { LineCounter, parseDocument } from 'yaml'
-import { isRecord } from '../../base/values.ts'
-import { assertShallow } from '../../base/yaml/yaml-depth.ts'
-import type { CallSpec } from './load-options.ts'
+import * as check from '#checks/calls'
+import { sentence } from '../../rules/file/problem-format.ts'
+import { readValues } from '../../rules/file/read-values.ts'
+import { fileSchema, schemaFindings } from '../../rules/file/schema-findings.ts'
+import { nearestKeyAlone } from '../../rules/file/unknown-key.ts'
+import { located, readYaml } from '../../rules/file/yaml-document.ts'
+import { CALLS_SCHEMA } from './calls-schema.ts'
 import { parseExpectation } from './expectation.ts'
 import { LoadError } from './load-error.ts'
+import type { CallSpec } from './load-options.ts'
 
 const FORM =
   'write calls: [{ tool: echo, arguments: { message: hi }, weight: 2, expect: [/content>0] }]'
-const MAX_CALLS = 1000
-const KEYS = new Set(['tool', 'arguments', 'weight', 'expect'])
+const checked = fileSchema(CALLS_SCHEMA, check)
 
-/** Parses a calls file. Throws a `LoadError`. */
+type WrittenCall = Omit<CallSpec, 'expect'> & { readonly expect: string | readonly string[] }
+
+/** Parses a calls file. Throws a `LoadError` about the first problem. */
 export function parseCalls(text: string): CallSpec[] {
-  try {
-    assertShallow(text)
-  } catch (error) {
-    throw bad((error as Error).message)
+  const document = readYaml(text)
+  const [syntax] = document.problems
+  const findings = syntax === undefined ? schemaFindings(document.value, checked, 1) : []
+  // A misspelt key says more than the one that is missing for it.
+  const finding = findings.find(({ code }) => code === 'unknown_key') ?? findings[0]
+  const problem = syntax ?? (finding && located(nearestKeyAlone(finding), document))
+  if (problem !== undefined) {
+    const where = `line ${problem.line}, column ${problem.column}`
+    throw new LoadError('BAD_INPUT', `the file of calls: ${where}: ${sentence(problem)}`, FORM)
   }
-  const document = parseDocument(text, { lineCounter: new LineCounter(), prettyErrors: true })
-  const [problem] = document.errors
-  if (problem !== undefined) throw bad(problem.message.split('\n')[0]!)
-  const value = valueOf(document)
-  const calls: unknown = isRecord(value) ? value['calls'] : value
-  if (!Array.isArray(calls) || calls.length === 0) throw bad('there is no list of calls')
-  if (calls.length > MAX_CALLS) throw bad(`there are more than ${MAX_CALLS} calls`)
-  return calls.map((call, i) => callOf(call, i + 1))
-}
-
-function valueOf(document: ReturnType<typeof parseDocument>): unknown {
-  try {
-    // Bounds alias expansion, so that a small file cannot expand to millions of values.
-    return document.toJS({ maxAliasCount: 100 })
-  } catch (error) {
-    throw bad((error as Error).message)
-  }
-}
-
-function callOf(call: unknown, number: number): CallSpec {
-  if (!isRecord(call)) throw bad(`call ${number} is no mapping`)
-  const unknown = Object.keys(call).find((key) => !KEYS.has(key))
-  if (unknown !== undefined)
-    throw bad(`call ${number} has an unknown key "${unknown.slice(0, 40)}"`)
-  const { tool, arguments: args, weight = 1, expect = [] } = call
-  if (typeof tool !== 'string' || tool === '') throw bad(`call ${number} names no tool`)
-  if (args !== undefined && !isRecord(args))
-    throw bad(`the arguments of call ${number} are no mapping`)
-  if (typeof weight !== 'number' || !(weight > 0 && weight <= 1e6)) {
-    throw bad(`the weight of call ${number} is no number above 0`)
-  }
-  const conditions: unknown[] = Array.isArray(expect) ? expect : [expect]
-  if (!conditions.every((each) => typeof each === 'string')) {
-    throw bad(`what call ${number} expects is no text`)
-  }
-  return {
-    tool,
-    weight,
-    ...(args !== undefined && { arguments: args }),
-    expect: conditions.map((each) => parseExpectation(each, tool)),
-  }
-}
-
-function bad(why: string): LoadError {
-  return new LoadError('BAD_INPUT', `the file of calls: ${why}`, FORM)
+  const read = readValues(CALLS_SCHEMA, document.value, undefined)
+  const calls = Array.isArray(read) ? read : (read as { readonly calls: unknown }).calls
+  return (calls as readonly WrittenCall[]).map((call) => ({
+    ...call,
+    expect: [call.expect].flat().map((each) => parseExpectation(each, call.tool)),
+  }))
 }

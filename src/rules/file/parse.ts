@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { plain } from '../../base/text/foreign-text.ts'
 import { faultUses, fileFindings } from './file-findings.ts'
-import { pathText, type Finding, type Problem } from './problem.ts'
+import type { Problem } from './problem.ts'
 import { deepFreeze, memberOf, readValues } from './read-values.ts'
 import { rulesJsonSchema, type Rule, type RulesFile } from './schema.ts'
 import * as check from '#checks/rules'
 import { fileSchema, schemaFindings } from './schema-findings.ts'
-import { readYaml, type YamlDocument } from './yaml-document.ts'
+import { located, readYaml, type YamlDocument } from './yaml-document.ts'
 
 /** The result of parsing the text of a rules file. */
 export type ParsedRules =
@@ -21,7 +21,7 @@ export const MAX_PROBLEMS = 200
 const MAX_FOUND = 5 * MAX_PROBLEMS
 
 const schema = rulesJsonSchema()
-const checked = fileSchema(schema, check)
+const checked = fileSchema(schema, check, check)
 
 /** A rules file's text as it was read, and where in it everything is. */
 export interface ReadRules {
@@ -79,10 +79,6 @@ function problemsIn(document: YamlDocument): readonly Problem[] {
   const wrong = schemaFindings(value, checked, MAX_PROBLEMS)
   const findings = [...wrong, ...fileFindings(value, wrong, schema, MAX_PROBLEMS)]
   return findings.slice(0, MAX_FOUND).map((finding) => located(finding, document))
-}
-
-function located({ atKey, path, ...rest }: Finding, document: YamlDocument): Problem {
-  return { ...rest, path: pathText(path), ...document.position(path, atKey) }
 }
 
 function inOrder(problems: readonly Problem[]): readonly Problem[] {

@@ -1,5 +1,4 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import * as rulesModule from '#checks/rules'
 import { parsePointer } from '../../base/json/json-pointer.ts'
 import { FORMATS } from './formats.ts'
 import type { Finding } from './problem.ts'
@@ -18,8 +17,14 @@ interface Check {
 export interface FileSchema {
   readonly root: SchemaNode
   readonly file: Check
-  /** Checks a file that has one rule. */
-  readonly rule: Check
+  /** Checks a file that has one rule; undefined for files without rules. */
+  readonly rule: Check | undefined
+}
+
+/** A module that `scripts/compile-schemas.mjs` made. */
+interface Compiled {
+  readonly schema: SchemaNode
+  readonly makeCheck: (require: (name: string) => object) => ValidateFunction
 }
 
 /** Only the first error with one of these is reported for a value. */
@@ -27,13 +32,14 @@ const ABOUT_TEXT: ReadonlySet<string> = new Set(['format', 'pattern', 'minLength
 /** One hostile rule has many thousands of violations: this many limits are reported. */
 const MOST_IN_ONE = 5
 
-/** Returns a schema with the checks that `scripts/compile-schemas.mjs` made. */
-export function fileSchema(root: SchemaNode, compiled: typeof rulesModule): FileSchema {
-  const [file, rule] = [compiled, rulesModule].map(({ schema, makeCheck }) => ({
-    schema,
-    validate: makeCheck((name) => (name === 'formats' ? formatChecks() : { default: length })),
-  }))
-  return { root, file: file!, rule: rule! }
+/** Returns a schema with its compiled checks; `rule` for files that have rules. */
+export function fileSchema(root: SchemaNode, file: Compiled, rule?: Compiled): FileSchema {
+  return { root, file: checkOf(file), rule: rule && checkOf(rule) }
+}
+
+function checkOf({ schema, makeCheck }: Compiled): Check {
+  const validate = makeCheck((name) => (name === 'formats' ? formatChecks() : { default: length }))
+  return { schema, validate }
 }
 
 function formatChecks(): object {
@@ -62,7 +68,7 @@ export function schemaFindings(
 ): readonly Finding[] {
   const most = MOST_IN_ONE * limit
   const rules = memberOf(value, 'rules')
-  if (!Array.isArray(rules)) return findingsOf(value, file, root, most)
+  if (rule === undefined || !Array.isArray(rules)) return findingsOf(value, file, root, most)
   const findings = [...findingsOf({ ...(value as object), rules: [] }, file, root, most)]
   for (const [index, each] of rules.entries()) {
     if (findings.length >= limit) break

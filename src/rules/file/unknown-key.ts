@@ -28,6 +28,14 @@ export function unknownKey(
   }
 }
 
+/** Leaves out the hints about rules files: of an unknown key only the nearest key is suggested. */
+export function nearestKeyAlone(finding: Finding): Finding {
+  if (finding.code !== 'unknown_key') return finding
+  const { hint: _, ...rest } = finding
+  const hint = meant(nearestName(finding.found ?? '', finding.allowed ?? []))
+  return hint === undefined ? rest : { ...rest, hint }
+}
+
 function hintFor(
   path: Path,
   key: string,

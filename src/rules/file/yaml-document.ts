@@ -16,7 +16,7 @@ import {
 } from 'yaml'
 import { plain, quoted } from '../../base/text/foreign-text.ts'
 import { measureDocument, MAX_DEPTH } from './document-bounds.ts'
-import type { Path, Problem, ProblemCode } from './problem.ts'
+import { type Finding, type Path, pathText, type Problem, type ProblemCode } from './problem.ts'
 
 /** A map in a list in a map: each level of values is up to two of the parser's. */
 const MAX_STACK = 2 * MAX_DEPTH + 20
@@ -68,6 +68,11 @@ export interface YamlDocument {
   position(path: Path, atKey?: boolean): Position
 }
 
+/** Turns the path of a finding into its position in the text. */
+export function located({ atKey, path, ...rest }: Finding, document: YamlDocument): Problem {
+  return { ...rest, path: pathText(path), ...document.position(path, atKey) }
+}
+
 const MAX_SYNTAX_PROBLEMS = 20
 const START: Position = { line: 1, column: 1 }
 
@@ -97,11 +102,7 @@ function read(text: string): YamlDocument {
   const second = others.find((other) => other.contents !== null && !isNothing(other.contents))
   if (second !== undefined) {
     const position = positionAt(second.contents?.range?.[0] ?? second.range[0])
-    return failed(
-      'several_documents',
-      'a rules file is one document; this is a second one',
-      position,
-    )
+    return failed('several_documents', 'a file is one document; this is a second one', position)
   }
   const errors = [...document.errors, ...document.warnings, ...others.flatMap((o) => o.errors)]
   if (errors.length > 0) {

@@ -15,6 +15,11 @@ describe('settings of the injector', () => {
     })
   })
 
+  it('have defaults for keys without a value, as a chart renders them', () => {
+    const empty = { image: null, imagePullPolicy: '', resources: null, defaults: { ports: null } }
+    expect(parse(empty)).toEqual(parse({}))
+  })
+
   it('take what they are given', () => {
     const given = {
       image: 'mirror.example/squall@sha256:'.concat('0'.repeat(64)),
@@ -27,26 +32,31 @@ describe('settings of the injector', () => {
   })
 
   it.each([
-    [[], 'the settings: write an object'],
-    [{ imagge: 'x' }, 'the settings has "imagge", which is not known: did you mean image?'],
+    [[], 'the settings: needs an object, found a list'],
+    [{ imagge: 'x' }, 'imagge: unknown key "imagge"; did you mean `image`?'],
     [{ image: 'a b' }, 'image: "a b": write the name of an image'],
-    [{ adminPort: 80 }, 'adminPort: write an integer from 1024 to 65535'],
-    [{ user: 0 }, 'user: write an integer from 1'],
+    [{ adminPort: 80 }, 'adminPort: needs an integer from 1024 to 65535, found 80'],
+    [{ user: 0 }, 'user: needs an integer from 1'],
     [{ prefix: 'squall' }, 'prefix: "squall": write a domain and a slash'],
-    [{ imagePullPolicy: 'Sometimes' }, 'imagePullPolicy: use one of'],
+    [
+      { imagePullPolicy: 'Sometimes' },
+      'imagePullPolicy: needs Always, IfNotPresent or Never, found "Sometimes"',
+    ],
     [
       { resources: { memoryLimit: '1Mi' } },
       'memoryLimit: "1Mi": write a quantity of memory of at least 128Mi',
     ],
     [{ resources: { cpuRequest: '2' } }, 'resources.cpuRequest: let it be at most cpuLimit'],
-    [{ allowedImages: 'x' }, 'allowedImages: write a list of texts'],
-    [{ scrapeAnnotations: 'yes' }, 'scrapeAnnotations: write true or false'],
-    [{ defaults: { inject: 'true' } }, 'defaults has "inject", which is not known'],
+    [{ allowedImages: 'x' }, 'allowedImages: needs a list, found "x"'],
+    [{ allowedImages: ['a', ''] }, 'allowedImages[1]: cannot be empty'],
+    [{ productionAction: 'Refuse' }, 'needs refuse, ignore or allow, found "Refuse"; did you mean'],
+    [{ scrapeAnnotations: 'yes' }, 'scrapeAnnotations: needs true or false, found "yes"'],
+    [{ defaults: { inject: 'true' } }, 'defaults.inject: unknown key "inject"; allowed: ports'],
+    [{ defaults: { 'allow-production': 'true' } }, 'defaults.allow-production: unknown key'],
     [
-      { defaults: { 'allow-production': 'true' } },
-      'defaults has "allow-production", which is not known',
+      { defaults: { 'max-percent': 20 } },
+      'defaults.max-percent: needs text, found 20; put it in quotes: "20"',
     ],
-    [{ defaults: { 'max-percent': 20 } }, 'defaults.max-percent: write text, in quotes'],
     [
       { defaults: { 'max-percent': '200%' } },
       'defaults.max-percent: "200%": write a number from 0 to 100',

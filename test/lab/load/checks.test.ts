@@ -160,13 +160,23 @@ test('a file of calls gives arguments, weights and what is expected', async () =
 })
 
 test.each([
-  ['calls: []', /no list of calls/],
-  ['calls: [{ tol: a }]', /unknown key "tol"/],
-  ['calls: [{ weight: 2 }]', /call 1 names no tool/],
-  ['calls: [{ tool: a, weight: 0 }]', /weight of call 1/],
-  ['calls: [{ tool: a, arguments: 3 }]', /arguments of call 1/],
+  ['calls: []', /line 1, column 8: calls: the list cannot be empty/],
+  [
+    'calls: [{ tol: a }]',
+    /line 1, column 11: calls\[0\]\.tol: unknown key "tol"; did you mean `tool`/,
+  ],
+  ['calls: [{ weight: 2 }]', /calls\[0\]: `tool` is missing/],
+  [
+    'calls: [{ tool: a, weight: 0 }]',
+    /calls\[0\]\.weight: needs a number above 0 and up to 1000000, found 0/,
+  ],
+  ['calls: [{ tool: a, arguments: 3 }]', /calls\[0\]\.arguments: needs an object, found 3/],
   ['calls: [{ tool: a, expect: [total] }]', /no JSON Pointer/],
-  ['calls: [', /the file of calls/],
+  ['calls: [{ tool: a, expect: 3 }]', /calls\[0\]\.expect: needs text or a list, found 3/],
+  ['weights: 3\ncalls: [{ tool: a }]', /line 1, column 1: weights: unknown key/],
+  ['3', /needs an object \(calls\) or a list, found 3/],
+  ['', /needs an object \(calls\) or a list, found nothing/],
+  ['calls: [', /the file of calls: line 1, column \d+: not YAML/],
 ])('the file of calls %s is refused', (text, why) => {
   expect(() => parseCalls(text)).toThrow(why)
 })

@@ -40,7 +40,7 @@ const VIOLATIONS: readonly unknown[] = [
 ]
 
 const root = rulesJsonSchema()
-const compiled = fileSchema(root, check)
+const compiled = fileSchema(root, check, check)
 const byAjv = ajvFindings(root)
 
 /** Returns, of every value or one in so many, those that are not judged alike. */
