@@ -32,9 +32,9 @@ export function sidecarArgs(plan: Plan): readonly string[] {
   args.push('--drain-timeout', `${shutdownTimes(plan.graceSeconds).drain}s`)
   if (environment !== undefined) args.push('--environment', environment)
   // Namespaces that the injector takes for production say so; all others keep their names.
-  const names = settings.productionEnvironments
-  if (environment !== 'production' && names !== PRODUCTION_NAMES && names.length > 0) {
-    args.push('--production-names', names.join(','))
+  const names = settings.productionEnvironments.join(',')
+  if (environment !== 'production' && names !== PRODUCTION_NAMES.join(',') && names !== '') {
+    args.push('--production-names', names)
   }
   if (plan.isProductionAllowed) args.push('--allow-production')
   for (const key of PASSED_ON) {
