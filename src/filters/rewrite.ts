@@ -1,16 +1,20 @@
 import { parsePointer } from '../base/json/json-pointer.ts'
-import { find, itemsOf, valueOf } from '../base/json/json-node.ts'
+import type { TextEdit } from '../base/json/json-edit.ts'
+import { find, itemsOf, type JsonNode, valueOf } from '../base/json/json-node.ts'
 import { readJson } from '../base/json/json-text.ts'
-import { changingLast } from './lib/json/edit-result.ts'
+import { changingLast, editResult } from './lib/json/edit-result.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, Frame, Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import type { JsonOperation } from './lib/json/json-operation.ts'
-import { plainPart, resultParts, structuredPart } from './lib/json/json-part.ts'
+import { plainPart, resultParts, structuredPart, textsOf } from './lib/json/json-part.ts'
 import { namePicker } from './lib/names.ts'
 import { rewriteProblems, rewriteSchema, type RewriteConfig } from './lib/json/rewrite-schema.ts'
 import { doneText, TextRewrite, type FindParts, type Rewritten } from './lib/json/rewrite-text.ts'
+
+/** The most characters that `text` adds to one result. */
+const MAX_GROWTH = 1024 * 1024
 
 /** Another shape of results, arguments or the catalog of tools than the app gave. */
 export const rewrite = defineFault({
@@ -33,13 +37,15 @@ export const rewrite = defineFault({
       if (call === undefined) return NOTHING
       return { by: 'request', asks: 'edit', does, needs: 'arguments that have what it changes' }
     }
-    const needs = where === 'result' ? 'a result that has what it changes' : 'a list of such tools'
+    const isList = where !== 'result' && where !== 'message'
+    const needs = isList ? 'a list of such tools' : `a ${where} that has what it changes`
     return { by: 'response', does: 'the JSON of its response is changed', needs }
   },
   create(config): Fault {
     const operations = operationsOf(config)
     // Without any named change, there is one random change.
-    const drift = config.drift ?? (operations.length === 0 ? 1 : 0)
+    const { text: texts } = config
+    const drift = config.drift ?? (operations.length === 0 && texts === undefined ? 1 : 0)
     const rewritten = async (
       ctx: FaultContext,
       text: string,
@@ -48,9 +54,7 @@ export const rewrite = defineFault({
       const work = new TextRewrite(text, parts, ctx.turn)
       for (const operation of operations) await work.apply(operation)
       await work.drift(drift, ctx.random)
-      const { result } = work
-      if (result !== undefined) ctx.injected(doneText(result.done))
-      return result
+      return work.result
     }
     if (config.in === 'arguments') {
       return {
@@ -63,9 +67,15 @@ export const rewrite = defineFault({
       changes: true,
       onResponse: (ctx) =>
         changingLast(async (frame: Frame) => {
-          const text = frame.message?.kind === 'result' ? frameText(frame) : undefined
+          const { kind } = frame.message ?? {}
+          const isMeant = kind === 'result' || (kind === 'error' && config.in === 'message')
+          const text = isMeant ? frameText(frame) : undefined
           const after = text === undefined ? undefined : await rewritten(ctx, text, parts)
-          return after === undefined ? undefined : withText(frame, after.text)
+          const named = after === undefined ? undefined : withText(frame, after.text)
+          const all = texts && editResult(named ?? frame, (_, result) => textEdits(result, texts))
+          const effects = [after && doneText(after.done), all && 'text']
+          if (named ?? all) ctx.injected(effects.filter((each) => each !== undefined).join(', '))
+          return all ?? named
         }),
     }
   },
@@ -107,6 +117,25 @@ type Change = JsonOperation extends infer Each
     : never
   : never
 
+/** Returns the edits that change the texts of a result, as far as it does not grow by more than allowed. */
+function textEdits(
+  result: JsonNode,
+  { prepend = '', append = '', replace = {} }: NonNullable<RewriteConfig['text']>,
+): readonly TextEdit[] {
+  let left = MAX_GROWTH
+  return textsOf(result).flatMap(({ value, start, end }) => {
+    let text = value
+    for (const [from, to] of Object.entries(replace)) {
+      const places = text.split(from).length - 1
+      if (places * (to.length - from.length) > left) return []
+      text = text.replaceAll(from, () => to)
+    }
+    text = prepend + text + append
+    left -= Math.max(0, text.length - value.length)
+    return text === value || left < 0 ? [] : [{ start, end, text: JSON.stringify(text) }]
+  })
+}
+
 function partsOfResponse({ in: where, consistent, tools }: RewriteConfig): FindParts {
   if (where === 'result') {
     return (text) => {
@@ -114,6 +143,9 @@ function partsOfResponse({ in: where, consistent, tools }: RewriteConfig): FindP
       if (result === undefined) return []
       return consistent ? resultParts(text, result) : structuredPart(text, result)
     }
+  }
+  if (where === 'message') {
+    return (text) => [readJson(text) ?? []].flat().map((root) => plainPart(text, root))
   }
   const isMeant = tools === undefined ? () => true : namePicker(tools)
   return (text) =>
@@ -134,6 +166,7 @@ async function editingArguments(
   // Tried on a copy first: only what finds something to change is to be counted.
   const tried = await rewritten(JSON.stringify({ params }), argumentsIn)
   if (tried === undefined) return CONTINUE
+  ctx.injected(doneText(tried.done))
   return {
     kind: 'edit',
     edit: async (text) => {

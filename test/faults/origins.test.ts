@@ -62,7 +62,11 @@ const FORMS: Readonly<Record<(typeof FAULT_NAMES)[number], readonly string[]>> =
     'after: { events: 2 }',
     'content: { chars: 1 }',
   ],
-  rewrite: ['set: { /content/0/text: no }'],
+  rewrite: [
+    'set: { /content/0/text: no }',
+    'text: { append: no }',
+    'in: message, set: { /result/content/0/text: no }',
+  ],
   corrupt: ['', 'mode: bitflip', 'mode: empty'],
   throttle: ['rate: 1GiB'],
   catalog: ['hide: "*"'],

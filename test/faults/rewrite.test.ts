@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http'
 import { expect, it } from 'vitest'
 import { call, callMessage } from '../support/http-call.ts'
 import { closers } from '../support/closers.ts'
+import { whenAsked } from './apps.ts'
 import { responseText, bodyApp, streamApp, streamOf } from './responding-app.ts'
 import { oneFault } from './one-fault.ts'
 import { startSidecar } from '../support/sidecar.ts'
@@ -94,4 +95,72 @@ it('changes the schemas of tools that are listed', async () => {
   )
   const got = await call(stage, { jsonrpc: '2.0', id: 1, method: 'tools/list' })
   expect(got.text).toBe(responseText(tools.replace('"q"', '"query"')))
+})
+
+it('changes the texts of a result, and no other byte', async () => {
+  const result = '{"content":[{"type":"text","text":"it is \\u0073unny"},{"type" :"image"}]}'
+  const text = 'text: { prepend: "> ", replace: { sunny: "\\"$&\\"" }, append: "." }'
+  const stage = await start(`rewrite: { ${text} }`, bodyApp(result))
+  const got = await call(stage, callMessage(1))
+  const changed = result.replace('"it is \\u0073unny"', () => '"> it is \\"$&\\"."')
+  expect(got.text).toBe(responseText(changed))
+  expect(stage.injected).toMatchObject([{ effect: 'text' }])
+})
+
+it.each([
+  ['prompts/get', '{"messages":[{"role":"user","content":{"type":"text","text":"a"}}]}'],
+  ['resources/read', '{"contents":[{"uri":"x:y","text":"a"}]}'],
+])('changes the texts of %s', async (method, result) => {
+  const text = '{ set: { /x: 1 }, text: { replace: { a: b } } }'
+  const stage = await start(`rewrite: ${text}`, bodyApp(result), `match: { method: ${method} }`)
+  const got = await call(stage, { jsonrpc: '2.0', id: 1, method })
+  expect(got.text).toBe(responseText(result.replace('"a"', '"b"')))
+})
+
+it('leaves a text alone that would grow by more than a mebibyte', async () => {
+  const long = `{"content":[{"type":"text","text":"${'a'.repeat(20_000)}"},{"type":"text","text":"a"}]}`
+  const stage = await start(
+    `rewrite: { text: { replace: { a: ${'b'.repeat(100)} } } }`,
+    bodyApp(long),
+  )
+  const got = await call(stage, callMessage(1))
+  expect(got.text).toBe(responseText(long.replace('"a"', `"${'b'.repeat(100)}"`)))
+})
+
+it('changes any value of a response: a version, a capability, an error', async () => {
+  const rules = [
+    oneFault(
+      'rewrite: { in: message, set: { /result/protocolVersion: "1999-01-01" }, remove: /result/capabilities/tools }',
+      'match: { method: initialize }',
+    ),
+    { ...oneFault('rewrite: { in: message, set: { /error/code: -1 } }'), name: 'code' },
+  ]
+  const app: RequestListener = (req, res) => {
+    whenAsked(req, ([message]) => {
+      const { id, method } = message!
+      const error = { code: -32000, message: 'no' }
+      const result = { protocolVersion: '2025-06-18', capabilities: { tools: {}, logging: {} } }
+      res.setHeader('content-type', 'application/json')
+      res.end(
+        JSON.stringify({
+          jsonrpc: '2.0',
+          id,
+          ...(method === 'initialize' ? { result } : { error }),
+        }),
+      )
+    })
+  }
+  const stage = opened(await startSidecar({ rules, upstream: app }))
+  const hello = await call(stage, { jsonrpc: '2.0', id: 1, method: 'initialize' })
+  expect(JSON.parse(hello.text)).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    result: { protocolVersion: '1999-01-01', capabilities: { logging: {} } },
+  })
+  const got = await call(stage, callMessage(2))
+  expect(JSON.parse(got.text)).toMatchObject({ id: 2, error: { code: -1, message: 'no' } })
+  expect(stage.injected).toMatchObject([
+    { effect: 'remove /result/capabilities/tools, set /result/protocolVersion' },
+    { effect: 'set /error/code' },
+  ])
 })

@@ -239,6 +239,12 @@ describe('rewrite', () => {
     [{ nullify: ['/a', 'b'] }, 'nullify'],
     [{ remove: '/a', tools: 'x' }, 'tools'],
     [{ remove: '/a', in: 'tool', consistent: false }, 'consistent'],
+    [{ text: { append: 'x' }, in: 'message', remove: '/result/a' }, 'text'],
+    [{ text: { replace: { '': 'x' } } }, 'text.replace'],
+    [{ in: 'message' }, 'in'],
+    [{ in: 'message', drift: 1, remove: '/result/a' }, 'in'],
+    [{ in: 'message', set: { '/id': 7 } }, 'in'],
+    [{ in: 'message', remove: ['/result/a', '/*/b'] }, 'in'],
   ] as const)('of %j is refused', (parameters, path) => {
     const problems = rewrite.check!(config(parameters))
     expect(problems.map((problem) => problem.path.join('.'))).toEqual([path])
@@ -248,6 +254,8 @@ describe('rewrite', () => {
     [{}],
     [{ rename: { '/a/*/b': '/a/*/c', '/x': 'y' }, remove: ['/a/*'] }],
     [{ remove: '/a', in: 'tool', tools: 'x' }],
+    [{ text: { prepend: 'a', append: 'b', replace: { c: '' } } }],
+    [{ in: 'message', remove: '/result', set: { '/error/code': 1 } }],
   ] as const)('of %j is in order', (parameters) => {
     expect(rewrite.check!(config(parameters))).toEqual([])
   })

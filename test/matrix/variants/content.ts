@@ -114,6 +114,30 @@ export const CONTENT: readonly Variant[] = [
   },
   {
     fault: 'rewrite',
+    config: '{ text: { append: " and nothing else" } }',
+    rows: [
+      {
+        in: ['json', 'sse', 'resumable', 'push', 'modern-json', 'modern-sse'],
+        says: 'ok (changed)',
+        ran: 1,
+        counted: 'ok/upstream',
+      },
+    ],
+  },
+  {
+    fault: 'rewrite',
+    config: '{ in: message, nullify: /result }',
+    rows: [
+      {
+        in: ['json', 'sse', 'resumable', 'push', 'modern-json', 'modern-sse'],
+        says: 'timeout',
+        ran: 1,
+        counted: 'ok/upstream',
+      },
+    ],
+  },
+  {
+    fault: 'rewrite',
     config: '{ in: arguments, set: { /n: 9 } }',
     rows: [
       {

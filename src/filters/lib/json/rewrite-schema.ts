@@ -11,6 +11,7 @@ const MAX_KEYS = 50
 
 const MAX_POINTERS = 50
 const MAX_KEY = 256
+const MAX_TEXT = 64 * 1024
 const MAX_SHOWN = 60
 
 type Pointers = string | readonly string[]
@@ -19,6 +20,10 @@ function pointers(options: NodeOptions): TUnsafe<Pointers> {
   const one = { type: 'string', minLength: 1, maxLength: MAX_POINTER } as const
   const list = { type: 'array', items: one, minItems: 1, maxItems: MAX_POINTERS } as const
   return Type.Unsafe<Pointers>({ anyOf: [one, list], ...options })
+}
+
+function text(description: string): TUnsafe<string> {
+  return Type.Unsafe<string>({ type: 'string', minLength: 1, maxLength: MAX_TEXT, description })
 }
 
 const keyName = Type.String({ maxLength: MAX_KEY })
@@ -80,10 +85,30 @@ export const rewriteSchema = section({
         'The number of random changes, after the named ones, as far as there are members for them: of any member, alike in all items of a list, a new key, no value, another type, null, an object around it, or a new neighbour. The same seed and the same response make the same changes. Without any parameter, one.',
     }),
   ),
-  in: oneOf(['result', 'arguments', 'inputSchema', 'outputSchema', 'tool'], {
+  text: Type.Optional(
+    section(
+      {
+        prepend: Type.Optional(text('Text in front of each text.')),
+        append: Type.Optional(text('Text behind each text.')),
+        replace: Type.Optional(
+          Type.Record(Type.String(), Type.String({ maxLength: MAX_TEXT }), {
+            ...bound,
+            description: 'Texts, and what stands in their place, wherever they occur.',
+          }),
+        ),
+      },
+      {
+        minProperties: 1,
+        description:
+          'Changes each text of the result, after the changes above: of content, prompts and resources. A text that holds JSON is text, too. Texts that would make the result grow by more than 1 MiB stay as they are.',
+        examples: [{ replace: { sunny: 'rainy' } }, { append: ' (cached)' }],
+      },
+    ),
+  ),
+  in: oneOf(['result', 'message', 'arguments', 'inputSchema', 'outputSchema', 'tool'], {
     default: 'result',
     description:
-      '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `arguments`: in the arguments of the call, before the app gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
+      '`result`: pointers begin in the structured content, and in each text that is a JSON object or array. `message`: in the response as a whole, so that they begin with `/result` or `/error`; for every method. `arguments`: in the arguments of the call, before the app gets it. `inputSchema`, `outputSchema`, `tool`: in that part of each tool, or in all of it; for rules about `tools/list`.',
   }),
   tools: Type.Optional(
     names({
@@ -123,7 +148,13 @@ export function rewriteProblems(config: RewriteConfig): readonly ParameterProble
       problems.push({ path: [operation], message })
     }
   }
-  const inTools = config.in !== 'result' && config.in !== 'arguments'
+  problems.push(...scopeProblems(config))
+  return problems
+}
+
+function scopeProblems(config: RewriteConfig): readonly ParameterProblem[] {
+  const problems: ParameterProblem[] = []
+  const inTools = !['result', 'message', 'arguments'].includes(config.in)
   if (config.tools !== undefined && !inTools) {
     const message = '`tools` goes with `in: inputSchema`, `outputSchema` or `tool` only'
     problems.push({ path: ['tools'], message })
@@ -131,7 +162,32 @@ export function rewriteProblems(config: RewriteConfig): readonly ParameterProble
   if (!config.consistent && config.in !== 'result') {
     problems.push({ path: ['consistent'], message: '`consistent` goes with `in: result` only' })
   }
+  if (config.text !== undefined && config.in !== 'result') {
+    problems.push({ path: ['text'], message: '`text` goes with `in: result` only' })
+  }
+  if (config.text?.replace?.[''] !== undefined) {
+    problems.push({ path: ['text', 'replace'], message: 'an empty text cannot be replaced' })
+  }
+  if (config.in === 'message') problems.push(...messageProblems(config))
   return problems
+}
+
+/** Random changes, and changes of the id, would make a response that belongs to no call. */
+function messageProblems(config: RewriteConfig): readonly ParameterProblem[] {
+  const pointers = [
+    ...(['rename', 'set', 'add', 'retype', 'wrap'] as const).flatMap((key) =>
+      Object.keys(config[key] ?? {}),
+    ),
+    ...[config.remove ?? [], config.nullify ?? []].flat(),
+  ]
+  if (config.drift !== undefined || pointers.length === 0) {
+    return [{ path: ['in'], message: '`in: message` needs named changes, without `drift`' }]
+  }
+  const outside = pointers.find((pointer) => !/^\/(?:result|error)(?:\/|$)/.test(pointer))
+  if (outside === undefined) return []
+  const shown = JSON.stringify(outside.slice(0, MAX_SHOWN))
+  const message = `with \`in: message\`, pointers begin with /result or /error, not ${shown}`
+  return [{ path: ['in'], message }]
 }
 
 function lastPartProblem(operation: string, pointer: string): string | undefined {
