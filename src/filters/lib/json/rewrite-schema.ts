@@ -22,7 +22,7 @@ function pointers(options: NodeOptions): TUnsafe<Pointers> {
   return Type.Unsafe<Pointers>({ anyOf: [one, list], ...options })
 }
 
-function text(description: string): TUnsafe<string> {
+function addition(description: string): TUnsafe<string> {
   return Type.Unsafe<string>({ type: 'string', minLength: 1, maxLength: MAX_TEXT, description })
 }
 
@@ -88,8 +88,8 @@ export const rewriteSchema = section({
   text: Type.Optional(
     section(
       {
-        prepend: Type.Optional(text('Text in front of each text.')),
-        append: Type.Optional(text('Text behind each text.')),
+        prepend: Type.Optional(addition('Text in front of each text.')),
+        append: Type.Optional(addition('Text behind each text.')),
         replace: Type.Optional(
           Type.Record(Type.String(), Type.String({ maxLength: MAX_TEXT }), {
             ...bound,
@@ -174,16 +174,16 @@ function scopeProblems(config: RewriteConfig): readonly ParameterProblem[] {
 
 /** Random changes, and changes of the id, would make a response that belongs to no call. */
 function messageProblems(config: RewriteConfig): readonly ParameterProblem[] {
-  const pointers = [
+  const written = [
     ...(['rename', 'set', 'add', 'retype', 'wrap'] as const).flatMap((key) =>
       Object.keys(config[key] ?? {}),
     ),
     ...[config.remove ?? [], config.nullify ?? []].flat(),
   ]
-  if (config.drift !== undefined || pointers.length === 0) {
+  if (config.drift !== undefined || written.length === 0) {
     return [{ path: ['in'], message: '`in: message` needs named changes, without `drift`' }]
   }
-  const outside = pointers.find((pointer) => !/^\/(?:result|error)(?:\/|$)/.test(pointer))
+  const outside = written.find((pointer) => !/^\/(?:result|error)(?:\/|$)/.test(pointer))
   if (outside === undefined) return []
   const shown = JSON.stringify(outside.slice(0, MAX_SHOWN))
   const message = `with \`in: message\`, pointers begin with /result or /error, not ${shown}`
