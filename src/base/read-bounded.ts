@@ -12,14 +12,14 @@ const NO_WAIT = constants.O_RDONLY | constants.O_NONBLOCK
  * shells put in the place of files, are read to their end; one that nobody writes to is refused.
  */
 export async function readBounded(path: string, most: number): Promise<Uint8Array> {
-  if (path === '-') return readAll(process.stdin, most)
+  if (path === '-') return readUpTo(process.stdin, most)
   const stats = await stat(path)
   const wrong = whyNoFile(stats)
   if (wrong !== undefined) throw new Error(wrong)
   if (stats.isFIFO()) return readPipe(path, most)
   const handle = await open(path, NO_WAIT)
   try {
-    return await readAll(handle.createReadStream({ autoClose: false }), most)
+    return await readUpTo(handle.createReadStream({ autoClose: false }), most)
   } finally {
     await handle.close()
   }
@@ -46,7 +46,7 @@ async function readPipe(path: string, most: number): Promise<Uint8Array> {
   socket.setTimeout(PIPE_PATIENCE, () => {
     socket.destroy(new Error(`nothing was written to the pipe for ${PIPE_PATIENCE / 1000} seconds`))
   })
-  return Buffer.concat([...first, await readAll(socket, most)])
+  return Buffer.concat([...first, await readUpTo(socket, most)])
 }
 
 /**
@@ -70,10 +70,11 @@ function readWhatIsThere(fd: number, most: number, into: Buffer[]): boolean {
   }
 }
 
-async function readAll(
+/** Reads a stream; of one with more than `most` bytes at least one byte more. */
+export async function readUpTo(
   stream: AsyncIterable<Uint8Array | string>,
   most: number,
-): Promise<Uint8Array> {
+): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of stream) {

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { oneLine } from '../../base/text/foreign-text.ts'
-import { NftError } from '../../cluster/redirect/nft-problem.ts'
-import { applyRules } from '../../cluster/redirect/nft.ts'
+import { applyRules, NftError } from '../../cluster/redirect/nft.ts'
 import {
   refreshRuleset,
   releaseRuleset,

@@ -94,7 +94,7 @@ async function versionClient(
   logger: Logger,
 ): Promise<KubeClient | undefined> {
   if (caFile === undefined) return undefined
-  const { anonymousClient } = await import('../../cluster/kube/anonymous.ts')
+  const { anonymousClient } = await import('../../cluster/kube/connect.ts')
   try {
     return anonymousClient(env, caFile, version)
   } catch (error) {

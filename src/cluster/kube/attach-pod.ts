@@ -12,7 +12,7 @@ import {
   detachContainer,
 } from './attach-container.ts'
 import type { KubeClient } from './kube-client.ts'
-import { isKubeError, KubeError } from './kube-error.ts'
+import { KubeError } from './kube-error.ts'
 import { getResource, pathOf, PODS } from './resources.ts'
 import { type AskOptions, sidecarState } from './sidecar-api.ts'
 
@@ -69,7 +69,7 @@ export async function awaitAttached(
         const said = await sidecarState(client, pod, { signal, readToken, timeoutMs: ASK_MS })
         if (said.lastReload?.digest === digest) return said
       } catch (error) {
-        if (!(error instanceof KubeError) || isKubeError(error, 'forbidden')) throw error
+        if (!(error instanceof KubeError) || error.code === 'forbidden') throw error
         why = error.message
       }
     }

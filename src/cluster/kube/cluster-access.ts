@@ -1,8 +1,9 @@
+import { NoSmallFileError, readBoundedFile } from '../../base/small-file.ts'
+import { KubeError } from './kube-error.ts'
+
 /** The TLS settings for the API server. */
 export interface ClusterTls {
   readonly ca?: string | undefined
-  readonly cert?: string | undefined
-  readonly key?: string | undefined
   readonly servername?: string | undefined
   readonly insecure: boolean
 }
@@ -14,19 +15,77 @@ export interface Credentials {
   readonly key?: string | undefined
 }
 
-/** Where credentials come from, again and again: some of them expire. */
+/** Returns the credentials for each request: some of them expire. */
 export interface CredentialSource {
-  /** `refused` is true when what was had before was not accepted. */
+  /** `refused` is true when the API server did not accept the previous ones. */
   get(refused: boolean): Promise<Credentials>
 }
 
-/** Everything that is needed to speak to one cluster. */
+/** Describes one cluster and the access to it. */
 export interface ClusterAccess {
   readonly server: URL
   readonly tls: ClusterTls
   readonly credentials: CredentialSource
-  /** Where things are looked for when nobody says otherwise. */
+  /** The namespace of requests that name none. */
   readonly namespace: string
   /** The name in messages. */
   readonly name: string
+}
+
+const MAX_BYTES = 4 * 1024 * 1024
+/** Kubelet renews a token well before it expires. */
+const READ_AGAIN_MS = 60_000
+
+/** Makes the error of a kubeconfig or service account that cannot be used. */
+export function configError(message: string): KubeError {
+  return new KubeError('config', message)
+}
+
+/** Reads a file that access to the cluster depends on. Throws nothing but a `KubeError`. */
+export function readKubeFile(path: string, what: string): string {
+  try {
+    return readBoundedFile(path, MAX_BYTES).toString('utf8')
+  } catch (error) {
+    const { code = 'error', message } = error as NodeJS.ErrnoException
+    throw configError(
+      error instanceof NoSmallFileError
+        ? `${what}: ${path} is ${message}`
+        : `${what}: ${path} cannot be read (${code}); check the path and its permissions`,
+    )
+  }
+}
+
+/** Returns the token without white space. No message holds the token. */
+export function checkedToken(text: string, from: string): string {
+  const token = text.trim()
+  if (/^[\x21-\x7e]{1,65536}$/.test(token)) return token
+  throw configError(`${from} holds no token: one line of visible ASCII is needed`)
+}
+
+/** Reads a token from a file, which is renewed there. */
+export class TokenFile implements CredentialSource {
+  readonly #path: string
+  readonly #more: Credentials
+  #token: string | undefined
+  #readAt = -Infinity
+
+  constructor(path: string, more: Credentials) {
+    this.#path = path
+    this.#more = more
+  }
+
+  // Async, so that every error rejects.
+  async get(refused: boolean): Promise<Credentials> {
+    const now = performance.now()
+    if (refused || now - this.#readAt >= READ_AGAIN_MS) {
+      try {
+        this.#token = checkedToken(readKubeFile(this.#path, 'token file'), this.#path)
+        this.#readAt = now
+      } catch (error) {
+        // The file may be absent while it is replaced; the last token is still valid.
+        if (this.#token === undefined || refused) throw error
+      }
+    }
+    return { ...this.#more, token: this.#token }
+  }
 }

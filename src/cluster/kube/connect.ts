@@ -1,26 +1,84 @@
-import type { ClusterAccess } from './cluster-access.ts'
-import { inClusterAccess, isInCluster } from './in-cluster.ts'
-import { kubeconfigAccess } from './kubeconfig-access.ts'
-import { kubeconfigPaths, readKubeconfig } from './kubeconfig-files.ts'
-import { createKubeClient, type KubeClient } from './kube-client.ts'
+import { existsSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
+import { type ClusterAccess, configError, readKubeFile, TokenFile } from './cluster-access.ts'
+import { KubeClient } from './kube-client.ts'
+import { kubeconfigAccess, kubeconfigPaths, readKubeconfig } from './kubeconfig.ts'
 
-/** Which cluster to speak to. */
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Selects the cluster. */
 export interface Connection {
   /** A file; without one KUBECONFIG, then the home directory, then the pod's service account. */
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
-  readonly env: Readonly<Record<string, string | undefined>>
+  readonly env: Environment
   readonly version: string
 }
 
-/** A client for whoever runs this, as kubectl would choose the cluster. */
-export function connectKube(connection: Connection): KubeClient {
-  return createKubeClient(accessOf(connection), `squall/${connection.version}`)
+/** The directory in which a pod finds its service account. */
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** Returns a client for the cluster that kubectl would choose. */
+export function connectKube({ kubeconfig, context, env, version }: Connection): KubeClient {
+  const asksForOne = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG']
+  const paths = kubeconfigPaths(kubeconfig, env)
+  const access =
+    !asksForOne && isInCluster(env)
+      ? inClusterAccess(env)
+      : kubeconfigAccess(readKubeconfig(paths, kubeconfig !== undefined), context)
+  return new KubeClient(access, `squall/${version}`)
 }
 
-function accessOf({ kubeconfig, context, env }: Connection): ClusterAccess {
-  const paths = kubeconfigPaths(kubeconfig, env)
-  const asksForOne = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG']
-  if (!asksForOne && isInCluster(env)) return inClusterAccess(env)
-  return kubeconfigAccess(readKubeconfig(paths, kubeconfig !== undefined), context)
+/**
+ * Returns a client without credentials, for what everybody may read; undefined outside of a cluster.
+ * The CA in the file alone is trusted. Throws a `KubeError` where the file cannot be read.
+ */
+export function anonymousClient(
+  env: Environment,
+  caFile: string,
+  version: string,
+): KubeClient | undefined {
+  const server = serverOf(env)
+  if (server === undefined) return undefined
+  const access = {
+    server,
+    tls: { ca: readKubeFile(caFile, 'CA of the cluster'), insecure: false },
+    credentials: { get: () => Promise.resolve({}) },
+    namespace: '',
+    name: 'the API server',
+  }
+  return new KubeClient(access, `squall/${version}`)
+}
+
+/** Returns true in a pod with a service account. */
+export function isInCluster(env: Environment, directory = SERVICE_ACCOUNT): boolean {
+  return env['KUBERNETES_SERVICE_HOST'] !== undefined && existsSync(`${directory}/token`)
+}
+
+/** Returns the access of the pod's service account. */
+export function inClusterAccess(env: Environment, directory = SERVICE_ACCOUNT): ClusterAccess {
+  const server = serverOf(env)
+  if (server === undefined) {
+    throw configError(
+      'this does not run in a pod: KUBERNETES_SERVICE_HOST is not set; use a kubeconfig',
+    )
+  }
+  if (!existsSync(`${directory}/token`)) {
+    throw configError(
+      'the pod has no service account token; set automountServiceAccountToken: true for it',
+    )
+  }
+  return {
+    server,
+    tls: { ca: readKubeFile(`${directory}/ca.crt`, 'service account'), insecure: false },
+    credentials: new TokenFile(`${directory}/token`, {}),
+    namespace: readKubeFile(`${directory}/namespace`, 'service account').trim(),
+    name: 'the service account of this pod',
+  }
+}
+
+function serverOf(env: Environment): URL | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env
+  if (host === undefined || host === '') return undefined
+  return new URL(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`)
 }

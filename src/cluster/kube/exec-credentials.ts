@@ -2,9 +2,14 @@ import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
-import type { ClusterTls, Credentials, CredentialSource } from './cluster-access.ts'
+import {
+  checkedToken,
+  type ClusterAccess,
+  configError,
+  type Credentials,
+  type CredentialSource,
+} from './cluster-access.ts'
 import { KubeError } from './kube-error.ts'
-import { checkedToken } from './token.ts'
 
 /** A program that prints credentials, as a kubeconfig describes it. */
 export interface ExecSpec {
@@ -18,10 +23,8 @@ export interface ExecSpec {
   readonly where: string
 }
 
-/** Facts about the cluster, for programs that ask for them. */
-export interface ExecCluster {
-  readonly server: string
-  readonly tls: ClusterTls
+/** Describes the cluster to programs that ask for it. */
+export interface ExecCluster extends Pick<ClusterAccess, 'server' | 'tls'> {
   readonly extensions: unknown
 }
 
@@ -31,13 +34,13 @@ const MAX_OUTPUT = 1024 * 1024
 /** Credentials that expire within this time are renewed. */
 const MARGIN_MS = 10_000
 
-/** Checks what a kubeconfig says about its program. */
+/** Checks the description of the program. */
 export function readExecSpec(fields: Fields, directory: string, where: string): ExecSpec {
   const command = textOf(fields['command'])
   const apiVersion = textOf(fields['apiVersion'])
-  if (command === undefined) throw new KubeError('config', `${where}: exec has no command`)
+  if (command === undefined) throw configError(`${where}: exec has no command`)
   if (apiVersion === undefined || !VERSIONS.includes(apiVersion)) {
-    throw new KubeError('config', `${where}: exec.apiVersion must be one of ${VERSIONS.join(', ')}`)
+    throw configError(`${where}: exec.apiVersion must be one of ${VERSIONS.join(', ')}`)
   }
   const { args } = fields
   return {
@@ -54,30 +57,23 @@ export function readExecSpec(fields: Fields, directory: string, where: string): 
   }
 }
 
-/** Credentials of a program, kept until they end or are refused. */
+/** Keeps the credentials of a program until they expire or are rejected. */
 export class ExecCredentials implements CredentialSource {
   readonly #spec: ExecSpec
   readonly #more: Credentials
   readonly #cluster: ExecCluster | undefined
-  readonly #now: () => number
   #known: { readonly credentials: Credentials; readonly until: number } | undefined
   #asking: Promise<Credentials> | undefined
 
-  constructor(
-    spec: ExecSpec,
-    more: Credentials,
-    cluster: ExecCluster | undefined,
-    now: () => number = () => Date.now(),
-  ) {
+  constructor(spec: ExecSpec, more: Credentials, cluster: ExecCluster | undefined) {
     this.#spec = spec
     this.#more = more
     this.#cluster = cluster
-    this.#now = now
   }
 
   get(refused: boolean): Promise<Credentials> {
     const known = this.#known
-    if (!refused && known !== undefined && known.until - MARGIN_MS > this.#now()) {
+    if (!refused && known !== undefined && known.until - MARGIN_MS > Date.now()) {
       return Promise.resolve(known.credentials)
     }
     this.#asking ??= this.#ask().finally(() => {
@@ -134,7 +130,7 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
 function shownCluster({ server, tls, extensions }: ExecCluster): object {
   const own = listOf(extensions).find(({ name }) => name === 'client.authentication.k8s.io/exec')
   return {
-    server,
+    server: server.href,
     'insecure-skip-tls-verify': tls.insecure,
     ...(tls.servername !== undefined && { 'tls-server-name': tls.servername }),
     ...(tls.ca !== undefined && {
@@ -148,14 +144,14 @@ function readResponse(
   text: string,
   spec: ExecSpec,
 ): { readonly credentials: Credentials; readonly until: number } {
+  const wrong = (what: string): KubeError =>
+    new KubeError('unauthorized', `${spec.where}: ${oneLine(spec.command)} printed ${what}`)
   let response: Fields
   try {
     response = fieldsOf(JSON.parse(text))
   } catch {
-    throw new KubeError('unauthorized', `${spec.where}: ${oneLine(spec.command)} printed no JSON`)
+    throw wrong('no JSON')
   }
-  const wrong = (what: string): KubeError =>
-    new KubeError('unauthorized', `${spec.where}: ${oneLine(spec.command)} printed ${what}`)
   if (response['kind'] !== 'ExecCredential') throw wrong('no ExecCredential')
   if (response['apiVersion'] !== spec.apiVersion)
     throw wrong(`another version than ${spec.apiVersion}`)

@@ -1,8 +1,8 @@
-import type { WebSocket } from 'undici'
+import { Pool, WebSocket } from 'undici'
+import { readUpTo } from '../../base/read-bounded.ts'
+import { oneLine } from '../../base/text/foreign-text.ts'
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
-import { responseError } from './response-error.ts'
-import { KubeError } from './kube-error.ts'
-import { KubeConnections } from './kube-connections.ts'
+import { KubeError, responseError } from './kube-error.ts'
 
 /** The format of a patch. */
 export type PatchType = 'merge' | 'strategic-merge'
@@ -15,7 +15,7 @@ export interface KubeRequest {
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
   readonly patch?: PatchType
-  /** Further headers, for what the API server passes on. */
+  /** Further headers, which the API server passes on to a pod. */
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
@@ -30,115 +30,160 @@ export interface SocketRequest extends Pick<KubeRequest, 'path' | 'query'> {
   readonly signal: AbortSignal
 }
 
-/** Speaks to one API server. */
-export interface KubeClient {
-  /** Where things are looked for when nobody says otherwise. */
-  readonly namespace: string
-  /** Which cluster it is, for messages. */
-  readonly name: string
-  /** The JSON that a request is answered with. Throws nothing but a `KubeError`, and what aborts it. */
-  request(request: KubeRequest): Promise<unknown>
-  /** Opens a WebSocket; undefined when the API server refuses it. */
-  openSocket(request: SocketRequest): Promise<WebSocket | undefined>
-  /** The time of the API server, once it has answered; until then the time of this machine. */
-  now(): number
-  close(): Promise<void>
-}
-
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
-const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
-  merge: 'application/merge-patch+json',
-  'strategic-merge': 'application/strategic-merge-patch+json',
-}
+const CONNECTIONS = 8
+const CONNECT_TIMEOUT_MS = 5_000
+const KEEP_ALIVE_MS = 20_000
 
-/** Creates a client; nothing is connected before the first request. */
-export function createKubeClient(access: ClusterAccess, userAgent: string): KubeClient {
-  const connections = new KubeConnections(access)
-  // Without a slash at its end, or empty: an API server may be below a path.
-  const base = access.server.pathname.replace(/\/+$/, '')
+/** Sends requests to one API server; nothing is connected before the first request. */
+export class KubeClient {
+  /** The namespace of requests that name none. */
+  readonly namespace: string
+  /** The name of the cluster in messages. */
+  readonly name: string
+  readonly #access: ClusterAccess
+  readonly #userAgent: string
+  #pool: Pool | undefined
+  /** The client certificate of the pool. */
+  #certificate: string | undefined
+  /** The milliseconds by which the clock of the API server is ahead. */
+  #ahead = 0
 
-  let ahead = 0
+  constructor(access: ClusterAccess, userAgent: string) {
+    this.namespace = access.namespace
+    this.name = access.name
+    this.#access = access
+    this.#userAgent = userAgent
+  }
 
-  const ownHeaders = ({ token }: Credentials): Record<string, string> => ({
-    'user-agent': userAgent,
-    ...(token !== undefined && { authorization: `Bearer ${token}` }),
-  })
-
-  async function once(request: KubeRequest, credentials: Credentials): Promise<unknown> {
-    const { method, path, query, body, patch, timeoutMs = TIMEOUT_MS, what } = request
-    const headers: Record<string, string> = {
-      ...request.headers,
-      accept: 'application/json',
-      ...ownHeaders(credentials),
+  /** Returns the JSON of the response. Throws nothing but a `KubeError`, and the reason of an abort. */
+  async request(request: KubeRequest): Promise<unknown> {
+    const { credentials } = this.#access
+    try {
+      return await this.#send(request, await credentials.get(false))
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.status !== 401) throw error
+      // Some credentials expire without saying when.
+      return this.#send(request, await credentials.get(true))
     }
-    if (body !== undefined) {
-      headers['content-type'] = patch === undefined ? 'application/json' : PATCH_TYPES[patch]
-    }
+  }
+
+  /** Opens a WebSocket; undefined when the API server refuses it, for whatever reason. */
+  async openSocket(request: SocketRequest): Promise<WebSocket | undefined> {
+    const credentials = await this.#access.credentials.get(false)
+    const { signal, protocol: protocols } = request
+    signal.throwIfAborted()
+    const url = new URL(this.#pathOf(request), this.#access.server)
+    url.protocol = url.protocol.replace('http', 'ws')
+    const headers = this.#headersFor(credentials)
+    const dispatcher = this.#poolFor(credentials)
+    const socket = new WebSocket(url, { protocols, headers, dispatcher })
+    socket.binaryType = 'arraybuffer'
+    const refuse = (): void => socket.close()
+    signal.addEventListener('abort', refuse, { once: true })
+    const isOpen = await new Promise<boolean>((resolve) => {
+      socket.addEventListener('open', () => resolve(true))
+      socket.addEventListener('close', () => resolve(false))
+      socket.addEventListener('error', () => resolve(false))
+    })
+    signal.removeEventListener('abort', refuse)
+    signal.throwIfAborted()
+    return isOpen ? socket : undefined
+  }
+
+  /** Returns the time of the API server; until its first response the time of this machine. */
+  now(): number {
+    return Date.now() + this.#ahead
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.destroy()
+  }
+
+  async #send(request: KubeRequest, credentials: Credentials): Promise<unknown> {
+    const { method, body, patch, timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, what } = request
+    const { server, name } = this.#access
+    const type = patch === undefined ? 'application/json' : `application/${patch}-patch+json`
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal])
     try {
-      const { statusCode, bytes, date } = await connections.send(credentials, {
+      const response = await this.#poolFor(credentials).request({
         method,
-        path: `${base}${path}${queryText(query)}`,
-        headers,
-        body: body === undefined ? undefined : JSON.stringify(body),
+        path: this.#pathOf(request),
+        headers: {
+          ...request.headers,
+          accept: 'application/json',
+          ...this.#headersFor(credentials),
+          ...(body !== undefined && { 'content-type': type }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
         signal,
-        maxBytes: request.maxBytes ?? MAX_BYTES,
-        what,
       })
-      const theirs = Date.parse(typeof date === 'string' ? date : '')
-      if (Number.isFinite(theirs)) ahead = theirs - Date.now()
-      const json = jsonOf(bytes)
-      if (statusCode >= 200 && statusCode < 300) {
-        if (json !== undefined) return json
-        throw new KubeError('response', `cannot ${what}: the response of ${access.name} is no JSON`)
+      const { statusCode, headers } = response
+      const bytes = await readUpTo(response.body as AsyncIterable<Uint8Array>, maxBytes)
+      if (bytes.length > maxBytes) {
+        const why = `the response has more than ${maxBytes} bytes`
+        throw new KubeError('too_large', `cannot ${what}: ${why}`)
       }
-      throw responseError(what, statusCode, json, bytes, access.name)
+      const theirs = Date.parse(String(headers['date']))
+      if (Number.isFinite(theirs)) this.#ahead = theirs - Date.now()
+      const json = jsonOf(bytes)
+      if (statusCode < 200 || statusCode > 299) {
+        throw responseError(what, statusCode, json, bytes, name)
+      }
+      if (json !== undefined) return json
+      throw new KubeError('response', `cannot ${what}: the response of ${name} is no JSON`)
     } catch (error) {
       if (error instanceof KubeError) throw error
       request.signal?.throwIfAborted()
       if (limit.aborted) {
-        throw new KubeError(
-          'timeout',
-          `cannot ${what}: ${access.server.host} did not answer within ${timeoutMs / 1000} s; check that it can be reached from here`,
-        )
+        const why = `${server.host} did not answer within ${timeoutMs / 1000} s; check that it can be reached from here`
+        throw new KubeError('timeout', `cannot ${what}: ${why}`)
       }
-      throw connections.failure(what, error)
+      const why = connectionProblem(error as NodeJS.ErrnoException, server)
+      throw new KubeError('unreachable', `cannot ${what} (${name}): ${why}`)
     }
   }
 
-  return {
-    namespace: access.namespace,
-    name: access.name,
-    now: () => Date.now() + ahead,
-    request: async (request) => {
-      try {
-        return await once(request, await access.credentials.get(false))
-      } catch (error) {
-        if (!(error instanceof KubeError) || error.status !== 401) throw error
-        // Some credentials expire without saying when.
-        return once(request, await access.credentials.get(true))
-      }
-    },
-    openSocket: async ({ path, query, protocol, signal }) => {
-      const credentials = await access.credentials.get(false)
-      return connections.openSocket(credentials, {
-        path: `${base}${path}${queryText(query)}`,
-        protocol,
-        headers: ownHeaders(credentials),
-        signal,
-      })
-    },
-    close: () => connections.close(),
+  #pathOf({ path, query = {} }: Pick<KubeRequest, 'path' | 'query'>): string {
+    const given = Object.entries(query).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    )
+    // An API server may be below a path.
+    const base = this.#access.server.pathname.replace(/\/+$/, '')
+    return `${base}${path}${given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`}`
   }
-}
 
-function queryText(query: KubeRequest['query'] = {}): string {
-  const given = Object.entries(query).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  )
-  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
+  #headersFor({ token }: Credentials): Record<string, string> {
+    return {
+      'user-agent': this.#userAgent,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    }
+  }
+
+  /** Returns the connections with this client certificate. */
+  #poolFor({ cert, key }: Credentials): Pool {
+    const certificate = `${cert ?? ''}${key ?? ''}`
+    if (this.#pool !== undefined && this.#certificate === certificate) return this.#pool
+    // Requests in flight on the old connections may end there.
+    void this.#pool?.close().catch(() => undefined)
+    const { server, tls } = this.#access
+    this.#certificate = certificate
+    this.#pool = new Pool(server.origin, {
+      connections: CONNECTIONS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connect: {
+        timeout: CONNECT_TIMEOUT_MS,
+        rejectUnauthorized: !tls.insecure,
+        ...(tls.ca !== undefined && { ca: tls.ca }),
+        ...(cert !== undefined && { cert }),
+        ...(key !== undefined && { key }),
+        ...(tls.servername !== undefined && { servername: tls.servername }),
+      },
+    })
+    return this.#pool
+  }
 }
 
 /** Parses JSON; undefined where it is none. */
@@ -147,5 +192,42 @@ export function jsonOf(bytes: Buffer): unknown {
     return JSON.parse(bytes.toString('utf8')) as unknown
   } catch {
     return undefined
+  }
+}
+
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_SIGNATURE_FAILURE',
+])
+
+/** Explains why there was no response, and what to do about it. */
+function connectionProblem(
+  { code = '', message }: NodeJS.ErrnoException,
+  { host, hostname }: URL,
+): string {
+  if (UNTRUSTED.has(code)) {
+    return `the certificate of ${host} is not signed by the cluster's certificate-authority; check that the kubeconfig belongs to this cluster`
+  }
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+      return `the certificate of ${host} has expired; check the clocks, or renew it`
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `the certificate of ${host} is for other names; set tls-server-name for the cluster`
+    case 'ECONNREFUSED':
+      return `nothing listens at ${host}; is the cluster running?`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the name ${hostname} is not known; check the server URL and the network`
+    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `${host} cannot be reached; check the network, a VPN or a firewall`
+    default:
+      return `${oneLine(message)}${code === '' ? '' : ` (${code})`}`
   }
 }

@@ -1,4 +1,6 @@
-/** The kind of error. */
+import { fieldsOf, textOf } from '../../base/values.ts'
+import { oneLine } from '../../base/text/foreign-text.ts'
+
 export type KubeErrorCode =
   /** The kubeconfig or the service account cannot be used. */
   | 'config'
@@ -31,7 +33,77 @@ export class KubeError extends Error {
   }
 }
 
+/** Returns a `KubeError` as it is, and throws every other error again. */
+export function asKubeError(error: unknown): KubeError {
+  if (error instanceof KubeError) return error
+  throw error
+}
+
 /** Returns true for an error of one of the kinds. */
-export function isKubeError(error: unknown, ...codes: readonly KubeErrorCode[]): boolean {
+export function isKubeError(
+  error: unknown,
+  ...codes: readonly KubeErrorCode[]
+): error is KubeError {
   return error instanceof KubeError && codes.includes(error.code)
+}
+
+const CODES: Readonly<Record<number, KubeErrorCode>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  409: 'conflict',
+  413: 'too_large',
+  422: 'invalid',
+  429: 'too_many_requests',
+}
+
+const READ_TOKEN = 'use --admin-read-token-file or SQUALL_ADMIN_READ_TOKEN'
+
+/** Explains an error response, with the next step. */
+export function responseError(
+  what: string,
+  status: number,
+  json: unknown,
+  bytes: Buffer,
+  cluster: string,
+): KubeError {
+  const fields = fieldsOf(json)
+  const message = textOf(fields['message'])
+  const said = oneLine(
+    message ?? textOf(fields['error']) ?? bytes.subarray(0, 300).toString('utf8'),
+  )
+  if (status === 401 && fields['kind'] !== 'Status' && message === undefined && said !== '') {
+    // Passed on from a sidecar: other credentials for the cluster would change nothing.
+    return new KubeError('unauthorized', `cannot ${what}: ${said}; ${READ_TOKEN}`)
+  }
+  const isTaken = status === 409 && fields['reason'] === 'AlreadyExists'
+  const code = isTaken ? 'exists' : (CODES[status] ?? 'response')
+  return new KubeError(code, `cannot ${what}: ${meaning(code, status, said, cluster)}`, status)
+}
+
+function meaning(code: KubeErrorCode, status: number, said: string, cluster: string): string {
+  const responded = said === '' ? `the API server answers ${status}` : said
+  if (code === 'unauthorized') {
+    return `the API server does not accept the credentials of ${cluster}; log in again`
+  }
+  if (code === 'forbidden' && !said.startsWith('admission webhook')) {
+    return `${responded}; ${missingRight(said)}`
+  }
+  if (code === 'conflict') {
+    return `${responded}; somebody else changed it at the same time, try again`
+  }
+  if (code === 'too_many_requests') return `${responded}; the API server is busy, try again later`
+  return code === 'not_found' && said === '' ? 'there is no such thing' : responded
+}
+
+/** The right that is missing, as a rule of a Role has it; the API server names all its parts. */
+function missingRight(said: string): string {
+  const match =
+    /User "([^"]*)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?/.exec(
+      said,
+    )
+  if (match === null) return 'ask whoever runs the cluster for the right to do it'
+  const [, user, verb, resource, group, namespace] = match
+  const kind = namespace === undefined ? 'ClusterRole' : `Role in "${namespace}"`
+  return `give ${user} a ${kind} with apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["${verb}"]`
 }

@@ -3,10 +3,9 @@ import { AdminError, checkResponse, MAX_BYTES } from '../../admin/api-client.ts'
 import { CLIENT_HEADER, TOKEN_HEADER } from '../../http/trusted-host.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import { jsonOf, type KubeClient } from './kube-client.ts'
-import { KubeError } from './kube-error.ts'
+import { KubeError, responseError } from './kube-error.ts'
 import { requestForwarded } from './port-forward.ts'
 import { type Limits, pathOf, PODS } from './resources.ts'
-import { responseError } from './response-error.ts'
 
 /** Configures requests to a sidecar. */
 export interface AskOptions extends Limits {

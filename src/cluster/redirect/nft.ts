@@ -1,8 +1,26 @@
 import { spawn } from 'node:child_process'
-import { endProblem, NftError, startProblem } from './nft-problem.ts'
+
+export type NftProblem =
+  'NOT_FOUND' | 'NOT_ALLOWED' | 'NOT_SUPPORTED' | 'TIMED_OUT' | 'REFUSED' | 'CANNOT_START'
+
+/** Says why `nft` did not set the rules, and how to fix it. */
+export class NftError extends Error {
+  override readonly name = 'NftError'
+  readonly code: NftProblem
+
+  constructor(code: NftProblem, wrong: string, fix: string) {
+    super(`${wrong}; ${fix}`)
+    this.code = code
+  }
+}
 
 const MAX_STDERR = 8 * 1024
 const TIMEOUT_MS = 15_000
+const MAX_QUOTED = 200
+const NOT_ALLOWED = /operation not permitted|permission denied|you must be root/i
+// The message of a kernel without these modules depends on which one is missing.
+const NOT_SUPPORTED =
+  /no such file or directory|not supported|cache initialization failed|unknown symbol/i
 
 /** Hands rules to `nft`, which applies all of them or none. Throws nothing but an `NftError`. */
 export function applyRules(
@@ -13,7 +31,7 @@ export function applyRules(
   return new Promise((resolve, reject) => {
     const child = spawn(program, ['-f', '-'], {
       stdio: ['pipe', 'ignore', 'pipe'],
-      // Its messages are read, so they must be in one language.
+      // The messages are read below, so they must be in one language.
       env: { PATH: process.env['PATH'], LC_ALL: 'C' },
     })
     let stderr = ''
@@ -25,7 +43,7 @@ export function applyRules(
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (stderr.length < MAX_STDERR) stderr += text
     })
-    // It may end without having read everything; why is in how it ends.
+    // nft may end without having read everything; its exit says why.
     child.stdin.on('error', () => undefined)
     child.stdin.end(rules)
     child.once('error', (error) => {
@@ -38,4 +56,41 @@ export function applyRules(
       else reject(endProblem(stderr))
     })
   })
+}
+
+function startProblem(program: string, error: NodeJS.ErrnoException): NftError {
+  if (error.code === 'ENOENT') {
+    return new NftError(
+      'NOT_FOUND',
+      `${program} is not found`,
+      'install nftables, or give the path of nft by --nft',
+    )
+  }
+  const wrong = `${program} cannot be started: ${error.code ?? error.message}`
+  return new NftError('CANNOT_START', wrong, 'give the path of nft by --nft')
+}
+
+/** Finds the reason of a failure in what `nft` wrote. */
+export function endProblem(stderr: string): NftError {
+  if (NOT_ALLOWED.test(stderr)) {
+    return new NftError(
+      'NOT_ALLOWED',
+      'the kernel allows no change of rules here',
+      'run as user 0 with the capability NET_ADMIN, or use a mode that needs none: squall.dev/mode: port',
+    )
+  }
+  if (NOT_SUPPORTED.test(stderr)) {
+    return new NftError(
+      'NOT_SUPPORTED',
+      `the kernel cannot redirect: ${quoted(stderr)}`,
+      'load nft_chain_nat and nft_redir on the node (modprobe), or use squall.dev/mode: port',
+    )
+  }
+  const fix = 'check that this nft is version 0.9.6 or newer'
+  return new NftError('REFUSED', `nft refused the rules: ${quoted(stderr)}`, fix)
+}
+
+function quoted(stderr: string): string {
+  const line = stderr.split('\n').find((text) => text.trim() !== '') ?? 'it gave no reason'
+  return line.trim().slice(0, MAX_QUOTED)
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { ClusterAccess } from '../../../src/cluster/kube/cluster-access.ts'
-import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/kube-client.ts'
+import { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
 import { type ApiServer, serveApi } from '../webhook/api-server.ts'
 
 /** An API server with a kubeconfig that leads to it. */
@@ -26,7 +26,7 @@ export async function startCluster(namespace = 'shop'): Promise<Cluster> {
   const kubeconfig = join(directory, 'config')
   const user = { token: TOKEN }
   await writeFile(kubeconfig, kubeconfigText(api, user, namespace))
-  const client = createKubeClient(accessTo(api, namespace), 'squall/test')
+  const client = new KubeClient(accessTo(api, namespace), 'squall/test')
   return {
     api,
     directory,

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { inClusterAccess, isInCluster } from '../../../src/cluster/kube/in-cluster.ts'
-import { createKubeClient } from '../../../src/cluster/kube/kube-client.ts'
+import { inClusterAccess, isInCluster } from '../../../src/cluster/kube/connect.ts'
+import { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
 import { getResource, NAMESPACES } from '../../../src/cluster/kube/resources.ts'
 import { closers } from '../../support/closers.ts'
 import { startCluster, TOKEN } from './cluster.ts'
@@ -27,7 +27,7 @@ test('a pod uses its service account, and reads its token again', async () => {
     isInCluster({}, directory),
     isInCluster(env, '/nowhere'),
   ]).toEqual([true, false, false])
-  const client = createKubeClient(inClusterAccess(env, directory), 'test')
+  const client = new KubeClient(inClusterAccess(env, directory), 'test')
   expect(client.namespace).toBe('chaos')
   await expect(getResource(client, PLACE)).rejects.toThrow(/does not accept the credentials/)
   await writeFile(join(directory, 'token'), TOKEN)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createKubeClient, type KubeClient } from '../../../src/cluster/kube/kube-client.ts'
+import { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
 import { isKubeError } from '../../../src/cluster/kube/kube-error.ts'
 import {
   CONFIG_MAPS,
@@ -74,7 +74,7 @@ test('each kind of refusal has its code and says what to do', async () => {
     ...accessTo(cluster.api, 'shop'),
     credentials: { get: () => Promise.resolve({ token: `${TOKEN}x` }) },
   }
-  const stranger = opened(createKubeClient(access, 'test'))
+  const stranger = opened(new KubeClient(access, 'test'))
   const unauthorized = await errorOf(getResource(stranger, PLACE))
   expect(unauthorized.message).toMatch(
     /does not accept the credentials of context "test"; log in again/,
@@ -90,7 +90,7 @@ function clientOf(url: string): KubeClient {
     namespace: 'shop',
     name: 'odd',
   }
-  return opened(createKubeClient(access, 'test'))
+  return opened(new KubeClient(access, 'test'))
 }
 
 test('what no API server answers is bounded and told', async () => {

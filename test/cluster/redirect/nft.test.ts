@@ -2,8 +2,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endProblem } from '../../../src/cluster/redirect/nft-problem.ts'
-import { applyRules } from '../../../src/cluster/redirect/nft.ts'
+import { applyRules, endProblem } from '../../../src/cluster/redirect/nft.ts'
 
 let directory: string
 

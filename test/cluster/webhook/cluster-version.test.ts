@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
-import { startCluster } from '../kube/cluster.ts'
+import { accessTo, startCluster } from '../kube/cluster.ts'
 import { closers } from '../../support/closers.ts'
 import { eventually } from '../../support/eventually.ts'
-import { createKubeClient } from '../../../src/cluster/kube/kube-client.ts'
+import { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
 import { ClusterVersion } from '../../../src/cluster/webhook/cluster-version.ts'
-import { accessTo } from '../kube/cluster.ts'
 import { ASK, judge, podOf, startStaged } from './stage.ts'
 
 // A manifest that is rendered once says one version for ever. On a cluster that has native sidecars
@@ -31,7 +30,7 @@ test('the version that the API server says outweighs the flag, without credentia
   api.tokens.clear()
   api.put('/version', { major: '1', minor: '34+', gitVersion: 'v1.34.4-gke.1' })
   const access = { ...accessTo(api, ''), credentials: { get: () => Promise.resolve({}) } }
-  const client = createKubeClient(access, 'squall/test')
+  const client = new KubeClient(access, 'squall/test')
   const staged = opened(
     await startStaged({ minor: 28, versionClient: () => Promise.resolve(client) }),
   )
