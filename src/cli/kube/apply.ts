@@ -4,22 +4,21 @@ import {
   keysTogether,
   MergedRulesError,
   podsWithRules,
-  readConfigMap,
   type RulesTarget,
   touchPods,
   writeConfigMap,
   type WrittenRules,
 } from '../../cluster/kube/apply-rules.ts'
-import { userName } from '../../cluster/kube/audit.ts'
+import { recordApplied, recordWarnings, userName } from '../../cluster/kube/audit.ts'
 import { awaitRules, type PodProgress, type Progress } from '../../cluster/kube/await-rules.ts'
 import { configMapKeys, textBefore } from '../../cluster/kube/config-map-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
 import { isKubeError, type KubeError } from '../../cluster/kube/kube-error.ts'
+import { CONFIG_MAPS, findResource } from '../../cluster/kube/resources.ts'
 import { type Targets, targetsOf, type PodTarget } from '../../cluster/kube/targets.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/file/problem-format.ts'
 import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
-import { recordApplied, recordWarnings } from '../../cluster/kube/apply-events.ts'
 import type { ApplyRequest } from '../commands/apply.ts'
 import { refuseProductionNamespace } from './production-namespace.ts'
 import { textForPods, textWithTimes } from './applied-text.ts'
@@ -98,7 +97,8 @@ async function apply(
     if (!request.json) err.write(`warning: ${text}\n`)
   }
   const pods = await podsWithRules(client, asked, { signal })
-  const before = await readConfigMap(client, asked, { signal })
+  const place = { kind: CONFIG_MAPS, namespace: asked.namespace, name: asked.configMap }
+  const before = await findResource(client, place, { signal })
   if (isStopped(before)) {
     warn(`${asked.namespace} is stopped: no rule acts until squall resume -n ${asked.namespace}`)
   }

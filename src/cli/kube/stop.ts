@@ -1,17 +1,17 @@
 import { type AwaitedPod, touchPods } from '../../cluster/kube/apply-rules.ts'
 import { recordEvent, userName } from '../../cluster/kube/audit.ts'
 import { awaitPods, type PodProgress } from '../../cluster/kube/await-rules.ts'
-import { beginStop, stopLook } from '../../cluster/kube/await-stop.ts'
 import { inParallel } from '../../cluster/kube/in-parallel.ts'
-import { type InjectedPod, readInjectedPod } from '../../cluster/kube/injected-pod.ts'
+import { type InjectedPod, listInjectedPods } from '../../cluster/kube/injected-pod.ts'
 import { findArmedProduction } from '../../cluster/kube/production-namespaces.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError, KubeError } from '../../cluster/kube/kube-error.ts'
-import { listResources, PODS } from '../../cluster/kube/resources.ts'
 import {
+  beginStop,
   liftStop,
   placeKey,
   type StopChange,
+  stopLook,
   type StopPlace,
   stopPlaces,
   writeStop,
@@ -41,7 +41,6 @@ interface Run {
   readonly progress: Map<AwaitedPod, PodProgress>
 }
 
-const AT_A_TIME = 8
 const MAX_POLL_MS = 500
 /** A shell reports a program that Ctrl-C ended by this exit code. */
 const INTERRUPTED = 130
@@ -200,12 +199,8 @@ async function listSidecars({
   warn,
 }: Run): Promise<readonly InjectedPod[] | undefined> {
   try {
-    const pods = await listResources(client, { kind: PODS, namespace }, cluster.selector, {
-      signal,
-    })
-    return pods
-      .map((pod) => readInjectedPod(pod, cluster.prefix))
-      .filter((pod): pod is InjectedPod => pod !== undefined && pod.sidecar !== 'absent')
+    const pods = await listInjectedPods(client, { ...cluster, namespace }, { signal })
+    return pods.filter(({ sidecar }) => sidecar !== 'absent')
   } catch (error) {
     const needsList = allNamespaces || onlyProduction !== undefined
     if (needsList || !isKubeError(error, 'forbidden')) throw error
@@ -237,7 +232,7 @@ async function change(
   const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
   const open = places.filter((place) => !changes.has(placeKey(place)))
   const { dryRun } = request
-  await inParallel(open, AT_A_TIME, async (place) => {
+  await inParallel(open, async (place) => {
     const stop = { selector, at: at.toISOString(), by }
     if (signal.aborted) {
       changes.set(placeKey(place), { place, change: 'left' })
@@ -285,7 +280,7 @@ async function record({ client, request, signal, changes, warn }: Run, by?: stri
   const done = [...changes.values()].filter(
     (each) => each.change === 'stopped' || each.change === 'resumed',
   )
-  const troubles = await inParallel(done, AT_A_TIME, ({ place }) =>
+  const troubles = await inParallel(done, ({ place }) =>
     recordEvent(client, { kind: 'ConfigMap', ...place }, { reason, message }, { signal }),
   )
   const trouble = troubles.find((each) => each !== undefined)

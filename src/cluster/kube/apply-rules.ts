@@ -11,22 +11,20 @@ import {
   readsKey,
 } from './config-map-rules.ts'
 import { inParallel } from './in-parallel.ts'
-import { type InjectedPod, readInjectedPod, type RulesConfigMap } from './injected-pod.ts'
+import { type InjectedPod, listInjectedPods, type RulesConfigMap } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
-import { isKubeError, KubeError } from './kube-error.ts'
+import { asKubeError, isKubeError, type KubeError } from './kube-error.ts'
 import {
   CONFIG_MAPS,
   createResource,
-  getResource,
   type Limits,
-  listResources,
   metadataOf,
   patchResource,
   PODS,
 } from './resources.ts'
 import type { PodTarget } from './targets.ts'
 
-/** Which rules go where. */
+/** The rules, and the ConfigMap that they are written to. */
 export interface RulesTarget {
   readonly namespace: string
   readonly configMap: string
@@ -38,7 +36,7 @@ export interface RulesTarget {
   readonly by?: string | undefined
 }
 
-/** A pod, and the digest that its sidecar is to tell. */
+/** A pod, and the digest that its sidecar should report. */
 export interface AwaitedPod {
   readonly pod: InjectedPod
   /** Undefined when its sidecar reads something else of the ConfigMap. */
@@ -53,7 +51,7 @@ export interface WrittenRules {
   readonly kept: Fields
 }
 
-/** The ConfigMap with the new rules in it would not be good as a whole. */
+/** Reports that the ConfigMap with the new rules would be invalid as a whole. */
 export class MergedRulesError extends Error {
   override readonly name = 'MergedRulesError'
   readonly version: Extract<RulesVersion, { kind: 'rejected' }>
@@ -64,32 +62,14 @@ export class MergedRulesError extends Error {
   }
 }
 
-const AT_A_TIME = 8
-
-/** The sidecars that read a ConfigMap, whether they run or not. */
+/** Lists the pods whose sidecars read a ConfigMap, whether they run or not. */
 export async function podsWithRules(
   client: KubeClient,
   { namespace, configMap, prefix }: Pick<RulesTarget, 'namespace' | 'configMap' | 'prefix'>,
   limits: Limits,
 ): Promise<readonly InjectedPod[]> {
-  const pods = await listResources(client, { kind: PODS, namespace }, undefined, limits)
-  return pods
-    .map((pod) => readInjectedPod(pod, prefix))
-    .filter((pod): pod is InjectedPod => pod?.rules?.configMap === configMap)
-    .sort((one, other) => (one.name < other.name ? -1 : 1))
-}
-
-/** Reads the ConfigMap; undefined when it does not exist. */
-export async function readConfigMap(
-  client: KubeClient,
-  { namespace, configMap }: Pick<RulesTarget, 'namespace' | 'configMap'>,
-  limits: Limits,
-): Promise<Fields | undefined> {
-  const place = { kind: CONFIG_MAPS, namespace, name: configMap }
-  return getResource(client, place, limits).catch((error: unknown) => {
-    if (isKubeError(error, 'not_found')) return undefined
-    throw error
-  })
+  const pods = await listInjectedPods(client, { namespace, selector: undefined, prefix }, limits)
+  return pods.filter(({ rules }) => rules?.configMap === configMap)
 }
 
 /**
@@ -163,7 +143,7 @@ export async function writeConfigMap(
   return { change: 'changed', kept: await patchResource(client, place, 'merge', patch, limits) }
 }
 
-/** Says how the webhook is to check the keys: together, unless they cannot be for one sidecar. */
+/** Returns the label that makes the webhook check the keys together, unless together they are invalid. */
 function labelFor(before: Fields | undefined, target: RulesTarget): string {
   const { kind } = parseKeys(keysWith(before, target), ALL_PLACES)
   return kind === 'rejected' ? SEPARATE_KEYS : ALL_KEYS
@@ -184,7 +164,7 @@ function parseKeys(keys: ConfigMapKeys, place: RulesConfigMap): RulesVersion {
   })
 }
 
-/** Makes the kubelet read the ConfigMap at once. Returns the reason when it cannot. */
+/** Makes the kubelet read the ConfigMap at once. Returns the errors. */
 export async function touchPods(
   client: KubeClient,
   pods: readonly InjectedPod[],
@@ -193,15 +173,14 @@ export async function touchPods(
   limits: Limits,
 ): Promise<readonly KubeError[]> {
   const annotations = { [`${prefix}rules-touched`]: at.toISOString() }
-  const troubles = await inParallel(pods, AT_A_TIME, async ({ namespace, name }) => {
+  const troubles = await inParallel(pods, async ({ namespace, name }) => {
     try {
       const place = { kind: PODS, namespace, name }
       await patchResource(client, place, 'merge', { metadata: { annotations } }, limits)
       return undefined
     } catch (error) {
-      // One that has gone needs no telling.
-      if (!(error instanceof KubeError)) throw error
-      return error.code === 'not_found' ? undefined : error
+      // A deleted pod needs no rules.
+      return isKubeError(error, 'not_found') ? undefined : asKubeError(error)
     }
   })
   return troubles.filter((trouble) => trouble !== undefined)

@@ -71,12 +71,16 @@ export function detachContainer(
 
 /** Returns the containers of attached sidecars that have not ended. */
 export function attachedContainers(pod: Fields): readonly Fields[] {
+  return ephemeral(pod).filter(
+    ({ name }) =>
+      textOf(name)?.startsWith(ATTACHED) === true && !('terminated' in ephemeralState(pod, name)),
+  )
+}
+
+/** Returns the state of an ephemeral container, as its status has it. */
+export function ephemeralState(pod: Fields, name: unknown): Fields {
   const statuses = listOf(fieldsOf(pod['status'])['ephemeralContainerStatuses'])
-  return ephemeral(pod).filter(({ name }) => {
-    const status = statuses.find((each) => each['name'] === name)
-    const hasEnded = 'terminated' in fieldsOf(status?.['state'])
-    return textOf(name)?.startsWith(ATTACHED) === true && !hasEnded
-  })
+  return fieldsOf(statuses.find((each) => each['name'] === name)?.['state'])
 }
 
 function oneCapable(

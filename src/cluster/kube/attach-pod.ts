@@ -1,6 +1,6 @@
-import type { State } from '../../admin/api.ts'
+import { API, type State } from '../../admin/api.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
+import { type Fields, fieldsOf, textOf } from '../../base/values.ts'
 import { oneLine } from '../../base/text/foreign-text.ts'
 import { digestOf } from '../../rules/file/rules-file.ts'
 import {
@@ -10,11 +10,12 @@ import {
   attachedContainers,
   type Attachment,
   detachContainer,
+  ephemeralState,
 } from './attach-container.ts'
 import type { KubeClient } from './kube-client.ts'
-import { KubeError } from './kube-error.ts'
+import { asKubeError, KubeError } from './kube-error.ts'
 import { getResource, pathOf, PODS } from './resources.ts'
-import { type AskOptions, sidecarState } from './sidecar-api.ts'
+import { type AskOptions, askSidecar } from './sidecar-api.ts'
 
 /** Which pod. */
 export interface PodRef {
@@ -66,7 +67,8 @@ export async function awaitAttached(
     why = state.detail
     if (state.kind === 'running') {
       try {
-        const said = await sidecarState(client, pod, { signal, readToken, timeoutMs: ASK_MS })
+        const limits = { signal, readToken, timeoutMs: ASK_MS }
+        const said = await askSidecar(client, pod, API.state, limits)
         if (said.lastReload?.digest === digest) return said
       } catch (error) {
         if (!(error instanceof KubeError) || error.code === 'forbidden') throw error
@@ -119,11 +121,12 @@ async function isDisarmed(
   { signal, readToken }: WaitOptions,
 ): Promise<boolean> {
   const pod = { ...ref, adminPort: ATTACHED_ADMIN_PORT }
+  const limits = { signal, readToken, timeoutMs: ASK_MS }
   try {
-    return !(await sidecarState(client, pod, { signal, readToken, timeoutMs: ASK_MS })).armed
+    return !(await askSidecar(client, pod, API.state, limits)).armed
   } catch (error) {
-    if (error instanceof KubeError) return false
-    throw error
+    asKubeError(error)
+    return false
   }
 }
 
@@ -171,8 +174,7 @@ async function containerState(
   signal: AbortSignal,
 ): Promise<ContainerState> {
   const pod = await getResource(client, { kind: PODS, ...ref }, { signal })
-  const statuses = listOf(fieldsOf(pod['status'])['ephemeralContainerStatuses'])
-  const state = fieldsOf(statuses.find((each) => each['name'] === name)?.['state'])
+  const state = ephemeralState(pod, name)
   if ('terminated' in state) {
     const { exitCode, message, reason } = fieldsOf(state['terminated'])
     const detail = oneLine(textOf(message) ?? textOf(reason) ?? '')

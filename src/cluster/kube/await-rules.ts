@@ -2,25 +2,32 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AwaitedPod } from './apply-rules.ts'
 import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
-import { KubeError } from './kube-error.ts'
-import type { Problem, State } from '../../admin/api.ts'
-import { type AskOptions, sidecarState } from './sidecar-api.ts'
+import { asKubeError, isKubeError, KubeError } from './kube-error.ts'
+import { API, type Problem, type State } from '../../admin/api.ts'
+import { type AskOptions, askSidecar } from './sidecar-api.ts'
 
 /** The progress of a pod towards new rules. */
 export type PodProgress =
-  | { readonly state: 'waiting'; readonly detail: string }
-  | { readonly state: 'applied' | 'stopped' | 'resumed'; readonly detail: string }
+  | {
+      readonly state:
+        | 'waiting'
+        | 'applied'
+        | 'stopped'
+        | 'resumed'
+        /** The right to ask its sidecar is missing. */
+        | 'unconfirmed'
+        /** Its sidecar does not run, or reads other rules: it is not waited for. */
+        | 'skipped'
+        | 'gone'
+      readonly detail: string
+    }
   | {
       readonly state: 'rejected'
       readonly detail: string
       readonly problems: readonly Problem[]
     }
-  /** The right to ask its sidecar is missing. */
-  | { readonly state: 'unconfirmed'; readonly detail: string }
-  /** Its sidecar does not run, or the rules are none of its own; it is not waited for. */
-  | { readonly state: 'skipped' | 'gone'; readonly detail: string }
 
-/** Each pod with how far it is. */
+/** The progress of each pod. */
 export type Progress = ReadonlyMap<AwaitedPod, PodProgress>
 
 /** Configures the wait. */
@@ -34,22 +41,21 @@ export interface AwaitOptions {
   readonly maxPollMs?: number
 }
 
-/** Asks a sidecar how far it is. */
+/** Asks a sidecar for its progress. */
 export type Look = (
   client: KubeClient,
   pod: AwaitedPod,
   options: AskOptions,
 ) => Promise<PodProgress>
 
-/** Often at first, for kubelet may be quick; then less and less. */
+/** The first pause: kubelet may be quick. Later pauses are longer. */
 const POLL_MS = 200
 const MAX_POLL_MS = 2_000
-const AT_A_TIME = 8
 const ASK_MS = 3_000
 
 /**
- * Asks the sidecars again and again until each has read the new rules, or refused them, or the time
- * is over. Throws where the right to ask is missing: waiting would not help.
+ * Asks the sidecars until each has read or rejected the new rules, or the time limit is reached. Throws
+ * where the right to ask is missing: waiting would not help.
  */
 export function awaitRules(
   client: KubeClient,
@@ -59,7 +65,7 @@ export function awaitRules(
   return awaitPods(client, new Map(pods.map((pod) => [pod, begin(pod)])), look, options)
 }
 
-/** Asks the sidecars that are waited for until none is, or the time is over. */
+/** Asks the waiting sidecars until none waits, or the time limit is reached. */
 export async function awaitPods(
   client: KubeClient,
   progress: Map<AwaitedPod, PodProgress>,
@@ -73,7 +79,7 @@ export async function awaitPods(
     const open = pods.filter((pod) => progress.get(pod)?.state === 'waiting')
     const left = until - performance.now()
     if (open.length === 0 || left <= 0 || signal.aborted) break
-    await inParallel(open, AT_A_TIME, async (pod) => {
+    await inParallel(open, async (pod) => {
       if (signal.aborted) return
       progress.set(
         pod,
@@ -96,16 +102,9 @@ export async function awaitPods(
 function begin({ pod, digest, isReached }: AwaitedPod): PodProgress {
   if (!isReached) return { state: 'skipped', detail: 'no rule is for it' }
   if (digest === undefined) return { state: 'skipped', detail: 'reads another key' }
-  switch (pod.sidecar) {
-    case 'running':
-      return { state: 'waiting', detail: 'not asked yet' }
-    case 'starting':
-      return { state: 'skipped', detail: 'its sidecar does not run yet; it will start with them' }
-    case 'ended':
-    case 'absent':
-    default:
-      return { state: 'skipped', detail: 'its sidecar does not run' }
-  }
+  if (pod.sidecar === 'running') return { state: 'waiting', detail: 'not asked yet' }
+  const later = pod.sidecar === 'starting' ? ' yet; it will start with them' : ''
+  return { state: 'skipped', detail: `its sidecar does not run${later}` }
 }
 
 async function look(
@@ -114,7 +113,7 @@ async function look(
   options: AskOptions,
 ): Promise<PodProgress> {
   try {
-    const state = await sidecarState(client, pod, options)
+    const state = await askSidecar(client, pod, API.state, options)
     const last = state.lastReload
     if (last?.digest === digest && last?.result === 'rejected') {
       const { problems = [] } = last
@@ -126,23 +125,31 @@ async function look(
     }
     return { state: 'waiting', detail: `still has ${shortDigest(state.rules.digest)}` }
   } catch (error) {
-    if (!(error instanceof KubeError)) {
-      if (options.signal?.aborted === true) return { state: 'waiting', detail: 'stopped' }
-      throw error
-    }
-    if (error.code === 'forbidden' || error.code === 'unauthorized') throw error
-    if (error.code === 'not_found') return { state: 'gone', detail: 'the pod has gone' }
-    return { state: 'waiting', detail: error.message }
+    if (isKubeError(error, 'forbidden', 'unauthorized')) throw error
+    if (isKubeError(error, 'not_found')) return { state: 'gone', detail: 'the pod has gone' }
+    return waitingDespite(error, options, 'stopped')
   }
 }
 
-/** Describes whether rules may act, and why not. */
+/** Returns the progress after an error of the cluster or an abort; throws every other error again. */
+export function waitingDespite(
+  error: unknown,
+  { signal }: AskOptions,
+  aborted: string,
+): PodProgress {
+  if (!(error instanceof KubeError) && signal?.aborted === true) {
+    return { state: 'waiting', detail: aborted }
+  }
+  return { state: 'waiting', detail: asKubeError(error).message }
+}
+
+/** Describes whether rules may act, with every reason against it. */
 export function armedText({ armed, reasons }: Pick<State, 'armed' | 'reasons'>): string {
   if (armed) return 'armed'
   return `disarmed by ${reasons.map(({ by, reason }) => (reason === '' ? by : `${by} (${reason})`)).join(', ')}`
 }
 
-/** The beginning of a digest, which is enough for people. */
+/** Returns the beginning of a digest, which is enough for people. */
 export function shortDigest(digest: string | null): string {
   return digest === null ? 'none' : digest.slice(0, 8)
 }

@@ -1,11 +1,11 @@
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/values.ts'
 import { checkServices, UNCHECKED_SERVICES } from '../injector/check-services.ts'
 import type { ServicePorts } from '../injector/injection.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
-import { KubeError } from './kube-error.ts'
-import { type Limits, listResources, SERVICES } from './resources.ts'
-import { servicePorts } from './service-ports.ts'
+import { asKubeError } from './kube-error.ts'
+import { type Limits, listResources, metadataOf, SERVICES } from './resources.ts'
 
 /** The Services that lead past sidecars. */
 export interface Bypasses {
@@ -13,8 +13,6 @@ export interface Bypasses {
   /** Why Services could not be read. */
   readonly trouble: string | undefined
 }
-
-const AT_A_TIME = 8
 
 /** Returns what the injector warned of, and the Services that lead past the sidecar now. */
 export function podWarnings(pod: InjectedPod, { warnings }: Bypasses): readonly string[] {
@@ -33,13 +31,12 @@ export async function findBypasses(
   const byName = pods.filter(({ mode }) => mode === 'port')
   const namespaces = [...new Set(byName.map(({ namespace }) => namespace))]
   let trouble: string | undefined
-  const lists = await inParallel(namespaces, AT_A_TIME, async (namespace) => {
+  const lists = await inParallel(namespaces, async (namespace) => {
     try {
-      const found = await listResources(client, { kind: SERVICES, namespace }, undefined, limits)
-      return [namespace, found.map(servicePorts)] as const
+      return [namespace, await listServices(client, namespace, limits)] as const
     } catch (error) {
-      if (!(error instanceof KubeError)) throw error
-      trouble ??= `whether Services lead past sidecars in mode port cannot be checked: ${error.message}`
+      const { message } = asKubeError(error)
+      trouble ??= `whether Services lead past sidecars in mode port cannot be checked: ${message}`
       return [namespace, []] as const
     }
   })
@@ -48,4 +45,30 @@ export async function findBypasses(
     byName.map((pod) => [pod, checkServices(pod, services.get(pod.namespace) ?? [], prefix)]),
   )
   return { warnings, trouble }
+}
+
+/** Lists where the Services of a namespace lead. */
+export async function listServices(
+  client: KubeClient,
+  namespace: string,
+  limits: Limits,
+): Promise<readonly ServicePorts[]> {
+  const found = await listResources(client, { kind: SERVICES, namespace }, undefined, limits)
+  return found.map(servicePorts)
+}
+
+function servicePorts(service: Fields): ServicePorts {
+  const spec = fieldsOf(service['spec'])
+  return {
+    name: metadataOf(service).name,
+    selector: textsOf(spec['selector']),
+    isHeadless: spec['clusterIP'] === 'None',
+    ports: listOf(spec['ports']).map(({ name, port, targetPort, protocol }) => ({
+      name: textOf(name),
+      port: typeof port === 'number' ? port : 0,
+      targetPort:
+        typeof targetPort === 'number' || typeof targetPort === 'string' ? targetPort : undefined,
+      protocol: textOf(protocol),
+    })),
+  }
 }

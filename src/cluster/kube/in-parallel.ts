@@ -1,7 +1,8 @@
-/** Does something for each item, a few at a time; the results are in the order of the items. */
+const AT_A_TIME = 8
+
+/** Runs an action for each item, eight at a time; the results are in the order of the items. */
 export async function inParallel<Item, Result>(
   items: readonly Item[],
-  most: number,
   action: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
@@ -12,6 +13,6 @@ export async function inParallel<Item, Result>(
       results[at] = await action(items[at]!)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, work))
+  await Promise.all(Array.from({ length: Math.min(AT_A_TIME, items.length) }, work))
   return results
 }

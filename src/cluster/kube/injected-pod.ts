@@ -7,9 +7,10 @@ import {
   SIDECAR,
   WORKLOAD_VARIABLE,
 } from '../injector/injected-names.ts'
-import { ATTACHED_ADMIN_PORT, attachedContainers } from './attach-container.ts'
+import { ATTACHED_ADMIN_PORT, attachedContainers, ephemeralState } from './attach-container.ts'
 import type { PodSelf } from '../../rules/match/pod-match.ts'
-import { metadataOf } from './resources.ts'
+import type { KubeClient } from './kube-client.ts'
+import { type Limits, listResources, metadataOf, PODS } from './resources.ts'
 
 /** Where the rules of a sidecar come from. */
 export interface RulesConfigMap {
@@ -45,6 +46,23 @@ export interface InjectedPod {
 const ADMIN_PORT = 15390
 const MAX_WARNINGS = 10
 
+/** Lists the pods that have or ask for a sidecar, by namespace and name. */
+export async function listInjectedPods(
+  client: KubeClient,
+  scope: Readonly<Record<'namespace' | 'selector', string | undefined>> & {
+    readonly prefix: string
+  },
+  limits: Limits,
+): Promise<readonly InjectedPod[]> {
+  const ref = { kind: PODS, namespace: scope.namespace }
+  const found = await listResources(client, ref, scope.selector, limits)
+  const key = ({ namespace, name }: InjectedPod): string => `${namespace}/${name}`
+  return found
+    .map((pod) => readInjectedPod(pod, scope.prefix))
+    .filter((pod) => pod !== undefined)
+    .sort((one, other) => (key(one) < key(other) ? -1 : 1))
+}
+
 /** Reads a pod and its sidecar; undefined when it neither has nor asks for one, or is terminating. */
 export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | undefined {
   const { name, namespace = '', uid, annotations, labels, isLeaving } = metadataOf(pod)
@@ -55,7 +73,7 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
   if (isLeaving) return undefined
   const [attached] = attachedContainers(pod)
   if (container === undefined && attached !== undefined) {
-    const isRunning = isAttachedRunning(pod, attached)
+    const isRunning = 'running' in ephemeralState(pod, attached['name'])
     return {
       namespace,
       name,
@@ -109,12 +127,6 @@ interface ReadStatus extends Pick<InjectedPod, 'mode' | 'version' | 'warnings'> 
 function names(container: Fields | undefined, listen: unknown): string | undefined {
   const found = listOf(container?.['ports']).find((each) => each['containerPort'] === listen)
   return textOf(found?.['name'])
-}
-
-function isAttachedRunning(pod: Fields, { name }: Fields): boolean {
-  const statuses = listOf(fieldsOf(pod['status'])['ephemeralContainerStatuses'])
-  const found = statuses.find((each) => each['name'] === name)
-  return 'running' in fieldsOf(found?.['state'])
 }
 
 function statusOf(text: string | undefined): ReadStatus {

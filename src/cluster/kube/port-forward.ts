@@ -1,5 +1,6 @@
 import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import type { WebSocket } from 'undici'
 import type { KubeClient } from './kube-client.ts'
 import { KubeError } from './kube-error.ts'
@@ -119,9 +120,7 @@ async function getOver(
         .once('error', reject)
         .end()
     })
-    const chunks: Buffer[] = []
-    for await (const chunk of response) chunks.push(chunk as Buffer)
-    return { status: response.statusCode ?? 0, bytes: Buffer.concat(chunks) }
+    return { status: response.statusCode ?? 0, bytes: await buffer(response) }
   } finally {
     stream.destroy()
   }

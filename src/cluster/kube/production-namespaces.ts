@@ -5,7 +5,7 @@ import {
 } from '../../rules/guard/production-names.ts'
 import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
-import { KubeError } from './kube-error.ts'
+import { asKubeError } from './kube-error.ts'
 import { getResource, type Limits, metadataOf, NAMESPACES } from './resources.ts'
 
 /** Decides which namespaces are production. */
@@ -24,7 +24,6 @@ export interface ArmedProduction {
   readonly isAllowed: boolean
 }
 
-const AT_A_TIME = 8
 const ASK_MS = 3_000
 
 /** Returns why a namespace is production: by its name, or by its label. */
@@ -51,27 +50,19 @@ export async function findArmedProduction(
   { signal }: Limits,
 ): Promise<{ readonly found: readonly ArmedProduction[]; readonly trouble: string | undefined }> {
   let trouble: string | undefined
-  const all = await inParallel([...armed], AT_A_TIME, async ([namespace, count]) => {
+  const all = await inParallel([...armed], async ([namespace, count]) => {
     const place = { kind: NAMESPACES, name: namespace }
-    const read = await getResource(client, place, { signal, timeoutMs: ASK_MS }).catch(
-      (error: unknown) => {
-        if (!(error instanceof KubeError)) throw error
-        trouble ??= `whether the label ${check.environmentLabel} of namespaces with armed sidecars names production cannot be checked: ${error.message}`
-        return undefined
-      },
-    )
-    const { labels, annotations } = metadataOf(read ?? {})
+    const limits = { signal, timeoutMs: ASK_MS }
+    const read = await getResource(client, place, limits).catch((error: unknown) => {
+      const { message } = asKubeError(error)
+      trouble ??= `whether the label ${check.environmentLabel} of namespaces with armed sidecars names production cannot be checked: ${message}`
+      return {}
+    })
+    const { labels, annotations } = metadataOf(read)
     const production = findNamespaceProduction(check, namespace, labels)
-    return production === undefined
-      ? []
-      : [
-          {
-            namespace,
-            armed: count,
-            why: productionText(production),
-            isAllowed: annotations[`${check.prefix}allow-production`] === 'true',
-          },
-        ]
+    if (production === undefined) return []
+    const isAllowed = annotations[`${check.prefix}allow-production`] === 'true'
+    return [{ namespace, armed: count, why: productionText(production), isAllowed }]
   })
   return { found: all.flat(), trouble }
 }

@@ -1,3 +1,4 @@
+import type { Problem } from '../../admin/api.ts'
 import { problemText } from '../../admin/api-client.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import type { PodProgress, Progress } from './await-rules.ts'
@@ -54,8 +55,10 @@ function onPlain(stream: ProgressStream): ProgressOutput {
 export function progressLines(name: string, progress: PodProgress): string {
   const head = `  ${name}: ${progress.state}, ${plain(progress.detail)}\n`
   if (progress.state !== 'rejected') return head
-  const lines = progress.problems.map(
-    (each) => `    ${each.file}:${each.line}:${each.column}: ${problemText(each)}\n`,
-  )
-  return `${head}${lines.join('')}`
+  return `${head}${progress.problems.map((each) => `    ${problemLine(each)}\n`).join('')}`
+}
+
+/** Describes an error of a rules file with its line. */
+export function problemLine(problem: Problem): string {
+  return `${problem.file}:${problem.line}:${problem.column}: ${problemText(problem)}`
 }

@@ -1,31 +1,26 @@
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/values.ts'
-import type { KubeClient, PatchType } from './kube-client.ts'
+import type { KubeClient, KubeRequest, PatchType } from './kube-client.ts'
+import { isKubeError } from './kube-error.ts'
 
-/** A kind of thing that the API server keeps. */
+/** A kind of resource. */
 export interface ResourceKind {
-  readonly group: string
-  readonly version: string
   readonly plural: string
+  readonly group: string
   readonly namespaced: boolean
 }
 
-export const CONFIG_MAPS: ResourceKind = kind('', 'configmaps')
-export const SECRETS: ResourceKind = kind('', 'secrets')
-export const PODS: ResourceKind = kind('', 'pods')
-export const SERVICES: ResourceKind = kind('', 'services')
-export const EVENTS: ResourceKind = kind('', 'events')
-export const NAMESPACES: ResourceKind = { ...kind('', 'namespaces'), namespaced: false }
-export const MUTATING_WEBHOOKS: ResourceKind = {
-  ...kind('admissionregistration.k8s.io', 'mutatingwebhookconfigurations'),
-  namespaced: false,
-}
+export const CONFIG_MAPS = resourceKind('configmaps')
+export const SECRETS = resourceKind('secrets')
+export const PODS = resourceKind('pods')
+export const SERVICES = resourceKind('services')
+export const EVENTS = resourceKind('events')
+export const NAMESPACES = resourceKind('namespaces', '', false)
 
-export const VALIDATING_WEBHOOKS: ResourceKind = {
-  ...kind('admissionregistration.k8s.io', 'validatingwebhookconfigurations'),
-  namespaced: false,
-}
+const ADMISSION = 'admissionregistration.k8s.io'
+export const MUTATING_WEBHOOKS = resourceKind('mutatingwebhookconfigurations', ADMISSION, false)
+export const VALIDATING_WEBHOOKS = resourceKind('validatingwebhookconfigurations', ADMISSION, false)
 
-/** One thing, or all of a namespace where there is no name, or of the cluster without a namespace. */
+/** Names one resource; without a name all of a namespace, without a namespace those of the cluster. */
 export interface ObjectRef {
   readonly kind: ResourceKind
   readonly namespace?: string | undefined
@@ -44,7 +39,6 @@ export interface WriteLimits extends Limits {
   readonly dryRun?: boolean | undefined
 }
 
-/** The metadata that is kept of each resource. */
 export interface Metadata {
   readonly name: string
   readonly namespace: string | undefined
@@ -56,63 +50,74 @@ export interface Metadata {
 }
 
 const PAGE = '500'
-/** A cluster with more pods in one list is asked for less at a time. */
 const MAX_PAGES = 200
 
-/** Reads one thing. */
-export async function getResource(
+/** Reads one resource. */
+export function getResource(
   client: KubeClient,
   ref: ObjectRef,
   limits: Limits = {},
 ): Promise<Fields> {
-  const what = describe('read', ref)
-  return fieldsOf(await client.request({ method: 'GET', path: pathOf(ref), what, ...limits }))
+  return send(client, 'read', ref, { method: 'GET' }, limits)
 }
 
-/** Creates one thing. */
-export async function createResource(
+/** Reads one resource; undefined where it does not exist. */
+export async function findResource(
+  client: KubeClient,
+  ref: ObjectRef,
+  limits: Limits,
+): Promise<Fields | undefined> {
+  return getResource(client, ref, limits).catch((error: unknown) => {
+    if (isKubeError(error, 'not_found')) return undefined
+    throw error
+  })
+}
+
+/** Creates one resource. */
+export function createResource(
   client: KubeClient,
   ref: ObjectRef,
   body: Fields,
-  { dryRun, ...limits }: WriteLimits = {},
+  limits: WriteLimits = {},
 ): Promise<Fields> {
   const path = pathOf({ ...ref, name: undefined })
-  const what = describe('create', ref)
-  const query = dryRunQuery(dryRun)
-  return fieldsOf(await client.request({ method: 'POST', path, query, body, what, ...limits }))
+  return send(client, 'create', ref, { method: 'POST', path, body }, limits)
 }
 
-/** Replaces one thing; with a `resourceVersion` in it only when nobody changed it since. */
-export async function replaceResource(
+/** Replaces one resource; with a `resourceVersion` in it only when nobody changed it since. */
+export function replaceResource(
   client: KubeClient,
   ref: ObjectRef,
   body: Fields,
   limits: Limits = {},
 ): Promise<Fields> {
-  const what = describe('update', ref)
-  return fieldsOf(await client.request({ method: 'PUT', path: pathOf(ref), body, what, ...limits }))
+  return send(client, 'update', ref, { method: 'PUT', body }, limits)
 }
 
-/** Changes some of one thing. */
-export async function patchResource(
+/** Changes parts of one resource. */
+export function patchResource(
   client: KubeClient,
   ref: ObjectRef,
   patch: PatchType,
   body: Fields,
-  { dryRun, ...limits }: WriteLimits = {},
+  limits: WriteLimits = {},
 ): Promise<Fields> {
-  const what = describe('patch', ref)
-  const path = pathOf(ref)
-  const query = dryRunQuery(dryRun)
-  const request = { method: 'PATCH', path, query, body, patch, what, ...limits } as const
-  return fieldsOf(await client.request(request))
+  return send(client, 'patch', ref, { method: 'PATCH', body, patch }, limits)
 }
 
-function dryRunQuery(dryRun: boolean | undefined): { readonly dryRun: string | undefined } {
-  return { dryRun: dryRun === true ? 'All' : undefined }
+async function send(
+  client: KubeClient,
+  verb: string,
+  ref: ObjectRef,
+  request: Pick<KubeRequest, 'method' | 'body' | 'patch'> & { readonly path?: string },
+  { dryRun, ...limits }: WriteLimits,
+): Promise<Fields> {
+  const query = { dryRun: dryRun === true ? 'All' : undefined }
+  const what = describe(verb, ref)
+  return fieldsOf(await client.request({ path: pathOf(ref), query, what, ...request, ...limits }))
 }
 
-/** Reads all things of a kind, page by page. */
+/** Reads all resources of a kind, page by page. */
 export async function listResources(
   client: KubeClient,
   ref: ObjectRef,
@@ -148,31 +153,28 @@ export function metadataOf(thing: Fields): Metadata {
   }
 }
 
-/** Where something is below the API server. */
+/** Returns the path of a resource below the API server. */
 export function pathOf({
-  kind: { group, version, plural, namespaced },
+  kind: { group, plural, namespaced },
   namespace,
   name,
 }: ObjectRef): string {
-  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
+  const root = group === '' ? '/api/v1' : `/apis/${group}/v1`
   const within = namespaced && namespace !== undefined ? `/namespaces/${part(namespace)}` : ''
   return `${root}${within}/${plural}${name === undefined ? '' : `/${part(name)}`}`
 }
 
-function describe(
-  verb: string,
-  { kind: { plural, namespaced }, namespace, name }: ObjectRef,
-): string {
-  const which = name === undefined ? '' : ` "${name}"`
-  if (!namespaced) return `${verb} ${plural}${which}`
-  return `${verb} ${plural}${which} ${namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`}`
+function describe(verb: string, { kind, namespace, name }: ObjectRef): string {
+  const what = `${verb} ${kind.plural}${name === undefined ? '' : ` "${name}"`}`
+  if (!kind.namespaced) return what
+  return `${what} ${namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`}`
 }
 
-/** A name that would lead elsewhere is no name. */
+/** Encodes a name; a name of dots must not lead to another resource. */
 function part(name: string): string {
   return name === '.' || name === '..' ? encodeURIComponent(`${name}/`) : encodeURIComponent(name)
 }
 
-function kind(group: string, plural: string): ResourceKind {
-  return { group, version: 'v1', plural, namespaced: true }
+function resourceKind(plural: string, group = '', namespaced = true): ResourceKind {
+  return { plural, group, namespaced }
 }

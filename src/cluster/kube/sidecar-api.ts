@@ -1,9 +1,9 @@
-import { API, type Endpoint, type ResponseOf, type Rule, type State } from '../../admin/api.ts'
+import type { Endpoint, ResponseOf } from '../../admin/api.ts'
 import { AdminError, checkResponse, MAX_BYTES } from '../../admin/api-client.ts'
 import { CLIENT_HEADER, TOKEN_HEADER } from '../../http/trusted-host.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import { jsonOf, type KubeClient } from './kube-client.ts'
-import { KubeError, responseError } from './kube-error.ts'
+import { asKubeError, isKubeError, KubeError, responseError } from './kube-error.ts'
 import { requestForwarded } from './port-forward.ts'
 import { type Limits, pathOf, PODS } from './resources.ts'
 
@@ -15,34 +15,17 @@ export interface AskOptions extends Limits {
 
 const FORWARD_MS = 10_000
 
-/** Where a sidecar is asked. */
+/** Locates the admin port of a sidecar. */
 export type AskedPod = Pick<InjectedPod, 'namespace' | 'name' | 'adminPort'>
-
-/**
- * Asks a sidecar for its state: through the API server's proxy, or, where that cannot reach the pod or
- * the right is missing, through a forwarded port.
- */
-export function sidecarState(
-  client: KubeClient,
-  pod: AskedPod,
-  limits: AskOptions,
-): Promise<State> {
-  return ask(client, pod, API.state, limits)
-}
-
-/** Asks a sidecar for its rules. */
-export async function sidecarRules(
-  client: KubeClient,
-  pod: AskedPod,
-  limits: AskOptions,
-): Promise<readonly Rule[]> {
-  return (await ask(client, pod, API.rules, limits)).rules
-}
 
 /** Pods that respond through a forwarded port, and not through the API server's proxy. */
 const FORWARDED = new WeakSet<AskedPod>()
 
-async function ask<E extends Endpoint>(
+/**
+ * Asks a sidecar through the API server's proxy, or, where that cannot reach the pod or the right is
+ * missing, through a forwarded port.
+ */
+export async function askSidecar<E extends Endpoint>(
   client: KubeClient,
   pod: AskedPod,
   endpoint: E,
@@ -70,18 +53,18 @@ async function askEitherWay(
   } catch (error) {
     if (!(error instanceof KubeError) || !isOfProxy(error)) throw error
     const value = await askForwarded(client, pod, endpoint, options).catch((other: unknown) => {
-      if (!(other instanceof KubeError)) throw other
-      // Where ports cannot be forwarded at all, the proxy's failure says whether asking again is of use.
-      const isImpossible = other.code === 'forbidden' || other.code === 'not_found'
-      const { code, status } = isImpossible ? error : other
-      throw new KubeError(code, `${error.message}; by port-forward: ${other.message}`, status)
+      const { message } = asKubeError(other)
+      // Where ports cannot be forwarded at all, the proxy's failure decides whether to ask again.
+      const isImpossible = isKubeError(other, 'forbidden', 'not_found')
+      const { code, status } = isImpossible ? error : asKubeError(other)
+      throw new KubeError(code, `${error.message}; by port-forward: ${message}`, status)
     })
     FORWARDED.add(pod)
     return value
   }
 }
 
-/** Returns whether the way to the sidecar failed, and not the sidecar. */
+/** Returns whether the proxy failed, and not the sidecar. */
 function isOfProxy({ code, status }: KubeError): boolean {
   return code === 'forbidden' || code === 'timeout' || (status !== undefined && status >= 500)
 }

@@ -1,12 +1,12 @@
-import { configMapKeys, expectedDigest } from './config-map-rules.ts'
+import { type ConfigMapKeys, configMapKeys, expectedDigest } from './config-map-rules.ts'
 import { findBypasses, podWarnings } from './bypassed-pods.ts'
 import { inParallel } from './in-parallel.ts'
-import { type InjectedPod, readInjectedPod } from './injected-pod.ts'
+import { type InjectedPod, listInjectedPods } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
-import { isKubeError, KubeError } from './kube-error.ts'
-import { CONFIG_MAPS, getResource, type Limits, listResources, PODS } from './resources.ts'
-import type { Rule, State } from '../../admin/api.ts'
-import { type AskOptions, sidecarRules, sidecarState } from './sidecar-api.ts'
+import { asKubeError, isKubeError } from './kube-error.ts'
+import { CONFIG_MAPS, getResource, type Limits } from './resources.ts'
+import { API, type Rule, type State } from '../../admin/api.ts'
+import { type AskOptions, askSidecar } from './sidecar-api.ts'
 
 /** A pod with what its sidecar says. */
 export interface SidecarReport {
@@ -39,7 +39,6 @@ export interface OverviewScope {
   readonly readToken?: string | undefined
 }
 
-const AT_A_TIME = 8
 const ASK_MS = 3_000
 
 /** Asks every sidecar in reach how it is. */
@@ -48,14 +47,10 @@ export async function sidecarOverview(
   { namespace, selector, prefix, readToken }: OverviewScope,
   { signal }: Limits,
 ): Promise<SidecarOverview> {
-  const found = await listResources(client, { kind: PODS, namespace }, selector, { signal })
-  const pods = found
-    .map((pod) => readInjectedPod(pod, prefix))
-    .filter((pod) => pod !== undefined)
-    .sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+  const pods = await listInjectedPods(client, { namespace, selector, prefix }, { signal })
   const expected = await expectedDigests(client, pods, { signal })
   const bypasses = await findBypasses(client, pods, prefix, { signal })
-  const reports = await inParallel(pods, AT_A_TIME, async (pod) => ({
+  const reports = await inParallel(pods, async (pod) => ({
     ...(await report(client, pod, expected.get(pod), { signal, readToken })),
     warnings: podWarnings(pod, bypasses),
   }))
@@ -72,22 +67,18 @@ async function report(
   if (pod.sidecar !== 'running') return { ...nothing, trouble: TROUBLE[pod.sidecar] }
   const limits = { ...options, timeoutMs: ASK_MS }
   try {
-    const state = await sidecarState(client, pod, limits)
-    const rules = await sidecarRules(client, pod, limits)
-    const has = state.rules.digest ?? state.lastReload?.digest
-    const digest =
-      expected === undefined || has === undefined
-        ? 'unknown'
-        : state.rules.digest === expected || state.lastReload?.digest === expected
-          ? state.lastReload?.result === 'rejected'
-            ? 'other'
-            : 'current'
-          : 'other'
-    return { pod, state, rules, trouble: undefined, digest }
+    const state = await askSidecar(client, pod, API.state, limits)
+    const { rules } = await askSidecar(client, pod, API.rules, limits)
+    return { pod, state, rules, trouble: undefined, digest: compared(state, expected) }
   } catch (error) {
-    if (!(error instanceof KubeError)) throw error
-    return { ...nothing, trouble: error.message }
+    return { ...nothing, trouble: asKubeError(error).message }
   }
+}
+
+function compared({ rules, lastReload }: State, expected?: string): SidecarReport['digest'] {
+  const known = [rules.digest, lastReload?.digest].filter((each) => typeof each === 'string')
+  if (expected === undefined || known.length === 0) return 'unknown'
+  return known.includes(expected) && lastReload?.result !== 'rejected' ? 'current' : 'other'
 }
 
 const TROUBLE = {
@@ -103,31 +94,28 @@ async function expectedDigests(
   pods: readonly InjectedPod[],
   limits: Limits,
 ): Promise<ReadonlyMap<InjectedPod, string | undefined>> {
-  const places = new Map(
-    pods.flatMap(({ namespace, rules }) =>
-      rules === undefined
-        ? []
-        : [[`${namespace}/${rules.configMap}`, { namespace, name: rules.configMap }] as const],
-    ),
-  )
-  const read = await inParallel([...places], AT_A_TIME, async ([key, { namespace, name }]) => {
-    const place = { kind: CONFIG_MAPS, namespace, name }
-    const found = await getResource(client, place, limits).catch((error: unknown) => {
-      if (isKubeError(error, 'not_found', 'forbidden')) return undefined
-      throw error
-    })
-    return [key, found && configMapKeys(found)] as const
+  const reads = new Map<string, Promise<ConfigMapKeys | undefined>>()
+  const digests = await inParallel(pods, async ({ namespace, rules }) => {
+    if (rules === undefined) return undefined
+    const key = `${namespace}/${rules.configMap}`
+    const read = reads.get(key) ?? readKeys(client, namespace, rules.configMap, limits)
+    reads.set(key, read)
+    const keys = await read
+    return keys && expectedDigest(keys, rules)
   })
-  const keys = new Map(read)
-  return new Map(
-    pods.map((pod) => {
-      const { rules } = pod
-      const known = rules && keys.get(`${pod.namespace}/${rules.configMap}`)
-      return [pod, known && expectedDigest(known, rules)] as const
-    }),
-  )
+  return new Map(pods.map((pod, i) => [pod, digests[i]]))
 }
 
-function keyOf({ namespace, name }: InjectedPod): string {
-  return `${namespace}/${name}`
+async function readKeys(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  limits: Limits,
+): Promise<ConfigMapKeys | undefined> {
+  try {
+    return configMapKeys(await getResource(client, { kind: CONFIG_MAPS, namespace, name }, limits))
+  } catch (error) {
+    if (isKubeError(error, 'not_found', 'forbidden')) return undefined
+    throw error
+  }
 }

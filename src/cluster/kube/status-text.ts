@@ -1,4 +1,4 @@
-import { problemText } from '../../admin/api-client.ts'
+import { problemLine } from './progress-output.ts'
 import { armedText, shortDigest } from './await-rules.ts'
 import type { ArmedProduction } from './production-namespaces.ts'
 import type { SidecarOverview, SidecarReport } from './sidecar-overview.ts'
@@ -86,7 +86,7 @@ function notesOf(report: SidecarReport): readonly string[] {
   if (last?.result === 'rejected') {
     notes.push(`${name}: the newest rules are invalid, the last valid ones stay active`)
     for (const each of (last.problems ?? []).slice(0, MAX_RULES)) {
-      notes.push(`  ${each.file}:${each.line}:${each.column}: ${problemText(each)}`)
+      notes.push(`  ${problemLine(each)}`)
     }
   } else if (digest === 'other') {
     notes.push(

@@ -1,12 +1,15 @@
+import { API } from '../../admin/api.ts'
 import { type Fields, fieldsOf, textOf } from '../../base/values.ts'
 import { parseStops, type Stop, STOP_KEY, stopsText } from '../../rules/guard/stop-key.ts'
+import { armedText, type Look, type PodProgress, waitingDespite } from './await-rules.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError } from './kube-error.ts'
+import { askSidecar } from './sidecar-api.ts'
 import {
   CONFIG_MAPS,
   createResource,
-  getResource,
+  findResource,
   type Limits,
   metadataOf,
   patchResource,
@@ -23,6 +26,7 @@ export interface StopPlace {
 export type StopChange = 'stopped' | 'resumed' | 'unchanged' | 'others' | 'left'
 
 const ATTEMPTS = 8
+const STARTING = 'its sidecar does not run yet; it reads the stop key before it takes calls'
 
 /** Returns whether a ConfigMap stops any of the sidecars that read it. */
 export function isStopped(configMap: Fields | undefined): boolean {
@@ -46,19 +50,19 @@ export function stopPlaces(
   return [...new Map(all.map((place) => [placeKey(place), place])).values()]
 }
 
-/** Names a place among others. */
+/** Returns the key of a place in a map. */
 export function placeKey({ namespace, name }: StopPlace): string {
   return `${namespace}/${name}`
 }
 
 /** Returns whether a sidecar can see the stop key of its ConfigMap. */
-export function seesStopKey({ rules }: InjectedPod): boolean {
+function seesStopKey({ rules }: InjectedPod): boolean {
   if (rules === undefined) return false
   return rules.items.length === 0 || rules.items.some(({ path }) => path === STOP_KEY)
 }
 
-/** Writes a stop into a ConfigMap, which is created when it is not there. `keepStopped` leaves one that stops all pods unchanged. */
-export async function writeStop(
+/** Writes a stop into a ConfigMap, or creates it; `keepStopped` keeps a stop of all pods as it is. */
+export function writeStop(
   client: KubeClient,
   place: StopPlace,
   stop: Stop,
@@ -83,8 +87,8 @@ export async function writeStop(
   })
 }
 
-/** Takes a stop out of a ConfigMap; all of them where there is no selector. */
-export async function liftStop(
+/** Removes the stop of a selector from a ConfigMap; without a selector all stops. */
+export function liftStop(
   client: KubeClient,
   place: StopPlace,
   selector: string | undefined,
@@ -102,6 +106,37 @@ export async function liftStop(
     await patchResource(client, { kind: CONFIG_MAPS, ...place }, 'merge', body, limits)
     return left.length === 0 ? 'resumed' : 'others'
   })
+}
+
+/** Returns the first progress of a sidecar: waiting, or the reason not to wait. */
+export function beginStop(pod: InjectedPod): PodProgress {
+  if (pod.sidecar === 'starting') return { state: 'skipped', detail: STARTING }
+  if (pod.sidecar !== 'running') return { state: 'gone', detail: 'its sidecar does not run' }
+  if (seesStopKey(pod)) return { state: 'waiting', detail: 'not asked yet' }
+  const detail =
+    pod.rules === undefined
+      ? 'reads no ConfigMap; disarm it by its admin API, or delete the pod'
+      : 'was injected without the stop key; restart its workload, or delete the ConfigMap'
+  return { state: 'rejected', detail, problems: [] }
+}
+
+/** Returns a check whether a sidecar is stopped, or not any more. */
+export function stopLook(wanted: 'stopped' | 'resumed'): Look {
+  return async (client, { pod }, options) => {
+    try {
+      const state = await askSidecar(client, pod, API.state, options)
+      const hasStopped = state.reasons.some(({ by }) => by === 'stopped')
+      const detail = armedText(state)
+      if (hasStopped === (wanted === 'stopped')) return { state: wanted, detail }
+      return { state: 'waiting', detail: hasStopped ? detail : `not stopped yet, ${detail}` }
+    } catch (error) {
+      if (isKubeError(error, 'not_found')) return { state: 'gone', detail: 'the pod has gone' }
+      if (isKubeError(error, 'forbidden', 'unauthorized')) {
+        return { state: 'unconfirmed', detail: error.message }
+      }
+      return waitingDespite(error, options, 'stopped waiting')
+    }
+  }
 }
 
 async function patchOrCreate(
@@ -122,28 +157,23 @@ async function patchOrCreate(
   }
 }
 
-/** The stops of a ConfigMap; undefined when the key holds anything else, which stops all. */
+/** Returns the stops of a ConfigMap; undefined when the key holds anything else, which stops all. */
 async function readStops(
   client: KubeClient,
   place: StopPlace,
   limits: Limits,
 ): Promise<{ readonly stops: readonly Stop[] | undefined; readonly version: string | undefined }> {
-  try {
-    const found = await getResource(client, { kind: CONFIG_MAPS, ...place }, limits)
-    const text = textOf(fieldsOf(found['data'])[STOP_KEY])
-    const version = metadataOf(found).resourceVersion
-    return { stops: text === undefined ? [] : parseStops(text), version }
-  } catch (error) {
-    if (!isKubeError(error, 'not_found')) throw error
-    return { stops: [], version: undefined }
-  }
+  const found = await findResource(client, { kind: CONFIG_MAPS, ...place }, limits)
+  const text = textOf(fieldsOf(found?.['data'])[STOP_KEY])
+  const version = metadataOf(found ?? {}).resourceVersion
+  return { stops: text === undefined ? [] : parseStops(text), version }
 }
 
 function textIn(stops: readonly Stop[]): Fields {
   return { [STOP_KEY]: stopsText(stops) }
 }
 
-/** Somebody may change or create the ConfigMap in between. */
+/** Tries again when somebody else changed or created the ConfigMap in between. */
 async function retried<Result>(action: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {

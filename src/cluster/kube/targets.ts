@@ -67,7 +67,8 @@ function whyNot(pod: InjectedPod, rules: RulesFile['rules']): string | undefined
   return why
 }
 
-function rulesOf(text: string): RulesFile['rules'] {
+/** Returns the rules in a text; none where the text is invalid. */
+export function rulesOf(text: string): RulesFile['rules'] {
   const parsed = parseRules(text)
   return parsed.ok ? parsed.file.rules : []
 }

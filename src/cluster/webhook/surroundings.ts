@@ -1,7 +1,7 @@
 import type { NamespaceFacts, ServicePorts } from '../injector/injection.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import { getResource, listResources, metadataOf, NAMESPACES, SERVICES } from '../kube/resources.ts'
-import { servicePorts } from '../kube/service-ports.ts'
+import { listServices } from '../kube/bypassed-pods.ts'
+import { getResource, metadataOf, NAMESPACES } from '../kube/resources.ts'
 import { AgedCache } from './aged-cache.ts'
 import { DecideError, NO_SURROUNDINGS, type Surroundings } from './decide.ts'
 
@@ -42,15 +42,7 @@ export function readSurroundings(options: SurroundingsOptions): Surroundings {
     services: (namespace) => {
       if (!readServices) return NO_SURROUNDINGS.services(namespace)
       return services
-        .get(namespace, async () => {
-          const found = await listResources(
-            client,
-            { kind: SERVICES, namespace },
-            undefined,
-            limits,
-          )
-          return found.map(servicePorts)
-        })
+        .get(namespace, () => listServices(client, namespace, limits))
         .catch((error: unknown) => {
           throw unreadable('services_unreadable', error)
         })
