@@ -1,4 +1,4 @@
-import type { Endpoint, ResponseOf } from './api.ts'
+import type { Endpoint, Failure, ResponseOf } from './api.ts'
 
 /** The response to a request to the admin port. */
 export interface AdminResponse {
@@ -9,20 +9,29 @@ export interface AdminResponse {
   readonly headers?: Readonly<Record<string, string>>
   /** Called when the whole body was sent and is no longer needed. */
   readonly sent?: (() => void) | undefined
-  /** Why a change was not made, for the log: of a fixed list of texts. */
-  readonly refused?: string
+  /** The reason of a rejection, for the log: one of a fixed list of texts, nothing that was sent. */
+  readonly rejected?: string
 }
 
-/** A success of an endpoint. */
+/** Makes the success of an endpoint. */
 export function apiResponse<E extends Endpoint>(_: E, value: ResponseOf<E>): AdminResponse {
   return jsonResponse(200, value)
 }
 
-/** A JSON response on one line. */
+/** Makes a JSON response on one line. */
 export function jsonResponse(
   status: number,
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): AdminResponse {
   return { status, type: 'application/json', body: `${JSON.stringify(value)}\n`, headers }
+}
+
+/** Makes a response that is logged as a rejection. */
+export function rejection(
+  status: number,
+  value: Failure,
+  headers?: Readonly<Record<string, string>>,
+): AdminResponse {
+  return { ...jsonResponse(status, value, headers), rejected: value.error }
 }

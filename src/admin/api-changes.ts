@@ -3,9 +3,9 @@ import { plain } from '../base/text/foreign-text.ts'
 import type { DisarmedBy } from '../rules/guard/arming.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
-import { type AdminResponse, apiResponse, jsonResponse } from './admin-response.ts'
-import { API, type Failure, type Reason } from './api.ts'
-import { showArming } from './api-arming.ts'
+import { type AdminResponse, apiResponse, rejection } from './admin-response.ts'
+import { API } from './api.ts'
+import { showArming } from './api-show.ts'
 
 /** The parts that changes act on. */
 export interface ChangeParts {
@@ -13,7 +13,7 @@ export interface ChangeParts {
   readonly logger: Logger
 }
 
-/** A change that was asked for: the body as JSON, and the address of who asked. */
+/** A requested change: the body as JSON, and the address of the client. */
 export interface ChangeRequest {
   readonly body: unknown
   readonly from: string | undefined
@@ -24,13 +24,13 @@ const NO_REASON = 'disarmed by an operator'
 /** The reasons that an operator may lift. */
 const LIFTED = ['operator', 'guard'] as const satisfies readonly DisarmedBy[]
 
-/** No rule acts until an operator arms again. */
+/** Disarms: no rule acts until an operator arms again. */
 export function disarm(
   { rules, logger }: ChangeParts,
   { body, from }: ChangeRequest,
 ): AdminResponse {
   const read = readReason(body)
-  if ('error' in read) return refused(400, read)
+  if ('error' in read) return rejection(400, read)
   const changed = !rules.arming.reasons.some(({ by }) => by === 'operator')
   const reason = read.reason ?? NO_REASON
   rules.arming.disarm('operator', reason)
@@ -38,15 +38,15 @@ export function disarm(
   return apiResponse(API.disarm, { ...showArming(rules), changed })
 }
 
-/** Lifts what an operator or the guard disarmed; changes nothing where that would not be enough. */
+/** Lifts what an operator or the guard disarmed; changes nothing where other reasons remain. */
 export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeRequest): AdminResponse {
   const read = readReason(body)
-  if ('error' in read) return refused(400, read)
-  const inTheWay = showArming(rules).reasons.filter((each) => !isLifted(each))
-  if (inTheWay.length > 0) {
-    return refused(409, {
+  if ('error' in read) return rejection(400, read)
+  const kept = showArming(rules).reasons.filter(({ by }) => !LIFTED.some((each) => each === by))
+  if (kept.length > 0) {
+    return rejection(409, {
       error: 'stays disarmed for reasons that cannot be lifted here; nothing was changed',
-      reasons: inTheWay,
+      reasons: kept,
     })
   }
   const lifted = LIFTED.filter((by) => rules.arming.lift(by))
@@ -54,25 +54,13 @@ export function arm({ rules, logger }: ChangeParts, { body, from }: ChangeReques
   return apiResponse(API.arm, { ...showArming(rules), changed: lifted.length > 0 })
 }
 
-function refused(status: number, said: Failure): AdminResponse {
-  return { ...jsonResponse(status, said), refused: said.error }
-}
-
-function isLifted({ by }: Reason): boolean {
-  return LIFTED.some((each) => each === by)
-}
-
-/** The reason that somebody gives for a change. */
 function readReason(
   body: unknown,
 ): { readonly reason: string | undefined } | { readonly error: string } {
   if (body === undefined) return { reason: undefined }
-  if (!isRecord(body)) {
-    return { error: 'the body must be an object' }
-  }
+  if (!isRecord(body)) return { error: 'the body must be an object' }
   const { reason, ...rest } = body
-  const [unknown] = Object.keys(rest)
-  if (unknown !== undefined) return { error: 'the body may have `reason` and nothing else' }
+  if (Object.keys(rest).length > 0) return { error: 'the body may have `reason` and nothing else' }
   if (reason === undefined) return { reason: undefined }
   if (typeof reason !== 'string' || reason.trim() === '' || reason.length > MAX_REASON) {
     return { error: `\`reason\` must be a text of 1 to ${MAX_REASON} characters` }

@@ -53,7 +53,7 @@ export class EventStreams {
     return this.#readers.size
   }
 
-  /** Answers with a stream, or says why not. */
+  /** Opens a stream, or returns the rejection. */
   open(response: ServerResponse): AdminResponse | undefined {
     if (response.destroyed) return undefined
     if (this.#readers.size >= MAX_STREAMS) {

@@ -1,13 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { RareLog } from '../listener/rare-log.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { AdminRejection } from '../telemetry/metrics.ts'
 import { type AdminResponse, jsonResponse } from './admin-response.ts'
-import type { ChangeGuard } from './change-guard.ts'
-import type { ReadGuard } from './read-guard.ts'
-import { type ChangeProblem, problemResponse } from './change-problem.ts'
-import { RejectionLog } from './rejection-log.ts'
+import type { Guard } from './guards.ts'
 import { hasBody, readBody } from './request-body.ts'
 import { type AdminRoute, listed, methodsOf } from './routes.ts'
 
@@ -17,28 +15,32 @@ export type AdminHandler = (request: IncomingMessage, response: ServerResponse) 
 /** Configures how requests are answered. */
 export interface HandlerParts {
   readonly routes: ReadonlyMap<string, AdminRoute>
-  readonly guard: ChangeGuard
-  readonly readGuard: ReadGuard
+  readonly changeGuard: Guard
+  readonly readGuard: Guard
   readonly logger: Logger
-  /** Counts what was refused. */
-  readonly refused: (reason: AdminRejection) => void
+  /** Counts rejections. */
+  readonly countRejection: (reason: AdminRejection) => void
   /** The time limit for the body of a request. */
   readonly bodyTimeoutMs: number
 }
 
 interface Parts extends HandlerParts {
-  readonly rejections: RejectionLog
+  readonly rejections: RareLog
 }
+
+const LOG_INTERVAL_MS = 5_000
 
 /** Responds by exact path. Other paths get a list of the paths. */
 export function createHandler(handlerParts: HandlerParts): AdminHandler {
-  const parts: Parts = { ...handlerParts, rejections: new RejectionLog(handlerParts.logger) }
+  const { logger } = handlerParts
+  const rejections = new RareLog(logger, () => performance.now(), LOG_INTERVAL_MS)
+  const parts: Parts = { ...handlerParts, rejections }
   return (request, response) => {
-    // Several responses may be under way on one connection; a client that leaves is no news.
+    // A client may disconnect at any time.
     response.on('error', () => {})
     void answer(parts, request, response)
       .catch((err: unknown) => {
-        parts.logger.error({ err }, 'the admin port failed to answer')
+        logger.error({ err }, 'the admin port failed to answer')
         return jsonResponse(500, { error: 'internal error' })
       })
       .then((result) => (result === undefined ? undefined : send(request, response, result)))
@@ -66,56 +68,54 @@ async function answer(
     return unreadable(parts, path, route, request) ?? stream(response)
   }
   if (change !== undefined && method === 'POST') {
-    return changed(parts, { path, change }, request, response)
+    const done = await changed(parts, change, request, response)
+    return logged(parts, path, request, done, 'change')
   }
   const allow = methodsOf(route)
-  // Says what there is, and lets no page of another origin do anything.
+  // Without CORS headers: a page of another origin may do nothing.
   if (method === 'OPTIONS') return jsonResponse(200, { allow }, { allow: allow.join(', ') })
   return jsonResponse(405, { error: 'method not allowed', allow }, { allow: allow.join(', ') })
 }
 
-/** Answers who may not read this; undefined for all others. */
+/** Returns the rejection of a request that may not read; undefined for all others. */
 function unreadable(
-  { readGuard, rejections, refused }: Parts,
+  parts: Parts,
   path: string,
-  route: AdminRoute,
+  { open }: AdminRoute,
   request: IncomingMessage,
 ): AdminResponse | undefined {
-  const problem = route.open === true ? undefined : readGuard(request.headers)
-  if (problem === undefined) return undefined
-  refused(problem.status === 401 ? 'token' : 'host')
-  rejections.add({
-    kind: 'read',
-    what: path,
-    from: request.socket.remoteAddress,
-    why: problem.error,
-  })
-  return problemResponse(problem)
+  const rejected = open === true ? undefined : parts.readGuard(request.headers)
+  return rejected && logged(parts, path, request, rejected, 'read')
 }
 
-/** A body is not even read before it is known that whoever sends it may change something. */
+/** Reads a body only of a client that may change something. */
 async function changed(
-  { guard, bodyTimeoutMs, rejections, refused }: Parts,
-  { path, change }: { readonly path: string; readonly change: NonNullable<AdminRoute['change']> },
+  { changeGuard, bodyTimeoutMs }: Parts,
+  change: NonNullable<AdminRoute['change']>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AdminResponse> {
-  const from = request.socket.remoteAddress
-  const tell = (why: string): void => {
-    refused('change')
-    rejections.add({ kind: 'change', what: path, from, why })
-  }
-  const refuse = (problem: ChangeProblem): AdminResponse => {
-    tell(problem.error)
-    return problemResponse(problem)
-  }
-  const rejection = guard(request.headers)
-  if (rejection !== undefined) return refuse(rejection)
+  const rejected = changeGuard(request.headers)
+  if (rejected !== undefined) return rejected
   const body = await readBody(request, response, bodyTimeoutMs)
-  if ('problem' in body) return refuse(body.problem)
-  const done = change({ body: body.value, from })
-  if (done.refused !== undefined) tell(done.refused)
-  return done
+  if (!('value' in body)) return body
+  return change({ body: body.value, from: request.socket.remoteAddress })
+}
+
+/** Logs and counts a response that is a rejection. */
+function logged(
+  { rejections, countRejection }: Parts,
+  what: string,
+  { socket }: IncomingMessage,
+  response: AdminResponse,
+  kind: 'change' | 'read',
+): AdminResponse {
+  const { status, rejected: why } = response
+  if (why === undefined) return response
+  countRejection(kind === 'change' ? 'change' : status === 401 ? 'token' : 'host')
+  const from = socket.remoteAddress
+  rejections.write(why, { what, from, why }, `refused a ${kind} on the admin port`)
+  return response
 }
 
 async function send(
@@ -126,11 +126,12 @@ async function send(
   const pieces = typeof result.body === 'string' ? [Buffer.from(result.body)] : result.body
   response.statusCode = result.status
   response.setHeader('content-type', result.type)
-  response.setHeader('content-length', lengthOf(pieces))
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  response.setHeader('content-length', length)
   response.setHeader('cache-control', 'no-store')
   response.setHeader('x-content-type-options', 'nosniff')
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, value)
-  // Where a body was not read to its end, nothing that follows it can be understood.
+  // After a body that was not read to its end, no further request can be read.
   if (hasBody(request) && !request.readableEnded) response.setHeader('connection', 'close')
   // Node leaves the body out where the request was a HEAD.
   if (pieces.length === 1) response.end(pieces[0])
@@ -138,14 +139,10 @@ async function send(
   result.sent?.()
 }
 
-/** Whatever is handed to the kernel is copied at once: calls do not wait for all of it. */
+/** Yields to other work between pieces, since each is copied to the kernel at once. */
 async function* onePerTurn(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) {
     yield piece
     await nextTurn()
   }
-}
-
-function lengthOf(pieces: readonly Uint8Array[]): number {
-  return pieces.reduce((length, piece) => length + piece.length, 0)
 }

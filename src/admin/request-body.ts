@@ -1,56 +1,48 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-
-/** Why a body was not taken. */
-export interface BodyProblem {
-  readonly status: 400 | 408 | 413 | 415
-  readonly error: string
-}
-
-/** A request's body, read as JSON; no body is no value. */
-export type BodyResult = { readonly value: unknown } | { readonly problem: BodyProblem }
+import { type AdminResponse, rejection } from './admin-response.ts'
 
 const MAX_BYTES = 4 * 1024
 const JSON_TYPE = /^application\/json *(?:;|$)/i
 
-/** True when a body comes with the request. */
+/** Returns true when the request has a body. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0
 }
 
-/** Reads a small JSON body, within a time. */
+/** Reads a small JSON body within a time, or returns the rejection. No body is no value. */
 export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   timeoutMs: number,
-): Promise<BodyResult> {
+): Promise<{ readonly value: unknown } | AdminResponse> {
   if (!hasBody(request)) return { value: undefined }
   const { headers } = request
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
-    return refuse(415, 'a body must be application/json')
+    return rejection(415, { error: 'a body must be application/json' })
   }
-  if (headers['content-encoding'] !== undefined) return refuse(415, 'no content encoding is taken')
+  if (headers['content-encoding'] !== undefined)
+    return rejection(415, { error: 'no content encoding is taken' })
   if (Number(headers['content-length'] ?? 0) > MAX_BYTES) return tooLarge()
   if (/^100-continue$/i.test(headers.expect ?? '')) response.writeContinue()
   const bytes = await collect(request, timeoutMs)
-  if (bytes === 'late') return refuse(408, 'the body took too long')
+  if (bytes === 'late') return rejection(408, { error: 'the body took too long' })
   if (bytes === 'large') return tooLarge()
-  if (bytes === 'cut') return refuse(400, 'the body is incomplete')
+  if (bytes === 'cut') return rejection(400, { error: 'the body is incomplete' })
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return { value: JSON.parse(text) as unknown }
   } catch {
-    return refuse(400, 'the body is not JSON')
+    return rejection(400, { error: 'the body is not JSON' })
   }
 }
 
-function collect(
-  request: IncomingMessage,
-  timeoutMs: number,
-): Promise<Buffer | 'late' | 'large' | 'cut'> {
+type Collected = Buffer | 'late' | 'large' | 'cut'
+
+function collect(request: IncomingMessage, timeoutMs: number): Promise<Collected> {
   return new Promise((resolve) => {
     const parts: Buffer[] = []
     let size = 0
-    const end = (result: Buffer | 'late' | 'large' | 'cut'): void => {
+    const end = (result: Collected): void => {
       clearTimeout(timer)
       request.removeAllListeners('data')
       request.pause()
@@ -68,10 +60,6 @@ function collect(
   })
 }
 
-function tooLarge(): BodyResult {
-  return refuse(413, `a body may have ${MAX_BYTES} bytes`)
-}
-
-function refuse(status: BodyProblem['status'], error: string): BodyResult {
-  return { problem: { status, error } }
+function tooLarge(): AdminResponse {
+  return rejection(413, { error: `a body may have ${MAX_BYTES} bytes` })
 }

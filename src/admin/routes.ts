@@ -53,8 +53,10 @@ export interface AdminRoute {
   readonly open?: true
   /** Answers GET, and HEAD without the body. */
   readonly read?: (headers: IncomingHttpHeaders) => AdminResponse | Promise<AdminResponse>
-  /** Answers GET by itself, for as long as it likes, or says why not. */
-  readonly stream?: (response: ServerResponse) => AdminResponse | undefined
+  /** Answers GET itself, or returns the response. */
+  readonly stream?: (
+    response: ServerResponse,
+  ) => AdminResponse | undefined | Promise<AdminResponse | undefined>
   /** Answers POST of somebody who may change things. */
   readonly change?: (request: ChangeRequest) => AdminResponse
 }

@@ -7,13 +7,12 @@ import type { Logger } from '../telemetry/log.ts'
 import type { AdminRejection, Exposition } from '../telemetry/metrics.ts'
 import type { TextFormat } from '../telemetry/text-format.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
-import { type Api, createApi } from './api-routes.ts'
-import { changeGuard } from './change-guard.ts'
+import { createApi } from './api-routes.ts'
 import { appHealthRoutes } from './probes/app-health.ts'
 import type { AppProbes } from './probes/app-probe.ts'
-import { type AdminHandler, createHandler } from './handler.ts'
+import { changeGuard, type ReadAccess, readGuard } from './guards.ts'
+import { createHandler } from './handler.ts'
 import { pageResponse, pageRoutes } from './page-files.ts'
-import { type ReadAccess, readGuard } from './read-guard.ts'
 import { createRoutes, type Readiness } from './routes.ts'
 
 /** Configures the admin port. */
@@ -47,8 +46,6 @@ export interface AdminOptions {
 
 /** The admin port: health, readiness, metrics, an API of the rules and a page that shows them. */
 export interface Admin {
-  /** For use in a server of one's own. */
-  readonly handler: AdminHandler
   /** Every path that is served. */
   readonly paths: readonly string[]
   /** Binds and tells where: port 0 has become a real one. */
@@ -68,19 +65,30 @@ const CLOSE_GRACE_MS = 1_000
 
 /** Creates the admin port without binding it. */
 export function createAdmin(options: AdminOptions): Admin {
-  const { logger, token, bodyTimeoutMs = BODY_TIMEOUT_MS } = options
-  const api = apiOf(options)
-  const page = api === undefined ? undefined : pageResponse
+  const { rules, recent, tools = () => [], environment, namespace, token, logger } = options
+  // Without rules there is nothing to show.
+  const api =
+    rules &&
+    createApi({
+      ...options,
+      rules,
+      recent,
+      tools,
+      environment,
+      namespace,
+      canChange: token !== undefined,
+    })
+  const page = api && pageResponse
   const health = appHealthRoutes(options.appProbes ?? [], logger)
   const more = api === undefined ? health : [...health, ...api.routes, ...pageRoutes()]
   const routes = createRoutes({ ...options, page }, more)
   const handler = createHandler({
     routes,
-    guard: changeGuard(token),
+    changeGuard: changeGuard(token),
     readGuard: readGuard(options.access ?? {}, token),
     logger,
-    bodyTimeoutMs,
-    refused: (reason) => options.metrics.adminRefused?.(reason),
+    bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS,
+    countRejection: (reason) => options.metrics.adminRefused?.(reason),
   })
   const server = createServer(
     {
@@ -96,7 +104,6 @@ export function createAdmin(options: AdminOptions): Admin {
   // No `100 Continue` for a body that is not read.
   server.on('checkContinue', handler)
   return {
-    handler,
     paths: [...routes.keys()],
     listen: (address) => bind(server, address),
     close: () => {
@@ -104,24 +111,6 @@ export function createAdmin(options: AdminOptions): Admin {
       return close(server)
     },
   }
-}
-
-/** Where no rule can ever become active there is nothing to show. */
-function apiOf(options: AdminOptions): Api | undefined {
-  const { rules, recent, tools, readiness, version, environment, namespace, token, logger } =
-    options
-  if (rules === undefined) return undefined
-  return createApi({
-    rules,
-    recent,
-    tools: tools ?? (() => []),
-    readiness,
-    version,
-    environment,
-    namespace,
-    canChange: token !== undefined,
-    logger,
-  })
 }
 
 function close(server: Server): Promise<void> {

@@ -5,9 +5,11 @@ interface LastLine {
   leftOut: number
 }
 
+const MAX_REASONS = 32
+
 /**
- * Logs at most one warning per reason and interval, because an app that is down would otherwise cause a line
- * for each request. Reasons come from a fixed list, so their number is bounded.
+ * Logs at most one warning per reason and interval, because an app that is down, or a client that guesses
+ * tokens, would otherwise cause a line for each request. Further reasons share one line.
  */
 export class RareLog {
   readonly #logger: Logger
@@ -22,22 +24,22 @@ export class RareLog {
     this.#interval = interval
   }
 
-  /** Writes a line with the number of lines left out before, or counts the line as left out. */
+  /** Logs a failure by its reason. */
   warn(reason: string, detail: string, message: string): void {
+    this.write(reason, { reason, detail }, message)
+  }
+
+  /** Writes a line with the number of lines left out before, or counts the line as left out. */
+  write(reason: string, fields: object, message: string): void {
     const now = this.#now()
-    const last = this.#last.get(reason)
-    if (last === undefined) {
-      this.#last.set(reason, { at: now, leftOut: 0 })
-      this.#logger.warn({ reason, detail }, message)
-      return
-    }
-    if (now - last.at < this.#interval) {
+    const key = this.#last.has(reason) || this.#last.size < MAX_REASONS ? reason : ''
+    const last = this.#last.get(key)
+    if (last !== undefined && now - last.at < this.#interval) {
       last.leftOut++
       return
     }
-    const { leftOut } = last
-    last.at = now
-    last.leftOut = 0
-    this.#logger.warn(leftOut === 0 ? { reason, detail } : { reason, detail, leftOut }, message)
+    this.#last.set(key, { at: now, leftOut: 0 })
+    const leftOut = last?.leftOut ?? 0
+    this.#logger.warn(leftOut === 0 ? fields : { ...fields, leftOut }, message)
   }
 }

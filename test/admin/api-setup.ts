@@ -1,4 +1,4 @@
-import type { ReadAccess } from '../../src/admin/read-guard.ts'
+import type { ReadAccess } from '../../src/admin/guards.ts'
 import { type Admin, createAdmin } from '../../src/admin/server.ts'
 import { RecentFaults } from '../../src/listener/faults/recent-faults.ts'
 import { Arming } from '../../src/rules/guard/arming.ts'

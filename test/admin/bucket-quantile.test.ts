@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bucketQuantile } from '../../src/admin/bucket-quantile.ts'
+import { bucketQuantile } from '../../src/admin/live-snapshot.ts'
 
 const BOUNDS = Float64Array.of(0.1, 0.2, 1)
 

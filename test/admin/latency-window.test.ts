@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LatencyWindow } from '../../src/admin/latency-window.ts'
+import { LatencyWindow } from '../../src/admin/live-snapshot.ts'
 import type { ToolSample } from '../../src/telemetry/tool-sample.ts'
 
 const BOUNDS = Float64Array.of(1, 2)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RejectionLog } from '../../src/admin/rejection-log.ts'
+import { RareLog } from '../../src/listener/rare-log.ts'
 import { closers } from '../support/closers.ts'
 import { startApi } from './api-setup.ts'
 
@@ -11,9 +11,9 @@ it('tells once in five seconds of each reason, with the number left out', () => 
   const none = (): void => undefined
   const warn = (fields: object): void => void lines.push(fields)
   let now = 0
-  const log = new RejectionLog({ debug: none, info: none, error: none, warn }, () => now)
+  const log = new RareLog({ debug: none, info: none, error: none, warn }, () => now, 5_000)
   const attempt = (why: string): void =>
-    log.add({ kind: 'change', what: '/api/arm', from: '10.0.0.1', why })
+    log.write(why, { what: '/api/arm', from: '10.0.0.1', why }, REFUSED)
   for (let i = 0; i < 1_000; i++) attempt('a')
   attempt('b')
   now = 4_999
@@ -35,9 +35,8 @@ it('knows no more than so many reasons', () => {
   let lines = 0
   const none = (): void => undefined
   const logger = { debug: none, info: none, error: none, warn: () => void lines++ }
-  const log = new RejectionLog(logger, () => 0)
-  for (let i = 0; i < 1_000; i++)
-    log.add({ kind: 'change', what: '/', from: undefined, why: `${i}` })
+  const log = new RareLog(logger, () => 0)
+  for (let i = 0; i < 1_000; i++) log.write(`${i}`, {}, REFUSED)
   expect(lines).toBe(33)
 })
 

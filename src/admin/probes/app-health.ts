@@ -1,8 +1,10 @@
 import { oneLine } from '../../base/text/foreign-text.ts'
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import type { Logger } from '../../telemetry/log.ts'
 import type { AdminResponse } from '../admin-response.ts'
-import type { AppProbe, AppProbes, CheckContext, Finding } from './app-probe.ts'
+import type { AppProbe, AppProbes, CheckContext, Finding, TcpAction } from './app-probe.ts'
 import type { AdminRoute } from '../routes.ts'
 
 /** Below this path stand the checks: `/app-health/<container>/<probe>`. */
@@ -22,31 +24,29 @@ export function appHealthRoutes(
   logger: Logger,
 ): readonly (readonly [string, AdminRoute])[] {
   let running = 0
-  const run = async (probe: AppProbe, response: ServerResponse): Promise<void> => {
-    if (running >= MAX_AT_ONCE) return send(response, 503, 'too many checks at once')
+  const run = async (
+    probe: AppProbe,
+    response: ServerResponse,
+  ): Promise<AdminResponse | undefined> => {
+    if (running >= MAX_AT_ONCE) return textResponse(503, 'too many checks at once')
     running++
     try {
-      await answer(probe, response, logger)
+      return await answer(probe, response, logger)
     } finally {
       running--
     }
   }
   return probes.map((probe) => [
     `${APP_HEALTH}${probe.key}`,
-    {
-      open: true,
-      stream: (response): AdminResponse | undefined => {
-        run(probe, response).catch((err: unknown) => {
-          logger.error({ err }, 'a check of the app failed')
-          response.destroy()
-        })
-        return undefined
-      },
-    },
+    { open: true, stream: (response) => run(probe, response) },
   ])
 }
 
-async function answer(probe: AppProbe, response: ServerResponse, logger: Logger): Promise<void> {
+async function answer(
+  probe: AppProbe,
+  response: ServerResponse,
+  logger: Logger,
+): Promise<AdminResponse | undefined> {
   const left = new AbortController()
   response.once('close', () => left.abort())
   const timeout = AbortSignal.timeout(probe.timeoutMs)
@@ -60,8 +60,8 @@ async function answer(probe: AppProbe, response: ServerResponse, logger: Logger)
   const { ok, status, why } = finding
   logger.debug({ check: probe.key, ok, status, why }, 'asked the app for its health')
   // The kubelet fails a hook only when there is no response at all.
-  if (probe.isHook && !ok && status === undefined) return void response.destroy()
-  send(response, ok ? 200 : passedOn(status), why)
+  if (probe.isHook && !ok && status === undefined) response.destroy()
+  return response.destroyed ? undefined : textResponse(ok ? 200 : passedOn(status), why)
 }
 
 /** HTTP/2 and TLS are loaded where a pod has probes that need them. */
@@ -69,11 +69,22 @@ async function check({ action }: AppProbe, context: CheckContext): Promise<Findi
   if (action.kind === 'http') {
     return (await import('./app-probe-http.ts')).checkHttp(action, context)
   }
-  if (action.kind === 'tcp') return (await import('./app-probe-tcp.ts')).checkTcp(action, context)
+  if (action.kind === 'tcp') return checkTcp(action, context)
   return (await import('./app-probe-grpc.ts')).checkGrpc(action, context)
 }
 
-/** The status of the app, where it says that something is wrong. */
+/** Succeeds when the app accepts a connection. */
+async function checkTcp({ host, port }: TcpAction, { signal }: CheckContext): Promise<Finding> {
+  const socket = connect({ host, port, signal })
+  try {
+    await once(socket, 'connect')
+    return { ok: true, why: 'the app takes connections' }
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Returns the status of the app where that is an error. */
 function passedOn(status: number | undefined): number {
   return status !== undefined && status >= 400 && status <= 599 ? status : 502
 }
@@ -87,15 +98,7 @@ function reasonOf(error: unknown): string {
     : error.message
 }
 
-function send(response: ServerResponse, status: number, why: string): void {
-  if (response.destroyed) return
-  // The line may contain text from the app.
-  const line = Buffer.from(`${oneLine(why, MAX_WHY)}\n`)
-  response.writeHead(status, {
-    'content-type': 'text/plain; charset=utf-8',
-    'content-length': line.length,
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  })
-  response.end(line)
+/** Makes a line of text, which may contain text from the app. */
+function textResponse(status: number, why: string): AdminResponse {
+  return { status, type: 'text/plain; charset=utf-8', body: `${oneLine(why, MAX_WHY)}\n` }
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { AdminTokenError, readAdminToken } from '../../admin/admin-token.ts'
-import type { ReadAccess } from '../../admin/read-guard.ts'
+import type { ReadAccess } from '../../admin/guards.ts'
 import type { ListenAddress } from '../../http/address.ts'
 import type { Environment, FlagValues, FlagSpec } from './flag-values.ts'
 import { isHost } from './host.ts'

@@ -1,0 +1,162 @@
+import { plain } from '../base/text/foreign-text.ts'
+import type { RecentFault, RecentFaults } from '../listener/faults/recent-faults.ts'
+import { sentence } from '../rules/file/problem-format.ts'
+import type { CompiledRule } from '../rules/match/compiled-rule.ts'
+import type { RuleState } from '../rules/select/rule-state.ts'
+import { shareAt, windowEnd, windowStart } from '../rules/select/selection.ts'
+import type { ActiveRules, Reload } from '../rules/watch/active-rules.ts'
+import type {
+  Changed,
+  Fault,
+  Faults,
+  LiveEvent,
+  Reason,
+  Reload as ShownReload,
+  Rule,
+  Rules,
+} from './api.ts'
+
+// The JSON of the API, made from what runs.
+
+const LAST_INSTANT = 8_640_000_000_000_000
+const MAX_PROBLEMS = 50
+const MAX_NAMES = 20
+// A file may hold more rules; the count shows how many are left out.
+const MAX_RULES = 1_000
+
+/** The facts about the process that the state shows. */
+export interface ProcessFacts {
+  readonly rules: ActiveRules
+  readonly version: string
+  /** The environment, as the operator names it. */
+  readonly environment: string | undefined
+  readonly namespace: string | undefined
+  /** True when there is a token, without which nothing can be changed. */
+  readonly canChange: boolean
+}
+
+/** Shows milliseconds since the epoch as ISO 8601; null for values that are no time. */
+export function isoTime(ms: number | undefined): string | null {
+  if (ms === undefined || !(Math.abs(ms) <= LAST_INSTANT)) return null
+  return new Date(ms).toISOString()
+}
+
+/** Shows the state of the process and its rules that is known without I/O. */
+export function showState({
+  rules,
+  version,
+  environment,
+  namespace,
+  canChange,
+}: ProcessFacts): LiveEvent['state'] {
+  const uptime = process.uptime()
+  const { states, ruleSet, current, last } = rules
+  return {
+    version,
+    environment: environment ?? null,
+    ...(namespace !== undefined && { namespace }),
+    startedAt: isoTime(rules.clock() - uptime * 1000),
+    uptimeSeconds: Math.round(uptime * 1000) / 1000,
+    canChange,
+    ...showArming(rules),
+    dryRun: states.dryRun,
+    activeFaults: states.active.active,
+    maxActiveFaults: Number.isFinite(states.active.limit) ? states.active.limit : null,
+    rules: {
+      count: ruleSet.rules.length,
+      generation: current?.generation ?? 0,
+      digest: current?.version.digest ?? null,
+      since: isoTime(current?.at),
+    },
+    unanchored: states.unanchored.slice(0, MAX_NAMES),
+    lastReload: last === undefined ? null : showReload(last),
+  }
+}
+
+/** Shows whether rules may act. */
+export function showArming({ arming, ruleSet, current }: ActiveRules): Omit<Changed, 'changed'> {
+  const reasons: Reason[] = arming.reasons.map((each) => ({ ...each, at: isoTime(each.at) }))
+  if (!ruleSet.enabled) {
+    reasons.push({ by: 'file', reason: 'the rules say enabled: false', at: isoTime(current?.at) })
+  }
+  return { armed: reasons.length === 0, reasons }
+}
+
+function showReload({ version, at }: Reload): ShownReload {
+  const shown = { digest: version.digest, at: isoTime(at) }
+  if (version.kind === 'rules') return { result: 'applied', ...shown }
+  if (version.kind === 'absent') {
+    return { result: 'absent', ...shown, reason: plain(version.reason) }
+  }
+  const all = version.problems.flatMap(({ file, problems }) =>
+    problems.map((problem) => ({ file, problem })),
+  )
+  const problems = all.slice(0, MAX_PROBLEMS).map(({ file, problem }) => ({
+    file: plain(file),
+    line: problem.line,
+    column: problem.column,
+    code: problem.code,
+    path: plain(problem.path),
+    message: sentence({ ...problem, path: '' }),
+  }))
+  return { result: 'rejected', ...shown, problemCount: all.length, problems }
+}
+
+/**
+ * Shows the active rules, those of the file in its order, each with the results of its calls.
+ * `withoutZeros` leaves out results that never occurred, which is most of them.
+ */
+export function showRules(
+  { states, ruleSet, current, clock }: ActiveRules,
+  { withoutZeros = false } = {},
+): Rules {
+  const now = clock()
+  const shown = [...states.builtIn, ...ruleSet.rules.slice(0, MAX_RULES)]
+  return {
+    generation: current?.generation ?? 0,
+    digest: current?.version.digest ?? null,
+    count: ruleSet.rules.length,
+    rules: shown.flatMap((rule) => {
+      const state = states.of(rule)
+      return state === undefined ? [] : [showRule(rule, state, now, withoutZeros)]
+    }),
+  }
+}
+
+function showRule(rule: CompiledRule, state: RuleState, now: number, withoutZeros: boolean): Rule {
+  const { selection } = rule
+  const { since, appliedAt, counts, active } = state
+  const start = windowStart(selection, since)
+  const end = windowEnd(selection, since)
+  // A rule that is in no file: each call asks for its faults.
+  const builtIn = rule.index < 0
+  const percent = Math.round(shareAt(selection, now - start) * 1e6) / 1e4
+  return {
+    name: rule.name,
+    faults: rule.uses.map(({ fault }) => fault),
+    about: rule.isHttp ? 'http' : 'calls',
+    ...(builtIn ? { builtIn } : {}),
+    ...(rule.dryRun ? { dryRun: true } : {}),
+    since: isoTime(since),
+    appliedAt: isoTime(appliedAt),
+    from: isoTime(start),
+    until: isoTime(end),
+    phase: !selection.inPod ? 'other_pod' : now < start ? 'not_yet' : now >= end ? 'expired' : 'on',
+    percent: builtIn ? null : percent,
+    sampled: counts.sampled,
+    active: active.active,
+    counts: Object.fromEntries(
+      Object.entries(counts).filter(([, count]) => count > 0 || !withoutZeros),
+    ),
+  }
+}
+
+/** Shows the last injected faults, newest first. */
+export function showFaults(recent: RecentFaults | undefined): Faults {
+  return { total: recent?.total ?? 0, faults: (recent?.list() ?? []).map(showFault) }
+}
+
+/** Shows one injected fault. */
+export function showFault({ at, entry }: RecentFault): Fault {
+  return { at: isoTime(at), ...entry }
+}

@@ -1,0 +1,76 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { CLIENT_HEADER, isTrustedHost, TOKEN_HEADER } from '../http/trusted-host.ts'
+import { type AdminResponse, rejection } from './admin-response.ts'
+import { basicPassword, bearerToken, tokenCheck } from './admin-token.ts'
+
+/** Returns the rejection of a request; undefined when the request is allowed. */
+export type Guard = (headers: IncomingHttpHeaders) => AdminResponse | undefined
+
+/** Access rules for reading the admin port. */
+export interface ReadAccess {
+  /** The token that reading needs; without one, anyone who reaches the port may read. */
+  readonly readToken?: string | undefined
+  /** Names of this port beside those that no web page can have. */
+  readonly hosts?: readonly string[] | undefined
+}
+
+const NO_TOKEN = 'changes are off: no admin token is set (SQUALL_ADMIN_TOKEN or --admin-token-file)'
+const FOREIGN = 'not from pages of another origin'
+const BAD_HOST =
+  'not by this name: ask by address, or start with --admin-hosts (SQUALL_ADMIN_HOSTS) and the name'
+const NO_READ_TOKEN =
+  'reading needs the read token: authorization: Bearer …, or as the password of any user'
+const CHANGE_CHALLENGE = { 'www-authenticate': 'Bearer realm="squall admin"' }
+const READ_CHALLENGE = { 'www-authenticate': 'Basic realm="squall admin", charset="UTF-8"' }
+
+/** Rejects changes without the token, and from pages of another origin. */
+export function changeGuard(token: string | undefined): Guard {
+  const holdsToken = token === undefined ? undefined : tokenCheck(token)
+  return (headers) => {
+    if (isForeign(headers)) return rejection(403, { error: FOREIGN })
+    if (holdsToken === undefined) return rejection(403, { error: NO_TOKEN })
+    if (holdsToken(bearerToken(headers.authorization))) return undefined
+    const error =
+      headers.authorization === undefined
+        ? 'needs the admin token: authorization: Bearer …'
+        : 'not the admin token'
+    return rejection(401, { error }, CHANGE_CHALLENGE)
+  }
+}
+
+/** Browsers send the origin of the page that a request comes from; other clients send none. */
+function isForeign({ origin, host }: IncomingHttpHeaders): boolean {
+  if (origin === undefined) return false
+  // A TLS proxy in front of this port changes the scheme but not the host.
+  const own = (host ?? '').toLowerCase()
+  return own === '' || (origin !== `http://${own}` && origin !== `https://${own}`)
+}
+
+/**
+ * Rejects web pages that reach this port by DNS rebinding, and, where there is a read token, everybody
+ * without a token. The admin token allows reading, too.
+ */
+export function readGuard({ readToken, hosts = [] }: ReadAccess, token?: string): Guard {
+  const checks = [readToken, token].filter((each) => each !== undefined).map(tokenCheck)
+  return (headers) => {
+    const given = tokensIn(headers)
+    // No page knows a token, whatever its name.
+    if (given.some((each) => checks.some((isToken) => isToken(each)))) return undefined
+    if (headers[CLIENT_HEADER] === undefined && !isTrustedHost(headers.host, hosts)) {
+      return rejection(403, { error: BAD_HOST })
+    }
+    if (readToken === undefined) return undefined
+    const error = given.length === 0 ? NO_READ_TOKEN : 'not the read token'
+    return rejection(401, { error }, READ_CHALLENGE)
+  }
+}
+
+/** Returns the tokens of a request; API servers remove `authorization` from what they pass on. */
+function tokensIn({ authorization, ...headers }: IncomingHttpHeaders): readonly string[] {
+  const own = headers[TOKEN_HEADER]
+  return [
+    bearerToken(authorization),
+    basicPassword(authorization),
+    bearerToken(typeof own === 'string' ? own : undefined),
+  ].filter((token) => token !== undefined)
+}
