@@ -1,5 +1,5 @@
 import {
-  type FlagSpec,
+  flagGroup,
   type Environment,
   FlagValues,
   type Given,
@@ -19,14 +19,8 @@ import { parseChoice, parseDuration } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import { readVersion } from '../version.ts'
 
-const RULES = 'The rules:'
-const SIDECAR = 'The sidecar:'
 const WAITING = 'Waiting and output:'
-const JSON_FLAG = {
-  name: 'json',
-  group: WAITING,
-  help: 'print the outcome as one JSON document',
-} as const satisfies FlagSpec
+const JSON_FLAG = flagGroup(WAITING, { json: 'print the outcome as one JSON document' })
 // One pod is named, so that there is nothing to select.
 const POD_FLAGS = CLUSTER_FLAGS.filter(({ name }) => name !== 'selector') as unknown as Exclude<
   (typeof CLUSTER_FLAGS)[number],
@@ -34,68 +28,48 @@ const POD_FLAGS = CLUSTER_FLAGS.filter(({ name }) => name !== 'selector') as unk
 >[]
 
 const ATTACH_FLAGS = [
-  {
-    name: 'filename',
-    short: 'f',
-    value: 'file',
-    group: RULES,
-    help: 'rules file, of at most 64KiB; - is standard input',
-  },
-  {
-    name: 'for',
-    value: 'duration',
-    default: '15m',
-    group: SIDECAR,
-    help: 'how long; the sidecar detaches by itself then, at most after 24h',
-  },
-  {
-    name: 'port',
-    value: 'port',
-    group: SIDECAR,
-    help: 'port of the app, by number or name (default: the only TCP port that the pod declares)',
-  },
-  {
-    name: 'image',
-    value: 'image',
-    group: SIDECAR,
-    help: 'image of Squall (default: squall: and the version of this program)',
-  },
-  {
-    name: 'image-pull-policy',
-    value: 'policy',
-    group: SIDECAR,
-    help: 'Always, IfNotPresent or Never',
-  },
+  ...flagGroup('The rules:', {
+    filename: ['file', 'rules file, of at most 64KiB; - is standard input', { short: 'f' }],
+  }),
+  ...flagGroup('The sidecar:', {
+    for: [
+      'duration',
+      'how long; the sidecar detaches by itself then, at most after 24h',
+      { default: '15m' },
+    ],
+    port: [
+      'port',
+      'port of the app, by number or name (default: the only TCP port that the pod declares)',
+    ],
+    image: ['image', 'image of Squall (default: squall: and the version of this program)'],
+    'image-pull-policy': ['policy', 'Always, IfNotPresent or Never'],
+  }),
   ...POD_FLAGS,
   ...productionFlags('The cluster:'),
-  {
-    name: 'environment-label',
-    value: 'key',
-    default: 'environment',
-    group: 'The cluster:',
-    help: 'label of the namespace that says which environment it is, where it can be read',
-  },
-  {
-    name: 'timeout',
-    value: 'duration',
-    default: '60s',
-    group: WAITING,
-    help: 'how long to wait until traffic is taken over; an image that comes later begins nothing',
-  },
-  JSON_FLAG,
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup('The cluster:', {
+    'environment-label': [
+      'key',
+      'label of the namespace that says which environment it is, where it can be read',
+      { default: 'environment' },
+    ],
+  }),
+  ...flagGroup(WAITING, {
+    timeout: [
+      'duration',
+      'how long to wait until traffic is taken over; an image that comes later begins nothing',
+      { default: '60s' },
+    ],
+  }),
+  ...JSON_FLAG,
+]
 
 const DETACH_FLAGS = [
   ...POD_FLAGS,
-  {
-    name: 'timeout',
-    value: 'duration',
-    default: '60s',
-    group: WAITING,
-    help: 'how long to wait until the sidecar has ended',
-  },
-  JSON_FLAG,
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup(WAITING, {
+    timeout: ['duration', 'how long to wait until the sidecar has ended', { default: '60s' }],
+  }),
+  ...JSON_FLAG,
+]
 
 export type DetachFlag = (typeof DETACH_FLAGS)[number]['name']
 

@@ -1,5 +1,5 @@
 import {
-  type FlagSpec,
+  flagGroup,
   type Environment,
   FlagValues,
   type Given,
@@ -13,58 +13,32 @@ import { parseCount, parseDuration } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
 const PORTS = 'What is taken over:'
-const TIMES = 'Times:'
-const RULES = 'The rules:'
 
 const ATTACHED_FLAGS = [
-  {
-    name: 'port',
-    value: 'app=squall',
-    repeatable: true,
-    group: PORTS,
-    help: 'port of the app, and port of the listener that takes its traffic, such as 3000=15300; repeat it for more',
-  },
-  {
-    name: 'admin',
-    value: 'address',
-    default: '[::]:15390',
-    group: PORTS,
-    help: 'address of the admin port of squall run',
-  },
-  {
-    name: 'rules-text',
-    value: 'text',
-    group: RULES,
-    help: 'the rules themselves, as they stand in a rules file',
-  },
-  {
-    name: 'for',
-    value: 'duration',
-    default: '15m',
-    group: TIMES,
-    help: 'how long traffic is taken over; the container detaches by itself then',
-  },
-  {
-    name: 'start-before',
-    value: 'time',
-    group: TIMES,
-    help: 'begin before this time or not at all, such as 2026-05-01T10:00:00Z',
-  },
-  {
-    name: 'nft',
-    value: 'program',
-    default: 'nft',
-    group: PORTS,
-    help: 'name or path of the program nft',
-  },
-  {
-    name: 'user',
-    value: 'uid',
-    default: '65532',
-    group: PORTS,
-    help: 'user that squall run has; it has no capability',
-  },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup(PORTS, {
+    port: [
+      'app=squall',
+      'port of the app, and port of the listener that takes its traffic, such as 3000=15300; repeat it for more',
+      { repeatable: true },
+    ],
+    admin: ['address', 'address of the admin port of squall run', { default: '[::]:15390' }],
+  }),
+  ...flagGroup('The rules:', {
+    'rules-text': ['text', 'the rules themselves, as they stand in a rules file'],
+  }),
+  ...flagGroup('Times:', {
+    for: [
+      'duration',
+      'how long traffic is taken over; the container detaches by itself then',
+      { default: '15m' },
+    ],
+    'start-before': ['time', 'begin before this time or not at all, such as 2026-05-01T10:00:00Z'],
+  }),
+  ...flagGroup(PORTS, {
+    nft: ['program', 'name or path of the program nft', { default: 'nft' }],
+    user: ['uid', 'user that squall run has; it has no capability', { default: '65532' }],
+  }),
+]
 
 export const ATTACHED = defineCommand({
   name: 'attached',

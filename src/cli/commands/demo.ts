@@ -1,22 +1,16 @@
 import type { DemoOptions, DemoProgram } from '../../lab/demo/demo-options.ts'
 import { defineCommand } from '../flags/command.ts'
-import { type FlagSpec, FlagValues, type RawFlags, type Environment } from '../flags/flag-values.ts'
+import { flagGroup, FlagValues, type RawFlags, type Environment } from '../flags/flag-values.ts'
 import { readVersion } from '../version.ts'
 
-const FLAGS = [
-  { name: 'json', group: 'Demo:', help: 'print the results as one line of JSON, and nothing else' },
-  {
-    name: 'stay',
-    group: 'Demo:',
-    help: 'keep app, sidecar and a gentle load running until Ctrl-C, with the admin page and rules to edit',
-  },
-  {
-    name: 'report',
-    value: 'file',
-    group: 'Demo:',
-    help: 'where to write the HTML report; a file in the directory for temporary ones by default, and none with --json',
-  },
-] as const satisfies readonly FlagSpec[]
+const FLAGS = flagGroup('Demo:', {
+  json: 'print the results as one line of JSON, and nothing else',
+  stay: 'keep app, sidecar and a gentle load running until Ctrl-C, with the admin page and rules to edit',
+  report: [
+    'file',
+    'where to write the HTML report; a file in the directory for temporary ones by default, and none with --json',
+  ],
+})
 
 export const DEMO = defineCommand({
   name: 'demo',

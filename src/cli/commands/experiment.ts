@@ -1,6 +1,12 @@
 import { environmentNames, parseProductionNames, productionNamesFlag } from '../flags/production.ts'
 import { readTokenFlag, parseReadToken } from '../flags/admin-access.ts'
-import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import {
+  flagGroup,
+  type FlagSpec,
+  type Environment,
+  FlagValues,
+  type RawFlags,
+} from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -11,79 +17,62 @@ import { UsageError } from '../flags/usage-error.ts'
 
 const PLAN = 'What is run:'
 const PLACES = 'Where things are kept:'
-const OUTPUT = 'What comes out:'
 
-const EXPERIMENTS = {
-  name: 'experiments',
-  value: 'directory',
-  default: 'experiments',
-  group: PLACES,
-  help: 'directory of the history and of the reports',
-} as const satisfies FlagSpec
+const EXPERIMENTS = flagGroup(PLACES, {
+  experiments: [
+    'directory',
+    'directory of the history and of the reports',
+    { default: 'experiments' },
+  ],
+})
 
-const JSON_OUT = {
-  name: 'json',
-  group: OUTPUT,
-  help: 'print JSON on standard output, and nothing on standard error',
-} as const satisfies FlagSpec
+const JSON_OUT = flagGroup('What comes out:', {
+  json: 'print JSON on standard output, and nothing on standard error',
+})
 
 /** The cluster whose API server gives the label of the sidecar's namespace. */
-const CLUSTER = [
-  {
-    name: 'kubeconfig',
-    value: 'file',
-    group: PLAN,
-    help: 'kubeconfig to read the namespace of the sidecar with (default: those of KUBECONFIG, or ~/.kube/config)',
-  },
-  { name: 'context', value: 'name', group: PLAN, help: 'context of it (default: its current one)' },
-  {
-    name: 'environment-label',
-    value: 'key',
-    default: 'environment',
-    group: PLAN,
-    help: 'label of that namespace that names its environment, where it can be read',
-  },
-] as const satisfies readonly FlagSpec[]
+const CLUSTER = flagGroup(PLAN, {
+  kubeconfig: [
+    'file',
+    'kubeconfig to read the namespace of the sidecar with (default: those of KUBECONFIG, or ~/.kube/config)',
+  ],
+  context: ['name', 'context of it (default: its current one)'],
+  'environment-label': [
+    'key',
+    'label of that namespace that names its environment, where it can be read',
+    { default: 'environment' },
+  ],
+})
 
 const EXPERIMENT_RUN_FLAGS = [
-  {
-    name: 'again',
-    value: 'id',
-    group: PLAN,
-    help: 'repeat a run exactly: its plan, rules and seed as they were; in the place of a plan',
-  },
-  {
-    name: 'header',
-    value: 'name=value',
-    repeatable: true,
-    group: PLAN,
-    help: 'header of every request; never shown and kept nowhere',
-  },
-  {
-    name: 'auth-token-file',
-    value: 'file',
-    group: PLAN,
-    help: 'file with a token that is sent as Authorization: Bearer',
-  },
-  readTokenFlag(PLAN),
-  productionNamesFlag(PLAN),
+  ...flagGroup(PLAN, {
+    again: [
+      'id',
+      'repeat a run exactly: its plan, rules and seed as they were; in the place of a plan',
+    ],
+    header: [
+      'name=value',
+      'header of every request; never shown and kept nowhere',
+      { repeatable: true },
+    ],
+    'auth-token-file': ['file', 'file with a token that is sent as Authorization: Bearer'],
+  }),
+  ...readTokenFlag(PLAN),
+  ...productionNamesFlag(PLAN),
   ...CLUSTER,
-  EXPERIMENTS,
-  {
-    name: 'state-dir',
-    value: 'directory',
-    group: PLACES,
-    help: 'directory of the locks that keep two experiments from one target (default: squall in XDG_STATE_HOME or ~/.local/state)',
-  },
-  JSON_OUT,
-] as const satisfies readonly FlagSpec[]
+  ...EXPERIMENTS,
+  ...flagGroup(PLACES, {
+    'state-dir': [
+      'directory',
+      'directory of the locks that keep two experiments from one target (default: squall in XDG_STATE_HOME or ~/.local/state)',
+    ],
+  }),
+  ...JSON_OUT,
+]
 
-const EXPERIMENT_LIST_FLAGS = [EXPERIMENTS, JSON_OUT] as const satisfies readonly FlagSpec[]
+const EXPERIMENT_LIST_FLAGS = [...EXPERIMENTS, ...JSON_OUT]
 
-const EXPERIMENT_VALIDATE_FLAGS = [
-  productionNamesFlag(PLAN),
-  JSON_OUT,
-] as const satisfies readonly FlagSpec[]
+const EXPERIMENT_VALIDATE_FLAGS = [...productionNamesFlag(PLAN), ...JSON_OUT]
 
 export type ExperimentFlag =
   (typeof EXPERIMENT_RUN_FLAGS)[number]['name'] | (typeof EXPERIMENT_LIST_FLAGS)[number]['name']

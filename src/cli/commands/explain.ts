@@ -1,5 +1,11 @@
 import { isHeaderName, isToken } from '../../http/header-text.ts'
-import { type FlagSpec, FlagValues, type Given, type RawFlags } from '../flags/flag-values.ts'
+import {
+  flagGroup,
+  type FlagSpec,
+  FlagValues,
+  type Given,
+  type RawFlags,
+} from '../flags/flag-values.ts'
 import { missingFile } from './rules.ts'
 import { type LimitFlag, type RuleBounds, parseBounds } from '../run/rules-guard-options.ts'
 import { RULES_RUN_FLAGS } from '../run/rules-run-flags.ts'
@@ -10,9 +16,6 @@ import type { ClientInfo, Transport } from '../../mcp/call.ts'
 import { isProtocolVersionDate } from '../../mcp/protocol-version.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-const OUTPUT = 'Output:'
-const CALL = 'The call:'
-const EXCHANGE = 'The request, with a call or without:'
 const LIMITS = 'Options of squall run that change the outcome:'
 
 const LIMIT_NAMES: readonly string[] = [
@@ -30,65 +33,43 @@ const LIMIT_NAMES: readonly string[] = [
 ] satisfies readonly LimitFlag[]
 
 const OWN_FLAGS = [
-  {
-    name: 'method',
-    value: 'method',
-    group: CALL,
-    help: 'its method (default: tools/call, or what --prompt or --resource stand for)',
-  },
-  { name: 'tool', value: 'name', group: CALL, help: 'the tool that it calls' },
-  { name: 'prompt', value: 'name', group: CALL, help: 'the prompt that it gets' },
-  { name: 'resource', value: 'uri', group: CALL, help: 'the resource that it reads' },
-  { name: 'args', value: 'json', group: CALL, help: 'its arguments, as a JSON object' },
-  {
-    name: 'request',
-    value: 'file',
-    group: EXCHANGE,
-    help: 'one that was recorded, in the place of a description: HTTP with its head, a JSON-RPC message or batch alone, or an HTTP Archive with one entry; - is standard input',
-  },
-  {
-    name: 'http-method',
-    value: 'method',
-    group: EXCHANGE,
-    help: 'of a request without a call (default: GET)',
-  },
-  {
-    name: 'path',
-    value: 'path',
-    group: EXCHANGE,
-    help: 'its path (default: /mcp); without any option about a call, there is none in it',
-  },
-  {
-    name: 'header',
-    value: 'name=value',
-    repeatable: true,
-    group: EXCHANGE,
-    help: 'a header of its request; repeat it for more',
-  },
-  { name: 'session', value: 'id', group: EXCHANGE, help: 'its session' },
-  { name: 'client', value: 'name/version', group: EXCHANGE, help: 'the client that makes it' },
-  {
-    name: 'transport',
-    value: 'transport',
-    default: 'streamable-http',
-    group: EXCHANGE,
-    help: 'streamable-http or http+sse',
-  },
-  {
-    name: 'protocol-version',
-    value: 'version',
-    group: EXCHANGE,
-    help: 'its protocol version, as 2025-11-25',
-  },
-  {
-    name: 'pod-label',
-    value: 'key=value',
-    repeatable: true,
-    group: LIMITS,
-    help: 'a label of the pod, for rules with match.podLabels; repeat it for more',
-  },
-  { name: 'json', group: OUTPUT, help: 'print JSON' },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup('The call:', {
+    method: [
+      'method',
+      'its method (default: tools/call, or what --prompt or --resource stand for)',
+    ],
+    tool: ['name', 'the tool that it calls'],
+    prompt: ['name', 'the prompt that it gets'],
+    resource: ['uri', 'the resource that it reads'],
+    args: ['json', 'its arguments, as a JSON object'],
+  }),
+  ...flagGroup('The request, with a call or without:', {
+    request: [
+      'file',
+      'one that was recorded, in the place of a description: HTTP with its head, a JSON-RPC message or batch alone, or an HTTP Archive with one entry; - is standard input',
+    ],
+    'http-method': ['method', 'of a request without a call (default: GET)'],
+    path: [
+      'path',
+      'its path (default: /mcp); without any option about a call, there is none in it',
+    ],
+    header: ['name=value', 'a header of its request; repeat it for more', { repeatable: true }],
+    session: ['id', 'its session'],
+    client: ['name/version', 'the client that makes it'],
+    transport: ['transport', 'streamable-http or http+sse', { default: 'streamable-http' }],
+    'protocol-version': ['version', 'its protocol version, as 2025-11-25'],
+  }),
+  ...flagGroup(LIMITS, {
+    'pod-label': [
+      'key=value',
+      'a label of the pod, for rules with match.podLabels; repeat it for more',
+      { repeatable: true },
+    ],
+  }),
+  ...flagGroup('Output:', {
+    json: 'print JSON',
+  }),
+]
 
 /** The options of `squall explain`. It reads neither the environment nor the host. */
 const EXPLAIN_FLAGS: readonly FlagSpec[] = [

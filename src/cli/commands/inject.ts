@@ -1,5 +1,5 @@
 import {
-  type FlagSpec,
+  flagGroup,
   type Environment,
   FlagValues,
   type Given,
@@ -12,85 +12,61 @@ import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
 const INPUT = 'What to read:'
-const PLACE = 'Where it will run:'
-const INJECTION = 'The sidecar:'
-const OUTPUT = 'Output:'
 
-const FILE = {
-  name: 'file',
-  short: 'f',
-  value: 'path',
-  repeatable: true,
-  group: INPUT,
-  help: 'manifest in YAML or JSON, with any number of documents; - is standard input; repeat it for more',
-} as const satisfies FlagSpec
+const FILE = flagGroup(INPUT, {
+  file: [
+    'path',
+    'manifest in YAML or JSON, with any number of documents; - is standard input; repeat it for more',
+    { short: 'f', repeatable: true },
+  ],
+})
 
-const FORMAT = {
-  name: 'output',
-  short: 'o',
-  value: 'format',
-  group: OUTPUT,
-  help: 'yaml or json (default: as each document is written)',
-} as const satisfies FlagSpec
+const FORMAT = flagGroup('Output:', {
+  output: ['format', 'yaml or json (default: as each document is written)', { short: 'o' }],
+})
 
 const INJECT_FLAGS = [
-  FILE,
-  {
-    name: 'namespace',
-    short: 'n',
-    value: 'name',
-    default: 'default',
-    group: PLACE,
-    help: 'namespace of what names none',
-  },
-  {
-    name: 'namespace-label',
-    value: 'key=value',
-    repeatable: true,
-    group: PLACE,
-    help: 'label of the namespace, where the input does not hold the namespace itself; repeat it for more',
-  },
-  {
-    name: 'namespace-annotation',
-    value: 'key=value',
-    repeatable: true,
-    group: PLACE,
-    help: 'annotation of the namespace, likewise',
-  },
-  {
-    name: 'kubernetes-version',
-    value: 'version',
-    group: PLACE,
-    help: 'version of the cluster, such as 1.33; it decides about native sidecars',
-  },
-  {
-    name: 'annotation',
-    value: 'key=value',
-    repeatable: true,
-    group: INJECTION,
-    help: 'annotation to give each pod template first, such as inject=true or mode=port; repeat it for more',
-  },
-  { name: 'image', value: 'image', group: INJECTION, help: 'image of the sidecar' },
-  {
-    name: 'settings',
-    value: 'file',
-    group: INJECTION,
-    help: 'settings of the injector, in YAML or JSON, as the webhook has them',
-  },
-  FORMAT,
-] as const satisfies readonly FlagSpec[]
+  ...FILE,
+  ...flagGroup('Where it will run:', {
+    namespace: ['name', 'namespace of what names none', { short: 'n', default: 'default' }],
+    'namespace-label': [
+      'key=value',
+      'label of the namespace, where the input does not hold the namespace itself; repeat it for more',
+      { repeatable: true },
+    ],
+    'namespace-annotation': [
+      'key=value',
+      'annotation of the namespace, likewise',
+      { repeatable: true },
+    ],
+    'kubernetes-version': [
+      'version',
+      'version of the cluster, such as 1.33; it decides about native sidecars',
+    ],
+  }),
+  ...flagGroup('The sidecar:', {
+    annotation: [
+      'key=value',
+      'annotation to give each pod template first, such as inject=true or mode=port; repeat it for more',
+      { repeatable: true },
+    ],
+    image: ['image', 'image of the sidecar'],
+    settings: ['file', 'settings of the injector, in YAML or JSON, as the webhook has them'],
+  }),
+  ...FORMAT,
+]
 
 const UNINJECT_FLAGS = [
-  FILE,
-  {
-    name: 'annotation-prefix',
-    value: 'prefix',
-    default: 'squall.dev/',
-    group: INPUT,
-    help: 'what annotations of the injector begin with',
-  },
-  FORMAT,
-] as const satisfies readonly FlagSpec[]
+  ...FILE,
+  ...flagGroup(INPUT, {
+    'annotation-prefix': [
+      'prefix',
+      'what annotations of the injector begin with',
+      { default: 'squall.dev/' },
+    ],
+  }),
+  ...FORMAT,
+]
 
 export const INJECT = defineCommand({
   name: 'inject',

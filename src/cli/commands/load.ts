@@ -4,8 +4,8 @@ import { type Shard, CLIENT_KINDS } from '../../lab/load/results/result.ts'
 import { parseListen } from '../flags/address.ts'
 import { urlNames } from '../../rules/guard/production-names.ts'
 import {
+  flagGroup,
   type Environment,
-  type FlagSpec,
   FlagValues,
   type Given,
   type RawFlags,
@@ -20,112 +20,72 @@ import { PACE_FLAGS, parsePace, parseResilience } from '../load/pace-flags.ts'
 
 const TARGET = 'What is called:'
 const CHECKS = 'How results are judged:'
-const OUTPUT = 'What comes out:'
 
 const FLAGS = [
-  {
-    name: 'target',
-    value: 'url',
-    group: TARGET,
-    help: 'URL of the MCP endpoint, such as http://localhost:3000/mcp',
-  },
-  {
-    name: 'tools',
-    value: 'names',
-    repeatable: true,
-    group: TARGET,
-    help: 'exact names of tools to call, separated by commas, with arguments made from their schemas; without these and --calls the tools that say that they only read (readOnlyHint)',
-  },
-  {
-    name: 'yes',
-    group: TARGET,
-    help: 'call also tools that do not say whether they only read; tools that say that they write, or destroy, have to be named',
-  },
-  {
-    name: 'calls',
-    value: 'file',
-    group: TARGET,
-    help: 'YAML file of calls with their arguments, weights and expectations',
-  },
-  {
-    name: 'client',
-    value: 'kind',
-    default: 'lean',
-    group: TARGET,
-    help: 'lean for volume; sdk-v1 or sdk-v2 for what real clients make of it',
-  },
-  {
-    name: 'protocol-version',
-    value: 'date',
-    group: TARGET,
-    help: 'protocol version to ask for; the newest that the server has by default',
-  },
-  {
-    name: 'header',
-    value: 'name=value',
-    repeatable: true,
-    group: TARGET,
-    help: 'header of every request; never shown and not in the result',
-  },
-  {
-    name: 'auth-token-file',
-    value: 'file',
-    group: TARGET,
-    help: 'file with a token that is sent as Authorization: Bearer',
-  },
+  ...flagGroup(TARGET, {
+    target: ['url', 'URL of the MCP endpoint, such as http://localhost:3000/mcp'],
+    tools: [
+      'names',
+      'exact names of tools to call, separated by commas, with arguments made from their schemas; without these and --calls the tools that say that they only read (readOnlyHint)',
+      { repeatable: true },
+    ],
+    yes: 'call also tools that do not say whether they only read; tools that say that they write, or destroy, have to be named',
+    calls: ['file', 'YAML file of calls with their arguments, weights and expectations'],
+    client: [
+      'kind',
+      'lean for volume; sdk-v1 or sdk-v2 for what real clients make of it',
+      { default: 'lean' },
+    ],
+    'protocol-version': [
+      'date',
+      'protocol version to ask for; the newest that the server has by default',
+    ],
+    header: [
+      'name=value',
+      'header of every request; never shown and not in the result',
+      { repeatable: true },
+    ],
+    'auth-token-file': ['file', 'file with a token that is sent as Authorization: Bearer'],
+  }),
   ...productionFlags(TARGET),
   ...PACE_FLAGS,
-  {
-    name: 'expect',
-    value: 'condition',
-    repeatable: true,
-    group: CHECKS,
-    help: 'what a result must be like to be usable: tool:/pointer, or with =, !=, >, >=, <, <= or =~ and a value',
-  },
-  {
-    name: 'sidecar',
-    value: 'url',
-    repeatable: true,
-    group: CHECKS,
-    help: 'admin port of the sidecar, such as http://127.0.0.1:15390: asked whose the errors are that carry no mark (resets, hangs, rules with marker: false); repeat it for each of several',
-  },
-  readTokenFlag(CHECKS),
-  {
-    name: 'record-baseline',
-    value: 'file',
-    group: CHECKS,
-    help: 'write how the results look, on a run without faults',
-  },
-  {
-    name: 'baseline',
-    value: 'file',
-    group: CHECKS,
-    help: 'results that have less than they had then are not usable',
-  },
-  {
-    name: 'slo',
-    value: 'gate',
-    repeatable: true,
-    group: CHECKS,
-    help: 'gate such as "p99<2s", "success>99%" or "blast<5%"; the exit code is 1 when one is not passed',
-  },
-  { name: 'json', group: OUTPUT, help: 'print the result as JSON, and nothing else' },
-  { name: 'out', value: 'file', group: OUTPUT, help: 'write the result as JSON' },
-  { name: 'report', value: 'file', group: OUTPUT, help: 'write a report as one HTML file' },
-  {
-    name: 'metrics',
-    value: 'address',
-    group: OUTPUT,
-    help: 'where Prometheus can scrape the load while it runs, such as 127.0.0.1:9464',
-  },
-  {
-    name: 'metrics-hosts',
-    value: 'names',
-    repeatable: true,
-    group: OUTPUT,
-    help: 'names by which it can be scraped, beside addresses, names without a dot and names in a cluster',
-  },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup(CHECKS, {
+    expect: [
+      'condition',
+      'what a result must be like to be usable: tool:/pointer, or with =, !=, >, >=, <, <= or =~ and a value',
+      { repeatable: true },
+    ],
+    sidecar: [
+      'url',
+      'admin port of the sidecar, such as http://127.0.0.1:15390: asked whose the errors are that carry no mark (resets, hangs, rules with marker: false); repeat it for each of several',
+      { repeatable: true },
+    ],
+  }),
+  ...readTokenFlag(CHECKS),
+  ...flagGroup(CHECKS, {
+    'record-baseline': ['file', 'write how the results look, on a run without faults'],
+    baseline: ['file', 'results that have less than they had then are not usable'],
+    slo: [
+      'gate',
+      'gate such as "p99<2s", "success>99%" or "blast<5%"; the exit code is 1 when one is not passed',
+      { repeatable: true },
+    ],
+  }),
+  ...flagGroup('What comes out:', {
+    json: 'print the result as JSON, and nothing else',
+    out: ['file', 'write the result as JSON'],
+    report: ['file', 'write a report as one HTML file'],
+    metrics: [
+      'address',
+      'where Prometheus can scrape the load while it runs, such as 127.0.0.1:9464',
+    ],
+    'metrics-hosts': [
+      'names',
+      'names by which it can be scraped, beside addresses, names without a dot and names in a cluster',
+      { repeatable: true },
+    ],
+  }),
+]
 
 type Flag = (typeof FLAGS)[number]['name']
 

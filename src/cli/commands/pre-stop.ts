@@ -2,28 +2,23 @@ import { PRE_STOP_PATH } from '../../admin/control-paths.ts'
 import { askLocal } from '../ask-local.ts'
 import { parseControl } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseDuration } from '../flags/units.ts'
 
-const PLACES = 'Where the sidecar is:'
-const TIMES = 'Times:'
 const WAIT = { min: 0, max: 3_600_000 }
 
 const FLAGS = [
-  {
-    name: 'control',
-    value: 'socket',
-    group: PLACES,
-    help: 'control socket of squall run: unix:/path.sock',
-  },
-  {
-    name: 'stop-wait',
-    value: 'duration',
-    default: '20s',
-    group: TIMES,
-    help: 'how long to wait for the app to be gone; keep it below the termination grace period of the pod; 0s for not at all',
-  },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup('Where the sidecar is:', {
+    control: ['socket', 'control socket of squall run: unix:/path.sock'],
+  }),
+  ...flagGroup('Times:', {
+    'stop-wait': [
+      'duration',
+      'how long to wait for the app to be gone; keep it below the termination grace period of the pod; 0s for not at all',
+      { default: '20s' },
+    ],
+  }),
+]
 
 export const PRE_STOP = defineCommand({
   name: 'pre-stop',

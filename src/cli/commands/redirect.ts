@@ -3,7 +3,7 @@ import type { Redirect, RedirectPlan } from '../../cluster/redirect/ruleset.ts'
 import { parseListen } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
 import {
-  type FlagSpec,
+  flagGroup,
   type Environment,
   FlagValues,
   type Given,
@@ -13,45 +13,31 @@ import { parsePort } from '../flags/host.ts'
 import { parseCount } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-const PORTS = 'What is taken over:'
-const WORK = 'How:'
-
 const FLAGS = [
-  {
-    name: 'port',
-    value: 'app=squall',
-    repeatable: true,
-    group: PORTS,
-    help: 'port of the app, and port of the listener that takes its traffic, such as 3000=15300; repeat it for more',
-  },
-  {
-    name: 'admin',
-    value: 'address',
-    default: '127.0.0.1:15390',
-    group: PORTS,
-    help: 'address of the admin port, as squall run has it: its port is never redirected',
-  },
-  {
-    name: 'exempt-uid',
-    value: 'uid',
-    group: PORTS,
-    help: 'what this user sends to loopback reaches the app itself: the user of squall run, where the app listens on loopback alone',
-  },
-  { name: 'undo', group: WORK, help: 'take all rules away again' },
-  {
-    name: 'release',
-    group: WORK,
-    help: 'end what squall attach began: new connections go to the app, those that are open go on',
-  },
-  { name: 'dry-run', group: WORK, help: 'print the rules, and change nothing' },
-  {
-    name: 'nft',
-    value: 'program',
-    default: 'nft',
-    group: WORK,
-    help: 'name or path of the program nft',
-  },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup('What is taken over:', {
+    port: [
+      'app=squall',
+      'port of the app, and port of the listener that takes its traffic, such as 3000=15300; repeat it for more',
+      { repeatable: true },
+    ],
+    admin: [
+      'address',
+      'address of the admin port, as squall run has it: its port is never redirected',
+      { default: '127.0.0.1:15390' },
+    ],
+    'exempt-uid': [
+      'uid',
+      'what this user sends to loopback reaches the app itself: the user of squall run, where the app listens on loopback alone',
+    ],
+  }),
+  ...flagGroup('How:', {
+    undo: 'take all rules away again',
+    release:
+      'end what squall attach began: new connections go to the app, those that are open go on',
+    'dry-run': 'print the rules, and change nothing',
+    nft: ['program', 'name or path of the program nft', { default: 'nft' }],
+  }),
+]
 
 export const REDIRECT = defineCommand({
   name: 'redirect',

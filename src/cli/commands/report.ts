@@ -1,43 +1,22 @@
 import { basename } from 'node:path'
 import { defineCommand } from '../flags/command.ts'
-import { type FlagSpec, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { flagGroup, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-const REPORT = 'The report:'
-
 /** The options of `squall report html` and `squall report markdown`. */
-const REPORT_FLAGS = [
-  {
-    name: 'out',
-    short: 'o',
-    value: 'file',
-    group: REPORT,
-    help: 'where to write the report; to standard output without it',
-  },
-  {
-    name: 'title',
-    value: 'text',
-    group: REPORT,
-    help: 'what the report is called',
-  },
-  {
-    name: 'name',
-    value: 'text',
-    repeatable: true,
-    group: REPORT,
-    help: 'what a run is called, in the order of the files; the names of the files by default',
-  },
-] as const satisfies readonly FlagSpec[]
+const REPORT_FLAGS = flagGroup('The report:', {
+  out: ['file', 'where to write the report; to standard output without it', { short: 'o' }],
+  title: ['text', 'what the report is called'],
+  name: [
+    'text',
+    'what a run is called, in the order of the files; the names of the files by default',
+    { repeatable: true },
+  ],
+})
 
-const MERGE_FLAGS = [
-  {
-    name: 'out',
-    short: 'o',
-    value: 'file',
-    group: 'What comes out:',
-    help: 'where to write the merged result; to standard output without it',
-  },
-] as const satisfies readonly FlagSpec[]
+const MERGE_FLAGS = flagGroup('What comes out:', {
+  out: ['file', 'where to write the merged result; to standard output without it', { short: 'o' }],
+})
 
 export const REPORT_HTML = defineCommand({
   name: 'report html',

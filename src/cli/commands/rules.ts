@@ -1,4 +1,4 @@
-import { type FlagSpec, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { flagGroup, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { defineCommand } from '../flags/command.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { ProblemFormat } from '../../rules/file/problem-format.ts'
@@ -6,19 +6,14 @@ import { UsageError } from '../flags/usage-error.ts'
 
 const OUTPUT = 'Output:'
 
-const VALIDATE_FLAGS = [
-  { name: 'json', group: OUTPUT, help: 'the same as --format json' },
-  {
-    name: 'format',
-    value: 'format',
-    group: OUTPUT,
-    help: 'text, json, or github for annotations (default: text)',
-  },
-] as const satisfies readonly FlagSpec[]
+const VALIDATE_FLAGS = flagGroup(OUTPUT, {
+  json: 'the same as --format json',
+  format: ['format', 'text, json, or github for annotations (default: text)'],
+})
 
-const SCHEMA_FLAGS = [
-  { name: 'experiment', group: OUTPUT, help: 'that of the plans of squall experiment' },
-] as const satisfies readonly FlagSpec[]
+const SCHEMA_FLAGS = flagGroup(OUTPUT, {
+  experiment: 'that of the plans of squall experiment',
+})
 
 export const VALIDATE = defineCommand({
   name: 'validate',

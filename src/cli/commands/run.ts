@@ -2,7 +2,7 @@ import { ENGINES } from '../../listener/front/front-options.ts'
 import { LOG_FORMATS, LOG_IDS, LOG_LEVELS } from '../../telemetry/log.ts'
 import { parseControl } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import { type Environment, type FlagSpec, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { type Range, parseChoice, parseCount, parseDuration, parseSize } from '../flags/units.ts'
 import { parseRunRules } from '../run/rules-guard-options.ts'
 import { RULES_RUN_FLAGS } from '../run/rules-run-flags.ts'
@@ -10,159 +10,92 @@ import { parseAdminToken, parseReadAccess } from '../flags/admin-access.ts'
 import { parseAppProbes, parsePlaces, parsePublicUrl, PLACE_FLAGS } from '../run/run-places.ts'
 import { parseListenerTls, parseUpstreamTls, readTlsFiles, TLS_FLAGS } from '../run/run-tls.ts'
 
-const BEHAVIOUR = 'Behaviour:'
-const BOUNDS = 'Bounds:'
-const TIMES = 'Times:'
-const LOGS = 'Logs:'
-
 export const RUN_FLAGS = [
   ...PLACE_FLAGS,
   ...TLS_FLAGS,
   ...RULES_RUN_FLAGS,
-  {
-    name: 'ready-without-upstream',
-    group: BEHAVIOUR,
-    help: 'be ready even while the app cannot be reached',
-  },
-  {
-    name: 'strict',
-    group: BEHAVIOUR,
-    help: 'treat doubt as an error instead of letting traffic pass',
-  },
-  {
-    name: 'engine',
-    value: 'name',
-    default: 'fast',
-    group: BEHAVIOUR,
-    help: 'fast passes plain exchanges on as bytes, standard takes all of them through node:http and undici; what clients and the app see is the same',
-  },
-  {
-    name: 'upstream-reuse',
-    value: 'when',
-    default: 'always',
-    group: BEHAVIOUR,
-    help: 'always sends later requests over the same connections to the app; never opens one for each request, so that a stray response cannot answer another request',
-  },
-  {
-    name: 'max-header-size',
-    value: 'size',
-    default: '64KiB',
-    group: BOUNDS,
-    help: 'longest head of a request or a response',
-  },
-  {
-    name: 'max-body',
-    value: 'size',
-    default: '4MiB',
-    group: BOUNDS,
-    help: 'how much of a request is read to classify it; longer ones pass unread',
-  },
-  {
-    name: 'max-memory',
-    value: 'size',
-    group: BOUNDS,
-    help: 'what all messages in flight may hold in memory together; by default 40 % of the heap and at most 20 % of the memory of the container',
-  },
-  {
-    name: 'max-connections',
-    value: 'number',
-    default: '10000',
-    group: BOUNDS,
-    help: 'client connections at a time',
-  },
-  {
-    name: 'max-upstream-connections',
-    value: 'number',
-    default: '10000',
-    group: BOUNDS,
-    help: 'connections to the app at a time',
-  },
-  {
-    name: 'max-pending',
-    value: 'number',
-    default: '20000',
-    group: BOUNDS,
-    help: 'calls that are remembered until their response comes',
-  },
-  {
-    name: 'max-sessions',
-    value: 'number',
-    default: '10000',
-    group: BOUNDS,
-    help: 'sessions that are remembered',
-  },
-  {
-    name: 'header-timeout',
-    value: 'duration',
-    default: '60s',
-    group: TIMES,
-    help: 'time for the head of a request to arrive',
-  },
-  {
-    name: 'body-timeout',
-    value: 'duration',
-    default: '5m',
-    group: TIMES,
-    help: 'time without progress while the body of a request arrives',
-  },
-  {
-    name: 'hold-timeout',
-    value: 'duration',
-    default: '2m',
-    group: TIMES,
-    help: 'time for a body that is held whole to arrive: of a request that is read, of a response that a fault changes; one that comes at 1 KiB/s or more may take longer',
-  },
-  {
-    name: 'pending-ttl',
-    value: 'duration',
-    default: '10m',
-    group: TIMES,
-    help: 'how long a call without a response is remembered',
-  },
-  {
-    name: 'connect-timeout',
-    value: 'duration',
-    default: '5s',
-    group: TIMES,
-    help: 'time to connect to the app',
-  },
-  {
-    name: 'upstream-idle',
-    value: 'duration',
-    default: '3s',
-    group: TIMES,
-    help: 'after how long an idle connection to the app is given up; keep it below the keep-alive timeout of the app',
-  },
-  {
-    name: 'client-keepalive',
-    value: 'duration',
-    default: '10m',
-    group: TIMES,
-    help: 'after how long an idle client connection is closed',
-  },
-  {
-    name: 'drain-timeout',
-    value: 'duration',
-    default: '30s',
-    group: TIMES,
-    help: 'time for exchanges in flight to end after SIGTERM; 0s for none',
-  },
-  {
-    name: 'log-level',
-    value: 'level',
-    default: 'info',
-    group: LOGS,
-    help: 'debug, info, warn or error',
-  },
-  { name: 'log-format', value: 'format', default: 'json', group: LOGS, help: 'json or pretty' },
-  {
-    name: 'log-ids',
-    value: 'how',
-    default: 'full',
-    group: LOGS,
-    help: 'ids of calls in logs and the admin API: full, hash or off',
-  },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup('Behaviour:', {
+    'ready-without-upstream': 'be ready even while the app cannot be reached',
+    strict: 'treat doubt as an error instead of letting traffic pass',
+    engine: [
+      'name',
+      'fast passes plain exchanges on as bytes, standard takes all of them through node:http and undici; what clients and the app see is the same',
+      { default: 'fast' },
+    ],
+    'upstream-reuse': [
+      'when',
+      'always sends later requests over the same connections to the app; never opens one for each request, so that a stray response cannot answer another request',
+      { default: 'always' },
+    ],
+  }),
+  ...flagGroup('Bounds:', {
+    'max-header-size': ['size', 'longest head of a request or a response', { default: '64KiB' }],
+    'max-body': [
+      'size',
+      'how much of a request is read to classify it; longer ones pass unread',
+      { default: '4MiB' },
+    ],
+    'max-memory': [
+      'size',
+      'what all messages in flight may hold in memory together; by default 40 % of the heap and at most 20 % of the memory of the container',
+    ],
+    'max-connections': ['number', 'client connections at a time', { default: '10000' }],
+    'max-upstream-connections': [
+      'number',
+      'connections to the app at a time',
+      { default: '10000' },
+    ],
+    'max-pending': [
+      'number',
+      'calls that are remembered until their response comes',
+      { default: '20000' },
+    ],
+    'max-sessions': ['number', 'sessions that are remembered', { default: '10000' }],
+  }),
+  ...flagGroup('Times:', {
+    'header-timeout': ['duration', 'time for the head of a request to arrive', { default: '60s' }],
+    'body-timeout': [
+      'duration',
+      'time without progress while the body of a request arrives',
+      { default: '5m' },
+    ],
+    'hold-timeout': [
+      'duration',
+      'time for a body that is held whole to arrive: of a request that is read, of a response that a fault changes; one that comes at 1 KiB/s or more may take longer',
+      { default: '2m' },
+    ],
+    'pending-ttl': [
+      'duration',
+      'how long a call without a response is remembered',
+      { default: '10m' },
+    ],
+    'connect-timeout': ['duration', 'time to connect to the app', { default: '5s' }],
+    'upstream-idle': [
+      'duration',
+      'after how long an idle connection to the app is given up; keep it below the keep-alive timeout of the app',
+      { default: '3s' },
+    ],
+    'client-keepalive': [
+      'duration',
+      'after how long an idle client connection is closed',
+      { default: '10m' },
+    ],
+    'drain-timeout': [
+      'duration',
+      'time for exchanges in flight to end after SIGTERM; 0s for none',
+      { default: '30s' },
+    ],
+  }),
+  ...flagGroup('Logs:', {
+    'log-level': ['level', 'debug, info, warn or error', { default: 'info' }],
+    'log-format': ['format', 'json or pretty', { default: 'json' }],
+    'log-ids': [
+      'how',
+      'ids of calls in logs and the admin API: full, hash or off',
+      { default: 'full' },
+    ],
+  }),
+]
 
 export type RunFlag = (typeof RUN_FLAGS)[number]['name']
 

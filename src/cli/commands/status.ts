@@ -1,35 +1,27 @@
-import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseProductionNames, productionNamesFlag } from '../flags/production.ts'
 import { CLUSTER_FLAGS, parseCluster } from '../kube/cluster-options.ts'
 import { defineCommand } from '../flags/command.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-const OUTPUT = 'Output:'
-
 const STATUS_FLAGS = [
   ...CLUSTER_FLAGS,
-  {
-    name: 'all-namespaces',
-    short: 'A',
-    group: 'The cluster:',
-    help: 'look at all namespaces',
-  },
-  productionNamesFlag('The cluster:'),
-  {
-    name: 'environment-label',
-    value: 'key',
-    default: 'environment',
-    group: 'The cluster:',
-    help: 'label of a namespace that names its environment, where it can be read',
-  },
-  {
-    name: 'watch',
-    short: 'w',
-    group: OUTPUT,
-    help: 'show it again when it changes, until Ctrl-C',
-  },
-  { name: 'json', group: OUTPUT, help: 'print one JSON document; with --watch one in each line' },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup('The cluster:', {
+    'all-namespaces': ['', 'look at all namespaces', { short: 'A' }],
+  }),
+  ...productionNamesFlag('The cluster:'),
+  ...flagGroup('The cluster:', {
+    'environment-label': [
+      'key',
+      'label of a namespace that names its environment, where it can be read',
+      { default: 'environment' },
+    ],
+  }),
+  ...flagGroup('Output:', {
+    watch: ['', 'show it again when it changes, until Ctrl-C', { short: 'w' }],
+    json: 'print one JSON document; with --watch one in each line',
+  }),
+]
 
 export const STATUS = defineCommand({
   name: 'status',

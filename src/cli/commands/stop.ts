@@ -1,4 +1,4 @@
-import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import {
   parseProduction,
   parseProductionNames,
@@ -20,59 +20,41 @@ import { parseDuration } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
 const CLUSTER = 'The cluster:'
-const OUTPUT = 'Waiting and output:'
 
 const COMMON_FLAGS = [
   ...CLUSTER_FLAGS,
-  {
-    name: 'all-namespaces',
-    short: 'A',
-    group: CLUSTER,
-    help: 'every namespace that has sidecars now',
-  },
-  {
-    name: 'configmap',
-    value: 'name',
-    default: 'squall-rules',
-    group: CLUSTER,
-    help: 'ConfigMap that later pods read, besides those that sidecars read now',
-  },
-  {
-    name: 'timeout',
-    value: 'duration',
-    default: '30s',
-    group: OUTPUT,
-    help: 'how long to wait until every sidecar has confirmed',
-  },
-  {
-    name: 'dry-run',
-    group: OUTPUT,
-    help: 'have the API server check every change, and change nothing',
-  },
-  { name: 'json', group: OUTPUT, help: 'print the outcome as one JSON document' },
-  {
-    name: 'environment-label',
-    value: 'key',
-    default: 'environment',
-    group: CLUSTER,
-    help: 'label of a namespace that names its environment, where it can be read',
-  },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup(CLUSTER, {
+    'all-namespaces': ['', 'every namespace that has sidecars now', { short: 'A' }],
+    configmap: [
+      'name',
+      'ConfigMap that later pods read, besides those that sidecars read now',
+      { default: 'squall-rules' },
+    ],
+  }),
+  ...flagGroup('Waiting and output:', {
+    timeout: ['duration', 'how long to wait until every sidecar has confirmed', { default: '30s' }],
+    'dry-run': 'have the API server check every change, and change nothing',
+    json: 'print the outcome as one JSON document',
+  }),
+  ...flagGroup(CLUSTER, {
+    'environment-label': [
+      'key',
+      'label of a namespace that names its environment, where it can be read',
+      { default: 'environment' },
+    ],
+  }),
+]
 
 const STOP_FLAGS = [
   ...COMMON_FLAGS,
-  {
-    name: 'production',
-    group: CLUSTER,
-    help: 'only namespaces that count as production now, by their names or labels: all of them, or the one of --namespace',
-  },
-  productionNamesFlag(CLUSTER),
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup(CLUSTER, {
+    production:
+      'only namespaces that count as production now, by their names or labels: all of them, or the one of --namespace',
+  }),
+  ...productionNamesFlag(CLUSTER),
+]
 
-const RESUME_FLAGS = [
-  ...COMMON_FLAGS,
-  ...productionFlags(CLUSTER),
-] as const satisfies readonly FlagSpec[]
+const RESUME_FLAGS = [...COMMON_FLAGS, ...productionFlags(CLUSTER)]
 
 type CommonFlag = (typeof COMMON_FLAGS)[number]['name']
 

@@ -3,28 +3,23 @@ import type { AdminEndpoint } from '../../lab/top/sidecar-view.ts'
 import type { TopOptions } from '../../lab/top/top.ts'
 import { readTokenFlag, parseAdminToken, parseReadToken } from '../flags/admin-access.ts'
 import { defineCommand } from '../flags/command.ts'
-import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { canonicalHost, isHost, isWildcard, parsePort, splitHostPort } from '../flags/host.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-const OUTPUT = 'Output:'
-const CHANGES = 'Changes:'
-
 const FLAGS = [
-  {
-    name: 'once',
-    group: OUTPUT,
-    help: 'show one moment and end: with 1 if a sidecar was not heard',
-  },
-  { name: 'json', group: OUTPUT, help: 'print one line of JSON a second' },
-  readTokenFlag('Reading:'),
-  {
-    name: 'admin-token-file',
-    value: 'path',
-    group: CHANGES,
-    help: 'file with the token that arming and disarming need (or SQUALL_ADMIN_TOKEN itself)',
-  },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup('Output:', {
+    once: 'show one moment and end: with 1 if a sidecar was not heard',
+    json: 'print one line of JSON a second',
+  }),
+  ...readTokenFlag('Reading:'),
+  ...flagGroup('Changes:', {
+    'admin-token-file': [
+      'path',
+      'file with the token that arming and disarming need (or SQUALL_ADMIN_TOKEN itself)',
+    ],
+  }),
+]
 
 export const TOP = defineCommand({
   name: 'top',

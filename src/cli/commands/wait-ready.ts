@@ -5,35 +5,27 @@ import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { askLocal } from '../ask-local.ts'
 import { adminToAsk } from '../flags/address.ts'
 import { defineCommand } from '../flags/command.ts'
-import { type FlagSpec, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
+import { flagGroup, type Environment, FlagValues, type RawFlags } from '../flags/flag-values.ts'
 import { parseDuration } from '../flags/units.ts'
 
-const PLACES = 'Where the sidecar is:'
-const TIMES = 'Times:'
-const BEHAVIOUR = 'Behaviour:'
 const WAIT = { min: 0, max: 3_600_000 }
 
 const FLAGS = [
-  {
-    name: 'admin',
-    value: 'address',
-    default: '127.0.0.1:15390',
-    group: PLACES,
-    help: 'address of the admin port, as squall run has it',
-  },
-  {
-    name: 'ready-wait',
-    value: 'duration',
-    default: '30s',
-    group: TIMES,
-    help: 'how long to wait',
-  },
-  {
-    name: 'ready-with-app',
-    group: BEHAVIOUR,
-    help: 'wait for the app, too; where the app starts only after this, that would be for ever',
-  },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup('Where the sidecar is:', {
+    admin: [
+      'address',
+      'address of the admin port, as squall run has it',
+      { default: '127.0.0.1:15390' },
+    ],
+  }),
+  ...flagGroup('Times:', {
+    'ready-wait': ['duration', 'how long to wait', { default: '30s' }],
+  }),
+  ...flagGroup('Behaviour:', {
+    'ready-with-app':
+      'wait for the app, too; where the app starts only after this, that would be for ever',
+  }),
+]
 
 export const WAIT_READY = defineCommand({
   name: 'wait-ready',

@@ -2,8 +2,8 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../../telemetry/log.ts'
 import { overlaps, parseListen } from '../flags/address.ts'
 import {
+  flagGroup,
   type Environment,
-  type FlagSpec,
   FlagValues,
   type Given,
   type RawFlags,
@@ -16,107 +16,65 @@ import { CERTIFICATE_FLAGS, parseWebhookTls } from '../webhook/certificate-flags
 import { defineCommand } from '../flags/command.ts'
 
 const PLACES = 'Where to listen:'
-const INJECTION = 'What is injected:'
-const CLUSTER = 'The API server, where it is needed:'
-const BOUNDS = 'Bounds and times:'
-const LOGS = 'Logs:'
 
 const FLAGS = [
-  {
-    name: 'listen',
-    value: 'address',
-    default: '127.0.0.1:15443',
-    group: PLACES,
-    help: 'address to take reviews on, with TLS; :15443 in a pod',
-  },
-  {
-    name: 'admin',
-    value: 'address',
-    default: '127.0.0.1:15391',
-    group: PLACES,
-    help: 'address of health, readiness and metrics, without TLS',
-  },
+  ...flagGroup(PLACES, {
+    listen: [
+      'address',
+      'address to take reviews on, with TLS; :15443 in a pod',
+      { default: '127.0.0.1:15443' },
+    ],
+    admin: [
+      'address',
+      'address of health, readiness and metrics, without TLS',
+      { default: '127.0.0.1:15391' },
+    ],
+  }),
   ...adminAccessFlags(PLACES),
-  {
-    name: 'settings',
-    value: 'file',
-    group: INJECTION,
-    help: 'settings of the injector, as YAML or JSON',
-  },
-  {
-    name: 'kubernetes-version',
-    value: 'version',
-    group: INJECTION,
-    help: 'version of the cluster, such as 1.33, until the API server has said it; decides whether native sidecars are used',
-  },
-  {
-    name: 'read-namespaces',
-    group: INJECTION,
-    help: 'read labels and annotations of namespaces; needs the right to get namespaces',
-  },
-  {
-    name: 'read-services',
-    group: INJECTION,
-    help: 'read Services, to warn of those that would go past the sidecar; needs the right to list services',
-  },
+  ...flagGroup('What is injected:', {
+    settings: ['file', 'settings of the injector, as YAML or JSON'],
+    'kubernetes-version': [
+      'version',
+      'version of the cluster, such as 1.33, until the API server has said it; decides whether native sidecars are used',
+    ],
+    'read-namespaces':
+      'read labels and annotations of namespaces; needs the right to get namespaces',
+    'read-services':
+      'read Services, to warn of those that would go past the sidecar; needs the right to list services',
+  }),
   ...CERTIFICATE_FLAGS,
-  {
-    name: 'namespace',
-    short: 'n',
-    value: 'name',
-    group: CLUSTER,
-    help: 'namespace of the Secret (default: that of the pod or the context)',
-  },
-  {
-    name: 'cluster-ca',
-    value: 'file',
-    group: CLUSTER,
-    help: 'CA of the API server, to ask its version without credentials where it is not needed otherwise',
-  },
-  {
-    name: 'kubeconfig',
-    value: 'file',
-    group: CLUSTER,
-    help: 'kubeconfig to use (default: the service account of the pod)',
-  },
-  { name: 'context', value: 'name', group: CLUSTER, help: 'context of it' },
-  {
-    name: 'max-review',
-    value: 'size',
-    default: '8MiB',
-    group: BOUNDS,
-    help: 'largest review that is read',
-  },
-  {
-    name: 'review-timeout',
-    value: 'duration',
-    default: '4s',
-    group: BOUNDS,
-    help: 'time for a review to arrive; keep it below timeoutSeconds of the webhook configuration',
-  },
-  {
-    name: 'shutdown-delay',
-    value: 'duration',
-    default: '5s',
-    group: BOUNDS,
-    help: 'how long reviews are still taken after readiness was given up',
-  },
-  {
-    name: 'drain-timeout',
-    value: 'duration',
-    default: '10s',
-    group: BOUNDS,
-    help: 'time for reviews in flight to end',
-  },
-  {
-    name: 'log-level',
-    value: 'level',
-    default: 'info',
-    group: LOGS,
-    help: 'debug, info, warn or error',
-  },
-  { name: 'log-format', value: 'format', default: 'json', group: LOGS, help: 'json or pretty' },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup('The API server, where it is needed:', {
+    namespace: [
+      'name',
+      'namespace of the Secret (default: that of the pod or the context)',
+      { short: 'n' },
+    ],
+    'cluster-ca': [
+      'file',
+      'CA of the API server, to ask its version without credentials where it is not needed otherwise',
+    ],
+    kubeconfig: ['file', 'kubeconfig to use (default: the service account of the pod)'],
+    context: ['name', 'context of it'],
+  }),
+  ...flagGroup('Bounds and times:', {
+    'max-review': ['size', 'largest review that is read', { default: '8MiB' }],
+    'review-timeout': [
+      'duration',
+      'time for a review to arrive; keep it below timeoutSeconds of the webhook configuration',
+      { default: '4s' },
+    ],
+    'shutdown-delay': [
+      'duration',
+      'how long reviews are still taken after readiness was given up',
+      { default: '5s' },
+    ],
+    'drain-timeout': ['duration', 'time for reviews in flight to end', { default: '10s' }],
+  }),
+  ...flagGroup('Logs:', {
+    'log-level': ['level', 'debug, info, warn or error', { default: 'info' }],
+    'log-format': ['format', 'json or pretty', { default: 'json' }],
+  }),
+]
 
 type Flag = (typeof FLAGS)[number]['name']
 

@@ -3,7 +3,7 @@ import { quoted } from '../../base/text/foreign-text.ts'
 import { AdminTokenError, readAdminToken } from '../../admin/admin-token.ts'
 import type { ReadAccess } from '../../admin/guards.ts'
 import type { ListenAddress } from '../../http/address.ts'
-import type { Environment, FlagValues, FlagSpec } from './flag-values.ts'
+import { flagGroup, type Environment, type FlagValues } from './flag-values.ts'
 import { isHost } from './host.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -79,30 +79,26 @@ function tokenOf(
 }
 
 /** The options about access to an admin port. */
-export function adminAccessFlags<Group extends string>(group: Group) {
-  return [
-    {
-      name: 'admin-hosts',
-      value: 'names',
-      repeatable: true,
-      group,
-      help: 'names by which the admin port may be read, beside addresses, names without a dot and names in a cluster: mcp.example.com or *.example.com',
-    },
-    {
-      name: 'admin-read-token-file',
-      value: 'path',
-      group,
-      help: 'file with a token that reading the admin port needs (or SQUALL_ADMIN_READ_TOKEN itself); /livez and /readyz stay open',
-    },
-  ] as const satisfies readonly FlagSpec[]
+export function adminAccessFlags(group: string) {
+  return flagGroup(group, {
+    'admin-hosts': [
+      'names',
+      'names by which the admin port may be read, beside addresses, names without a dot and names in a cluster: mcp.example.com or *.example.com',
+      { repeatable: true },
+    ],
+    'admin-read-token-file': [
+      'path',
+      'file with a token that reading the admin port needs (or SQUALL_ADMIN_READ_TOKEN itself); /livez and /readyz stay open',
+    ],
+  })
 }
 
 /** The option of clients of admin ports. */
-export function readTokenFlag<Group extends string>(group: Group) {
-  return {
-    name: 'admin-read-token-file',
-    value: 'path',
-    group,
-    help: 'file with the token that reading the admin ports needs (or SQUALL_ADMIN_READ_TOKEN itself)',
-  } as const satisfies FlagSpec
+export function readTokenFlag(group: string) {
+  return flagGroup(group, {
+    'admin-read-token-file': [
+      'path',
+      'file with the token that reading the admin ports needs (or SQUALL_ADMIN_READ_TOKEN itself)',
+    ],
+  })
 }

@@ -14,6 +14,29 @@ export interface FlagSpec {
   readonly help: string
 }
 
+/** The help of a switch, or the placeholder, the help and the rest of an option with a value. */
+type FlagRow =
+  | string
+  | readonly [
+      value: string,
+      help: string,
+      rest?: Pick<FlagSpec, 'short' | 'repeatable' | 'default'>,
+    ]
+
+type FlagNamed<Name> = FlagSpec & { readonly name: Name }
+
+/** Declares options by name that stand together in the help. */
+export function flagGroup<const Rows extends Readonly<Record<string, FlagRow>>>(
+  group: string,
+  rows: Rows,
+): readonly { [Name in keyof Rows]: FlagNamed<Name> }[keyof Rows][] {
+  const specs = Object.entries(rows).map(([name, row]): FlagSpec => {
+    const [value, help, rest] = typeof row === 'string' ? ['', row] : row
+    return { name, group, help, ...(value !== '' && { value }), ...rest }
+  })
+  return specs
+}
+
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 

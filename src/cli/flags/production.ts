@@ -8,35 +8,32 @@ import {
   productionPatternProblem,
   productionText,
 } from '../../rules/guard/production-names.ts'
-import type { FlagSpec, Environment, FlagValues } from './flag-values.ts'
+import { flagGroup, type Environment, type FlagValues } from './flag-values.ts'
 import { UsageError } from './usage-error.ts'
 
 const MAX_PATTERNS = 100
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 
 /** The option that says which names mean production. */
-export function productionNamesFlag<Group extends string>(group: Group) {
-  return {
-    name: 'production-names',
-    value: 'patterns',
-    repeatable: true,
-    group,
-    help: `words in names that mean production, as globs; ! excludes, and the last that matches decides (default: ${PRODUCTION_NAMES.join(',')})`,
-  } as const satisfies FlagSpec
+export function productionNamesFlag(group: string) {
+  return flagGroup(group, {
+    'production-names': [
+      'patterns',
+      `words in names that mean production, as globs; ! excludes, and the last that matches decides (default: ${PRODUCTION_NAMES.join(',')})`,
+      { repeatable: true },
+    ],
+  })
 }
 
 /** The options of commands that act somewhere else, about where they act. */
-export function productionFlags<Group extends string>(group: Group) {
+export function productionFlags(group: string) {
   return [
-    {
-      name: 'environment',
-      value: 'name',
-      group,
-      help: 'what is acted on, such as staging (default: ENVIRONMENT or NODE_ENV)',
-    },
-    { name: 'allow-production', group, help: 'go on although a name means production' },
-    productionNamesFlag(group),
-  ] as const satisfies readonly FlagSpec[]
+    ...flagGroup(group, {
+      environment: ['name', 'what is acted on, such as staging (default: ENVIRONMENT or NODE_ENV)'],
+      'allow-production': 'go on although a name means production',
+    }),
+    ...productionNamesFlag(group),
+  ]
 }
 
 /** Checks which names mean production. */

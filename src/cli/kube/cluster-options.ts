@@ -1,7 +1,7 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError } from '../../cluster/kube/kube-error.ts'
-import type { Environment, FlagValues, Given, FlagSpec } from '../flags/flag-values.ts'
+import { flagGroup, type Environment, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { parseAnnotationPrefix } from '../flags/annotation-prefix.ts'
 import { parseReadToken, readTokenFlag } from '../flags/admin-access.ts'
 import { UsageError } from '../flags/usage-error.ts'
@@ -84,41 +84,22 @@ const CLUSTER = 'The cluster:'
 
 /** The options of every command that speaks to a cluster. */
 export const CLUSTER_FLAGS = [
-  {
-    name: 'namespace',
-    short: 'n',
-    value: 'name',
-    group: CLUSTER,
-    help: 'namespace to work in (default: that of the context)',
-  },
-  {
-    name: 'kubeconfig',
-    value: 'file',
-    group: CLUSTER,
-    help: 'kubeconfig to use (default: those of KUBECONFIG, or ~/.kube/config, or the service account of the pod)',
-  },
-  {
-    name: 'context',
-    value: 'name',
-    group: CLUSTER,
-    help: 'context of it (default: its current one)',
-  },
-  {
-    name: 'selector',
-    short: 'l',
-    value: 'labels',
-    group: CLUSTER,
-    help: 'only pods with these labels, as in app=shop,tier!=test',
-  },
-  {
-    name: 'annotation-prefix',
-    value: 'prefix',
-    default: 'squall.dev/',
-    group: CLUSTER,
-    help: 'what the annotations of the injector begin with',
-  },
-  readTokenFlag(CLUSTER),
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup(CLUSTER, {
+    namespace: ['name', 'namespace to work in (default: that of the context)', { short: 'n' }],
+    kubeconfig: [
+      'file',
+      'kubeconfig to use (default: those of KUBECONFIG, or ~/.kube/config, or the service account of the pod)',
+    ],
+    context: ['name', 'context of it (default: its current one)'],
+    selector: ['labels', 'only pods with these labels, as in app=shop,tier!=test', { short: 'l' }],
+    'annotation-prefix': [
+      'prefix',
+      'what the annotations of the injector begin with',
+      { default: 'squall.dev/' },
+    ],
+  }),
+  ...readTokenFlag(CLUSTER),
+]
 
 /** The name of such an option. */
 export type ClusterFlag = (typeof CLUSTER_FLAGS)[number]['name']

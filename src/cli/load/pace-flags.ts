@@ -1,135 +1,69 @@
 import { quoted } from '../../base/text/foreign-text.ts'
 import type { LoadPace, LoadResilience } from '../../lab/load/load-options.ts'
-import type { FlagSpec, FlagValues, Given } from '../flags/flag-values.ts'
+import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { parseCount, parseDuration, parsePercent } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 
-const PACE = 'How much, and when:'
-const CLIENT = 'What the client does about failures (nothing by default):'
-
 /** The options of `squall load` for the amount of load, its timing and the client's handling of failures. */
 export const PACE_FLAGS = [
-  {
-    name: 'clients',
-    value: 'number',
-    default: '10',
-    group: PACE,
-    help: 'clients, each with a session of its own',
-  },
-  {
-    name: 'rate',
-    value: 'rate',
-    group: PACE,
-    help: 'calls that arrive per second, such as 200/s, whatever becomes of the ones before; without it each client begins a task when it is done with the last',
-  },
-  {
-    name: 'duration',
-    value: 'duration',
-    group: PACE,
-    help: 'for how long tasks begin (default: 10s when there is no --tasks)',
-  },
-  {
-    name: 'graceful-stop',
-    value: 'duration',
-    default: '10s',
-    group: PACE,
-    help: 'time for calls in flight to end after --duration or Ctrl-C; then they are cut, and counted apart',
-  },
-  { name: 'tasks', value: 'number', group: PACE, help: 'how many tasks to run' },
-  {
-    name: 'ramp',
-    value: 'duration',
-    default: '0s',
-    group: PACE,
-    help: 'time over which the rate, or the number of clients, grows',
-  },
-  {
-    name: 'fan-out',
-    value: 'number',
-    default: '1',
-    group: PACE,
-    help: 'calls of one task, which fails when one of them does',
-  },
-  { name: 'sequential', group: PACE, help: 'calls of a task one after another, not at once' },
-  {
-    name: 'max-in-flight',
-    value: 'number',
-    default: '10000',
-    group: PACE,
-    help: 'calls in flight at a time with --rate; what arrives beyond it is dropped and counted',
-  },
-  {
-    name: 'connections',
-    value: 'number',
-    default: '500',
-    group: PACE,
-    help: 'connections of the lean client at a time; calls beyond it wait for one, which counts as latency',
-  },
-  {
-    name: 'hold',
-    value: 'number',
-    default: '0',
-    group: PACE,
-    help: 'streams to hold open beside the calls',
-  },
-  {
-    name: 'seed',
-    value: 'number',
-    default: '1',
-    group: PACE,
-    help: 'what decides tools and arguments: the same ones for the same seed',
-  },
-  {
-    name: 'shard',
-    value: 'index/count',
-    group: PACE,
-    help: 'run one part of the load, the first being 0/count; merge the results with squall report merge',
-  },
-  {
-    name: 'timeout',
-    value: 'duration',
-    default: '60s',
-    group: CLIENT,
-    help: 'time for one attempt of a call',
-  },
-  {
-    name: 'retries',
-    value: 'number',
-    default: '0',
-    group: CLIENT,
-    help: 'further attempts of a call that failed in a way that another one may fix',
-  },
-  {
-    name: 'retry-budget',
-    value: 'percent',
-    group: CLIENT,
-    help: 'retries for each hundred calls at most',
-  },
-  {
-    name: 'breaker',
-    value: 'share',
-    group: CLIENT,
-    help: 'share of failures, such as 0.5, at which calls of a tool are not sent for a second',
-  },
-  {
-    name: 'degrade',
-    value: 'number',
-    default: '0',
-    group: CLIENT,
-    help: 'so many calls at the end of a task it can do without',
-  },
-  {
-    name: 'deadline',
-    value: 'duration',
-    group: CLIENT,
-    help: 'time for a task; a call that ends later is no success',
-  },
-  {
-    name: 'skip-late',
-    group: CLIENT,
-    help: 'do not send calls and retries that would miss the deadline',
-  },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup('How much, and when:', {
+    clients: ['number', 'clients, each with a session of its own', { default: '10' }],
+    rate: [
+      'rate',
+      'calls that arrive per second, such as 200/s, whatever becomes of the ones before; without it each client begins a task when it is done with the last',
+    ],
+    duration: ['duration', 'for how long tasks begin (default: 10s when there is no --tasks)'],
+    'graceful-stop': [
+      'duration',
+      'time for calls in flight to end after --duration or Ctrl-C; then they are cut, and counted apart',
+      { default: '10s' },
+    ],
+    tasks: ['number', 'how many tasks to run'],
+    ramp: [
+      'duration',
+      'time over which the rate, or the number of clients, grows',
+      { default: '0s' },
+    ],
+    'fan-out': ['number', 'calls of one task, which fails when one of them does', { default: '1' }],
+    sequential: 'calls of a task one after another, not at once',
+    'max-in-flight': [
+      'number',
+      'calls in flight at a time with --rate; what arrives beyond it is dropped and counted',
+      { default: '10000' },
+    ],
+    connections: [
+      'number',
+      'connections of the lean client at a time; calls beyond it wait for one, which counts as latency',
+      { default: '500' },
+    ],
+    hold: ['number', 'streams to hold open beside the calls', { default: '0' }],
+    seed: [
+      'number',
+      'what decides tools and arguments: the same ones for the same seed',
+      { default: '1' },
+    ],
+    shard: [
+      'index/count',
+      'run one part of the load, the first being 0/count; merge the results with squall report merge',
+    ],
+  }),
+  ...flagGroup('What the client does about failures (nothing by default):', {
+    timeout: ['duration', 'time for one attempt of a call', { default: '60s' }],
+    retries: [
+      'number',
+      'further attempts of a call that failed in a way that another one may fix',
+      { default: '0' },
+    ],
+    'retry-budget': ['percent', 'retries for each hundred calls at most'],
+    breaker: [
+      'share',
+      'share of failures, such as 0.5, at which calls of a tool are not sent for a second',
+    ],
+    degrade: ['number', 'so many calls at the end of a task it can do without', { default: '0' }],
+    deadline: ['duration', 'time for a task; a call that ends later is no success'],
+    'skip-late': 'do not send calls and retries that would miss the deadline',
+  }),
+]
 
 type PaceFlag = (typeof PACE_FLAGS)[number]['name']
 type Flags = FlagValues<PaceFlag>

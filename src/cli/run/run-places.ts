@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { formatListen, type ListenAddress } from '../../http/address.ts'
 import { formatUpstream, type UpstreamAddress } from '../../upstream/address.ts'
 import { loops, overlaps, parseListen, parseUpstream, parseUpstreamHost } from '../flags/address.ts'
-import type { FlagSpec, FlagValues, Given } from '../flags/flag-values.ts'
+import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { quoted } from '../../base/text/foreign-text.ts'
 import { AppProbesError, parseAppProbesJson } from '../../admin/probes/app-probe-parse.ts'
 import type { AppProbes } from '../../admin/probes/app-probe.ts'
@@ -13,61 +13,47 @@ const PLACES = 'Where to listen and where to send:'
 
 /** The options of `squall run` about addresses. */
 export const PLACE_FLAGS = [
-  {
-    name: 'listen',
-    value: 'address',
-    repeatable: true,
-    default: '127.0.0.1:15300',
-    group: PLACES,
-    help: 'address to take traffic on: host:port, :port or unix:/path.sock; repeat it for more',
-  },
-  {
-    name: 'upstream',
-    value: 'url',
-    repeatable: true,
-    default: 'http://127.0.0.1:3000',
-    group: PLACES,
-    help: 'where the app is: http://host:port, https://host or unix:/path.sock; one for each --listen, in the same order',
-  },
-  {
-    name: 'admin',
-    value: 'address',
-    default: '127.0.0.1:15390',
-    group: PLACES,
-    help: 'address of health, readiness, metrics and the API of rules; off for none',
-  },
-  {
-    name: 'admin-token-file',
-    value: 'path',
-    group: PLACES,
-    help: 'file with the token that changes by the admin port need (or SQUALL_ADMIN_TOKEN itself); without one nothing can be changed there',
-  },
+  ...flagGroup(PLACES, {
+    listen: [
+      'address',
+      'address to take traffic on: host:port, :port or unix:/path.sock; repeat it for more',
+      { repeatable: true, default: '127.0.0.1:15300' },
+    ],
+    upstream: [
+      'url',
+      'where the app is: http://host:port, https://host or unix:/path.sock; one for each --listen, in the same order',
+      { repeatable: true, default: 'http://127.0.0.1:3000' },
+    ],
+    admin: [
+      'address',
+      'address of health, readiness, metrics and the API of rules; off for none',
+      { default: '127.0.0.1:15390' },
+    ],
+    'admin-token-file': [
+      'path',
+      'file with the token that changes by the admin port need (or SQUALL_ADMIN_TOKEN itself); without one nothing can be changed there',
+    ],
+  }),
   ...adminAccessFlags(PLACES),
-  {
-    name: 'upstream-host',
-    value: 'host',
-    group: PLACES,
-    help: 'host that replaces the one of every --upstream, such as the address of the pod',
-  },
-  {
-    name: 'public-url',
-    value: 'url',
-    group: PLACES,
-    help: 'URL by which clients reach every --listen: replaces the address of the app in WWW-Authenticate and in the metadata of OAuth-protected resources; without it both pass unchanged',
-  },
-  {
-    name: 'app-probes',
-    value: 'json',
-    group: PLACES,
-    help: 'probes and hooks of the app, done unfaulted by the admin port: "container/readyz" → handler, as JSON',
-  },
-  {
-    name: 'control',
-    value: 'socket',
-    group: PLACES,
-    help: 'socket for squall pre-stop, in a place that only this container sees: unix:/path.sock',
-  },
-] as const satisfies readonly FlagSpec[]
+  ...flagGroup(PLACES, {
+    'upstream-host': [
+      'host',
+      'host that replaces the one of every --upstream, such as the address of the pod',
+    ],
+    'public-url': [
+      'url',
+      'URL by which clients reach every --listen: replaces the address of the app in WWW-Authenticate and in the metadata of OAuth-protected resources; without it both pass unchanged',
+    ],
+    'app-probes': [
+      'json',
+      'probes and hooks of the app, done unfaulted by the admin port: "container/readyz" → handler, as JSON',
+    ],
+    control: [
+      'socket',
+      'socket for squall pre-stop, in a place that only this container sees: unix:/path.sock',
+    ],
+  }),
+]
 
 type PlaceFlag = (typeof PLACE_FLAGS)[number]['name']
 

@@ -1,7 +1,7 @@
 import { NO_FILE, readBounded } from '../../base/small-file.ts'
 import { isIP } from 'node:net'
 import { quoted } from '../../base/text/foreign-text.ts'
-import type { FlagSpec, FlagValues, Given } from '../flags/flag-values.ts'
+import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
 import type { Route } from './run-places.ts'
 import { UsageError } from '../flags/usage-error.ts'
@@ -9,39 +9,21 @@ import { UsageError } from '../flags/usage-error.ts'
 const TLS = 'TLS:'
 
 /** The options of `squall run` about TLS. */
-export const TLS_FLAGS = [
-  { name: 'tls-cert', value: 'file', group: TLS, help: 'certificate to listen with, as PEM' },
-  { name: 'tls-key', value: 'file', group: TLS, help: 'key of that certificate, as PEM' },
-  {
-    name: 'upstream-ca',
-    value: 'file',
-    group: TLS,
-    help: 'certificates that the app is trusted by, as PEM, instead of the usual ones',
-  },
-  {
-    name: 'upstream-cert',
-    value: 'file',
-    group: TLS,
-    help: 'certificate to show to the app, as PEM',
-  },
-  {
-    name: 'upstream-key',
-    value: 'file',
-    group: TLS,
-    help: 'key of that certificate, as PEM',
-  },
-  {
-    name: 'upstream-servername',
-    value: 'name',
-    group: TLS,
-    help: 'name that the certificate of the app is for, when it is not the host of --upstream',
-  },
-  {
-    name: 'upstream-insecure',
-    group: TLS,
-    help: 'accept any certificate of the app',
-  },
-] as const satisfies readonly FlagSpec[]
+export const TLS_FLAGS = flagGroup(TLS, {
+  'tls-cert': ['file', 'certificate to listen with, as PEM'],
+  'tls-key': ['file', 'key of that certificate, as PEM'],
+  'upstream-ca': [
+    'file',
+    'certificates that the app is trusted by, as PEM, instead of the usual ones',
+  ],
+  'upstream-cert': ['file', 'certificate to show to the app, as PEM'],
+  'upstream-key': ['file', 'key of that certificate, as PEM'],
+  'upstream-servername': [
+    'name',
+    'name that the certificate of the app is for, when it is not the host of --upstream',
+  ],
+  'upstream-insecure': 'accept any certificate of the app',
+})
 
 type TlsFlag = (typeof TLS_FLAGS)[number]['name']
 

@@ -1,82 +1,52 @@
 import { quoted } from '../../base/text/foreign-text.ts'
-import type { FlagSpec, FlagValues, Given } from '../flags/flag-values.ts'
+import { flagGroup, type FlagValues, type Given } from '../flags/flag-values.ts'
 import { isHost } from '../flags/host.ts'
 import { objectName } from '../kube/cluster-options.ts'
 import { parseDuration, type Range } from '../flags/units.ts'
 import { UsageError } from '../flags/usage-error.ts'
 import type { PublishOptions } from '../../cluster/webhook/published-ca.ts'
 
-const CERTIFICATE = 'The certificate, from a directory or made by squall itself:'
-
 /** The options of `squall webhook` about its certificate. */
-export const CERTIFICATE_FLAGS = [
+export const CERTIFICATE_FLAGS = flagGroup(
+  'The certificate, from a directory or made by squall itself:',
   {
-    name: 'tls-dir',
-    value: 'directory',
-    group: CERTIFICATE,
-    help: 'directory with tls.crt and tls.key, which is watched; with --webhook-configuration also ca.crt, which that has to trust',
+    'tls-dir': [
+      'directory',
+      'directory with tls.crt and tls.key, which is watched; with --webhook-configuration also ca.crt, which that has to trust',
+    ],
+    'tls-secret': [
+      'name',
+      'Secret in which squall keeps an authority and a certificate that it makes and renews itself',
+    ],
+    'tls-host': [
+      'name',
+      'name that such a certificate is for, as squall.chaos.svc; repeat it for more',
+      { repeatable: true },
+    ],
+    'webhook-configuration': ['name', 'MutatingWebhookConfiguration that has to trust the CA'],
+    'validating-configuration': [
+      'name',
+      'ValidatingWebhookConfiguration that has to trust the CA, too',
+    ],
+    'ca-lifetime': ['duration', 'how long an authority is good', { default: '87600h' }],
+    'leaf-lifetime': ['duration', 'how long a certificate is good', { default: '2160h' }],
+    'rotate-before': [
+      'duration',
+      'how long before its end a certificate is replaced',
+      { default: '720h' },
+    ],
+    'certificate-check': [
+      'duration',
+      'how often the Secret and the webhook configuration are looked at',
+      { default: '1m' },
+    ],
+    'ca-settle': [
+      'duration',
+      'how long API servers get to notice a new authority before a certificate of it is used',
+      { default: '10s' },
+    ],
   },
-  {
-    name: 'tls-secret',
-    value: 'name',
-    group: CERTIFICATE,
-    help: 'Secret in which squall keeps an authority and a certificate that it makes and renews itself',
-  },
-  {
-    name: 'tls-host',
-    value: 'name',
-    repeatable: true,
-    group: CERTIFICATE,
-    help: 'name that such a certificate is for, as squall.chaos.svc; repeat it for more',
-  },
-  {
-    name: 'webhook-configuration',
-    value: 'name',
-    group: CERTIFICATE,
-    help: 'MutatingWebhookConfiguration that has to trust the CA',
-  },
-  {
-    name: 'validating-configuration',
-    value: 'name',
-    group: CERTIFICATE,
-    help: 'ValidatingWebhookConfiguration that has to trust the CA, too',
-  },
-  {
-    name: 'ca-lifetime',
-    value: 'duration',
-    default: '87600h',
-    group: CERTIFICATE,
-    help: 'how long an authority is good',
-  },
-  {
-    name: 'leaf-lifetime',
-    value: 'duration',
-    default: '2160h',
-    group: CERTIFICATE,
-    help: 'how long a certificate is good',
-  },
-  {
-    name: 'rotate-before',
-    value: 'duration',
-    default: '720h',
-    group: CERTIFICATE,
-    help: 'how long before its end a certificate is replaced',
-  },
-  {
-    name: 'certificate-check',
-    value: 'duration',
-    default: '1m',
-    group: CERTIFICATE,
-    help: 'how often the Secret and the webhook configuration are looked at',
-  },
-  {
-    name: 'ca-settle',
-    value: 'duration',
-    default: '10s',
-    group: CERTIFICATE,
-    help: 'how long API servers get to notice a new authority before a certificate of it is used',
-  },
-] as const satisfies readonly FlagSpec[]
+)
 
 type CertificateFlag = (typeof CERTIFICATE_FLAGS)[number]['name']
 
