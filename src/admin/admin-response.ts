@@ -1,6 +1,5 @@
 import type { Endpoint, Failure, ResponseOf } from './api.ts'
 
-/** The response to a request to the admin port. */
 export interface AdminResponse {
   readonly status: number
   readonly type: string
@@ -18,7 +17,6 @@ export function apiResponse<E extends Endpoint>(_: E, value: ResponseOf<E>): Adm
   return jsonResponse(200, value)
 }
 
-/** Makes a JSON response on one line. */
 export function jsonResponse(
   status: number,
   value: unknown,

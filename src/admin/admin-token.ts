@@ -1,27 +1,25 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { readBounded } from '../base/small-file.ts'
 
-/** The shortest token that is taken: as many characters as 96 random bits have in base 64. */
+/** The shortest token: as many characters as 96 random bits have in base 64. */
 const MIN_TOKEN = 16
-/** The longest token that is taken. */
 export const MAX_TOKEN = 512
 
 const VISIBLE = /^[\u0021-\u007e]+$/
 const BEARER = /^bearer +(\S+) *$/i
 const BASIC = /^basic +([\w+/=-]+) *$/i
 
-/** A token cannot be used. The message never holds it. */
+/** Reports a token that cannot be used. The message never holds the token. */
 export class AdminTokenError extends Error {
   override readonly name = 'AdminTokenError'
 }
 
-/** Where a token may come from, and how it is called in messages. */
+/** The sources of a token. */
 export interface AdminTokenSources {
-  /** `admin` or `read`. */
   readonly kind?: 'admin' | 'read'
-  /** As the environment says it; empty counts as not set. */
+  /** The value of the variable; empty counts as not set. */
   readonly env: string | undefined
-  /** A file that holds it alone; goes before the environment. */
+  /** A file with the token alone; takes precedence over the variable. */
   readonly file: string | undefined
 }
 
@@ -37,7 +35,7 @@ export function readAdminToken({
   return checked(env, `SQUALL_${name.toUpperCase().replaceAll(' ', '_')}`)
 }
 
-/** Returns a check whether a text is the token, in a time that says nothing of either. */
+/** Returns a check whether a text is the token, in a time that depends on neither. */
 export function tokenCheck(token: string): (given: string | undefined) => boolean {
   const expected = digest(token)
   return (given) => given !== undefined && timingSafeEqual(digest(given), expected)

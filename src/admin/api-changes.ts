@@ -7,7 +7,6 @@ import { type AdminResponse, apiResponse, rejection } from './admin-response.ts'
 import { API } from './api.ts'
 import { showArming } from './api-show.ts'
 
-/** The parts that changes act on. */
 export interface ChangeParts {
   readonly rules: ActiveRules
   readonly logger: Logger

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { makeCheck } from '#checks/admin'
+import { readUpTo } from '../base/read-bounded.ts'
 import { readShape } from '../base/schema/read-shape.ts'
 import { plain } from '../base/text/foreign-text.ts'
 import { CLIENT_HEADER } from '../http/trusted-host.ts'
@@ -189,12 +190,8 @@ function rejectedBy(signal: AbortSignal): Promise<never> {
 }
 
 async function boundedText(body: AsyncIterable<unknown> | null, most: number): Promise<string> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of body ?? []) {
-    size += (part as Uint8Array).length
-    if (size > most) throw new AdminError('the response is too large')
-    parts.push(part as Uint8Array)
-  }
-  return Buffer.concat(parts).toString('utf8')
+  if (body === null) return ''
+  const bytes = await readUpTo(body as AsyncIterable<Uint8Array>, most)
+  if (bytes.length > most) throw new AdminError('the response is too large')
+  return bytes.toString('utf8')
 }

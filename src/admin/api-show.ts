@@ -24,15 +24,15 @@ const MAX_NAMES = 20
 // A file may hold more rules; the count shows how many are left out.
 const MAX_RULES = 1_000
 
-/** The facts about the process that the state shows. */
+/** Facts about the process that do not change. */
 export interface ProcessFacts {
-  readonly rules: ActiveRules
   readonly version: string
   /** The environment, as the operator names it. */
-  readonly environment: string | undefined
-  readonly namespace: string | undefined
-  /** True when there is a token, without which nothing can be changed. */
-  readonly canChange: boolean
+  readonly environment?: string | undefined
+  /** The namespace of the pod. */
+  readonly namespace?: string | undefined
+  /** The token that changes need; without one nothing can be changed. */
+  readonly token?: string | undefined
 }
 
 /** Shows milliseconds since the epoch as ISO 8601; null for values that are no time. */
@@ -42,13 +42,10 @@ export function isoTime(ms: number | undefined): string | null {
 }
 
 /** Shows the state of the process and its rules that is known without I/O. */
-export function showState({
-  rules,
-  version,
-  environment,
-  namespace,
-  canChange,
-}: ProcessFacts): LiveEvent['state'] {
+export function showState(
+  rules: ActiveRules,
+  { version, environment, namespace, token }: ProcessFacts,
+): LiveEvent['state'] {
   const uptime = process.uptime()
   const { states, ruleSet, current, last } = rules
   return {
@@ -57,7 +54,7 @@ export function showState({
     ...(namespace !== undefined && { namespace }),
     startedAt: isoTime(rules.clock() - uptime * 1000),
     uptimeSeconds: Math.round(uptime * 1000) / 1000,
-    canChange,
+    canChange: token !== undefined,
     ...showArming(rules),
     dryRun: states.dryRun,
     activeFaults: states.active.active,
@@ -73,7 +70,6 @@ export function showState({
   }
 }
 
-/** Shows whether rules may act. */
 export function showArming({ arming, ruleSet, current }: ActiveRules): Omit<Changed, 'changed'> {
   const reasons: Reason[] = arming.reasons.map((each) => ({ ...each, at: isoTime(each.at) }))
   if (!ruleSet.enabled) {
@@ -156,7 +152,6 @@ export function showFaults(recent: RecentFaults | undefined): Faults {
   return { total: recent?.total ?? 0, faults: (recent?.list() ?? []).map(showFault) }
 }
 
-/** Shows one injected fault. */
 export function showFault({ at, entry }: RecentFault): Fault {
   return { at: isoTime(at), ...entry }
 }

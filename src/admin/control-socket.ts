@@ -5,15 +5,14 @@ import { bind } from '../listener/front/bind.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { PRE_STOP_PATH } from './control-paths.ts'
 
-/** The actions of the socket on the sidecar. */
 export interface Controlled {
-  /** No fault acts from here on; traffic is served as before. */
+  /** Ends all faults; traffic is served as before. */
   disarm(): void
   /** Resolves to true while any app accepts connections. */
   appAccepts(): Promise<boolean>
 }
 
-/** The socket by which hooks in the sidecar's own container reach it. */
+/** The socket for hooks in the sidecar's container. */
 export interface ControlSocket {
   listen(path: string): Promise<void>
   close(): void
@@ -25,8 +24,8 @@ const MAX_WAIT_MS = 3_600_000
 const POLL_MS = 200
 
 /**
- * Creates the socket. It needs no token: it is a file that only the sidecar's own user may open, in
- * a volume that no other container mounts, and nothing on the network leads to it.
+ * Creates the socket. It needs no token: only the sidecar's user may open the file, no other container
+ * mounts the volume, and no network leads there.
  */
 export function createControlSocket(controlled: Controlled, logger: Logger): ControlSocket {
   const closing = new AbortController()
@@ -65,7 +64,7 @@ async function answer(
   if (!Number.isInteger(wait) || wait < 0 || wait > MAX_WAIT_MS) {
     return end(response, 400, `wait must be a number of milliseconds up to ${MAX_WAIT_MS}`)
   }
-  // At once, whatever is waited for then: a pod on its way out must not fail for our sake.
+  // At once, before any wait: a terminating pod must not fail because of faults.
   controlled.disarm()
   const gone = await appGone(controlled, wait, closing)
   end(response, 200, gone ? 'disarmed; the app is gone' : 'disarmed; the app still runs')

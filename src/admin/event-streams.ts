@@ -3,16 +3,16 @@ import { type AdminResponse, jsonResponse } from './admin-response.ts'
 
 /** The state at one moment, as JSON on one line. */
 export interface EventSnapshot {
-  /** For those who heard everything before. */
+  /** For readers that received every earlier event. */
   readonly next: string
-  /** For those who did not. */
+  /** For all other readers. */
   readonly whole: () => string
 }
 
-/** Where streams take what they tell. */
+/** Makes the events. */
 export interface EventSource {
   readonly snapshot: () => EventSnapshot
-  /** Nobody listens any more. */
+  /** Called when the last reader has left. */
   readonly rest: () => void
 }
 
@@ -24,20 +24,20 @@ interface Reader {
 
 const MAX_STREAMS = 16
 const EVERY_MS = 1_000
-// A client that reads nothing for so long occupies a connection that others could use.
+// A client that reads nothing for this many seconds occupies a connection that others could use.
 const MAX_SKIPPED = 30
 const HEAD = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
-  // For proxies that would wait for more.
+  // Keeps proxies from buffering.
   'x-accel-buffering': 'no',
   connection: 'close',
 }
 
 /**
- * Event streams of one text that is made once a second for all readers, and only while there are
- * any. Who reads slowly misses some, and gets the whole state when there is room again.
+ * Sends one text, made once a second, to all readers, and only while there are readers. A slow reader
+ * misses events, and gets the whole state when it reads again.
  */
 export class EventStreams {
   readonly #source: EventSource
@@ -70,7 +70,6 @@ export class EventStreams {
     return undefined
   }
 
-  /** Ends all streams. */
   close(): void {
     clearInterval(this.#timer)
     this.#end()

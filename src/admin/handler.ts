@@ -9,18 +9,14 @@ import type { Guard } from './guards.ts'
 import { hasBody, readBody } from './request-body.ts'
 import { type AdminRoute, listed, methodsOf } from './routes.ts'
 
-/** Answers one request on the admin port. */
 export type AdminHandler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Configures how requests are answered. */
 export interface HandlerParts {
   readonly routes: ReadonlyMap<string, AdminRoute>
   readonly changeGuard: Guard
   readonly readGuard: Guard
   readonly logger: Logger
-  /** Counts rejections. */
   readonly countRejection: (reason: AdminRejection) => void
-  /** The time limit for the body of a request. */
   readonly bodyTimeoutMs: number
 }
 

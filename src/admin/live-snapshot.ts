@@ -5,7 +5,6 @@ import type { LiveEvent } from './api.ts'
 import { isoTime, showFault, showRules } from './api-show.ts'
 import type { EventSource } from './event-streams.ts'
 
-/** The sources of the live view. */
 export interface LiveSources {
   readonly rules: ActiveRules
   readonly recent: RecentFaults | undefined

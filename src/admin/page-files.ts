@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { AdminResponse } from './admin-response.ts'
-import type { AdminRoute } from './routes.ts'
+import type { Routes } from './routes.ts'
 
 const HTML = 'text/html; charset=utf-8'
 const CSS = 'text/css; charset=utf-8'
 const JS = 'text/javascript; charset=utf-8'
 
-/** Nothing but what this port serves, nothing inline, nothing made from text. */
+/** Allows files of this port alone: nothing inline, no markup made from text. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -30,7 +30,7 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-/** The page's own parts. What is not named here is not served. */
+/** The files of the page; no other file is served. */
 const OWN = [
   'style.css',
   'cards.css',
@@ -55,26 +55,24 @@ const OWN = [
   'tools-table.js',
 ] as const
 
-/** The files of the chart library. */
 const LIBRARY = [
   ['uplot.js', 'uPlot.iife.min.js'],
   ['uplot.css', 'uPlot.min.css'],
 ] as const
 
-/** The page itself. */
 export function pageResponse(): Promise<AdminResponse> {
   return response(own('index.html'), HTML)
 }
 
 /** Returns the files that the page loads, by path. */
-export function pageRoutes(): readonly (readonly [string, AdminRoute])[] {
+export function pageRoutes(): Routes {
   return [
     ...OWN.map((name) => route(name, () => own(name))),
     ...LIBRARY.map(([name, file]) => route(name, () => ofLibrary(file))),
   ]
 }
 
-function route(name: string, file: () => string | URL): readonly [string, AdminRoute] {
+function route(name: string, file: () => string | URL): Routes[number] {
   const type = name.endsWith('.css') ? CSS : JS
   return [`/page/${name}`, { read: () => response(file(), type) }]
 }
@@ -83,7 +81,7 @@ function own(name: string): URL {
   return new URL(`../admin/page/${name}`, import.meta.url)
 }
 
-/** Asked for when it is needed: a sidecar that nobody looks at does not search for it. */
+/** Finds a file of uPlot when it is requested: most sidecars never need it. */
 function ofLibrary(file: string): string {
   const manifest = createRequire(import.meta.url).resolve('uplot/package.json')
   return join(dirname(manifest), 'dist', file)

@@ -11,7 +11,7 @@ const OPENMETRICS = 'application/openmetrics-text'
 const VERSION = '1.0.0'
 const PLAIN_TYPES = new Set(['text/plain', 'text/*', '*/*'])
 
-/** The format that an Accept value asks for: OpenMetrics only where it is named and liked no less. */
+/** Returns the format for an Accept value: OpenMetrics only where named with no lower weight. */
 export function metricsFormat(accept = ''): TextFormat {
   let open = 0
   let text = 0
@@ -23,7 +23,7 @@ export function metricsFormat(accept = ''): TextFormat {
   return open > 0 && open >= text ? 'openmetrics' : 'prometheus'
 }
 
-/** Without a version, any will do. */
+/** Returns true for the supported version of OpenMetrics, and for none. */
 function speaks(element: string): boolean {
   const version = parameter(element, 'version')
   return version === undefined || version === VERSION
@@ -45,11 +45,10 @@ function parameter(element: string, name: string): string | undefined {
 /** The pod's readiness, with the reasons against it. */
 export type Readiness = ResponseOf<typeof API.readyz>
 
-/** One path of the admin port. */
 export interface AdminRoute {
   /** The description in the list of paths; paths without one are not listed. */
   readonly summary?: string
-  /** Read by whoever asks: for the kubelet, which has no token and any `Host`. */
+  /** Readable without a token and by any `Host`, as the kubelet does. */
   readonly open?: true
   /** Answers GET, and HEAD without the body. */
   readonly read?: (headers: IncomingHttpHeaders) => AdminResponse | Promise<AdminResponse>
@@ -57,22 +56,21 @@ export interface AdminRoute {
   readonly stream?: (
     response: ServerResponse,
   ) => AdminResponse | undefined | Promise<AdminResponse | undefined>
-  /** Answers POST of somebody who may change things. */
+  /** Answers POST of a client that may change things. */
   readonly change?: (request: ChangeRequest) => AdminResponse
 }
 
-/** The sources of the paths. */
 export interface RouteSources {
   readonly metrics: { render(format: TextFormat): Promise<Exposition> }
   readonly readiness: () => Readiness | Promise<Readiness>
   readonly version: string
-  /** Renders the list of paths for a browser. */
-  readonly page?: (() => Promise<AdminResponse>) | undefined
 }
+
+export type Routes = readonly (readonly [path: string, route: AdminRoute])[]
 
 const TEXT = 'text/plain; charset=utf-8'
 
-/** The route of an endpoint: what the contract says of it, and what it does. */
+/** Makes the route of an endpoint. */
 export function routeOf(
   { path, summary, open }: Endpoint,
   does: Pick<AdminRoute, 'read' | 'stream' | 'change'>,
@@ -83,7 +81,6 @@ export function routeOf(
   ]
 }
 
-/** The methods of a path. */
 export function methodsOf({ read, stream, change }: AdminRoute): readonly string[] {
   return [
     ...(read === undefined ? [] : ['GET', 'HEAD']),
@@ -93,14 +90,20 @@ export function methodsOf({ read, stream, change }: AdminRoute): readonly string
   ]
 }
 
-/** The paths of the admin port: its own, and those given. */
+/** Makes the paths of the admin port, with the given ones; `page` replaces the list in a browser. */
 export function createRoutes(
   sources: RouteSources,
-  more: readonly (readonly [string, AdminRoute])[] = [],
+  more: Routes,
+  page: (() => Promise<AdminResponse>) | undefined,
 ): ReadonlyMap<string, AdminRoute> {
   const routes = new Map<string, AdminRoute>()
-  const own = [
-    [OTHER_PATHS.index.path, root(sources, routes)] as const,
+  const list = (): AdminResponse => {
+    const paths = listed(routes).map((path) => `${path.padEnd(12)} ${routes.get(path)?.summary}`)
+    const body = `${[`squall ${sources.version}`, '', ...paths].join('\n')}\n`
+    return { status: 200, type: TEXT, body }
+  }
+  const own: Routes = [
+    [OTHER_PATHS.index.path, root(list, page)],
     routeOf(OTHER_PATHS.livez, { read: () => ({ status: 200, type: TEXT, body: 'ok\n' }) }),
     routeOf(API.readyz, {
       read: async () => {
@@ -119,16 +122,11 @@ export function createRoutes(
   return routes
 }
 
-/** The paths that are listed for people. */
 export function listed(routes: ReadonlyMap<string, AdminRoute>): readonly string[] {
   return [...routes.keys()].filter((path) => routes.get(path)?.summary !== undefined)
 }
 
-function root(
-  { version, page }: RouteSources,
-  routes: ReadonlyMap<string, AdminRoute>,
-): AdminRoute {
-  const list = (): AdminResponse => ({ status: 200, type: TEXT, body: index(version, routes) })
+function root(list: () => AdminResponse, page?: () => Promise<AdminResponse>): AdminRoute {
   if (page === undefined) return { summary: OTHER_PATHS.index.summary, read: list }
   return {
     summary: 'this list; in a browser, a page that shows everything live',
@@ -138,9 +136,4 @@ function root(
       return { ...answer, headers: { ...answer.headers, vary: 'accept' } }
     },
   }
-}
-
-function index(version: string, routes: ReadonlyMap<string, AdminRoute>): string {
-  const paths = listed(routes).map((path) => `${path.padEnd(12)} ${routes.get(path)?.summary}`)
-  return `${[`squall ${version}`, '', ...paths].join('\n')}\n`
 }

@@ -4,53 +4,41 @@ import { bind, type BoundAddress } from '../listener/front/bind.ts'
 import type { RecentFaults } from '../listener/faults/recent-faults.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { AdminRejection, Exposition } from '../telemetry/metrics.ts'
-import type { TextFormat } from '../telemetry/text-format.ts'
+import type { AdminRejection } from '../telemetry/metrics.ts'
 import type { ToolsSource } from '../telemetry/tool-sample.ts'
-import { createApi } from './api-routes.ts'
+import { apiResponse } from './admin-response.ts'
+import { API, type LiveEvent } from './api.ts'
+import { arm, disarm } from './api-changes.ts'
+import { type ProcessFacts, showFaults, showRules, showState } from './api-show.ts'
+import { EventStreams } from './event-streams.ts'
 import { appHealthRoutes } from './probes/app-health.ts'
 import type { AppProbes } from './probes/app-probe.ts'
 import { changeGuard, type ReadAccess, readGuard } from './guards.ts'
 import { createHandler } from './handler.ts'
+import { liveSnapshots } from './live-snapshot.ts'
 import { pageResponse, pageRoutes } from './page-files.ts'
-import { createRoutes, type Readiness } from './routes.ts'
+import { createRoutes, routeOf, type Routes, type RouteSources } from './routes.ts'
 
-/** Configures the admin port. */
-export interface AdminOptions {
-  readonly metrics: {
-    render(format: TextFormat): Promise<Exposition>
-    adminRefused?(reason: AdminRejection): void
-  }
-  readonly readiness: () => Readiness | Promise<Readiness>
+export interface AdminOptions extends RouteSources, ProcessFacts {
+  readonly metrics: RouteSources['metrics'] & { adminRefused?(reason: AdminRejection): void }
   readonly logger: Logger
-  readonly version: string
-  /** Shown and changed under /api; without them there is no such path. */
+  /** Shown and changed under /api, which does not exist without them. */
   readonly rules?: ActiveRules | undefined
-  /** The faults that took effect last. */
   readonly recent?: RecentFaults | undefined
-  /** The calls by tool, as the page shows them. */
   readonly tools?: ToolsSource | undefined
-  /** The token that changes need; without one nothing can be changed. */
-  readonly token?: string | undefined
   readonly access?: ReadAccess
   /** The probes that are sent to the app on behalf of the kubelet. */
   readonly appProbes?: AppProbes
-  /** Where this runs, as the operator calls it. */
-  readonly environment?: string | undefined
-  /** The namespace of the pod. */
-  readonly namespace?: string | undefined
   readonly maxConnections?: number
-  /** The time limit for the body of a change. */
   readonly bodyTimeoutMs?: number
 }
 
 /** The admin port: health, readiness, metrics, an API of the rules and a page that shows them. */
 export interface Admin {
-  /** Every path that is served. */
   readonly paths: readonly string[]
-  /** Binds and tells where: port 0 has become a real one. */
+  /** Binds, and returns the real port where the port was 0. */
   listen(address: ListenAddress): Promise<BoundAddress>
-  /** Stops accepting, lets answers under way end for a moment, then closes what is left. */
+  /** Stops accepting, lets responses end for a moment, then closes all connections. */
   close(): Promise<void>
 }
 
@@ -65,23 +53,12 @@ const CLOSE_GRACE_MS = 1_000
 
 /** Creates the admin port without binding it. */
 export function createAdmin(options: AdminOptions): Admin {
-  const { rules, recent, tools = () => [], environment, namespace, token, logger } = options
+  const { rules, token, logger } = options
   // Without rules there is nothing to show.
-  const api =
-    rules &&
-    createApi({
-      ...options,
-      rules,
-      recent,
-      tools,
-      environment,
-      namespace,
-      canChange: token !== undefined,
-    })
-  const page = api && pageResponse
+  const api = rules && createApi(rules, options)
   const health = appHealthRoutes(options.appProbes ?? [], logger)
   const more = api === undefined ? health : [...health, ...api.routes, ...pageRoutes()]
-  const routes = createRoutes({ ...options, page }, more)
+  const routes = createRoutes(options, more, api && pageResponse)
   const handler = createHandler({
     routes,
     changeGuard: changeGuard(token),
@@ -107,10 +84,35 @@ export function createAdmin(options: AdminOptions): Admin {
     paths: [...routes.keys()],
     listen: (address) => bind(server, address),
     close: () => {
-      api?.close()
+      api?.streams.close()
       return close(server)
     },
   }
+}
+
+/** Creates the API of the rules, which costs nothing before the first request. */
+function createApi(
+  rules: ActiveRules,
+  options: AdminOptions,
+): { readonly routes: Routes; readonly streams: EventStreams } {
+  const { recent, tools = () => [], readiness, logger } = options
+  const parts = { rules, logger }
+  const state = (): LiveEvent['state'] => showState(rules, options)
+  const streams = new EventStreams(liveSnapshots({ rules, recent, tools, state }))
+  const routes = [
+    routeOf(API.state, {
+      read: async () => {
+        const { ready, reason } = await readiness()
+        return apiResponse(API.state, { ...state(), readiness: { ready, reason } })
+      },
+    }),
+    routeOf(API.rules, { read: () => apiResponse(API.rules, showRules(rules)) }),
+    routeOf(API.faults, { read: () => apiResponse(API.faults, showFaults(recent)) }),
+    routeOf(API.events, { stream: (response) => streams.open(response) }),
+    routeOf(API.disarm, { change: (request) => disarm(parts, request) }),
+    routeOf(API.arm, { change: (request) => arm(parts, request) }),
+  ]
+  return { routes, streams }
 }
 
 function close(server: Server): Promise<void> {

@@ -1,5 +1,5 @@
 import { createAdmin, type Admin } from '../../src/admin/server.ts'
-import { parseAppProbesJson } from '../../src/admin/probes/app-probe-parse.ts'
+import { parseAppProbesJson } from '../../src/admin/probes/app-probe.ts'
 import type { Logger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 

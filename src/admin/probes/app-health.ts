@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import type { Logger } from '../../telemetry/log.ts'
 import type { AdminResponse } from '../admin-response.ts'
 import type { AppProbe, AppProbes, CheckContext, Finding, TcpAction } from './app-probe.ts'
-import type { AdminRoute } from '../routes.ts'
+import type { Routes } from '../routes.ts'
 
-/** Below this path stand the checks: `/app-health/<container>/<probe>`. */
+/** The start of the path of each check: `/app-health/<container>/<probe>`. */
 const APP_HEALTH = '/app-health/'
 
 // The kubelet asks for each check one at a time; more than this is not the kubelet.
@@ -16,13 +16,10 @@ const NO_NAME = 'kube-probe/squall'
 const MAX_WHY = 300
 
 /**
- * The paths at which the kubelet asks for the app instead of asking the app itself. Only what was
- * declared is asked: nothing of a request but the name that its sender gives itself goes on.
+ * Makes the paths at which the kubelet checks the app through the admin port. Only declared checks
+ * are made; of a request only the user agent is forwarded.
  */
-export function appHealthRoutes(
-  probes: AppProbes,
-  logger: Logger,
-): readonly (readonly [string, AdminRoute])[] {
+export function appHealthRoutes(probes: AppProbes, logger: Logger): Routes {
   let running = 0
   const run = async (
     probe: AppProbe,

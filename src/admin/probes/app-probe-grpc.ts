@@ -13,7 +13,7 @@ interface Reply {
   readonly body: Buffer
 }
 
-/** Calls `grpc.health.v1.Health/Check`: well when the service is serving. */
+/** Calls `grpc.health.v1.Health/Check`; succeeds when the service is serving. */
 export async function checkGrpc(action: GrpcAction, context: CheckContext): Promise<Finding> {
   const { host, port, service } = action
   const name = host.includes(':') ? `[${host}]` : host
@@ -64,7 +64,7 @@ function call(session: ClientHttp2Session, service: string, userAgent: string): 
   })
 }
 
-/** The message with its field 1, uncompressed, in a frame of gRPC. */
+/** Returns an uncompressed gRPC frame with the message, whose field 1 is the service. */
 function framed(service: string): Buffer {
   const name = Buffer.from(service)
   const message =
@@ -92,7 +92,7 @@ function judged({ status, headers, body }: Reply): Finding {
   return { ok: state === SERVING, why: `the service is ${STATES[state] ?? state}` }
 }
 
-/** Messages are percent-encoded; one that is not, or was cut, is shown as it stands. */
+/** Decodes a percent-encoded message; returns any other text unchanged. */
 function decoded(message: string): string {
   try {
     return decodeURIComponent(message)
@@ -101,7 +101,7 @@ function decoded(message: string): string {
   }
 }
 
-/** Field 1 of the message; 0 where it is left out. Undefined for what is no such message. */
+/** Returns field 1 of the message, 0 where it is absent; undefined for other messages. */
 function stateIn(frame: Buffer): number | undefined {
   if (frame.length < 5 || frame[0] !== 0 || frame.readUInt32BE(1) !== frame.length - 5) {
     return undefined

@@ -9,7 +9,7 @@ const MAX_HEAD_BYTES = 64 * 1024
 const MAX_BODY_BYTES = 10 * 1024
 const DEFAULTS = ['user-agent', 'accept', 'host']
 
-/** Where a request goes; the first one's host is where redirects may lead. */
+/** The target of a request. Redirects may lead to the host of the first target alone. */
 interface ProbeTarget {
   readonly tls: boolean
   readonly host: string
@@ -19,7 +19,7 @@ interface ProbeTarget {
   readonly named: boolean
 }
 
-/** Asks as the kubelet would: 200 to 399 is well, certificates are not checked, redirects stay at the host. */
+/** Asks as the kubelet would: 200 to 399 succeeds, certificates are not checked, redirects stay at the host. */
 export async function checkHttp(action: HttpAction, context: CheckContext): Promise<Finding> {
   let target: ProbeTarget = { ...action, named: true }
   for (let redirects = 0; ; redirects++) {
@@ -39,7 +39,7 @@ export async function checkHttp(action: HttpAction, context: CheckContext): Prom
   }
 }
 
-/** The head of the response, its body being read as far as the kubelet would. */
+/** Returns the response after reading as much of its body as the kubelet would. */
 function ask(
   target: ProbeTarget,
   { headers }: HttpAction,
@@ -86,7 +86,7 @@ function ask(
   })
 }
 
-/** Names and values in turn, so that a name may come twice. */
+/** Returns names and values alternately, since a name may occur twice. */
 function sent(
   { tls, host, port, named }: ProbeTarget,
   given: HttpAction['headers'],
@@ -110,7 +110,7 @@ function sent(
   ]
 }
 
-/** Where a response leads; undefined when it leads nowhere. */
+/** Returns the target of a redirect; undefined for other responses. */
 function redirected(
   target: ProbeTarget,
   { statusCode, headers }: IncomingMessage,

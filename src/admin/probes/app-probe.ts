@@ -1,4 +1,7 @@
-/** Describes an HTTP request to the app. */
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { type Fields, isRecord } from '../../base/values.ts'
+import { quoted } from '../../base/text/foreign-text.ts'
+
 export interface HttpAction {
   readonly kind: 'http'
   readonly tls: boolean
@@ -9,14 +12,13 @@ export interface HttpAction {
   readonly headers: readonly (readonly [name: string, value: string])[]
 }
 
-/** A connection that is only made. */
+/** Opens a connection and sends nothing. */
 export interface TcpAction {
   readonly kind: 'tcp'
   readonly host: string
   readonly port: number
 }
 
-/** A call of the gRPC health service. */
 export interface GrpcAction {
   readonly kind: 'grpc'
   readonly host: string
@@ -24,7 +26,7 @@ export interface GrpcAction {
   readonly service: string
 }
 
-/** A probe or a hook as it stood in the pod before the admin port stood in for the app. */
+/** A probe or a hook of the pod, as it was before the injector replaced it. */
 export interface AppProbe {
   /** `container/readyz`, as in its path. */
   readonly key: string
@@ -34,10 +36,8 @@ export interface AppProbe {
   readonly action: HttpAction | TcpAction | GrpcAction
 }
 
-/** Everything that the admin port may ask the app. */
 export type AppProbes = readonly AppProbe[]
 
-/** The result of a check. */
 export interface Finding {
   readonly ok: boolean
   /** The status of the app's response; undefined without an HTTP response. */
@@ -46,10 +46,119 @@ export interface Finding {
   readonly why: string
 }
 
-/** The context of every check. */
 export interface CheckContext {
-  /** Ends the check: its time is over, or nobody waits any more. */
+  /** Aborts when the time limit is reached, or the client disconnects. */
   readonly signal: AbortSignal
-  /** The name under which the check is sent. */
+  /** The user agent of the check. */
   readonly userAgent: string
+}
+
+export class AppProbesError extends Error {
+  readonly code = 'BAD_APP_PROBES'
+}
+
+const MAX_TEXT = 64 * 1024
+const MAX_PROBES = 64
+const MAX_SECONDS = 3600
+const PROBE_SECONDS = 1
+// A hook has no time of its own: the kubelet bounds it by the pod's grace period.
+const HOOK_SECONDS = 600
+const KEY = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?\/(?:livez|readyz|startupz|(poststart|prestop))$/
+const HOST = /^[A-Za-z0-9_.:-]{1,253}$/
+
+/** Reads probes from JSON: `{"container/readyz": {"httpGet": …}}`. Throws `AppProbesError`. */
+export function parseAppProbesJson(text: string, appHost: string): AppProbes {
+  if (text.length > MAX_TEXT) throw new AppProbesError(`longer than ${MAX_TEXT} characters`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new AppProbesError('not JSON')
+  }
+  const entries = Object.entries(object(value, 'the whole'))
+  if (entries.length > MAX_PROBES) throw new AppProbesError(`more than ${MAX_PROBES} probes`)
+  return entries.map(([key, handler]) => parseProbe(key, object(handler, key), appHost))
+}
+
+function parseProbe(key: string, handler: Fields, appHost: string): AppProbe {
+  const match = KEY.exec(key)
+  if (match === null) {
+    const kinds = 'livez, readyz, startupz, poststart or prestop'
+    throw new AppProbesError(`${quoted(key)} is not the name of a container, a slash and ${kinds}`)
+  }
+  const isHook = match[1] !== undefined
+  const seconds = handler['timeoutSeconds'] ?? (isHook ? HOOK_SECONDS : PROBE_SECONDS)
+  const timeoutMs = 1000 * whole(seconds, `${key}: timeoutSeconds`, MAX_SECONDS)
+  return { key, isHook, timeoutMs, action: parseAction(key, handler, appHost) }
+}
+
+function parseAction(key: string, handler: Fields, appHost: string): AppProbe['action'] {
+  const kinds = ['httpGet', 'tcpSocket', 'grpc'].filter((kind) => (handler[kind] ?? null) !== null)
+  const [kind] = kinds
+  if (kind === undefined || kinds.length > 1) {
+    throw new AppProbesError(`${key} needs one of httpGet, tcpSocket and grpc`)
+  }
+  const action = object(handler[kind], `${key}: ${kind}`)
+  const port = whole(action['port'], `${key}: ${kind}.port`, 65_535)
+  const host = optionalText(action['host'], `${key}: ${kind}.host`) || appHost
+  if (!HOST.test(host)) throw new AppProbesError(`${key}: ${kind}.host is no host`)
+  if (kind === 'tcpSocket') return { kind: 'tcp', host, port }
+  if (kind === 'grpc') {
+    const service = optionalText(action['service'], `${key}: grpc.service`)
+    return { kind: 'grpc', host: appHost, port, service }
+  }
+  const scheme = (optionalText(action['scheme'], `${key}: httpGet.scheme`) || 'HTTP').toUpperCase()
+  if (scheme !== 'HTTP' && scheme !== 'HTTPS') {
+    throw new AppProbesError(`${key}: httpGet.scheme is neither HTTP nor HTTPS`)
+  }
+  const path = wirePath(optionalText(action['path'], `${key}: httpGet.path`))
+  const headers = parseHeaders(action['httpHeaders'], `${key}: httpGet.httpHeaders`)
+  return { kind: 'http', tls: scheme === 'HTTPS', host, port, path, headers }
+}
+
+function parseHeaders(value: unknown, where: string): readonly (readonly [string, string])[] {
+  if (value === undefined || value === null) return []
+  if (!Array.isArray(value)) throw new AppProbesError(`${where} is no list`)
+  return value.map((entry: unknown): [string, string] => {
+    const header = object(entry, where)
+    const name = optionalText(header['name'], where)
+    const content = optionalText(header['value'], where)
+    try {
+      validateHeaderName(name)
+      validateHeaderValue(name, content)
+    } catch {
+      throw new AppProbesError(`${where} has ${quoted(name)}, which cannot be sent`)
+    }
+    return [name, content]
+  })
+}
+
+/** Escapes characters that a request line may not have; keeps existing escapes. */
+function wirePath(path: string): string {
+  const [place = ''] = path.split('#', 1)
+  const rooted = place.startsWith('/') ? place : `/${place}`
+  return rooted.replace(/[^\u0021-\u007e]/gu, (sign) =>
+    Buffer.from(sign)
+      .toString('hex')
+      .replace(/../g, (byte) => `%${byte.toUpperCase()}`),
+  )
+}
+
+function object(value: unknown, where: string): Fields {
+  if (isRecord(value)) return value
+  throw new AppProbesError(`${quoted(where)} is not an object`)
+}
+
+/** Returns the text; empty where there is none. */
+function optionalText(value: unknown, where: string): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return value
+  throw new AppProbesError(`${where} is not text`)
+}
+
+function whole(value: unknown, where: string, max: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) {
+    return value
+  }
+  throw new AppProbesError(`${where} is not an integer from 1 to ${max}`)
 }

@@ -30,7 +30,6 @@ export interface RulesTarget {
   readonly configMap: string
   readonly key: string
   readonly text: string
-  /** The prefix of annotations. */
   readonly prefix: string
   /** The user's name as the API server knows it. */
   readonly by?: string | undefined
@@ -39,7 +38,7 @@ export interface RulesTarget {
 /** A pod, and the digest that its sidecar should report. */
 export interface AwaitedPod {
   readonly pod: InjectedPod
-  /** Undefined when its sidecar reads something else of the ConfigMap. */
+  /** Undefined when its sidecar does not read the key. */
   readonly digest: string | undefined
   /** False when no rule is for it, and none was before. */
   readonly isReached: boolean

@@ -9,15 +9,14 @@ import { type TakenPort, takenPorts } from '../injector/taken-ports.ts'
 import { KubeError } from './kube-error.ts'
 import { metadataOf } from './resources.ts'
 
-/** The names of containers that `squall attach` adds begin so. */
+/** Begins the names of containers that `squall attach` adds. */
 export const ATTACHED = `${SIDECAR}-attach-`
-/** The names of those that end what one of the others began. */
+/** Begins the names of containers that end an attached sidecar. */
 export const DETACH = `${SIDECAR}-detach-`
-/** Where the admin port of an attached sidecar is. */
 export const ATTACHED_ADMIN_PORT = 15390
 const FIRST_LISTEN_PORT = 15300
 
-/** The parts that are put into a pod. */
+/** Configures the sidecar that is attached. */
 export interface Attachment {
   readonly image: string
   readonly pullPolicy: string | undefined
@@ -25,22 +24,22 @@ export interface Attachment {
   readonly port: string | undefined
   readonly rulesText: string
   readonly forMs: number
-  /** An image that comes later than this begins nothing. */
+  /** An image that is pulled after this time starts nothing. */
   readonly startBefore: Date
   /** Further settings of `squall run`, by variable. */
   readonly env: Readonly<Record<string, string>>
 }
 
-/** A container to add, and what it takes over. */
+/** A container to add, and the ports that it takes over. */
 export interface AttachContainer {
   readonly name: string
   readonly container: Fields
   readonly ports: readonly TakenPort[]
-  /** Paths that probes ask: no rule acts there. */
+  /** The paths of probes, where no rule acts. */
   readonly probePaths: readonly string[]
 }
 
-/** Makes the container for a pod, or throws a `KubeError` that says why there can be none. */
+/** Makes the container for a pod, or throws a `KubeError` with the reason why not. */
 export function attachContainer(pod: Fields, attachment: Attachment): AttachContainer {
   refuseUnfit(pod)
   const typed = pod as Pod
@@ -58,7 +57,7 @@ export function attachContainer(pod: Fields, attachment: Attachment): AttachCont
   return { name, container, ports, probePaths }
 }
 
-/** Makes the container that ends whatever an attached one redirects in this pod. */
+/** Makes the container that ends the redirect of an attached sidecar. */
 export function detachContainer(
   pod: Fields,
   attached: Fields,
@@ -180,7 +179,7 @@ function portsOf(pod: Pod, port: string | undefined): readonly TakenPort[] {
   }
 }
 
-/** Paths that kubelet asks at the port. Faults there would restart the app, so that rules leave them out. */
+/** Returns the paths of probes at the ports: faults there would restart the app. */
 function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
   const paths = containers.flatMap((container) =>
@@ -213,7 +212,7 @@ function numberOf({ ports }: Container, port: number | string): number {
   return ports?.find(({ name }) => name === port)?.containerPort ?? 0
 }
 
-/** Containers of this kind stay in the pod for good, so that each has a name of its own. */
+/** Returns an unused name: ephemeral containers stay in the pod for good. */
 function nextName(pod: Fields, prefix: string): string {
   const numbers = ephemeral(pod).map(({ name }) =>
     textOf(name)?.startsWith(prefix) ? Number((name as string).slice(prefix.length)) || 0 : 0,

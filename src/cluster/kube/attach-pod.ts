@@ -17,13 +17,11 @@ import { asKubeError, KubeError } from './kube-error.ts'
 import { getResource, pathOf, PODS } from './resources.ts'
 import { type AskOptions, askSidecar } from './sidecar-api.ts'
 
-/** Which pod. */
 export interface PodRef {
   readonly namespace: string
   readonly name: string
 }
 
-/** Configures the wait. */
 export interface WaitOptions extends Pick<AskOptions, 'readToken'> {
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -31,11 +29,11 @@ export interface WaitOptions extends Pick<AskOptions, 'readToken'> {
 
 const POLL_MS = 250
 const ASK_MS = 3_000
-/** Reasons of kubelet that waiting rarely resolves. */
+/** Matches reasons of kubelet that waiting rarely resolves. */
 const TROUBLES =
   /^(?:ErrImage|ImagePullBackOff|InvalidImageName|CreateContainer.*Error|RunContainerError)/
 
-/** Adds a sidecar to a running pod, by one change that the API server makes or refuses as a whole. */
+/** Adds a sidecar to a running pod, by one change that the API server accepts or rejects as a whole. */
 export async function attachToPod(
   client: KubeClient,
   ref: PodRef,
@@ -48,7 +46,7 @@ export async function attachToPod(
   return made
 }
 
-/** Waits until an attached sidecar has its rules, which it gets when traffic comes through it. */
+/** Waits until an attached sidecar has its rules, which it reads once traffic reaches it. */
 export async function awaitAttached(
   client: KubeClient,
   ref: PodRef,
@@ -81,8 +79,8 @@ export async function awaitAttached(
 }
 
 /**
- * Ends what is attached, and waits until no fault acts any more; the result is what is to be known
- * about that, or undefined where nothing is attached.
+ * Ends the attached sidecar and waits until no fault acts any more. Returns a note for the user;
+ * undefined where nothing is attached.
  */
 export async function detachFromPod(
   client: KubeClient,
@@ -114,7 +112,7 @@ export async function detachFromPod(
   throw new KubeError('timeout', `not done after ${timeoutMs / 1000} s: ${why}`)
 }
 
-/** False where it cannot be asked, too. */
+/** Returns false also where the sidecar cannot be asked. */
 async function isDisarmed(
   client: KubeClient,
   ref: PodRef,
@@ -153,7 +151,7 @@ async function addContainer(
   }
 }
 
-/** Says that a namespace lets no container redirect traffic. */
+/** Makes the error for a namespace that lets no container redirect traffic. */
 export function podSecurityError(level: string): KubeError {
   return new KubeError(
     'forbidden',

@@ -36,7 +36,6 @@ export async function userName(client: KubeClient, limits: Limits): Promise<stri
   }
 }
 
-/** The object that an event is about. */
 export interface EventSubject {
   readonly kind: 'ConfigMap' | 'Pod'
   readonly namespace: string
@@ -45,7 +44,6 @@ export interface EventSubject {
   readonly uid?: string | undefined
 }
 
-/** An event for people who look at the cluster later. */
 export interface AuditEvent {
   readonly reason: string
   readonly message: string

@@ -27,10 +27,8 @@ export type PodProgress =
       readonly problems: readonly Problem[]
     }
 
-/** The progress of each pod. */
 export type Progress = ReadonlyMap<AwaitedPod, PodProgress>
 
-/** Configures the wait. */
 export interface AwaitOptions {
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -41,7 +39,6 @@ export interface AwaitOptions {
   readonly maxPollMs?: number
 }
 
-/** Asks a sidecar for its progress. */
 export type Look = (
   client: KubeClient,
   pod: AwaitedPod,

@@ -10,18 +10,18 @@ import { type Limits, listResources, metadataOf, SERVICES } from './resources.ts
 /** The Services that lead past sidecars. */
 export interface Bypasses {
   readonly warnings: ReadonlyMap<InjectedPod, readonly string[]>
-  /** Why Services could not be read. */
+  /** The reason why Services could not be read. */
   readonly trouble: string | undefined
 }
 
-/** Returns what the injector warned of, and the Services that lead past the sidecar now. */
+/** Returns the warnings of the injector, and of Services that lead past the sidecar now. */
 export function podWarnings(pod: InjectedPod, { warnings }: Bypasses): readonly string[] {
   // Once Services are known, that they could not be read earlier means nothing.
   const kept = pod.warnings.filter((each) => !each.includes(UNCHECKED_SERVICES))
   return [...new Set([...kept, ...(warnings.get(pod) ?? [])])]
 }
 
-/** Asks which Services lead past the sidecars of pods in mode `port`; asks nothing where there are none. */
+/** Finds the Services that lead past sidecars in mode `port`; reads nothing where no pod has this mode. */
 export async function findBypasses(
   client: KubeClient,
   pods: readonly InjectedPod[],

@@ -1,14 +1,12 @@
 import { NoSmallFileError, readBoundedFile } from '../../base/small-file.ts'
 import { KubeError } from './kube-error.ts'
 
-/** The TLS settings for the API server. */
 export interface ClusterTls {
   readonly ca?: string | undefined
   readonly servername?: string | undefined
   readonly insecure: boolean
 }
 
-/** The credentials of requests. */
 export interface Credentials {
   readonly token?: string | undefined
   readonly cert?: string | undefined
@@ -21,7 +19,6 @@ export interface CredentialSource {
   get(refused: boolean): Promise<Credentials>
 }
 
-/** Describes one cluster and the access to it. */
 export interface ClusterAccess {
   readonly server: URL
   readonly tls: ClusterTls

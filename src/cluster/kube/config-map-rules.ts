@@ -1,16 +1,14 @@
 import { posix } from 'node:path'
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/values.ts'
-import { digestOf, isRulesFileName } from '../../rules/file/rules-file.ts'
-import type { RulesText } from '../../rules/file/rules-file.ts'
+import { digestOf, isRulesFileName, type RulesText } from '../../rules/file/rules-file.ts'
 import type { RulesConfigMap } from './injected-pod.ts'
 
 /** The keys of a ConfigMap with their contents. */
 export type ConfigMapKeys = ReadonlyMap<string, Uint8Array>
 
-/** All keys, as a sidecar without a configured key reads them. */
+/** Selects all keys, as a sidecar without a configured key does. */
 export const ALL_PLACES: RulesConfigMap = { configMap: '', key: undefined, path: '', items: [] }
 
-/** Returns the keys of a ConfigMap with their texts. */
 export function configMapKeys(configMap: Fields): ConfigMapKeys {
   const texts = Object.entries(textsOf(configMap['data'])).map(
     ([key, text]) => [key, Buffer.from(text, 'utf8')] as const,
@@ -21,7 +19,7 @@ export function configMapKeys(configMap: Fields): ConfigMapKeys {
   return new Map([...texts, ...binary])
 }
 
-/** The files that a sidecar finds when these keys are mounted for it. */
+/** Returns the files that a sidecar finds when these keys are mounted. */
 export function mountedTexts(keys: ConfigMapKeys, place: RulesConfigMap): readonly RulesText[] {
   if (place.key !== undefined) {
     const bytes = keys.get(place.key)
@@ -40,7 +38,7 @@ export function mountedTexts(keys: ConfigMapKeys, place: RulesConfigMap): readon
     .map(({ name, bytes }) => ({ file: posix.join(place.path, name), bytes }))
 }
 
-/** The digest that a sidecar tells once it has read them; undefined when there is nothing to read. */
+/** Returns the digest that a sidecar reports for these keys; undefined when there is nothing to read. */
 export function expectedDigest(keys: ConfigMapKeys, place: RulesConfigMap): string | undefined {
   const texts = mountedTexts(keys, place)
   if (place.key !== undefined && texts.length === 0) return undefined
@@ -54,13 +52,13 @@ export function readsKey(place: RulesConfigMap, key: string): boolean {
   return place.items.some((item) => item.key === key && isRulesFileName(item.path))
 }
 
-/** The content of a key of the ConfigMap. */
+/** Returns the content of a key. */
 export function textBefore(configMap: Fields | undefined, key: string): string | undefined {
   const bytes = configMapKeys(configMap ?? {}).get(key)
   return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8')
 }
 
-/** When the API server last saw a key change, or else when the ConfigMap was made. */
+/** Returns when a key last changed, or else when the ConfigMap was created. */
 export function writtenAt(configMap: Fields | undefined, key: string): number | undefined {
   const metadata = fieldsOf(configMap?.['metadata'])
   const times = listOf(metadata['managedFields']).flatMap(({ fieldsV1, time }) => {

@@ -6,7 +6,6 @@ import { kubeconfigAccess, kubeconfigPaths, readKubeconfig } from './kubeconfig.
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Selects the cluster. */
 export interface Connection {
   /** A file; without one KUBECONFIG, then the home directory, then the pod's service account. */
   readonly kubeconfig: string | undefined

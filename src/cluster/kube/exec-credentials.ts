@@ -34,7 +34,6 @@ const MAX_OUTPUT = 1024 * 1024
 /** Credentials that expire within this time are renewed. */
 const MARGIN_MS = 10_000
 
-/** Checks the description of the program. */
 export function readExecSpec(fields: Fields, directory: string, where: string): ExecSpec {
   const command = textOf(fields['command'])
   const apiVersion = textOf(fields['apiVersion'])
@@ -89,7 +88,7 @@ export class ExecCredentials implements CredentialSource {
   }
 }
 
-/** The output holds secrets: it is in no message. */
+/** Runs the program. Its output holds secrets, so no message quotes it. */
 function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> {
   const info = {
     kind: 'ExecCredential',

@@ -12,7 +12,7 @@ import type { PodSelf } from '../../rules/match/pod-match.ts'
 import type { KubeClient } from './kube-client.ts'
 import { type Limits, listResources, metadataOf, PODS } from './resources.ts'
 
-/** Where the rules of a sidecar come from. */
+/** Locates the rules of a sidecar. */
 export interface RulesConfigMap {
   readonly configMap: string
   /** The only key that is read; undefined when all of them are. */
@@ -23,7 +23,6 @@ export interface RulesConfigMap {
   readonly items: readonly { readonly key: string; readonly path: string }[]
 }
 
-/** Facts about a pod and its sidecar. */
 export interface InjectedPod {
   readonly namespace: string
   readonly name: string
@@ -110,7 +109,7 @@ export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | unde
   }
 }
 
-/** A sidecar of a version before these variables knows nothing of its pod. */
+/** Returns the facts that a sidecar knows of its pod; older versions know none. */
 function selfOf(container: Fields, labels: Readonly<Record<string, string>>): PodSelf {
   const env = new Map(listOf(container['env']).map(({ name, value }) => [name, textOf(value)]))
   return {
@@ -123,7 +122,7 @@ interface ReadStatus extends Pick<InjectedPod, 'mode' | 'version' | 'warnings'> 
   readonly ports: readonly { readonly number: number; readonly listen: unknown }[]
 }
 
-/** The name by which Services find a port of the sidecar. */
+/** Returns the name by which Services find a port of the sidecar. */
 function names(container: Fields | undefined, listen: unknown): string | undefined {
   const found = listOf(container?.['ports']).find((each) => each['containerPort'] === listen)
   return textOf(found?.['name'])

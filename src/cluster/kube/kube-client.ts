@@ -4,10 +4,8 @@ import { oneLine } from '../../base/text/foreign-text.ts'
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
 import { KubeError, responseError } from './kube-error.ts'
 
-/** The format of a patch. */
 export type PatchType = 'merge' | 'strategic-merge'
 
-/** One request to the API server. */
 export interface KubeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Begins with `/api` or `/apis`; every part of it is encoded already. */
@@ -24,7 +22,6 @@ export interface KubeRequest {
   readonly what: string
 }
 
-/** A WebSocket to the API server. */
 export interface SocketRequest extends Pick<KubeRequest, 'path' | 'query'> {
   readonly protocol: string
   readonly signal: AbortSignal

@@ -4,7 +4,7 @@ import { oneLine } from '../../base/text/foreign-text.ts'
 export type KubeErrorCode =
   /** The kubeconfig or the service account cannot be used. */
   | 'config'
-  /** The credentials cannot be had, or were not accepted. */
+  /** There are no credentials, or the API server rejected them. */
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
@@ -16,10 +16,10 @@ export type KubeErrorCode =
   | 'unreachable'
   | 'timeout'
   | 'too_large'
-  /** The API server answered something else that is no success. */
+  /** Any other response that is no success. */
   | 'response'
 
-/** The API server could not be asked, or said no: what is wrong, and what to do. */
+/** Reports a failed request to the API server, with the next step. */
 export class KubeError extends Error {
   override readonly name = 'KubeError'
   readonly code: KubeErrorCode
@@ -96,7 +96,7 @@ function meaning(code: KubeErrorCode, status: number, said: string, cluster: str
   return code === 'not_found' && said === '' ? 'there is no such thing' : responded
 }
 
-/** The right that is missing, as a rule of a Role has it; the API server names all its parts. */
+/** Returns the missing right as a rule of a Role; the API server names all its parts. */
 function missingRight(said: string): string {
   const match =
     /User "([^"]*)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?/.exec(

@@ -16,13 +16,12 @@ export interface ForwardedRequest extends Required<Limits> {
   readonly what: string
 }
 
-/** A response that a pod sent through a forwarded port. */
 export interface ForwardedResponse {
   readonly status: number
   readonly bytes: Buffer
 }
 
-/** Kubelet and API servers of all versions speak it: one byte names the channel, data or error. */
+/** Names the protocol that all versions speak: one byte names the channel, data or error. */
 const PROTOCOL = 'v4.channel.k8s.io'
 const DATA = Buffer.from([0])
 const FAILURE = 1
@@ -32,9 +31,8 @@ const PORT_BYTES = 2
 const OVERHEAD = 64 * 1024
 
 /**
- * Sends a request to a port of a pod, which kubelet connects to inside of the pod: policies of the
- * network do not apply there, and the loopback address is reached. Throws nothing but a `KubeError`,
- * and what aborts it.
+ * Sends a request to a port of a pod. Kubelet connects inside of the pod, where network policies do
+ * not apply and loopback is reached. Throws nothing but a `KubeError`, and the reason of an abort.
  */
 export async function requestForwarded(
   client: KubeClient,

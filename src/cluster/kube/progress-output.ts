@@ -3,13 +3,12 @@ import { problemText } from '../../admin/api-client.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 import type { PodProgress, Progress } from './await-rules.ts'
 
-/** Shows how far pods are: one line that is written over on a terminal, else a line for each change. */
+/** Shows progress: one line that is rewritten on a terminal, else a line for each change. */
 export interface ProgressOutput {
   show(progress: Progress): void
   end(): void
 }
 
-/** Where progress is written. */
 export interface ProgressStream {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
@@ -18,7 +17,6 @@ export interface ProgressStream {
 
 const CLEAR_LINE = '\r\u001b[2K'
 
-/** Writes progress to a terminal or a file. */
 export function progressOutput(stream: ProgressStream): ProgressOutput {
   return stream.isTTY === true ? onTerminal(stream) : onPlain(stream)
 }
@@ -51,7 +49,6 @@ function onPlain(stream: ProgressStream): ProgressOutput {
   }
 }
 
-/** Describes the final state of one pod. */
 export function progressLines(name: string, progress: PodProgress): string {
   const head = `  ${name}: ${progress.state}, ${plain(progress.detail)}\n`
   if (progress.state !== 'rejected') return head

@@ -2,7 +2,6 @@ import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/value
 import type { KubeClient, KubeRequest, PatchType } from './kube-client.ts'
 import { isKubeError } from './kube-error.ts'
 
-/** A kind of resource. */
 export interface ResourceKind {
   readonly plural: string
   readonly group: string
@@ -27,13 +26,11 @@ export interface ObjectRef {
   readonly name?: string | undefined
 }
 
-/** Bounds the time of a request. */
 export interface Limits {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number
 }
 
-/** Configures a write. */
 export interface WriteLimits extends Limits {
   /** Has the API server check the change, and not store it. */
   readonly dryRun?: boolean | undefined
@@ -52,7 +49,6 @@ export interface Metadata {
 const PAGE = '500'
 const MAX_PAGES = 200
 
-/** Reads one resource. */
 export function getResource(
   client: KubeClient,
   ref: ObjectRef,
@@ -73,7 +69,6 @@ export async function findResource(
   })
 }
 
-/** Creates one resource. */
 export function createResource(
   client: KubeClient,
   ref: ObjectRef,
@@ -94,7 +89,6 @@ export function replaceResource(
   return send(client, 'update', ref, { method: 'PUT', body }, limits)
 }
 
-/** Changes parts of one resource. */
 export function patchResource(
   client: KubeClient,
   ref: ObjectRef,
@@ -139,7 +133,6 @@ export async function listResources(
   return items
 }
 
-/** Returns the metadata of a resource. */
 export function metadataOf(thing: Fields): Metadata {
   const metadata = fieldsOf(thing['metadata'])
   return {

@@ -7,7 +7,6 @@ import { asKubeError, isKubeError, KubeError, responseError } from './kube-error
 import { requestForwarded } from './port-forward.ts'
 import { type Limits, pathOf, PODS } from './resources.ts'
 
-/** Configures requests to a sidecar. */
 export interface AskOptions extends Limits {
   /** The read token, for a sidecar that asks for one. */
   readonly readToken?: string | undefined
@@ -15,7 +14,6 @@ export interface AskOptions extends Limits {
 
 const FORWARD_MS = 10_000
 
-/** Locates the admin port of a sidecar. */
 export type AskedPod = Pick<InjectedPod, 'namespace' | 'name' | 'adminPort'>
 
 /** Pods that respond through a forwarded port, and not through the API server's proxy. */

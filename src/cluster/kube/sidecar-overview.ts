@@ -8,13 +8,12 @@ import { CONFIG_MAPS, getResource, type Limits } from './resources.ts'
 import { API, type Rule, type State } from '../../admin/api.ts'
 import { type AskOptions, askSidecar } from './sidecar-api.ts'
 
-/** A pod with what its sidecar says. */
 export interface SidecarReport {
   readonly pod: InjectedPod
-  /** Undefined when it could not be asked. */
+  /** Undefined when the sidecar could not be asked. */
   readonly state: State | undefined
   readonly rules: readonly Rule[]
-  /** Why it could not be asked. */
+  /** The reason why the sidecar could not be asked. */
   readonly trouble: string | undefined
   /** `other` when its rules are not those of its ConfigMap. */
   readonly digest: 'current' | 'other' | 'unknown'
@@ -22,26 +21,23 @@ export interface SidecarReport {
   readonly warnings: readonly string[]
 }
 
-/** All sidecars in reach. */
 export interface SidecarOverview {
   readonly reports: readonly SidecarReport[]
-  /** Why Services could not be read. */
+  /** The reason why Services could not be read. */
   readonly servicesTrouble: string | undefined
 }
 
-/** Selects the sidecars. */
 export interface OverviewScope {
   /** Undefined for all namespaces. */
   readonly namespace: string | undefined
   readonly selector: string | undefined
   readonly prefix: string
-  /** The read token, for sidecars that ask for one. */
   readonly readToken?: string | undefined
 }
 
 const ASK_MS = 3_000
 
-/** Asks every sidecar in reach how it is. */
+/** Asks every sidecar of a namespace, or of all, for its state and rules. */
 export async function sidecarOverview(
   client: KubeClient,
   { namespace, selector, prefix, readToken }: OverviewScope,

@@ -4,10 +4,10 @@ import type { ArmedProduction } from './production-namespaces.ts'
 import type { SidecarOverview, SidecarReport } from './sidecar-overview.ts'
 import { plain } from '../../base/text/foreign-text.ts'
 
-/** The sidecars in reach, and the namespaces of production in which some are armed. */
+/** The sidecars, and the namespaces of production in which some are armed. */
 export interface Status extends SidecarOverview {
   readonly production: readonly ArmedProduction[]
-  /** Why labels of namespaces could not be read. */
+  /** The reason why labels of namespaces could not be read. */
   readonly productionTrouble: string | undefined
 }
 
@@ -23,7 +23,6 @@ function isTroubled({ pod, state }: SidecarReport): boolean {
   return pod.sidecar === 'absent' || (pod.sidecar === 'running' && state === undefined)
 }
 
-/** Returns the table, and the notes on it. */
 export function statusText(status: Status, namespace: string | undefined): string {
   const { reports } = status
   if (reports.length === 0) {
@@ -42,7 +41,7 @@ export function statusText(status: Status, namespace: string | undefined): strin
   return `${table.join('\n')}\n${notes.length === 0 ? '' : `\n${notes.join('\n')}\n`}`
 }
 
-/** Returns what people have to know beside the table. */
+/** Returns the notes below the table. */
 export function statusNotes(status: Status): readonly string[] {
   const { reports, production, productionTrouble, servicesTrouble } = status
   const troubles = [productionTrouble, servicesTrouble].filter((each) => each !== undefined)
@@ -60,7 +59,6 @@ function productionNote({ namespace, armed, why, isAllowed }: ArmedProduction): 
   return `${head}: ${why}; end faults with squall stop -n ${plain(namespace)}`
 }
 
-/** Returns the cells of the table for one pod. */
 export function rowOf({ pod, state, rules, digest }: SidecarReport): readonly string[] {
   const sampled = rules.reduce((sum, rule) => sum + rule.sampled, 0)
   const known = state !== undefined
@@ -114,14 +112,14 @@ function notesOf(report: SidecarReport): readonly string[] {
   return notes
 }
 
-/** Warnings are kept by the pod, since nobody sees those of pods that controllers make. */
+/** Returns the warnings that the pod keeps, which controllers show to nobody. */
 function warningsOf({ pod, warnings }: SidecarReport): readonly string[] {
   return warnings.map(
     (each) => `${plain(pod.namespace)}/${plain(pod.name)}: warning: ${plain(each)}`,
   )
 }
 
-/** Returns everything that is known, for programs. */
+/** Returns the whole status as JSON. */
 export function statusDocument(status: Status): object {
   const { reports, production, productionTrouble, servicesTrouble } = status
   return {

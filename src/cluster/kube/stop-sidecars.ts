@@ -34,7 +34,7 @@ export function isStopped(configMap: Fields | undefined): boolean {
   return text !== undefined && parseStops(text)?.length !== 0
 }
 
-/** Returns the ConfigMaps that pods read, and the one that later pods will. */
+/** Returns the ConfigMaps that pods read, and the one that later pods will read. */
 export function stopPlaces(
   pods: readonly InjectedPod[],
   namespace: string | undefined,
@@ -50,7 +50,6 @@ export function stopPlaces(
   return [...new Map(all.map((place) => [placeKey(place), place])).values()]
 }
 
-/** Returns the key of a place in a map. */
 export function placeKey({ namespace, name }: StopPlace): string {
   return `${namespace}/${name}`
 }

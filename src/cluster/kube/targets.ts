@@ -6,25 +6,25 @@ import type { InjectedPod } from './injected-pod.ts'
 /** The effect of rules on a pod that reads their ConfigMap. */
 export interface PodTarget {
   readonly pod: InjectedPod
-  /** True when any of the rules is for it. */
+  /** True when any of the rules is for the pod. */
   readonly isTarget: boolean
-  /** True when it has to load the rules: it is a target, or was one of the previous rules. */
+  /** True when the pod must load the rules: it is a target now, or was before. */
   readonly isReached: boolean
-  /** Why no rule is for it. */
+  /** The reason why no rule is for the pod. */
   readonly why: string | undefined
 }
 
 /** The effect of a change of rules on the pods that read them. */
 export interface Targets {
   readonly pods: readonly PodTarget[]
-  /** Rules whose place is taken, by name: they are in no key of that name any more. */
+  /** The names of previous rules that the new text does not have. */
   readonly replaced: readonly string[]
 }
 
 const PART =
   /^\s*([A-Za-z0-9](?:[-A-Za-z0-9_./]{0,314}[A-Za-z0-9])?)\s*==?\s*((?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?)\s*$/
 
-/** Returns the labels of a selector that says nothing but which labels are equal to what. */
+/** Returns the labels of a selector; undefined where it compares otherwise than by equality. */
 export function equalityLabels(selector: string): Readonly<Record<string, string>> | undefined {
   const labels = new Map<string, string>()
   for (const part of selector.split(',')) {
@@ -36,7 +36,7 @@ export function equalityLabels(selector: string): Readonly<Record<string, string
   return Object.fromEntries(labels)
 }
 
-/** Says for each pod whether rules are for it, and which rules before lose their place. */
+/** Decides for each pod whether rules are for it, and finds the previous rules that are gone. */
 export function targetsOf(
   pods: readonly InjectedPod[],
   text: string,
@@ -56,7 +56,7 @@ export function targetsOf(
   }
 }
 
-/** Why no rule is for a pod. A file without rules is for all of them: it ends faults. */
+/** Returns why no rule is for a pod. A file without rules is for every pod: it ends faults. */
 function whyNot(pod: InjectedPod, rules: RulesFile['rules']): string | undefined {
   let why: string | undefined
   for (const { match = {} } of rules) {

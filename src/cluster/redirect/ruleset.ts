@@ -1,4 +1,4 @@
-/** Traffic to one port of the app, and the listener that takes it instead. */
+/** Leads traffic to one port of the app to a listener. */
 export interface Redirect {
   readonly from: number
   readonly to: number
@@ -10,33 +10,32 @@ export interface RedirectPlan {
   /** Traffic of this user to loopback reaches the app itself. */
   readonly exemptUid: number | undefined
   /**
-   * The kernel forgets the redirect by itself unless `refreshRuleset` comes at least this often, in
-   * seconds, and connections that are open already stay with the app. Undefined for a redirect that
-   * lasts.
+   * The kernel drops the redirect unless `refreshRuleset` is applied at least this often, in seconds;
+   * connections that are already open stay with the app. Undefined for a permanent redirect.
    */
   readonly heldSeconds?: number | undefined
 }
 
-// Named before it is deleted, so that the same text works whether it was there or not.
+// Declares the table before it is deleted, so that the text also works without a table.
 const GONE = 'table inet squall\ndelete table inet squall\n'
 
-/** The ports whose redirect is in effect, each for some seconds. */
+/** Names the set of ports whose redirect is active, each for some seconds. */
 const HELD = 'inet squall held'
-/** Is there as long as nobody has released the redirect. */
+/** Names the set that exists until somebody releases the redirect. */
 const OWNED = 'inet squall owned'
 const SETS =
   '  set held { type inet_service; flags timeout; }\n  set owned { type inet_service; }\n'
 
 /**
- * The rules for `nft -f -`, which applies all of them or none. They replace what was there, so that
- * twice is as good as once.
+ * Returns the rules for `nft -f -`, which applies all of them or none. They replace earlier rules, so
+ * that applying them twice does no harm.
  */
 export function ruleset({ redirects, exemptUid, heldSeconds }: RedirectPlan): string {
   const isHeld = heldSeconds !== undefined
-  // The first packet decides about a connection; one that is open sends no such packet any more.
+  // The first packet of a connection decides; an open connection sends no such packet any more.
   const held = isHeld ? 'tcp dport @held tcp flags & (fin | syn | rst | ack) == syn ' : ''
-  // Traffic from outside, by any of the pod's addresses. The sidecar's own connections to
-  // such an address go by `lo`, which is why they do not come back to it.
+  // Traffic from outside, by any of the pod's addresses. Connections of the sidecar to such an
+  // address go by `lo`, so that they do not return to the sidecar.
   const incoming = redirects.map(
     ({ from, to }) => `iifname != "lo" tcp dport ${from} ${held}counter redirect to :${to}`,
   )
@@ -55,7 +54,7 @@ export function ruleset({ redirects, exemptUid, heldSeconds }: RedirectPlan): st
   return `${GONE}table inet squall {\n${sets}${chains.join('')}}\n${refresh}`
 }
 
-/** Keeps a held redirect for so many seconds more. Fails where somebody has released it. */
+/** Extends a held redirect by this many seconds. Fails where somebody has released it. */
 export function refreshRuleset(redirects: readonly Redirect[], seconds: number): string {
   const ports = redirects.map(({ from }) => `${from} timeout ${seconds}s`)
   const lines = [
@@ -67,14 +66,14 @@ export function refreshRuleset(redirects: readonly Redirect[], seconds: number):
 }
 
 /**
- * Leads new connections to the app again. Those that were redirected go on where they are: the kernel
- * translates their addresses as long as there is a rule that could, so that the rules stay.
+ * Leads new connections to the app again. Redirected connections stay redirected: the kernel
+ * translates their addresses as long as a matching rule exists, so the rules stay.
  */
 export function releaseRuleset(): string {
   return `table inet squall {\n${SETS}}\nflush set ${HELD}\ndelete set ${OWNED}\n`
 }
 
-/** Takes every rule away; nothing happens where there is none. */
+/** Removes all rules, if any. */
 export function undoRuleset(): string {
   return GONE
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseAppProbesJson } from '../../../src/admin/probes/app-probe-parse.ts'
+import { parseAppProbesJson } from '../../../src/admin/probes/app-probe.ts'
 import { injectPod } from '../../../src/cluster/injector/inject-pod.ts'
 import type { Container, Probe } from '../../../src/cluster/injector/pod-types.ts'
 import { contextOf, podOf } from './contexts.ts'

@@ -1,6 +1,6 @@
 import { assert, property, string } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AppProbesError, parseAppProbesJson } from '../../../src/admin/probes/app-probe-parse.ts'
+import { AppProbesError, parseAppProbesJson } from '../../../src/admin/probes/app-probe.ts'
 
 const HOST = '10.0.0.7'
 const parse = (value: unknown) => parseAppProbesJson(JSON.stringify(value), HOST)
