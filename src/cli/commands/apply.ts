@@ -54,10 +54,7 @@ export const APPLY = defineCommand({
 The file is checked first. With the credentials of your kubeconfig it is written into a ConfigMap;
 pods are touched so that kubelet brings it at once.`,
   parse: parseApply,
-  start: async (request) => {
-    const { applyCommand } = await import('../kube/apply.ts')
-    return applyCommand(request)
-  },
+  start: async (request) => (await import('../kube/apply.ts')).applyCommand(request),
 })
 
 export type ApplyRequest = ReturnType<typeof parseApply>

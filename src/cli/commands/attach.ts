@@ -83,10 +83,7 @@ An ephemeral container takes the port over and gives it back when its time is ov
 any way, or by squall detach. Connections that are open stay with the app.
 Example: squall attach mcp-server-7d4b9c6f5-2xk8q -n shop -f rules.yaml --for 15m`,
   parse: parseAttach,
-  start: async (request) => {
-    const { attachCommand } = await import('../kube/attach.ts')
-    return attachCommand(request)
-  },
+  start: async (request) => (await import('../kube/attach.ts')).attachCommand(request),
 })
 
 export const DETACH = defineCommand({
@@ -95,10 +92,7 @@ export const DETACH = defineCommand({
   flags: DETACH_FLAGS,
   operands: { form: '<pod>', most: 1 },
   parse: parseDetach,
-  start: async (request) => {
-    const { detachCommand } = await import('../kube/attach.ts')
-    return detachCommand(request)
-  },
+  start: async (request) => (await import('../kube/attach.ts')).detachCommand(request),
 })
 
 export interface DetachRequest {

@@ -48,10 +48,7 @@ export const ATTACHED = defineCommand({
 For the container that squall attach puts into a pod. Needs user 0 and the capabilities NET_ADMIN,
 SETUID, SETGID and KILL. Options of squall run are taken from the environment.`,
   parse: parseAttached,
-  start: async (request) => {
-    const { attachedCommand } = await import('../attach/attached.ts')
-    return attachedCommand(request)
-  },
+  start: async (request) => (await import('../attach/attached.ts')).attachedCommand(request),
 })
 
 export type AttachedRequest = ReturnType<typeof parseAttached>

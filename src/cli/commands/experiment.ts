@@ -87,10 +87,7 @@ Exit code: 0 when it held, 1 when it was breached, inconclusive or refused, 2 fo
 with errors, 130 when it was ended by hand. Example:
   squall experiment catalog latency > plan.yaml; squall experiment run plan.yaml`,
   parse: parseExperimentRun,
-  start: async (request) => {
-    const { runPlan } = await import('../experiment/run.ts')
-    return runPlan(request)
-  },
+  start: async (request) => (await import('../experiment/run.ts')).runPlan(request),
 })
 
 export const EXPERIMENT_LIST = defineCommand({
@@ -98,10 +95,7 @@ export const EXPERIMENT_LIST = defineCommand({
   description: 'list the experiments that were run, the newest last',
   flags: EXPERIMENT_LIST_FLAGS,
   parse: parseExperimentList,
-  start: async (request) => {
-    const { listExperiments } = await import('../experiment/list.ts')
-    return listExperiments(request)
-  },
+  start: async (request) => (await import('../experiment/list.ts')).listExperiments(request),
 })
 
 export const EXPERIMENT_VALIDATE = defineCommand({
@@ -110,10 +104,7 @@ export const EXPERIMENT_VALIDATE = defineCommand({
   operands: { form: '[plans...]', most: Infinity },
   flags: EXPERIMENT_VALIDATE_FLAGS,
   parse: parseExperimentValidate,
-  start: async (request) => {
-    const { validatePlans } = await import('../experiment/validate.ts')
-    return validatePlans(request)
-  },
+  start: async (request) => (await import('../experiment/validate.ts')).validatePlans(request),
 })
 
 export const EXPERIMENT_CATALOG = defineCommand({

@@ -91,10 +91,7 @@ export const EXPLAIN = defineCommand({
   flags: EXPLAIN_FLAGS,
   fromEnvironment: false,
   parse: (raw, _env, paths) => parseExplain(raw, paths),
-  start: async (request) => {
-    const { explainCommand } = await import('../rules/explain.ts')
-    return explainCommand(request)
-  },
+  start: async (request) => (await import('../rules/explain.ts')).explainCommand(request),
 })
 
 /** The subject to explain: a call, a request without one, or a recorded request. */

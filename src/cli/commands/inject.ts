@@ -78,10 +78,7 @@ Services in the input count, so that targetPorts can be checked. Where a pod is 
 written, and the exit code is 1.
 Example: squall inject -f deployment.yaml --kubernetes-version 1.33 | kubectl apply -f -`,
   parse: parseInject,
-  start: async (request) => {
-    const { injectCommand } = await import('../inject/inject.ts')
-    return injectCommand(request)
-  },
+  start: async (request) => (await import('../inject/inject.ts')).injectCommand(request),
 })
 
 export const UNINJECT = defineCommand({
@@ -89,10 +86,7 @@ export const UNINJECT = defineCommand({
   description: 'take the sidecar out of manifests again, which leaves them as they were before',
   flags: UNINJECT_FLAGS,
   parse: parseUninject,
-  start: async (request) => {
-    const { uninjectCommand } = await import('../inject/inject.ts')
-    return uninjectCommand(request)
-  },
+  start: async (request) => (await import('../inject/inject.ts')).uninjectCommand(request),
 })
 
 export type InjectRequest = ReturnType<typeof parseInject>

@@ -98,10 +98,7 @@ Exit code: 0 when every --slo held, 1 when one was breached or the load could no
 usage, 130 when it was ended early. Example:
   squall load --target http://localhost:8080/mcp --rate 200/s --duration 60s --slo "p99<2s"`,
   parse: parseLoad,
-  start: async (request) => {
-    const { loadCommand } = await import('../load/load.ts')
-    return loadCommand(request)
-  },
+  start: async (request) => (await import('../load/load.ts')).loadCommand(request),
 })
 
 /** The options of `squall load`, before its files are read. */

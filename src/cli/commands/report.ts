@@ -25,10 +25,7 @@ export const REPORT_HTML = defineCommand({
   flags: REPORT_FLAGS,
   fromEnvironment: false,
   parse: (raw, _env, files) => parseReport(raw, files),
-  start: async (request) => {
-    const { reportCommand } = await import('../report/report.ts')
-    return reportCommand(request, 'html')
-  },
+  start: async (request) => (await import('../report/report.ts')).reportCommand(request, 'html'),
 })
 
 export const REPORT_MARKDOWN = defineCommand({
@@ -38,10 +35,8 @@ export const REPORT_MARKDOWN = defineCommand({
   flags: REPORT_FLAGS,
   fromEnvironment: false,
   parse: (raw, _env, files) => parseReport(raw, files),
-  start: async (request) => {
-    const { reportCommand } = await import('../report/report.ts')
-    return reportCommand(request, 'markdown')
-  },
+  start: async (request) =>
+    (await import('../report/report.ts')).reportCommand(request, 'markdown'),
 })
 
 export const REPORT_MERGE = defineCommand({
@@ -51,10 +46,7 @@ export const REPORT_MERGE = defineCommand({
   flags: MERGE_FLAGS,
   fromEnvironment: false,
   parse: (raw, _env, files) => parseMerge(raw, files),
-  start: async (request) => {
-    const { mergeCommand } = await import('../report/report.ts')
-    return mergeCommand(request)
-  },
+  start: async (request) => (await import('../report/report.ts')).mergeCommand(request),
 })
 
 export type ReportRequest = ReturnType<typeof parseReport>

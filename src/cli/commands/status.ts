@@ -29,10 +29,7 @@ export const STATUS = defineCommand({
     'say which pods have a sidecar, whether it is armed, and which rules sampled no call',
   flags: STATUS_FLAGS,
   parse: parseStatus,
-  start: async (request) => {
-    const { statusCommand } = await import('../kube/status.ts')
-    return statusCommand(request)
-  },
+  start: async (request) => (await import('../kube/status.ts')).statusCommand(request),
 })
 
 export type StatusRequest = ReturnType<typeof parseStatus>

@@ -66,10 +66,7 @@ export const STOP = defineCommand({
 A stop key is written into the ConfigMaps that the sidecars read, with the credentials of your
 kubeconfig. It outweighs all rules, header faults and the admin API. The rules stay as they are.`,
   parse: parseStop,
-  start: async (request) => {
-    const { stopCommand } = await import('../kube/stop.ts')
-    return stopCommand(request)
-  },
+  start: async (request) => (await import('../kube/stop.ts')).stopCommand(request),
 })
 
 export const RESUME = defineCommand({
@@ -77,10 +74,7 @@ export const RESUME = defineCommand({
   description: 'let rules act again after squall stop',
   flags: RESUME_FLAGS,
   parse: parseResume,
-  start: async (request) => {
-    const { stopCommand } = await import('../kube/stop.ts')
-    return stopCommand(request)
-  },
+  start: async (request) => (await import('../kube/stop.ts')).stopCommand(request),
 })
 
 /** The options of `squall stop` and `squall resume`. */

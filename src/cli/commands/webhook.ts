@@ -85,10 +85,7 @@ export const WEBHOOK = defineCommand({
   note: `
 Reviews are taken at POST /mutate with TLS; /livez, /readyz and /metrics are on --admin.`,
   parse: parseWebhook,
-  start: async (request) => {
-    const { webhookCommand } = await import('../webhook/webhook.ts')
-    return webhookCommand(request)
-  },
+  start: async (request) => (await import('../webhook/webhook.ts')).webhookCommand(request),
 })
 
 /** The options of `squall webhook`: times in milliseconds, sizes in bytes. */
