@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { makeCheck } from '#checks/admin'
 import { readUpTo } from '../base/read-bounded.ts'
-import { readShape } from '../base/schema/read-shape.ts'
+import { readShape } from './read-shape.ts'
 import { plain } from '../base/text/foreign-text.ts'
 import { CLIENT_HEADER } from '../http/trusted-host.ts'
 import type { Endpoint, Problem, ResponseOf } from './api.ts'

@@ -1,6 +1,6 @@
 import type { Static, TOptional, TSchema, TUnsafe } from 'typebox'
 import type { RuleCounts } from '../rules/select/rule-counts.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 // The JSON of the admin port. Clients cut what is longer than a bound here. A field that is added after
 // a release is optional: a client may be newer than the sidecar that it asks.

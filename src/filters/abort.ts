@@ -4,7 +4,7 @@ import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 import { headerProblem } from '../http/header-text.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** An error in place of the response: of HTTP, of JSON-RPC, or of the tool. */
 export const abort = defineFault({

@@ -1,7 +1,7 @@
 import { duration, section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault, type Fault, type Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** Copies may take no longer than this: they outlive the call that they are copies of. */
 const MAX_TOTAL_MS = 3_600_000

@@ -11,7 +11,7 @@ import type { Fault, FaultContext, Frame, Verdict } from './fault.ts'
 import { NOTHING, type Outlook, type OutlookSetting } from './lib/outlook.ts'
 import { FirstTexts } from './lib/first-texts.ts'
 import { names } from './lib/names.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 import type { Message } from '../mcp/json-rpc.ts'
 
 const METHOD = /^notifications\/(?:tools|prompts|resources)\/list_changed$/

@@ -7,7 +7,7 @@ import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, FrameTransform, OutputTransform } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
 import { headerProblem } from '../http/header-text.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 const HTML = 'text/html; charset=utf-8'
 

@@ -13,7 +13,7 @@ import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem } from './fault.ts'
 import { offsetOutlook } from './lib/offset-outlook.ts'
 import { takesEffect } from './lib/takes-effect.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 import { ReadAhead } from './lib/read-ahead.ts'
 
 /** The interval at which a silent stream shows that it is alive, as servers usually do. */

@@ -7,7 +7,7 @@ import type { Fault, FaultContext, InjectedReply, ParameterProblem, Verdict } fr
 import { NOTHING } from './lib/outlook.ts'
 import { httpDate } from '../http/http-date.ts'
 import { TokenBucket } from './lib/token-bucket.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 import { digest } from '../base/digest.ts'
 
 /** Callers beyond this many push out the one that was not heard of for longest. */

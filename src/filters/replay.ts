@@ -9,7 +9,7 @@ import { NOTHING } from './lib/outlook.ts'
 import { frameText, withText } from './lib/json/frame-json.ts'
 import { KeptResponses } from './lib/kept-responses.ts'
 import { idText, withId } from './lib/json/message-id.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** Staleness: the app answers, and the client gets what it was answered before. */
 export const replay = defineFault({

@@ -6,7 +6,7 @@ import { defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem, Verdict } from './fault.ts'
 import { offsetOutlook } from './lib/offset-outlook.ts'
 import { takesEffect } from './lib/takes-effect.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** Long enough for what is out to be read. */
 const SETTLING = 20

@@ -5,7 +5,7 @@ import { section } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, ParameterProblem, Verdict } from './fault.ts'
 import { NOTHING } from './lib/outlook.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** A session that the server has lost, and a server that is not back yet. */
 export const session = defineFault({

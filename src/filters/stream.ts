@@ -9,7 +9,7 @@ import type { WrongId } from './lib/json/message-id.ts'
 import { close, drop, duplicate, wrongResponseId } from './lib/stream/stream-damage.ts'
 import { reorder } from './lib/stream/stream-reorder.ts'
 import { split } from './lib/stream/stream-split.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 const DAMAGES = ['drop', 'duplicate', 'reorder', 'wrongId', 'split', 'close'] as const
 const PIECES = 3

@@ -3,7 +3,7 @@ import { oneOf, section, size } from './lib/config-schema.ts'
 import { CONTINUE, defineFault } from './fault.ts'
 import type { Fault, FaultContext, OutputTransform, ParameterProblem } from './fault.ts'
 import { slowed } from './lib/slow-link.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** A slow link: what goes over it takes its time. */
 export const throttle = defineFault({

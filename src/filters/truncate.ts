@@ -5,7 +5,7 @@ import { exclusive } from './lib/exclusive.ts'
 import { defineFault, type Fault, type ParameterProblem } from './fault.ts'
 import { cutOutlook } from './lib/offset-outlook.ts'
 import { shorten } from './lib/json/shorten.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 const HALF: CutOffset = { percent: 50 }
 

@@ -1,7 +1,7 @@
 import { section } from './lib/config-schema.ts'
 import { defineFault, type Fault, type ParameterProblem, type Verdict } from './fault.ts'
 import { challenge } from '../http/bearer-challenge.ts'
-import { Type } from '../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** The scopes that RFC 6749 allows: words without quotes and backslashes, one space apart. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/

@@ -2,7 +2,7 @@ import type { ResponseOffset } from './response-offset.ts'
 import { section, size } from './config-schema.ts'
 import { exclusive } from './exclusive.ts'
 import type { ParameterProblem } from '../fault.ts'
-import { Type } from '../../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** The parameter that names a place in a response. */
 export const after = Type.Optional(

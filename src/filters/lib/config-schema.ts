@@ -1,6 +1,6 @@
 import type { Static, TObject, TProperties, TUnsafe } from 'typebox'
 import { DURATION_PATTERN, PERCENT_PATTERN, SIZE_PATTERN } from '../../base/units.ts'
-import { Type } from '../../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** Formats of text that is read into numbers, as they are named in the schema. */
 export const DURATION_FORMAT = 'squall-duration'

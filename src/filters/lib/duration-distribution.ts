@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { durationText } from '../../base/units.ts'
 import { duration, section } from './config-schema.ts'
-import { Type } from '../../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** The ways to say how long, each a key of its own. */
 export const distributionKeys = {

@@ -5,7 +5,7 @@ import { rulesJsonSchema } from '../../rules/file/schema.ts'
 import type { SchemaNode } from '../../rules/file/schema-node.ts'
 import { HEADER_NAME_PATTERN } from '../../http/header-text.ts'
 import { CLIENT_KINDS } from '../load/results/result.ts'
-import { Type } from '../../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 const text = (description: string, maxLength = 1024): TUnsafe<string> =>
   Type.Unsafe<string>({ type: 'string', minLength: 1, maxLength, description })

@@ -3,7 +3,7 @@ import { GLOB_FORMAT, oneOf, section, type NodeOptions } from '../../filters/lib
 import { PROTOCOL_VERSION_FORMAT, REGEX_FORMAT } from './formats.ts'
 import type { TextSpec } from '../match/text-match.ts'
 import type { ValueOperators } from '../match/value-match.ts'
-import { Type } from '../../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 const MAX_LIST = 100
 const MAX_TEXT = 2048

@@ -8,7 +8,7 @@ import { INSTANT_PATTERN } from '../../base/instant.ts'
 import { matchDefinitions, matchRef } from './match-schema.ts'
 import { fillDefaults } from './read-values.ts'
 import type { SchemaNode } from './schema-node.ts'
-import { Type } from '../../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 export type { HeaderMatch, Match, TextMatch, ValueMatch } from './match-schema.ts'
 

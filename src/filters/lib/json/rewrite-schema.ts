@@ -4,7 +4,7 @@ import { oneOf, section, type NodeOptions } from '../config-schema.ts'
 import type { ParameterProblem } from '../../fault.ts'
 import { names } from '../names.ts'
 import { JSON_TYPES } from './retype.ts'
-import { Type } from '../../../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 const MAX_POINTER = 1024
 const MAX_KEYS = 50

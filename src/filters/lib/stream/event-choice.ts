@@ -1,7 +1,7 @@
 import type { TUnsafe } from 'typebox'
 import type { NodeOptions } from '../config-schema.ts'
 import type { Frame } from '../../fault.ts'
-import { Type } from '../../../base/schema/schema-type.ts'
+import * as Type from 'typebox'
 
 /** Which events of a stream: a kind of them, or the n-th. */
 export type EventChoice = 'last' | 'notifications' | 'all' | number

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
-import { shortened } from '../text/foreign-text.ts'
-import type { Fields } from '../values.ts'
+import { shortened } from '../base/text/foreign-text.ts'
+import type { Fields } from '../base/values.ts'
 
 /** The parts of a schema that decide what is read. */
 interface Shape {
