@@ -71,8 +71,8 @@ const reload = {
   digest: text(DIGEST, 'SHA-256 of the version.'),
   at: time('When it was found.'),
   reason: maybe(text(NAME, 'Why there is no file; only when `absent`.')),
-  problemCount: maybe(count('The number of errors; only when `refused`.')),
-  problems: maybe(list(problem, 50, 'The first 50 errors; only when `refused`.')),
+  problemCount: maybe(count('The number of errors; only when `rejected`.')),
+  problems: maybe(list(problem, 50, 'The first 50 errors; only when `rejected`.')),
 }
 
 const process = {
@@ -96,7 +96,7 @@ const process = {
       digest: nullableText(DIGEST, 'SHA-256 of the version.'),
       since: time('When it became active.'),
     },
-    { description: 'The active version of the rules; after a refused one still the one before.' },
+    { description: 'The active version of the rules; after a rejected one still the one before.' },
   ),
   unanchored: list(
     text(NAME, ''),

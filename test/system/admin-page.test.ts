@@ -93,7 +93,7 @@ describe('the admin page in a browser', () => {
   it('shows a mistake in the rules with its line, and that the old ones stay', async () => {
     await open()
     await busy.mounted.swap(MISTAKEN)
-    await page.reads('#reload-result', /^Rejected$/i)
+    await page.reads('#reload-result', /^Rejected$/)
     await page.reads('#reload-about', /1 error\. Version 1 of .* stays active/)
     await page.reads('#problems', new RegExp(`rules\\.yaml:${LINE}:5\\s+unknown key "percnt"`))
     busy.startCalls()

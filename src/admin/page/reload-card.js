@@ -5,7 +5,7 @@ const SHORT_DIGEST = 12
 const WORDS = {
   none: 'Nothing yet',
   applied: 'Active',
-  refused: 'Refused',
+  rejected: 'Rejected',
   absent: 'No rules file',
 }
 
