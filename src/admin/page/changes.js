@@ -1,4 +1,3 @@
-import { change } from './api.js'
 import { byId, setText } from './dom.js'
 import { foreign } from './format.js'
 
@@ -59,5 +58,30 @@ function remember(token) {
     sessionStorage.setItem(KEY, token)
   } catch {
     // It is still in its field.
+  }
+}
+
+/**
+ * Requests a change; returns the new state, or the reason of the rejection.
+ *
+ * @returns {Promise<{ body?: import('../api.ts').Changed, error?: string }>}
+ */
+async function change(path, token, reason) {
+  let response
+  try {
+    response = await fetch(path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(reason === '' ? {} : { reason }),
+    })
+  } catch {
+    return { error: 'Squall cannot be reached.' }
+  }
+  const body = await response.json().catch(() => ({}))
+  if (response.ok) return { body }
+  if (response.status === 401) return { error: 'That is not the admin token. Nothing was changed.' }
+  const reasons = (body.reasons ?? []).map(({ by, reason: why }) => `${by}: ${why}`)
+  return {
+    error: [body.error ?? `Refused with status ${response.status}.`, ...reasons].join(' · '),
   }
 }

@@ -30,7 +30,7 @@ const LATENCY = {
   ],
 }
 
-/** Both charts, drawn from a history. */
+/** Creates both charts. */
 export function createCharts() {
   const charts = [new Chart(ERRORS), new Chart(LATENCY)]
   const redraw = () => {
@@ -51,7 +51,7 @@ class Chart {
   #values
   #plot
   #data
-  /** Undefined while nobody points at the chart. */
+  /** The index under the pointer; undefined without a pointer. */
   #pointed
 
   constructor(spec) {
@@ -64,7 +64,8 @@ class Chart {
         make('li', {}, make('span', { class: `key ${column}` }), `${label} `, this.#values[i]),
       ),
     )
-    new ResizeObserver(() => this.#resize()).observe(this.#box)
+    const resize = () => this.#plot?.setSize({ width: this.#width(), height: HEIGHT })
+    new ResizeObserver(resize).observe(this.#box)
   }
 
   show(history, tool) {
@@ -74,10 +75,10 @@ class Chart {
     )
     if (this.#plot === undefined) this.#draw()
     else this.#plot.setData(this.#data)
-    this.#tell()
+    this.#showValues()
   }
 
-  /** Colours are read when a chart is made. */
+  /** Draws anew, since colours are read when a chart is made. */
   redraw() {
     if (this.#plot !== undefined) this.#draw()
   }
@@ -85,7 +86,7 @@ class Chart {
   #draw() {
     this.#plot?.destroy()
     const style = getComputedStyle(this.#box)
-    // A colour of the sheet may be a pair of colours: only a drawn one is known to be one.
+    // A variable may hold a pair of colours: only a computed style has one colour.
     const probe = make('span')
     this.#box.append(probe)
     const color = (name) => {
@@ -116,15 +117,20 @@ class Chart {
         series: [
           {},
           ...series.map((each) => ({
-            label: each.label,
+            ...each,
             stroke: color(each.color),
-            dash: each.dash,
-            width: each.width,
             spanGaps: false,
             points: { show: false },
           })),
         ],
-        hooks: { setCursor: [({ cursor }) => this.#point(cursor.idx)] },
+        hooks: {
+          setCursor: [
+            ({ cursor }) => {
+              this.#pointed = cursor.idx ?? undefined
+              this.#showValues()
+            },
+          ],
+        },
         padding: [8, 28, 0, 0],
       },
       this.#data,
@@ -134,28 +140,19 @@ class Chart {
     setAttribute(this.#box, 'data-drawn', style.colorScheme)
   }
 
-  /** From the first moment to the last, and a minute at least. */
+  /** Returns the first and the last time, at least a minute apart. */
   #times() {
     const [times] = this.#data
     const to = times.at(-1) ?? Date.now() / 1000
     return [Math.min(times[0] ?? to, to - LEAST_SECONDS), to]
   }
 
-  #resize() {
-    this.#plot?.setSize({ width: this.#width(), height: HEIGHT })
-  }
-
   #width() {
     return Math.max(200, Math.floor(this.#box.clientWidth))
   }
 
-  #point(index) {
-    this.#pointed = index ?? undefined
-    this.#tell()
-  }
-
-  /** The newest values, or those that somebody points at; the same for who cannot see the chart. */
-  #tell() {
+  /** Shows the newest values, or those under the pointer; screen readers read the same. */
+  #showValues() {
     const { format, about, series } = this.#spec
     const index = this.#pointed ?? this.#data[0].length - 1
     const texts = series.map((_, i) => format(this.#data[i + 1][index] ?? null))

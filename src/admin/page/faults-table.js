@@ -5,7 +5,7 @@ import { Rows } from './rows.js'
 const KEPT = 200
 const SHOWN = 50
 
-/** Shows the faults that took effect last, newest first. */
+/** Shows the last injected faults, newest first. */
 export function createFaultsTable() {
   /** @type {(import('../api.ts').Fault & { number: number })[]} */
   let faults = []
@@ -17,7 +17,7 @@ export function createFaultsTable() {
   })
   return {
     /**
-     * Takes what is new, also while nothing is drawn.
+     * Keeps new faults, also while the page is paused.
      *
      * @param {import('../api.ts').LiveEvent} event
      */
@@ -39,13 +39,13 @@ export function createFaultsTable() {
 function createRow({ at, rule, fault, tool, method, id, session, effect, delayMs }) {
   const called = tool ?? method
   const markers = [
-    ...(id === undefined ? [] : [`id ${foreign(JSON.stringify(id), 70)}`]),
-    ...(session === undefined ? [] : [`session ${foreign(session, 20)}`]),
-  ].map((marker) => make('small', { class: 'muted' }, marker))
+    id !== undefined && `id ${foreign(JSON.stringify(id), 70)}`,
+    session !== undefined && `session ${foreign(session, 20)}`,
+  ].filter(Boolean)
   const effects = [
-    ...(delayMs === undefined ? [] : [`${seconds(delayMs / 1000)} late`]),
-    ...(effect === undefined ? [] : [foreign(effect, 160)]),
-  ]
+    delayMs !== undefined && `${seconds(delayMs / 1000)} late`,
+    effect !== undefined && foreign(effect, 160),
+  ].filter(Boolean)
   const row = make(
     'tr',
     {},
@@ -60,9 +60,9 @@ function createRow({ at, rule, fault, tool, method, id, session, effect, delayMs
       'td',
       {},
       make('span', { class: 'name' }, called === undefined ? 'HTTP' : foreign(called)),
-      ...markers,
+      ...markers.map((marker) => make('small', { class: 'muted' }, marker)),
     ),
-    make('td', { class: 'effect' }, effects.length === 0 ? '–' : effects.join(', ')),
+    make('td', { class: 'effect' }, effects.join(', ') || '–'),
   )
   return { row, update: () => undefined }
 }

@@ -4,10 +4,7 @@ export const ALL = '*'
 const MAX_POINTS = 300
 const ORIGINS = ['upstream', 'injected', 'squall']
 
-/** The history of each tool, by moment. */
-const COLUMNS = ['real', 'injected', 'squall', 'calls', 'p50', 'p95', 'app50', 'app95']
-
-/** The last minutes of each tool, made from counts that only grow. */
+/** Keeps the last minutes of each tool, made from counts that only grow. */
 export class History {
   #times = []
   #series = new Map()
@@ -29,12 +26,18 @@ export class History {
     const elapsed = Math.max(time - before.time, 0.1)
     this.#times.push(time)
     for (const [name, tool] of now.counts) {
-      this.#columns(name).push(point(before.counts.get(name), tool, elapsed))
+      const points = this.#series.get(name) ?? []
+      this.#series.set(name, points)
+      points.push(point(before.counts.get(name), tool, elapsed))
     }
-    this.#cut()
+    if (this.#times.length <= MAX_POINTS) return
+    this.#times.shift()
+    for (const points of this.#series.values()) {
+      if (points.length > this.#times.length) points.shift()
+    }
   }
 
-  /** The times and the named columns of one tool, as charts take them. */
+  /** Returns the times and the named columns of one tool, as charts take them. */
   of(name, columns) {
     const points = this.#series.get(name) ?? []
     const missing = this.#times.length - points.length
@@ -46,30 +49,13 @@ export class History {
     ]
   }
 
-  /** The newest of all columns of one tool. */
+  /** Returns the newest point of one tool, without columns where there is none. */
   last(name) {
-    return this.#series.get(name)?.at(-1) ?? Object.fromEntries(COLUMNS.map((c) => [c, null]))
-  }
-
-  #columns(name) {
-    let points = this.#series.get(name)
-    if (points === undefined) {
-      points = []
-      this.#series.set(name, points)
-    }
-    return points
-  }
-
-  #cut() {
-    if (this.#times.length <= MAX_POINTS) return
-    this.#times.shift()
-    for (const points of this.#series.values()) {
-      if (points.length > this.#times.length) points.shift()
-    }
+    return this.#series.get(name)?.at(-1) ?? {}
   }
 }
 
-/** The key of a tool; no tool's name can be the key of all. */
+/** Returns the key of a tool, which is never the key of all. */
 export function key({ tool }) {
   return `=${tool}`
 }
@@ -100,7 +86,7 @@ function point(before, { calls, errors, client, app }, elapsed) {
   }
 }
 
-/** Counts never fall while a process lives. */
+/** Counts never fall during a process. */
 function isAnotherProcess(before, now) {
   return ORIGINS.some(
     (origin) => now.counts.get(ALL).calls[origin] < before.counts.get(ALL).calls[origin],

@@ -2,7 +2,6 @@ import { listenForChanges } from './changes.js'
 import { createCharts } from './charts.js'
 import { byId, make, setAttribute, setFacts, setText } from './dom.js'
 import { createFaultsTable } from './faults-table.js'
-import { listen } from './feed.js'
 import { rate, seconds } from './format.js'
 import { ALL, History, key } from './history.js'
 import { createReloadCard } from './reload-card.js'
@@ -10,6 +9,8 @@ import { createRulesTable } from './rules-table.js'
 import { createStateCard } from './state-card.js'
 import { createToolsTable, toolName } from './tools-table.js'
 
+const STALE_MS = 4_000
+const AGAIN_MS = 3_000
 const FEED = { waiting: 'Connecting…', live: 'Live', paused: 'Paused', lost: 'No connection' }
 
 const history = new History()
@@ -25,25 +26,22 @@ let feed = 'waiting'
 let newest
 
 listenForChanges((arming) => stateCard.showArming(arming))
-listen({
-  onData: (snapshot) => {
-    newest = snapshot
-    history.add(snapshot)
-    faultsTable.take(snapshot)
-    if (!paused) show()
-  },
-  onState: (state) => {
-    feed = state
-    showFeed()
-  },
-})
+listen()
 toolSelect.addEventListener('change', showTraffic)
 pauseButton.addEventListener('click', () => {
   paused = !paused
   setAttribute(pauseButton, 'aria-pressed', String(paused))
-  showFeed()
+  showFeed(feed)
   if (!paused && newest !== undefined) show()
 })
+
+/** @param {import('../api.ts').LiveEvent} event */
+function take(event) {
+  newest = event
+  history.add(event)
+  faultsTable.take(event)
+  if (!paused) show()
+}
 
 function show() {
   for (const part of parts) part.show(newest)
@@ -64,7 +62,8 @@ function showTraffic() {
   ])
 }
 
-function showFeed() {
+function showFeed(state) {
+  feed = state
   const shown = paused && feed === 'live' ? 'paused' : feed
   const line = byId('feed')
   setAttribute(line, 'data-feed', shown)
@@ -81,4 +80,34 @@ function offerTools(tools) {
     const after = [...toolSelect.options].find((each) => each.value !== ALL && each.value > value)
     toolSelect.insertBefore(option, after ?? null)
   }
+}
+
+/** Listens to the events of Squall, and tries again where that fails. */
+function listen() {
+  let events
+  let heard = 0
+
+  const open = () => {
+    events = new EventSource('api/events')
+    events.addEventListener('message', ({ data }) => {
+      heard = Date.now()
+      showFeed('live')
+      take(JSON.parse(data))
+    })
+    events.addEventListener('error', () => {
+      showFeed('lost')
+      // Refused: browsers try again by themselves only where a connection broke.
+      if (events.readyState === EventSource.CLOSED) setTimeout(open, AGAIN_MS)
+    })
+  }
+
+  setInterval(() => {
+    if (heard > 0 && Date.now() - heard > STALE_MS) showFeed('lost')
+  }, 1_000)
+  // A hidden page needs no events, and its stream would occupy a connection that others could use.
+  addEventListener('pagehide', () => events.close())
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) open()
+  })
+  open()
 }

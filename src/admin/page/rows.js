@@ -1,31 +1,26 @@
 import { make } from './dom.js'
 
-/** Rows of a table that are changed in place, so that what somebody reads or selects stays there. */
+/** Changes the rows of a table in place, so that a selection stays where it is. */
 export class Rows {
   #body
-  #key
-  #create
+  #spec
   #empty
   #known = new Map()
 
-  /** `create` gives a row and what brings it up to date; `empty` is said where there are none. */
-  constructor(body, { key, create, columns, empty }) {
+  /** `create` returns a row and the function that updates it; `empty` is shown without rows. */
+  constructor(body, spec) {
     this.#body = body
-    this.#key = key
-    this.#create = create
-    this.#empty = make(
-      'tr',
-      {},
-      make('td', { colspan: String(columns), class: 'muted empty' }, empty),
-    )
+    this.#spec = spec
+    const { columns, empty } = spec
+    this.#empty = make('tr', {}, make('td', { colspan: columns, class: 'muted empty' }, empty))
   }
 
   show(items) {
     const before = this.#known
     this.#known = new Map()
     for (const item of items) {
-      const key = this.#key(item)
-      const entry = before.get(key) ?? this.#create(item)
+      const key = this.#spec.key(item)
+      const entry = before.get(key) ?? this.#spec.create(item)
       before.delete(key)
       entry.update(item)
       this.#known.set(key, entry)

@@ -49,7 +49,6 @@ function about(rules, all) {
 
 /** @param {import('../api.ts').Rule} rule */
 function createRow({ name, faults, about: what, builtIn, dryRun }) {
-  const title = make('span', { class: 'name' }, foreign(name))
   const details = [
     faults.map((fault) => foreign(fault, 40)).join(' + '),
     ...(what === 'http' ? ['HTTP'] : []),
@@ -67,7 +66,7 @@ function createRow({ name, faults, about: what, builtIn, dryRun }) {
     make(
       'th',
       { scope: 'row' },
-      title,
+      make('span', { class: 'name' }, foreign(name)),
       make('small', {}, details.filter((text) => text !== '').join(' · ')),
       whyNot,
     ),

@@ -3,12 +3,12 @@ import { count, foreign, many, seconds } from './format.js'
 import { key } from './history.js'
 import { Rows } from './rows.js'
 
-/** The name of a tool; calls of other methods have none. */
+/** Returns the name of a tool; calls of other methods have none. */
 export function toolName({ tool }) {
   return tool === '' ? 'Other methods' : foreign(tool)
 }
 
-/** Shows the calls by tool, in an order in which rows stay where they are. */
+/** Shows the calls by tool, by name. */
 export function createToolsTable() {
   const rows = new Rows(byId('tools-rows'), {
     key,
@@ -28,14 +28,8 @@ export function createToolsTable() {
 
 /** @param {import('../api.ts').Tool} tool */
 function createRow(tool) {
-  const cells = [
-    'number',
-    'number real',
-    'number injected',
-    'number roomy',
-    'number',
-    'number roomy',
-  ].map((name) => make('td', { class: name }))
+  const kinds = ['', 'real', 'injected', 'roomy', '', 'roomy']
+  const cells = kinds.map((kind) => make('td', { class: `number ${kind}` }))
   const row = make(
     'tr',
     {},
@@ -65,7 +59,7 @@ function calls({ calls: { upstream, injected, squall } }) {
   return upstream + injected + squall
 }
 
-/** Calls without a tool come last. */
+/** Sorts by name; calls without a tool come last. */
 function byName(a, b) {
   if (a.tool === '' || b.tool === '') return a.tool === '' ? 1 : -1
   return a.tool < b.tool ? -1 : 1
