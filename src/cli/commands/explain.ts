@@ -86,7 +86,7 @@ export type ExplainFlag = (typeof OWN_FLAGS)[number]['name'] | LimitFlag
 export const EXPLAIN = defineCommand({
   name: 'explain',
   description:
-    'say which rules of a file or directory match a call, what they draw, and what their faults would do to it',
+    'say which rules of a file or directory match a call, whether they sample it, and what their faults would do to it',
   operands: { form: '[path]', most: 1 },
   flags: EXPLAIN_FLAGS,
   fromEnvironment: false,

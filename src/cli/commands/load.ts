@@ -57,7 +57,7 @@ const FLAGS = [
     ],
     sidecar: [
       'url',
-      'admin port of the sidecar, such as http://127.0.0.1:15390: asked whose the errors are that carry no mark (resets, hangs, rules with marker: false); repeat it for each of several',
+      'admin port of the sidecar, such as http://127.0.0.1:15390: asked for the origin of errors without a marker (resets, hangs, rules with marker: false); repeat it for each of several',
       { repeatable: true },
     ],
   }),

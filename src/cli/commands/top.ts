@@ -24,7 +24,7 @@ const FLAGS = [
 export const TOP = defineCommand({
   name: 'top',
   description:
-    'watch sidecars in a terminal, by their admin ports: who is armed, what hits, whose errors',
+    'watch sidecars in a terminal, by their admin ports: who is armed, what is injected, whose errors',
   operands: { form: '[addresses...]', most: Infinity },
   flags: FLAGS,
   note: `

@@ -36,7 +36,7 @@ export const RULES_RUN_FLAGS = [
   ...flagGroup(GUARD, {
     'max-percent': [
       'percent',
-      'highest share of the calls it matches that any one rule may hit, such as 20%',
+      'highest share of the calls it matches that any one rule may sample, such as 20%',
     ],
     'max-active': ['number', 'faults in progress at a time, over all rules'],
     'max-duration': [
@@ -72,10 +72,10 @@ export const RULES_RUN_FLAGS = [
     'header-faults': 'let callers ask for faults by headers such as x-squall-delay: 2s',
     'header-faults-max-percent': [
       'percent',
-      'highest share of the calls with such headers that is hit',
+      'highest share of the calls with such headers that is sampled',
       { default: '100%' },
     ],
-    'dry-run': 'match, draw and count, but do nothing',
+    'dry-run': 'match, sample and count, but inject nothing',
   }),
 ]
 

@@ -67,7 +67,7 @@ function momentWords(
     `${calls} calls`,
     `errors ${shownMeasure('errors', measured.errors)}`,
     `p95 ${shownMeasure('p95', measured.p95)}`,
-    ...(applied === undefined ? [] : [`hit ${applied}`]),
+    ...(applied === undefined ? [] : [`faults ${applied}`]),
   ].join('  ')
 }
 

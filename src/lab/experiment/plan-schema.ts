@@ -182,7 +182,7 @@ const plan = section({
   steadyState,
   seed: number(0, 2 ** 32 - 1, {
     default: 1,
-    description: 'Decides calls, arguments and, where the rules have none, their draws.',
+    description: 'Decides calls, arguments and, where the rules have no seed, what they sample.',
   }),
   rules: Type.Optional(
     Type.Unsafe<unknown>({
@@ -196,7 +196,7 @@ const plan = section({
   ),
   kill: Type.Optional(kill),
   stages: Type.Optional(
-    shares('Shares of the calls that the rules may hit. Each is held, then widened.'),
+    shares('Shares of the calls that the rules may sample. Each is held, then widened.'),
   ),
   pods: Type.Optional(shares('The same as shares of the replicas, in the place of `stages`.')),
   hold: duration({ default: '60s', description: 'How long each stage is held.' }),

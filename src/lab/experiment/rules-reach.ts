@@ -29,7 +29,7 @@ export function matchNothing(
   const hint = near === undefined ? '' : ` (did you mean ${near}?)`
   return {
     code: 'RULES_HIT_NOTHING',
-    wrong: `no rule can hit a call of ${shownTools(tools)}`,
+    wrong: `no rule can match a call of ${shownTools(tools)}`,
     fix: `name these tools and the headers of the load in \`match\`${hint}; squall explain says which dimension fails`,
   }
 }

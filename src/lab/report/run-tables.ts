@@ -81,7 +81,7 @@ export function faultTable({ faults }: LoadResult): ReportTable {
   return {
     title: 'What each fault did',
     about:
-      'Counted by the marks on the responses, for each attempt. A call that was tried again with success is here and not among the errors; a fault that cuts a connection leaves no mark and is not here.',
+      'Counted by the markers on the responses, for each attempt. A call that was retried with success is here and not among the errors; a fault that cuts a connection leaves no marker and is not here.',
     columns: [
       { name: 'Rule' },
       { name: 'Fault' },

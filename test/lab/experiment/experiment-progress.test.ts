@@ -32,7 +32,7 @@ function shown(isTTY: boolean): string {
 test('piped it writes plain lines', () => {
   expect(shown(false)).toBe(`steady state before: holds
 stage 2 of 3: 25% of pods, 60m
-25% of pods 30m/60m  123456789 calls  errors 3.12%  p95 12.35 s  hit 12345678
+25% of pods 30m/60m  123456789 calls  errors 3.12%  p95 12.35 s  faults 12345678
 25% of pods: held \\u{1b}[31m
 rolled back
 `)

@@ -64,6 +64,6 @@ function statusError(status: number, said: string): LoadError {
   return new LoadError(
     'HANDSHAKE_FAILED',
     `the handshake was answered with status ${status}${said === '' ? '' : `: ${said}`}`,
-    'check the log of the server; faults that hit `initialize` are best left out of the rules',
+    'check the log of the server; let no rule match `initialize`',
   )
 }
