@@ -66,21 +66,14 @@ async function answer(
   }
   // At once, before any wait: a terminating pod must not fail because of faults.
   controlled.disarm()
-  const gone = await appGone(controlled, wait, closing)
-  end(response, 200, gone ? 'disarmed; the app is gone' : 'disarmed; the app still runs')
-}
-
-async function appGone(
-  controlled: Controlled,
-  wait: number,
-  closing: AbortSignal,
-): Promise<boolean> {
   const until = performance.now() + wait
   while (await controlled.appAccepts()) {
-    if (closing.aborted || performance.now() >= until) return false
+    if (closing.aborted || performance.now() >= until) {
+      return end(response, 200, 'disarmed; the app still runs')
+    }
     await sleep(POLL_MS)
   }
-  return true
+  end(response, 200, 'disarmed; the app is gone')
 }
 
 function end(response: ServerResponse, status: number, text: string): void {

@@ -60,7 +60,10 @@ export class EventStreams {
       const error = `there are ${MAX_STREAMS} event streams open, which is the most there may be`
       return jsonResponse(503, { error }, { 'retry-after': '5' })
     }
-    if (this.#timer === undefined) this.#begin()
+    if (this.#timer === undefined) {
+      this.#snapshot = this.#source.snapshot()
+      this.#timer = setInterval(() => this.#tick(), EVERY_MS).unref()
+    }
     const reader: Reader = { response, skipped: 0 }
     this.#readers.add(reader)
     response.on('close', () => this.#readers.delete(reader))
@@ -71,23 +74,13 @@ export class EventStreams {
   }
 
   close(): void {
-    clearInterval(this.#timer)
     this.#end()
     for (const { response } of this.#readers) response.end()
   }
 
-  #begin(): void {
-    this.#snapshot = this.#source.snapshot()
-    this.#timer = setInterval(() => this.#tick(), EVERY_MS)
-    this.#timer.unref()
-  }
-
   /** Ends a little after the last reader left: reconnecting does not cause more snapshots. */
   #tick(): void {
-    if (this.#readers.size === 0) {
-      this.#end()
-      return
-    }
+    if (this.#readers.size === 0) return this.#end()
     const snapshot = this.#source.snapshot()
     this.#snapshot = snapshot
     for (const reader of this.#readers) {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { RareLog } from '../listener/rare-log.ts'
+import type { RareLog } from '../listener/rare-log.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { AdminRejection } from '../telemetry/metrics.ts'
 import { type AdminResponse, jsonResponse } from './admin-response.ts'
@@ -16,27 +16,19 @@ export interface HandlerParts {
   readonly changeGuard: Guard
   readonly readGuard: Guard
   readonly logger: Logger
+  readonly rejections: RareLog
   readonly countRejection: (reason: AdminRejection) => void
   readonly bodyTimeoutMs: number
 }
 
-interface Parts extends HandlerParts {
-  readonly rejections: RareLog
-}
-
-const LOG_INTERVAL_MS = 5_000
-
 /** Responds by exact path. Other paths get a list of the paths. */
-export function createHandler(handlerParts: HandlerParts): AdminHandler {
-  const { logger } = handlerParts
-  const rejections = new RareLog(logger, () => performance.now(), LOG_INTERVAL_MS)
-  const parts: Parts = { ...handlerParts, rejections }
+export function createHandler(parts: HandlerParts): AdminHandler {
   return (request, response) => {
     // A client may disconnect at any time.
     response.on('error', () => {})
     void answer(parts, request, response)
       .catch((err: unknown) => {
-        logger.error({ err }, 'the admin port failed to answer')
+        parts.logger.error({ err }, 'the admin port failed to answer')
         return jsonResponse(500, { error: 'internal error' })
       })
       .then((result) => (result === undefined ? undefined : send(request, response, result)))
@@ -45,7 +37,7 @@ export function createHandler(handlerParts: HandlerParts): AdminHandler {
 }
 
 async function answer(
-  parts: Parts,
+  parts: HandlerParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<AdminResponse | undefined> {
@@ -75,7 +67,7 @@ async function answer(
 
 /** Returns the rejection of a request that may not read; undefined for all others. */
 function unreadable(
-  parts: Parts,
+  parts: HandlerParts,
   path: string,
   { open }: AdminRoute,
   request: IncomingMessage,
@@ -86,7 +78,7 @@ function unreadable(
 
 /** Reads a body only of a client that may change something. */
 async function changed(
-  { changeGuard, bodyTimeoutMs }: Parts,
+  { changeGuard, bodyTimeoutMs }: HandlerParts,
   change: NonNullable<AdminRoute['change']>,
   request: IncomingMessage,
   response: ServerResponse,
@@ -100,7 +92,7 @@ async function changed(
 
 /** Logs and counts a response that is a rejection. */
 function logged(
-  { rejections, countRejection }: Parts,
+  { rejections, countRejection }: HandlerParts,
   what: string,
   { socket }: IncomingMessage,
   response: AdminResponse,

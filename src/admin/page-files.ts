@@ -50,10 +50,7 @@ const OWN = [
   'tools-table.js',
 ] as const
 
-const LIBRARY = [
-  ['uplot.js', 'uPlot.iife.min.js'],
-  ['uplot.css', 'uPlot.min.css'],
-] as const
+const LIBRARY = { 'uplot.js': 'uPlot.iife.min.js', 'uplot.css': 'uPlot.min.css' }
 
 export function pageResponse(): Promise<AdminResponse> {
   return response(own('index.html'), HTML)
@@ -63,7 +60,7 @@ export function pageResponse(): Promise<AdminResponse> {
 export function pageRoutes(): Routes {
   return [
     ...OWN.map((name) => route(name, () => own(name))),
-    ...LIBRARY.map(([name, file]) => route(name, () => ofLibrary(file))),
+    ...Object.entries(LIBRARY).map(([name, file]) => route(name, () => ofLibrary(file))),
   ]
 }
 

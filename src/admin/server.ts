@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { ListenAddress } from '../http/address.ts'
 import { bind, type BoundAddress } from '../listener/front/bind.ts'
+import { RareLog } from '../listener/rare-log.ts'
 import type { RecentFaults } from '../listener/faults/recent-faults.ts'
 import type { ActiveRules } from '../rules/watch/active-rules.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -48,6 +49,7 @@ const REQUEST_TIMEOUT_MS = 10_000
 const BODY_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 5_000
 const SWEEP_MS = 1_000
+const REJECTION_LOG_MS = 5_000
 const MAX_CONNECTIONS = 256
 const CLOSE_GRACE_MS = 1_000
 
@@ -64,6 +66,7 @@ export function createAdmin(options: AdminOptions): Admin {
     changeGuard: changeGuard(token),
     readGuard: readGuard(options.access ?? {}, token),
     logger,
+    rejections: new RareLog(logger, () => performance.now(), REJECTION_LOG_MS),
     bodyTimeoutMs: options.bodyTimeoutMs ?? BODY_TIMEOUT_MS,
     countRejection: (reason) => options.metrics.adminRefused?.(reason),
   })

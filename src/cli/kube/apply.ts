@@ -74,7 +74,7 @@ export async function applyCommand(
     else output.out.write(outcomeText(outcome, request))
     return hasFailed(outcome, isWaited(request)) ? FAILED : 0
   } catch (error) {
-    if (error instanceof MergedRulesError) return refused(error.version.problems, request, output)
+    if (error instanceof MergedRulesError) return refused(error.problems, request, output)
     if (!signal.aborted || isKubeError(error)) throw error
     output.err.write('stopped; nothing more is done\n')
     return FAILED

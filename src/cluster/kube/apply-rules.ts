@@ -1,4 +1,5 @@
 import { type Fields, fieldsOf } from '../../base/values.ts'
+import type { FileProblems } from '../../rules/file/problem-format.ts'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import { parseFound } from '../../rules/file/rules-parser.ts'
 import { ALL_KEYS, RULES_LABEL, SEPARATE_KEYS } from '../../rules/file/rules-label.ts'
@@ -53,11 +54,11 @@ export interface WrittenRules {
 /** Reports that the ConfigMap with the new rules would be invalid as a whole. */
 export class MergedRulesError extends Error {
   override readonly name = 'MergedRulesError'
-  readonly version: Extract<RulesVersion, { kind: 'rejected' }>
+  readonly problems: readonly FileProblems[]
 
-  constructor(version: Extract<RulesVersion, { kind: 'rejected' }>) {
+  constructor(problems: readonly FileProblems[]) {
     super('the rules do not go together with the other keys of the ConfigMap')
-    this.version = version
+    this.problems = problems
   }
 }
 
@@ -85,7 +86,7 @@ export function keysTogether(
   for (const place of places.values()) {
     if (place === undefined || place.key !== undefined) continue
     const version = parseKeys(keys, place)
-    if (version.kind === 'rejected') throw new MergedRulesError(version)
+    if (version.kind === 'rejected') throw new MergedRulesError(version.problems)
   }
   return keys
 }

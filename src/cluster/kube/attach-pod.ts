@@ -52,10 +52,10 @@ export async function awaitAttached(
   ref: PodRef,
   name: string,
   rulesText: string,
-  { timeoutMs, signal, readToken }: WaitOptions,
+  options: WaitOptions,
 ): Promise<State> {
-  const texts = [{ file: name, bytes: Buffer.from(rulesText) }]
-  const digest = digestOf(false, texts, [])
+  const { timeoutMs, signal } = options
+  const digest = digestOf(false, [{ file: name, bytes: Buffer.from(rulesText) }], [])
   const until = performance.now() + timeoutMs
   const pod = { ...ref, adminPort: ATTACHED_ADMIN_PORT }
   let why = 'it has not started'
@@ -65,9 +65,8 @@ export async function awaitAttached(
     why = state.detail
     if (state.kind === 'running') {
       try {
-        const limits = { signal, readToken, timeoutMs: ASK_MS }
-        const said = await askSidecar(client, pod, API.state, limits)
-        if (said.lastReload?.digest === digest) return said
+        const reported = await askSidecar(client, pod, API.state, { ...options, timeoutMs: ASK_MS })
+        if (reported.lastReload?.digest === digest) return reported
       } catch (error) {
         if (!(error instanceof KubeError) || error.code === 'forbidden') throw error
         why = error.message
@@ -113,15 +112,10 @@ export async function detachFromPod(
 }
 
 /** Returns false also where the sidecar cannot be asked. */
-async function isDisarmed(
-  client: KubeClient,
-  ref: PodRef,
-  { signal, readToken }: WaitOptions,
-): Promise<boolean> {
+async function isDisarmed(client: KubeClient, ref: PodRef, options: WaitOptions): Promise<boolean> {
   const pod = { ...ref, adminPort: ATTACHED_ADMIN_PORT }
-  const limits = { signal, readToken, timeoutMs: ASK_MS }
   try {
-    return !(await askSidecar(client, pod, API.state, limits)).armed
+    return !(await askSidecar(client, pod, API.state, { ...options, timeoutMs: ASK_MS })).armed
   } catch (error) {
     asKubeError(error)
     return false
@@ -161,7 +155,7 @@ export function podSecurityError(level: string): KubeError {
 
 interface ContainerState {
   readonly kind: 'waiting' | 'running' | 'ended'
-  readonly code: number | undefined
+  readonly code?: unknown
   readonly detail: string
 }
 
@@ -176,12 +170,12 @@ async function containerState(
   if ('terminated' in state) {
     const { exitCode, message, reason } = fieldsOf(state['terminated'])
     const detail = oneLine(textOf(message) ?? textOf(reason) ?? '')
-    return { kind: 'ended', code: typeof exitCode === 'number' ? exitCode : undefined, detail }
+    return { kind: 'ended', code: exitCode, detail }
   }
-  if ('running' in state) return { kind: 'running', code: undefined, detail: 'it runs' }
+  if ('running' in state) return { kind: 'running', detail: 'it runs' }
   const { reason, message } = fieldsOf(state['waiting'])
   const detail = oneLine([textOf(reason), textOf(message)].filter(Boolean).join(': ') || 'it waits')
   if (TROUBLES.test(textOf(reason) ?? ''))
     throw new KubeError('response', `it cannot start: ${detail}`)
-  return { kind: 'waiting', code: undefined, detail }
+  return { kind: 'waiting', detail }
 }

@@ -65,48 +65,36 @@ export async function listInjectedPods(
 /** Reads a pod and its sidecar; undefined when it neither has nor asks for one, or is terminating. */
 export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | undefined {
   const { name, namespace = '', uid, annotations, labels, isLeaving } = metadataOf(pod)
+  if (isLeaving) return undefined
   const spec = fieldsOf(pod['spec'])
   const container = [...listOf(spec['containers']), ...listOf(spec['initContainers'])].find(
     (each) => each['name'] === SIDECAR,
   )
-  if (isLeaving) return undefined
+  const common = { namespace, name, uid, labels, rules: undefined, self: {} }
   const [attached] = attachedContainers(pod)
   if (container === undefined && attached !== undefined) {
-    const isRunning = 'running' in ephemeralState(pod, attached['name'])
-    return {
-      namespace,
-      name,
-      uid,
-      labels,
-      ...statusOf(undefined),
-      ports: [],
-      mode: 'attached',
-      sidecar: isRunning ? 'running' : 'starting',
-      adminPort: ATTACHED_ADMIN_PORT,
-      rules: undefined,
-      self: {},
-    }
+    const sidecar = 'running' in ephemeralState(pod, attached['name']) ? 'running' : 'starting'
+    const status = { ...statusOf(undefined, undefined), mode: 'attached' }
+    return { ...common, ...status, sidecar, adminPort: ATTACHED_ADMIN_PORT }
   }
-  const status = statusOf(annotations[`${prefix}status`])
-  const ports = status.ports.map(({ number, listen }) => ({
-    number,
-    name: names(container, listen),
-  }))
-  const common = { namespace, name, uid, labels, ...status, ports }
+  const status = statusOf(annotations[`${prefix}status`], container)
   if (container === undefined) {
     const asks = (annotations[`${prefix}inject`] ?? labels[`${prefix}inject`]) === 'true'
-    if (!asks) return undefined
-    return { ...common, sidecar: 'absent', adminPort: ADMIN_PORT, rules: undefined, self: {} }
+    return asks ? { ...common, ...status, sidecar: 'absent', adminPort: ADMIN_PORT } : undefined
   }
-  const port = listOf(container['ports']).find((each) => each['name'] === ADMIN_PORT_NAME)
-  const number = port?.['containerPort']
+  const number = portWith(container, 'name', ADMIN_PORT_NAME)?.['containerPort']
   return {
     ...common,
+    ...status,
     sidecar: phaseOf(pod),
     adminPort: typeof number === 'number' ? number : ADMIN_PORT,
-    rules: rulesPlace(spec, container),
+    rules: rulesConfigMap(spec, container),
     self: selfOf(container, labels),
   }
+}
+
+function portWith(container: Fields | undefined, key: string, value: unknown): Fields | undefined {
+  return listOf(container?.['ports']).find((each) => each[key] === value)
 }
 
 /** Returns the facts that a sidecar knows of its pod; older versions know none. */
@@ -118,22 +106,16 @@ function selfOf(container: Fields, labels: Readonly<Record<string, string>>): Po
   }
 }
 
-interface ReadStatus extends Pick<InjectedPod, 'mode' | 'version' | 'warnings'> {
-  readonly ports: readonly { readonly number: number; readonly listen: unknown }[]
-}
-
-/** Returns the name by which Services find a port of the sidecar. */
-function names(container: Fields | undefined, listen: unknown): string | undefined {
-  const found = listOf(container?.['ports']).find((each) => each['containerPort'] === listen)
-  return textOf(found?.['name'])
-}
-
-function statusOf(text: string | undefined): ReadStatus {
+/** Reads the annotation of the injector; Services find a port of the sidecar by its name. */
+function statusOf(
+  text: string | undefined,
+  container: Fields | undefined,
+): Pick<InjectedPod, 'mode' | 'version' | 'warnings' | 'ports'> {
   let status: Fields = {}
   try {
     status = fieldsOf(JSON.parse(text ?? '{}'))
   } catch {
-    // Somebody else's text: what it means is not known.
+    // Another program wrote the annotation.
   }
   const warnings = Array.isArray(status['warnings']) ? status['warnings'] : []
   return {
@@ -142,7 +124,7 @@ function statusOf(text: string | undefined): ReadStatus {
     warnings: warnings.filter((each) => typeof each === 'string').slice(0, MAX_WARNINGS),
     ports: Object.entries(fieldsOf(status['ports'])).map(([number, listen]) => ({
       number: Number(number),
-      listen,
+      name: textOf(portWith(container, 'containerPort', listen)?.['name']),
     })),
   }
 }
@@ -158,7 +140,7 @@ function phaseOf(pod: Fields): InjectedPod['sidecar'] {
   return fieldsOf(found?.['state'])['running'] === undefined ? 'starting' : 'running'
 }
 
-function rulesPlace(spec: Fields, container: Fields): RulesConfigMap | undefined {
+function rulesConfigMap(spec: Fields, container: Fields): RulesConfigMap | undefined {
   const volume = listOf(spec['volumes']).find((each) => each['name'] === RULES_VOLUME)
   const configMap = fieldsOf(volume?.['configMap'])
   const name = textOf(configMap['name'])

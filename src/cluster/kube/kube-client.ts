@@ -22,11 +22,6 @@ export interface KubeRequest {
   readonly what: string
 }
 
-export interface SocketRequest extends Pick<KubeRequest, 'path' | 'query'> {
-  readonly protocol: string
-  readonly signal: AbortSignal
-}
-
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
 const CONNECTIONS = 8
@@ -67,15 +62,18 @@ export class KubeClient {
   }
 
   /** Opens a WebSocket; undefined when the API server refuses it, for whatever reason. */
-  async openSocket(request: SocketRequest): Promise<WebSocket | undefined> {
+  async openSocket(
+    request: Pick<KubeRequest, 'path' | 'query'>,
+    protocol: string,
+    signal: AbortSignal,
+  ): Promise<WebSocket | undefined> {
     const credentials = await this.#access.credentials.get(false)
-    const { signal, protocol: protocols } = request
     signal.throwIfAborted()
     const url = new URL(this.#pathOf(request), this.#access.server)
     url.protocol = url.protocol.replace('http', 'ws')
     const headers = this.#headersFor(credentials)
     const dispatcher = this.#poolFor(credentials)
-    const socket = new WebSocket(url, { protocols, headers, dispatcher })
+    const socket = new WebSocket(url, { protocols: protocol, headers, dispatcher })
     socket.binaryType = 'arraybuffer'
     const refuse = (): void => socket.close()
     signal.addEventListener('abort', refuse, { once: true })

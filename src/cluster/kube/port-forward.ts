@@ -16,11 +16,6 @@ export interface ForwardedRequest extends Required<Limits> {
   readonly what: string
 }
 
-export interface ForwardedResponse {
-  readonly status: number
-  readonly bytes: Buffer
-}
-
 /** Names the protocol that all versions speak: one byte names the channel, data or error. */
 const PROTOCOL = 'v4.channel.k8s.io'
 const DATA = Buffer.from([0])
@@ -37,7 +32,7 @@ const OVERHEAD = 64 * 1024
 export async function requestForwarded(
   client: KubeClient,
   request: ForwardedRequest,
-): Promise<ForwardedResponse> {
+): Promise<{ readonly status: number; readonly bytes: Buffer }> {
   const { timeoutMs, what } = request
   const limit = AbortSignal.timeout(timeoutMs)
   const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal])
@@ -61,7 +56,7 @@ async function openPort(
 ): Promise<WebSocket> {
   const path = `${pathOf({ kind: PODS, namespace, name })}/portforward`
   const query = { ports: String(adminPort) }
-  const socket = await client.openSocket({ path, query, protocol: PROTOCOL, signal })
+  const socket = await client.openSocket({ path, query }, PROTOCOL, signal)
   if (socket !== undefined) return socket
   // A WebSocket does not say why it was refused; the same request without an upgrade does.
   await client.request({ method: 'GET', path, query, what, signal })
@@ -102,7 +97,7 @@ async function getOver(
   stream: Duplex,
   { method, path, headers, pod }: ForwardedRequest,
   signal: AbortSignal,
-): Promise<ForwardedResponse> {
+): Promise<{ readonly status: number; readonly bytes: Buffer }> {
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       requestHttp({

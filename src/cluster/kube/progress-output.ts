@@ -18,10 +18,7 @@ export interface ProgressStream {
 const CLEAR_LINE = '\r\u001b[2K'
 
 export function progressOutput(stream: ProgressStream): ProgressOutput {
-  return stream.isTTY === true ? onTerminal(stream) : onPlain(stream)
-}
-
-function onTerminal(stream: ProgressStream): ProgressOutput {
+  if (stream.isTTY !== true) return onPlain(stream)
   return {
     show: (progress) => {
       const all = [...progress]

@@ -12,8 +12,6 @@ export interface AskOptions extends Limits {
   readonly readToken?: string | undefined
 }
 
-const FORWARD_MS = 10_000
-
 export type AskedPod = Pick<InjectedPod, 'namespace' | 'name' | 'adminPort'>
 
 /** Pods that respond through a forwarded port, and not through the API server's proxy. */
@@ -91,7 +89,7 @@ async function askForwarded(
   client: KubeClient,
   pod: AskedPod,
   { method, path }: Endpoint,
-  { readToken, signal, timeoutMs = FORWARD_MS }: AskOptions,
+  { readToken, signal, timeoutMs = 10_000 }: AskOptions,
 ): Promise<unknown> {
   const what = whatOf(pod)
   const headers = headersOf(readToken)
