@@ -31,7 +31,7 @@ export function createControlSocket(controlled: Controlled, logger: Logger): Con
   const closing = new AbortController()
   const server = createServer({ maxHeaderSize: MAX_HEAD_BYTES }, (request, response) => {
     response.on('error', () => undefined)
-    answer(controlled, request, response, closing.signal).catch((err: unknown) => {
+    handle(controlled, request, response, closing.signal).catch((err: unknown) => {
       logger.error({ err }, 'the control socket failed to answer')
       response.destroy()
     })
@@ -50,7 +50,7 @@ export function createControlSocket(controlled: Controlled, logger: Logger): Con
   }
 }
 
-async function answer(
+async function handle(
   controlled: Controlled,
   request: IncomingMessage,
   response: ServerResponse,

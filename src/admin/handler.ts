@@ -26,7 +26,7 @@ export function createHandler(parts: HandlerParts): AdminHandler {
   return (request, response) => {
     // A client may disconnect at any time.
     response.on('error', () => {})
-    void answer(parts, request, response)
+    void respond(parts, request, response)
       .catch((err: unknown) => {
         parts.logger.error({ err }, 'the admin port failed to answer')
         return jsonResponse(500, { error: 'internal error' })
@@ -36,7 +36,7 @@ export function createHandler(parts: HandlerParts): AdminHandler {
   }
 }
 
-async function answer(
+async function respond(
   parts: HandlerParts,
   request: IncomingMessage,
   response: ServerResponse,

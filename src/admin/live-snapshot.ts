@@ -79,7 +79,7 @@ export class LatencyWindow {
       const then = before?.get(tool)
       const client = newer(seconds, then?.seconds)
       const app = newer(upstreamSeconds, then?.upstreamSeconds)
-      // Without an earlier look nobody knows which of the calls are recent.
+      // Without an earlier look it is unknown which calls are recent.
       if (before !== undefined) {
         clients.push(client)
         apps.push(app)

@@ -132,8 +132,8 @@ function root(list: () => AdminResponse, page?: () => Promise<AdminResponse>): A
     summary: 'this list; in a browser, a page that shows everything live',
     read: async ({ accept }) => {
       // Browsers ask for HTML by name; everybody else gets the list.
-      const answer = acceptsType(accept ?? '', 'text/html') ? await page() : list()
-      return { ...answer, headers: { ...answer.headers, vary: 'accept' } }
+      const response = acceptsType(accept ?? '', 'text/html') ? await page() : list()
+      return { ...response, headers: { ...response.headers, vary: 'accept' } }
     },
   }
 }

@@ -4,7 +4,7 @@ import { foreign } from './format.js'
 const KEY = 'squall-token'
 
 /**
- * Lets whoever has the token disarm and arm. The token stays in this tab and is never in an address.
+ * Disarms and arms with the token, which stays in this tab and is never in a URL.
  *
  * @param {(changed: import('../api.ts').Changed) => void} onChange
  */
@@ -18,7 +18,10 @@ export function listenForChanges(onChange) {
   const run = async (path, done) => {
     const given = token.value.trim()
     if (!/^[\u0021-\u007e]+$/.test(given)) {
-      say(given === '' ? 'Type the admin token first.' : 'That is not the admin token.', true)
+      showResult(
+        given === '' ? 'Type the admin token first.' : 'That is not the admin token.',
+        true,
+      )
       token.focus()
       return
     }
@@ -26,16 +29,16 @@ export function listenForChanges(onChange) {
     const { body, error } = await change(path, given, reason.value.trim())
     for (const button of buttons) button.disabled = false
     if (error !== undefined) {
-      say(error, true)
+      showResult(error, true)
       return
     }
     remember(given)
     reason.value = ''
-    say(body.changed ? done : `${done} It was so already.`, false)
+    showResult(body.changed ? done : `${done} It was so already.`, false)
     onChange(body)
   }
 
-  const say = (text, isError) => {
+  const showResult = (text, isError) => {
     result.dataset.error = String(isError)
     setText(result, foreign(text, 600))
   }

@@ -1,5 +1,5 @@
 /**
- * Returns the element with this id, of whatever kind the page has it.
+ * Returns the element with this id.
  *
  * @returns {any}
  */
@@ -7,7 +7,7 @@ export function byId(id) {
   return document.getElementById(id)
 }
 
-/** Makes an element. What is put into it is text or elements, never markup. */
+/** Makes an element with text or elements in it, never markup. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value)
@@ -15,12 +15,12 @@ export function make(tag, attributes = {}, ...children) {
   return element
 }
 
-/** Changes a text only when it is another one: what stays is not read out again. */
+/** Changes a text only when it differs, so that screen readers do not repeat it. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text
 }
 
-/** Changes an attribute only when it is another one. */
+/** Changes an attribute only when it differs. */
 export function setAttribute(element, name, value) {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value)
 }

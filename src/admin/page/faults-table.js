@@ -29,8 +29,8 @@ export function createFaultsTable() {
     show: ({ faults: { total } }) => {
       const shown = faults.slice(0, SHOWN)
       rows.show(shown)
-      const said = shown.length < total ? `The last ${shown.length} of ${count(total)}.` : ''
-      setText(byId('faults-about'), said === '' ? `${many(total, 'fault')} so far.` : said)
+      const text = shown.length < total ? `The last ${shown.length} of ${count(total)}.` : ''
+      setText(byId('faults-about'), text === '' ? `${many(total, 'fault')} so far.` : text)
     },
   }
 }

@@ -1,30 +1,30 @@
 const MAX_TEXT = 120
 const NONE = '–'
-// Marks that have no shape of their own could change how their neighbours are read.
+// Invisible characters could change how others are read.
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu
 const ROUND = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
-/** A text that somebody else wrote: cut, and with everything unseen made visible. */
+/** Cuts a foreign text, and makes invisible characters visible. */
 export function foreign(text, most = MAX_TEXT) {
   const whole = String(text)
   const cut = whole.length > most ? `${whole.slice(0, most)}…` : whole
   return cut.replaceAll(UNSEEN, (marker) => `\\u{${marker.codePointAt(0).toString(16)}}`)
 }
 
-/** A count, short where it is large. */
+/** Formats a count, short where it is large. */
 export function count(value) {
   return value < 10_000 ? ROUND.format(value) : SHORT.format(value)
 }
 
-/** A number per second. */
+/** Formats a number per second. */
 export function rate(value) {
   if (value === null || value === undefined) return NONE
   if (value === 0) return '0'
   return value < 10 ? value.toFixed(1) : count(value)
 }
 
-/** A duration that is given in seconds. */
+/** Formats a duration in seconds. */
 export function seconds(value) {
   if (value === null || value === undefined) return NONE
   if (value === 0) return '0 ms'
@@ -41,13 +41,13 @@ export function span(value) {
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`
 }
 
-/** The time of day of an ISO time, as this computer's clock would show it. */
+/** Returns the local time of day of an ISO time. */
 export function timeOfDay(iso) {
   if (typeof iso !== 'string') return NONE
   return new Date(iso).toLocaleTimeString('en-GB')
 }
 
-/** The time of day, with the date unless it is today's. */
+/** Returns the local time of day, with the date unless it is today's. */
 export function moment(iso) {
   if (typeof iso !== 'string') return NONE
   const date = new Date(iso)
@@ -55,7 +55,7 @@ export function moment(iso) {
   return isToday ? timeOfDay(iso) : `${date.toISOString().slice(0, 10)} ${timeOfDay(iso)}`
 }
 
-/** A count with its noun. */
+/** Formats a count with its noun. */
 export function many(value, one, more = `${one}s`) {
   return `${count(value)} ${value === 1 ? one : more}`
 }

@@ -70,7 +70,7 @@ function showFeed(state) {
   setText(line.querySelector('b'), FEED[shown])
 }
 
-/** Tools are added where they belong by name, and never taken away: one may be chosen. */
+/** Adds tools in the order of their names, and removes none: the user may have chosen it. */
 function offerTools(tools) {
   const offered = new Set([...toolSelect.options].map(({ value }) => value))
   for (const tool of tools) {
@@ -96,7 +96,7 @@ function listen() {
     })
     events.addEventListener('error', () => {
       showFeed('lost')
-      // Refused: browsers try again by themselves only where a connection broke.
+      // Browsers try again only where a connection broke, not after an error status.
       if (events.readyState === EventSource.CLOSED) setTimeout(open, AGAIN_MS)
     })
   }

@@ -60,11 +60,11 @@ function facts({ count, generation, digest, since }) {
 
 /** @param {import('../api.ts').Problem} problem */
 function showProblem({ file, line, column, path, message }) {
-  const place = `${foreign(file)}:${line}:${column}`
+  const location = `${foreign(file)}:${line}:${column}`
   return make(
     'li',
     {},
-    make('code', { class: 'place' }, place),
+    make('code', { class: 'place' }, location),
     make('span', { class: 'message' }, foreign(message, 500)),
     ...(path === '' ? [] : [make('code', { class: 'muted path' }, foreign(path, 200))]),
   )

@@ -42,9 +42,9 @@ function about(rules, all) {
   const idle = rules.filter(({ sampled }) => sampled === 0).length
   const own = rules.filter(({ builtIn }) => builtIn !== true).length
   const left = all > own ? ` ${many(all - own, 'more rule')} of the file not shown.` : ''
-  const said =
+  const text =
     idle === 0 ? 'Every rule has sampled calls.' : `${idle} of ${rules.length} sampled no call yet.`
-  return `${said}${left} Counts are of this version of each rule.`
+  return `${text}${left} Counts are of this version of each rule.`
 }
 
 /** @param {import('../api.ts').Rule} rule */

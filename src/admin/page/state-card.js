@@ -10,7 +10,7 @@ const WHO = {
   file: 'the rules file',
 }
 
-/** Shows whether rules may act and why not, and says it aloud when that changes. */
+/** Shows whether rules may act and why not, and announces changes to screen readers. */
 export function createStateCard() {
   const card = byId('state')
   const reasons = byId('reasons')

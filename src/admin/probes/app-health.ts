@@ -28,7 +28,7 @@ export function appHealthRoutes(probes: AppProbes, logger: Logger): Routes {
     if (running >= MAX_AT_ONCE) return textResponse(503, 'too many checks at once')
     running++
     try {
-      return await answer(probe, response, logger)
+      return await runProbe(probe, response, logger)
     } finally {
       running--
     }
@@ -39,7 +39,7 @@ export function appHealthRoutes(probes: AppProbes, logger: Logger): Routes {
   ])
 }
 
-async function answer(
+async function runProbe(
   probe: AppProbe,
   response: ServerResponse,
   logger: Logger,

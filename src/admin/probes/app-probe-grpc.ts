@@ -31,7 +31,7 @@ export async function checkGrpc(action: GrpcAction, context: CheckContext): Prom
 
 function call(session: ClientHttp2Session, service: string, userAgent: string): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    // A stream that its session took along says so only in its cause.
+    // The cause has the reason when the session ended its stream.
     const failed = (error: Error): void =>
       reject(error.cause instanceof Error ? error.cause : error)
     // A server that speaks another protocol, or disconnects, is an error of the session.
@@ -82,8 +82,8 @@ function judged({ status, headers, body }: Reply): Finding {
   if (status !== 200) return { ok: false, why: `the app answered ${status} to gRPC` }
   const code = headers['grpc-status']
   if (code !== '0') {
-    const said = decoded(String(headers['grpc-message'] ?? '').slice(0, MAX_REASON))
-    const reason = said === '' ? '' : `: ${said}`
+    const message = decoded(String(headers['grpc-message'] ?? '').slice(0, MAX_REASON))
+    const reason = message === '' ? '' : `: ${message}`
     return { ok: false, why: `gRPC status ${String(code ?? 'is missing')}${reason}` }
   }
   const state = stateIn(body)

@@ -135,8 +135,8 @@ function parseHeaders(value: unknown, where: string): readonly (readonly [string
 
 /** Escapes characters that a request line may not have; keeps existing escapes. */
 function wirePath(path: string): string {
-  const [place = ''] = path.split('#', 1)
-  const rooted = place.startsWith('/') ? place : `/${place}`
+  const [target = ''] = path.split('#', 1)
+  const rooted = target.startsWith('/') ? target : `/${target}`
   return rooted.replace(/[^\u0021-\u007e]/gu, (sign) =>
     Buffer.from(sign)
       .toString('hex')

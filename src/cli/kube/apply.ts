@@ -1,7 +1,7 @@
 import {
-  awaited,
+  awaitedPods,
   type AwaitedPod,
-  keysTogether,
+  mergedKeys,
   MergedRulesError,
   podsWithRules,
   type RulesTarget,
@@ -106,10 +106,10 @@ async function apply(
   const writing = { before, key, now: client.now(), lastsMs: request.lastsMs }
   const target = { ...asked, text: textWithTimes(asked.text, writing) }
   const targets = targetsOf(pods, target.text, textBefore(before, key))
-  const planned = keysTogether(before, target, targets.pods)
+  const planned = mergedKeys(before, target, targets.pods)
   if (!request.json) err.write(targetsText(targets, request.dryRun))
   if (request.dryRun) {
-    const waitFor = awaited(planned, key, targets.pods)
+    const waitFor = awaitedPods(planned, key, targets.pods)
     const progress = notAwaited(waitFor, 'nothing was written')
     return { target, targets, change: undefined, progress, stopped: false, warnings }
   }
@@ -117,7 +117,7 @@ async function apply(
   const bypasses = await findBypasses(client, reached, asked.prefix, { signal })
   const by = await userName(client, { signal })
   const { change, kept } = await writeConfigMap(client, { ...target, by }, before, { signal })
-  const waitFor = awaited(configMapKeys(kept), key, targets.pods)
+  const waitFor = awaitedPods(configMapKeys(kept), key, targets.pods)
   const applied =
     change === 'unchanged'
       ? undefined

@@ -1,6 +1,6 @@
 import type { Progress } from '../../cluster/kube/await-rules.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
-import type { StopChange, StopPlace } from '../../cluster/kube/stop-sidecars.ts'
+import type { StopChange, ConfigMapRef } from '../../cluster/kube/stop-sidecars.ts'
 import { progressLines } from '../../cluster/kube/progress-output.ts'
 import type { StopRequest } from '../commands/stop.ts'
 
@@ -9,7 +9,7 @@ export interface StopOutcome {
   readonly request: StopRequest
   readonly namespace: string | undefined
   readonly changes: readonly {
-    readonly place: StopPlace
+    readonly ref: ConfigMapRef
     readonly change: StopChange | KubeError
   }[]
   readonly progress: Progress
@@ -42,10 +42,10 @@ export function stopText(outcome: StopOutcome): string {
   const { request, namespace, changes, progress } = outcome
   const { dryRun } = request
   const wanted = request.action === 'stop' ? 'stopped' : 'resumed'
-  const lines = changes.map(({ place, change }) => {
+  const lines = changes.map(({ ref, change }) => {
     const would = dryRun && change === wanted ? 'would be ' : ''
     const text = change instanceof KubeError ? change.message : `${would}${TEXTS[change]}`
-    return `configmap ${place.name} in ${place.namespace}: ${text}\n`
+    return `configmap ${ref.name} in ${ref.namespace}: ${text}\n`
   })
   const all = [...progress].filter(([, { state }]) => state !== 'gone')
   const open = all.filter(([, { state }]) => state !== wanted)
@@ -82,8 +82,8 @@ export function stopJson(outcome: StopOutcome): string {
     interrupted: outcome.isInterrupted,
     namespace: namespace ?? null,
     selector: request.cluster.selector ?? null,
-    configMaps: changes.map(({ place, change }) => ({
-      ...place,
+    configMaps: changes.map(({ ref, change }) => ({
+      ...ref,
       ...(change instanceof KubeError ? { change: 'failed', trouble: change.message } : { change }),
     })),
     pods: [...progress].map(([{ pod }, each]) => ({

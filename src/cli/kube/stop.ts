@@ -9,11 +9,11 @@ import { isKubeError, KubeError } from '../../cluster/kube/kube-error.ts'
 import {
   beginStop,
   liftStop,
-  placeKey,
+  refKey,
   type StopChange,
-  stopLook,
-  type StopPlace,
-  stopPlaces,
+  stopCheck,
+  type ConfigMapRef,
+  stopConfigMaps,
   writeStop,
 } from '../../cluster/kube/stop-sidecars.ts'
 import type { ApplyOutput } from './apply.ts'
@@ -35,7 +35,7 @@ interface Run {
   isIncomplete: boolean
   readonly changes: Map<
     string,
-    { readonly place: StopPlace; readonly change: StopChange | KubeError }
+    { readonly ref: ConfigMapRef; readonly change: StopChange | KubeError }
   >
   /** The pods that are waited for. */
   readonly progress: Map<AwaitedPod, PodProgress>
@@ -102,17 +102,17 @@ async function act(run: Run, output: ApplyOutput): Promise<void> {
   const at = new Date()
   // A namespace that is not production has no pods in the list, and its ConfigMap stays as it is.
   const within = request.onlyProduction === undefined ? namespace : undefined
-  await change(run, stopPlaces(first ?? [], within, request.configMap), at, by)
+  await change(run, stopConfigMaps(first ?? [], within, request.configMap), at, by)
   if (first === undefined || signal.aborted) return
   // Kubelet begins as soon as possible. Pods that came meanwhile may read other ConfigMaps.
   const [pods = first] = await Promise.all([listAgain(run), touch(run, first, at)])
-  await change(run, stopPlaces(pods, within, request.configMap), at, by)
+  await change(run, stopConfigMaps(pods, within, request.configMap), at, by)
   for (const pod of pods.filter((each) => isConcerned(run, each))) {
     progress.set({ pod, digest: undefined, isReached: true }, begin(request, pod))
   }
   if (request.dryRun) return
-  const known = new Set(first.map(placeKey))
-  const later = pods.filter((pod) => !known.has(placeKey(pod)))
+  const known = new Set(first.map(refKey))
+  const later = pods.filter((pod) => !known.has(refKey(pod)))
   await Promise.all([touch(run, later, at), record(run, by)])
   await confirm(run, output)
 }
@@ -151,13 +151,18 @@ async function confirm(
 ): Promise<void> {
   const shown = request.json ? undefined : progressOutput(err)
   try {
-    await awaitPods(client, progress, stopLook(request.action === 'stop' ? 'stopped' : 'resumed'), {
-      timeoutMs: request.timeoutMs,
-      maxPollMs: MAX_POLL_MS,
-      signal,
-      readToken: request.cluster.readToken,
-      onProgress: (now) => shown?.show(now),
-    })
+    await awaitPods(
+      client,
+      progress,
+      stopCheck(request.action === 'stop' ? 'stopped' : 'resumed'),
+      {
+        timeoutMs: request.timeoutMs,
+        maxPollMs: MAX_POLL_MS,
+        signal,
+        readToken: request.cluster.readToken,
+        onProgress: (now) => shown?.show(now),
+      },
+    )
   } finally {
     shown?.end()
   }
@@ -224,33 +229,33 @@ async function refuseProductions(
 /** Changes the ConfigMaps that were not changed yet. */
 async function change(
   { client, request, signal, changes }: Run,
-  places: readonly StopPlace[],
+  refs: readonly ConfigMapRef[],
   at: Date,
   by: string | undefined,
 ): Promise<void> {
   const { selector, prefix } = request.cluster
   const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
-  const open = places.filter((place) => !changes.has(placeKey(place)))
+  const open = refs.filter((ref) => !changes.has(refKey(ref)))
   const { dryRun } = request
-  await inParallel(open, async (place) => {
+  await inParallel(open, async (ref) => {
     const stop = { selector, at: at.toISOString(), by }
     if (signal.aborted) {
-      changes.set(placeKey(place), { place, change: 'left' })
+      changes.set(refKey(ref), { ref, change: 'left' })
       return
     }
     // Without the signal: after Ctrl-C it has to be known what was written.
     const done = await (
       request.action === 'stop'
-        ? writeStop(client, place, stop, annotations, {
+        ? writeStop(client, ref, stop, annotations, {
             dryRun,
             keepStopped: request.onlyProduction !== undefined,
           })
-        : liftStop(client, place, selector, annotations, { dryRun })
+        : liftStop(client, ref, selector, annotations, { dryRun })
     ).catch((error: unknown) => {
       if (error instanceof KubeError) return error
       throw error
     })
-    changes.set(placeKey(place), { place, change: done })
+    changes.set(refKey(ref), { ref, change: done })
   })
 }
 
@@ -268,7 +273,7 @@ function changeOf(
   { changes }: Run,
   { namespace, rules }: InjectedPod,
 ): StopChange | KubeError | undefined {
-  return rules && changes.get(placeKey({ namespace, name: rules.configMap }))?.change
+  return rules && changes.get(refKey({ namespace, name: rules.configMap }))?.change
 }
 
 async function record({ client, request, signal, changes, warn }: Run, by?: string): Promise<void> {
@@ -280,8 +285,8 @@ async function record({ client, request, signal, changes, warn }: Run, by?: stri
   const done = [...changes.values()].filter(
     (each) => each.change === 'stopped' || each.change === 'resumed',
   )
-  const troubles = await inParallel(done, ({ place }) =>
-    recordEvent(client, { kind: 'ConfigMap', ...place }, { reason, message }, { signal }),
+  const troubles = await inParallel(done, ({ ref }) =>
+    recordEvent(client, { kind: 'ConfigMap', ...ref }, { reason, message }, { signal }),
   )
   const trouble = troubles.find((each) => each !== undefined)
   if (trouble !== undefined) warn(`no event was recorded: ${trouble.message}`)

@@ -4,7 +4,7 @@ import type { RulesVersion } from '../../rules/file/rules-version.ts'
 import { parseFound } from '../../rules/file/rules-parser.ts'
 import { ALL_KEYS, RULES_LABEL, SEPARATE_KEYS } from '../../rules/file/rules-label.ts'
 import {
-  ALL_PLACES,
+  WHOLE_MOUNT,
   type ConfigMapKeys,
   configMapKeys,
   expectedDigest,
@@ -76,23 +76,23 @@ export async function podsWithRules(
  * Returns the keys with the new rules among them. Throws where a sidecar that reads all keys would
  * reject them together.
  */
-export function keysTogether(
+export function mergedKeys(
   before: Fields | undefined,
   target: RulesTarget,
   targets: readonly PodTarget[],
 ): ConfigMapKeys {
   const keys = keysWith(before, target)
-  const places = new Map(targets.map(({ pod: { rules } }) => [JSON.stringify(rules), rules]))
-  for (const place of places.values()) {
-    if (place === undefined || place.key !== undefined) continue
-    const version = parseKeys(keys, place)
+  const mounts = new Map(targets.map(({ pod: { rules } }) => [JSON.stringify(rules), rules]))
+  for (const mount of mounts.values()) {
+    if (mount === undefined || mount.key !== undefined) continue
+    const version = parseKeys(keys, mount)
     if (version.kind === 'rejected') throw new MergedRulesError(version.problems)
   }
   return keys
 }
 
 /** Returns the digest that each sidecar reports once it has read these keys. */
-export function awaited(
+export function awaitedPods(
   keys: ConfigMapKeys,
   key: string,
   targets: readonly PodTarget[],
@@ -118,7 +118,7 @@ export async function writeConfigMap(
   if (before !== undefined && fieldsOf(before['data'])[key] === text) {
     return { change: 'unchanged', kept: before }
   }
-  const place = { kind: CONFIG_MAPS, namespace, name: configMap }
+  const ref = { kind: CONFIG_MAPS, namespace, name: configMap }
   const data = { [key]: text }
   const label = `${prefix}${RULES_LABEL}`
   const annotations = by === undefined ? {} : { [`${prefix}applied-by`]: by }
@@ -131,21 +131,21 @@ export async function writeConfigMap(
     }
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
     try {
-      return { change: 'created', kept: await createResource(client, place, body, limits) }
+      return { change: 'created', kept: await createResource(client, ref, body, limits) }
     } catch (error) {
-      // Somebody made it a moment ago.
+      // Another client has created it meanwhile.
       if (!isKubeError(error, 'exists')) throw error
     }
   }
   const known = metadataOf(before ?? {}).labels[label]
   const labels = { [label]: known ?? labelFor(before, target) }
   const patch = { metadata: { labels, annotations }, data }
-  return { change: 'changed', kept: await patchResource(client, place, 'merge', patch, limits) }
+  return { change: 'changed', kept: await patchResource(client, ref, 'merge', patch, limits) }
 }
 
 /** Returns the label that makes the webhook check the keys together, unless together they are invalid. */
 function labelFor(before: Fields | undefined, target: RulesTarget): string {
-  const { kind } = parseKeys(keysWith(before, target), ALL_PLACES)
+  const { kind } = parseKeys(keysWith(before, target), WHOLE_MOUNT)
   return kind === 'rejected' ? SEPARATE_KEYS : ALL_KEYS
 }
 
@@ -153,12 +153,12 @@ function keysWith(before: Fields | undefined, { key, text }: RulesTarget): Confi
   return new Map(configMapKeys(before ?? {})).set(key, Buffer.from(text, 'utf8'))
 }
 
-function parseKeys(keys: ConfigMapKeys, place: RulesConfigMap): RulesVersion {
+function parseKeys(keys: ConfigMapKeys, mount: RulesConfigMap): RulesVersion {
   return parseFound({
     kind: 'found',
     digest: '',
     isDirectory: true,
-    texts: mountedTexts(keys, place),
+    texts: mountedTexts(keys, mount),
     problems: [],
     writtenAt: 0,
   })
@@ -175,8 +175,8 @@ export async function touchPods(
   const annotations = { [`${prefix}rules-touched`]: at.toISOString() }
   const troubles = await inParallel(pods, async ({ namespace, name }) => {
     try {
-      const place = { kind: PODS, namespace, name }
-      await patchResource(client, place, 'merge', { metadata: { annotations } }, limits)
+      const ref = { kind: PODS, namespace, name }
+      await patchResource(client, ref, 'merge', { metadata: { annotations } }, limits)
       return undefined
     } catch (error) {
       // A deleted pod needs no rules.

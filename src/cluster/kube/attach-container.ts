@@ -41,7 +41,7 @@ export interface AttachContainer {
 
 /** Makes the container for a pod, or throws a `KubeError` with the reason why not. */
 export function attachContainer(pod: Fields, attachment: Attachment): AttachContainer {
-  refuseUnfit(pod)
+  checkPod(pod)
   const typed = pod as Pod
   const ports = portsOf(typed, attachment.port)
   const probePaths = probedPaths(typed, ports)
@@ -51,7 +51,7 @@ export function attachContainer(pod: Fields, attachment: Attachment): AttachCont
   args.push('--admin', `[::]:${ATTACHED_ADMIN_PORT}`)
   args.push('--for', `${forMs}ms`, '--start-before', startBefore.toISOString())
   const container = {
-    ...oneCapable(name, image, pullPolicy, ['attached', ...args]),
+    ...redirectContainer(name, image, pullPolicy, ['attached', ...args]),
     env: envOf(attachment, probePaths),
   }
   return { name, container, ports, probePaths }
@@ -65,7 +65,10 @@ export function detachContainer(
   const name = nextName(pod, DETACH)
   const image = textOf(attached['image']) ?? ''
   const args = ['redirect', '--release']
-  return { name, container: oneCapable(name, image, textOf(attached['imagePullPolicy']), args) }
+  return {
+    name,
+    container: redirectContainer(name, image, textOf(attached['imagePullPolicy']), args),
+  }
 }
 
 /** Returns the containers of attached sidecars that have not ended. */
@@ -82,7 +85,7 @@ export function ephemeralState(pod: Fields, name: unknown): Fields {
   return fieldsOf(statuses.find((each) => each['name'] === name)?.['state'])
 }
 
-function oneCapable(
+function redirectContainer(
   name: string,
   image: string,
   imagePullPolicy: string | undefined,
@@ -130,15 +133,15 @@ function envOf({ rulesText, env }: Attachment, probePaths: readonly string[]): r
   ]
 }
 
-function refuseUnfit(pod: Fields): void {
-  const { annotations, isLeaving } = metadataOf(pod)
+function checkPod(pod: Fields): void {
+  const { annotations, isTerminating } = metadataOf(pod)
   const spec = fieldsOf(pod['spec'])
   const names = [...listOf(spec['containers']), ...listOf(spec['initContainers'])].map(
     (each) => textOf(each['name']) ?? '',
   )
   const phase = textOf(fieldsOf(pod['status'])['phase'])
-  if (isLeaving || phase !== 'Running') {
-    const how = isLeaving ? 'being deleted' : String(phase)
+  if (isTerminating || phase !== 'Running') {
+    const how = isTerminating ? 'being deleted' : String(phase)
     throw attachError(`the pod is ${how}`, 'attach to one that runs')
   }
   if (names.includes(SIDECAR) || names.includes(REDIRECT)) {

@@ -39,7 +39,7 @@ export interface AwaitOptions {
   readonly maxPollMs?: number
 }
 
-export type Look = (
+export type PodCheck = (
   client: KubeClient,
   pod: AwaitedPod,
   options: AskOptions,
@@ -66,7 +66,7 @@ export function awaitRules(
 export async function awaitPods(
   client: KubeClient,
   progress: Map<AwaitedPod, PodProgress>,
-  ask: Look,
+  ask: PodCheck,
   options: AwaitOptions,
 ): Promise<Progress> {
   const { timeoutMs, signal, readToken, onProgress, maxPollMs = MAX_POLL_MS } = options

@@ -15,8 +15,8 @@ export interface Credentials {
 
 /** Returns the credentials for each request: some of them expire. */
 export interface CredentialSource {
-  /** `refused` is true when the API server did not accept the previous ones. */
-  get(refused: boolean): Promise<Credentials>
+  /** `rejected` is true when the API server did not accept the previous ones. */
+  get(rejected: boolean): Promise<Credentials>
 }
 
 export interface ClusterAccess {
@@ -72,15 +72,15 @@ export class TokenFile implements CredentialSource {
   }
 
   // Async, so that every error rejects.
-  async get(refused: boolean): Promise<Credentials> {
+  async get(rejected: boolean): Promise<Credentials> {
     const now = performance.now()
-    if (refused || now - this.#readAt >= READ_AGAIN_MS) {
+    if (rejected || now - this.#readAt >= READ_AGAIN_MS) {
       try {
         this.#token = checkedToken(readKubeFile(this.#path, 'token file'), this.#path)
         this.#readAt = now
       } catch (error) {
         // The file may be absent while it is replaced; the last token is still valid.
-        if (this.#token === undefined || refused) throw error
+        if (this.#token === undefined || rejected) throw error
       }
     }
     return { ...this.#more, token: this.#token }

@@ -7,7 +7,7 @@ import type { RulesConfigMap } from './injected-pod.ts'
 export type ConfigMapKeys = ReadonlyMap<string, Uint8Array>
 
 /** Selects all keys, as a sidecar without a configured key does. */
-export const ALL_PLACES: RulesConfigMap = { configMap: '', key: undefined, path: '', items: [] }
+export const WHOLE_MOUNT: RulesConfigMap = { configMap: '', key: undefined, path: '', items: [] }
 
 export function configMapKeys(configMap: Fields): ConfigMapKeys {
   const texts = Object.entries(textsOf(configMap['data'])).map(
@@ -20,36 +20,36 @@ export function configMapKeys(configMap: Fields): ConfigMapKeys {
 }
 
 /** Returns the files that a sidecar finds when these keys are mounted. */
-export function mountedTexts(keys: ConfigMapKeys, place: RulesConfigMap): readonly RulesText[] {
-  if (place.key !== undefined) {
-    const bytes = keys.get(place.key)
-    return bytes === undefined ? [] : [{ file: place.path, bytes }]
+export function mountedTexts(keys: ConfigMapKeys, mount: RulesConfigMap): readonly RulesText[] {
+  if (mount.key !== undefined) {
+    const bytes = keys.get(mount.key)
+    return bytes === undefined ? [] : [{ file: mount.path, bytes }]
   }
   const files =
-    place.items.length === 0
+    mount.items.length === 0
       ? [...keys].map(([key, bytes]) => ({ name: key, bytes }))
-      : place.items.flatMap(({ key, path }) => {
+      : mount.items.flatMap(({ key, path }) => {
           const bytes = keys.get(key)
           return bytes === undefined ? [] : [{ name: path, bytes }]
         })
   return files
     .filter(({ name }) => isRulesFileName(name))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
-    .map(({ name, bytes }) => ({ file: posix.join(place.path, name), bytes }))
+    .map(({ name, bytes }) => ({ file: posix.join(mount.path, name), bytes }))
 }
 
 /** Returns the digest that a sidecar reports for these keys; undefined when there is nothing to read. */
-export function expectedDigest(keys: ConfigMapKeys, place: RulesConfigMap): string | undefined {
-  const texts = mountedTexts(keys, place)
-  if (place.key !== undefined && texts.length === 0) return undefined
-  return digestOf(place.key === undefined, texts, [])
+export function expectedDigest(keys: ConfigMapKeys, mount: RulesConfigMap): string | undefined {
+  const texts = mountedTexts(keys, mount)
+  if (mount.key !== undefined && texts.length === 0) return undefined
+  return digestOf(mount.key === undefined, texts, [])
 }
 
 /** Returns true when a sidecar reads the key. */
-export function readsKey(place: RulesConfigMap, key: string): boolean {
-  if (place.key !== undefined) return place.key === key
-  if (place.items.length === 0) return isRulesFileName(key)
-  return place.items.some((item) => item.key === key && isRulesFileName(item.path))
+export function readsKey(mount: RulesConfigMap, key: string): boolean {
+  if (mount.key !== undefined) return mount.key === key
+  if (mount.items.length === 0) return isRulesFileName(key)
+  return mount.items.some((item) => item.key === key && isRulesFileName(item.path))
 }
 
 /** Returns the content of a key. */

@@ -70,9 +70,9 @@ export class ExecCredentials implements CredentialSource {
     this.#cluster = cluster
   }
 
-  get(refused: boolean): Promise<Credentials> {
+  get(rejected: boolean): Promise<Credentials> {
     const known = this.#known
-    if (!refused && known !== undefined && known.until - MARGIN_MS > Date.now()) {
+    if (!rejected && known !== undefined && known.until - MARGIN_MS > Date.now()) {
       return Promise.resolve(known.credentials)
     }
     this.#asking ??= this.#ask().finally(() => {
@@ -93,7 +93,7 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
   const info = {
     kind: 'ExecCredential',
     apiVersion: spec.apiVersion,
-    spec: { interactive: spec.interactive, ...(cluster && { cluster: shownCluster(cluster) }) },
+    spec: { interactive: spec.interactive, ...(cluster && { cluster: clusterInfo(cluster) }) },
   }
   return new Promise((done, fail) => {
     const failed = (what: string): void => {
@@ -126,7 +126,7 @@ function run(spec: ExecSpec, cluster: ExecCluster | undefined): Promise<string> 
   })
 }
 
-function shownCluster({ server, tls, extensions }: ExecCluster): object {
+function clusterInfo({ server, tls, extensions }: ExecCluster): object {
   const own = listOf(extensions).find(({ name }) => name === 'client.authentication.k8s.io/exec')
   return {
     server: server.href,

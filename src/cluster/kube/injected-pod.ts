@@ -64,8 +64,8 @@ export async function listInjectedPods(
 
 /** Reads a pod and its sidecar; undefined when it neither has nor asks for one, or is terminating. */
 export function readInjectedPod(pod: Fields, prefix: string): InjectedPod | undefined {
-  const { name, namespace = '', uid, annotations, labels, isLeaving } = metadataOf(pod)
-  if (isLeaving) return undefined
+  const { name, namespace = '', uid, annotations, labels, isTerminating } = metadataOf(pod)
+  if (isTerminating) return undefined
   const spec = fieldsOf(pod['spec'])
   const container = [...listOf(spec['containers']), ...listOf(spec['initContainers'])].find(
     (each) => each['name'] === SIDECAR,

@@ -69,38 +69,38 @@ export function responseError(
 ): KubeError {
   const fields = fieldsOf(json)
   const message = textOf(fields['message'])
-  const said = oneLine(
+  const detail = oneLine(
     message ?? textOf(fields['error']) ?? bytes.subarray(0, 300).toString('utf8'),
   )
-  if (status === 401 && fields['kind'] !== 'Status' && message === undefined && said !== '') {
+  if (status === 401 && fields['kind'] !== 'Status' && message === undefined && detail !== '') {
     // Passed on from a sidecar: other credentials for the cluster would change nothing.
-    return new KubeError('unauthorized', `cannot ${what}: ${said}; ${READ_TOKEN}`)
+    return new KubeError('unauthorized', `cannot ${what}: ${detail}; ${READ_TOKEN}`)
   }
   const isTaken = status === 409 && fields['reason'] === 'AlreadyExists'
   const code = isTaken ? 'exists' : (CODES[status] ?? 'response')
-  return new KubeError(code, `cannot ${what}: ${meaning(code, status, said, cluster)}`, status)
+  return new KubeError(code, `cannot ${what}: ${meaning(code, status, detail, cluster)}`, status)
 }
 
-function meaning(code: KubeErrorCode, status: number, said: string, cluster: string): string {
-  const responded = said === '' ? `the API server answers ${status}` : said
+function meaning(code: KubeErrorCode, status: number, detail: string, cluster: string): string {
+  const responded = detail === '' ? `the API server answers ${status}` : detail
   if (code === 'unauthorized') {
     return `the API server does not accept the credentials of ${cluster}; log in again`
   }
-  if (code === 'forbidden' && !said.startsWith('admission webhook')) {
-    return `${responded}; ${missingRight(said)}`
+  if (code === 'forbidden' && !detail.startsWith('admission webhook')) {
+    return `${responded}; ${missingRight(detail)}`
   }
   if (code === 'conflict') {
     return `${responded}; somebody else changed it at the same time, try again`
   }
   if (code === 'too_many_requests') return `${responded}; the API server is busy, try again later`
-  return code === 'not_found' && said === '' ? 'there is no such thing' : responded
+  return code === 'not_found' && detail === '' ? 'there is no such thing' : responded
 }
 
 /** Returns the missing right as a rule of a Role; the API server names all its parts. */
-function missingRight(said: string): string {
+function missingRight(detail: string): string {
   const match =
     /User "([^"]*)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?/.exec(
-      said,
+      detail,
     )
   if (match === null) return 'ask whoever runs the cluster for the right to do it'
   const [, user, verb, resource, group, namespace] = match

@@ -152,7 +152,7 @@ function clusterOf(part: KubeconfigPart): ExecCluster {
   return { server, tls, extensions: fields['extensions'] }
 }
 
-const GONE = [
+const UNSUPPORTED = [
   ['auth-provider', 'use an exec plugin, as kubectl does since 1.26'],
   ['username', 'API servers take no passwords any more; use a token or a certificate'],
   ['password', 'API servers take no passwords any more; use a token or a certificate'],
@@ -167,9 +167,9 @@ function credentialsOf(part: KubeconfigPart, user: string, cluster: ExecCluster)
   if ((cert === undefined) !== (key === undefined)) {
     throw configError(`${where} has one of client-certificate and client-key only`)
   }
-  for (const [gone, instead] of GONE) {
-    if (fields[gone] !== undefined) {
-      throw configError(`${where}: ${gone} is not supported; ${instead}`)
+  for (const [field, instead] of UNSUPPORTED) {
+    if (fields[field] !== undefined) {
+      throw configError(`${where}: ${field} is not supported; ${instead}`)
     }
   }
   if (isRecord(fields['exec'])) {

@@ -38,7 +38,7 @@ export async function requestForwarded(
   const signal = request.signal === undefined ? limit : AbortSignal.any([limit, request.signal])
   try {
     const socket = await openPort(client, request, signal)
-    return await getOver(portStream(socket, request.maxBytes + OVERHEAD), request, signal)
+    return await exchange(portStream(socket, request.maxBytes + OVERHEAD), request, signal)
   } catch (error) {
     if (error instanceof KubeError) throw error
     request.signal?.throwIfAborted()
@@ -58,7 +58,7 @@ async function openPort(
   const query = { ports: String(adminPort) }
   const socket = await client.openSocket({ path, query }, PROTOCOL, signal)
   if (socket !== undefined) return socket
-  // A WebSocket does not say why it was refused; the same request without an upgrade does.
+  // A WebSocket has no reason for a rejection; the same request without an upgrade has.
   await client.request({ method: 'GET', path, query, what, signal })
   throw new KubeError('unreachable', `cannot ${what}: the API server opened no WebSocket`)
 }
@@ -93,7 +93,7 @@ function portStream(socket: WebSocket, maxBytes: number): Duplex {
   return stream
 }
 
-async function getOver(
+async function exchange(
   stream: Duplex,
   { method, path, headers, pod }: ForwardedRequest,
   signal: AbortSignal,

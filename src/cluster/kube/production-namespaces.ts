@@ -51,9 +51,9 @@ export async function findArmedProduction(
 ): Promise<{ readonly found: readonly ArmedProduction[]; readonly trouble: string | undefined }> {
   let trouble: string | undefined
   const all = await inParallel([...armed], async ([namespace, count]) => {
-    const place = { kind: NAMESPACES, name: namespace }
+    const ref = { kind: NAMESPACES, name: namespace }
     const limits = { signal, timeoutMs: ASK_MS }
-    const read = await getResource(client, place, limits).catch((error: unknown) => {
+    const read = await getResource(client, ref, limits).catch((error: unknown) => {
       const { message } = asKubeError(error)
       trouble ??= `whether the label ${check.environmentLabel} of namespaces with armed sidecars names production cannot be checked: ${message}`
       return {}

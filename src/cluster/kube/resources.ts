@@ -43,7 +43,7 @@ export interface Metadata {
   readonly resourceVersion: string | undefined
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
-  readonly isLeaving: boolean
+  readonly isTerminating: boolean
 }
 
 const PAGE = '500'
@@ -142,7 +142,7 @@ export function metadataOf(thing: Fields): Metadata {
     resourceVersion: textOf(metadata['resourceVersion']),
     labels: textsOf(metadata['labels']),
     annotations: textsOf(metadata['annotations']),
-    isLeaving: metadata['deletionTimestamp'] !== undefined,
+    isTerminating: metadata['deletionTimestamp'] !== undefined,
   }
 }
 
@@ -153,8 +153,8 @@ export function pathOf({
   name,
 }: ObjectRef): string {
   const root = group === '' ? '/api/v1' : `/apis/${group}/v1`
-  const within = namespaced && namespace !== undefined ? `/namespaces/${part(namespace)}` : ''
-  return `${root}${within}/${plural}${name === undefined ? '' : `/${part(name)}`}`
+  const within = namespaced && namespace !== undefined ? `/namespaces/${encoded(namespace)}` : ''
+  return `${root}${within}/${plural}${name === undefined ? '' : `/${encoded(name)}`}`
 }
 
 function describe(verb: string, { kind, namespace, name }: ObjectRef): string {
@@ -164,7 +164,7 @@ function describe(verb: string, { kind, namespace, name }: ObjectRef): string {
 }
 
 /** Encodes a name; a name of dots must not lead to another resource. */
-function part(name: string): string {
+function encoded(name: string): string {
   return name === '.' || name === '..' ? encodeURIComponent(`${name}/`) : encodeURIComponent(name)
 }
 

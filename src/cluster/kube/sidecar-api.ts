@@ -29,7 +29,7 @@ export async function askSidecar<E extends Endpoint>(
 ): Promise<ResponseOf<E>> {
   const value = await (FORWARDED.has(pod)
     ? askForwarded(client, pod, endpoint, options)
-    : askEitherWay(client, pod, endpoint, options))
+    : askWithFallback(client, pod, endpoint, options))
   try {
     return checkResponse(endpoint, value)
   } catch (error) {
@@ -38,7 +38,7 @@ export async function askSidecar<E extends Endpoint>(
   }
 }
 
-async function askEitherWay(
+async function askWithFallback(
   client: KubeClient,
   pod: AskedPod,
   endpoint: Endpoint,
@@ -47,7 +47,7 @@ async function askEitherWay(
   try {
     return await askProxied(client, pod, endpoint, options)
   } catch (error) {
-    if (!(error instanceof KubeError) || !isOfProxy(error)) throw error
+    if (!(error instanceof KubeError) || !isProxyFailure(error)) throw error
     const value = await askForwarded(client, pod, endpoint, options).catch((other: unknown) => {
       const { message } = asKubeError(other)
       // Where ports cannot be forwarded at all, the proxy's failure decides whether to ask again.
@@ -61,7 +61,7 @@ async function askEitherWay(
 }
 
 /** Returns whether the proxy failed, and not the sidecar. */
-function isOfProxy({ code, status }: KubeError): boolean {
+function isProxyFailure({ code, status }: KubeError): boolean {
   return code === 'forbidden' || code === 'timeout' || (status !== undefined && status >= 500)
 }
 

@@ -1,7 +1,7 @@
 import { API } from '../../admin/api.ts'
 import { type Fields, fieldsOf, textOf } from '../../base/values.ts'
 import { parseStops, type Stop, STOP_KEY, stopsText } from '../../rules/guard/stop-key.ts'
-import { armedText, type Look, type PodProgress, waitingDespite } from './await-rules.ts'
+import { armedText, type PodCheck, type PodProgress, waitingDespite } from './await-rules.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError } from './kube-error.ts'
@@ -17,7 +17,7 @@ import {
 } from './resources.ts'
 
 /** A ConfigMap that sidecars read. */
-export interface StopPlace {
+export interface ConfigMapRef {
   readonly namespace: string
   readonly name: string
 }
@@ -35,11 +35,11 @@ export function isStopped(configMap: Fields | undefined): boolean {
 }
 
 /** Returns the ConfigMaps that pods read, and the one that later pods will read. */
-export function stopPlaces(
+export function stopConfigMaps(
   pods: readonly InjectedPod[],
   namespace: string | undefined,
   configMap: string,
-): readonly StopPlace[] {
+): readonly ConfigMapRef[] {
   const namespaces = namespace === undefined ? pods.map((pod) => pod.namespace) : [namespace]
   const all = [
     ...namespaces.map((each) => ({ namespace: each, name: configMap })),
@@ -47,10 +47,10 @@ export function stopPlaces(
       rules === undefined ? [] : [{ namespace: within, name: rules.configMap }],
     ),
   ]
-  return [...new Map(all.map((place) => [placeKey(place), place])).values()]
+  return [...new Map(all.map((ref) => [refKey(ref), ref])).values()]
 }
 
-export function placeKey({ namespace, name }: StopPlace): string {
+export function refKey({ namespace, name }: ConfigMapRef): string {
   return `${namespace}/${name}`
 }
 
@@ -63,7 +63,7 @@ function seesStopKey({ rules }: InjectedPod): boolean {
 /** Writes a stop into a ConfigMap, or creates it; `keepStopped` keeps a stop of all pods as it is. */
 export function writeStop(
   client: KubeClient,
-  place: StopPlace,
+  ref: ConfigMapRef,
   stop: Stop,
   annotations: Readonly<Record<string, string>>,
   { keepStopped = false, ...limits }: WriteLimits & { readonly keepStopped?: boolean },
@@ -72,7 +72,7 @@ export function writeStop(
     let stops: readonly Stop[] = [stop]
     let version: string | undefined
     if (stop.selector !== undefined || keepStopped) {
-      const before = await readStops(client, place, limits)
+      const before = await readStops(client, ref, limits)
       // A stop of all pods covers these.
       const coversAll = before.stops?.some(({ selector }) => selector === undefined) !== false
       if (coversAll) return 'unchanged'
@@ -80,8 +80,8 @@ export function writeStop(
       stops = [...others, stop]
       version = before.version
     }
-    const body = { metadata: { resourceVersion: version, annotations }, data: textIn(stops) }
-    await patchOrCreate(client, place, body, limits)
+    const body = { metadata: { resourceVersion: version, annotations }, data: stopData(stops) }
+    await patchOrCreate(client, ref, body, limits)
     return 'stopped'
   })
 }
@@ -89,20 +89,20 @@ export function writeStop(
 /** Removes the stop of a selector from a ConfigMap; without a selector all stops. */
 export function liftStop(
   client: KubeClient,
-  place: StopPlace,
+  ref: ConfigMapRef,
   selector: string | undefined,
   annotations: Readonly<Record<string, string>>,
   limits: WriteLimits,
 ): Promise<StopChange> {
   return retried(async () => {
-    const before = await readStops(client, place, limits)
+    const before = await readStops(client, ref, limits)
     if (before.stops?.length === 0) return 'unchanged'
     const left =
       selector === undefined ? [] : before.stops?.filter((each) => each.selector !== selector)
     if (left === undefined || left.length === before.stops?.length) return 'others'
-    const data = left.length === 0 ? { [STOP_KEY]: null } : textIn(left)
+    const data = left.length === 0 ? { [STOP_KEY]: null } : stopData(left)
     const body = { metadata: { resourceVersion: before.version, annotations }, data }
-    await patchResource(client, { kind: CONFIG_MAPS, ...place }, 'merge', body, limits)
+    await patchResource(client, { kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
     return left.length === 0 ? 'resumed' : 'others'
   })
 }
@@ -120,7 +120,7 @@ export function beginStop(pod: InjectedPod): PodProgress {
 }
 
 /** Returns a check whether a sidecar is stopped, or not any more. */
-export function stopLook(wanted: 'stopped' | 'resumed'): Look {
+export function stopCheck(wanted: 'stopped' | 'resumed'): PodCheck {
   return async (client, { pod }, options) => {
     try {
       const state = await askSidecar(client, pod, API.state, options)
@@ -140,13 +140,13 @@ export function stopLook(wanted: 'stopped' | 'resumed'): Look {
 
 async function patchOrCreate(
   client: KubeClient,
-  place: StopPlace,
+  ref: ConfigMapRef,
   body: { readonly metadata: Fields; readonly data: Fields },
   limits: WriteLimits,
 ): Promise<void> {
-  const { namespace, name } = place
+  const { namespace, name } = ref
   try {
-    await patchResource(client, { kind: CONFIG_MAPS, ...place }, 'merge', body, limits)
+    await patchResource(client, { kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
   } catch (error) {
     if (!isKubeError(error, 'not_found')) throw error
     const labels = { 'app.kubernetes.io/part-of': 'squall' }
@@ -159,16 +159,16 @@ async function patchOrCreate(
 /** Returns the stops of a ConfigMap; undefined when the key holds anything else, which stops all. */
 async function readStops(
   client: KubeClient,
-  place: StopPlace,
+  ref: ConfigMapRef,
   limits: Limits,
 ): Promise<{ readonly stops: readonly Stop[] | undefined; readonly version: string | undefined }> {
-  const found = await findResource(client, { kind: CONFIG_MAPS, ...place }, limits)
+  const found = await findResource(client, { kind: CONFIG_MAPS, ...ref }, limits)
   const text = textOf(fieldsOf(found?.['data'])[STOP_KEY])
   const version = metadataOf(found ?? {}).resourceVersion
   return { stops: text === undefined ? [] : parseStops(text), version }
 }
 
-function textIn(stops: readonly Stop[]): Fields {
+function stopData(stops: readonly Stop[]): Fields {
   return { [STOP_KEY]: stopsText(stops) }
 }
 

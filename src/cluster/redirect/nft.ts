@@ -43,7 +43,7 @@ export function applyRules(
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (stderr.length < MAX_STDERR) stderr += text
     })
-    // nft may end without having read everything; its exit says why.
+    // nft may end before it has read everything; its exit has the reason.
     child.stdin.on('error', () => undefined)
     child.stdin.end(rules)
     child.once('error', (error) => {

@@ -17,7 +17,7 @@ export interface RedirectPlan {
 }
 
 // Declares the table before it is deleted, so that the text also works without a table.
-const GONE = 'table inet squall\ndelete table inet squall\n'
+const DELETE_TABLE = 'table inet squall\ndelete table inet squall\n'
 
 /** Names the set of ports whose redirect is active, each for some seconds. */
 const HELD = 'inet squall held'
@@ -51,7 +51,7 @@ export function ruleset({ redirects, exemptUid, heldSeconds }: RedirectPlan): st
   ]
   const sets = isHeld ? SETS : ''
   const refresh = isHeld ? refreshRuleset(redirects, heldSeconds) : ''
-  return `${GONE}table inet squall {\n${sets}${chains.join('')}}\n${refresh}`
+  return `${DELETE_TABLE}table inet squall {\n${sets}${chains.join('')}}\n${refresh}`
 }
 
 /** Extends a held redirect by this many seconds. Fails where somebody has released it. */
@@ -75,7 +75,7 @@ export function releaseRuleset(): string {
 
 /** Removes all rules, if any. */
 export function undoRuleset(): string {
-  return GONE
+  return DELETE_TABLE
 }
 
 function chain(name: string, head: string, rules: readonly string[]): string {

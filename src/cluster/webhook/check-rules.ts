@@ -1,4 +1,4 @@
-import { ALL_PLACES, type ConfigMapKeys, mountedTexts } from '../kube/config-map-rules.ts'
+import { WHOLE_MOUNT, type ConfigMapKeys, mountedTexts } from '../kube/config-map-rules.ts'
 import { parseWherever } from '../../rules/file/parse-off-thread.ts'
 import { problemLines } from '../../rules/file/problem-format.ts'
 import { MAX_FILES, type RulesText } from '../../rules/file/rules-file.ts'
@@ -57,7 +57,7 @@ export async function checkKeys(
   separate: boolean,
   signal: AbortSignal,
 ): Promise<CheckedKeys> {
-  const texts = mountedTexts(keys, ALL_PLACES)
+  const texts = mountedTexts(keys, WHOLE_MOUNT)
   if (texts.length > MAX_FILES && !separate) {
     return { lines: [`has more than ${MAX_FILES} rules files`], canAct: false }
   }

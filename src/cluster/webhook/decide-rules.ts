@@ -49,7 +49,7 @@ export function labelledRules(review: Review, parts: RulesParts): LabelledRules 
   if (object === undefined) return denied('no_object', 'the review holds no ConfigMap')
   const label = labelOf(object, parts)
   if (label === undefined) return notChecked('not_labelled')
-  return metadataOf(object).isLeaving ? notChecked('leaving') : { object, label }
+  return metadataOf(object).isTerminating ? notChecked('leaving') : { object, label }
 }
 
 /** Returns the value of the label that asks for the check; undefined where it does not ask. */

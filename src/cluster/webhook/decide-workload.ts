@@ -37,7 +37,7 @@ export function decideWorkload(review: Review, parts: DecideParts): Promise<Deci
     const template = templateOf(object, kind)
     if (!isMarked(template, parts.settings.prefix)) return notChecked('not_requested')
     // Controllers and the garbage collector have to finish what they began.
-    if (metadataOf(object).isLeaving) return notChecked('leaving')
+    if (metadataOf(object).isTerminating) return notChecked('leaving')
     if (review.owner !== 'Pod') return notChecked('controlled')
     if (oldObject !== undefined && sameJson(template, templateOf(oldObject, kind))) {
       return notChecked('unchanged')
