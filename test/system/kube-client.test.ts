@@ -7,14 +7,9 @@ import type { KubeClient } from '../../src/cluster/kube/kube-client.ts'
 import { isKubeError } from '../../src/cluster/kube/kube-error.ts'
 import {
   CONFIG_MAPS,
-  createResource,
-  getResource,
-  listResources,
   metadataOf,
   MUTATING_WEBHOOKS,
-  patchResource,
   PODS,
-  replaceResource,
 } from '../../src/cluster/kube/resources.ts'
 import { splitPem } from '../../src/cluster/webhook/managed-secret.ts'
 import { ManagedCertificate } from '../../src/cluster/webhook/managed-certificate.ts'
@@ -52,27 +47,25 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
   })
 
   it('refuses what is stale, double or gone by the codes that are expected', async () => {
-    const made = await createResource(client, place, {
+    const made = await client.create(place, {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: 'rules' },
       data: { a: '1' },
     })
-    await patchResource(client, place, 'merge', { data: { b: '2' } })
-    expect((await getResource(client, place))['data']).toEqual({ a: '1', b: '2' })
-    expect(await codeOf(replaceResource(client, place, made))).toBe('conflict')
-    expect(await codeOf(createResource(client, place, { metadata: { name: 'rules' } }))).toBe(
-      'exists',
-    )
-    expect(await codeOf(getResource(client, { ...place, name: 'gone' }))).toBe('not_found')
-    expect(await codeOf(getResource(client, { ...place, namespace: '../x' }))).not.toBe('done')
+    await client.patch(place, 'merge', { data: { b: '2' } })
+    expect((await client.get(place))['data']).toEqual({ a: '1', b: '2' })
+    expect(await codeOf(client.replace(place, made))).toBe('conflict')
+    expect(await codeOf(client.create(place, { metadata: { name: 'rules' } }))).toBe('exists')
+    expect(await codeOf(client.get({ ...place, name: 'gone' }))).toBe('not_found')
+    expect(await codeOf(client.get({ ...place, namespace: '../x' }))).not.toBe('done')
   })
 
   it('says which right is missing, so that it can be given', async () => {
     await server.run('kubectl', ['create', 'serviceaccount', 'tester'])
     const { text } = await server.run('kubectl', ['create', 'token', 'tester'])
     const tester = connect(server.kubeconfigFor(text.trim()))
-    const error = await patchResource(tester, place, 'merge', {}).catch((caught: unknown) => caught)
+    const error = await tester.patch(place, 'merge', {}).catch((caught: unknown) => caught)
     await tester.close()
     expect(isKubeError(error, 'forbidden')).toBe(true)
     expect(String(error)).toContain(
@@ -80,7 +73,7 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
     )
     expect(String(error)).not.toContain(text.trim())
     const stranger = connect(server.kubeconfigFor('nobody-knows-this'))
-    expect(await codeOf(getResource(stranger, place))).toBe('unauthorized')
+    expect(await codeOf(stranger.get(place))).toBe('unauthorized')
     await stranger.close()
   })
 
@@ -98,8 +91,7 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
     expect(second.change).toBe('changed')
     const pods = { kind: PODS, namespace: 'default' }
     for (const name of ['one', 'two', 'three']) {
-      await createResource(
-        client,
+      await client.create(
         { ...pods, name },
         {
           apiVersion: 'v1',
@@ -109,10 +101,10 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
         },
       )
     }
-    const found = await listResources(client, pods, 'app=shop')
+    const found = await client.list(pods, 'app=shop')
     const injected = found.map((pod) => readInjectedPod(pod, 'squall.dev/')!)
     expect(await touchPods(client, injected, 'squall.dev/', new Date(), {})).toEqual([])
-    const touched = await getResource(client, { ...pods, name: 'two' })
+    const touched = await client.get({ ...pods, name: 'two' })
     expect(metadataOf(touched).annotations['squall.dev/rules-touched']).toMatch(/Z$/)
   })
 
@@ -126,7 +118,7 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
       rules: [],
       clientConfig: { service: { name: 'squall', namespace: 'default' } },
     })
-    await createResource(client, configuration, {
+    await client.create(configuration, {
       apiVersion: 'admissionregistration.k8s.io/v1',
       kind: 'MutatingWebhookConfiguration',
       metadata: { name: 'squall' },
@@ -135,7 +127,7 @@ describe.skipIf(missing !== undefined)('with a real API server', () => {
     const certificates = await Promise.all(Array.from({ length: 4 }, () => managed(client)))
     const shown = new Set(certificates.map(({ current }) => current?.cert))
     expect(shown.size).toBe(1)
-    const { webhooks } = (await getResource(client, configuration)) as unknown as {
+    const { webhooks } = (await client.get(configuration)) as unknown as {
       webhooks: { clientConfig: { caBundle: string; service: { name: string } } }[]
     }
     const leaf = new X509Certificate([...shown][0]!)

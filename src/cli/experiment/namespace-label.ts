@@ -1,5 +1,5 @@
 import { isKubeError, KubeError } from '../../cluster/kube/kube-error.ts'
-import { getResource, metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
+import { metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
 import type { PlacedName } from '../../rules/guard/production-names.ts'
 import type { Environment } from '../flags/flag-values.ts'
 import { readVersion } from '../version.ts'
@@ -25,7 +25,7 @@ export function namespaceLabels(
       const client = connectKube({ kubeconfig, context, env, version: readVersion() })
       try {
         const place = { kind: NAMESPACES, name: namespace }
-        const { labels } = metadataOf(await getResource(client, place, { timeoutMs: ASK_MS }))
+        const { labels } = metadataOf(await client.get(place, { timeoutMs: ASK_MS }))
         const where = `the label ${environmentLabel} of the namespace ${namespace},`
         return { where, name: labels[environmentLabel] }
       } finally {

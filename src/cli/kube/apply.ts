@@ -15,7 +15,7 @@ import { configMapKeys, textBefore } from '../../cluster/kube/config-map-rules.t
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
 import { isKubeError, type KubeError } from '../../cluster/kube/kube-error.ts'
-import { CONFIG_MAPS, findResource } from '../../cluster/kube/resources.ts'
+import { CONFIG_MAPS } from '../../cluster/kube/resources.ts'
 import { type Targets, targetsOf, type PodTarget } from '../../cluster/kube/targets.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/file/problem-format.ts'
 import { isStopped } from '../../cluster/kube/stop-sidecars.ts'
@@ -98,7 +98,7 @@ async function apply(
   }
   const pods = await podsWithRules(client, asked, { signal })
   const place = { kind: CONFIG_MAPS, namespace: asked.namespace, name: asked.configMap }
-  const before = await findResource(client, place, { signal })
+  const before = await client.find(place, { signal })
   if (isStopped(before)) {
     warn(`${asked.namespace} is stopped: no rule acts until squall resume -n ${asked.namespace}`)
   }

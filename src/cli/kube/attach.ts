@@ -8,7 +8,7 @@ import {
 } from '../../cluster/kube/attach-pod.ts'
 import { armedText } from '../../cluster/kube/await-rules.ts'
 import { recordEvent, userName } from '../../cluster/kube/audit.ts'
-import { getResource, metadataOf, PODS } from '../../cluster/kube/resources.ts'
+import { metadataOf, PODS } from '../../cluster/kube/resources.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { KubeError } from '../../cluster/kube/kube-error.ts'
 import { problemLines, problemsJson } from '../../rules/file/problem-format.ts'
@@ -105,7 +105,7 @@ async function recordAttached(
   signal: AbortSignal,
 ): Promise<KubeError | undefined> {
   const by = (await userName(client, { signal })) ?? 'an unknown user'
-  const { uid } = metadataOf(await getResource(client, { kind: PODS, ...place }, { signal }))
+  const { uid } = metadataOf(await client.get({ kind: PODS, ...place }, { signal }))
   const reason = action === 'attached' ? 'SquallAttached' : 'SquallDetached'
   const message = `a sidecar was ${action} by ${by}${more}`
   return recordEvent(client, { kind: 'Pod', ...place, uid }, { reason, message }, { signal })

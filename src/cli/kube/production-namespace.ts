@@ -1,6 +1,6 @@
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { isKubeError } from '../../cluster/kube/kube-error.ts'
-import { getResource, metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
+import { metadataOf, NAMESPACES } from '../../cluster/kube/resources.ts'
 import { refuseProduction } from '../flags/production.ts'
 import type { ApplyRequest } from '../commands/apply.ts'
 
@@ -29,7 +29,7 @@ export async function namespaceLabels(
 ): Promise<Readonly<Record<string, string>> | undefined> {
   try {
     const place = { kind: NAMESPACES, name: namespace }
-    return metadataOf(await getResource(client, place, { signal })).labels
+    return metadataOf(await client.get(place, { signal })).labels
   } catch (error) {
     if (isKubeError(error, 'forbidden', 'not_found')) return undefined
     throw error

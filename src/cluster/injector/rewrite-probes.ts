@@ -164,7 +164,8 @@ function aimOf(handler: Handler, container: Container): Aim | undefined {
   return number === undefined ? undefined : { kind, action, number }
 }
 
-function portNumber(port: number | string, { ports }: Container): number | undefined {
+/** Returns the number of a port of a container; undefined for an unknown name. */
+export function portNumber(port: number | string, { ports }: Container): number | undefined {
   if (typeof port === 'number') return port
   const named = (ports ?? []).find(({ name }) => name === port)
   if (named !== undefined) return named.containerPort

@@ -15,14 +15,7 @@ import { inParallel } from './in-parallel.ts'
 import { type InjectedPod, listInjectedPods, type RulesConfigMap } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, type KubeError } from './kube-error.ts'
-import {
-  CONFIG_MAPS,
-  createResource,
-  type Limits,
-  metadataOf,
-  patchResource,
-  PODS,
-} from './resources.ts'
+import { CONFIG_MAPS, type Limits, metadataOf, PODS } from './resources.ts'
 import type { PodTarget } from './targets.ts'
 
 /** The rules, and the ConfigMap that they are written to. */
@@ -131,7 +124,7 @@ export async function writeConfigMap(
     }
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
     try {
-      return { change: 'created', kept: await createResource(client, ref, body, limits) }
+      return { change: 'created', kept: await client.create(ref, body, limits) }
     } catch (error) {
       // Another client has created it meanwhile.
       if (!isKubeError(error, 'exists')) throw error
@@ -140,7 +133,7 @@ export async function writeConfigMap(
   const known = metadataOf(before ?? {}).labels[label]
   const labels = { [label]: known ?? labelFor(before, target) }
   const patch = { metadata: { labels, annotations }, data }
-  return { change: 'changed', kept: await patchResource(client, ref, 'merge', patch, limits) }
+  return { change: 'changed', kept: await client.patch(ref, 'merge', patch, limits) }
 }
 
 /** Returns the label that makes the webhook check the keys together, unless together they are invalid. */
@@ -176,7 +169,7 @@ export async function touchPods(
   const troubles = await inParallel(pods, async ({ namespace, name }) => {
     try {
       const ref = { kind: PODS, namespace, name }
-      await patchResource(client, ref, 'merge', { metadata: { annotations } }, limits)
+      await client.patch(ref, 'merge', { metadata: { annotations } }, limits)
       return undefined
     } catch (error) {
       // A deleted pod needs no rules.

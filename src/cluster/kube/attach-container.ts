@@ -3,6 +3,7 @@ import { HANDLER_FIELDS } from '../injector/handler-fields.ts'
 import { REDIRECT, SIDECAR } from '../injector/injected-names.ts'
 import { isMesh } from '../injector/mesh.ts'
 import type { Container, EnvVar, Handler, Pod } from '../injector/pod-types.ts'
+import { portNumber } from '../injector/rewrite-probes.ts'
 import { literal } from '../injector/sidecar-container.ts'
 import { heapOption } from '../injector/sidecar-resources.ts'
 import { type TakenPort, takenPorts } from '../injector/taken-ports.ts'
@@ -15,6 +16,7 @@ export const ATTACHED = `${SIDECAR}-attach-`
 export const DETACH = `${SIDECAR}-detach-`
 export const ATTACHED_ADMIN_PORT = 15390
 const FIRST_LISTEN_PORT = 15300
+const RESOURCES = { cpuRequest: '0', cpuLimit: '1', memoryRequest: '0', memoryLimit: '256Mi' }
 
 /** Configures the sidecar that is attached. */
 export interface Attachment {
@@ -110,20 +112,14 @@ function redirectContainer(
 }
 
 function envOf({ rulesText, env }: Attachment, probePaths: readonly string[]): readonly EnvVar[] {
-  const field = (name: string, fieldPath: string): EnvVar => ({
-    name,
-    valueFrom: { fieldRef: { fieldPath } },
-  })
+  const field = (name: string, fieldPath: string): EnvVar => {
+    return { name, valueFrom: { fieldRef: { fieldPath } } }
+  }
   const values = {
     ...env,
     ...(probePaths.length > 0 && { SQUALL_EXCLUDE_PATHS: probePaths.join(',') }),
     SQUALL_RULES_TEXT: rulesText,
-    NODE_OPTIONS: heapOption({
-      cpuRequest: '0',
-      cpuLimit: '1',
-      memoryRequest: '0',
-      memoryLimit: '256Mi',
-    }),
+    NODE_OPTIONS: heapOption(RESOURCES),
   }
   return [
     field('SQUALL_POD', 'metadata.name'),
@@ -187,13 +183,10 @@ function probedPaths(pod: Pod, ports: readonly TakenPort[]): readonly string[] {
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
   const paths = containers.flatMap((container) =>
     HANDLER_FIELDS.flatMap((field) => {
-      const handler = field.read(container)
-      if (!handler) return []
+      const handler = field.read(container) ?? {}
       const action = handler.httpGet ?? handler.grpc
-      if (!action || !ports.some(({ number }) => number === numberOf(container, action.port))) {
-        return []
-      }
-      return [pathOf(handler, container)]
+      const port = action && portNumber(action.port, container)
+      return ports.some(({ number }) => number === port) ? [pathOf(handler, container)] : []
     }),
   )
   return [...new Set(paths)]
@@ -208,11 +201,6 @@ function pathOf({ httpGet }: Handler, { name }: Container): string {
   if (/^\/[^\s,*[\]{}!?]*$/.test(path)) return path
   const wrong = `a probe of the container ${name} asks a path that cannot be excluded from faults`
   throw attachError(wrong, 'inject the sidecar instead, which stands in for probes')
-}
-
-function numberOf({ ports }: Container, port: number | string): number {
-  if (typeof port === 'number' || /^\d+$/.test(port)) return Number(port)
-  return ports?.find(({ name }) => name === port)?.containerPort ?? 0
 }
 
 /** Returns an unused name: ephemeral containers stay in the pod for good. */

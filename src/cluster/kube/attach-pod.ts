@@ -14,7 +14,7 @@ import {
 } from './attach-container.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, KubeError } from './kube-error.ts'
-import { getResource, pathOf, PODS } from './resources.ts'
+import { pathOf, PODS } from './resources.ts'
 import { type AskOptions, askSidecar } from './sidecar-api.ts'
 
 export interface PodRef {
@@ -40,7 +40,7 @@ export async function attachToPod(
   attachment: Attachment,
   { signal }: WaitOptions,
 ): Promise<AttachContainer> {
-  const pod = await getResource(client, { kind: PODS, ...ref }, { signal })
+  const pod = await client.get({ kind: PODS, ...ref }, { signal })
   const made = attachContainer(pod, attachment)
   await addContainer(client, ref, made.container, signal)
   return made
@@ -87,7 +87,7 @@ export async function detachFromPod(
   options: WaitOptions,
 ): Promise<string | undefined> {
   const { timeoutMs, signal } = options
-  const pod = await getResource(client, { kind: PODS, ...ref }, { signal })
+  const pod = await client.get({ kind: PODS, ...ref }, { signal })
   const [attached] = attachedContainers(pod)
   if (attached === undefined) return undefined
   const name = textOf(attached['name']) ?? ''
@@ -165,7 +165,7 @@ async function containerState(
   name: string,
   signal: AbortSignal,
 ): Promise<ContainerState> {
-  const pod = await getResource(client, { kind: PODS, ...ref }, { signal })
+  const pod = await client.get({ kind: PODS, ...ref }, { signal })
   const state = ephemeralState(pod, name)
   if ('terminated' in state) {
     const { exitCode, message, reason } = fieldsOf(state['terminated'])

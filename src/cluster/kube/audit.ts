@@ -8,7 +8,7 @@ import { inParallel } from './in-parallel.ts'
 import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError, type KubeError } from './kube-error.ts'
-import { createResource, EVENTS, type Limits } from './resources.ts'
+import { EVENTS, type Limits } from './resources.ts'
 import { rulesOf } from './targets.ts'
 
 const ASK_MS = 1_000
@@ -75,7 +75,7 @@ export async function recordEvent(
     count: 1,
   }
   try {
-    await createResource(client, { kind: EVENTS, namespace }, body, limits)
+    await client.create({ kind: EVENTS, namespace }, body, limits)
     return undefined
   } catch (error) {
     return isKubeError(error, 'exists') ? undefined : asKubeError(error)

@@ -5,7 +5,7 @@ import type { InjectedPod } from './injected-pod.ts'
 import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError } from './kube-error.ts'
-import { type Limits, listResources, metadataOf, SERVICES } from './resources.ts'
+import { type Limits, metadataOf, SERVICES } from './resources.ts'
 
 /** The Services that lead past sidecars. */
 export interface Bypasses {
@@ -53,7 +53,7 @@ export async function listServices(
   namespace: string,
   limits: Limits,
 ): Promise<readonly ServicePorts[]> {
-  const found = await listResources(client, { kind: SERVICES, namespace }, undefined, limits)
+  const found = await client.list({ kind: SERVICES, namespace }, undefined, limits)
   return found.map(servicePorts)
 }
 

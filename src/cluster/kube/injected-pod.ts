@@ -10,7 +10,7 @@ import {
 import { ATTACHED_ADMIN_PORT, attachedContainers, ephemeralState } from './attach-container.ts'
 import type { PodSelf } from '../../rules/match/pod-match.ts'
 import type { KubeClient } from './kube-client.ts'
-import { type Limits, listResources, metadataOf, PODS } from './resources.ts'
+import { type Limits, metadataOf, PODS } from './resources.ts'
 
 /** Locates the rules of a sidecar. */
 export interface RulesConfigMap {
@@ -54,7 +54,7 @@ export async function listInjectedPods(
   limits: Limits,
 ): Promise<readonly InjectedPod[]> {
   const ref = { kind: PODS, namespace: scope.namespace }
-  const found = await listResources(client, ref, scope.selector, limits)
+  const found = await client.list(ref, scope.selector, limits)
   const key = ({ namespace, name }: InjectedPod): string => `${namespace}/${name}`
   return found
     .map((pod) => readInjectedPod(pod, scope.prefix))

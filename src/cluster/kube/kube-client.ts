@@ -1,8 +1,9 @@
 import { Pool, WebSocket } from 'undici'
 import { readUpTo } from '../../base/read-bounded.ts'
-import { oneLine } from '../../base/text/foreign-text.ts'
+import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
 import type { ClusterAccess, Credentials } from './cluster-access.ts'
-import { KubeError, responseError } from './kube-error.ts'
+import { connectionProblem, isKubeError, jsonOf, KubeError, responseError } from './kube-error.ts'
+import { describe, type Limits, type ObjectRef, pathOf, type WriteLimits } from './resources.ts'
 
 export type PatchType = 'merge' | 'strategic-merge'
 
@@ -24,6 +25,8 @@ export interface KubeRequest {
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 32 * 1024 * 1024
+const PAGE = '500'
+const MAX_PAGES = 200
 const CONNECTIONS = 8
 const CONNECT_TIMEOUT_MS = 5_000
 const KEEP_ALIVE_MS = 20_000
@@ -47,6 +50,57 @@ export class KubeClient {
     this.name = access.name
     this.#access = access
     this.#userAgent = userAgent
+  }
+
+  get(ref: ObjectRef, limits: Limits = {}): Promise<Fields> {
+    return this.#resource('read', ref, { method: 'GET' }, limits)
+  }
+
+  /** Reads one resource; undefined where it does not exist. */
+  async find(ref: ObjectRef, limits: Limits): Promise<Fields | undefined> {
+    return this.get(ref, limits).catch((error: unknown) => {
+      if (isKubeError(error, 'not_found')) return undefined
+      throw error
+    })
+  }
+
+  create(ref: ObjectRef, body: Fields, limits: WriteLimits = {}): Promise<Fields> {
+    const path = pathOf({ ...ref, name: undefined })
+    return this.#resource('create', ref, { method: 'POST', path, body }, limits)
+  }
+
+  /** Replaces one resource; with a `resourceVersion` in it only when nobody changed it since. */
+  replace(ref: ObjectRef, body: Fields, limits: Limits = {}): Promise<Fields> {
+    return this.#resource('update', ref, { method: 'PUT', body }, limits)
+  }
+
+  patch(ref: ObjectRef, patch: PatchType, body: Fields, limits: WriteLimits = {}): Promise<Fields> {
+    return this.#resource('patch', ref, { method: 'PATCH', body, patch }, limits)
+  }
+
+  /** Reads all resources of a kind, page by page. */
+  async list(ref: ObjectRef, selector?: string, limits: Limits = {}): Promise<readonly Fields[]> {
+    const items: Fields[] = []
+    let next: string | undefined
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const query = { limit: PAGE, continue: next, labelSelector: selector }
+      const response = await this.#resource('list', ref, { method: 'GET', query }, limits)
+      items.push(...listOf(response['items']))
+      next = textOf(fieldsOf(response['metadata'])['continue'])
+      if (next === undefined) break
+    }
+    return items
+  }
+
+  async #resource(
+    verb: string,
+    ref: ObjectRef,
+    request: Pick<KubeRequest, 'method' | 'body' | 'patch' | 'query'> & { readonly path?: string },
+    { dryRun, ...limits }: WriteLimits,
+  ): Promise<Fields> {
+    const query = { dryRun: dryRun === true ? 'All' : undefined }
+    const what = describe(verb, ref)
+    return fieldsOf(await this.request({ path: pathOf(ref), query, what, ...request, ...limits }))
   }
 
   /** Returns the JSON of the response. Throws nothing but a `KubeError`, and the reason of an abort. */
@@ -178,51 +232,5 @@ export class KubeClient {
       },
     })
     return this.#pool
-  }
-}
-
-/** Parses JSON; undefined where it is none. */
-export function jsonOf(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8')) as unknown
-  } catch {
-    return undefined
-  }
-}
-
-const UNTRUSTED = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'CERT_SIGNATURE_FAILURE',
-])
-
-/** Explains why there was no response, and what to do about it. */
-function connectionProblem(
-  { code = '', message }: NodeJS.ErrnoException,
-  { host, hostname }: URL,
-): string {
-  if (UNTRUSTED.has(code)) {
-    return `the certificate of ${host} is not signed by the cluster's certificate-authority; check that the kubeconfig belongs to this cluster`
-  }
-  switch (code) {
-    case 'CERT_HAS_EXPIRED':
-      return `the certificate of ${host} has expired; check the clocks, or renew it`
-    case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `the certificate of ${host} is for other names; set tls-server-name for the cluster`
-    case 'ECONNREFUSED':
-      return `nothing listens at ${host}; is the cluster running?`
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `the name ${hostname} is not known; check the server URL and the network`
-    case 'UND_ERR_CONNECT_TIMEOUT':
-    case 'ETIMEDOUT':
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-      return `${host} cannot be reached; check the network, a VPN or a firewall`
-    default:
-      return `${oneLine(message)}${code === '' ? '' : ` (${code})`}`
   }
 }

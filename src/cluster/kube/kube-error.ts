@@ -107,3 +107,49 @@ function missingRight(detail: string): string {
   const kind = namespace === undefined ? 'ClusterRole' : `Role in "${namespace}"`
   return `give ${user} a ${kind} with apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["${verb}"]`
 }
+
+/** Parses JSON; undefined where it is none. */
+export function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_SIGNATURE_FAILURE',
+])
+
+/** Explains why there was no response, and what to do about it. */
+export function connectionProblem(
+  { code = '', message }: NodeJS.ErrnoException,
+  { host, hostname }: URL,
+): string {
+  if (UNTRUSTED.has(code)) {
+    return `the certificate of ${host} is not signed by the cluster's certificate-authority; check that the kubeconfig belongs to this cluster`
+  }
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+      return `the certificate of ${host} has expired; check the clocks, or renew it`
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `the certificate of ${host} is for other names; set tls-server-name for the cluster`
+    case 'ECONNREFUSED':
+      return `nothing listens at ${host}; is the cluster running?`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the name ${hostname} is not known; check the server URL and the network`
+    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `${host} cannot be reached; check the network, a VPN or a firewall`
+    default:
+      return `${oneLine(message)}${code === '' ? '' : ` (${code})`}`
+  }
+}

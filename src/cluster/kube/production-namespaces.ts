@@ -6,7 +6,7 @@ import {
 import { inParallel } from './in-parallel.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError } from './kube-error.ts'
-import { getResource, type Limits, metadataOf, NAMESPACES } from './resources.ts'
+import { type Limits, metadataOf, NAMESPACES } from './resources.ts'
 
 /** Decides which namespaces are production. */
 export interface NamespaceCheck {
@@ -53,7 +53,7 @@ export async function findArmedProduction(
   const all = await inParallel([...armed], async ([namespace, count]) => {
     const ref = { kind: NAMESPACES, name: namespace }
     const limits = { signal, timeoutMs: ASK_MS }
-    const read = await getResource(client, ref, limits).catch((error: unknown) => {
+    const read = await client.get(ref, limits).catch((error: unknown) => {
       const { message } = asKubeError(error)
       trouble ??= `whether the label ${check.environmentLabel} of namespaces with armed sidecars names production cannot be checked: ${message}`
       return {}

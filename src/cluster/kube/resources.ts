@@ -1,6 +1,4 @@
-import { type Fields, fieldsOf, listOf, textOf, textsOf } from '../../base/values.ts'
-import type { KubeClient, KubeRequest, PatchType } from './kube-client.ts'
-import { isKubeError } from './kube-error.ts'
+import { type Fields, fieldsOf, textOf, textsOf } from '../../base/values.ts'
 
 export interface ResourceKind {
   readonly plural: string
@@ -46,93 +44,6 @@ export interface Metadata {
   readonly isTerminating: boolean
 }
 
-const PAGE = '500'
-const MAX_PAGES = 200
-
-export function getResource(
-  client: KubeClient,
-  ref: ObjectRef,
-  limits: Limits = {},
-): Promise<Fields> {
-  return send(client, 'read', ref, { method: 'GET' }, limits)
-}
-
-/** Reads one resource; undefined where it does not exist. */
-export async function findResource(
-  client: KubeClient,
-  ref: ObjectRef,
-  limits: Limits,
-): Promise<Fields | undefined> {
-  return getResource(client, ref, limits).catch((error: unknown) => {
-    if (isKubeError(error, 'not_found')) return undefined
-    throw error
-  })
-}
-
-export function createResource(
-  client: KubeClient,
-  ref: ObjectRef,
-  body: Fields,
-  limits: WriteLimits = {},
-): Promise<Fields> {
-  const path = pathOf({ ...ref, name: undefined })
-  return send(client, 'create', ref, { method: 'POST', path, body }, limits)
-}
-
-/** Replaces one resource; with a `resourceVersion` in it only when nobody changed it since. */
-export function replaceResource(
-  client: KubeClient,
-  ref: ObjectRef,
-  body: Fields,
-  limits: Limits = {},
-): Promise<Fields> {
-  return send(client, 'update', ref, { method: 'PUT', body }, limits)
-}
-
-export function patchResource(
-  client: KubeClient,
-  ref: ObjectRef,
-  patch: PatchType,
-  body: Fields,
-  limits: WriteLimits = {},
-): Promise<Fields> {
-  return send(client, 'patch', ref, { method: 'PATCH', body, patch }, limits)
-}
-
-async function send(
-  client: KubeClient,
-  verb: string,
-  ref: ObjectRef,
-  request: Pick<KubeRequest, 'method' | 'body' | 'patch'> & { readonly path?: string },
-  { dryRun, ...limits }: WriteLimits,
-): Promise<Fields> {
-  const query = { dryRun: dryRun === true ? 'All' : undefined }
-  const what = describe(verb, ref)
-  return fieldsOf(await client.request({ path: pathOf(ref), query, what, ...request, ...limits }))
-}
-
-/** Reads all resources of a kind, page by page. */
-export async function listResources(
-  client: KubeClient,
-  ref: ObjectRef,
-  selector?: string,
-  limits: Limits = {},
-): Promise<readonly Fields[]> {
-  const what = describe('list', ref)
-  const items: Fields[] = []
-  let next: string | undefined
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const query = { limit: PAGE, continue: next, labelSelector: selector }
-    const response = fieldsOf(
-      await client.request({ method: 'GET', path: pathOf(ref), query, what, ...limits }),
-    )
-    items.push(...listOf(response['items']))
-    next = textOf(fieldsOf(response['metadata'])['continue'])
-    if (next === undefined) break
-  }
-  return items
-}
-
 export function metadataOf(thing: Fields): Metadata {
   const metadata = fieldsOf(thing['metadata'])
   return {
@@ -157,7 +68,8 @@ export function pathOf({
   return `${root}${within}/${plural}${name === undefined ? '' : `/${encoded(name)}`}`
 }
 
-function describe(verb: string, { kind, namespace, name }: ObjectRef): string {
+/** Describes an operation in messages: `read configmaps "rules" in namespace "shop"`. */
+export function describe(verb: string, { kind, namespace, name }: ObjectRef): string {
   const what = `${verb} ${kind.plural}${name === undefined ? '' : ` "${name}"`}`
   if (!kind.namespaced) return what
   return `${what} ${namespace === undefined ? 'in all namespaces' : `in namespace "${namespace}"`}`

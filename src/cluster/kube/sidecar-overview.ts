@@ -1,10 +1,11 @@
-import { type ConfigMapKeys, configMapKeys, expectedDigest } from './config-map-rules.ts'
+import type { Fields } from '../../base/values.ts'
+import { configMapKeys, expectedDigest } from './config-map-rules.ts'
 import { findBypasses, podWarnings } from './bypassed-pods.ts'
 import { inParallel } from './in-parallel.ts'
 import { type InjectedPod, listInjectedPods } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { asKubeError, isKubeError } from './kube-error.ts'
-import { CONFIG_MAPS, getResource, type Limits } from './resources.ts'
+import { CONFIG_MAPS, type Limits } from './resources.ts'
 import { API, type Rule, type State } from '../../admin/api.ts'
 import { type AskOptions, askSidecar } from './sidecar-api.ts'
 
@@ -44,10 +45,10 @@ export async function sidecarOverview(
   { signal }: Limits,
 ): Promise<SidecarOverview> {
   const pods = await listInjectedPods(client, { namespace, selector, prefix }, { signal })
-  const expected = await expectedDigests(client, pods, { signal })
+  const expected = expectedDigests(client, { signal })
   const bypasses = await findBypasses(client, pods, prefix, { signal })
   const reports = await inParallel(pods, async (pod) => ({
-    ...(await report(client, pod, expected.get(pod), { signal, readToken })),
+    ...(await report(client, pod, await expected(pod), { signal, readToken })),
     warnings: podWarnings(pod, bypasses),
   }))
   return { reports, servicesTrouble: bypasses.trouble }
@@ -84,34 +85,23 @@ const TROUBLE = {
     'it asks for a sidecar and has none: it was made while the webhook was away; delete the pod so that it is made again',
 } as const
 
-/** Returns the digest that each sidecar should have. Unknown without the right to read ConfigMaps. */
-async function expectedDigests(
+/** Finds the digest that a sidecar should have; undefined without the right to read its ConfigMap. */
+function expectedDigests(
   client: KubeClient,
-  pods: readonly InjectedPod[],
   limits: Limits,
-): Promise<ReadonlyMap<InjectedPod, string | undefined>> {
-  const reads = new Map<string, Promise<ConfigMapKeys | undefined>>()
-  const digests = await inParallel(pods, async ({ namespace, rules }) => {
+): (pod: InjectedPod) => Promise<string | undefined> {
+  const reads = new Map<string, Promise<Fields>>()
+  return async ({ namespace, rules }) => {
     if (rules === undefined) return undefined
+    const ref = { kind: CONFIG_MAPS, namespace, name: rules.configMap }
     const key = `${namespace}/${rules.configMap}`
-    const read = reads.get(key) ?? readKeys(client, namespace, rules.configMap, limits)
+    const read = reads.get(key) ?? client.get(ref, limits)
     reads.set(key, read)
-    const keys = await read
-    return keys && expectedDigest(keys, rules)
-  })
-  return new Map(pods.map((pod, i) => [pod, digests[i]]))
-}
-
-async function readKeys(
-  client: KubeClient,
-  namespace: string,
-  name: string,
-  limits: Limits,
-): Promise<ConfigMapKeys | undefined> {
-  try {
-    return configMapKeys(await getResource(client, { kind: CONFIG_MAPS, namespace, name }, limits))
-  } catch (error) {
-    if (isKubeError(error, 'not_found', 'forbidden')) return undefined
-    throw error
+    try {
+      return expectedDigest(configMapKeys(await read), rules)
+    } catch (error) {
+      if (isKubeError(error, 'not_found', 'forbidden')) return undefined
+      throw error
+    }
   }
 }

@@ -6,15 +6,7 @@ import type { InjectedPod } from './injected-pod.ts'
 import type { KubeClient } from './kube-client.ts'
 import { isKubeError } from './kube-error.ts'
 import { askSidecar } from './sidecar-api.ts'
-import {
-  CONFIG_MAPS,
-  createResource,
-  findResource,
-  type Limits,
-  metadataOf,
-  patchResource,
-  type WriteLimits,
-} from './resources.ts'
+import { CONFIG_MAPS, type Limits, metadataOf, type WriteLimits } from './resources.ts'
 
 /** A ConfigMap that sidecars read. */
 export interface ConfigMapRef {
@@ -102,7 +94,7 @@ export function liftStop(
     if (left === undefined || left.length === before.stops?.length) return 'others'
     const data = left.length === 0 ? { [STOP_KEY]: null } : stopData(left)
     const body = { metadata: { resourceVersion: before.version, annotations }, data }
-    await patchResource(client, { kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
+    await client.patch({ kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
     return left.length === 0 ? 'resumed' : 'others'
   })
 }
@@ -146,13 +138,13 @@ async function patchOrCreate(
 ): Promise<void> {
   const { namespace, name } = ref
   try {
-    await patchResource(client, { kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
+    await client.patch({ kind: CONFIG_MAPS, ...ref }, 'merge', body, limits)
   } catch (error) {
     if (!isKubeError(error, 'not_found')) throw error
     const labels = { 'app.kubernetes.io/part-of': 'squall' }
     const metadata = { ...body.metadata, resourceVersion: undefined, name, namespace, labels }
     const whole = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: body.data }
-    await createResource(client, { kind: CONFIG_MAPS, namespace }, whole, limits)
+    await client.create({ kind: CONFIG_MAPS, namespace }, whole, limits)
   }
 }
 
@@ -162,7 +154,7 @@ async function readStops(
   ref: ConfigMapRef,
   limits: Limits,
 ): Promise<{ readonly stops: readonly Stop[] | undefined; readonly version: string | undefined }> {
-  const found = await findResource(client, { kind: CONFIG_MAPS, ...ref }, limits)
+  const found = await client.find({ kind: CONFIG_MAPS, ...ref }, limits)
   const text = textOf(fieldsOf(found?.['data'])[STOP_KEY])
   const version = metadataOf(found ?? {}).resourceVersion
   return { stops: text === undefined ? [] : parseStops(text), version }

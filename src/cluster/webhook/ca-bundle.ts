@@ -1,11 +1,9 @@
 import { type Fields, fieldsOf, listOf, textOf } from '../../base/values.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import {
-  getResource,
   type Limits,
   metadataOf,
   MUTATING_WEBHOOKS,
-  patchResource,
   type ObjectRef,
   VALIDATING_WEBHOOKS,
 } from '../kube/resources.ts'
@@ -54,7 +52,7 @@ async function ensureOne(
   wanted: WantedBundle,
   limits: Limits,
 ): Promise<boolean> {
-  const configuration = await getResource(client, ref, limits)
+  const configuration = await client.get(ref, limits)
   const { resourceVersion, annotations } = metadataOf(configuration)
   // After a change of the mode others serve with other certificates: take nothing away from them.
   const keepOthers = wanted.keepOthers || (annotations[MANAGED_BY] ?? OWN) !== OWN
@@ -64,7 +62,7 @@ async function ensureOne(
   if (webhooks.length === 0) return false
   // With a version the change is refused when it was made from something old.
   const body = { metadata: { resourceVersion }, webhooks }
-  await patchResource(client, ref, 'strategic-merge', body, limits)
+  await client.patch(ref, 'strategic-merge', body, limits)
   return true
 }
 

@@ -2,13 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fields, fieldsOf } from '../../base/values.ts'
 import { isKubeError } from '../kube/kube-error.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import {
-  createResource,
-  getResource,
-  metadataOf,
-  replaceResource,
-  SECRETS,
-} from '../kube/resources.ts'
+import { metadataOf, SECRETS } from '../kube/resources.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import { ensureBundle } from './ca-bundle.ts'
 import {
@@ -147,10 +141,7 @@ export class ManagedCertificate {
     const { secret, namespace } = this.#options
     const place = { kind: SECRETS, namespace, name: secret }
     return this.#retried(async (limits) => {
-      const found = await getResource(client, place, limits).catch((error: unknown) => {
-        if (isKubeError(error, 'not_found')) return undefined
-        throw error
-      })
+      const found = await client.find(place, limits)
       const before = found === undefined ? undefined : readManaged(found)
       const state = renewed(before, this.#options, now())
       if (state === before) return state
@@ -159,9 +150,9 @@ export class ManagedCertificate {
       if (found === undefined) {
         const metadata = { name: secret, namespace, labels: { [MARK]: 'squall' } }
         const body = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata, data }
-        await createResource(client, place, body, limits)
+        await client.create(place, body, limits)
       } else {
-        await replaceResource(client, place, replaced(found, data), limits)
+        await client.replace(place, replaced(found, data), limits)
       }
       const what = before?.authority.cert === state.authority.cert ? 'leaf' : 'authority and leaf'
       logger.info({ secret, namespace, what }, 'new certificates were made')

@@ -1,7 +1,7 @@
 import type { NamespaceFacts, ServicePorts } from '../injector/injection.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
 import { listServices } from '../kube/bypassed-pods.ts'
-import { getResource, metadataOf, NAMESPACES } from '../kube/resources.ts'
+import { metadataOf, NAMESPACES } from '../kube/resources.ts'
 import { AgedCache } from './aged-cache.ts'
 import { DecideError, NO_SURROUNDINGS, type Surroundings } from './decide.ts'
 
@@ -31,7 +31,7 @@ export function readSurroundings(options: SurroundingsOptions): Surroundings {
       if (!readNamespaces) return NO_SURROUNDINGS.namespace(name)
       return namespaces
         .get(name, async () => {
-          const found = await getResource(client, { kind: NAMESPACES, name }, limits)
+          const found = await client.get({ kind: NAMESPACES, name }, limits)
           const { labels, annotations } = metadataOf(found)
           return { name, labels, annotations }
         })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { inClusterAccess, isInCluster } from '../../../src/cluster/kube/connect.ts'
 import { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
-import { getResource, NAMESPACES } from '../../../src/cluster/kube/resources.ts'
+import { NAMESPACES } from '../../../src/cluster/kube/resources.ts'
 import { closers } from '../../support/closers.ts'
 import { startCluster, TOKEN } from './cluster.ts'
 
@@ -29,9 +29,9 @@ test('a pod uses its service account, and reads its token again', async () => {
   ]).toEqual([true, false, false])
   const client = new KubeClient(inClusterAccess(env, directory), 'test')
   expect(client.namespace).toBe('chaos')
-  await expect(getResource(client, PLACE)).rejects.toThrow(/does not accept the credentials/)
+  await expect(client.get(PLACE)).rejects.toThrow(/does not accept the credentials/)
   await writeFile(join(directory, 'token'), TOKEN)
-  await getResource(client, PLACE)
+  await client.get(PLACE)
   await client.close()
   expect(() => inClusterAccess({}, directory)).toThrow(/does not run in a pod/)
   expect(() => inClusterAccess(env, '/nowhere')).toThrow(/automountServiceAccountToken/)

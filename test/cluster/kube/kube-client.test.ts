@@ -1,16 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { KubeClient } from '../../../src/cluster/kube/kube-client.ts'
 import { isKubeError } from '../../../src/cluster/kube/kube-error.ts'
-import {
-  CONFIG_MAPS,
-  createResource,
-  getResource,
-  listResources,
-  patchResource,
-  pathOf,
-  PODS,
-  replaceResource,
-} from '../../../src/cluster/kube/resources.ts'
+import { CONFIG_MAPS, pathOf, PODS } from '../../../src/cluster/kube/resources.ts'
 import { closers } from '../../support/closers.ts'
 import { accessTo, type Cluster, startCluster, TOKEN } from './cluster.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -34,40 +25,38 @@ async function errorOf(action: Promise<unknown>): Promise<Error> {
 }
 
 test('things are made, read, changed and listed page by page', async () => {
-  await createResource(cluster.client, PLACE, { metadata: { name: 'rules' }, data: { a: '1' } })
-  await patchResource(cluster.client, PLACE, 'merge', { data: { b: '2' } })
-  expect((await getResource(cluster.client, PLACE))['data']).toEqual({ a: '1', b: '2' })
+  await cluster.client.create(PLACE, { metadata: { name: 'rules' }, data: { a: '1' } })
+  await cluster.client.patch(PLACE, 'merge', { data: { b: '2' } })
+  expect((await cluster.client.get(PLACE))['data']).toEqual({ a: '1', b: '2' })
   for (let i = 0; i < 5; i++) {
     cluster.api.put(`/api/v1/namespaces/shop/pods/p${i}`, {
       metadata: { labels: { n: `${i % 2}` } },
     })
   }
   const place = { kind: PODS, namespace: 'shop' }
-  expect(await listResources(cluster.client, place)).toHaveLength(5)
-  expect(await listResources(cluster.client, place, 'n=1')).toHaveLength(2)
+  expect(await cluster.client.list(place)).toHaveLength(5)
+  expect(await cluster.client.list(place, 'n=1')).toHaveLength(2)
 })
 
 test('each kind of refusal has its code and says what to do', async () => {
   const stale = { metadata: { name: 'rules', resourceVersion: '0' } }
-  const conflict = await errorOf(replaceResource(cluster.client, PLACE, stale))
+  const conflict = await errorOf(cluster.client.replace(PLACE, stale))
   expect([isKubeError(conflict, 'conflict'), conflict.message]).toEqual([
     true,
     expect.stringContaining('try again'),
   ])
-  const exists = await errorOf(
-    createResource(cluster.client, PLACE, { metadata: { name: 'rules' } }),
-  )
+  const exists = await errorOf(cluster.client.create(PLACE, { metadata: { name: 'rules' } }))
   expect(isKubeError(exists, 'exists')).toBe(true)
-  const gone = await errorOf(getResource(cluster.client, { ...PLACE, name: 'gone' }))
+  const gone = await errorOf(cluster.client.get({ ...PLACE, name: 'gone' }))
   expect(isKubeError(gone, 'not_found')).toBe(true)
   cluster.api.denied.add('patch configmaps')
-  const forbidden = await errorOf(patchResource(cluster.client, PLACE, 'merge', {}))
+  const forbidden = await errorOf(cluster.client.patch(PLACE, 'merge', {}))
   expect(isKubeError(forbidden, 'forbidden')).toBe(true)
   expect(forbidden.message).toContain(
     'give tester a Role in "shop" with apiGroups: [""], resources: ["configmaps"], verbs: ["patch"]',
   )
   cluster.api.before = () => 429
-  const busy = await errorOf(getResource(cluster.client, PLACE))
+  const busy = await errorOf(cluster.client.get(PLACE))
   expect(isKubeError(busy, 'too_many_requests')).toBe(true)
   cluster.api.before = () => undefined
   const access = {
@@ -75,7 +64,7 @@ test('each kind of refusal has its code and says what to do', async () => {
     credentials: { get: () => Promise.resolve({ token: `${TOKEN}x` }) },
   }
   const stranger = opened(new KubeClient(access, 'test'))
-  const unauthorized = await errorOf(getResource(stranger, PLACE))
+  const unauthorized = await errorOf(stranger.get(PLACE))
   expect(unauthorized.message).toMatch(
     /does not accept the credentials of context "test"; log in again/,
   )

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { connectKube } from '../../../src/cluster/kube/connect.ts'
-import { getResource, NAMESPACES } from '../../../src/cluster/kube/resources.ts'
+import { NAMESPACES } from '../../../src/cluster/kube/resources.ts'
 import { issueServer, createAuthority } from '../../../src/cluster/webhook/issue-certificate.ts'
 import { type Cluster, kubeconfigText, startCluster, TOKEN } from './cluster.ts'
 
@@ -30,7 +30,7 @@ async function works(options: {
   const { kubeconfig, context, env = {} } = options
   const client = connectKube({ kubeconfig, context, env, version: 'test' })
   try {
-    await getResource(client, PLACE)
+    await client.get(PLACE)
     return client.namespace
   } finally {
     await client.close()
@@ -121,14 +121,14 @@ test.each(['v1', 'v1beta1'])(
       }),
     )
     const client = connectKube({ kubeconfig: file, context: undefined, env: {}, version: 'test' })
-    await getResource(client, PLACE)
-    await getResource(client, PLACE)
+    await client.get(PLACE)
+    await client.get(PLACE)
     const { readFile } = await import('node:fs/promises')
     expect(await readFile(counted, 'utf8')).toBe('x')
     // Credentials that are refused are fetched anew, once.
     let refused = 0
     cluster.api.before = () => (refused++ === 0 ? 401 : undefined)
-    await getResource(client, PLACE)
+    await client.get(PLACE)
     expect(await readFile(counted, 'utf8')).toBe('xx')
     cluster.api.before = () => undefined
     await client.close()
