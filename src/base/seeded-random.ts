@@ -22,8 +22,8 @@ export function pick<T>(random: RandomSource, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)]!
 }
 
-/** FNV-1a over the characters: neighbouring seeds begin far from each other. */
-function hashOf(text: string): number {
+/** Hashes the characters by FNV-1a: neighbouring seeds begin far from each other. */
+export function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) {
     hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { PHASES } from '../../src/lab/demo/phases/index.ts'
+import { PHASES } from '../../src/lab/demo/demo.ts'
 import { startProgram, type Finished } from '../support/program.ts'
 
 let directory: string

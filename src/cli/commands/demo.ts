@@ -1,4 +1,5 @@
-import type { DemoOptions, DemoProgram } from '../../lab/demo/demo-options.ts'
+import type { DemoOptions } from '../../lab/demo/demo.ts'
+import type { DemoProgram } from '../../lab/demo/stage.ts'
 import { defineCommand } from '../flags/command.ts'
 import { flagGroup, FlagValues, type RawFlags, type Environment } from '../flags/flag-values.ts'
 import { readVersion } from '../version.ts'

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { respondToCall, responseMethod, type Request } from './demo-responses.ts'
-import { plannedEnding } from './failure-script.ts'
-import { Tally } from './tally.ts'
+import { plannedEnding } from './demo-tools.ts'
+import { Counts, ENDING_KEYS, type EndingCounts } from './counts.ts'
 
 const MAX_BODY = 1024 * 1024
 const REBIND_TRIES = 40
@@ -11,9 +11,9 @@ const REBIND_PAUSE = 50
 
 /** A small MCP server: Streamable HTTP at /mcp, with tools that fail by a known script. */
 export class DemoApp {
-  /** The app's own record of each call: the truth that other counts are compared with. */
-  readonly truth = new Tally()
-  /** Fail by the script, or not at all. */
+  /** The app's own counts: the truth that other counts are compared with. */
+  readonly truth: EndingCounts = new Counts(ENDING_KEYS)
+  /** True when calls fail by the script. */
   failing = false
   #server: Server | undefined
   #port = 0
@@ -25,21 +25,21 @@ export class DemoApp {
     return this.#port
   }
 
-  /** Listens on the port that it had before, or on a free one. */
+  /** Listens on the previous port, or on a free one. */
   async start(): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         await this.#listen()
         return
       } catch (error) {
-        // Between two starts the system may have lent the port to a connection of somebody else.
+        // Between two starts the system may have given the port to another connection.
         if (tries === REBIND_TRIES) throw error
         await wait(REBIND_PAUSE)
       }
     }
   }
 
-  /** Ends as a process that is killed: every connection breaks. */
+  /** Stops like a killed process: every connection breaks. */
   async stop(): Promise<void> {
     const server = this.#server
     if (server === undefined) return
@@ -116,7 +116,7 @@ export class DemoApp {
       const nth = (this.#nth.get(tool) ?? 0) + 1
       if (this.failing) this.#nth.set(tool, nth)
       const ending = this.failing ? plannedEnding(tool, nth) : 'ok'
-      this.truth.add(tool, ending)
+      this.truth.add(tool, { calls: 1, [ending]: 1 })
       respondToCall(message, ending, response)
       for (const arrived of this.#waiting.splice(0)) arrived()
     })

@@ -1,7 +1,7 @@
 import { LOAD_DEFAULTS, type LoadOptions, type LoadResilience } from '../load/load-options.ts'
 import type { LoadResult } from '../load/results/result.ts'
 import { type RunningLoad, runLoad } from '../load/run-load.ts'
-import { Accounts } from './accounts.ts'
+import { type OriginCounts, originCounts } from './counts.ts'
 import { DEMO_TOOLS } from './demo-tools.ts'
 import type { Screen } from './screen.ts'
 import type { Stage } from './stage.ts'
@@ -25,12 +25,12 @@ export interface DemoLoad {
 export interface Loaded {
   readonly result: LoadResult
   /** The sidecar's counts of the same calls. */
-  readonly counted: Accounts
+  readonly counted: OriginCounts
 }
 
 /** Runs `squall load` against the sidecar, as its command does. */
 export async function demoLoad(stage: Stage, screen: Screen, asked: DemoLoad): Promise<Loaded> {
-  const before = await accountsOf(stage)
+  const before = await countsOf(stage)
   const startedAt = performance.now()
   let drawing: NodeJS.Timeout | undefined
   const begun = ({ recorder }: RunningLoad): void => {
@@ -67,16 +67,15 @@ export function optionsOf(
   }
 }
 
-async function accountsOf({ sidecar }: Stage): Promise<Accounts> {
-  return new Accounts((await sidecar.admin('/metrics')).text)
+async function countsOf({ sidecar }: Stage): Promise<OriginCounts> {
+  return originCounts(await sidecar.metrics())
 }
 
 /** A client can see the end of a call before the sidecar has counted it. */
-async function settled(stage: Stage, before: Accounts, calls: number): Promise<Accounts> {
+async function settled(stage: Stage, before: OriginCounts, calls: number): Promise<OriginCounts> {
   const until = performance.now() + SETTLE_MS
   for (;;) {
-    const counted = (await accountsOf(stage)).since(before)
-    if (counted.total().calls >= calls) return counted
-    if (performance.now() > until) return counted
+    const counted = (await countsOf(stage)).since(before)
+    if (counted.total().calls >= calls || performance.now() > until) return counted
   }
 }

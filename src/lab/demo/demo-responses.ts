@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { DEMO_TOOLS, type DemoTool, listed } from './demo-tools.ts'
-import type { Ending } from './failure-script.ts'
+import type { Ending } from './demo-tools.ts'
 
 /** The fields of a message that the demo's app reads; any of them may be missing. */
 export interface Request {

@@ -1,17 +1,19 @@
+import { hashOf, intBetween, pick, seededRandom } from '../../base/seeded-random.ts'
+
 /** The response of a tool. */
 export interface ToolResponse {
   readonly text: string
   readonly structured?: Readonly<Record<string, unknown>>
 }
 
-/** One tool of the demo's app. The same arguments give the same response. */
+/** A tool of the demo's app. The same arguments give the same response. */
 export interface DemoTool {
   readonly name: string
   readonly description: string
   readonly argument: string
-  /** It does more than read. */
+  /** True for a tool that does more than read. */
   readonly writes?: boolean
-  /** Answers with an event stream that tells its progress in so many steps. */
+  /** The number of progress notifications; with these the response is an event stream. */
   readonly steps?: number
   readonly outputSchema?: object
   response(argument: string): ToolResponse
@@ -26,7 +28,7 @@ export const DEMO_TOOLS: readonly DemoTool[] = [
     description: 'Search the handbook',
     argument: 'query',
     response: (query) => ({
-      text: [1, 2, 3].map((n) => `${n}. ${query}: page ${1 + (hash(query) % 90) * n}`).join('\n'),
+      text: [1, 2, 3].map((n) => `${n}. ${query}: page ${1 + (hashOf(query) % 90) * n}`).join('\n'),
     }),
   },
   {
@@ -35,7 +37,10 @@ export const DEMO_TOOLS: readonly DemoTool[] = [
     argument: 'sql',
     response: (sql) => ({
       text: JSON.stringify(
-        Array.from({ length: 1 + (hash(sql) % 24) }, (_, row) => ({ row, value: hash(sql + row) })),
+        Array.from({ length: 1 + (hashOf(sql) % 24) }, (_, row) => ({
+          row,
+          value: hashOf(sql + row),
+        })),
       ),
     }),
   },
@@ -49,7 +54,7 @@ export const DEMO_TOOLS: readonly DemoTool[] = [
       required: ['celsius', 'sky'],
     },
     response: (place) => {
-      const structured = { celsius: (hash(place) % 45) - 10, sky: SKIES[hash(place) % 5] }
+      const structured = { celsius: (hashOf(place) % 45) - 10, sky: SKIES[hashOf(place) % 5] }
       return { text: JSON.stringify(structured), structured }
     },
   },
@@ -65,11 +70,11 @@ export const DEMO_TOOLS: readonly DemoTool[] = [
     description: 'Book a flight; fails often',
     argument: 'to',
     writes: true,
-    response: (to) => ({ text: `Booked to ${to}, seat ${1 + (hash(to) % 30)}A ✈` }),
+    response: (to) => ({ text: `Booked to ${to}, seat ${1 + (hashOf(to) % 30)}A ✈` }),
   },
 ]
 
-/** The entry of a tool in the response to `tools/list`. */
+/** Returns the entry of a tool in the response to `tools/list`. */
 export function listed(tool: DemoTool): object {
   const { name, description, argument, outputSchema, writes = false } = tool
   return {
@@ -85,10 +90,50 @@ export function listed(tool: DemoTool): object {
   }
 }
 
-function hash(text: string): number {
-  let value = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) {
-    value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)
+/** The kinds of failures of the demo's app. */
+export const FAILURES = ['tool_error', 'rpc_error', 'http_error', 'reset'] as const
+
+type FailureKind = (typeof FAILURES)[number]
+
+/** The outcome of a call to the demo's app. */
+export type Ending = 'ok' | FailureKind
+
+/** Fails one call in `oneIn`, with each of the kinds in turn. The counts of Squall are compared with it. */
+const FAILURE_SCRIPT: Readonly<
+  Record<string, { readonly oneIn: number; readonly kinds: readonly FailureKind[] }>
+> = {
+  query_db: { oneIn: 25, kinds: ['http_error', 'rpc_error'] },
+  get_weather: { oneIn: 50, kinds: ['rpc_error'] },
+  summarize: { oneIn: 20, kinds: ['tool_error', 'reset'] },
+  book_flight: { oneIn: 8, kinds: ['tool_error', 'rpc_error', 'http_error', 'reset'] },
+}
+
+/** Returns the planned outcome of the nth call of a tool, counted from 1. */
+export function plannedEnding(tool: string, nth: number): Ending {
+  const script = FAILURE_SCRIPT[tool]
+  if (script === undefined || nth % script.oneIn !== 0) return 'ok'
+  return script.kinds[(nth / script.oneIn - 1) % script.kinds.length]!
+}
+
+/** A tool call as a JSON-RPC request. */
+export interface ToolCall {
+  readonly id: number
+  readonly method: 'tools/call'
+  readonly params: {
+    readonly name: string
+    readonly arguments: Readonly<Record<string, string>>
   }
-  return value >>> 0
+}
+
+const SUBJECTS = ['refunds', 'naïve Bayes', '東京', 'quarterly report', 'line\nbreak', 'São Paulo']
+
+/** Returns the same calls for the same seed. */
+export function seededCalls(seed: number, count: number): ToolCall[] {
+  const random = seededRandom(seed)
+  return Array.from({ length: count }, (_, id) => {
+    const { name, argument } = pick(random, DEMO_TOOLS)
+    const subject = `${pick(random, SUBJECTS)} ${intBetween(random, 0, 999)}`
+    const text = subject.repeat(intBetween(random, 1, 4))
+    return { id, method: 'tools/call', params: { name, arguments: { [argument]: text } } }
+  })
 }

@@ -1,24 +1,48 @@
+import type { Check, Phase } from './phase.ts'
+import { clean, twoPercent, withRetries } from './phases/load-phases.ts'
+import { editedLive } from './phases/edited-live.ts'
+import { life } from './phases/life.ts'
+import { nobodyNotices } from './phases/nobody-notices.ts'
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { DemoOptions, DemoProgram } from './demo-options.ts'
 import { type Played, showEnd } from './end-screen.ts'
-import type { Check } from './phase.ts'
-import { PHASES } from './phases/index.ts'
 import { Screen } from './screen.ts'
-import { Stage } from './stage.ts'
-import { goOn, type Places, placesOf, showPlaces } from './stay.ts'
+import { type DemoProgram, Stage } from './stage.ts'
 import { writeReport } from '../report/write-report.ts'
+import { runLoad } from '../load/run-load.ts'
+import { optionsOf } from './demo-load.ts'
+import { SLOW_SEARCH } from './rules-texts.ts'
+
+/** Configures `squall demo`. */
+export interface DemoOptions {
+  /** Prints the results as JSON, and nothing else. */
+  readonly json: boolean
+  /** Keeps app and sidecar running until a signal. */
+  readonly stay: boolean
+  /** The file for the report. */
+  readonly report: string | undefined
+}
+
+/** The phases of the demo in their order. */
+export const PHASES: readonly Phase[] = [
+  nobodyNotices,
+  clean,
+  twoPercent,
+  withRetries,
+  editedLive,
+  life,
+]
 
 const TOO_LONG_MS = 60_000
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** Plays the demo; the result is the exit code: 1 when anything was not as it should be. */
+/** Runs the demo; resolves to the exit code, which is 1 when a check failed. */
 export async function demo(options: DemoOptions, program: DemoProgram): Promise<number> {
   const { stdout } = process
-  // A reader that has seen enough, such as head, is no failure.
+  // A reader such as head closes the pipe early.
   stdout.on('error', () => {})
   const screen = new Screen(options.json ? undefined : stdout, process.env)
   const stopped = stopSignal()
@@ -57,13 +81,13 @@ async function stay(
 ): Promise<void> {
   showPlaces(screen, places)
   const stop = new AbortController()
-  const going = goOn(stage, stop.signal)
+  const going = gentleLoad(stage, stop.signal)
   await Promise.race([stopped, going])
   stop.abort()
   await going
 }
 
-/** Where it is said, or else in a place that nobody has to clean up. */
+/** Writes the report to the given file, or to a temporary file; returns its path. */
 async function writeDemoReport(
   { json, report }: DemoOptions,
   played: readonly Played[],
@@ -74,18 +98,18 @@ async function writeDemoReport(
   }
   if (json) return undefined
   const file = join(tmpdir(), `squall-demo-${randomBytes(3).toString('hex')}.html`)
-  // Others can write there as well: never through a link that somebody has put in place.
+  // Other users can write to this directory: `wx` follows no link that they have put there.
   await writeFile(file, demoReport(played), { flag: 'wx', mode: 0o600 })
   return file
 }
 
-/** Some call was never answered: better a message than to stand still. */
+/** Rejects after the time limit: a call got no response. */
 async function tooLong(): Promise<never> {
   await wait(TOO_LONG_MS, undefined, { ref: false })
   throw new Error(`the demo did not end within ${TOO_LONG_MS / 1000} s`)
 }
 
-/** Measured numbers are not better for having fifteen digits. */
+/** Rounds the numbers of JSON to four decimals. */
 function short(_key: string, value: unknown): unknown {
   return typeof value === 'number' ? Number(value.toFixed(4)) : value
 }
@@ -103,7 +127,7 @@ async function play(stage: Stage, screen: Screen): Promise<Played[]> {
   return played
 }
 
-/** Resolves with the first signal; the second ends at once. */
+/** Resolves with the first signal; the second ends the process at once. */
 function stopSignal(): Promise<(typeof SIGNALS)[number]> {
   return new Promise((resolve) => {
     let asked = false
@@ -137,11 +161,12 @@ function resultOf(
   }
 }
 
-/** The loads of the demo as a report. */
+/** Formats the loads of the demo as a report. */
 function demoReport(played: readonly Played[]): string {
   const runs = played.flatMap(({ result }) => (result.run === undefined ? [] : [result.run]))
   const checks = played.flatMap(({ result }) => result.checks)
   const held = checks.filter(({ ok }) => ok).length
+  const titleOf = (column: string): string => `${column[0]!.toUpperCase()}${column.slice(1)}`
   return writeReport(
     runs.map(({ column, about, result }) => ({ title: titleOf(column), about, result })),
     {
@@ -154,6 +179,43 @@ function demoReport(played: readonly Played[]): string {
   )
 }
 
-function titleOf(column: string): string {
-  return `${column[0]!.toUpperCase()}${column.slice(1)}`
+type Places = Readonly<Record<'app' | 'squall' | 'page' | 'metrics' | 'rules', string>>
+
+const PER_SECOND = 40
+
+/** Returns the addresses and files that stay in use. */
+function placesOf({ app, sidecar, rulesFile }: Stage): Places {
+  const at = (port: number, path: string): string => `http://127.0.0.1:${port}${path}`
+  return {
+    app: at(app.port, '/mcp'),
+    squall: at(sidecar.port, '/mcp'),
+    page: at(sidecar.adminPort, '/'),
+    metrics: at(sidecar.adminPort, '/metrics'),
+    rules: rulesFile,
+  }
+}
+
+/** Shows the addresses and files, and what to try. */
+function showPlaces(screen: Screen, { app, squall, page, rules }: Places): void {
+  const strong = (text: string): string => screen.paint('strong', text)
+  screen.line()
+  screen.line(` page    ${strong(page)}`)
+  screen.line(` rules   ${strong(rules)}`)
+  screen.line(` Squall  ${squall}`)
+  screen.line(` app     ${app}`)
+  screen.line()
+  screen.line(` ${PER_SECOND} calls a second go on, and the app fails by itself now and then.`)
+  screen.line(' Look at the page, change a percent: in the rules file, save, and look again.')
+  screen.line(` Or in a terminal:  squall top ${new URL(page).host}`)
+  screen.line()
+  screen.line(' Ctrl-C ends it all.')
+}
+
+/** Runs a gentle load until it is stopped. */
+async function gentleLoad(stage: Stage, stop: AbortSignal): Promise<void> {
+  stage.app.failing = true
+  await stage.edit(SLOW_SEARCH)
+  const options = optionsOf(stage, { seed: 1, durationMs: 0 })
+  const { durationMs: _, ...pace } = options.pace
+  await runLoad({ ...options, pace: { ...pace, rate: PER_SECOND } }, { stop, cut: stop })
 }

@@ -1,8 +1,9 @@
 import type { LoadResult } from '../load/results/result.ts'
+import { wholeNumber } from '../report/shown-numbers.ts'
 import type { Screen } from './screen.ts'
 import type { Stage } from './stage.ts'
 
-/** Something that was looked at, and whether it was as it should be. */
+/** An expectation, and whether it was met. */
 export interface Check {
   readonly what: string
   readonly ok: boolean
@@ -29,18 +30,23 @@ export interface Summary {
 
 /** The result of a phase. */
 export interface PhaseResult {
-  /** Every number of it, for `--json`. */
+  /** The numbers for `--json`. */
   readonly numbers: Readonly<Record<string, unknown>>
   readonly checks: readonly Check[]
-  /** The lines for the end screen; a load has a column there instead. */
+  /** The lines for the end screen, where a load has a column instead. */
   readonly summary?: readonly Summary[]
   readonly run?: DemoRun
 }
 
-/** One part of the demo. */
+/** A part of the demo. */
 export interface Phase {
-  /** Its key in `--json`. */
+  /** The key in `--json`. */
   readonly key: string
   readonly title: string
   run(stage: Stage, screen: Screen): Promise<PhaseResult>
+}
+
+/** Formats milliseconds, below 10 with two decimals. */
+export function millis(value: number): string {
+  return Math.abs(value) < 10 ? value.toFixed(2) : wholeNumber(value)
 }

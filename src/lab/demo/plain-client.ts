@@ -1,5 +1,5 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
-import type { Ending } from './failure-script.ts'
+import type { Ending } from './demo-tools.ts'
 
 /** One response as it came off the wire. */
 export interface WireResponse {

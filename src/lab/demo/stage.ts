@@ -1,39 +1,24 @@
+import type { ActiveRules } from '../../rules/watch/active-rules.ts'
+import type { Logger } from '../../telemetry/log.ts'
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { RulesVersion } from '../../rules/file/rules-version.ts'
-import type { Logger } from '../../telemetry/log.ts'
 import { DemoApp } from './demo-app.ts'
-import type { DemoProgram, StartedSidecar } from './demo-options.ts'
 
-/** A rules file that is edited while traffic passes, as editors do it: a new file takes the name. */
-export class LiveRules {
-  readonly file: string
-  readonly #directory: string
-
-  private constructor(directory: string) {
-    this.#directory = directory
-    this.file = join(directory, 'rules.yaml')
-  }
-
-  static async open(): Promise<LiveRules> {
-    return new LiveRules(await mkdtemp(join(tmpdir(), 'squall-demo-')))
-  }
-
-  async write(text: string): Promise<void> {
-    await writeFile(`${this.file}.new`, text)
-    await rename(`${this.file}.new`, this.file)
-  }
-
-  async remove(): Promise<void> {
-    await rm(this.#directory, { recursive: true, force: true })
-  }
+/** The parts of the program that the demo runs: commands are above it. */
+export interface DemoProgram {
+  readonly version: string
+  /** Starts `squall run` in this process with these flags. */
+  startSidecar(flags: Readonly<Record<string, string>>, logger: Logger): Promise<StartedSidecar>
 }
 
-/** A response of the admin port. */
-export interface AdminPage {
-  readonly status: number
-  readonly text: string
+/** A running `squall run`. */
+export interface StartedSidecar {
+  readonly listeners: readonly { readonly port: number }[]
+  readonly admin: { readonly port: number } | undefined
+  readonly rules: ActiveRules | undefined
+  close(): Promise<void>
 }
 
 /** A sidecar in front of the demo's app, with the defaults of `squall run`. */
@@ -41,12 +26,12 @@ export interface DemoSidecar {
   readonly port: number
   readonly adminPort: number
   readonly running: StartedSidecar
-  admin(path: string): Promise<AdminPage>
+  metrics(): Promise<string>
 }
 
-/** An edit of the rules file, and what became of it. */
+/** An edit of the rules file and its result. */
 export interface Edit {
-  /** From the moment at which the file was saved. */
+  /** Milliseconds since the file was saved. */
   readonly takenMs: number
   readonly version: RulesVersion
 }
@@ -57,21 +42,21 @@ export class Stage {
   /** Errors that Squall logged about itself: none are expected. */
   readonly ownErrors: string[] = []
   readonly #sidecars: DemoSidecar[] = []
-  #rules: LiveRules | undefined
+  readonly rulesFile: string
   #text: string | undefined
   readonly #program: DemoProgram
 
-  constructor(program: DemoProgram) {
+  private constructor(program: DemoProgram, directory: string) {
     this.#program = program
+    this.rulesFile = join(directory, 'rules.yaml')
   }
 
   static async open(program: DemoProgram): Promise<Stage> {
-    const stage = new Stage(program)
+    const stage = new Stage(program, await mkdtemp(join(tmpdir(), 'squall-demo-')))
     try {
-      stage.#rules = await LiveRules.open()
       await stage.app.start()
-      // The app of this demo fails more often than any guard would bear.
-      await stage.addSidecar({ rules: stage.rules.file, 'guard-error-rate': 'off' })
+      // The guard would disarm the rules, because the app of the demo fails often.
+      await stage.addSidecar({ rules: stage.rulesFile, 'guard-error-rate': 'off' })
     } catch (error) {
       await stage.close()
       throw error
@@ -79,29 +64,25 @@ export class Stage {
     return stage
   }
 
-  /** The sidecar that stands from the first phase to the last. */
+  /** The sidecar of all phases. */
   get sidecar(): DemoSidecar {
     return this.#sidecars[0]!
   }
 
-  /** The version of Squall. */
   get version(): string {
     return this.#program.version
   }
 
-  /** Its rules file. */
-  get rules(): LiveRules {
-    return this.#rules!
-  }
-
-  /** Saves a version of the rules; resolves when it was taken or refused. */
+  /** Saves a version of the rules; resolves when it is active or rejected. */
   async edit(text: string): Promise<Edit> {
     const isActive = this.sidecar.running.rules!
     const before = isActive.last
     // Unchanged text is not read again.
     if (text === this.#text && before !== undefined) return { takenMs: 0, version: before.version }
     this.#text = text
-    await this.rules.write(text)
+    // Replaces the file, as editors do.
+    await writeFile(`${this.rulesFile}.new`, text)
+    await rename(`${this.rulesFile}.new`, this.rulesFile)
     const savedAt = performance.now()
     await new Promise<void>((resolve) => {
       const look = (): void => {
@@ -113,7 +94,7 @@ export class Stage {
     return { takenMs: performance.now() - savedAt, version: isActive.last!.version }
   }
 
-  /** One more sidecar in front of the same app. */
+  /** Starts another sidecar in front of the same app. */
   async addSidecar(more: Readonly<Record<string, string>> = {}): Promise<DemoSidecar> {
     const flags = {
       listen: '127.0.0.1:0',
@@ -123,11 +104,9 @@ export class Stage {
     }
     const running = await this.#program.startSidecar(flags, this.#logger())
     const adminPort = running.admin!.port
-    const admin = async (path: string): Promise<AdminPage> => {
-      const response = await fetch(`http://127.0.0.1:${adminPort}${path}`)
-      return { status: response.status, text: await response.text() }
-    }
-    const sidecar = { port: running.listeners[0]!.port, adminPort, running, admin }
+    const metrics = async (): Promise<string> =>
+      (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
+    const sidecar = { port: running.listeners[0]!.port, adminPort, running, metrics }
     this.#sidecars.push(sidecar)
     return sidecar
   }
@@ -135,7 +114,7 @@ export class Stage {
   async close(): Promise<void> {
     for (const { running } of this.#sidecars) await running.close()
     await this.app.stop()
-    await this.#rules?.remove()
+    await rm(dirname(this.rulesFile), { recursive: true, force: true })
   }
 
   #logger(): Logger {

@@ -1,16 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { endingsOf } from '../../report/endings.ts'
 import { wholeNumber } from '../../report/shown-numbers.ts'
-import { demoLoad, type Loaded } from '../demo-load.ts'
-import { FAILURES } from '../failure-script.ts'
-import { millis, table } from '../format.ts'
-import type { Check, Phase, PhaseResult } from '../phase.ts'
-import { type Probed, probe } from '../probe.ts'
+import { type Loaded, demoLoad } from '../demo-load.ts'
+import { FAILURES } from '../demo-tools.ts'
+import { type Check, millis, type Phase, type PhaseResult } from '../phase.ts'
 import { MISTAKEN, OUTAGE, SLOW_SEARCH } from '../rules-texts.ts'
-import { tallyOf } from '../scrape.ts'
 import type { Screen } from '../screen.ts'
 import type { Edit, Stage } from '../stage.ts'
-import type { Tally } from '../tally.ts'
+import { type EndingCounts, endingCounts } from '../counts.ts'
+import { PlainClient } from '../plain-client.ts'
 
 const DURATION_MS = 2_000
 const BETWEEN_MS = 400
@@ -23,8 +21,8 @@ export const editedLive: Phase = {
   title: TITLE,
   async run(stage: Stage, screen: Screen): Promise<PhaseResult> {
     const armed = await stage.edit(SLOW_SEARCH)
-    const before = await tallyNow(stage)
-    const did = stage.app.truth.copy()
+    const before = await endingsNow(stage)
+    const truthBefore = stage.app.truth.copy()
     stage.app.failing = true
     let made: Edits | undefined
     const beside = async (): Promise<number> => {
@@ -37,8 +35,8 @@ export const editedLive: Phase = {
     const seen: Seen = {
       ...loaded,
       edits,
-      truth: stage.app.truth.since(did),
-      squall: (await tallyNow(stage)).since(before),
+      truth: stage.app.truth.since(truthBefore),
+      squall: (await endingsNow(stage)).since(before),
     }
     const checks = checksOf(seen)
     screen.line()
@@ -97,8 +95,8 @@ interface Edits {
 /** The counts of the same calls by all observers. */
 interface Seen extends Loaded {
   readonly edits: Edits
-  readonly truth: Tally
-  readonly squall: Tally
+  readonly truth: EndingCounts
+  readonly squall: EndingCounts
 }
 
 async function editing(stage: Stage, screen: Screen): Promise<Edits> {
@@ -144,13 +142,13 @@ function checksOf({ result, counted, truth, squall, edits }: Seen): Check[] {
   const script = truth.total()
   const own = script.calls - script.ok
   const { injected, real } = counted.total()
-  const sameWays = truth.tools.every((tool) =>
-    FAILURES.every((way) => truth.row(tool)[way] === squall.row(tool)[way]),
+  const sameEndings = truth.tools.every((tool) =>
+    FAILURES.every((kind) => truth.of(tool)[kind] === squall.of(tool)[kind]),
   )
   return [
     {
       what: 'Squall’s real errors equal the app’s script, by tool and kind',
-      ok: sameWays && real === own && own > 0,
+      ok: sameEndings && real === own && own > 0,
     },
     {
       what: 'injected errors carry the marker, and the app’s own do not',
@@ -174,8 +172,8 @@ function markedOf({ during, stillDuring, after }: Edits): number {
   return during.marked + stillDuring.marked + after.marked
 }
 
-async function tallyNow({ sidecar }: Stage): Promise<Tally> {
-  return tallyOf((await sidecar.admin('/metrics')).text)
+async function endingsNow({ sidecar }: Stage): Promise<EndingCounts> {
+  return endingCounts(await sidecar.metrics())
 }
 
 function report({ counted }: Loaded): readonly string[] {
@@ -184,4 +182,45 @@ function report({ counted }: Loaded): readonly string[] {
     return [tool, ...[calls, injected, real, faults - injected].map(wholeNumber)]
   })
   return table([['', 'calls', 'injected errors', 'real errors', 'delayed'], ...rows])
+}
+
+const CALLS = 10
+
+/** The outcomes of some calls of one tool. */
+interface Probed {
+  readonly calls: number
+  /** Failed with the marker of a fault. */
+  readonly marked: number
+  /** Failed without the marker. */
+  readonly failed: number
+}
+
+/** Calls a tool a few times, one call after another. */
+async function probe(port: number, tool: string): Promise<Probed> {
+  const client = new PlainClient(port, 1)
+  let marked = 0
+  let failed = 0
+  for (let id = 0; id < CALLS; id++) {
+    const params = { name: tool, arguments: { sql: 'select 1' } }
+    const response = await client.send({ id, method: 'tools/call', params })
+    if (response.ending === 'ok') continue
+    if (response.header('x-squall-fault') === undefined) failed++
+    else marked++
+  }
+  client.close()
+  return { calls: CALLS, marked, failed }
+}
+
+/** Aligns the first column to the left and the others to the right. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = []
+  for (const row of rows) {
+    row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)))
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
+      .join('  ')
+      .trimEnd(),
+  )
 }

@@ -1,11 +1,11 @@
-import { millis } from '../format.ts'
-import type { Check, Phase, PhaseResult } from '../phase.ts'
-import { PlainClient } from '../plain-client.ts'
+import { type Check, millis, type Phase, type PhaseResult } from '../phase.ts'
+import { type HeldStream, PlainClient, type WireResponse } from '../plain-client.ts'
 import type { Screen } from '../screen.ts'
 import type { Stage } from '../stage.ts'
-import { restartApp, type RestartResult } from './life-restart.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type ToolCall, seededCalls } from '../demo-tools.ts'
 
-/** The app goes and comes back under a client that holds a stream. */
+/** Kills and restarts the app while a client holds a stream. */
 export const life: Phase = {
   key: 'life',
   title: 'The app is killed and restarted',
@@ -33,7 +33,21 @@ export const life: Phase = {
   },
 }
 
-function restartChecks(result: RestartResult): Check[] {
+/** The events while the app was killed and restarted. */
+interface Restart {
+  readonly heardBefore: boolean
+  readonly streamBrokeMs: number
+  readonly asked: number
+  /** Calls that got 502, `x-squall-error` and a JSON-RPC error with their own id. */
+  readonly refused: number
+  /** The reason in the client's error. */
+  readonly reason: string
+  readonly recovered: boolean
+  readonly recoveredMs: number
+  readonly heardAfter: boolean
+}
+
+function restartChecks(result: Restart): Check[] {
   return [
     {
       what: `its stream broke for the client too, ${millis(result.streamBrokeMs)} ms after the kill`,
@@ -48,4 +62,70 @@ function restartChecks(result: RestartResult): Check[] {
       ok: result.recovered && result.heardAfter,
     },
   ]
+}
+
+const ASKED = 20
+const PATIENCE_MS = 3_000
+
+/** Kills the app under a client that holds a stream, and starts it again. */
+async function restartApp(stage: Stage, client: PlainClient): Promise<Restart> {
+  const { app } = stage
+  const calls = seededCalls(3, ASKED + 1)
+  const stream = await client.hold()
+  const heardBefore = await hears(stage, stream)
+  const killedAt = performance.now()
+  await app.stop()
+  await Promise.race([stream.over, wait(PATIENCE_MS, undefined, { ref: false })])
+  const streamBrokeMs = performance.now() - killedAt
+  const asked = calls.slice(0, ASKED)
+  const responses = await Promise.all(asked.map((call) => client.send(call)))
+  const refused = responses.filter((response, i) => isUnreachable(response, asked[i]!)).length
+  await app.start()
+  const response = await client.send(calls[ASKED]!)
+  const again = await client.hold()
+  const heardAfter = await hears(stage, again)
+  again.close()
+  return {
+    heardBefore,
+    streamBrokeMs,
+    asked: ASKED,
+    refused,
+    reason: reasonOf(responses[0]!),
+    recovered: response.ending === 'ok',
+    recoveredMs: response.milliseconds,
+    heardAfter,
+  }
+}
+
+async function hears(stage: Stage, stream: HeldStream): Promise<boolean> {
+  stage.app.push('still here')
+  const late = wait(PATIENCE_MS, false, { ref: false })
+  return Promise.race([stream.heard(1).then(() => true), late])
+}
+
+interface ErrorBody {
+  readonly id?: unknown
+  readonly error?: { readonly message?: string; readonly data?: { readonly origin?: string } }
+}
+
+function isUnreachable(response: WireResponse, call: ToolCall): boolean {
+  const { id, error } = parse(response)
+  return (
+    response.status === 502 &&
+    response.header('x-squall-error') === 'upstream_unreachable' &&
+    id === call.id &&
+    error?.data?.origin === 'squall'
+  )
+}
+
+function reasonOf(response: WireResponse): string {
+  return parse(response).error?.message ?? `HTTP ${response.status}`
+}
+
+function parse(response: WireResponse): ErrorBody {
+  try {
+    return (JSON.parse(response.body.toString()) ?? {}) as ErrorBody
+  } catch {
+    return {}
+  }
 }

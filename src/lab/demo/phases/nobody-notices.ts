@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto'
 import { wholeNumber } from '../../report/shown-numbers.ts'
-import { difference, millis, percentile } from '../format.ts'
-import type { Phase, PhaseResult } from '../phase.ts'
+import { millis, type Phase, type PhaseResult } from '../phase.ts'
 import { PlainClient, type WireResponse } from '../plain-client.ts'
 import type { Screen } from '../screen.ts'
-import { seededCalls } from '../seeded-calls.ts'
+import { seededCalls } from '../demo-tools.ts'
 import type { Stage } from '../stage.ts'
 
 const SEED = 20_260_728
 const WARM_UP = 100
-// A machine that has much else to do compares fewer, and says how many.
+// A loaded machine compares fewer calls, and reports how many.
 const BUDGET_MS = 1_000
 const CALLS = 1_000
 const HANDSHAKE = [
@@ -26,8 +25,15 @@ const HANDSHAKE = [
   { id: 'list', method: 'tools/list', params: {} },
 ]
 
-/** One of the two ways to the app. */
-class Way {
+interface Numbers {
+  readonly bytes: number
+  readonly sha256: string
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** Sends messages to one port, and measures and hashes the responses. */
+class Route {
   readonly client: PlainClient
   readonly times: number[] = []
   readonly #hash = createHash('sha256')
@@ -45,14 +51,14 @@ class Way {
     return response
   }
 
-  numbers(): { bytes: number; sha256: string; p50Ms: number; p99Ms: number } {
+  numbers(): Numbers {
     const { bytes, times } = this
-    const sha256 = this.#hash.copy().digest('hex')
+    const sha256 = this.#hash.digest('hex')
     return { bytes, sha256, p50Ms: percentile(times, 0.5), p99Ms: percentile(times, 0.99) }
   }
 }
 
-/** Makes each call twice, straight and through Squall, and compares what comes back. */
+/** Sends each message twice, directly and through Squall, and compares the responses. */
 export const nobodyNotices: Phase = {
   key: 'nobodyNotices',
   title: 'Responses are unchanged',
@@ -64,17 +70,11 @@ export const nobodyNotices: Phase = {
     const { direct, through, sent, equal } = await compare(stage, calls, (done) =>
       screen.progress(done / calls.length, done, 'messages'),
     )
-    const one = direct.numbers()
-    const two = through.numbers()
-    const same = equal === sent && sent > HANDSHAKE.length && one.sha256 === two.sha256
-    const added = { p50Ms: two.p50Ms - one.p50Ms, p99Ms: two.p99Ms - one.p99Ms }
+    const same = equal === sent && sent > HANDSHAKE.length && direct.sha256 === through.sha256
+    const added = { p50Ms: through.p50Ms - direct.p50Ms, p99Ms: through.p99Ms - direct.p99Ms }
     screen.line()
-    screen.line(
-      `   straight   ${wholeNumber(one.bytes)} bytes   sha-256 ${one.sha256.slice(0, 24)}…`,
-    )
-    screen.line(
-      `   Squall     ${wholeNumber(two.bytes)} bytes   sha-256 ${two.sha256.slice(0, 24)}…`,
-    )
+    screen.line(`   straight   ${shown(direct)}`)
+    screen.line(`   Squall     ${shown(through)}`)
     screen.check(
       same,
       `${wholeNumber(equal)} of ${wholeNumber(sent)} equal in status, header lines and body`,
@@ -83,7 +83,7 @@ export const nobodyNotices: Phase = {
       screen.paint('quiet', '     (but for headers of one connection, such as Keep-Alive)'),
     )
     screen.line(
-      `     latency p50 ${latency(one.p50Ms, two.p50Ms)}   p99 ${latency(one.p99Ms, two.p99Ms)}`,
+      `     latency p50 ${latency(direct.p50Ms, through.p50Ms)}   p99 ${latency(direct.p99Ms, through.p99Ms)}`,
     )
     screen.line(
       screen.paint(
@@ -92,15 +92,15 @@ export const nobodyNotices: Phase = {
       ),
     )
     return {
-      numbers: { messages: sent, equal, direct: one, squall: two, added },
-      checks: [{ what: 'answers are equal, byte for byte', ok: same }],
+      numbers: { messages: sent, equal, direct, squall: through, added },
+      checks: [{ what: 'responses are equal, byte for byte', ok: same }],
       summary: [
         {
           ok: same,
           word: 'invisible',
           text: same
-            ? `${wholeNumber(equal)} responses, ${wholeNumber(two.bytes)} bytes with and without Squall: the same`
-            : `of ${wholeNumber(sent)} answers with and without Squall ${wholeNumber(equal)} are the same`,
+            ? `${wholeNumber(equal)} responses, ${wholeNumber(through.bytes)} bytes with and without Squall: the same`
+            : `of ${wholeNumber(sent)} responses with and without Squall ${wholeNumber(equal)} are the same`,
         },
       ],
     }
@@ -108,8 +108,8 @@ export const nobodyNotices: Phase = {
 }
 
 interface Compared {
-  readonly direct: Way
-  readonly through: Way
+  readonly direct: Numbers
+  readonly through: Numbers
   readonly sent: number
   readonly equal: number
 }
@@ -119,13 +119,13 @@ async function compare(
   messages: readonly object[],
   progress: (done: number) => void,
 ): Promise<Compared> {
-  const direct = new Way(stage.app.port)
-  const through = new Way(stage.sidecar.port)
+  const direct = new Route(stage.app.port)
+  const through = new Route(stage.sidecar.port)
   const until = performance.now() + BUDGET_MS
   let sent = 0
   let equal = 0
   for (const [i, message] of messages.entries()) {
-    // In turns, and each first as often as the other: what else the machine does hits both alike.
+    // The two alternate in being first, so that other load on the machine affects both equally.
     const order = i % 2 === 0 ? [direct, through] : [through, direct]
     const responses = [await order[0]!.ask(message), await order[1]!.ask(message)]
     if (responses[0]!.status !== 0 && responses[0]!.bytes.equals(responses[1]!.bytes)) equal++
@@ -135,9 +135,20 @@ async function compare(
   }
   direct.client.close()
   through.client.close()
-  return { direct, through, sent, equal }
+  return { direct: direct.numbers(), through: through.numbers(), sent, equal }
+}
+
+function shown({ bytes, sha256 }: Numbers): string {
+  return `${wholeNumber(bytes)} bytes   sha-256 ${sha256.slice(0, 24)}…`
 }
 
 function latency(direct: number, through: number): string {
-  return `${millis(direct)} → ${millis(through)} ms (${difference(through - direct)})`
+  const added = through - direct
+  return `${millis(direct)} → ${millis(through)} ms (${added < 0 ? '' : '+'}${millis(added)})`
+}
+
+/** Returns the smallest value that at least this share of the values does not exceed. */
+function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0
 }
