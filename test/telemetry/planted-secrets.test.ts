@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { changeArming } from '../../src/lab/top/change-arming.ts'
+import { changeArming } from '../../src/lab/top/controls.ts'
 import { topOnce } from '../../src/lab/top/top.ts'
 import { mountRules } from '../live/rules-directory.ts'
 import { closers } from '../support/closers.ts'

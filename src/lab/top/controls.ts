@@ -1,10 +1,15 @@
-import type { Change } from './change-arming.ts'
+import { API } from '../../admin/api.ts'
+import { AdminError, askAdmin } from '../../admin/api-client.ts'
+import { foreignCell } from '../../base/text/foreign-text.ts'
+import { type AdminEndpoint, endpointText } from './sidecar-view.ts'
 
 /** The state that keys change. */
 export interface Controls {
+  /** The number of the only sidecar to show; 0 shows all. */
   readonly focus: number
   readonly paused: boolean
   readonly help: boolean
+  /** A question to the user, or the result of the last change. */
   readonly notice: string
   /** The change that waits for a yes or no. */
   readonly pending: Change | undefined
@@ -73,4 +78,28 @@ export function keysOf(sent: string): readonly string[] {
   // A question must be visible before it is answered: pasted text answers no question.
   const question = keys.findIndex((key) => key === 'd' || key === 'a')
   return question < 0 ? keys : keys.slice(0, question + 1)
+}
+
+export type Change = 'disarm' | 'arm'
+
+const TIMEOUT_MS = 5_000
+const MAX_TEXT = 250
+
+/** Disarms or arms a sidecar, and describes the result. */
+export async function changeArming(
+  endpoint: AdminEndpoint,
+  change: Change,
+  token: string,
+): Promise<string> {
+  const admin = { url: new URL(`http://${endpointText(endpoint)}`) }
+  const body = change === 'disarm' ? { body: { reason: 'by squall top' } } : {}
+  const options = { client: 'top', token, timeoutMs: TIMEOUT_MS, ...body }
+  try {
+    const { armed, changed } = (await askAdmin(admin, API[change], options)).value
+    const state = armed ? 'armed' : 'disarmed'
+    return changed ? state : `${state} already`
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    return foreignCell(error.message.replace(`${API[change].path} `, ''), MAX_TEXT)
+  }
 }

@@ -1,10 +1,10 @@
-import { get, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, get } from 'node:http'
 import { API } from '../../admin/api.ts'
-import { connectionProblem, AdminError, failureOf } from '../../admin/api-client.ts'
+import { AdminError, connectionProblem, failureOf } from '../../admin/api-client.ts'
 import { CLIENT_HEADER } from '../../http/trusted-host.ts'
 import { SseFramer } from '../../mcp/sse-framer.ts'
-import { type AdminEndpoint, endpointText } from './sidecar-view.ts'
-import { readSnapshot, type Snapshot } from './read-snapshot.ts'
+import { type AdminEndpoint, type Board, SidecarWatch, endpointText } from './sidecar-view.ts'
+import { type Snapshot, readSnapshot } from './read-snapshot.ts'
 import { foreignCell } from '../../base/text/foreign-text.ts'
 
 export interface FeedListener {
@@ -120,4 +120,48 @@ async function responseProblem(response: IncomingMessage, token = ''): Promise<s
   }
   if (status === 404) return 'shows no rules: no Squall admin port, or one without --rules'
   return status === 200 ? 'not a Squall admin port' : failure
+}
+
+export interface Fleet {
+  board(): Board
+  /** Adds the rates of the last second to the trend. */
+  tick(): void
+  close(): void
+}
+
+/** Follows all sidecars; calls `changed` when the state of any sidecar changes. */
+export function watchFleet(
+  endpoints: readonly AdminEndpoint[],
+  changed: () => void,
+  options?: FeedOptions,
+): Fleet {
+  const watches = endpoints.map((endpoint) => new SidecarWatch(endpoint))
+  const feeds = endpoints.map((endpoint, i) =>
+    openFeed(
+      endpoint,
+      {
+        onSnapshot: (snapshot) => {
+          watches[i]!.update(snapshot, performance.now())
+          changed()
+        },
+        onLost: (problem) => {
+          watches[i]!.setLost(problem)
+          changed()
+        },
+      },
+      options,
+    ),
+  )
+  return {
+    board: () => ({
+      at: new Date().toISOString(),
+      sidecars: watches.map(({ view }) => view),
+    }),
+    tick: () => {
+      for (const watch of watches) watch.tick()
+    },
+    close: () => {
+      for (const feed of feeds) feed.close()
+    },
+  }
 }

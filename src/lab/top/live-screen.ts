@@ -1,8 +1,14 @@
 import { type Board, type AdminEndpoint, endpointText } from './sidecar-view.ts'
-import { type Change, changeArming } from './change-arming.ts'
-import { type KeyContext, type Controls, keysOf, press, INITIAL_CONTROLS } from './controls.ts'
-import type { FeedOptions } from './feed.ts'
-import { watchFleet } from './fleet.ts'
+import {
+  type Change,
+  changeArming,
+  type Controls,
+  INITIAL_CONTROLS,
+  type KeyContext,
+  keysOf,
+  press,
+} from './controls.ts'
+import { type FeedOptions, watchFleet } from './feed.ts'
 import { renderScreen } from './screen/screen.ts'
 import { onStopSignal, type Input, openTerminal, type Output } from './terminal.ts'
 

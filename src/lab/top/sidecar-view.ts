@@ -81,24 +81,3 @@ export interface Board {
   readonly at: string
   readonly sidecars: readonly SidecarView[]
 }
-
-/** Configures the screen. */
-export interface ScreenOptions {
-  readonly width: number
-  readonly height: number
-  /** The number of the only sidecar to show; 0 shows all. */
-  readonly focus: number
-  readonly paused: boolean
-  readonly help: boolean
-  /** A question to the user, or the result of the last change. */
-  readonly notice: string
-}
-
-/** Returns the sidecars that the screen shows. */
-export function shownSidecars(
-  { sidecars }: Board,
-  { focus }: Pick<ScreenOptions, 'focus'>,
-): readonly SidecarView[] {
-  const one = sidecars[focus - 1]
-  return one === undefined ? sidecars : [one]
-}

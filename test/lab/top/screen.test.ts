@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest'
-import type { ScreenOptions } from '../../../src/lab/top/sidecar-view.ts'
 import { cells, plainText, paintLine } from '../../../src/lab/top/screen/line.ts'
-import { renderReport, renderScreen } from '../../../src/lab/top/screen/screen.ts'
+import {
+  renderReport,
+  renderScreen,
+  type ScreenOptions,
+} from '../../../src/lab/top/screen/screen.ts'
 import { board, rule, tool } from './boards.ts'
 
 const LOOK: ScreenOptions = {

@@ -1,16 +1,42 @@
-import { type Line, fitLine, span, textLine, cells } from './line.ts'
-import { type Board, type ScreenOptions, shownSidecars } from '../sidecar-view.ts'
+import { type Line, cells, fitLine, span, textLine } from './line.ts'
+import type { Board } from '../sidecar-view.ts'
+import type { Controls } from '../controls.ts'
 import { type Combined, combine, differingDigests } from '../combined.ts'
 import { shortDigest, timeOfDay } from '../figures.ts'
-import { faultLines } from './faults.ts'
-import { helpLines } from './help.ts'
-import { isIdle, ruleLines } from './rules.ts'
+import { faultLines, isIdle, ruleLines, toolLines, trafficLines } from './tables.ts'
 import { type NumberedSidecar, sidecarLines } from './sidecars.ts'
-import { toolLines } from './tools.ts'
-import { trafficLines } from './traffic.ts'
+
+const TEXT = `
+q      quit, as Ctrl-C
+p      pause: freeze the screen; updates received meanwhile are kept
+1 … 9  show one sidecar alone        0      show all of them again
+d      disarm: stop injecting faults (asks first, needs the admin token)
+a      arm: undo a disarming by an operator or the guard (the same)
+?      this help, and back
+
+INJ/S, INJECTED  errors that faults made
+REAL/S, REAL     errors of the MCP server, without a fault
+SQUALL           errors that Squall made itself, for example when the server cannot be reached
+MATCHED          calls that rules match; SAMPLED: chosen among them; INJECTED: a fault took effect
+g3               the third version of the rules in that process
+≠                the sidecars have different rules: screen at their digests
+IDLE             the rule is active and sampled no call yet: check its match
+
+Rates cover the last second. Other counts begin at the start, those of rules at their version.
+Times are UTC.`
+
+function helpLines(): readonly Line[] {
+  return TEXT.split('\n').map((text) => (text === '' ? [] : textLine(text)))
+}
+
+/** Configures the screen. */
+export interface ScreenOptions extends Omit<Controls, 'pending'> {
+  readonly width: number
+  readonly height: number
+}
 
 /** Distributes rows evenly among tables; rows that one table does not need go to the others. */
-export function distributeRows(room: number, wanted: readonly number[]): readonly number[] {
+function distributeRows(room: number, wanted: readonly number[]): readonly number[] {
   const given = wanted.map(() => 0)
   let left = room
   for (let gave = true; gave && left > 0;) {
@@ -27,7 +53,7 @@ export function distributeRows(room: number, wanted: readonly number[]): readonl
 }
 
 /** Returns the first rows, followed by the number of hidden rows if any. */
-export function cutRows(
+function cutRows(
   rows: readonly Line[],
   room: number,
   more: (shown: number) => string,
@@ -87,7 +113,8 @@ function bodyLines(
   width: number,
   room: number,
 ): readonly Line[] {
-  const shown = shownSidecars(board, screen)
+  const one = board.sidecars[screen.focus - 1]
+  const shown = one === undefined ? board.sidecars : [one]
   const combined = combine(shown)
   const top = [...topLines(board, screen, width, room), [], ...trafficLines(combined, width)]
   const live = shown.filter(({ link }) => link === 'live').length

@@ -2,7 +2,7 @@ import { count, rate, sampledCalls, shortDigest, timeOfDay } from '../figures.ts
 import type { SidecarView } from '../sidecar-view.ts'
 import type { Snapshot } from '../read-snapshot.ts'
 import { type Line, type Span, span, type Tone } from './line.ts'
-import { type Column, table } from './table.ts'
+import { type Column, table } from './tables.ts'
 
 const COLUMNS: readonly Column[] = [
   { title: '#', width: 2, align: 'right' },
