@@ -1,72 +1,42 @@
-/** The counts of calls and tasks that the indicators are computed from. */
-export interface IndicatorCounts {
+/** The counts of calls and tasks that the indicators are computed from, in the order of the output. */
+const NO_COUNTS = {
   /** User intents that ended. */
-  readonly tasks: number
+  tasks: 0,
   /** Tasks in which a critical call did not succeed. */
-  readonly failedTasks: number
+  failedTasks: 0,
   /** Tasks in which only an optional call failed. */
-  readonly degradedTasks: number
+  degradedTasks: 0,
   /** Tasks with a call in which a fault is known to be injected. */
-  readonly hitTasks: number
+  hitTasks: 0,
   /** Tasks with an injected fault whose client saw no error and got a wrong result. */
-  readonly silentFailures: number
+  silentFailures: 0,
   /** Tasks with an injected fault whose client got an error. */
-  readonly safeFailures: number
+  safeFailures: 0,
   /** Calls of tasks, without retries. */
-  readonly calls: number
+  calls: 0,
   /** Repeated attempts of calls. */
-  readonly retries: number
+  retries: 0,
   /** Calls with a response that is not an error. */
-  readonly responded: number
+  responded: 0,
   /** Responded calls whose result conforms to the schema of the tool. */
-  readonly schemaOk: number
+  schemaOk: 0,
   /** Responded calls whose result is usable. */
-  readonly usable: number
+  usable: 0,
   /** Responded, of the right schema and usable. */
-  readonly correct: number
+  correct: 0,
   /** Calls that ended before their deadline or timeout. */
-  readonly inTime: number
+  inTime: 0,
   /** Correct and in time. */
-  readonly success: number
+  success: 0,
 }
 
-/** The names of the counts in the order of the output. */
-export const COUNT_NAMES = [
-  'tasks',
-  'failedTasks',
-  'degradedTasks',
-  'hitTasks',
-  'silentFailures',
-  'safeFailures',
-  'calls',
-  'retries',
-  'responded',
-  'schemaOk',
-  'usable',
-  'correct',
-  'inTime',
-  'success',
-] as const satisfies readonly (keyof IndicatorCounts)[]
+export type GrowingCounts = typeof NO_COUNTS
+export type IndicatorCounts = Readonly<GrowingCounts>
 
-export type GrowingCounts = { -readonly [Name in keyof IndicatorCounts]: number }
+export const COUNT_NAMES = Object.keys(NO_COUNTS) as readonly (keyof IndicatorCounts)[]
 
 export function noCounts(): GrowingCounts {
-  return {
-    tasks: 0,
-    failedTasks: 0,
-    degradedTasks: 0,
-    hitTasks: 0,
-    silentFailures: 0,
-    safeFailures: 0,
-    calls: 0,
-    retries: 0,
-    responded: 0,
-    schemaOk: 0,
-    usable: 0,
-    correct: 0,
-    inTime: 0,
-    success: 0,
-  }
+  return { ...NO_COUNTS }
 }
 
 /** Adds the counts of two runs or shards. */

@@ -4,58 +4,32 @@ import type { IndicatorCounts } from './counts.ts'
 export type Fraction = number | null
 
 /** The indicators. All but `tcaf` and `retriesPerTask` are fractions from 0 to 1. */
-export interface Indicators {
-  /** Tool-call success rate: success / calls. */
-  readonly tcsr: Fraction
-  /** Effective tool availability: `etaResponded` × `etaUsable`. */
-  readonly eta: Fraction
-  /** First factor of ETA: responded / calls. */
-  readonly etaResponded: Fraction
-  /** Second factor of ETA: correct / responded. */
-  readonly etaUsable: Fraction
-  /** Equals `etaResponded`. */
-  readonly availability: Fraction
-  /** Equals `etaUsable`. */
-  readonly correctness: Fraction
-  /** Schema conformance rate: schema ok / calls. */
-  readonly scr: Fraction
-  /** Amplification: calls / tasks. */
-  readonly tcaf: Fraction
-  /** Retries / tasks. */
-  readonly retriesPerTask: Fraction
-  /** In time / calls. */
-  readonly deadlineAdherence: Fraction
-  /** Failed tasks / tasks. */
-  readonly blastRadius: Fraction
-  /** The prediction from the failed calls: 1 − (1 − e)^TCAF, with e = 1 − TCSR. */
-  readonly blastRadiusPredicted: Fraction
-  /** Degraded tasks / tasks. */
-  readonly degraded: Fraction
-  /** Silent failures / tasks. */
-  readonly silentFailures: Fraction
-  /** Safe failures / tasks. */
-  readonly safeFailures: Fraction
-}
+export type Indicators = Readonly<ReturnType<typeof indicatorsOf>>
 
 /** Computes the indicators from counts. */
-export function indicatorsOf(counts: IndicatorCounts): Indicators {
+export function indicatorsOf(counts: IndicatorCounts) {
   const { tasks, calls, responded, correct } = counts
   const tcsr = share(counts.success, calls)
   const tcaf = share(calls, tasks)
   const etaResponded = share(responded, calls)
   const etaUsable = share(correct, responded)
   return {
+    /** Tool-call success rate. */
     tcsr,
+    /** Effective tool availability: `etaResponded` × `etaUsable`. */
     eta: etaOf(etaResponded, etaUsable),
     etaResponded,
     etaUsable,
     availability: etaResponded,
     correctness: etaUsable,
+    /** Schema conformance rate. */
     scr: share(counts.schemaOk, calls),
+    /** Amplification: calls per task. */
     tcaf,
     retriesPerTask: share(counts.retries, tasks),
     deadlineAdherence: share(counts.inTime, calls),
     blastRadius: share(counts.failedTasks, tasks),
+    /** The prediction from the failed calls: 1 − (1 − e)^TCAF, with e = 1 − TCSR. */
     blastRadiusPredicted:
       tcsr === null || tcaf === null ? null : predictedBlastRadius(1 - tcsr, tcaf),
     degraded: share(counts.degradedTasks, tasks),
@@ -79,16 +53,11 @@ export function predictedBlastRadius(e: number, callsPerTask: number): number {
   return 1 - (1 - e) ** callsPerTask
 }
 
-export interface Bounds {
-  readonly low: number
-  readonly high: number
-}
-
 /**
  * Returns the interval of the share of `n` tries with success probability `p`, at `z` standard
  * deviations.
  */
-export function binomialBounds(p: number, n: number, z: number): Bounds {
+export function binomialBounds(p: number, n: number, z: number): { low: number; high: number } {
   const reach = z * Math.sqrt((p * (1 - p)) / n)
   return { low: Math.max(0, p - reach), high: Math.min(1, p + reach) }
 }

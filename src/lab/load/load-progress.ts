@@ -68,7 +68,7 @@ export function progressLine(recorder: Recorder, goal: Goal): string {
   return [
     `${done} ${wholeNumber(counts.calls)} calls`,
     `${wholeNumber(perSecond)}/s`,
-    `p99 ${latency(recorder.latencies.quantile(0.99))}`,
+    `p99 ${latency(recorder.latency.quantile(0.99))}`,
     ...(arrivals.dropped > 0 ? [`dropped ${wholeNumber(arrivals.dropped)}`] : []),
     ...waitingWords(recorder, goal),
     counted.length === 0 ? 'no errors' : `errors ${counted.join(', ')}`,

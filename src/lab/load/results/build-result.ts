@@ -31,7 +31,7 @@ export function buildResult(
   const { target, pace, shard, seed, checks, version } = options
   const counts = { ...recorder.counts }
   const indicators = indicatorsOf(counts)
-  const latency = recorder.latency()
+  const latency = recorder.latency.latency()
   const tools = [...recorder.tools.values()].map((tool) => tool.result())
   return {
     schema: LOAD_SCHEMA,
@@ -54,10 +54,10 @@ export function buildResult(
     counts,
     indicators,
     arrivals: { ...recorder.arrivals },
-    errors: recorder.errors(),
+    errors: recorder.errors.list(),
     latency,
     tools: tools.sort((a, b) => (a.tool < b.tool ? -1 : 1)),
-    faults: recorder.faults(),
+    faults: recorder.faults.list(),
     timeline: recorder.timeline.timeline(),
     held,
     slo: evaluateSlo(checks.slo, { indicators, latency }),

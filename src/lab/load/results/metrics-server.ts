@@ -96,13 +96,13 @@ export function metricsPage(recorder: Recorder): string {
   page.single('squall_load_blast_radius', 'gauge', 'Failed / all tasks.', blastRadius ?? Number.NaN)
   const name = 'squall_load_call_duration_seconds'
   page.head(name, 'histogram', 'Time from when a call was due to its end.')
-  const { latencies } = recorder
+  const { latency } = recorder
   for (const bound of BOUNDS_S) {
-    page.line(`${name}_bucket`, { le: String(bound) }, latencies.countUpTo(bound * 1000))
+    page.line(`${name}_bucket`, { le: String(bound) }, latency.countUpTo(bound * 1000))
   }
-  page.line(`${name}_bucket`, { le: '+Inf' }, latencies.count)
-  page.line(`${name}_sum`, {}, latencies.sumMs / 1000)
-  page.line(`${name}_count`, {}, latencies.count)
+  page.line(`${name}_bucket`, { le: '+Inf' }, latency.count)
+  page.line(`${name}_sum`, {}, latency.sumMs / 1000)
+  page.line(`${name}_count`, {}, latency.count)
   return page.text
 }
 

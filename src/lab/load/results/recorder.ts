@@ -4,7 +4,7 @@ import { CHECKS, ErrorCounts, ToolRecorder } from './tool-recorder.ts'
 import { FaultRecorder } from './fault-recorder.ts'
 import { Histogram } from './histogram.ts'
 import type { CallResponse } from '../clients/load-client.ts'
-import type { Arrivals, ErrorCount, FaultSeen, Latency, Origin } from './result.ts'
+import { type Arrivals, noErrors } from './result.ts'
 import type { TaskOutcome } from '../task-outcome.ts'
 import { TimelineRecorder } from './timeline-recorder.ts'
 
@@ -22,20 +22,14 @@ export class Recorder {
     abandoned: 0,
     skipped: 0,
   }
-  readonly originCounts: Record<Origin, number> = {
-    injected: 0,
-    real: 0,
-    unattributed: 0,
-    squall: 0,
-    client: 0,
-  }
+  readonly originCounts = noErrors()
   readonly timeline = new TimelineRecorder()
   readonly tools = new Map<string, ToolRecorder>()
   /** Calls in flight by tool. */
   readonly inFlightByTool = new Map<string, number>()
-  readonly #faults = new FaultRecorder()
-  readonly #errors = new ErrorCounts()
-  readonly #latency = new Histogram()
+  readonly faults = new FaultRecorder()
+  readonly errors = new ErrorCounts()
+  readonly latency = new Histogram()
   readonly #startedAt: number
   readonly #now: () => number
   inFlight = 0
@@ -86,7 +80,7 @@ export class Recorder {
   }
 
   attempt(tool: string, response: CallResponse, latencyMs: number, correct: boolean): void {
-    if (response.markers.length > 0) this.#faults.add(tool, response, latencyMs, correct)
+    if (response.markers.length > 0) this.faults.add(tool, response, latencyMs, correct)
   }
 
   call(tool: string, outcome: CallOutcome): void {
@@ -95,7 +89,7 @@ export class Recorder {
     counts.calls++
     for (const check of CHECKS) counts[check] += Number(outcome[check])
     counts.success += Number(outcome.success)
-    this.#latency.add(outcome.latencyMs)
+    this.latency.add(outcome.latencyMs)
     this.#tool(tool).add(outcome)
     const slot = this.#slot()
     slot.calls++
@@ -104,7 +98,7 @@ export class Recorder {
     slot.inFlight = this.inFlight
     const { response, origin } = outcome
     if (response.kind === 'ok') return
-    this.#errors.add(response.kind, origin, response.code)
+    this.errors.add(response.kind, origin, response.code)
     this.originCounts[origin]++
     slot.errors[origin]++
   }
@@ -123,22 +117,6 @@ export class Recorder {
   medianOf(tool: string): number | undefined {
     const latency = this.tools.get(tool)?.latency
     return latency === undefined || latency.count < 10 ? undefined : latency.quantile(0.5)!
-  }
-
-  errors(): ErrorCount[] {
-    return this.#errors.list()
-  }
-
-  faults(): FaultSeen[] {
-    return this.#faults.list()
-  }
-
-  latency(): Latency {
-    return this.#latency.latency()
-  }
-
-  get latencies(): Histogram {
-    return this.#latency
   }
 
   #slot(): ReturnType<TimelineRecorder['at']> {

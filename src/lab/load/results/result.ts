@@ -4,24 +4,13 @@ import type { Indicators } from '../../indicators/indicators.ts'
 /** Identifies the format of the result. Incompatible changes increase the number. */
 export const LOAD_SCHEMA = 'squall.load/1'
 
-const ERROR_KINDS = [
-  'http',
-  'rpc',
-  'tool',
-  'timeout',
-  'reset',
-  'refused',
-  'incomplete',
-  'malformed',
-  'breaker',
-] as const
-
 /**
  * The kind of an error: `http` a status of 400 or more, `rpc` a JSON-RPC error, `tool` a result with
  * `isError`, `timeout`, `reset` a broken connection, `refused` a refused connection, `incomplete` a
  * response that ended early, `malformed` a response that is not MCP, `breaker` a call that was not sent.
  */
-export type ErrorKind = (typeof ERROR_KINDS)[number]
+export type ErrorKind =
+  'http' | 'rpc' | 'tool' | 'timeout' | 'reset' | 'refused' | 'incomplete' | 'malformed' | 'breaker'
 
 export const ORIGINS = ['injected', 'real', 'unattributed', 'squall', 'client'] as const
 
@@ -31,6 +20,10 @@ export const ORIGINS = ['injected', 'real', 'unattributed', 'squall', 'client'] 
  * the load did not send the call.
  */
 export type Origin = (typeof ORIGINS)[number]
+
+export function noErrors(): Record<Origin, number> {
+  return { injected: 0, real: 0, unattributed: 0, squall: 0, client: 0 }
+}
 
 /** Latencies in log-linear buckets of microseconds, with a relative error of at most 1 %. */
 export interface HistogramData {
@@ -46,16 +39,9 @@ export interface HistogramData {
 }
 
 /** The quantiles in milliseconds; null for an empty histogram. */
-export interface LatencySummary {
-  readonly mean: number | null
-  readonly min: number | null
-  readonly p50: number | null
-  readonly p90: number | null
-  readonly p95: number | null
-  readonly p99: number | null
-  readonly p999: number | null
-  readonly max: number | null
-}
+export type LatencySummary = Readonly<
+  Record<'mean' | 'min' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number | null>
+>
 
 export interface Latency {
   /** In milliseconds; in the open model from the intended send time. */
@@ -187,9 +173,9 @@ export interface LeftOutTool {
   readonly why: 'destructive' | 'not_read_only' | 'no_hint'
 }
 
-export type ClientKind = 'lean' | 'sdk-v1' | 'sdk-v2'
+export const CLIENT_KINDS = ['lean', 'sdk-v1', 'sdk-v2'] as const
 
-export const CLIENT_KINDS = ['lean', 'sdk-v1', 'sdk-v2'] as const satisfies readonly ClientKind[]
+export type ClientKind = (typeof CLIENT_KINDS)[number]
 
 export interface HeldStreams {
   readonly asked: number

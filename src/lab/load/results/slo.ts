@@ -1,57 +1,52 @@
 import { readDuration } from '../../../base/units.ts'
-import type { Fraction, Indicators } from '../../indicators/indicators.ts'
+import type { Indicators } from '../../indicators/indicators.ts'
 import { Histogram } from './histogram.ts'
 import { LoadError } from '../load-error.ts'
-import type { Latency, SloVerdict } from './result.ts'
+import type { LoadResult, SloVerdict } from './result.ts'
 
 /** A threshold that a run must meet. */
 export interface SloGate {
   /** The text as written. */
   readonly text: string
-  readonly metric: SloMetric
+  readonly metric: Metric
   readonly operator: '<' | '<=' | '>' | '>='
   /** Milliseconds, a fraction, or a plain number, depending on the metric. */
   readonly limit: number
 }
 
 /** The measurements that gates are evaluated on. */
-export interface Measurements {
-  readonly indicators: Indicators
-  readonly latency: Latency
+type Measurements = Pick<LoadResult, 'indicators' | 'latency'>
+
+interface Metric {
+  readonly unit: 'ms' | 'share' | 'number'
+  readonly of: (measured: Measurements) => number | null
 }
+
+const share = (of: (indicators: Indicators) => number | null): Metric => ({
+  unit: 'share',
+  of: ({ indicators }) => of(indicators),
+})
 
 const FORM =
   'write a metric, <, <=, > or >=, and a limit with its unit: "p99<2s", "success>99%", "blast<5%"'
 
-type Unit = 'ms' | 'share' | 'number'
-
-function failedShare({ etaResponded }: Indicators): Fraction {
-  return etaResponded === null ? null : 1 - etaResponded
+const METRICS: Readonly<Record<string, Metric>> = {
+  success: share(({ tcsr }) => tcsr),
+  tcsr: share(({ tcsr }) => tcsr),
+  errors: share(({ etaResponded }) => (etaResponded === null ? null : 1 - etaResponded)),
+  availability: share(({ availability }) => availability),
+  correctness: share(({ correctness }) => correctness),
+  eta: share(({ eta }) => eta),
+  scr: share(({ scr }) => scr),
+  deadline: share(({ deadlineAdherence }) => deadlineAdherence),
+  blast: share(({ blastRadius }) => blastRadius),
+  silent: share(({ silentFailures }) => silentFailures),
+  degraded: share(({ degraded }) => degraded),
+  tcaf: { unit: 'number', of: ({ indicators }) => indicators.tcaf },
+  retries: { unit: 'number', of: ({ indicators }) => indicators.retriesPerTask },
+  mean: { unit: 'ms', of: ({ latency }) => latency.summary.mean },
+  max: { unit: 'ms', of: ({ latency }) => latency.summary.max },
 }
-
-const METRICS = {
-  success: { unit: 'share', of: (i: Indicators): Fraction => i.tcsr },
-  tcsr: { unit: 'share', of: (i: Indicators): Fraction => i.tcsr },
-  errors: { unit: 'share', of: failedShare },
-  availability: { unit: 'share', of: (i: Indicators): Fraction => i.availability },
-  correctness: { unit: 'share', of: (i: Indicators): Fraction => i.correctness },
-  eta: { unit: 'share', of: (i: Indicators): Fraction => i.eta },
-  scr: { unit: 'share', of: (i: Indicators): Fraction => i.scr },
-  deadline: { unit: 'share', of: (i: Indicators): Fraction => i.deadlineAdherence },
-  blast: { unit: 'share', of: (i: Indicators): Fraction => i.blastRadius },
-  silent: { unit: 'share', of: (i: Indicators): Fraction => i.silentFailures },
-  degraded: { unit: 'share', of: (i: Indicators): Fraction => i.degraded },
-  tcaf: { unit: 'number', of: (i: Indicators): Fraction => i.tcaf },
-  retries: { unit: 'number', of: (i: Indicators): Fraction => i.retriesPerTask },
-  mean: { unit: 'ms', of: undefined },
-  max: { unit: 'ms', of: undefined },
-} as const
-
-type NamedMetric = keyof typeof METRICS
-
-export type SloMetric =
-  | { readonly kind: 'indicator'; readonly name: NamedMetric; readonly unit: Unit }
-  | { readonly kind: 'quantile'; readonly share: number; readonly unit: 'ms' }
 
 /** Parses `p99<2s`, `success>99%`, `blast<5%`. Throws a `LoadError`. */
 export function parseSlo(text: string): SloGate {
@@ -67,19 +62,10 @@ export function parseSlo(text: string): SloGate {
 /** Evaluates each gate. A gate without a measurement fails. */
 export function evaluateSlo(gates: readonly SloGate[], measurements: Measurements): SloVerdict[] {
   return gates.map((gate) => {
-    const measured = measure(gate.metric, measurements)
+    const measured = gate.metric.of(measurements)
     const ok = measured !== null && holds(measured, gate.operator, gate.limit)
     return { gate: gate.text, limit: gate.limit, measured, ok }
   })
-}
-
-function measure(metric: SloMetric, { indicators, latency }: Measurements): number | null {
-  if (metric.kind === 'quantile') {
-    return Histogram.from(latency.histogram).quantile(metric.share)
-  }
-  const { of } = METRICS[metric.name]
-  if (of !== undefined) return of(indicators)
-  return metric.name === 'max' ? latency.summary.max : latency.summary.mean
 }
 
 function holds(measured: number, operator: SloGate['operator'], limit: number): boolean {
@@ -88,15 +74,13 @@ function holds(measured: number, operator: SloGate['operator'], limit: number): 
   return operator === '>' ? measured > limit : measured >= limit
 }
 
-function metricOf(text: string, name: string): SloMetric {
+function metricOf(text: string, name: string): Metric {
   const quantile = /^p(\d{1,2}(?:\.\d{1,3})?)$/.exec(name)
   if (quantile !== null) {
-    return { kind: 'quantile', share: Number(quantile[1]) / 100, unit: 'ms' }
+    const rank = Number(quantile[1]) / 100
+    return { unit: 'ms', of: ({ latency }) => Histogram.from(latency.histogram).quantile(rank) }
   }
-  if (Object.hasOwn(METRICS, name)) {
-    const known = name as NamedMetric
-    return { kind: 'indicator', name: known, unit: METRICS[known].unit }
-  }
+  if (Object.hasOwn(METRICS, name)) return METRICS[name]!
   const names = Object.keys(METRICS).join(', ')
   throw bad(
     text,
@@ -105,7 +89,7 @@ function metricOf(text: string, name: string): SloMetric {
   )
 }
 
-function limitOf(text: string, unit: Unit, number: number, suffix: string): number {
+function limitOf(text: string, unit: Metric['unit'], number: number, suffix: string): number {
   if (Number.isNaN(number)) throw bad(text, 'has no number as its limit', FORM)
   if (unit === 'share') {
     if (suffix !== '%') throw bad(text, 'needs a limit in percent', 'write it as 99% or 0.5%')

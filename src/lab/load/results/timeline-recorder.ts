@@ -1,18 +1,10 @@
 import { Histogram } from './histogram.ts'
-import { ORIGINS, type Origin, type Timeline, type TimePoint } from './result.ts'
+import { ORIGINS, type Timeline, type TimePoint, noErrors } from './result.ts'
 
 /** Limits the points: beyond this, pairs are combined, so that the result of a long run stays small. */
 const MAX_POINTS = 3600
 
-interface Slot {
-  calls: number
-  ok: number
-  retries: number
-  dropped: number
-  inFlight: number
-  readonly errors: Record<Origin, number>
-  latency: Histogram
-}
+type Slot = ReturnType<typeof emptySlot>
 
 /** Counts per second; after an hour per two seconds, and so on. */
 export class TimelineRecorder {
@@ -88,23 +80,14 @@ function together(a: Slot, b: Slot | undefined): Slot {
 }
 
 function toPoint(slot: Slot, at: number): TimePoint {
-  const { calls, ok, retries, errors, dropped, inFlight, latency } = slot
+  const { calls, ok, retries, dropped, inFlight, latency } = slot
   const { p50, p99 } = latency.summary()
-  return {
-    at,
-    calls,
-    ok,
-    retries,
-    errors: { ...errors },
-    dropped,
-    inFlight,
-    p50,
-    p99,
-    histogram: latency.data(),
-  }
+  const errors = { ...slot.errors }
+  const histogram = latency.data()
+  return { at, calls, ok, retries, errors, dropped, inFlight, p50, p99, histogram }
 }
 
-function emptySlot(inFlight = 0): Slot {
-  const errors = { injected: 0, real: 0, unattributed: 0, squall: 0, client: 0 }
+function emptySlot(inFlight = 0) {
+  const errors = noErrors()
   return { calls: 0, ok: 0, retries: 0, dropped: 0, inFlight, errors, latency: new Histogram() }
 }
