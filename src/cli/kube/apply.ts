@@ -14,7 +14,7 @@ import { awaitRules, type PodProgress, type Progress } from '../../cluster/kube/
 import { configMapKeys, textBefore } from '../../cluster/kube/config-map-rules.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { findBypasses } from '../../cluster/kube/bypassed-pods.ts'
-import { isKubeError, type KubeError } from '../../cluster/kube/kube-error.ts'
+import type { KubeError } from '../../cluster/kube/kube-error.ts'
 import { CONFIG_MAPS } from '../../cluster/kube/resources.ts'
 import { type Targets, targetsOf, type PodTarget } from '../../cluster/kube/targets.ts'
 import { problemLines, problemsJson, type FileProblems } from '../../rules/file/problem-format.ts'
@@ -75,7 +75,7 @@ export async function applyCommand(
     return hasFailed(outcome, isWaited(request)) ? FAILED : 0
   } catch (error) {
     if (error instanceof MergedRulesError) return refused(error.problems, request, output)
-    if (!signal.aborted || isKubeError(error)) throw error
+    if (!signal.aborted) throw error
     output.err.write('stopped; nothing more is done\n')
     return FAILED
   } finally {

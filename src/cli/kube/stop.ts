@@ -73,7 +73,7 @@ export async function stopCommand(
   }
   try {
     await act(run, output).catch((error: unknown) => {
-      if (!signal.aborted || isKubeError(error)) throw error
+      if (!signal.aborted) throw error
     })
     const changes = [...run.changes.values()]
     const isInterrupted = signal.aborted

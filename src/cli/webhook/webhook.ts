@@ -6,7 +6,7 @@ import { NO_FILE, readBounded } from '../../base/small-file.ts'
 import { assertShallow } from '../../base/yaml/yaml-depth.ts'
 import { BindError } from '../../listener/front/bind.ts'
 import { createLogger, type Logger } from '../../telemetry/log.ts'
-import { isKubeError } from '../../cluster/kube/kube-error.ts'
+import { asKubeError, isKubeError } from '../../cluster/kube/kube-error.ts'
 import type { KubeClient } from '../../cluster/kube/kube-client.ts'
 import { CertificateError } from '../../cluster/webhook/serving-certificate.ts'
 import { startWebhook, type Webhook, type WebhookOptions } from '../../cluster/webhook/webhook.ts'
@@ -98,8 +98,8 @@ async function versionClient(
   try {
     return anonymousClient(env, caFile, version)
   } catch (error) {
-    if (!isKubeError(error)) throw error
-    logger.warn({ detail: (error as Error).message }, 'the API server cannot be asked its version')
+    const detail = asKubeError(error).message
+    logger.warn({ detail }, 'the API server cannot be asked its version')
     return undefined
   }
 }

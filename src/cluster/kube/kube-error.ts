@@ -42,7 +42,7 @@ export function asKubeError(error: unknown): KubeError {
 /** Returns true for an error of one of the kinds. */
 export function isKubeError(
   error: unknown,
-  ...codes: readonly KubeErrorCode[]
+  ...codes: readonly [KubeErrorCode, ...KubeErrorCode[]]
 ): error is KubeError {
   return error instanceof KubeError && codes.includes(error.code)
 }

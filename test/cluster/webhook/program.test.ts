@@ -40,6 +40,18 @@ test('the program takes reviews, and a signal drains it', async () => {
   expect(program.stderr()).toBe('')
 })
 
+test('reviews are taken where the CA of the cluster cannot be read', async () => {
+  const program = start(
+    ['webhook', '--tls-dir', mounted.directory, '--cluster-ca', '/nowhere', ...ANYWHERE],
+    { KUBERNETES_SERVICE_HOST: '127.0.0.1' },
+  )
+  const line = await program.logged('the API server cannot be asked its version')
+  expect(line['detail']).toMatch(/CA of the cluster: \/nowhere cannot be read \(ENOENT\)/)
+  expect(await judge(portOf(await program.logged('taking reviews')), podOf(ASK))).toMatchObject({
+    allowed: true,
+  })
+})
+
 test('a signal ends a program that still waits for its first certificate', async () => {
   const shop = opened(await startShop())
   shop.api.denied.add('get secrets')
