@@ -93,6 +93,8 @@ export interface FaultHost {
   expireSession(): boolean
   /** New connections to the listener are turned away for so many milliseconds. */
   refuseConnections(ms: number): void
+  /** Later calls that contain this word are reported. */
+  watchFor(word: string): void
 }
 
 /** Describes the call that a fault was sampled for, and offers all that the fault may do. */

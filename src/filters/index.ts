@@ -6,6 +6,7 @@ import { corrupt } from './corrupt.ts'
 import { delay } from './delay.ts'
 import type { Fault } from './fault.ts'
 import { hang } from './hang.ts'
+import { poison } from './poison.ts'
 import { rateLimit } from './rate-limit.ts'
 import { replay } from './replay.ts'
 import { reset } from './reset.ts'
@@ -33,6 +34,7 @@ export const FAULTS = [
   stream,
   replay,
   amplify,
+  poison,
 ] as const
 
 type Definition = (typeof FAULTS)[number]

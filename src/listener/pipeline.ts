@@ -154,6 +154,7 @@ export class Pipeline implements ActiveExchangeOwner {
     }
     const session = endpoint ?? posted.session ?? ''
     if (this.#rejectExpired(exchange, facts, session, posted.calls, receivedAt)) return
+    this.#parts.planner?.reportCanaries(bytes, session, posted.calls, facts.trace)
     const barriers = this.#parts.inFlight.cancel(posted, session, exchange)
     const active = this.#open(exchange, facts, posted, session, bytes.length, receivedAt)
     active.barriers = barriers

@@ -97,6 +97,12 @@ export const METRICS = [
     buckets: CALL_SECONDS,
   },
   {
+    name: 'squall_canary_calls_total',
+    type: 'counter',
+    help: 'Calls that contain the canary of a result which the fault poison changed: an agent obeyed it.',
+    labels: ['tool'],
+  },
+  {
     name: 'squall_rule_matches_total',
     type: 'counter',
     help: 'Calls and exchanges that a rule matched, whatever the result.',

@@ -11,6 +11,7 @@ import type { RulesSource } from './rules-sample.ts'
 import { END, familyText, samplesText } from './text-format.ts'
 import type { Sample, TextFormat } from './text-format.ts'
 import { ChunkPool, TextWriter } from './text-writer.ts'
+import { toolLabel } from './tool-label.ts'
 import type { ToolSample } from './tool-sample.ts'
 import type {
   CallRecord,
@@ -69,6 +70,9 @@ export interface MetricsOptions {
 const OVERHEAD = 'squall_overhead_seconds'
 const OVERHEAD_BOUNDS = bucketsOf(OVERHEAD)
 
+/** Further tools are counted as `other`. */
+const MAX_CANARY_TOOLS = 200
+
 type TableName = Parameters<Telemetry['evicted']>[0]
 
 /** Creates counters and gauges. */
@@ -97,6 +101,7 @@ class PromMetrics implements Metrics {
     pending_calls: 0,
   }
   readonly #faults: FaultCounts
+  readonly #canaryCalls = new Map<string, number>()
   readonly #rules = new RuleMetrics()
   memory: MemorySource = { limit: 0, held: 0, kept: 0, pressure: {} }
   readonly #reloads: Record<ReloadResult, number> = { applied: 0, rejected: 0, absent: 0 }
@@ -151,6 +156,13 @@ class PromMetrics implements Metrics {
 
   injected(record: InjectedFault): void {
     this.#faults.add(record)
+  }
+
+  canaryReturned(tool: string | undefined): void {
+    const label = toolLabel(tool ?? '')
+    const isKnown = this.#canaryCalls.has(label) || this.#canaryCalls.size < MAX_CANARY_TOOLS
+    const counted = isKnown ? label : 'other'
+    this.#canaryCalls.set(counted, (this.#canaryCalls.get(counted) ?? 0) + 1)
   }
 
   reloaded(result: ReloadResult): void {
@@ -234,6 +246,9 @@ class PromMetrics implements Metrics {
       squall_admin_refused_total: of(() => byLabel('reason', this.#adminRefused)),
       squall_faults_injected_total: () => this.#faults.injected(out, format),
       squall_injected_delay_seconds: () => this.#faults.delays(out, format),
+      squall_canary_calls_total: of(() =>
+        [...this.#canaryCalls].map(([tool, value]) => ({ labels: { tool }, value })),
+      ),
       squall_rule_matches_total: (name) => this.#rules.matches(out, name),
       squall_rule_sampled_total: (name) => this.#rules.sampled(out, name),
       squall_rule_evaluations_total: (name) => this.#rules.evaluations(out, name),

@@ -35,6 +35,7 @@ export class Recorder {
       },
       evicted: (table) => tell('evicted', table),
       injected: () => undefined,
+      canaryReturned: () => undefined,
       reloaded: () => undefined,
       guardTripped: () => undefined,
     }
@@ -44,6 +45,7 @@ export class Recorder {
       injected: (record) =>
         tell('injected', place(record), record.effect, record.delayMs, record.first),
       notApplicable: (record) => tell('not applicable', place(record), record.reason),
+      canaryReturned: (call) => tell('canary', call.method, String(call.id)),
       failed: (record, error) => tell('broke', place(record), String(error)),
     }
     this.logger = {

@@ -1,4 +1,5 @@
 import type { Engine } from '../../src/listener/front/front-options.ts'
+import { Canaries } from '../../src/listener/faults/canaries.ts'
 import { createPlanner } from '../../src/listener/faults/create-planner.ts'
 import { Sidecar } from '../../src/listener/sidecar.ts'
 import type { SidecarOptions } from '../../src/listener/sidecar-options.ts'
@@ -84,6 +85,7 @@ export async function startStage(
   const faults = rules && {
     rules: isActive(rules),
     listenerOf: () => recorder.faults,
+    canaries: new Canaries(),
     createPlanner,
   }
   const sidecar = new Sidecar(options, recorder.telemetry, recorder.logger, faults)

@@ -37,7 +37,12 @@ async function through(type: string, chunks: readonly Uint8Array[]): Promise<Buf
     session: '',
     maxBody: 200,
     holdTimeout: 120_000,
-    listener: { injected: fail, notApplicable: () => undefined, failed: fail },
+    listener: {
+      injected: fail,
+      notApplicable: () => undefined,
+      canaryReturned: () => undefined,
+      failed: fail,
+    },
   })
   const out: Uint8Array[] = []
   await new Promise<void>((resolve, reject) => {

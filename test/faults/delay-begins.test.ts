@@ -29,7 +29,12 @@ async function requested(
     maxBody: 1000,
     holdTimeout: 120_000,
     receivedAt,
-    listener: { injected: told, notApplicable: () => undefined, failed: () => undefined },
+    listener: {
+      injected: told,
+      notApplicable: () => undefined,
+      canaryReturned: () => undefined,
+      failed: () => undefined,
+    },
   })
   await run.request({} as CallTexts)
   run.finish()

@@ -38,6 +38,7 @@ it('closes the generators of a client that has stopped reading and leaves', asyn
     listener: {
       injected: () => undefined,
       notApplicable: () => undefined,
+      canaryReturned: () => undefined,
       failed: () => undefined,
     },
   })

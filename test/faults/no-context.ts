@@ -11,5 +11,6 @@ export const NO_CONTEXT: ExchangeContext = {
     expireSession: () => false,
     hasSessionEnded: () => false,
     refuseConnections: () => undefined,
+    watchFor: () => undefined,
   },
 }

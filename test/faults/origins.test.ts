@@ -80,6 +80,7 @@ const FORMS: Readonly<Record<(typeof FAULT_NAMES)[number], readonly string[]>> =
     'split: last, pause: 1ms',
   ],
   replay: [''],
+  poison: ['', 'preset: hidden', 'preset: link, at: start', 'preset: fakeResult', 'text: x'],
   amplify: [''],
 }
 

@@ -53,6 +53,7 @@ const MORE = [
   'truncate: { after: { events: 0 } }',
   'truncate: { after: { events: 1 } }',
   'truncate: { content: { chars: 3 } }',
+  'poison: {}',
   'rewrite: {}',
   'rewrite: { set: { /nowhere/x: 1 } }',
   'rewrite: { text: { append: x } }',

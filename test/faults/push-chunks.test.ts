@@ -31,6 +31,7 @@ function pushedCall(id: number): PushedCall {
   const listener = {
     injected: () => undefined,
     notApplicable: () => undefined,
+    canaryReturned: () => undefined,
     failed: (_: unknown, error: unknown) => {
       throw error
     },

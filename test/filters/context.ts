@@ -90,6 +90,7 @@ export class Context implements FaultContext {
       return this.session !== undefined
     },
     refuseConnections: (ms: number): void => void this.reached.push(`refuse ${ms}`),
+    watchFor: (word: string): void => void this.reached.push(`watch ${word}`),
   }
   readonly spare = (): void => {
     this.spared++

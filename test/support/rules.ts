@@ -4,6 +4,8 @@ import type {
   NotApplicableRecord,
 } from '../../src/listener/faults/fault-events.ts'
 import type { Fault } from '../../src/filters/fault.ts'
+import type { Call } from '../../src/mcp/call.ts'
+import { Canaries } from '../../src/listener/faults/canaries.ts'
 import { createPlanner } from '../../src/listener/faults/create-planner.ts'
 import { Arming } from '../../src/rules/guard/arming.ts'
 import type { RuleCounts } from '../../src/rules/select/rule-counts.ts'
@@ -21,6 +23,9 @@ export interface RuleStage {
   readonly injected: InjectedRecord[]
   readonly notApplicable: NotApplicableRecord[]
   readonly broken: unknown[]
+  readonly canaries: Canaries
+  /** The calls that contained a canary. */
+  readonly canaryCalls: Call[]
   /** Other rules become active. */
   take(rules: readonly RuleSpec[]): void
   /** What became of the calls that an active rule matched. */
@@ -48,6 +53,7 @@ export function ruleStage(
   const injected: InjectedRecord[] = []
   const notApplicable: NotApplicableRecord[] = []
   const broken: unknown[] = []
+  const canaryCalls: Call[] = []
   let versions = 0
   const take = (specs: readonly RuleSpec[]): void => {
     const file = {
@@ -63,6 +69,7 @@ export function ruleStage(
   const listener: FaultListener = {
     injected: (record) => void injected.push(record),
     notApplicable: (record) => void notApplicable.push(record),
+    canaryReturned: (call) => void canaryCalls.push(call),
     failed: (_place, error) => void broken.push(error),
   }
   return {
@@ -76,6 +83,8 @@ export function ruleStage(
     injected,
     notApplicable,
     broken,
+    canaries: new Canaries(),
+    canaryCalls,
     take,
     counts: (index = 0) => states.of(rules.ruleSet.rules[index]!)!.counts,
     get active() {

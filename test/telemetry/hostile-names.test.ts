@@ -24,6 +24,7 @@ const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const RULES = `rules:
   - { name: fail, match: { tool: "*" }, percent: 25, faults: [abort: { toolError: no }] }
   - { name: change, match: { tool: "*" }, percent: 25, faults: [rewrite: { set: { /n: 2 } }] }
+  - { name: poison, match: { tool: "*" }, percent: 1, faults: [poison: {}] }
   - { name: wait, match: { tool: "*" }, percent: 5, faults: [delay: { fixed: 1ms }] }
 `
 
@@ -81,7 +82,7 @@ async function callTools(from: number, to: number): Promise<void> {
   for (let first = from; first < to; first += BATCH) {
     const calls = Array.from({ length: BATCH }, (_, i) => {
       const name = HOSTILE[i % HOSTILE.length]!(first + i)
-      const params = { name, arguments: {} }
+      const params = { name, arguments: { word: i % 9 === 0 ? 'squall-canary' : '' } }
       return { jsonrpc: '2.0', id: first + i, method: 'tools/call', params }
     })
     const headers = { traceparent: TRACE, 'mcp-session-id': `s-${first}` }

@@ -1,3 +1,4 @@
+import { Canaries } from '../../listener/faults/canaries.ts'
 import type { Guard } from '../../rules/guard/guard.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import { FaultReport } from '../../listener/faults/fault-report.ts'
@@ -30,6 +31,7 @@ export function guardedTelemetry(inner: Telemetry, guard: Guard): Telemetry {
     gauge: (name, delta) => inner.gauge(name, delta),
     evicted: (table) => inner.evicted(table),
     injected: (record) => inner.injected(record),
+    canaryReturned: (tool) => inner.canaryReturned(tool),
     reloaded: (result) => inner.reloaded(result),
     guardTripped: (reason) => inner.guardTripped(reason),
   }
@@ -110,6 +112,7 @@ export function createRulesEngine(
       rules: isActive,
       listenerOf: (session, trace) => report.of(session, trace),
       headerFaults,
+      canaries: new Canaries(),
       createPlanner,
     },
     telemetry: watched(metrics, guard),

@@ -17,6 +17,7 @@ const NAMES: Readonly<Record<FaultName, true>> = {
   stream: true,
   replay: true,
   amplify: true,
+  poison: true,
 }
 
 /** The names of all faults. Importing them loads no fault. */

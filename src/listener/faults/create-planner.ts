@@ -4,6 +4,7 @@ import type { HeaderFaults } from '../../rules/select/header-faults.ts'
 import type { ActiveRules } from '../../rules/watch/active-rules.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
+import type { Canaries } from './canaries.ts'
 import { ExpiredSessions } from './expired-sessions.ts'
 import type { FaultListener } from './fault-events.ts'
 import { FaultPlanner } from './fault-planner.ts'
@@ -17,6 +18,8 @@ export interface FaultParts {
   readonly listenerOf: (session: string, trace: string | undefined) => FaultListener
   /** Undefined when faults by header are disabled. */
   readonly headerFaults?: HeaderFaults | undefined
+  /** Shared by all listeners: an agent may send to one what it read from another. */
+  readonly canaries: Canaries
   /** Passed in, so that a sidecar without rules does not load the planner. */
   readonly createPlanner: typeof createPlanner
 }
@@ -44,7 +47,7 @@ export interface PlannerContext {
 
 /** Creates the planner of one listener. */
 export function createPlanner(
-  { rules, listenerOf, headerFaults }: FaultParts,
+  { rules, listenerOf, headerFaults, canaries }: FaultParts,
   { maxSessions, maxBody, holdTimeout, strict }: PlannerLimits,
   context: PlannerContext,
 ): FaultPlanner {
@@ -55,7 +58,8 @@ export function createPlanner(
     listenerOf,
     headerFaults,
     expired,
-    controlOf: (session) => controlOf(session, expired, context),
+    canaries,
+    controlOf: (session) => controlOf(session, expired, canaries, context),
     push: context.push,
     memory: context.memory,
     closing: context.closing,
@@ -71,6 +75,7 @@ export function createPlanner(
 function controlOf(
   session: string,
   expired: ExpiredSessions,
+  canaries: Canaries,
   context: PlannerContext,
 ): ExchangeControl {
   return {
@@ -88,5 +93,6 @@ function controlOf(
       const until = performance.now() + ms
       context.resetWhile(() => performance.now() < until && !retired.aborted)
     },
+    watchFor: (word) => canaries.add(word),
   }
 }

@@ -21,6 +21,7 @@ import type { ExchangeFaultsOptions, PlanResponse, PlannedCall } from './exchang
 import { ExchangeFaults } from './exchange-faults.ts'
 import type { PushChannel } from './source/pushed-call.ts'
 import type { MemoryBudget } from '../memory-budget.ts'
+import type { Canaries } from './canaries.ts'
 import type { ExpiredSessions } from './expired-sessions.ts'
 import type { FaultOrigin, ExchangeControl } from './chain/exchange-context.ts'
 
@@ -33,6 +34,7 @@ export interface FaultPlannerOptions {
   /** Undefined when faults by header are disabled. */
   readonly headerFaults: HeaderFaults | undefined
   readonly expired: ExpiredSessions
+  readonly canaries: Canaries
   readonly controlOf: (session: string) => ExchangeControl
   readonly push: PushChannel | undefined
   /** Aborted when the listener drains or closes: copies and streams end then. */
@@ -104,6 +106,18 @@ export class FaultPlanner {
   /** Returns the fault that ended a session, if any. */
   expiredBy(session: string): FaultOrigin | undefined {
     return this.#parts.expired.of(session)
+  }
+
+  /** Reports the calls of a request that repeat a word of a poisoned result. */
+  reportCanaries(
+    body: Uint8Array,
+    session: string,
+    calls: readonly Call[],
+    trace: string | undefined,
+  ): void {
+    for (const call of this.#parts.canaries.in(body, calls)) {
+      this.#parts.listenerOf(session, trace).canaryReturned(call)
+    }
   }
 
   /** Reports a request that was rejected because a fault ended its session. */

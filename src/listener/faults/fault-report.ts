@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { JsonRpcId } from '../../mcp/call.ts'
+import type { Call, JsonRpcId } from '../../mcp/call.ts'
 import type { LogIds, Logger } from '../../telemetry/log.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 import type {
@@ -13,7 +13,7 @@ import { shownError } from './emit/shown-error.ts'
 
 /** Configures the report of faults. */
 export interface FaultReportOptions {
-  readonly telemetry: Pick<Telemetry, 'injected'>
+  readonly telemetry: Pick<Telemetry, 'injected' | 'canaryReturned'>
   readonly logger: Logger
   /** Returns the label of a rule in metrics. */
   readonly ruleLabel: (rule: string) => string
@@ -90,6 +90,12 @@ class ExchangeReport implements FaultListener {
       { ...this.#fields(record), reason: record.reason },
       'a fault could not act',
     )
+  }
+
+  canaryReturned(call: Call): void {
+    const { rule: _, fault: __, ...fields } = this.#fields({ rule: '', fault: '', call })
+    this.#parts.telemetry.canaryReturned(call.method === TOOL_CALL ? (call.name ?? '') : undefined)
+    this.#parts.logger.warn(fields, 'a call contains the canary of a poisoned result')
   }
 
   failed(ref: FaultRef, error: unknown): void {

@@ -125,11 +125,24 @@ export const CONTENT: readonly Variant[] = [
     ],
   },
   {
-    fault: 'rewrite',
-    config: '{ in: message, nullify: /result }',
+    fault: 'poison',
+    config: '{ preset: instructions }',
     rows: [
       {
         in: ['json', 'sse', 'resumable', 'push', 'modern-json', 'modern-sse'],
+        says: 'ok (changed)',
+        ran: 1,
+        counted: 'ok/upstream',
+      },
+    ],
+  },
+  {
+    fault: 'rewrite',
+    config: '{ in: message, nullify: /result }',
+    rows: [
+      { in: ['json', 'modern-json'], says: 'ZodError', ran: 1, counted: 'ok/upstream' },
+      {
+        in: ['sse', 'resumable', 'push', 'modern-sse'],
         says: 'timeout',
         ran: 1,
         counted: 'ok/upstream',

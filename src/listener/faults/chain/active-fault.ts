@@ -85,6 +85,7 @@ export class ActiveFault {
       host: {
         expireSession: () => exchange.control.expireSession(this.#origin),
         refuseConnections: (ms) => exchange.control.refuseConnections(ms, this.#origin),
+        watchFor: (word) => exchange.control.watchFor(word),
       },
       now: exchange.now,
       memory: (make) => matched.memory(index, make),

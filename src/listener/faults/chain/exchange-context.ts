@@ -20,6 +20,8 @@ export interface ExchangeControl {
   hasSessionEnded(): boolean
   /** Resets new connections for `ms` milliseconds. */
   refuseConnections(ms: number, by: FaultOrigin): void
+  /** Reports later calls that contain this word. */
+  watchFor(word: string): void
 }
 
 /** Facts that all faults of one exchange share. */
