@@ -151,7 +151,7 @@ export async function failureOf(
 ): Promise<string> {
   try {
     const text = await boundedText(body, MAX_FAILURE_BYTES)
-    // A sidecar never sends a token back; whoever stands in for one may.
+    // A sidecar never sends a token back; another server may.
     const shown = hidden === '' ? text : text.replaceAll(hidden, '…')
     const value: unknown = JSON.parse(shown)
     const isFailure = shapeProblem(SCHEMAS.failure, value) === undefined
@@ -184,7 +184,7 @@ function rejectedBy(signal: AbortSignal): Promise<never> {
   const rejected = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
   })
-  // A response that ended in time leaves nobody to handle it.
+  // After a response in time nothing else handles the rejection.
   rejected.catch(() => undefined)
   return rejected
 }

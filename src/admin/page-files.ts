@@ -73,7 +73,7 @@ function own(name: string): URL {
   return new URL(`../admin/page/${name}`, import.meta.url)
 }
 
-/** Finds a file of uPlot when it is requested: most sidecars never need it. */
+/** Finds a file of uPlot on request: most sidecars never need it. */
 function ofLibrary(file: string): string {
   const manifest = createRequire(import.meta.url).resolve('uplot/package.json')
   return join(dirname(manifest), 'dist', file)

@@ -131,7 +131,7 @@ function root(list: () => AdminResponse, page?: () => Promise<AdminResponse>): A
   return {
     summary: 'this list; in a browser, a page that shows everything live',
     read: async ({ accept }) => {
-      // Browsers ask for HTML by name; everybody else gets the list.
+      // Browsers ask for HTML by name; other clients get the list.
       const response = acceptsType(accept ?? '', 'text/html') ? await page() : list()
       return { ...response, headers: { ...response.headers, vary: 'accept' } }
     },

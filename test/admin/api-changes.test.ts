@@ -114,7 +114,7 @@ describe('who may change things', () => {
     expect((await send('/api/disarm', undefined, { origin: tls })).status).toBe(200)
   })
 
-  it('nobody where no token is set, and it is told why', async () => {
+  it('nobody where no token is set, with the reason', async () => {
     const { post: send, arming } = await start({ token: undefined })
     const response = await send('/api/disarm')
     expect(response.status).toBe(403)

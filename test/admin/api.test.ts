@@ -35,7 +35,7 @@ describe('the state', () => {
     })
   })
 
-  it('tells of the active version and of the one that was refused', async () => {
+  it('shows the active version and the rejected one', async () => {
     const { get, take } = await start()
     take(RULES)
     expect(await get('/api/state')).toMatchObject({
@@ -65,7 +65,7 @@ describe('the state', () => {
     })
   })
 
-  it('tells why rules are disarmed', async () => {
+  it('shows why rules are disarmed', async () => {
     const { get, take, arming } = await start()
     take(`enabled: false\n${RULES}`)
     arming.disarm('guard', 'too many errors')
@@ -78,7 +78,7 @@ describe('the state', () => {
     })
   })
 
-  it('tells that nothing can be changed without a token', async () => {
+  it('shows that nothing can be changed without a token', async () => {
     const { get } = await start({ token: undefined })
     expect(await get('/api/state')).toMatchObject({ canChange: false })
   })
@@ -185,7 +185,7 @@ describe('methods', () => {
     ['/api/faults', 'GET, HEAD, OPTIONS', ['POST', 'DELETE']],
     ['/api/disarm', 'POST, OPTIONS', ['GET', 'HEAD', 'PUT']],
     ['/api/arm', 'POST, OPTIONS', ['GET', 'HEAD', 'DELETE']],
-  ])('of %s are told', async (path, allow, others) => {
+  ])('of %s are listed', async (path, allow, others) => {
     const { url, arming } = await start()
     const headers = { authorization: `Bearer ${TOKEN}` }
     for (const method of others) {

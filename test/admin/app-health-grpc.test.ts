@@ -93,7 +93,7 @@ test.each([
   expect(await ask(reply(message))).toEqual([502, why])
 })
 
-test('an error of gRPC is told, with its message', async () => {
+test('an error of gRPC is reported with its message', async () => {
   const unimplemented = (stream: ServerHttp2Stream): void =>
     stream.respond(
       { ':status': 200, 'grpc-status': '12', 'grpc-message': 'unknown%20service' },

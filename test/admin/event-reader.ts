@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 
 /** One event of `/api/events`, as far as tests look at it. */
-export interface Told {
+export interface ReadEvent {
   readonly at: string
   readonly state: { readonly armed: boolean; readonly lastReload: object | null }
   readonly rules: {
@@ -24,7 +24,7 @@ export interface EventReader {
   /** Everything that was read, as it came. */
   text(): string
   /** Resolves with the next event. */
-  next(): Promise<Told>
+  next(): Promise<ReadEvent>
   /** Resolves when the stream is over. */
   readonly ended: Promise<unknown>
   close(): void
@@ -34,7 +34,7 @@ export interface EventReader {
 export async function readEvents(url: string): Promise<EventReader> {
   const request = get(`${url}/api/events`, { agent: false })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
-  const told: Told[] = []
+  const events: ReadEvent[] = []
   let text = ''
   let read = 0
   let wake = (): void => undefined
@@ -43,7 +43,7 @@ export async function readEvents(url: string): Promise<EventReader> {
     for (let end = text.indexOf('\n\n', read); end >= 0; end = text.indexOf('\n\n', read)) {
       const event = text.slice(read, end)
       read = end + 2
-      if (event.startsWith('data: ')) told.push(JSON.parse(event.slice(6)) as Told)
+      if (event.startsWith('data: ')) events.push(JSON.parse(event.slice(6)) as ReadEvent)
     }
     wake()
   })
@@ -56,7 +56,7 @@ export async function readEvents(url: string): Promise<EventReader> {
     text: () => text,
     next: async () => {
       for (;;) {
-        const first = told.shift()
+        const first = events.shift()
         if (first !== undefined) return first
         await new Promise<void>((resolve) => {
           wake = resolve

@@ -25,11 +25,11 @@ class SlowResponse extends EventEmitter {
 }
 
 function setup() {
-  let told = 0
+  let made = 0
   let rests = 0
   const streams = new EventStreams({
     snapshot: () => {
-      const now = ++told
+      const now = ++made
       return { next: `next ${now}`, whole: () => `whole ${now}` }
     },
     rest: () => rests++,
@@ -39,11 +39,11 @@ function setup() {
     streams.open(response as unknown as ServerResponse)
     return response
   }
-  return { streams, open, told: () => told, rests: () => rests }
+  return { streams, open, made: () => made, rests: () => rests }
 }
 
 describe('a reader that is slow', () => {
-  it('misses what it has no room for, and is then told everything anew', () => {
+  it('misses events, and then gets the whole state', () => {
     const { open } = setup()
     const slow = open()
     const quick = open()
@@ -69,14 +69,14 @@ describe('a reader that is slow', () => {
 })
 
 describe('readers that come and go', () => {
-  it('share what is told once a second', () => {
-    const { open, told, rests } = setup()
+  it('share what is made once a second', () => {
+    const { open, made, rests } = setup()
     for (let i = 0; i < 100; i++) open().destroy()
-    expect(told()).toBe(1)
+    expect(made()).toBe(1)
     vi.advanceTimersByTime(10_000)
-    expect([told(), rests()]).toEqual([1, 1])
+    expect([made(), rests()]).toEqual([1, 1])
     open()
     vi.advanceTimersByTime(2_000)
-    expect(told()).toBe(4)
+    expect(made()).toBe(4)
   })
 })

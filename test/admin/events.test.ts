@@ -30,7 +30,7 @@ function fault(id: number | string, tool = 'search'): { at: number; entry: Injec
 }
 
 describe('the event stream', () => {
-  it('tells everything at once, and then what changed', async () => {
+  it('sends everything at first, and then the changes', async () => {
     const { url, take, call, recent, arming, metrics } = await start()
     take(RULES)
     recent.add(fault(1))
@@ -160,9 +160,9 @@ describe('the event stream', () => {
     })
     recent.add(fault('a\n\ndata: x\n\n', name))
     const reader = await listen(url)
-    const told = await reader.next()
-    expect(told.faults.faults[0]).toMatchObject({ id: 'a\n\ndata: x\n\n', tool: name })
-    expect(told.tools[0]!.tool).toContain('</script>')
+    const event = await reader.next()
+    expect(event.faults.faults[0]).toMatchObject({ id: 'a\n\ndata: x\n\n', tool: name })
+    expect(event.tools[0]!.tool).toContain('</script>')
     await reader.next()
     const lines = reader.text().split('\n')
     expect(

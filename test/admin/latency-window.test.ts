@@ -27,12 +27,12 @@ describe('the latency of the last looks', () => {
   it('knows tools that came later, and all of them together', () => {
     const window = new LatencyWindow(2)
     window.look([sample('a', 0, 0, 0)])
-    const told = window.look([sample('a', 4, 0, 0), sample('b', 0, 4, 0)])
-    expect(told.get('b')?.client.p50).toBe(1.5)
-    expect(told.get(null)?.client).toEqual({ p50: 1, p95: 1.9 })
+    const latencies = window.look([sample('a', 4, 0, 0), sample('b', 0, 4, 0)])
+    expect(latencies.get('b')?.client.p50).toBe(1.5)
+    expect(latencies.get(null)?.client).toEqual({ p50: 1, p95: 1.9 })
   })
 
-  it('begins anew when it was told to forget', () => {
+  it('begins anew after forget()', () => {
     const window = new LatencyWindow(2)
     window.look([sample('a', 0, 0, 0)])
     window.forget()

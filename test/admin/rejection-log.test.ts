@@ -6,7 +6,7 @@ import { startApi } from './api-setup.ts'
 const opened = closers()
 const REFUSED = 'refused a change on the admin port'
 
-it('tells once in five seconds of each reason, with the number left out', () => {
+it('logs each reason once in five seconds, with the number left out', () => {
   const lines: object[] = []
   const none = (): void => undefined
   const warn = (fields: object): void => void lines.push(fields)
@@ -52,8 +52,8 @@ it('has each kind of refused change in the log, and nothing of what was sent', a
   expect(await send('/api/disarm', {}, '{"sent":1}')).toBe(400)
   api.arming.disarm('environment', 'production')
   expect(await send('/api/arm', {})).toBe(409)
-  const told = api.log.filter(({ message }) => message === REFUSED)
-  expect(told.map(({ level, fields }) => ({ level, ...fields }))).toEqual(
+  const lines = api.log.filter(({ message }) => message === REFUSED)
+  expect(lines.map(({ level, fields }) => ({ level, ...fields }))).toEqual(
     [
       ['/api/disarm', 'not the admin token'],
       ['/api/arm', 'not from pages of another origin'],
@@ -66,7 +66,7 @@ it('has each kind of refused change in the log, and nothing of what was sent', a
   for (const secret of [wrong, 'sent', 'asked', 'elsewhere']) expect(log).not.toContain(secret)
 })
 
-it('tells of attempts where no token is set', async () => {
+it('logs attempts where no token is set', async () => {
   const api = opened(await startApi({ token: undefined }))
   expect((await api.post('/api/arm')).status).toBe(403)
   const [line] = api.log

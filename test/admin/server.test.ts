@@ -200,7 +200,7 @@ describe('hostile clients', () => {
     expect(answer).toMatch(/connection: close/i)
   })
 
-  it('are not told to go on with a body', async () => {
+  it('get no 100 Continue for a body', async () => {
     const { address } = await start()
     const head =
       'GET /livez HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\nexpect: 100-continue\r\n\r\n'

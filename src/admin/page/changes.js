@@ -60,7 +60,7 @@ function remember(token) {
   try {
     sessionStorage.setItem(KEY, token)
   } catch {
-    // It is still in its field.
+    // The field still has the token.
   }
 }
 

@@ -5,7 +5,7 @@ const HEIGHT = 190
 const LEAST_SECONDS = 60
 const FONT = '12px system-ui, sans-serif'
 
-// Distinguished by their dashes as well as by their colours.
+// Dashes distinguish the series as colours do.
 const ERRORS = {
   name: 'errors',
   format: rate,

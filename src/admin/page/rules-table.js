@@ -2,7 +2,7 @@ import { byId, make, setText } from './dom.js'
 import { count, foreign, many, moment } from './format.js'
 import { Rows } from './rows.js'
 
-// In the order in which a call meets them.
+// In the order of evaluation.
 const WHY_NOT = [
   ['disarmed', 'disarmed'],
   ['forbidden', 'forbidden'],

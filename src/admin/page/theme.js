@@ -1,4 +1,4 @@
-// Runs before anything is drawn, so that a chosen theme does not flash up late.
+// Runs before the first paint, so that a chosen theme applies at once.
 ;(() => {
   const KEY = 'squall-theme'
   const root = document.documentElement
@@ -26,7 +26,7 @@
       try {
         localStorage.setItem(KEY, select.value)
       } catch {
-        // Chosen for this visit then.
+        // The choice lasts for this visit.
       }
       document.dispatchEvent(new Event('themechange'))
     })

@@ -10,7 +10,7 @@ import type { Routes } from '../routes.ts'
 /** The start of the path of each check: `/app-health/<container>/<probe>`. */
 const APP_HEALTH = '/app-health/'
 
-// The kubelet asks for each check one at a time; more than this is not the kubelet.
+// The kubelet makes each check one at a time; more requests have another sender.
 const MAX_AT_ONCE = 32
 const NO_NAME = 'kube-probe/squall'
 const MAX_WHY = 300

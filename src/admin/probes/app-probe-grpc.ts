@@ -113,7 +113,7 @@ function stateIn(frame: Buffer): number | undefined {
     const value = readVarint(frame, key.end)
     if (value === undefined) return undefined
     const type = key.value & 7
-    // Fields that this program does not know are numbers or texts: no others were ever in it.
+    // Unknown fields are numbers or texts: the message never had others.
     if (type !== 0 && type !== 2) return undefined
     if (key.value === 8) state = value.value
     at = type === 2 ? value.end + value.value : value.end

@@ -5,7 +5,7 @@ import type { CheckContext, Finding, HttpAction } from './app-probe.ts'
 
 const MAX_REDIRECTS = 10
 const MAX_HEAD_BYTES = 64 * 1024
-// As much as the kubelet reads before it judges.
+// As much as the kubelet reads.
 const MAX_BODY_BYTES = 10 * 1024
 const DEFAULTS = ['user-agent', 'accept', 'host']
 
@@ -51,7 +51,7 @@ function ask(
     port,
     path,
     headers: sent(target, headers, userAgent),
-    // A connection of its own, as every probe has.
+    // Each probe has a new connection.
     agent: false as const,
     maxHeaderSize: MAX_HEAD_BYTES,
     signal,
@@ -95,7 +95,7 @@ function sent(
   const own = (name: string, fallback: string): string[] => {
     const values = given.filter(([key]) => key.toLowerCase() === name).map(([, value]) => value)
     if (values.length === 0) return [name, fallback]
-    // An empty one means that none is wanted.
+    // An empty value means no header.
     return values[0] === '' ? [] : values.flatMap((value) => [name, value])
   }
   const name = host.includes(':') ? `[${host}]` : host

@@ -61,7 +61,7 @@ const MAX_TEXT = 64 * 1024
 const MAX_PROBES = 64
 const MAX_SECONDS = 3600
 const PROBE_SECONDS = 1
-// A hook has no time of its own: the kubelet bounds it by the pod's grace period.
+// A hook has no timeout: the kubelet bounds it by the pod's grace period.
 const HOOK_SECONDS = 600
 const KEY = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?\/(?:livez|readyz|startupz|(poststart|prestop))$/
 const HOST = /^[A-Za-z0-9_.:-]{1,253}$/

@@ -104,7 +104,7 @@ function redirectContainer(
       runAsGroup: 0,
       runAsNonRoot: false,
       allowPrivilegeEscalation: false,
-      // To redirect; and to start the sidecar as a user without any capability, and to stop it.
+      // To redirect, to start the sidecar as a user without capabilities, and to stop it.
       capabilities: { drop: ['ALL'], add: ['NET_ADMIN', 'SETUID', 'SETGID', 'KILL'] },
       seccompProfile: { type: 'RuntimeDefault' },
     },

@@ -16,7 +16,7 @@ export interface Bypasses {
 
 /** Returns the warnings of the injector, and of Services that lead past the sidecar now. */
 export function podWarnings(pod: InjectedPod, { warnings }: Bypasses): readonly string[] {
-  // Once Services are known, that they could not be read earlier means nothing.
+  // The injector could not read Services; now they are known.
   const kept = pod.warnings.filter((each) => !each.includes(UNCHECKED_SERVICES))
   return [...new Set([...kept, ...(warnings.get(pod) ?? [])])]
 }

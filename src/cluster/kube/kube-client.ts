@@ -215,7 +215,7 @@ export class KubeClient {
   #poolFor({ cert, key }: Credentials): Pool {
     const certificate = `${cert ?? ''}${key ?? ''}`
     if (this.#pool !== undefined && this.#certificate === certificate) return this.#pool
-    // Requests in flight on the old connections may end there.
+    // Requests in flight end on the old connections.
     void this.#pool?.close().catch(() => undefined)
     const { server, tls } = this.#access
     this.#certificate = certificate

@@ -73,7 +73,7 @@ export function responseError(
     message ?? textOf(fields['error']) ?? bytes.subarray(0, 300).toString('utf8'),
   )
   if (status === 401 && fields['kind'] !== 'Status' && message === undefined && detail !== '') {
-    // Passed on from a sidecar: other credentials for the cluster would change nothing.
+    // The response of a sidecar: other credentials for the cluster would change nothing.
     return new KubeError('unauthorized', `cannot ${what}: ${detail}; ${READ_TOKEN}`)
   }
   const isTaken = status === 409 && fields['reason'] === 'AlreadyExists'

@@ -73,7 +73,7 @@ function askProxied(
 ): Promise<unknown> {
   const { namespace, name, adminPort } = pod
   const proxy = pathOf({ kind: PODS, namespace, name: `${name}:${adminPort}` })
-    // The colon stands for itself here.
+    // The API server wants an unescaped colon here.
     .replace('%3A', ':')
   return client.request({
     method,

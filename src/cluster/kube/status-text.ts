@@ -68,7 +68,7 @@ export function rowOf({ pod, state, rules, digest }: SidecarReport): readonly st
     plain(pod.mode),
     known ? (state.armed ? (state.dryRun ? 'armed (dry run)' : 'armed') : 'disarmed') : pod.sidecar,
     known ? String(state.rules.count) : '-',
-    // Different ones stand out.
+    // A digest that differs stands out.
     known ? `${shortDigest(state.rules.digest)}${digest === 'other' ? ' !' : ''}` : '-',
     known ? String(sampled) : '-',
   ]

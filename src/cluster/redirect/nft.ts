@@ -18,7 +18,7 @@ const MAX_STDERR = 8 * 1024
 const TIMEOUT_MS = 15_000
 const MAX_QUOTED = 200
 const NOT_ALLOWED = /operation not permitted|permission denied|you must be root/i
-// The message of a kernel without these modules depends on which one is missing.
+// The message of the kernel depends on the missing module.
 const NOT_SUPPORTED =
   /no such file or directory|not supported|cache initialization failed|unknown symbol/i
 

@@ -41,11 +41,11 @@ describe('HTTP probes', () => {
     [404, 404],
     [503, 503],
     [700, 502],
-  ])('an app that answers %i is told as %i', async (status, told) => {
+  ])('an app that responds %i is reported as %i', async (status, reported) => {
     const { port } = await app((_, response) => response.writeHead(status).end())
     const { ask } = await health({ 'app/readyz': { httpGet: { port } } })
     expect(await ask('app/readyz')).toEqual([
-      told,
+      reported,
       `the app answered ${status}${status === 304 ? ', which is not followed' : ''}`,
     ])
   })

@@ -138,7 +138,7 @@ test('only sidecars that read this are waited for', async () => {
   })
 })
 
-test('missing rights are told with the role that gives them', async () => {
+test('missing rights are reported with the role that gives them', async () => {
   const { shop, write } = await start()
   const file = await write(failing('first'))
   await shop.addPod('shop-1', { isDeaf: true })
@@ -174,7 +174,7 @@ test('JSON has the outcome of each pod', async () => {
   expect(report.pods[0]!.digest).toMatch(/^[0-9a-f]{64}$/)
 })
 
-test('status tells who is armed, whose rules differ, and which rules sampled no call', async () => {
+test('status shows armed sidecars, different rules, and rules that sampled no call', async () => {
   const { shop, write } = await start()
   const first = await shop.addPod('shop-1')
   await shop.addPod('shop-2', { isDeaf: true })

@@ -82,7 +82,7 @@ function clientOf(url: string): KubeClient {
   return opened(new KubeClient(access, 'test'))
 }
 
-test('what no API server answers is bounded and told', async () => {
+test('responses that no API server sends are bounded and reported', async () => {
   const odd = opened(
     await startUpstream(({ url = '' }, response) => {
       if (url.includes('slow')) return

@@ -21,15 +21,15 @@ import { startUpstream } from '../../support/upstream.ts'
 export interface Shop extends Cluster {
   /** Adds a pod with a sidecar that runs. */
   addPod(name: string, options?: PodOptions): Promise<Squall>
-  /** Adds a pod of which the API server only tells. */
+  /** Adds a pod that exists only in the API server. */
   addPaper(name: string, options?: PodOptions & { readonly sidecar?: object | null }): void
   /** What is in a key of a ConfigMap. */
   rules(configMap?: string): Readonly<Record<string, string>>
   /** Calls a tool through a sidecar. */
   ask(squall: Squall, tool?: string): Promise<string>
-  apply(...args: readonly string[]): Promise<Told>
-  status(...args: readonly string[]): Promise<Told>
-  stop(...args: readonly string[]): Promise<Told>
+  apply(...args: readonly string[]): Promise<CommandResult>
+  status(...args: readonly string[]): Promise<CommandResult>
+  stop(...args: readonly string[]): Promise<CommandResult>
 }
 
 /** How a pod differs from the usual one. */
@@ -42,7 +42,7 @@ export interface PodOptions {
 }
 
 /** What a command printed, and how it ended. */
-export interface Told {
+export interface CommandResult {
   readonly code: number
   readonly out: string
   readonly err: string
@@ -159,14 +159,16 @@ function podOf(
   return { ...(JSON.parse(text) as object), status }
 }
 
-async function run(command: (output: { out: Sink; err: Sink }) => Promise<number>): Promise<Told> {
-  const told = { out: '', err: '' }
-  const sink = (name: 'out' | 'err'): Sink => ({ write: (text) => void (told[name] += text) })
+async function run(
+  command: (output: { out: Sink; err: Sink }) => Promise<number>,
+): Promise<CommandResult> {
+  const written = { out: '', err: '' }
+  const sink = (name: 'out' | 'err'): Sink => ({ write: (text) => void (written[name] += text) })
   const code = await command({ out: sink('out'), err: sink('err') }).catch((error: unknown) => {
-    told.err += (error as Error).message
+    written.err += (error as Error).message
     return 1
   })
-  return { code, ...told }
+  return { code, ...written }
 }
 
 interface Sink {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true }))
 
-/** A program that stands where nft would, for what needs no rules at all. */
+/** Writes a program that stands in for nft. */
 async function program(name: string, script: string): Promise<string> {
   const path = join(directory, name)
   await writeFile(path, `#!/bin/sh\n${script}\n`)
@@ -20,14 +20,14 @@ async function program(name: string, script: string): Promise<string> {
   return path
 }
 
-test('the rules go in as they stand, and no shell is in between', async () => {
+test('the rules reach nft unchanged, without a shell', async () => {
   const out = join(directory, 'out')
   const nft = await program("nft; echo 'oh no'", `echo "$@" >'${out}'; cat >>'${out}'`)
   await applyRules('table inet squall\n', nft)
   expect(await readFile(out, 'utf8')).toBe('-f -\ntable inet squall\n')
 })
 
-test('a program that is not there, or is none, is told', async () => {
+test('a missing program, or a file that is none, is reported', async () => {
   const none = applyRules('', 'no-such-nft')
   await expect(none).rejects.toMatchObject({
     code: 'NOT_FOUND',
@@ -36,18 +36,18 @@ test('a program that is not there, or is none, is told', async () => {
   await expect(applyRules('', directory)).rejects.toMatchObject({ code: 'CANNOT_START' })
 })
 
-test('one that does not end is ended', async () => {
+test('a program that hangs is killed', async () => {
   const nft = await program('slow', 'exec sleep 30')
   await expect(applyRules('', nft, 50)).rejects.toMatchObject({ code: 'TIMED_OUT' })
 })
 
-test('one that reads nothing and writes without end takes no memory', async () => {
+test('a program that reads nothing and writes without end takes no memory', async () => {
   const nft = await program('loud', 'head -c 3000000 /dev/zero | tr "\\0" x >&2; exit 1')
   const error = await applyRules('x'.repeat(1_000_000), nft).catch((reason: unknown) => reason)
   expect((error as Error).message.length).toBeLessThan(400)
 })
 
-describe('what nft says becomes what to do', () => {
+describe('messages of nft become next steps', () => {
   test.each([
     ['netlink: Error: cache initialization failed: Operation not permitted', 'NOT_ALLOWED'],
     ['Operation not permitted (you must be root)', 'NOT_ALLOWED'],
